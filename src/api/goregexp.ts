@@ -23,6 +23,8 @@ const cachedMax = 500;
 
 export interface GoRegexp {
   readonly pattern: string;
+  /** About how many instructions it is made of. */
+  readonly size: number;
   /** Whether the pattern matches anywhere in the text. */
   test(text: string): boolean;
   /** The first match. */
@@ -39,11 +41,17 @@ export class RegexpError extends Error {
 const require = createRequire(import.meta.url);
 const cache = new Map<string, GoRegexp>();
 
-/** Throws a RegexpError when Go would refuse the pattern. */
-export function compileRegexp(pattern: string): GoRegexp {
+/**
+ * Throws a RegexpError when Go would refuse the pattern.
+ *
+ * @param compiling called with its size before a pattern is compiled that is not known yet; may throw
+ */
+export function compileRegexp(pattern: string, compiling?: (size: number) => void): GoRegexp {
   const known = cache.get(pattern);
   if (known !== undefined) return known;
-  const compiled = new Pattern(pattern);
+  const size = expandedSize(pattern);
+  compiling?.(size);
+  const compiled = new Pattern(pattern, size);
   if (cache.size >= cachedMax) cache.delete(cache.keys().next().value ?? '');
   cache.set(pattern, compiled);
   return compiled;
@@ -56,11 +64,14 @@ class Pattern implements GoRegexp {
   readonly #nativeLengthMax: number = -1;
   #linear: RE2JS | undefined;
 
-  constructor(pattern: string) {
+  constructor(
+    pattern: string,
+    readonly size: number,
+  ) {
     this.pattern = pattern;
     const native = pattern.length > patternLengthMax ? undefined : nativeForm(pattern);
     if (native === undefined) {
-      this.#linear = compileLinear(pattern);
+      this.#linear = compileLinear(pattern, size);
     } else {
       this.#native = new RegExp(native.source, 'gu');
       this.#nativeLengthMax = (nativeStepsMax / native.choices) ** (1 / Math.max(native.degree, 1)) - 1;
@@ -95,7 +106,7 @@ class Pattern implements GoRegexp {
   }
 
   #linearEngine(): RE2JS {
-    this.#linear ??= compileLinear(this.pattern);
+    this.#linear ??= compileLinear(this.pattern, this.size);
     return this.#linear;
   }
 }
@@ -117,8 +128,8 @@ function nativeMatches(expression: RegExp, text: string, limit: number): string[
   return found;
 }
 
-function compileLinear(pattern: string): RE2JS {
-  if (pattern.length > patternLengthMax || expandedSize(pattern) > programSizeMax)
+function compileLinear(pattern: string, size: number): RE2JS {
+  if (pattern.length > patternLengthMax || size > programSizeMax)
     throw new RegexpError('error parsing regexp: expression too large');
   const engine = require('re2js') as typeof import('re2js');
   let compiled: RE2JS;

@@ -187,6 +187,11 @@ export interface KindForm<T extends ApiObject> {
   setCreator?(object: T, user: User): void;
   /** Restores fields that an update may not change. The status is restored before. */
   prepareForUpdate?(object: T, old: T, context: WriteContext): void;
+  /**
+   * Does those parts of the validation that may take long, right before it, and lets others compute in between. The
+   * object must not change until `validate` or `validateStatusUpdate` is called.
+   */
+  examine?(object: T, old: T | undefined, only?: 'status'): Promise<void> | undefined;
   /** Validation of every write. `old` is set on an update, for rules that accept unchanged values. */
   validate?(object: T, old?: T): FieldError[];
   validateUpdate?(object: T, old: T): FieldError[];
@@ -331,6 +336,7 @@ class Unset implements Record<Exclude<keyof Kind, 'model'>, undefined> {
   readonly cells = undefined;
   readonly rowConditions = undefined;
   readonly prefixIsName = undefined;
+  readonly examine = undefined;
   ownModel: Model | undefined = undefined;
 
   /** Looked up when first used: a start needs few of the field tables. */

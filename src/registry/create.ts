@@ -79,6 +79,8 @@ export async function create(
   prepare(kind, object, registry.now());
   kind.setCreator?.(object, request.user);
   const { name } = target;
+  const examining = kind.examine?.(object, undefined);
+  if (examining) await registry.inTime(examining, request.deadlineMs);
   const allocating = allocated(registry, admission, () =>
     check(
       kind,

@@ -68,6 +68,11 @@ async function modifyInTurn(
     // Mutating admission is skipped for changes that the server itself computed.
     if (part !== 'whole') await registry.admission.mutate(registry, admission);
     prepareUpdate(registry, target, object, old, current);
+    const examining =
+      kind.examine && (isMain(part) || part === 'status')
+        ? kind.examine(object, old, part === 'status' ? 'status' : undefined)
+        : undefined;
+    if (examining) await registry.inTime(examining, request.deadlineMs);
     const allocating = allocated(registry, admission, () =>
       check(
         kind,

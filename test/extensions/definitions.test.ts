@@ -194,6 +194,40 @@ describe('versions', () => {
   });
 });
 
+describe('a definition whose objects stay', () => {
+  it('says after a minute that they could not be removed, and goes on', async () => {
+    let aheadMs = 0;
+    const cluster = await start({ port: 0, controllers: false, chance: { nowMs: () => Date.now() + aheadMs } });
+    const api = new Client(cluster.url);
+    await define(api, definitionOf('anchors', 'Anchor'));
+    for (const name of ['a', 'b', 'c']) {
+      const held = objectOf('Anchor', name);
+      held.metadata.finalizers = ['test.example.com/hold'];
+      await api.post(objectsPath('anchors'), held);
+    }
+    const watch = await api.watch(`${definitionsPath}?watch=true&resourceVersion=0`);
+    const until = (reason: string) =>
+      watch.until(({ object }) => conditionOf(object, 'Terminating')?.reason === reason);
+    const release = (name: string) =>
+      api.patch(`${objectsPath('anchors')}/${name}`, { metadata: { finalizers: null } });
+    await api.delete(definitionPath('anchors'));
+    await until('InstanceDeletionInProgress');
+    aheadMs = 61_000;
+    await release('a');
+    const { object } = await until('InstanceDeletionCheck');
+    expect(conditionOf(object, 'Terminating')).toMatchObject({
+      status: 'True',
+      message: 'could not confirm zero CustomResources remaining: context deadline exceeded',
+    });
+    await release('b');
+    await until('InstanceDeletionInProgress');
+    await release('c');
+    await watch.until(({ type }) => type === 'DELETED');
+    watch.close();
+    await cluster.close();
+  });
+});
+
 describe('a data folder', () => {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'wherry-kinds-'));
   afterAll(() => rmSync(dataDir, { recursive: true, force: true }));

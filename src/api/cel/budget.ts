@@ -8,6 +8,9 @@ export class BudgetExceeded extends Error {
   }
 }
 
+/** Steps of an error that an operator hides: it is an object with a stack, and thrown. */
+export const hiddenErrorCost = 300;
+
 export class Budget {
   readonly limit: number;
   #spent = 0;

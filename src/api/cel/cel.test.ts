@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { Budget, BudgetExceeded } from './budget.ts';
 import { environment, evaluate, problems } from './cel.case.ts';
 import { compile } from './cel.ts';
+import { anyJson } from './jsonvalues.ts';
 
 const operandWanted =
   "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
@@ -212,6 +213,21 @@ describe('bounds', () => {
     ['range', 'lists.range(9000000000).size() > 0'],
   ])('does not make what is too large: %s', (_, text) => {
     expect(() => expect(evaluate(text)).toMatch(/^error: /)).not.toThrow(RangeError);
+  });
+
+  it.each([
+    ['values that are deep', 'object.rows.all(x, object.rows == object.rows)'],
+    ['lists of objects', 'object.rows.all(x, sets.contains(object.rows, object.rows))'],
+    ['texts of large values', 'object.rows.all(x, "%s".format([object.rows]) != "")'],
+    ['lists in lists', 'object.rows.all(x, object.rows.flatten().size() > 0)'],
+    ['characters beyond 16 bits', 'object.rows.all(x, object.text.charAt(1) != "")'],
+    ['patterns that repeat', 'object.rows.all(x, "a".matches("((a{1,50}){1,50})" + string(x.size())))'],
+    ['addresses', 'object.rows.all(x, object.rows.all(y, x.all(z, isIP("1.2.3.4"))))'],
+  ])('charges for the work in %s', (_name, text) => {
+    const rows = Array.from({ length: 150 }, () => Array.from({ length: 150 }, (_, v) => ({ v })));
+    const object = anyJson({ rows, text: '😀'.repeat(200_000) });
+    const program = compile(text, environment).program!;
+    expect(() => program.run({ object }, new Budget(1_000_000))).toThrow(BudgetExceeded);
   });
 
   it('never fails on any text', () => {

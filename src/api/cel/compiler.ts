@@ -1,5 +1,5 @@
 /** Turns a checked expression into functions, one for each node, that compute its value and charge for their steps. */
-import type { Budget } from './budget.ts';
+import { type Budget, hiddenErrorCost } from './budget.ts';
 import { type Comprehension, comprehension } from './comprehensions.ts';
 import { costOf, type Overload } from './functions.ts';
 import { findInOptional } from './optionals.ts';
@@ -95,7 +95,12 @@ function select(node: Select, scope: Scope): Step {
   if (node.qualified !== undefined) return identifier(node.qualified, scope);
   const operand = compileNode(node.operand, scope);
   const { field, test } = node;
-  if (test) return (frame) => isPresent(operand(frame), field);
+  if (test)
+    return (frame) => {
+      // Free in cel-go's model, but not in time.
+      frame.budget.charge(1);
+      return isPresent(operand(frame), field);
+    };
   return (frame) => {
     const value = operand(frame);
     frame.budget.charge(1);
@@ -142,14 +147,14 @@ function call(node: Call, scope: Scope): Step {
     );
     if (overload === undefined) throw new NoSuchOverload();
     frame.budget.charge(costOf(overload, args.map(sizeOf), args));
-    return overload.run(...args);
+    return overload.metered ? overload.run(frame.budget, ...args) : overload.run(...args);
   };
 }
 
 function directCall(overload: Overload, operands: readonly Step[]): Step {
-  const { run, cost } = overload;
+  const { run, cost, metered } = overload;
   const [first, second] = operands;
-  if (operands.length === 1)
+  if (operands.length === 1 && !metered)
     return (frame) => {
       const a = (first as Step)(frame);
       frame.budget.charge(typeof cost === 'number' ? cost : cost([sizeOf(a)], [a]));
@@ -160,12 +165,12 @@ function directCall(overload: Overload, operands: readonly Step[]): Step {
       const a = (first as Step)(frame);
       const b = (second as Step)(frame);
       frame.budget.charge(typeof cost === 'number' ? cost : cost([sizeOf(a), sizeOf(b)], [a, b]));
-      return run(a, b);
+      return metered ? run(frame.budget, a, b) : run(a, b);
     };
   return (frame) => {
     const args = operands.map((operand) => operand(frame));
     frame.budget.charge(costOf(overload, args.map(sizeOf), args));
-    return run(...args);
+    return metered ? run(frame.budget, ...args) : run(...args);
   };
 }
 
@@ -196,6 +201,7 @@ function logic(node: Logic, scope: Scope): Step {
         if (typeof value !== 'boolean') failure ??= new NoSuchOverload();
       } catch (error) {
         if (!(error instanceof CelError)) throw error;
+        frame.budget.charge(hiddenErrorCost);
         failure ??= error;
       }
     }

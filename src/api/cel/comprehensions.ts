@@ -2,8 +2,9 @@
  * Macros at run time: loops over lists and maps, and functions on what an optional holds. What a round of a loop costs
  * beside its expressions follows cel-go, where macros are expanded to calls that are charged one by one.
  */
+import { hiddenErrorCost } from './budget.ts';
 import type { Frame, Step } from './compiler.ts';
-import { sortByKeys } from './lists.ts';
+import { comparisons, sortByKeys } from './lists.ts';
 import type { MacroName } from './syntax.ts';
 import {
   CelError,
@@ -99,6 +100,7 @@ export function comprehension(name: MacroName, parts: Comprehension): Step {
           keys.push(made(frame));
           return false;
         });
+        frame.budget.charge(comparisons(items.length));
         return sortByKeys(items, keys);
       };
     default:
@@ -131,6 +133,7 @@ function quantified({ condition }: Comprehension, loop: Loop, deciding: boolean)
         decided = isTrue(holds(frame)) === deciding;
       } catch (error) {
         if (!(error instanceof CelError)) throw error;
+        frame.budget.charge(hiddenErrorCost);
         failure ??= error;
       }
       return decided;

@@ -4,7 +4,7 @@ import { Budget, BudgetExceeded } from './budget.ts';
 import { CelError, type Value } from './values.ts';
 
 /** Steps of all conditions together, and of one expression. */
-const conditionsCostMax = 2_500_000;
+export const conditionsCostMax = 2_500_000;
 export const callCostMax = 1_000_000;
 
 export interface Condition {
@@ -24,16 +24,24 @@ export function conditionsOutcome(
   for (const { expression, checked } of conditions) {
     const budget = new Budget(Math.min(callCostMax, left));
     try {
-      if (checked.program === undefined) throw new CelError(checked.problem);
-      const value = checked.program.run(variables, budget);
-      if (value === false) return 'do not hold';
-      if (value !== true) throw new CelError('must evaluate to bool');
+      if (!conditionHolds(checked, variables, budget)) return 'do not hold';
     } catch (error) {
       failure ??= expressionFailure(expression, error);
     }
     left -= budget.spent;
   }
   return failure === undefined ? 'hold' : { failure };
+}
+
+export function conditionHolds(
+  { program, problem }: CheckedExpression,
+  variables: Readonly<Record<string, Value>>,
+  budget: Budget,
+): boolean {
+  if (program === undefined) throw new CelError(problem);
+  const value = program.run(variables, budget);
+  if (typeof value !== 'boolean') throw new CelError('must evaluate to bool');
+  return value;
 }
 
 /** `expression 'E' resulted in error: no such key: a`; errors of other kinds are thrown again. */

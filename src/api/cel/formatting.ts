@@ -1,4 +1,6 @@
 /** `"%s has %d".format([…])`: the clauses of a format, and values as they show them. */
+import type { Budget } from './budget.ts';
+import { walk } from './functions.ts';
 import { doubleText } from './standard.ts';
 import { durationText, timestampText } from './times.ts';
 import {
@@ -17,6 +19,9 @@ import {
 /** Characters of a string that functions make of others. */
 const resultCharsMax = 10_000_000;
 const precisionMax = 100;
+/** Steps of a clause, and of each value that is shown. */
+const clauseCost = 10;
+const shownCost = 5;
 
 export interface Clause {
   readonly letter: string;
@@ -53,14 +58,14 @@ export function parseFormat(format: string): (string | Clause)[] {
   return parts;
 }
 
-export function format(text: string, args: ListValue): string {
+export function format(budget: Budget, text: string, args: ListValue): string {
   let out = '';
   let next = 0;
   for (const part of parseFormat(text)) {
     if (typeof part === 'string') out += part;
     else {
       if (next >= args.size) throw new CelError(`index ${next} out of range`);
-      out += formatClause(part, args.at(next));
+      out += formatClause(part, args.at(next), budget);
       next++;
     }
     bounded(out.length);
@@ -73,10 +78,11 @@ export function bounded(chars: number): void {
   if (chars > resultCharsMax) throw new CelError(`string is longer than ${resultCharsMax} characters`);
 }
 
-function formatClause({ letter, precision }: Clause, value: Value): string {
+function formatClause({ letter, precision }: Clause, value: Value, budget: Budget): string {
+  budget.charge(clauseCost);
   switch (letter) {
     case 's':
-      return shown(value);
+      return shown(value, budget);
     case 'd':
       if (typeof value === 'bigint') return String(value);
       if (value instanceof Uint) return String(value.value);
@@ -103,6 +109,7 @@ function formatClause({ letter, precision }: Clause, value: Value): string {
       return inBase(value, 8, 'octal clause can only be used on integers');
     default: {
       const raw = typeof value === 'string' ? new TextEncoder().encode(value) : value;
+      if (raw instanceof Uint8Array) budget.charge(raw.length * shownCost);
       const digits =
         raw instanceof Uint8Array
           ? Array.from(raw, (byte) => byte.toString(16).padStart(2, '0')).join('')
@@ -144,18 +151,24 @@ const special = (value: number): string =>
   Number.isNaN(value) ? 'NaN' : value > 0 ? 'Infinity' : '-Infinity';
 
 /** As `%s` shows it. */
-function shown(value: Value): string {
+function shown(value: Value, budget: Budget): string {
+  budget.charge(shownCost + (typeof value === 'string' ? walk(value.length) : 0));
   if (typeof value === 'string') return value;
   if (value === null || typeof value === 'boolean' || typeof value === 'bigint') return String(value);
   if (typeof value === 'number') return Number.isFinite(value) ? doubleText(value) : special(value);
   if (value instanceof Uint) return String(value.value);
-  if (value instanceof Uint8Array) return new TextDecoder().decode(value);
+  if (value instanceof Uint8Array) {
+    budget.charge(walk(value.length));
+    return new TextDecoder().decode(value);
+  }
   if (value instanceof Timestamp) return timestampText(value);
   if (value instanceof Duration) return durationText(value);
   if (value instanceof TypeName) return value.text;
-  if (value instanceof ListValue) return `[${all(value)}]`;
+  if (value instanceof ListValue) return `[${all(value, budget)}]`;
   if (value instanceof MapValue) {
-    const entries = value.keys().map((key) => `${shown(key)}: ${shown(value.find(key) as Value)}`);
+    const entries = value
+      .keys()
+      .map((key) => `${shown(key, budget)}: ${shown(value.find(key) as Value, budget)}`);
     return `{${entries.sort().join(', ')}}`;
   }
   if (value instanceof Optional)
@@ -168,11 +181,11 @@ function shown(value: Value): string {
   );
 }
 
-function all(list: ListValue): string {
+function all(list: ListValue, budget: Budget): string {
   const parts: string[] = [];
   let chars = 0;
   for (const item of list) {
-    const text = shown(item);
+    const text = shown(item, budget);
     chars += text.length;
     bounded(chars);
     parts.push(text);

@@ -6,6 +6,7 @@
  * only functions look into.
  */
 
+import type { Budget } from './budget.ts';
 import type { Type } from './types.ts';
 import * as types from './types.ts';
 import type { Value } from './values.ts';
@@ -23,6 +24,8 @@ export interface Overload {
   readonly generic: boolean;
   // biome-ignore lint/suspicious/noExplicitAny: each implementation declares what its signature promises.
   readonly run: (...args: any[]) => Value;
+  /** Whether `run` takes the budget as its first argument, because only it knows how much work there is. */
+  readonly metered: boolean;
   /**
    * Steps that a call takes, charged before it runs. A step is about as much work as a comparison of numbers. A number
    * where sizes do not matter, because that is quicker.
@@ -34,6 +37,8 @@ export interface Overload {
 
 interface Details {
   readonly cost?: number | BySizes;
+  /** Steps beyond those of cel-go's model, because the work is more here; charged when it runs, never estimated. */
+  readonly work?: BySizes;
   readonly resultSize?: BySizes;
 }
 
@@ -70,15 +75,41 @@ export const walkFirst: BySizes = ([size = 0]) => walk(size);
 
 // biome-ignore lint/suspicious/noExplicitAny: see Overload.
 export function define(signature: string, run: (...args: any[]) => Value, details: Details = {}): Overload {
-  const { cost = 1, resultSize } = details;
+  const { cost = 1, work, resultSize } = details;
   const shape = parsed(signature);
   return {
     ...shape,
     generic: [...shape.params, shape.result].some((type) => types.mentions(type)),
     run,
-    cost,
+    metered: false,
+    cost: work === undefined ? cost : withWork(cost, work),
     resultSize,
   };
+}
+
+const withWork =
+  (cost: number | BySizes, work: BySizes): BySizes =>
+  (sizes, args) =>
+    (typeof cost === 'number' ? cost : cost(sizes, args)) + (args === undefined ? 0 : work(sizes, args));
+
+/** Functions of a library whose calls take more steps each than cel-go counts, and more for longer strings. */
+export const dearer = (library: readonly Overload[], steps: number): readonly Overload[] =>
+  library.map((overload) => ({
+    ...overload,
+    cost: withWork(overload.cost, (sizes) => steps + Math.floor(Math.max(0, ...sizes) / charsPerStep)),
+  }));
+
+/** Characters that are parsed or counted in about the time of a step. */
+export const charsPerStep = 8;
+
+/** A function that charges for parts of its work while it does them, because sizes do not tell how much there is. */
+export function defineMetered(
+  signature: string,
+  // biome-ignore lint/suspicious/noExplicitAny: see Overload.
+  run: (budget: Budget, ...args: any[]) => Value,
+  details: Details = {},
+): Overload {
+  return { ...define(signature, run, details), metered: true };
 }
 
 /** What a call costs, with arguments of these sizes; `args` are there when it runs. */

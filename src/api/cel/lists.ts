@@ -1,5 +1,6 @@
 /** Lists and sets: extensions of CEL and of Kubernetes. */
-import { define, type Overload, product } from './functions.ts';
+import type { Budget } from './budget.ts';
+import { define, defineMetered, type Overload, product } from './functions.ts';
 import {
   CelError,
   compareNumbers,
@@ -70,42 +71,44 @@ function plus(a: Value, b: Value): Value {
   throw new NoSuchOverload();
 }
 
-function position(list: ListValue, item: Value, last: boolean): bigint {
+function position(budget: Budget, list: ListValue, item: Value, last: boolean): bigint {
   for (let step = 0; step < list.size; step++) {
     const index = last ? list.size - 1 - step : step;
-    if (equal(list.at(index), item)) return BigInt(index);
+    if (equal(list.at(index), item, budget)) return BigInt(index);
   }
   return -1n;
 }
 
-function includes(list: ListValue, item: Value): boolean {
-  return position(list, item, false) >= 0n;
+function includes(budget: Budget, list: ListValue, item: Value): boolean {
+  for (const other of list) if (equal(other, item, budget)) return true;
+  return false;
 }
 
-const contains = (list: ListValue, others: ListValue): boolean =>
-  [...others].every((item) => includes(list, item));
-const intersects = (list: ListValue, others: ListValue): boolean =>
-  [...others].some((item) => includes(list, item));
+const contains = (budget: Budget, list: ListValue, others: ListValue): boolean =>
+  [...others].every((item) => includes(budget, list, item));
+const intersects = (budget: Budget, list: ListValue, others: ListValue): boolean =>
+  [...others].some((item) => includes(budget, list, item));
 
-function distinct(list: ListValue): ListValue {
+function distinct(budget: Budget, list: ListValue): ListValue {
   const kept: Value[] = [];
   const seen = new Set<Value>();
   for (const item of list) {
     // Strings, ints and booleans are found by value; others are compared.
     const simple = typeof item === 'string' || typeof item === 'bigint' || typeof item === 'boolean';
-    if (simple ? seen.has(item) : kept.some((other) => equal(other, item))) continue;
+    if (simple ? seen.has(item) : kept.some((other) => equal(other, item, budget))) continue;
     if (simple) seen.add(item);
     kept.push(item);
   }
   return new ItemList(kept);
 }
 
-function flatten(list: ListValue, depth = 1n): ListValue {
+function flatten(budget: Budget, list: ListValue, depth = 1n): ListValue {
   if (depth < 0n) throw new CelError('level must be non-negative');
   const out: Value[] = [];
+  budget.charge(list.size * 4);
   for (const item of list) {
     if (item instanceof ListValue && depth > 0n)
-      for (const inner of flatten(item, depth - 1n)) out.push(inner);
+      for (const inner of flatten(budget, item, depth - 1n)) out.push(inner);
     else out.push(item);
   }
   return new ItemList(out);
@@ -126,6 +129,9 @@ function slice(list: ListValue, start: bigint, end: bigint): ListValue {
   return new ItemList([...list].slice(Number(start), Number(end)));
 }
 
+/** Comparisons that sorting a list of this size takes. */
+export const comparisons = (size: number): number => Math.ceil(size * Math.log2(size + 1)) * 2;
+
 /** Sorts items by keys; the first key says of which type all must be. */
 export function sortByKeys(items: readonly Value[], keys: readonly Value[]): ListValue {
   const order = keys.map((_, index) => index);
@@ -133,7 +139,9 @@ export function sortByKeys(items: readonly Value[], keys: readonly Value[]): Lis
   return new ItemList(order.map((index) => items[index] as Value));
 }
 
-const walked = { cost: ([size = 0]: readonly number[]) => Math.max(1, size) };
+/** Steps to look at an item beside the one that cel-go counts: JSON becomes a value of the language. */
+const itemWork = ([size = 0]: readonly number[]): number => size * 3;
+const walked = { cost: ([size = 0]: readonly number[]) => Math.max(1, size), work: itemWork };
 const kept = { ...walked, resultSize: ([size = 0]: readonly number[]) => size };
 const crossed = { cost: ([a = 0, b = 0]: readonly number[]) => Math.max(1, product(a, b)) };
 const comparable = ['int', 'uint', 'double', 'bool', 'string', 'timestamp', 'duration'];
@@ -144,31 +152,38 @@ export const listLibrary = (): readonly Overload[] => [
     define(`list(${type}).isSorted(): bool`, isSorted, walked),
     define(`list(${type}).min(): ${type}`, (list: ListValue) => extreme(list, 'min'), walked),
     define(`list(${type}).max(): ${type}`, (list: ListValue) => extreme(list, 'max'), walked),
-    define(
-      `list(${type}).sort(): list(${type})`,
-      (list: ListValue) => sortByKeys([...list], [...list]),
-      kept,
-    ),
+    define(`list(${type}).sort(): list(${type})`, (list: ListValue) => sortByKeys([...list], [...list]), {
+      ...kept,
+      work: ([size = 0]: readonly number[]) => 3 * size + comparisons(size),
+    }),
   ]),
   ...summable.map((type) => define(`list(${type}).sum(): ${type}`, sum, walked)),
-  define('list(A).indexOf(A): int', (list: ListValue, item: Value) => position(list, item, false), walked),
-  define('list(A).lastIndexOf(A): int', (list: ListValue, item: Value) => position(list, item, true), walked),
-  define('list(A).distinct(): list(A)', distinct, {
+  defineMetered(
+    'list(A).indexOf(A): int',
+    (budget, list: ListValue, item: Value) => position(budget, list, item, false),
+    walked,
+  ),
+  defineMetered(
+    'list(A).lastIndexOf(A): int',
+    (budget, list: ListValue, item: Value) => position(budget, list, item, true),
+    walked,
+  ),
+  defineMetered('list(A).distinct(): list(A)', distinct, {
     cost: ([size = 0]) => Math.max(1, product(size, size)),
     resultSize: ([size = 0]) => size,
   }),
-  define('list(list(A)).flatten(): list(A)', flatten, walked),
-  define('list(dyn).flatten(int): list(dyn)', flatten, walked),
+  defineMetered('list(list(A)).flatten(): list(A)', flatten, walked),
+  defineMetered('list(dyn).flatten(int): list(dyn)', flatten, walked),
   define('lists.range(int): list(int)', range, {
-    cost: (_, args) => (typeof args?.[0] === 'bigint' && args[0] > 0n ? Number(args[0]) : 1),
+    cost: (_, args) => (typeof args?.[0] === 'bigint' && args[0] > 0n ? 4 * Number(args[0]) : 1),
   }),
   define('list(A).reverse(): list(A)', (list: ListValue) => new ItemList([...list].reverse()), kept),
   define('list(A).slice(int, int): list(A)', slice, kept),
-  define('sets.contains(list(A), list(A)): bool', contains, crossed),
-  define(
+  defineMetered('sets.contains(list(A), list(A)): bool', contains, crossed),
+  defineMetered(
     'sets.equivalent(list(A), list(A)): bool',
-    (a: ListValue, b: ListValue) => contains(a, b) && contains(b, a),
+    (budget, a: ListValue, b: ListValue) => contains(budget, a, b) && contains(budget, b, a),
     crossed,
   ),
-  define('sets.intersects(list(A), list(A)): bool', intersects, crossed),
+  defineMetered('sets.intersects(list(A), list(A)): bool', intersects, crossed),
 ];

@@ -1,6 +1,8 @@
 /** The functions and operators that every CEL has: arithmetic, comparison, conversion, size, simple checks of strings. */
-import { compileRegexp, RegexpError } from '../goregexp.ts';
-import { define, type Overload, product, walk, walkFirst } from './functions.ts';
+import { compileRegexp, type GoRegexp, RegexpError } from '../goregexp.ts';
+import type { Budget } from './budget.ts';
+import { Characters } from './characters.ts';
+import { charsPerStep, define, defineMetered, type Overload, product, walk, walkFirst } from './functions.ts';
 import { intMax, intMin, uintMax } from './lexer.ts';
 import {
   CelError,
@@ -9,7 +11,6 @@ import {
   compareText,
   type Duration,
   equal,
-  isFlat,
   keyShown,
   type ListValue,
   type MapValue,
@@ -56,6 +57,9 @@ const arithmetic = (): readonly Overload[] => [
   define('!_(bool): bool', (a: boolean) => !a),
 ];
 
+/** Steps to copy an item of a list. */
+const itemCost = 3;
+
 const joined = ([a = 0, b = 0]: readonly number[]): number => a + b;
 
 const concatenation = (): readonly Overload[] => [
@@ -73,18 +77,25 @@ const concatenation = (): readonly Overload[] => [
     },
     { cost: (sizes) => walk(joined(sizes)), resultSize: joined },
   ),
-  // Charged for its size when it runs, unlike in cel-go, because it copies.
   define('_+_(list(A), list(A)): list(A)', (a: ListValue, b: ListValue) => a.concat(b), {
-    cost: (sizes, args) => (args === undefined ? 1 : 1 + joined(sizes)),
+    work: (sizes) => joined(sizes) * itemCost,
     resultSize: joined,
   }),
 ];
 
 const shorter = ([a = 0, b = 0]: readonly number[]): number => walk(Math.min(a, b));
 
+/** The two values themselves are paid for by the cost of the call, what is in them as it is compared. */
+const areEqual = (a: Value, b: Value, budget: Budget): boolean =>
+  typeof a === 'object' ? equal(a, b, budget) : equal(a, b);
+
 const equality = (): readonly Overload[] => [
-  define('_==_(A, A): bool', (a: Value, b: Value) => equal(a, b), { cost: shorter }),
-  define('_!=_(A, A): bool', (a: Value, b: Value) => !equal(a, b), { cost: shorter }),
+  defineMetered('_==_(A, A): bool', (budget, a: Value, b: Value) => areEqual(a, b, budget), {
+    cost: shorter,
+  }),
+  defineMetered('_!=_(A, A): bool', (budget, a: Value, b: Value) => !areEqual(a, b, budget), {
+    cost: shorter,
+  }),
 ];
 
 type Order = (difference: number) => boolean;
@@ -137,10 +148,10 @@ function entryOf(map: MapValue, key: Value): Value {
 const membership = (): readonly Overload[] => [
   define('_[_](list(A), int): A', itemAt),
   define('_[_](map(A, B), A): B', entryOf),
-  define(
+  defineMetered(
     '@in(A, list(A)): bool',
-    (item: Value, list: ListValue) => {
-      for (const other of list) if (equal(item, other)) return true;
+    (budget, item: Value, list: ListValue) => {
+      for (const other of list) if (areEqual(item, other, budget)) return true;
       return false;
     },
     { cost: ([, size = 0]) => size },
@@ -148,22 +159,41 @@ const membership = (): readonly Overload[] => [
   define('@in(A, map(A, B)): bool', (key: Value, map: MapValue) => map.find(key) !== undefined),
 ];
 
-const characters = (text: string): bigint => BigInt(isFlat(text) ? text.length : Array.from(text).length);
+/** Steps to count the entries of a map: those of JSON are listed for it. */
+const entries = ([size = 0]: readonly number[]): number => size * 4;
+/** Steps to count the characters of a string; it is walked over if it has surrogates. */
+const counting = ([size = 0]: readonly number[]): number => Math.floor(size / charsPerStep);
 
 const sizes = (): readonly Overload[] =>
   ['string', 'bytes', 'list(A)', 'map(A, B)'].flatMap((type) => {
     const run =
-      type === 'string' || type === 'bytes'
-        ? (value: string | Uint8Array) =>
-            typeof value === 'string' ? characters(value) : BigInt(value.length)
-        : (value: ListValue | MapValue) => BigInt(value.size);
-    return [define(`size(${type}): int`, run), define(`${type}.size(): int`, run)];
+      type === 'string'
+        ? (value: string) => BigInt(new Characters(value).length)
+        : type === 'bytes'
+          ? (value: Uint8Array) => BigInt(value.length)
+          : (value: ListValue | MapValue) => BigInt(value.size);
+    const details = type === 'string' ? { work: counting } : type === 'map(A, B)' ? { work: entries } : {};
+    return [define(`size(${type}): int`, run, details), define(`${type}.size(): int`, run, details)];
   });
 
+/** Steps to compile an instruction of a pattern. */
+const instructionCost = 10;
+
+/**
+ * The pattern, ready to run. Those of literals were compiled with the expression; others are compiled when it runs. What
+ * is repeated in a pattern makes it larger than its text.
+ */
+export function runnable(budget: Budget, pattern: string, text: string): GoRegexp {
+  const expression = compileRegexp(pattern, (size) => budget.charge(size * instructionCost));
+  const beyond = expression.size - pattern.length;
+  if (beyond > 0) budget.charge(walk(text.length + 1) * Math.ceil(beyond * 0.25));
+  return expression;
+}
+
 /** Wrong patterns of literals are found when an expression is compiled; others when it runs. */
-function matches(text: string, pattern: string): boolean {
+function matches(budget: Budget, text: string, pattern: string): boolean {
   try {
-    return compileRegexp(pattern).test(text);
+    return runnable(budget, pattern, text).test(text);
   } catch (error) {
     if (error instanceof RegexpError) throw new CelError(error.message);
     throw error;
@@ -184,8 +214,8 @@ const texts = (): readonly Overload[] => [
   define('string.endsWith(string): bool', (text: string, part: string) => text.endsWith(part), {
     cost: ([, part = 0]) => walk(part),
   }),
-  define('string.matches(string): bool', matches, { cost: matchCost }),
-  define('matches(string, string): bool', matches, { cost: matchCost }),
+  defineMetered('string.matches(string): bool', matches, { cost: matchCost }),
+  defineMetered('matches(string, string): bool', matches, { cost: matchCost }),
 ];
 
 function conversionError(value: Value, to: string): CelError {
@@ -247,25 +277,25 @@ const conversions = (): readonly Overload[] => [
   define('int(int): int', same),
   define('int(uint): int', ({ value }: Uint) => checked(value)),
   define('int(double): int', intOfDouble),
-  define('int(string): int', intOfText),
+  define('int(string): int', intOfText, { work: counting }),
   define('uint(uint): uint', same),
   define('uint(int): uint', unsigned),
   define('uint(double): uint', (value: number) => {
     if (!(value >= 0 && value < 2 ** 64)) throw new CelError('unsigned integer overflow');
     return new Uint(BigInt(Math.trunc(value)));
   }),
-  define('uint(string): uint', uintOfText),
+  define('uint(string): uint', uintOfText, { work: counting }),
   define('double(double): double', same),
   define('double(int): double', (value: bigint) => Number(value)),
   define('double(uint): double', ({ value }: Uint) => Number(value)),
-  define('double(string): double', doubleOfText),
+  define('double(string): double', doubleOfText, { work: counting }),
   define('bool(bool): bool', same),
   define('bool(string): bool', boolOfText),
   define('string(string): string', same),
   define('string(bool): string', String),
-  define('string(int): string', String),
+  define('string(int): string', String, { work: () => 5 }),
   define('string(uint): string', ({ value }: Uint) => String(value)),
-  define('string(double): string', doubleText),
+  define('string(double): string', doubleText, { work: () => 15 }),
   define('string(bytes): string', textOfBytes, { cost: walkFirst, resultSize: ([size = 0]) => size }),
   define('bytes(bytes): bytes', same),
   define('bytes(string): bytes', (text: string) => new TextEncoder().encode(text), {

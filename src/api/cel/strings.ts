@@ -1,36 +1,11 @@
 /** Strings and patterns: the strings extension of CEL, and `find`, `findAll` of Kubernetes. */
-import { compileRegexp, type GoRegexp, RegexpError } from '../goregexp.ts';
+import { type GoRegexp, RegexpError } from '../goregexp.ts';
+import type { Budget } from './budget.ts';
+import { Characters } from './characters.ts';
 import { bounded, format } from './formatting.ts';
-import { define, type Overload, product, walk, walkFirst } from './functions.ts';
-import { matchCost } from './standard.ts';
-import { CelError, ItemList, isFlat, type ListValue } from './values.ts';
-
-/** Positions count characters: strings with surrogates are split up first. */
-class Characters {
-  readonly #text: string;
-  readonly #parts: readonly string[] | undefined;
-
-  constructor(text: string) {
-    this.#text = text;
-    this.#parts = isFlat(text) ? undefined : Array.from(text);
-  }
-
-  get length(): number {
-    return this.#parts?.length ?? this.#text.length;
-  }
-
-  slice(from: number, to: number): string {
-    return this.#parts === undefined ? this.#text.slice(from, to) : this.#parts.slice(from, to).join('');
-  }
-
-  /** The character position of a position in UTF-16 units, and the other way round. */
-  position(unit: number): number {
-    return this.#parts === undefined || unit < 0 ? unit : Array.from(this.#text.slice(0, unit)).length;
-  }
-  unit(position: number): number {
-    return this.#parts === undefined ? position : this.#parts.slice(0, position).join('').length;
-  }
-}
+import { charsPerStep, define, defineMetered, type Overload, product, walk, walkFirst } from './functions.ts';
+import { matchCost, runnable } from './standard.ts';
+import { CelError, ItemList, type ListValue } from './values.ts';
 
 function inRange(index: bigint, length: number): number {
   if (index < 0n || index > BigInt(length)) throw new CelError(`index out of range: ${index}`);
@@ -54,31 +29,43 @@ function lastIndexOf(text: string, part: string, from?: bigint): bigint {
   return BigInt(characters.position(text.lastIndexOf(part, start)));
 }
 
-function replace(text: string, from: string, to: string, limit = -1n): string {
-  const parts = from === '' ? ['', ...Array.from(text), ''] : text.split(from);
+/** Steps for each string that a function makes. */
+const partCost = 2;
+
+function replace(budget: Budget, text: string, from: string, to: string, limit = -1n): string {
+  const parts = from === '' ? ['', ...charactersOf(budget, text), ''] : text.split(from);
+  budget.charge(parts.length * partCost);
   const places = parts.length - 1;
   const count = limit < 0n || limit > BigInt(places) ? places : Number(limit);
   bounded(text.length + count * to.length);
+  budget.charge(walk(text.length + count * to.length));
   let out = parts[0] as string;
   for (let index = 1; index < parts.length; index++) out += (index <= count ? to : from) + parts[index];
   return out;
 }
 
-function split(text: string, separator: string, limit = -1n): ListValue {
+function charactersOf(budget: Budget, text: string): string[] {
+  budget.charge(text.length);
+  return Array.from(text);
+}
+
+function split(budget: Budget, text: string, separator: string, limit = -1n): ListValue {
   if (limit === 0n) return new ItemList([]);
-  const parts = separator === '' ? Array.from(text) : text.split(separator);
+  const parts = separator === '' ? charactersOf(budget, text) : text.split(separator);
+  budget.charge(parts.length * partCost);
   if (limit < 0n || BigInt(parts.length) <= limit) return new ItemList(parts);
   const kept = Number(limit) - 1;
   return new ItemList([...parts.slice(0, kept), parts.slice(kept).join(separator)]);
 }
 
-function join(list: ListValue, separator = ''): string {
+function join(budget: Budget, list: ListValue, separator = ''): string {
   const parts: string[] = [];
   let chars = 0;
   for (const part of list) {
     if (typeof part !== 'string') throw new CelError('no such overload');
     chars += part.length + separator.length;
     bounded(chars);
+    budget.charge(partCost + walk(part.length + separator.length));
     parts.push(part);
   }
   return parts.join(separator);
@@ -93,8 +80,11 @@ function substring(text: string, start: bigint, end?: bigint): string {
   return characters.slice(from, to);
 }
 
-const asciiUpper = (text: string): string => text.replace(/[a-z]+/g, (letters) => letters.toUpperCase());
-const asciiLower = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+const isAscii = (text: string): boolean => /^[\x00-\x7f]*$/.test(text);
+const asciiUpper = (text: string): string =>
+  isAscii(text) ? text.toUpperCase() : text.replace(/[a-z]+/g, (letters) => letters.toUpperCase());
+const asciiLower = (text: string): string =>
+  isAscii(text) ? text.toLowerCase() : text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
 /** As Go writes a string literal: quotes, backslashes and control characters are escaped. */
 function quote(text: string): string {
@@ -117,28 +107,35 @@ const blank = '[\\s\\u0085\\u180e]';
 const leading = new RegExp(`^${blank}+`);
 const trailing = new RegExp(`(?<!${blank})${blank}+$`);
 
-function illegalRegexp(pattern: string): GoRegexp {
+function illegalRegexp(budget: Budget, pattern: string, text: string): GoRegexp {
   try {
-    return compileRegexp(pattern);
+    return runnable(budget, pattern, text);
   } catch (error) {
     if (error instanceof RegexpError) throw new CelError(`Illegal regex: ${error.message}`);
     throw error;
   }
 }
 
-function findAll(text: string, pattern: string, limit = -1n): ListValue {
-  const expression = illegalRegexp(pattern);
-  return new ItemList(limit < 0n ? expression.findAll(text) : expression.findAll(text, Number(limit)));
+/** Steps of a match, which is searched for with every character, and becomes a string. */
+const matchSteps = 5;
+
+function findAll(budget: Budget, text: string, pattern: string, limit = -1n): ListValue {
+  const expression = illegalRegexp(budget, pattern, text);
+  const most = limit < 0n ? text.length + 1 : Math.min(Number(limit), text.length + 1);
+  budget.charge(most * matchSteps);
+  return new ItemList(expression.findAll(text, most));
 }
 
 const sameSize = ([size = 0]: readonly number[]): number => size;
-const walked = { cost: walkFirst, resultSize: sameSize };
+const counting = ([size = 0]: readonly number[]): number => Math.floor(size / charsPerStep);
+const walked = { cost: walkFirst, work: counting, resultSize: sameSize };
 const replaced = {
   cost: walkFirst,
   resultSize: ([text = 0, , to = 0]: readonly number[]) => product(text + 1, Math.max(1, to)),
 };
 const searched = {
   cost: ([text = 0, part = 0]: readonly number[]) => product(walk(text), Math.max(1, walk(part))),
+  work: counting,
 };
 const found = { cost: matchCost, resultSize: sameSize };
 
@@ -150,7 +147,7 @@ export const stringLibrary = (): readonly Overload[] => [
       const at = inRange(index, characters.length);
       return characters.slice(at, at + 1);
     },
-    { resultSize: () => 4 },
+    { resultSize: () => 4, work: counting },
   ),
   define('string.indexOf(string): int', indexOf, searched),
   define('string.indexOf(string, int): int', indexOf, searched),
@@ -158,25 +155,25 @@ export const stringLibrary = (): readonly Overload[] => [
   define('string.lastIndexOf(string, int): int', lastIndexOf, searched),
   define('string.lowerAscii(): string', asciiLower, walked),
   define('string.upperAscii(): string', asciiUpper, walked),
-  define('string.replace(string, string): string', replace, replaced),
-  define('string.replace(string, string, int): string', replace, replaced),
-  define('string.split(string): list(string)', split, walked),
-  define('string.split(string, int): list(string)', split, walked),
+  defineMetered('string.replace(string, string): string', replace, replaced),
+  defineMetered('string.replace(string, string, int): string', replace, replaced),
+  defineMetered('string.split(string): list(string)', split, walked),
+  defineMetered('string.split(string, int): list(string)', split, walked),
   define('string.substring(int): string', substring, walked),
   define('string.substring(int, int): string', substring, walked),
   define('string.trim(): string', (text: string) => text.replace(leading, '').replace(trailing, ''), walked),
-  define('string.format(list(dyn)): string', format, { cost: walkFirst }),
-  define('list(string).join(): string', join, { cost: sameSize }),
-  define('list(string).join(string): string', join, { cost: sameSize }),
+  defineMetered('string.format(list(dyn)): string', format, { cost: walkFirst }),
+  defineMetered('list(string).join(): string', join, { cost: sameSize }),
+  defineMetered('list(string).join(string): string', join, { cost: sameSize }),
   define('strings.quote(string): string', quote, {
     cost: walkFirst,
     resultSize: ([size = 0]) => size * 2 + 2,
   }),
-  define(
+  defineMetered(
     'string.find(string): string',
-    (text: string, pattern: string) => illegalRegexp(pattern).find(text) ?? '',
+    (budget, text: string, pattern: string) => illegalRegexp(budget, pattern, text).find(text) ?? '',
     found,
   ),
-  define('string.findAll(string): list(string)', findAll, found),
-  define('string.findAll(string, int): list(string)', findAll, found),
+  defineMetered('string.findAll(string): list(string)', findAll, found),
+  defineMetered('string.findAll(string, int): list(string)', findAll, found),
 ];

@@ -4,6 +4,7 @@
  * int is a bigint, double a number; what JavaScript has no type for is a class. Lists and maps are interfaces, so that
  * JSON can be looked at in place (`jsonvalues.ts`) instead of being converted first.
  */
+import type { Budget } from './budget.ts';
 import type { Type } from './types.ts';
 
 export type Value =
@@ -72,9 +73,10 @@ export abstract class ListValue {
   }
 
   /** Lists with keys or set semantics compare in ways of their own. */
-  equals(other: ListValue): boolean {
+  equals(other: ListValue, budget?: Budget): boolean {
     if (this.size !== other.size) return false;
-    for (let index = 0; index < this.size; index++) if (!equal(this.at(index), other.at(index))) return false;
+    for (let index = 0; index < this.size; index++)
+      if (!equal(this.at(index), other.at(index), budget)) return false;
     return true;
   }
 
@@ -119,11 +121,13 @@ export abstract class MapValue {
     return 'map';
   }
 
-  equals(other: MapValue): boolean {
-    if (this.size !== other.size) return false;
+  equals(other: MapValue, budget?: Budget): boolean {
+    const { size } = this;
+    budget?.charge(size * 4);
+    if (size !== other.size) return false;
     return this.keys().every((key) => {
       const theirs = other.find(key);
-      return theirs !== undefined && equal(this.find(key) as Value, theirs);
+      return theirs !== undefined && equal(this.find(key) as Value, theirs, budget);
     });
   }
 }
@@ -270,8 +274,16 @@ export function isOfType(value: Value, type: Type): boolean {
   }
 }
 
-/** Equality; values of different types differ, apart from numbers. */
-export function equal(a: Value, b: Value): boolean {
+/** Steps of a comparison of two values inside of others. */
+const comparisonCost = 4;
+
+/**
+ * Equality; values of different types differ, apart from numbers.
+ *
+ * @param budget charged for each pair of values, because sizes do not tell how much is inside of them
+ */
+export function equal(a: Value, b: Value, budget?: Budget): boolean {
+  budget?.charge(comparisonCost);
   if (a === b) return true;
   if (a === null || b === null) return false;
   if (typeof a === 'string' || typeof a === 'boolean') return false;
@@ -279,13 +291,13 @@ export function equal(a: Value, b: Value): boolean {
   if (a instanceof Timestamp) return b instanceof Timestamp && a.ns === b.ns;
   if (a instanceof Duration) return b instanceof Duration && a.ns === b.ns;
   if (a instanceof Uint8Array) return b instanceof Uint8Array && compareBytes(a, b) === 0;
-  if (a instanceof ListValue) return b instanceof ListValue && a.equals(b);
-  if (a instanceof MapValue) return b instanceof MapValue && a.equals(b);
+  if (a instanceof ListValue) return b instanceof ListValue && a.equals(b, budget);
+  if (a instanceof MapValue) return b instanceof MapValue && a.equals(b, budget);
   if (a instanceof TypeName) return b instanceof TypeName && a.text === b.text;
   if (a instanceof Opaque) return b instanceof Opaque && a.type === b.type && a.equals(b);
   if (!(a instanceof Optional) || !(b instanceof Optional)) return false;
   if (a.value === undefined || b.value === undefined) return a.value === b.value;
-  return equal(a.value, b.value);
+  return equal(a.value, b.value, budget);
 }
 
 export type NumberValue = bigint | number | Uint;
@@ -313,26 +325,20 @@ export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return a.length - b.length;
 }
 
-const surrogates = /[\ud800-\udfff]/;
+const isSurrogate = (unit: number): boolean => unit >= 0xd8_00 && unit <= 0xdf_ff;
 
-/** Whether each character is one UTF-16 unit, so that positions and lengths of JavaScript are those of CEL. */
-export const isFlat = (text: string): boolean => !surrogates.test(text);
-
-/** By code points, as Go orders strings; JavaScript orders by UTF-16 units. */
+/** By code points, as Go orders strings; JavaScript orders by UTF-16 units, where surrogates are not the highest. */
 export function compareText(a: string, b: string): number {
   if (a === b) return 0;
-  if (isFlat(a) || isFlat(b)) {
-    if (isFlat(a) && isFlat(b)) return a < b ? -1 : 1;
-  }
-  const left = Array.from(a);
-  const right = Array.from(b);
-  const shared = Math.min(left.length, right.length);
+  const shared = Math.min(a.length, b.length);
   for (let index = 0; index < shared; index++) {
-    const difference =
-      ((left[index] as string).codePointAt(0) ?? 0) - ((right[index] as string).codePointAt(0) ?? 0);
-    if (difference !== 0) return difference;
+    const left = a.charCodeAt(index);
+    const right = b.charCodeAt(index);
+    if (left === right) continue;
+    const above = Number(isSurrogate(left)) - Number(isSurrogate(right));
+    return above === 0 ? left - right : above;
   }
-  return left.length - right.length;
+  return a.length - b.length;
 }
 
 /** For the count of costs: characters, bytes or entries; 1 for everything else. */

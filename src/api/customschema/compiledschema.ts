@@ -6,7 +6,7 @@ import { embeddedErrors } from './embeddedresources.ts';
 import { listTypeErrors } from './listtypes.ts';
 import { pruneObject } from './prune.ts';
 import { blocksRules, compileRules, type SchemaRules, uncheckedRules } from './rules.ts';
-import type { CompiledSchema, Schema, ValidateOptions, Validation } from './schema.ts';
+import type { CompiledSchema, Schema, ValidateOptions, Validation, ValidationWork } from './schema.ts';
 import { SchemaNode } from './schemanode.ts';
 import { compileValidator, type Validator } from './validator.ts';
 
@@ -34,7 +34,15 @@ class LazySchema implements CompiledSchema {
     applyDefaults(object, this.root);
   }
 
-  validate(object: JsonObject, { old, only }: ValidateOptions = {}): Validation {
+  validate(object: JsonObject, options: ValidateOptions = {}): Validation {
+    const work = this.begin(object, options);
+    for (;;) {
+      const validation = work.advance();
+      if (validation) return validation;
+    }
+  }
+
+  begin(object: JsonObject, { old, only }: ValidateOptions = {}): ValidationWork {
     const errors = only === 'status' ? this.#statusErrors(object, old) : this.#keywordErrors(object, old);
     errors.push(...embeddedErrors(object, this.root));
     // Duplicates that were there before may stay.
@@ -42,10 +50,18 @@ class LazySchema implements CompiledSchema {
     if (duplicates.length && (!old || listTypeErrors(old, this.root).length === 0))
       errors.push(...duplicates);
     const rules = this.#ruleSet();
-    if (rules === null) return { errors, warnings: [] };
-    if (blocksRules(errors)) return { errors: [...errors, uncheckedRules], warnings: [] };
-    const outcome = rules.run(object, old);
-    return { errors: [...errors, ...outcome.errors], warnings: outcome.warnings };
+    if (rules === null) return finished({ errors, warnings: [] });
+    if (blocksRules(errors)) return finished({ errors: [...errors, uncheckedRules], warnings: [] });
+    const work = rules.begin(object, old);
+    return {
+      get spent() {
+        return work.spent;
+      },
+      advance() {
+        const outcome = work.advance();
+        return outcome && { errors: [...errors, ...outcome.errors], warnings: outcome.warnings };
+      },
+    };
   }
 
   #keywordErrors(object: JsonObject, old: JsonObject | undefined): FieldError[] {
@@ -74,6 +90,8 @@ class LazySchema implements CompiledSchema {
     return this.#rules;
   }
 }
+
+const finished = (validation: Validation): ValidationWork => ({ spent: 0, advance: () => validation });
 
 /** apiVersion and kind are checked also when they have not changed. */
 function withoutType(object: JsonObject): JsonObject {

@@ -11,6 +11,8 @@ import { itemsOf } from './schemanode.ts';
 /** Steps of one rule, and of all rules on one object. */
 const callCostMax = 1_000_000;
 const objectCostMax = 10_000_000;
+/** Steps after which rules pause; a single rule is never paused. */
+const sliceCost = 100_000;
 /** Bytes of a text that a messageExpression makes. */
 const messageBytesMax = 5120;
 /** Field of errors without a path. */
@@ -49,6 +51,16 @@ export interface SchemaRules {
    * @param base the path of the value in a larger document
    */
   run(value: unknown, old?: unknown, base?: string): RuleOutcome;
+  /** The same in slices, for callers that let others compute in between. */
+  begin(value: unknown, old?: unknown): RuleWork;
+}
+
+/** Rules that are being run on an object. */
+export interface RuleWork {
+  /** Steps taken so far. */
+  readonly spent: number;
+  /** Runs rules until they have taken a slice of steps; gives the outcome when all have run. */
+  advance(): RuleOutcome | undefined;
 }
 
 /** Undefined for a schema without rules. */
@@ -59,11 +71,14 @@ export function compileRules(schema: Schema, isResource: boolean): SchemaRules |
     get isSound() {
       return node.isSound;
     },
-    run(value, old, base = '') {
-      const run = new RuleRun(base);
-      run.visit(node, value, old ?? undefined, () => false);
-      return { errors: run.errors, warnings: run.warnings };
+    run(value, old, base) {
+      const run = new RuleRun(node, value, old, base);
+      for (;;) {
+        const outcome = run.advance();
+        if (outcome) return outcome;
+      }
     },
+    begin: (value, old) => new RuleRun(node, value, old),
   };
 }
 
@@ -125,27 +140,41 @@ class RuleNode {
 /** Steps ran out: what is left is not looked at. */
 class OutOfBudget extends Error {}
 
-class RuleRun {
+class RuleRun implements RuleWork {
   readonly errors: FieldError[] = [];
   readonly warnings: string[] = [];
   readonly #steps: (PathStep | number)[] = [];
   readonly #base: string;
+  readonly #visits: Generator<void, void>;
   #left = objectCostMax;
+  /** How many steps are left at the end of the slice. */
+  #sliceEnd = 0;
 
-  constructor(base: string) {
+  constructor(node: RuleNode, value: unknown, old: unknown, base = '') {
     this.#base = base;
+    this.#visits = this.#visit(node, value, old ?? undefined, () => false);
   }
 
-  visit(node: RuleNode, value: unknown, old: unknown, unchanged: () => boolean): void {
+  get spent(): number {
+    return objectCostMax - this.#left;
+  }
+
+  advance(): RuleOutcome | undefined {
+    this.#sliceEnd = this.#left - sliceCost;
     try {
-      this.#visit(node, value, old, unchanged);
+      if (!this.#visits.next().done) return undefined;
     } catch (error) {
       if (!(error instanceof OutOfBudget)) throw error;
     }
+    return { errors: this.errors, warnings: this.warnings };
   }
 
-  /** @param around whether the list or map around the value is as it was before, so that this value is, too */
-  #visit(node: RuleNode, value: unknown, old: unknown, around: () => boolean): void {
+  /**
+   * Ends a slice with each `yield`.
+   *
+   * @param around whether the list or map around the value is as it was before, so that this value is, too
+   */
+  *#visit(node: RuleNode, value: unknown, old: unknown, around: () => boolean): Generator<void, void> {
     // Rules see values that are there; a rule about a missing one belongs to the object around it.
     if (value === undefined || value === null) return;
     let same: boolean | undefined;
@@ -153,40 +182,48 @@ class RuleRun {
       same ??= old === undefined || old === null ? around() : sameJson(value, old);
       return same;
     };
-    if (node.compiled) this.#node(node.compiled, node.schema, value, old ?? undefined, unchanged);
-    if (Array.isArray(value)) this.#items(node, value, old, unchanged);
+    if (node.compiled) yield* this.#node(node.compiled, node.schema, value, old ?? undefined, unchanged);
+    if (Array.isArray(value)) yield* this.#items(node, value, old, unchanged);
     else if (isJsonObject(value)) {
       const before = isJsonObject(old) ? old : {};
-      for (const [name, step, inner] of node.entries(value))
-        this.#at(step, () =>
-          this.#visit(inner, value[name], Object.hasOwn(before, name) ? before[name] : undefined, unchanged),
+      for (const [name, step, inner] of node.entries(value)) {
+        this.#steps.push(step);
+        yield* this.#visit(
+          inner,
+          value[name],
+          Object.hasOwn(before, name) ? before[name] : undefined,
+          unchanged,
         );
+        this.#steps.pop();
+      }
     }
   }
 
-  #items(node: RuleNode, value: readonly unknown[], old: unknown, unchanged: () => boolean): void {
+  *#items(
+    node: RuleNode,
+    value: readonly unknown[],
+    old: unknown,
+    unchanged: () => boolean,
+  ): Generator<void, void> {
     const { items, schema } = node;
     if (items === undefined) return;
     const keys =
       schema['x-kubernetes-list-type'] === 'map' ? (schema['x-kubernetes-list-map-keys'] ?? []) : [];
     const before = keys.length > 0 && Array.isArray(old) ? byKeys(old, keys) : undefined;
-    for (const [position, item] of value.entries())
-      this.#at(position, () => this.#visit(items, item, before?.get(keyOf(item, keys)), unchanged));
+    for (const [position, item] of value.entries()) {
+      this.#steps.push(position);
+      yield* this.#visit(items, item, before?.get(keyOf(item, keys)), unchanged);
+      this.#steps.pop();
+    }
   }
 
-  #at(step: PathStep | number, visit: () => void): void {
-    this.#steps.push(step);
-    visit();
-    this.#steps.pop();
-  }
-
-  #node(
+  *#node(
     { type, rules }: CompiledRules,
     schema: Schema,
     json: unknown,
     old: unknown,
     unchanged: () => boolean,
-  ): void {
+  ): Generator<void, void> {
     if (this.#left <= 0) this.#outOfBudget(schema);
     let self: Value;
     let oldSelf: Value | undefined;
@@ -207,6 +244,7 @@ class RuleRun {
       const before = optional ? new Optional(oldSelf) : oldSelf;
       const variables: Record<string, Value> = before === undefined ? { self } : { self, oldSelf: before };
       this.#rule(compiled, schema, json, variables, compiled.usesOldSelf ? () => false : unchanged);
+      if (this.#left < this.#sliceEnd) yield;
     }
   }
 

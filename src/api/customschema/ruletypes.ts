@@ -2,6 +2,7 @@
  * Schemas as types of CEL: how rules see values of a schema, and how large these can be. Values are looked at in place;
  * adapters convert them where an expression reaches.
  */
+import type { Budget } from '../cel/budget.ts';
 import { type Adapter, anyJson, JsonList, JsonMap, toJson } from '../cel/jsonvalues.ts';
 import { parseDate, parseDuration, parseTimestamp } from '../cel/times.ts';
 import { bool, double, dyn, int, list, map, string, type Type } from '../cel/types.ts';
@@ -256,12 +257,22 @@ function textOf(value: Value): string {
   return jsonText(withSortedKeys(toJson(value)));
 }
 
+/** Characters of a text that is made for a comparison, for each step that is charged. */
+const charsPerStep = 2;
+
+function chargedText(value: Value, budget: Budget | undefined): string {
+  const text = textOf(value);
+  budget?.charge(1 + text.length / charsPerStep);
+  return text;
+}
+
 /** Equal whatever the order; adding keeps each item once. */
 class SetList extends JsonList {
-  override equals(other: ListValue): boolean {
+  override equals(other: ListValue, budget?: Budget): boolean {
     if (this.size !== other.size) return false;
-    const mine = new Set(Array.from(this, textOf));
-    return Array.from(other, textOf).every((text) => mine.has(text));
+    const text = (item: Value): string => chargedText(item, budget);
+    const mine = new Set(Array.from(this, text));
+    return Array.from(other, text).every((theirs) => mine.has(theirs));
   }
 
   override concat(other: ListValue): ListValue {
@@ -295,10 +306,11 @@ class KeyedList extends JsonList {
     );
   }
 
-  override equals(other: ListValue): boolean {
+  override equals(other: ListValue, budget?: Budget): boolean {
     if (this.size !== other.size) return false;
-    const mine = new Map(Array.from(this, (item) => [this.#key(item), textOf(item)]));
-    return [...other].every((item) => mine.get(this.#key(item)) === textOf(item));
+    const text = (item: Value): string => chargedText(item, budget);
+    const mine = new Map(Array.from(this, (item) => [this.#key(item), text(item)]));
+    return [...other].every((item) => mine.get(this.#key(item)) === text(item));
   }
 
   override concat(other: ListValue): ListValue {

@@ -90,6 +90,14 @@ export interface Validation {
   readonly warnings: readonly string[];
 }
 
+/** A validation that is under way. */
+export interface ValidationWork {
+  /** Steps that rules have taken so far. */
+  readonly spent: number;
+  /** Computes on for a while; gives the result when it is there. */
+  advance(): Validation | undefined;
+}
+
 /** Functions on objects of one version. Each is made on first use, so a definition that is never written to costs nothing. */
 export interface CompiledSchema {
   readonly schema: Schema;
@@ -107,6 +115,8 @@ export interface CompiledSchema {
    * object metadata and scale are checked by the caller before.
    */
   validate(object: JsonObject, options?: ValidateOptions): Validation;
+  /** The same in slices, because rules may take many steps. */
+  begin(object: JsonObject, options?: ValidateOptions): ValidationWork;
   /** Whether any node has `x-kubernetes-validations`. */
   readonly hasRules: boolean;
 }

@@ -16,8 +16,9 @@ import { collectionOf } from '../../registry/target.ts';
 import { Watcher } from '../../registry/watcher.ts';
 import { actingAs } from '../../registry/writers.ts';
 
-/** How often objects that stay are looked at again. */
+/** How often objects that stay are looked at again, and how long until the definition says that they stay. */
 const checkMs = 5000;
+const patienceMs = 60_000;
 
 interface CleanupOptions {
   /** Changes the definition. */
@@ -31,6 +32,12 @@ const inProgress: Progress = {
   status: 'True',
   reason: 'InstanceDeletionInProgress',
   message: 'CustomResource deletion is in progress',
+};
+/** Kubernetes says so for a moment, then tries again. */
+const unconfirmed: Progress = {
+  status: 'True',
+  reason: 'InstanceDeletionCheck',
+  message: 'could not confirm zero CustomResources remaining: context deadline exceeded',
 };
 const completed: Progress = {
   status: 'False',
@@ -47,6 +54,8 @@ export class Cleanup {
   #watcher: Watcher | undefined;
   #timer: NodeJS.Timeout | undefined;
   #looking = false;
+  /** Since when objects are waited for. */
+  #sinceMs: number | undefined;
   #again = false;
   #closed = false;
 
@@ -107,7 +116,12 @@ export class Cleanup {
     if (!kind) return this.#finish(neverEstablished);
     const collection = registry.view.collection(kind);
     if (collection.size > 0) {
-      await this.options.write((definition) => setProgress(definition, inProgress, registry.now()));
+      const nowMs = registry.chance.nowMs();
+      this.#sinceMs ??= nowMs;
+      const isLate = nowMs - this.#sinceMs >= patienceMs;
+      const progress = isLate ? unconfirmed : inProgress;
+      if (isLate) this.#sinceMs = undefined;
+      await this.options.write((definition) => setProgress(definition, progress, registry.now()));
       const request = actingAs('kube-apiserver', 'deletecollection');
       await removeCollection(registry, request, collectionOf(kind, ''), everything, {}, undefined);
     }

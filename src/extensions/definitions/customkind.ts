@@ -120,6 +120,7 @@ function versionKind(
       dropUnset(object);
       takeStoredMetadata(object, old);
     },
+    examine: rules.examine,
     validate: rules.validate,
     validateStatusUpdate: rules.validateStatus,
     validationWarnings: rules.validationWarnings,

@@ -101,15 +101,13 @@ export class MutatingPolicies implements AdmissionPlugin {
   async #applied(policy: MutatingPolicy, params: Value, write: AskedWrite, version: Kind): Promise<boolean> {
     await write.prepare(version);
     const values = new WriteValues(this.#registry, write, version);
-    if (!(await values.settled(() => policy.concerns(values.variables, params)))) return false;
+    if (!(await policy.concerns(values, params))) return false;
     let changed = false;
     for (let index = 0; index < policy.mutations; index++) {
       await write.prepare(version);
       const current = new WriteValues(this.#registry, write, version);
       const document = parseExact(write.objectText(version)) as JsonObject;
-      const result = await current.settled(() =>
-        policy.mutated(index, current.variables, params, document, version),
-      );
+      const result = await policy.mutated(index, current, params, document, version);
       changed = (await write.replace(version, result)) || changed;
     }
     return changed;

@@ -1,9 +1,13 @@
 /** A mutating policy made ready to run: its expressions make objects to merge, or JSON patches. */
 
+import { atomicPaths } from '../../api/atomicvalues.ts';
 import type { CheckedExpression } from '../../api/cel/admission.ts';
-import { type Condition, conditionsOutcome, expressionFailure } from '../../api/cel/conditions.ts';
+import { type Condition, expressionFailure } from '../../api/cel/conditions.ts';
 import { toJson } from '../../api/cel/jsonvalues.ts';
 import { CelError, ListValue, StructValue, type Value } from '../../api/cel/values.ts';
+import { ownershipModel } from '../../api/customschema/ownershipmodel.ts';
+import { structOf } from '../../api/fieldtype.ts';
+import { merge } from '../../api/fieldwalk.ts';
 import type {
   MutatingAdmissionPolicy,
   MutatingAdmissionPolicySpec,
@@ -13,14 +17,13 @@ import { applyJsonPatch, parseJsonPatch } from '../../api/jsonpatch.ts';
 import { jsonPatchFailure } from '../../api/jsonpatchfailure.ts';
 import type { Kind } from '../../api/kind.ts';
 import { mutationResult } from '../../api/kinds/mutatingadmissionpolicy.ts';
-import { applyMergePatch } from '../../api/mergepatch.ts';
 import type { JsonObject } from '../../api/object.ts';
 import { PatchError } from '../../api/patcherror.ts';
 import { PolicyScope } from '../../api/rules/policyscope.ts';
-import { applyStrategicMerge } from '../../api/strategicmerge.ts';
+import { writeConditionsOutcome } from './conditions.ts';
 import { Match } from './match.ts';
 import { PolicyRun } from './policyrun.ts';
-import type { Variables } from './writevalues.ts';
+import type { WriteValues } from './writevalues.ts';
 
 /** Why a policy could not change an object. */
 export class MutationProblem extends Error {
@@ -65,22 +68,29 @@ export class MutatingPolicy {
   }
 
   /** Whether the policy concerns a write. Throws a MutationProblem. */
-  concerns(values: Variables, params: Value): boolean {
+  async concerns(values: WriteValues, params: Value): Promise<boolean> {
     const { conditions, scope } = this.#parts();
-    const outcome = conditionsOutcome(conditions, new PolicyRun(values, params, scope.variables).variables);
+    const { variables } = new PolicyRun(values, params, scope.variables);
+    const outcome = await writeConditionsOutcome(conditions, values, variables);
     if (outcome !== 'hold' && outcome !== 'do not hold') throw new MutationProblem(outcome.failure);
     return outcome === 'hold';
   }
 
   /** The object as one mutation leaves it. Throws a MutationProblem. */
-  mutated(index: number, values: Variables, params: Value, document: JsonObject, version: Kind): unknown {
+  async mutated(
+    index: number,
+    values: WriteValues,
+    params: Value,
+    document: JsonObject,
+    version: Kind,
+  ): Promise<unknown> {
     const { scope, mutations } = this.#parts();
     const { expression, checked, isPatch } = mutations[index] as Mutation;
     const run = new PolicyRun(values, params, scope.variables);
     let value: Value;
     try {
       if (!checked.program) throw new CelError(checked.problem);
-      value = run.evaluate(checked.program);
+      value = await run.evaluate(checked.program);
       return isPatch ? patched(document, value) : merged(document, value, version);
     } catch (error) {
       if (error instanceof MutationProblem) throw error;
@@ -112,10 +122,15 @@ export class MutatingPolicy {
 function merged(document: JsonObject, value: Value, version: Kind): unknown {
   if (!(value instanceof StructValue)) throw new CelError('unexpected type, must be Object');
   checkNames(value, 'Object');
-  const configuration = toJson(value);
-  return version.custom
-    ? applyMergePatch(document, configuration)
-    : applyStrategicMerge(version.model, document, configuration);
+  const configuration = toJson(value) as JsonObject;
+  const type = structOf(ownershipModel(version.model));
+  // What the expression leaves out of them would be lost, so Kubernetes refuses it.
+  const atomic = atomicPaths(type, configuration);
+  if (atomic.length)
+    throw new MutationProblem(
+      `invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: ${atomic.join(', ')}`,
+    );
+  return merge(type, document, configuration);
 }
 
 /** `Object{spec: Object.metadata{}}` is a mistake: the name of a type says where its value belongs. */

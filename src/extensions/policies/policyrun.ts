@@ -5,18 +5,20 @@ import type { Program } from '../../api/cel/cel.ts';
 import { callCostMax } from '../../api/cel/conditions.ts';
 import { CelError, MapValue, type Value } from '../../api/cel/values.ts';
 import type { PolicyScope } from '../../api/rules/policyscope.ts';
-import type { Variables } from './writevalues.ts';
+import type { Variables, WriteValues } from './writevalues.ts';
 
 /** Steps of all expressions of one run. */
 const runCostMax = 10_000_000;
 
 export class PolicyRun {
   readonly variables: Variables;
+  readonly #values: WriteValues;
   #left = runCostMax;
   #budget = new Budget(0);
 
-  constructor(values: Variables, params: Value, variables: PolicyScope['variables']) {
-    this.variables = Object.create(values) as Variables;
+  constructor(values: WriteValues, params: Value, variables: PolicyScope['variables']) {
+    this.#values = values;
+    this.variables = Object.create(values.variables) as Variables;
     this.variables.params = params;
     this.variables.variables = new VariableValues(variables, (program) =>
       program.run(this.variables, this.#budget),
@@ -24,13 +26,16 @@ export class PolicyRun {
   }
 
   /** Throws a CelError or BudgetExceeded. */
-  evaluate(program: Program): Value {
-    this.#budget = new Budget(Math.min(callCostMax, this.#left));
-    try {
-      return program.run(this.variables, this.#budget);
-    } finally {
-      this.#left -= this.#budget.spent;
-    }
+  evaluate(program: Program): Promise<Value> {
+    return this.#values.evaluated(() => {
+      this.#budget = new Budget(Math.min(callCostMax, this.#left));
+      try {
+        return program.run(this.variables, this.#budget);
+      } finally {
+        this.#left -= this.#budget.spent;
+        this.#values.spend(this.#budget.spent);
+      }
+    });
   }
 }
 

@@ -99,7 +99,7 @@ export class ValidatingPolicies implements AdmissionPlugin {
         ? await paramsOf(this.#registry, paramKind, binding.paramRef, write.namespace)
         : [null];
       for (const param of params) {
-        const { failures, annotations } = await values.settled(() => policy.run(values.variables, param));
+        const { failures, annotations } = await policy.run(values, param);
         for (const failure of failures) verdict.fail(policy, binding, failure);
         for (const [key, value] of Object.entries(annotations))
           verdict.annotate(`${policy.name}/${key}`, value);

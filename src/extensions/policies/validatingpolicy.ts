@@ -1,6 +1,6 @@
 /** A validating policy made ready to run, and what comes out of a run. */
 import type { CheckedExpression } from '../../api/cel/admission.ts';
-import { type Condition, conditionsOutcome, expressionFailure } from '../../api/cel/conditions.ts';
+import { type Condition, expressionFailure } from '../../api/cel/conditions.ts';
 import { CelError, type Value } from '../../api/cel/values.ts';
 import type {
   ParamKind,
@@ -8,9 +8,10 @@ import type {
   ValidatingAdmissionPolicySpec,
 } from '../../api/generated/types.ts';
 import { PolicyScope } from '../../api/rules/policyscope.ts';
+import { writeConditionsOutcome } from './conditions.ts';
 import { Match } from './match.ts';
 import { PolicyRun } from './policyrun.ts';
-import type { Variables } from './writevalues.ts';
+import type { WriteValues } from './writevalues.ts';
 
 /** Bytes of texts that expressions make. */
 const textBytesMax = 5120;
@@ -63,10 +64,10 @@ export class ValidatingPolicy {
     this.#spec = spec;
   }
 
-  run(values: Variables, params: Value): Outcome {
+  async run(values: WriteValues, params: Value): Promise<Outcome> {
     const { scope, conditions, validations, annotations } = this.#parts();
     const run = new PolicyRun(values, params, scope.variables);
-    const outcome = conditionsOutcome(conditions, run.variables);
+    const outcome = await writeConditionsOutcome(conditions, values, run.variables);
     if (outcome === 'do not hold') return nothing;
     if (outcome !== 'hold') {
       if (this.ignoresErrors) return nothing;
@@ -75,8 +76,12 @@ export class ValidatingPolicy {
         annotations: {},
       };
     }
-    const failures = validations.flatMap((validation, index) => this.#failure(run, validation, index) ?? []);
-    return { failures, annotations: this.#annotations(run, annotations) };
+    const failures: Failure[] = [];
+    for (const [index, validation] of validations.entries()) {
+      const failure = await this.#failure(run, validation, index);
+      if (failure) failures.push(failure);
+    }
+    return { failures, annotations: await this.#annotations(run, annotations) };
   }
 
   /** Compiled with the first write that the policy is for. */
@@ -105,39 +110,42 @@ export class ValidatingPolicy {
     return this.#compiled;
   }
 
-  #failure(run: PolicyRun, validation: Validation, index: number): Failure | undefined {
+  async #failure(run: PolicyRun, validation: Validation, index: number): Promise<Failure | undefined> {
     const { expression, checked } = validation;
     try {
       if (checked.program === undefined) throw new CelError(checked.problem);
-      if (run.evaluate(checked.program) === true) return undefined;
+      if ((await run.evaluate(checked.program)) === true) return undefined;
     } catch (error) {
       const message = expressionFailure(expression, error);
       return this.ignoresErrors ? undefined : { index, message, reason: 'Invalid' };
     }
-    return { index, message: failureText(run, validation), reason: validation.reason };
+    return { index, message: await failureText(run, validation), reason: validation.reason };
   }
 
-  #annotations(run: PolicyRun, annotations: Compiled['annotations']): Record<string, string> {
+  async #annotations(run: PolicyRun, annotations: Compiled['annotations']): Promise<Record<string, string>> {
     const values: Record<string, string> = {};
     for (const { key, checked } of annotations) {
-      const text = usableText(run, checked);
+      const text = await usableText(run, checked);
       if (text !== undefined) values[key] = text;
     }
     return values;
   }
 }
 
-function failureText(run: PolicyRun, { expression, message, messageExpression }: Validation): string {
-  const made = messageExpression && usableText(run, messageExpression);
+async function failureText(
+  run: PolicyRun,
+  { expression, message, messageExpression }: Validation,
+): Promise<string> {
+  const made = messageExpression && (await usableText(run, messageExpression));
   const usable = made !== undefined && !/[\r\n]/.test(made);
   return usable ? made : message || `failed expression: ${expression}`;
 }
 
 /** The text that an expression makes; undefined when there is none that can be used. */
-function usableText(run: PolicyRun, { program }: CheckedExpression): string | undefined {
+async function usableText(run: PolicyRun, { program }: CheckedExpression): Promise<string | undefined> {
   if (!program) return undefined;
   try {
-    const value = run.evaluate(program);
+    const value = await run.evaluate(program);
     const text = typeof value === 'string' ? value.trim() : '';
     return text !== '' && Buffer.byteLength(text) <= textBytesMax ? text : undefined;
   } catch (error) {

@@ -6,6 +6,7 @@ import {
   authorizerValue,
   requestResourceValue,
 } from '../../api/cel/authorizers.ts';
+import { BudgetExceeded } from '../../api/cel/budget.ts';
 import { anyJson } from '../../api/cel/jsonvalues.ts';
 import { parseTimestamp } from '../../api/cel/times.ts';
 import { CelError, EntryMap, type Value } from '../../api/cel/values.ts';
@@ -15,12 +16,16 @@ import type { Kind } from '../../api/kind.ts';
 import { parseLabelSelector } from '../../api/labelselector.ts';
 import type { ApiObject, JsonObject } from '../../api/object.ts';
 import { authenticated, type User } from '../../api/user.ts';
+import { computed, turnToCompute } from '../../registry/looplane.ts';
 import type { Registry } from '../../registry/registry.ts';
+import type { Request } from '../../registry/request.ts';
 import type { AskedWrite } from '../webhooks/askedwrite.ts';
 import { requestText } from '../webhooks/review.ts';
 
 export type Variables = Record<string, Value>;
 
+/** Steps of all expressions of policies and conditions together, for one request. */
+const writeCostMax = 50_000_000;
 /** Answers of the authorizer that one expression may wait for. */
 const waitsMax = 100;
 
@@ -33,6 +38,10 @@ class AnswerPending extends Error {
     this.answered = answered;
   }
 }
+
+/** Steps that expressions of policies and conditions have taken for a request. */
+const spent = new WeakMap<Request, number>();
+const stepsOf = ({ admission }: AskedWrite): number => spent.get(admission.request) ?? 0;
 
 export class WriteValues {
   /** Made when an expression first uses them. */
@@ -56,9 +65,15 @@ export class WriteValues {
     });
   }
 
-  /** Runs expressions, again whenever an answer of the authorizer that was waited for has come. */
-  async settled<T>(run: () => T): Promise<T> {
+  /**
+   * Runs an expression in its turn, and again whenever an answer of the authorizer that it waited for has come. The
+   * expression tells what it has taken by `spend`.
+   */
+  async evaluated<T>(run: () => T): Promise<T> {
     for (let waits = 0; ; waits++) {
+      const turn = turnToCompute();
+      if (turn) await turn;
+      if (stepsOf(this.#write) > writeCostMax) throw new BudgetExceeded();
       try {
         return run();
       } catch (error) {
@@ -66,6 +81,12 @@ export class WriteValues {
         await error.answered;
       }
     }
+  }
+
+  spend(steps: number): void {
+    computed(steps);
+    const { request } = this.#write.admission;
+    spent.set(request, stepsOf(this.#write) + steps);
   }
 
   #namespaceObject(): Value {

@@ -1,10 +1,10 @@
 /** One hook asked about one write: whether it is concerned, what it answers, and what its failure means. */
 
-import { conditionsOutcome } from '../../api/cel/conditions.ts';
 import { badRequest, forbidden, internal, type StatusDetails, StatusError } from '../../api/errors.ts';
 import type { AdmissionResponse } from '../../api/generated/types.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Request } from '../../registry/request.ts';
+import { writeConditionsOutcome } from '../policies/conditions.ts';
 import { WriteValues } from '../policies/writevalues.ts';
 import type { AskedWrite } from './askedwrite.ts';
 import type { Hook } from './hook.ts';
@@ -58,7 +58,7 @@ export class HookCalls {
   async #isConcerned(write: AskedWrite, { hook, kind }: HookMatch): Promise<boolean> {
     await write.prepare(kind);
     const values = new WriteValues(this.registry, write, kind);
-    const outcome = await values.settled(() => conditionsOutcome(hook.conditions, values.variables));
+    const outcome = await writeConditionsOutcome(hook.conditions, values);
     if (typeof outcome === 'string') return outcome === 'hold';
     if (hook.ignoresFailure) return false;
     throw forbidden(write.question.kind, write.name, outcome.failure);

@@ -51,12 +51,6 @@ export async function connect(
   const container = asked.options && chooseContainer(pod, context.query.get('container'));
   const node = locatePod(connecting, pod);
   if (!node) throw badRequest(`pod ${info.name} does not have a host assigned`);
-  if (!upgrade)
-    throw badRequest(
-      isUpgradeRequest(context.http.request)
-        ? missingUpgrade(context.http.request).text
-        : 'Upgrade request required',
-    );
   await admitConnection(
     connecting.registry,
     context,
@@ -68,6 +62,13 @@ export async function connect(
     },
     { ...asked.asked, ...(container ? { container } : {}) },
   );
+  // After admission, as in Kubernetes, where the upgrade is a matter of the proxy to the node.
+  if (!upgrade)
+    throw badRequest(
+      isUpgradeRequest(context.http.request)
+        ? missingUpgrade(context.http.request).text
+        : 'Upgrade request required',
+    );
   const query = asked.kubeletQuery(connecting.nodes.isLocal(node.name));
   const segments = [asked.root, info.namespace, info.name, ...(container ? [container] : [])];
   const path = `${kubeletPath(...segments)}${query && `?${query}`}`;

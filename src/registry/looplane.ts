@@ -1,0 +1,39 @@
+/**
+ * Long computations share the event loop of the process: together they take one slice of each turn, so that requests
+ * that need little are answered in between. Computations that take no time never wait.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+/** Steps of expressions that run in one turn of the event loop before others wait; about 10 ms. */
+export const sliceCostMax = 250_000;
+/** Spending below this is not worth a timer. */
+const negligibleCost = 10_000;
+
+let spent = 0;
+let waiting: Promise<unknown> = Promise.resolve();
+let queued = 0;
+
+/** A promise to await before more is computed; undefined when the turn has time left. */
+export function turnToCompute(): Promise<void> | undefined {
+  return queued === 0 && spent < sliceCostMax ? undefined : turnInQueue();
+}
+
+async function turnInQueue(): Promise<void> {
+  queued++;
+  waiting = waiting.then(() => nextTurn());
+  try {
+    await waiting;
+  } finally {
+    queued--;
+  }
+}
+
+/** Tells how many steps a computation has taken. */
+export function computed(steps: number): void {
+  if (steps < negligibleCost) return;
+  if (spent === 0)
+    setImmediate(() => {
+      spent = 0;
+    });
+  spent += steps;
+}
