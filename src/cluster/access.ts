@@ -8,7 +8,7 @@ import type { ClusterTrust } from '../controllers/shared/controller.ts';
 import type { Certified } from '../pki/authority.ts';
 import { administrator, ClusterCertificates, readAuthority } from '../pki/clustercertificates.ts';
 import type { NodeAuthority, NodeTrust } from '../pki/nodecertificates.ts';
-import { PkiFolder, writePrivately } from '../pki/pkifolder.ts';
+import { keepPrivately, PkiFolder } from '../pki/pkifolder.ts';
 import { TlsFiles } from '../pki/tlsfiles.ts';
 import { plantClusterInfo } from '../registry/clusterinfo.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -213,7 +213,7 @@ export class Access {
   #writeKubeconfig(): void {
     if (this.kubeconfigFile === undefined) return;
     try {
-      writePrivately(this.kubeconfigFile, this.adminKubeconfig);
+      keepPrivately(this.kubeconfigFile, this.adminKubeconfig);
     } catch (error) {
       this.#onError(error as Error);
     }

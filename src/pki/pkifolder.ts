@@ -58,6 +58,12 @@ function textOf(file: string): string | undefined {
   }
 }
 
+/** Writes a file unless it has this text already: at most starts it has, and waiting for the disk takes time. */
+export function keepPrivately(file: string, text: string): void {
+  if (textOf(file) !== text) writePrivately(file, text);
+  else chmodSync(file, fileMode);
+}
+
 /** Writes a file that only its owner may read: whole, or not at all. */
 export function writePrivately(file: string, text: string): void {
   const fresh = `${file}.${process.pid}.new`;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-export type Lmdb = typeof import('lmdb');
+type Lmdb = typeof import('lmdb');
 
 /** Part of the bundle (`scripts/lmdb.mjs`), which is told where the package is; not defined in tests. */
 declare const bundledLmdb: { readonly version: string; readonly load: (file: string) => Lmdb } | undefined;
