@@ -59,8 +59,7 @@ const applyAs = (name: string, content: object): Promise<{ entry: Entry }> => {
   const target = targetOf({ ...collection, name });
   return apply(registry, request, target, { value, duplicates: [], force: false }, () => undefined);
 };
-const ownersOf = ({ managed }: Entry): string[] | undefined =>
-  managed?.entries.map(({ manager }) => manager);
+const ownersOf = ({ managed }: Entry): string[] | undefined => managed?.entries.map(({ manager }) => manager);
 
 it('a small object has managed fields', async () => {
   expect(ownersOf(await make('small', { a: 'b' }))).toEqual(['vitest']);
