@@ -1,6 +1,6 @@
 /**
  * Strings as JSON text. Nearly all strings of objects are short and have nothing to escape, and looking them through here
- * takes less time than a call of `JSON.stringify`: it saves 5 of the 290 µs of a create on a busy machine.
+ * takes less time than a call of `JSON.stringify`: in profiles of a create on a busy machine, about 3 µs less.
  */
 import { optimized } from '../switches.ts';
 

@@ -117,7 +117,7 @@ async function carryOut(
 
 /**
  * The admission of a delete. A class, because a getter in an object literal would cost each request a hidden class of its
- * own, which keeps the whole request alive until the next major garbage collection: a quarter of a delete.
+ * own, which keeps the whole request alive until the next major garbage collection: 4 KB for each.
  */
 class DeleteAdmission implements Admission {
   readonly operation = 'delete';

@@ -1,8 +1,8 @@
 /**
  * The objects that were parsed last, kept so that all readers of a change share one: admission, controllers and selectors
  * usually read it in the event loop tick in which it was made. The number is bounded, because what is kept survives
- * collections of young objects: with weak references instead, every parsed object was copied twice and died old, which took
- * 4 % of a merge patch.
+ * collections of young objects. So does what is weakly referenced: with weak references, 8,000 merge patches moved 21 MB
+ * into the old generation, and 7 MB since.
  */
 
 /** Objects that are kept, and bytes of their text; the newest is kept whatever its size. */
