@@ -330,6 +330,17 @@ describe('a feed that broke for longer than history lasts', () => {
     expect(await names(registry)).toContain('later');
   });
 
+  it('keeps the history that the store still has', async () => {
+    const { registry, store, shared, writer, view } = await away();
+    const compacted = shared.compacted;
+    await make(writer, 'later');
+    expect(await shared.revision()).toBeGreaterThan(compacted);
+    store.silence = undefined;
+    await view.caughtUp();
+    expect(await names(registry)).toContain('later');
+    expect(view.compacted).toBe(compacted);
+  });
+
   it('compares again when history is compacted meanwhile', async () => {
     const { registry, store, shared, writer, view } = await away();
     const range = store.range.bind(store);

@@ -175,7 +175,8 @@ export class FeedRecovery {
     const unseen = new Map(this.view.held());
     const changed: Stored[] = [];
     const replaced: string[] = [];
-    let revision: number | undefined;
+    // What came after the oldest state that can be read is then told by the feed, so that history begins there.
+    let revision = before < this.store.compacted ? this.store.compacted : undefined;
     for (let start: string | undefined = ''; start !== undefined; ) {
       const query = { start, limit: comparePageSize };
       const page = await this.store.range(revision === undefined ? query : { ...query, revision });
