@@ -18,6 +18,7 @@ const runNote = 'run: node scripts/build.mjs && node scripts/generate-docs.mjs';
 const pages = {
   'docs/options.md': { help: helpText },
   'docs/embedding.md': { reference: referenceText },
+  'docs/compatibility.md': { kinds: kindsText },
 };
 
 function helpText() {
@@ -26,6 +27,37 @@ function helpText() {
   });
   return `\`\`\`\n$ wherry --help\n${help}\`\`\`\n`;
 }
+
+/** Every kind that a server lists, with its verbs and subresources, as Markdown. */
+function kindsText() {
+  const program = `
+    const { start } = require(${JSON.stringify(path.join(root, 'dist/index.cjs'))});
+    start({ store: 'memory', controllers: false }).then(async (cluster) => {
+      const get = async (at) => (await fetch(cluster.url + at)).json();
+      const { groups } = await get('/apis');
+      const versions = groups.flatMap(({ versions }) => versions.map(({ groupVersion }) => '/apis/' + groupVersion));
+      const lists = [];
+      for (const at of ['/api/v1', ...versions]) lists.push(await get(at));
+      process.stdout.write(JSON.stringify(lists));
+      await cluster.close();
+    });`;
+  const lists = JSON.parse(execFileSync(process.execPath, ['-e', program], { encoding: 'utf8' }));
+  const rows = lists.flatMap(({ groupVersion, resources }) =>
+    resources
+      .filter(({ name }) => !name.includes('/'))
+      .map(({ name, kind, verbs, namespaced }) => {
+        const parts = resources
+          .filter((one) => one.name.startsWith(`${name}/`))
+          .map((one) => `${one.name.slice(name.length + 1)}: ${one.verbs.join(' ')}`);
+        const scope = namespaced ? 'namespace' : 'cluster';
+        return `| ${groupVersion} | ${kind} | ${scope} | ${verbsText(verbs)} | ${parts.join('; ')} |\n`;
+      }),
+  );
+  return `| version | kind | scope | verbs | subresources |\n|---|---|---|---|---|\n${rows.join('')}`;
+}
+
+/** Most kinds have the same eight verbs. */
+const verbsText = (verbs) => (verbs.length === 8 ? 'all' : verbs.join(' '));
 
 /** The names a program starts with come first; the rest follows alphabetically. */
 const firstNames = [

@@ -35,6 +35,72 @@ export function isCIDR(value: string): string[] {
   return problems;
 }
 
+/** The strict check of newer kinds, which want the one canonical form. */
+export function isCanonicalIP(value: string): string[] {
+  const problems = isIP(value);
+  return problems.length ? problems : canonicalProblems(value, addressText(readAddress(value)!));
+}
+
+export function isCanonicalCIDR(value: string): string[] {
+  const problems = isCIDR(value);
+  return problems.length ? problems : canonicalProblems(value, rangeText(readRange(value)!));
+}
+
+const canonicalProblems = (value: string, canonical: string): string[] =>
+  value === canonical ? [] : [`must be in canonical form (${JSON.stringify(canonical)})`];
+
+const rangeText = (range: Address & { readonly prefixLength: number }): string =>
+  `${addressText(range)}/${range.prefixLength}`;
+
+/** An address of an interface with the length of its network: `10.9.8.7/24`. */
+export function isInterfaceAddress(value: string): string[] {
+  const range = readRange(value);
+  if (!range) return ['must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)'];
+  if (range.leadingZeros) return ['must not have leading 0s in IP or prefix length'];
+  if (isMapped(range)) return ['must not have an IPv4-mapped IPv6 address'];
+  return canonicalProblems(value, rangeText(range));
+}
+
+/** What is said about a valid address that is not written as it should be; undefined when it is. */
+export const addressWarning = (value: string): string | undefined =>
+  canonicalWarning('IPv6 address', value, canonicalIP(value));
+
+/** The same about a range. */
+export const rangeWarning = (value: string): string | undefined =>
+  canonicalWarning('IPv6 CIDR value', value, canonicalCIDR(value));
+
+const canonicalWarning = (what: string, value: string, canonical: string | undefined): string | undefined =>
+  canonical === undefined || canonical === value || !value.includes(':')
+    ? undefined
+    : `${what} ${JSON.stringify(value)} should be in RFC 5952 canonical format (${JSON.stringify(canonical)})`;
+
+function canonicalIP(value: string): string | undefined {
+  const address = readAddress(value);
+  return address && addressText(address);
+}
+
+function canonicalCIDR(value: string): string | undefined {
+  const range = readRange(value);
+  return range && rangeText(range);
+}
+
+/** The canonical form: of RFC 5952 for IPv6. */
+export function addressText({ family, value }: Address): string {
+  if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 0xffn).join('.');
+  const groups = Array.from({ length: 8 }, (_, index) =>
+    ((value >> BigInt(112 - 16 * index)) & 0xff_ffn).toString(16),
+  );
+  // The longest run of at least two zero groups is left out.
+  let run = { start: -1, length: 1 };
+  for (let start = 0; start < 8; start++) {
+    let length = 0;
+    while (groups[start + length] === '0') length++;
+    if (length > run.length) run = { start, length };
+  }
+  if (run.start < 0) return groups.join(':');
+  return `${groups.slice(0, run.start).join(':')}::${groups.slice(run.start + run.length).join(':')}`;
+}
+
 /**
  * Parses an address leniently, for stored objects: leading zeros are decimal, and an IPv4-mapped address counts as
  * IPv4. `isIP` is the strict check for new values.

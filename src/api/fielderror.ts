@@ -58,6 +58,13 @@ export const notFound = (field: string, value: unknown): FieldError => ({
   message: `Not found: ${shown(value)}`,
 });
 
+/** The same, with what could have been found. */
+export const notFoundIn = (field: string, value: unknown, detail: string): FieldError => ({
+  field,
+  reason: 'FieldValueNotFound',
+  message: `Not found: ${shown(value)}: ${detail}`,
+});
+
 export const tooLong = (field: string, bytesMax: number): FieldError => ({
   field,
   reason: 'FieldValueTooLong',

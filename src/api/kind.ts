@@ -108,6 +108,8 @@ export interface KindForm<T extends ApiObject> {
   readonly model?: Model;
   readonly namespaced: boolean;
   readonly nameRule?: NameRule;
+  /** A generateName is the name itself, without a suffix. */
+  readonly prefixIsName?: boolean;
   /** The kind as which it is stored; default: itself. */
   readonly stored?: StoredVersion<T>;
 
@@ -152,7 +154,7 @@ export interface KindForm<T extends ApiObject> {
    * The part whose changes increase `metadata.generation`; without it there is no generation. `content` is everything
    * but the metadata and, where it is a subresource, the status.
    */
-  readonly generationOf?: 'spec' | 'template' | 'webhooks' | 'content';
+  readonly generationOf?: 'spec' | 'template' | 'webhooks' | 'content' | 'content and labels';
   /** Default propagation policy of DELETE; `Background` when not given. */
   readonly defaultPropagation?: 'Background' | 'Orphan';
   /** Sent in a Warning header of a DELETE without a propagation policy. */

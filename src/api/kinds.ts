@@ -12,15 +12,22 @@ import { configMap } from './kinds/configmap.ts';
 import { controllerRevision } from './kinds/controllerrevision.ts';
 import { cronJob } from './kinds/cronjob.ts';
 import { cronJobV1beta1 } from './kinds/cronjobv1beta1.ts';
+import { csiDriver } from './kinds/csidriver.ts';
+import { csiNode } from './kinds/csinode.ts';
+import { csiStorageCapacity } from './kinds/csistoragecapacity.ts';
 import { customResourceDefinition } from './kinds/customresourcedefinition.ts';
 import { daemonSet } from './kinds/daemonset.ts';
 import { deployment } from './kinds/deployment.ts';
+import { deviceClass } from './kinds/deviceclass.ts';
 import { endpoints } from './kinds/endpoints.ts';
+import { endpointSlice } from './kinds/endpointslice.ts';
 import { event } from './kinds/event.ts';
 import { eventsEvent } from './kinds/eventsevent.ts';
 import { flowSchema } from './kinds/flowschema.ts';
 import { horizontalPodAutoscaler } from './kinds/horizontalpodautoscaler.ts';
 import { ingress } from './kinds/ingress.ts';
+import { ingressClass } from './kinds/ingressclass.ts';
+import { ipAddress } from './kinds/ipaddress.ts';
 import { job } from './kinds/job.ts';
 import { lease } from './kinds/lease.ts';
 import { limitRange } from './kinds/limitrange.ts';
@@ -29,6 +36,7 @@ import { mutatingAdmissionPolicyBinding } from './kinds/mutatingadmissionpolicyb
 import { mutatingWebhookConfiguration } from './kinds/mutatingwebhookconfiguration.ts';
 import { namespace } from './kinds/namespace.ts';
 import { networkingIngress } from './kinds/networkingingress.ts';
+import { networkPolicy } from './kinds/networkpolicy.ts';
 import { node } from './kinds/node.ts';
 import { persistentVolume } from './kinds/persistentvolume.ts';
 import { persistentVolumeClaim } from './kinds/persistentvolumeclaim.ts';
@@ -40,16 +48,24 @@ import { priorityClass } from './kinds/priorityclass.ts';
 import { priorityLevelConfiguration } from './kinds/prioritylevelconfiguration.ts';
 import { replicaSet } from './kinds/replicaset.ts';
 import { replicationController } from './kinds/replicationcontroller.ts';
+import { resourceClaim } from './kinds/resourceclaim.ts';
+import { resourceClaimTemplate } from './kinds/resourceclaimtemplate.ts';
 import { resourceQuota } from './kinds/resourcequota.ts';
+import { resourceSlice } from './kinds/resourceslice.ts';
 import { role } from './kinds/role.ts';
 import { roleBinding } from './kinds/rolebinding.ts';
+import { runtimeClass } from './kinds/runtimeclass.ts';
 import { secret } from './kinds/secret.ts';
 import { service } from './kinds/service.ts';
 import { serviceAccount } from './kinds/serviceaccount.ts';
+import { serviceCidr } from './kinds/servicecidr.ts';
 import { statefulSet } from './kinds/statefulset.ts';
+import { storageClass } from './kinds/storageclass.ts';
 import { validatingAdmissionPolicy } from './kinds/validatingadmissionpolicy.ts';
 import { validatingAdmissionPolicyBinding } from './kinds/validatingadmissionpolicybinding.ts';
 import { validatingWebhookConfiguration } from './kinds/validatingwebhookconfiguration.ts';
+import { volumeAttachment } from './kinds/volumeattachment.ts';
+import { volumeAttributesClass } from './kinds/volumeattributesclass.ts';
 
 export const builtinKinds: readonly Kind[] = [
   configMap,
@@ -81,17 +97,33 @@ export const builtinKinds: readonly Kind[] = [
   cronJobV1beta1,
   certificateSigningRequest,
   customResourceDefinition,
+  ingressClass,
   networkingIngress,
+  ipAddress,
+  networkPolicy,
+  serviceCidr,
   lease,
   podDisruptionBudget,
   policyV1beta1,
   priorityClass,
+  runtimeClass,
+  endpointSlice,
+  deviceClass,
+  resourceClaim,
+  resourceClaimTemplate,
+  resourceSlice,
   flowSchema,
   priorityLevelConfiguration,
   clusterRole,
   clusterRoleBinding,
   role,
   roleBinding,
+  csiDriver,
+  csiNode,
+  csiStorageCapacity,
+  storageClass,
+  volumeAttachment,
+  volumeAttributesClass,
   mutatingAdmissionPolicy,
   mutatingAdmissionPolicyBinding,
   mutatingWebhookConfiguration,

@@ -3,6 +3,7 @@ import { type FieldError, forbidden, invalid, required } from './fielderror.ts';
 import type { ObjectMeta, OwnerReference } from './generated/types.ts';
 import type { Kind } from './kind.ts';
 import { isLabel1123, isQualifiedName, validateAnnotations, validateLabels } from './names.ts';
+import type { ApiObject } from './object.ts';
 
 const standardFinalizers = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
 
@@ -20,6 +21,12 @@ export function nameSuffix(randomBelow: (bound: number) => number): string {
 
 export const generatedName = (generateName: string, suffix: string): string =>
   generateName.slice(0, generatedPrefixMax) + suffix;
+
+/** For status paths that change nothing but the status: all metadata is that of the stored object. */
+export function takeStoredMetadata(object: ApiObject, old: ApiObject): void {
+  const { resourceVersion, managedFields } = object.metadata;
+  object.metadata = { ...old.metadata, resourceVersion, managedFields };
+}
 
 /** Path of an object, as `metadata.selfLink` shows it. */
 export function selfLink(

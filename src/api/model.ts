@@ -24,14 +24,19 @@ import batchV1beta1 from './definitions/batch-v1beta1.fields.json' with { type: 
 import certificates from './definitions/certificates-v1.fields.json' with { type: 'json' };
 import coordination from './definitions/coordination-v1.fields.json' with { type: 'json' };
 import core from './definitions/core-v1.fields.json' with { type: 'json' };
+import discovery from './definitions/discovery-v1.fields.json' with { type: 'json' };
 import events from './definitions/events-v1.fields.json' with { type: 'json' };
 import extensions from './definitions/extensions-v1beta1.fields.json' with { type: 'json' };
 import flowcontrol from './definitions/flowcontrol-v1.fields.json' with { type: 'json' };
+import networking from './definitions/networking-v1.fields.json' with { type: 'json' };
 import networkingIngress from './definitions/networking-v1-ingress.fields.json' with { type: 'json' };
+import node from './definitions/node-v1.fields.json' with { type: 'json' };
 import policyV1 from './definitions/policy-v1.fields.json' with { type: 'json' };
 import policyV1beta1 from './definitions/policy-v1beta1.fields.json' with { type: 'json' };
 import rbac from './definitions/rbac-v1.fields.json' with { type: 'json' };
+import resource from './definitions/resource-v1.fields.json' with { type: 'json' };
 import scheduling from './definitions/scheduling-v1.fields.json' with { type: 'json' };
+import storage from './definitions/storage-v1.fields.json' with { type: 'json' };
 
 /** One field as the tables write it. The `legend` in each table explains every key. */
 export interface FieldDefinition {
@@ -218,14 +223,19 @@ const FILES: Record<string, DefinitionFile> = {
   'certificates-v1': certificates,
   'coordination-v1': coordination,
   'core-v1': core,
+  'discovery-v1': discovery,
   'events-v1': events,
   'extensions-v1beta1': extensions,
+  'networking-v1': networking,
   'networking-v1-ingress': networkingIngress,
+  'node-v1': node,
   'policy-v1': policyV1,
   'policy-v1beta1': policyV1beta1,
   'rbac-v1': rbac,
+  'resource-v1': resource,
   'flowcontrol-v1': flowcontrol,
   'scheduling-v1': scheduling,
+  'storage-v1': storage,
 };
 
 /** Models by name, compiled from some tables, with a parent as fallback. */

@@ -98,6 +98,19 @@ export function isPathSegment(value: string): string[] {
   return ['/', '%'].filter((char) => value.includes(char)).map((char) => `may not contain '${char}'`);
 }
 
+const pathText = "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')";
+
+/** A path below a domain, such as `example.com/controller`. A problem may be about one of its parts. */
+export function isDomainPath(value: string): { value: string; problem: string }[] {
+  const slash = value.indexOf('/');
+  const [domain, path] = [value.slice(0, Math.max(slash, 0)), value.slice(slash + 1)];
+  if (!domain || !path) return [{ value, problem: 'must be a domain-prefixed path (such as "acme.io/foo")' }];
+  const problems = isSubdomain1123(domain).map((problem) => ({ value: domain, problem }));
+  if (problems.length === 0 && /[^A-Za-z0-9/\-._~%!$&'()*+,;=:]/.test(path))
+    problems.push({ value: path, problem: pathText });
+  return problems;
+}
+
 /** Cache of valid keys, because the same few keys occur in most objects: number of entries, and longest key. */
 const fineMax = 1_000;
 const fineCharsMax = 100;

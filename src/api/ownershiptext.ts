@@ -66,7 +66,8 @@ function present(member: Member): NodeWriter {
   if (type.name === 'leaf' || type.name === 'deduced')
     return (value) => {
       const written = member.written(value);
-      return written === unset || (Array.isArray(written) && written.length === 0) ? '' : owned;
+      if (written === unset || (Array.isArray(written) && written.length === 0)) return '';
+      return isJsonObject(unset) && type.writtenAlike(written, unset) ? '' : owned;
     };
   if (type.name === 'struct' && isJsonObject(unset)) {
     const write = lazily(() => generated(sortedMembers(type), present));

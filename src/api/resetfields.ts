@@ -30,6 +30,10 @@ const metadata = (...names: string[]): FieldSet => ({
 
 const resizable: FieldSet = { '*': { 'f:resources': {}, 'f:resizePolicy': {} } };
 
+const statusReset = without(['status']);
+const specReset = without(['spec']);
+const statusOnly = without(['metadata', 'spec']);
+
 /** By kind and part; other kinds and parts follow from whether the kind has a status. */
 const special: Readonly<Record<string, ResetFields>> = {
   'apps/deployments status': without(['spec'], metadata('labels')),
@@ -43,11 +47,10 @@ const special: Readonly<Record<string, ResetFields>> = {
   'certificates.k8s.io/certificatesigningrequests approval': without(['spec'], {
     'f:status': { 'f:certificate': {} },
   }),
+  'networking.k8s.io/servicecidrs status': statusOnly,
+  'resource.k8s.io/resourceclaims status': statusOnly,
+  'storage.k8s.io/volumeattachments status': statusOnly,
 };
-
-const statusReset = without(['status']);
-const specReset = without(['spec']);
-const statusOnly = without(['metadata', 'spec']);
 
 export function resetFields(kind: Kind, part: string): ResetFields {
   const known = special[`${kind.storage.id} ${part}`];

@@ -108,11 +108,17 @@ export function dropped(model: Model, value: JsonObject): JsonObject {
     if (field.type === 'model') return [[name, dropped(field.model, each as JsonObject)]];
     if (field.type === 'array' || field.type === 'map') {
       if (Object.keys(each as object).length === 0) return [];
-      if (field.items?.type !== 'model') return [[name, each]];
-      return [[name, (each as JsonObject[]).map((item) => dropped(field.items!.model, item))]];
+      if (field.items?.type === 'model')
+        return [[name, (each as JsonObject[]).map((item) => dropped(field.items!.model, item))]];
+      return [
+        [name, field.values?.type === 'model' ? droppedMap(field.values.model, each as JsonObject) : each],
+      ];
     }
     if (!field.ptr && (each === '' || each === 0 || each === false)) return [];
     return [[name, each]];
   });
   return Object.fromEntries(entries);
 }
+
+const droppedMap = (model: Model, map: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(map).map(([name, value]) => [name, dropped(model, value as JsonObject)]));

@@ -10,6 +10,7 @@ import {
 import type { Kind } from '../api/kind.ts';
 import { generatedName, nameSuffix, validateMeta } from '../api/meta.ts';
 import type { ApiObject } from '../api/object.ts';
+import { adminAccessErrors } from './adminaccess.ts';
 import type { Admission } from './admission/admission.ts';
 import { allocated } from './allocation/allocation.ts';
 import { preparedToStore } from './conversion.ts';
@@ -72,7 +73,7 @@ export async function create(
   meta.creationTimestamp = registry.now();
   meta.uid = registry.chance.uid();
   if (generate) {
-    meta.name = generatedName(meta.generateName!, suffix(registry));
+    meta.name = newName(registry, kind, meta.generateName!);
     admission.target = target = named(collection, meta.name);
   }
   prepare(kind, object, registry.now());
@@ -87,6 +88,7 @@ export async function create(
         ...nameErrors(kind, namespace, name),
         ...requestErrors(kind, object),
         ...(kind.validate?.(object) ?? []),
+        ...adminAccessErrors(registry, kind, object),
       ],
       undefined,
       registry.allowance,
@@ -135,14 +137,20 @@ async function insert(
     }
     if (!generate) throw alreadyExists(kind, name, isDeleting(registry, target));
     if (tries >= nameTriesMax) throw generateNameExhausted(kind, name);
-    meta.name = generatedName(meta.generateName!, suffix(registry));
+    meta.name = newName(registry, kind, meta.generateName!);
     target = named(first, meta.name);
     // Some kinds repeat their name in other fields.
     kind.prepareForCreate?.(object, { now: meta.creationTimestamp! });
   }
 }
 
-const suffix = (registry: Registry): string => nameSuffix((bound) => registry.chance.randomBelow(bound));
+const newName = ({ chance }: Registry, { prefixIsName }: Kind, prefix: string): string =>
+  prefixIsName
+    ? prefix
+    : generatedName(
+        prefix,
+        nameSuffix((bound) => chance.randomBelow(bound)),
+      );
 
 function prepare(kind: Kind, object: ApiObject, now: string): void {
   if (kind.hasStatus && !kind.keepStatusOnCreate) object.status = undefined;

@@ -207,7 +207,7 @@ function mark(registry: Registry, kind: Kind, object: ApiObject, options: Delete
     meta.deletionTimestamp ??= formatTime(nowMs);
     meta.deletionGracePeriodSeconds = 0;
   }
-  if (first && kind.generationOf) meta.generation = (meta.generation ?? 0) + 1;
+  if (first && kind.generationOf && meta.generation) meta.generation++;
 }
 
 const requestedGrace = (options: DeleteOptions): number | undefined =>

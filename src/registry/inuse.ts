@@ -1,9 +1,14 @@
-/** Use of storage: whether a claim has a pod, and a volume a claim. */
-import type { PersistentVolume, Pod } from '../api/generated/types.ts';
+/** Use of storage: whether a claim has a pod, a volume a claim, and a class of attributes one of the two. */
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../api/generated/types.ts';
 import type { ApiObject } from '../api/object.ts';
-import { isBound, protectionFinalizers, usesClaim } from '../api/rules/storageprotection.ts';
+import {
+  attributesClassesOf,
+  isBound,
+  protectionFinalizers,
+  usesClaim,
+} from '../api/rules/storageprotection.ts';
 import type { Entry } from './entry.ts';
-import { Filter } from './filter.ts';
+import { everything, Filter } from './filter.ts';
 import type { View } from './view.ts';
 
 /** Of the volumes `persistentVolumeClaim` and `ephemeral`, which has a `volumeClaimTemplate`. */
@@ -20,17 +25,37 @@ export function isClaimInUse(view: View, namespace: string, name: string): boole
     .entries.some((pod) => mayUseClaims(pod) && usesClaim(pod.peek() as Pod, name));
 }
 
-/** Takes the protection off a claim or volume that is being deleted, and that nothing uses. */
+/** Saves reading most claims and volumes. */
+const attributesMark = Buffer.from('olumeAttributesClassName');
+
+export const mayNameAttributes = ({ document }: Entry): boolean => document.includes(attributesMark);
+
+export const isAttributesClassInUse = (view: View, name: string): boolean =>
+  (['core/persistentvolumeclaims', 'core/persistentvolumes'] as const).some((id) =>
+    view
+      .collection(id)
+      .select(everything)
+      .entries.some(
+        (entry) =>
+          mayNameAttributes(entry) &&
+          attributesClassesOf(entry.peek() as PersistentVolume | PersistentVolumeClaim).includes(name),
+      ),
+  );
+
+/** Takes the protection off a claim, volume or class that is being deleted, and that nothing uses. */
 export function releaseUnused(view: View, id: string, object: ApiObject): void {
   if (!Object.hasOwn(protectionFinalizers, id)) return;
   const meta = object.metadata;
   const finalizer = protectionFinalizers[id]!;
   if (!meta.finalizers?.includes(finalizer)) return;
-  const inUse =
-    id === 'core/persistentvolumes'
-      ? isBound(object as PersistentVolume)
-      : isClaimInUse(view, meta.namespace ?? '', meta.name ?? '');
-  if (inUse) return;
+  if (isInUse(view, id, object)) return;
   const kept = meta.finalizers.filter((one) => one !== finalizer);
   meta.finalizers = kept.length ? kept : undefined;
+}
+
+function isInUse(view: View, id: string, object: ApiObject): boolean {
+  const { namespace = '', name = '' } = object.metadata;
+  if (id === 'core/persistentvolumes') return isBound(object as PersistentVolume);
+  if (id === 'core/persistentvolumeclaims') return isClaimInUse(view, namespace, name);
+  return isAttributesClassInUse(view, name);
 }

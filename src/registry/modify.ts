@@ -216,7 +216,10 @@ function differs(
   object: ApiObject,
   old: ApiObject,
 ): boolean {
-  if (part === 'content') return contentText(kind, object) !== contentText(kind, old);
+  const labelsText = ({ metadata }: ApiObject) => jsonText(withSortedKeys(metadata.labels ?? {}));
+  if (part === 'content and labels' && labelsText(object) !== labelsText(old)) return true;
+  if (part === 'content' || part === 'content and labels')
+    return contentText(kind, object) !== contentText(kind, old);
   const field = kind.model.fields.get(part)!;
   const blank = field.type === 'array' ? [] : {};
   const partOf = (whole: ApiObject) => (whole as unknown as JsonObject)[part] ?? blank;

@@ -81,6 +81,7 @@ const programs: Record<WriterName, string> = {
   'statefulset-controller': 'kube-controller-manager',
   'token-cleaner': 'kube-controller-manager',
   'ttl-after-finished-controller': 'kube-controller-manager',
+  'volumeattributesclass-protection-controller': 'kube-controller-manager',
 };
 
 const accountPrefix = 'system:serviceaccount:kube-system:';

@@ -55,6 +55,7 @@ const accounts = [
   'statefulset-controller',
   'token-cleaner',
   'ttl-after-finished-controller',
+  'volumeattributesclass-protection-controller',
 ] as const;
 
 export type WriterName =

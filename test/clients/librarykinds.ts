@@ -10,18 +10,23 @@ import {
   CertificatesV1Api,
   CoordinationV1Api,
   CoreV1Api,
+  DiscoveryV1Api,
   EventsV1Api,
   FlowcontrolApiserverV1Api,
   NetworkingV1Api,
+  NodeV1Api,
   PolicyV1Api,
   RbacAuthorizationV1Api,
+  ResourceV1Api,
   SchedulingV1Api,
+  StorageV1Api,
   V1MicroTime,
 } from '@kubernetes/client-node';
 import { clusterKinds, namespacedKinds } from '../contract/kinds.ts';
 import { type Sample, samples } from '../contract/samples.ts';
 import { extensionSamples } from './extensionsamples.ts';
 import type { ApiClass } from './library.ts';
+import { platformSamples } from './platformsamples.ts';
 
 export interface LibraryKind {
   readonly api: ApiClass;
@@ -306,6 +311,7 @@ const newer: Readonly<Record<string, Sample>> = {
     status: { value: { conditions: [condition] }, pointer: '/conditions/0/message' },
   },
   ...extensionSamples,
+  ...platformSamples,
 };
 
 /** Kinds whose names follow from their content, or that the client lacks: for tests that need samples alone. */
@@ -319,6 +325,7 @@ export const sampledKinds = (): readonly LibraryKind[] => [
     false,
   ),
   ...policyKinds('MutatingAdmissionPolicy'),
+  row(NetworkingV1Api, 'networking.k8s.io/v1', 'IPAddress', 'ipaddresses', false),
 ];
 
 const policyKinds = (kind: string): LibraryKind[] =>
@@ -338,6 +345,15 @@ const answeredWhole = [
   'PodTemplate',
   'ResourceQuota',
   'ServiceAccount',
+  'CSIDriver',
+  'CSINode',
+  'DeviceClass',
+  'ResourceClaim',
+  'ResourceClaimTemplate',
+  'ResourceSlice',
+  'StorageClass',
+  'VolumeAttachment',
+  'VolumeAttributesClass',
 ];
 
 function row(
@@ -368,6 +384,21 @@ export const libraryKinds: readonly LibraryKind[] = [
   row(AutoscalingV1Api, 'autoscaling/v1', 'HorizontalPodAutoscaler', 'horizontalpodautoscalers'),
   row(AutoscalingV2Api, 'autoscaling/v2', 'HorizontalPodAutoscaler', 'horizontalpodautoscalers'),
   row(NetworkingV1Api, 'networking.k8s.io/v1', 'Ingress', 'ingresses'),
+  row(NetworkingV1Api, 'networking.k8s.io/v1', 'IngressClass', 'ingressclasses', false),
+  row(NetworkingV1Api, 'networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
+  row(NetworkingV1Api, 'networking.k8s.io/v1', 'ServiceCIDR', 'servicecidrs', false),
+  row(DiscoveryV1Api, 'discovery.k8s.io/v1', 'EndpointSlice', 'endpointslices'),
+  row(NodeV1Api, 'node.k8s.io/v1', 'RuntimeClass', 'runtimeclasses', false),
+  row(StorageV1Api, 'storage.k8s.io/v1', 'CSIDriver', 'csidrivers', false),
+  row(StorageV1Api, 'storage.k8s.io/v1', 'CSINode', 'csinodes', false),
+  row(StorageV1Api, 'storage.k8s.io/v1', 'CSIStorageCapacity', 'csistoragecapacities'),
+  row(StorageV1Api, 'storage.k8s.io/v1', 'StorageClass', 'storageclasses', false),
+  row(StorageV1Api, 'storage.k8s.io/v1', 'VolumeAttachment', 'volumeattachments', false),
+  row(StorageV1Api, 'storage.k8s.io/v1', 'VolumeAttributesClass', 'volumeattributesclasses', false),
+  row(ResourceV1Api, 'resource.k8s.io/v1', 'DeviceClass', 'deviceclasses', false),
+  row(ResourceV1Api, 'resource.k8s.io/v1', 'ResourceClaim', 'resourceclaims'),
+  row(ResourceV1Api, 'resource.k8s.io/v1', 'ResourceClaimTemplate', 'resourceclaimtemplates'),
+  row(ResourceV1Api, 'resource.k8s.io/v1', 'ResourceSlice', 'resourceslices', false),
   row(EventsV1Api, 'events.k8s.io/v1', 'Event', 'events'),
   row(CoordinationV1Api, 'coordination.k8s.io/v1', 'Lease', 'leases'),
   row(

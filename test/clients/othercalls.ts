@@ -5,6 +5,7 @@ import {
   AuthorizationV1Api,
   CertificatesV1Api,
   CoreV1Api,
+  NetworkingV1Api,
 } from '@kubernetes/client-node';
 import { expect } from 'vitest';
 import type { Json } from '../http.ts';
@@ -58,6 +59,50 @@ function scaleCalls(library: Library, kind: string): CallTable {
       const body = [{ op: 'replace', path: '/spec/replicas', value: 2 }];
       await apps(`patch${stem}Scale`, { name: 'apps-patch-scaled', body });
       expect(await replicas('apps-patch-scaled')).toBe(2);
+    },
+  };
+}
+
+/** The calls for addresses, whose names are the addresses. */
+function addressCalls(library: Library): CallTable {
+  const networking = (name: string, request: object = {}) => library.call(NetworkingV1Api, name, request);
+  const parentRef = { resource: 'services', namespace: 'default', name: 'web' };
+  const made = (name: string, labels = {}): Promise<Json> =>
+    networking('createIPAddress', { body: { metadata: { name, labels }, spec: { parentRef } } });
+  return {
+    async createIPAddress() {
+      expect(await made('198.19.0.1')).toMatchObject({ spec: { parentRef } });
+      expect(await failureOf(made('198.19.0.01'))).toMatchObject({ code: 422 });
+    },
+    async readIPAddress() {
+      const address = await made('198.19.0.2');
+      expect(await networking('readIPAddress', { name: '198.19.0.2' })).toEqual(address);
+    },
+    async listIPAddress() {
+      await made('2001:db8::3', { listed: 'yes' });
+      expect(names(await networking('listIPAddress', { labelSelector: 'listed' }))).toEqual(['2001:db8::3']);
+    },
+    async replaceIPAddress() {
+      const address = await made('198.19.0.4');
+      address.metadata.labels = { replaced: 'yes' };
+      const replaced = await networking('replaceIPAddress', { name: '198.19.0.4', body: address });
+      expect(replaced.metadata.labels).toEqual({ replaced: 'yes' });
+    },
+    async patchIPAddress() {
+      await made('198.19.0.5');
+      const body = [{ op: 'add', path: '/metadata/labels', value: { patched: 'yes' } }];
+      const patched = await networking('patchIPAddress', { name: '198.19.0.5', body });
+      expect(patched.metadata.labels).toEqual({ patched: 'yes' });
+    },
+    async deleteIPAddress() {
+      await made('198.19.0.6');
+      expect(await networking('deleteIPAddress', { name: '198.19.0.6' })).toMatchObject(success);
+    },
+    async deleteCollectionIPAddress() {
+      await made('198.19.0.7', { several: 'yes' });
+      const some = { labelSelector: 'several' };
+      await networking('deleteCollectionIPAddress', some);
+      expect(names(await networking('listIPAddress', some))).toEqual([]);
     },
   };
 }
@@ -126,6 +171,7 @@ export function otherCalls(library: Library): [ApiClass, CallTable][] {
 
   return [
     [CertificatesV1Api, approvalCalls(library)],
+    [NetworkingV1Api, addressCalls(library)],
     [
       CoreV1Api,
       {

@@ -4,6 +4,7 @@ import type { Kind } from '../../src/api/kind.ts';
 import { newKeyPair } from '../../src/pki/keypair.ts';
 import { makeSigningRequest } from '../../src/pki/signingrequest.ts';
 import { extensionSamples } from '../clients/extensionsamples.ts';
+import { platformSamples } from '../clients/platformsamples.ts';
 import type { Json } from '../http.ts';
 import { prefixOf, sampleOf } from '../madeup.ts';
 
@@ -63,8 +64,8 @@ const bodies: Readonly<Record<string, Json>> = {
 /** A body that the kind accepts. Names of some kinds follow from their content, and only contain this one. */
 export function validBody(kind: Kind, name: string): Json {
   const id = `${kind.apiVersion} ${kind.kind}`;
-  const extension = extensionSamples[id];
-  if (extension) return extension.manifest('', name);
+  const sample = extensionSamples[id] ?? platformSamples[id];
+  if (sample) return sample.manifest(kind.namespaced ? 'default' : '', name);
   const metadata = { name, labels: workloadLabels };
   return bodies[id] ? { metadata, ...bodies[id] } : sampleOf(kind, name);
 }

@@ -57,6 +57,7 @@ const opaqueNames: Record<string, string> = {
 export const opaqueTypes = {
   Authorizer: types.opaque('kubernetes.authorization.Authorizer'),
   ResourceCheck: types.opaque('kubernetes.authorization.ResourceCheck'),
+  Quantity: types.opaque('kubernetes.Quantity'),
 } as const;
 
 /** Steps to walk over a string of this size. */

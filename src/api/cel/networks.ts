@@ -1,5 +1,5 @@
 /** IP addresses, ranges and URLs. */
-import { type Address, isIP, parseCIDR, parseIP } from '../addresses.ts';
+import { type Address, addressText, isIP, parseCIDR, parseIP } from '../addresses.ts';
 import { define, type Overload, walkFirst } from './functions.ts';
 import { succeeds } from './quantities.ts';
 import { CelError, EntryMap, ItemList, Opaque, type Value } from './values.ts';
@@ -108,22 +108,6 @@ function isGlobalUnicast({ address }: IPValue): boolean {
   return !['isUnspecified', 'isLoopback', 'isMulticast', 'isLinkLocalUnicast', 'isBroadcast'].some((name) =>
     hasPurpose(address, name),
   );
-}
-
-function addressText({ family, value }: Address): string {
-  if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 0xffn).join('.');
-  const groups = Array.from({ length: 8 }, (_, index) =>
-    ((value >> BigInt(112 - 16 * index)) & 0xff_ffn).toString(16),
-  );
-  // The longest run of at least two zero groups is left out.
-  let run = { start: -1, length: 1 };
-  for (let start = 0; start < 8; start++) {
-    let length = 0;
-    while (groups[start + length] === '0') length++;
-    if (length > run.length) run = { start, length };
-  }
-  if (run.start < 0) return groups.join(':');
-  return `${groups.slice(0, run.start).join(':')}::${groups.slice(run.start + run.length).join(':')}`;
 }
 
 function containsIP(range: CIDRValue, address: Address): boolean {

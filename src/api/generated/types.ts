@@ -3786,6 +3786,63 @@ export interface LeaseSpec {
   preferredHolder?: string;
 }
 
+// discovery.k8s.io/v1
+
+export interface Endpoint {
+  addresses?: string[];
+  conditions?: EndpointConditions;
+  hostname?: string;
+  targetRef?: ObjectReference;
+  deprecatedTopology?: Record<string, string>;
+  nodeName?: string;
+  zone?: string;
+  hints?: EndpointHints;
+}
+
+export interface EndpointConditions {
+  ready?: boolean;
+  serving?: boolean;
+  terminating?: boolean;
+}
+
+export interface EndpointHints {
+  forZones?: ForZone[];
+  forNodes?: ForNode[];
+}
+
+export interface EndpointPortV1 {
+  name?: string;
+  protocol?: string;
+  port?: number;
+  appProtocol?: string;
+}
+
+/** discovery.k8s.io/v1/EndpointSlice */
+export interface EndpointSlice {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  addressType?: string;
+  endpoints?: Endpoint[];
+  ports?: EndpointPortV1[];
+}
+
+/** discovery.k8s.io/v1/EndpointSliceList */
+export interface EndpointSliceList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: EndpointSlice[];
+}
+
+export interface ForNode {
+  name?: string;
+}
+
+export interface ForZone {
+  name?: string;
+}
+
 // events.k8s.io/v1
 
 /** events.k8s.io/v1/Event */
@@ -3967,6 +4024,110 @@ export interface UserSubject {
 
 // networking.k8s.io/v1
 
+/** networking.k8s.io/v1/IPAddress */
+export interface IPAddress {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: IPAddressSpec;
+}
+
+/** networking.k8s.io/v1/IPAddressList */
+export interface IPAddressList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: IPAddress[];
+}
+
+export interface IPAddressSpec {
+  parentRef?: ParentReference;
+}
+
+export interface IPBlock {
+  cidr?: string;
+  except?: string[];
+}
+
+/** networking.k8s.io/v1/NetworkPolicy */
+export interface NetworkPolicy {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: NetworkPolicySpec;
+}
+
+export interface NetworkPolicyEgressRule {
+  ports?: NetworkPolicyPort[];
+  to?: NetworkPolicyPeer[];
+}
+
+export interface NetworkPolicyIngressRule {
+  ports?: NetworkPolicyPort[];
+  from?: NetworkPolicyPeer[];
+}
+
+/** networking.k8s.io/v1/NetworkPolicyList */
+export interface NetworkPolicyList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: NetworkPolicy[];
+}
+
+export interface NetworkPolicyPeer {
+  podSelector?: LabelSelector;
+  namespaceSelector?: LabelSelector;
+  ipBlock?: IPBlock;
+}
+
+export interface NetworkPolicyPort {
+  protocol?: string;
+  port?: number | string;
+  endPort?: number;
+}
+
+export interface NetworkPolicySpec {
+  podSelector?: LabelSelector;
+  ingress?: NetworkPolicyIngressRule[];
+  egress?: NetworkPolicyEgressRule[];
+  policyTypes?: string[];
+}
+
+export interface ParentReference {
+  group?: string;
+  resource?: string;
+  namespace?: string;
+  name?: string;
+}
+
+/** networking.k8s.io/v1/ServiceCIDR */
+export interface ServiceCIDR {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: ServiceCIDRSpec;
+  status?: ServiceCIDRStatus;
+}
+
+/** networking.k8s.io/v1/ServiceCIDRList */
+export interface ServiceCIDRList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: ServiceCIDR[];
+}
+
+export interface ServiceCIDRSpec {
+  cidrs?: string[];
+}
+
+export interface ServiceCIDRStatus {
+  conditions?: Condition[];
+}
+
+// networking.k8s.io/v1
+
 export interface HTTPIngressPathV1 {
   path?: string;
   pathType?: string;
@@ -4075,6 +4236,35 @@ export interface ServiceBackendPort {
   number?: number;
 }
 
+// node.k8s.io/v1
+
+export interface Overhead {
+  podFixed?: Record<string, string>;
+}
+
+/** node.k8s.io/v1/RuntimeClass */
+export interface RuntimeClass {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  handler?: string;
+  overhead?: Overhead;
+  scheduling?: Scheduling;
+}
+
+/** node.k8s.io/v1/RuntimeClassList */
+export interface RuntimeClassList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: RuntimeClass[];
+}
+
+export interface Scheduling {
+  nodeSelector?: Record<string, string>;
+  tolerations?: Toleration[];
+}
+
 // policy/v1
 
 /** policy/v1/PodDisruptionBudget */
@@ -4147,6 +4337,306 @@ export interface PodDisruptionBudgetStatusV1beta1 {
   conditions?: Condition[];
 }
 
+// resource.k8s.io/v1
+
+export interface AllocatedDeviceStatus {
+  driver?: string;
+  pool?: string;
+  device?: string;
+  shareID?: string;
+  conditions?: Condition[];
+  data?: unknown;
+  networkData?: NetworkDeviceData;
+}
+
+export interface AllocationResult {
+  devices?: DeviceAllocationResult;
+  nodeSelector?: NodeSelector;
+  allocationTimestamp?: string;
+}
+
+export interface CELDeviceSelector {
+  expression?: string;
+}
+
+export interface CapacityRequestPolicy {
+  default?: string;
+  validValues?: string[];
+  validRange?: CapacityRequestPolicyRange;
+}
+
+export interface CapacityRequestPolicyRange {
+  min?: string;
+  max?: string;
+  step?: string;
+}
+
+export interface CapacityRequirements {
+  requests?: Record<string, string>;
+}
+
+export interface Counter {
+  value?: string;
+}
+
+export interface CounterSet {
+  name?: string;
+  counters?: Record<string, Counter>;
+}
+
+export interface Device {
+  name?: string;
+  attributes?: Record<string, DeviceAttribute>;
+  capacity?: Record<string, DeviceCapacity>;
+  consumesCounters?: DeviceCounterConsumption[];
+  nodeName?: string;
+  nodeSelector?: NodeSelector;
+  allNodes?: boolean;
+  taints?: DeviceTaint[];
+  bindsToNode?: boolean;
+  bindingConditions?: string[];
+  bindingFailureConditions?: string[];
+  allowMultipleAllocations?: boolean;
+  nodeAllocatableResourceMappings?: Record<string, NodeAllocatableResourceMapping>;
+}
+
+export interface DeviceAllocationConfiguration {
+  source?: string;
+  requests?: string[];
+  opaque?: OpaqueDeviceConfiguration;
+}
+
+export interface DeviceAllocationResult {
+  results?: DeviceRequestAllocationResult[];
+  config?: DeviceAllocationConfiguration[];
+}
+
+export interface DeviceAttribute {
+  int?: number;
+  bool?: boolean;
+  string?: string;
+  version?: string;
+  ints?: number[];
+  bools?: boolean[];
+  strings?: string[];
+  versions?: string[];
+}
+
+export interface DeviceCapacity {
+  value?: string;
+  requestPolicy?: CapacityRequestPolicy;
+}
+
+export interface DeviceClaim {
+  requests?: DeviceRequest[];
+  constraints?: DeviceConstraint[];
+  config?: DeviceClaimConfiguration[];
+}
+
+export interface DeviceClaimConfiguration {
+  requests?: string[];
+  opaque?: OpaqueDeviceConfiguration;
+}
+
+/** resource.k8s.io/v1/DeviceClass */
+export interface DeviceClass {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: DeviceClassSpec;
+}
+
+export interface DeviceClassConfiguration {
+  opaque?: OpaqueDeviceConfiguration;
+}
+
+/** resource.k8s.io/v1/DeviceClassList */
+export interface DeviceClassList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: DeviceClass[];
+}
+
+export interface DeviceClassSpec {
+  selectors?: DeviceSelector[];
+  config?: DeviceClassConfiguration[];
+  extendedResourceName?: string;
+}
+
+export interface DeviceConstraint {
+  requests?: string[];
+  matchAttribute?: string;
+  distinctAttribute?: string;
+}
+
+export interface DeviceCounterConsumption {
+  counterSet?: string;
+  counters?: Record<string, Counter>;
+}
+
+export interface DeviceRequest {
+  name?: string;
+  exactly?: ExactDeviceRequest;
+  firstAvailable?: DeviceSubRequest[];
+}
+
+export interface DeviceRequestAllocationResult {
+  request?: string;
+  driver?: string;
+  pool?: string;
+  device?: string;
+  adminAccess?: boolean;
+  tolerations?: DeviceToleration[];
+  bindingConditions?: string[];
+  bindingFailureConditions?: string[];
+  shareID?: string;
+  consumedCapacity?: Record<string, string>;
+}
+
+export interface DeviceSelector {
+  cel?: CELDeviceSelector;
+}
+
+export interface DeviceSubRequest {
+  name?: string;
+  deviceClassName?: string;
+  selectors?: DeviceSelector[];
+  allocationMode?: string;
+  count?: number;
+  tolerations?: DeviceToleration[];
+  capacity?: CapacityRequirements;
+}
+
+export interface DeviceTaint {
+  key?: string;
+  value?: string;
+  effect?: string;
+  timeAdded?: string;
+}
+
+export interface DeviceToleration {
+  key?: string;
+  operator?: string;
+  value?: string;
+  effect?: string;
+  tolerationSeconds?: number;
+}
+
+export interface ExactDeviceRequest {
+  deviceClassName?: string;
+  selectors?: DeviceSelector[];
+  allocationMode?: string;
+  count?: number;
+  adminAccess?: boolean;
+  tolerations?: DeviceToleration[];
+  capacity?: CapacityRequirements;
+}
+
+export interface NetworkDeviceData {
+  interfaceName?: string;
+  ips?: string[];
+  hardwareAddress?: string;
+}
+
+export interface NodeAllocatableResourceMapping {
+  capacityKey?: string;
+  allocationMultiplier?: string;
+}
+
+export interface OpaqueDeviceConfiguration {
+  driver?: string;
+  parameters?: unknown;
+}
+
+/** resource.k8s.io/v1/ResourceClaim */
+export interface ResourceClaimV1 {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: ResourceClaimSpec;
+  status?: ResourceClaimStatus;
+}
+
+export interface ResourceClaimConsumerReference {
+  apiGroup?: string;
+  resource?: string;
+  name?: string;
+  uid?: string;
+}
+
+/** resource.k8s.io/v1/ResourceClaimList */
+export interface ResourceClaimList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: ResourceClaimV1[];
+}
+
+export interface ResourceClaimSpec {
+  devices?: DeviceClaim;
+}
+
+export interface ResourceClaimStatus {
+  allocation?: AllocationResult;
+  reservedFor?: ResourceClaimConsumerReference[];
+  devices?: AllocatedDeviceStatus[];
+}
+
+/** resource.k8s.io/v1/ResourceClaimTemplate */
+export interface ResourceClaimTemplate {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: ResourceClaimTemplateSpec;
+}
+
+/** resource.k8s.io/v1/ResourceClaimTemplateList */
+export interface ResourceClaimTemplateList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: ResourceClaimTemplate[];
+}
+
+export interface ResourceClaimTemplateSpec {
+  metadata?: ObjectMeta;
+  spec?: ResourceClaimSpec;
+}
+
+export interface ResourcePool {
+  name?: string;
+  generation?: number;
+  resourceSliceCount?: number;
+}
+
+/** resource.k8s.io/v1/ResourceSlice */
+export interface ResourceSlice {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: ResourceSliceSpec;
+}
+
+/** resource.k8s.io/v1/ResourceSliceList */
+export interface ResourceSliceList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: ResourceSlice[];
+}
+
+export interface ResourceSliceSpec {
+  driver?: string;
+  pool?: ResourcePool;
+  nodeName?: string;
+  nodeSelector?: NodeSelector;
+  allNodes?: boolean;
+  devices?: Device[];
+  perDeviceNodeSelection?: boolean;
+  sharedCounters?: CounterSet[];
+}
+
 // scheduling.k8s.io/v1
 
 /** scheduling.k8s.io/v1/PriorityClass */
@@ -4166,4 +4656,180 @@ export interface PriorityClassList {
   apiVersion?: string;
   metadata: ListMeta;
   items?: PriorityClass[];
+}
+
+// storage.k8s.io/v1
+
+/** storage.k8s.io/v1/CSIDriver */
+export interface CSIDriver {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: CSIDriverSpec;
+}
+
+/** storage.k8s.io/v1/CSIDriverList */
+export interface CSIDriverList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: CSIDriver[];
+}
+
+export interface CSIDriverSpec {
+  attachRequired?: boolean;
+  podInfoOnMount?: boolean;
+  volumeLifecycleModes?: string[];
+  storageCapacity?: boolean;
+  fsGroupPolicy?: string;
+  tokenRequests?: TokenRequestV1[];
+  requiresRepublish?: boolean;
+  seLinuxMount?: boolean;
+  nodeAllocatableUpdatePeriodSeconds?: number;
+  serviceAccountTokenInSecrets?: boolean;
+  preventPodSchedulingIfMissing?: boolean;
+}
+
+/** storage.k8s.io/v1/CSINode */
+export interface CSINode {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: CSINodeSpec;
+}
+
+export interface CSINodeDriver {
+  name?: string;
+  nodeID?: string;
+  topologyKeys?: string[];
+  allocatable?: VolumeNodeResources;
+}
+
+/** storage.k8s.io/v1/CSINodeList */
+export interface CSINodeList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: CSINode[];
+}
+
+export interface CSINodeSpec {
+  drivers?: CSINodeDriver[];
+}
+
+/** storage.k8s.io/v1/CSIStorageCapacity */
+export interface CSIStorageCapacity {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  nodeTopology?: LabelSelector;
+  storageClassName?: string;
+  capacity?: string;
+  maximumVolumeSize?: string;
+}
+
+/** storage.k8s.io/v1/CSIStorageCapacityList */
+export interface CSIStorageCapacityList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: CSIStorageCapacity[];
+}
+
+/** storage.k8s.io/v1/StorageClass */
+export interface StorageClass {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  provisioner?: string;
+  parameters?: Record<string, string>;
+  reclaimPolicy?: string;
+  mountOptions?: string[];
+  allowVolumeExpansion?: boolean;
+  volumeBindingMode?: string;
+  allowedTopologies?: TopologySelectorTerm[];
+}
+
+/** storage.k8s.io/v1/StorageClassList */
+export interface StorageClassList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: StorageClass[];
+}
+
+export interface TokenRequestV1 {
+  audience?: string;
+  expirationSeconds?: number;
+}
+
+export interface TopologySelectorLabelRequirement {
+  key?: string;
+  values?: string[];
+}
+
+export interface TopologySelectorTerm {
+  matchLabelExpressions?: TopologySelectorLabelRequirement[];
+}
+
+/** storage.k8s.io/v1/VolumeAttachment */
+export interface VolumeAttachment {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  spec?: VolumeAttachmentSpec;
+  status?: VolumeAttachmentStatus;
+}
+
+/** storage.k8s.io/v1/VolumeAttachmentList */
+export interface VolumeAttachmentList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: VolumeAttachment[];
+}
+
+export interface VolumeAttachmentSource {
+  persistentVolumeName?: string;
+  inlineVolumeSpec?: PersistentVolumeSpec;
+}
+
+export interface VolumeAttachmentSpec {
+  attacher?: string;
+  source?: VolumeAttachmentSource;
+  nodeName?: string;
+}
+
+export interface VolumeAttachmentStatus {
+  attached?: boolean;
+  attachmentMetadata?: Record<string, string>;
+  attachError?: VolumeError;
+  detachError?: VolumeError;
+}
+
+/** storage.k8s.io/v1/VolumeAttributesClass */
+export interface VolumeAttributesClass {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  driverName?: string;
+  parameters?: Record<string, string>;
+}
+
+/** storage.k8s.io/v1/VolumeAttributesClassList */
+export interface VolumeAttributesClassList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: VolumeAttributesClass[];
+}
+
+export interface VolumeError {
+  time?: string;
+  message?: string;
+  errorCode?: number;
+}
+
+export interface VolumeNodeResources {
+  count?: number;
 }

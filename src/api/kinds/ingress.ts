@@ -12,9 +12,9 @@ import { defineKind, statusSubresource } from '../kind.ts';
 import { isLabel1123, isPortName, isPortNumber, isSubdomain1123, isWildcardSubdomain } from '../names.ts';
 import { ageCell, ageColumn, nameColumn, orNone } from '../rules/columns.ts';
 import { collect, type Findings, problemsOf } from '../rules/findings.ts';
+import { ingressClassAnnotation, ingressClassWarnings } from '../rules/ingressclassname.ts';
 
 const pathTypes = ['Exact', 'ImplementationSpecific', 'Prefix'];
-const classAnnotation = 'kubernetes.io/ingress.class';
 /** Sequences that browsers and servers normalise differently, so they are refused in paths. */
 const ambiguousParts = ['//', '/./', '/../', '%2f', '%2F'];
 const ambiguousEnds = ['/..', '/.'];
@@ -77,26 +77,26 @@ function* tlsErrors(tls: readonly IngressTLS[]): Findings {
 }
 
 /** The class was an annotation before there was a field. */
-function* classErrors({ metadata, spec }: Ingress): Findings {
+function* classErrors({ metadata, spec }: Ingress, isNew: boolean): Findings {
   const named = spec?.ingressClassName;
   if (named === undefined) return;
   yield* problemsOf('spec.ingressClassName', named, isSubdomain1123(named));
-  const annotated = metadata.annotations?.[classAnnotation];
-  if (annotated !== undefined && annotated !== named)
+  const annotated = metadata.annotations?.[ingressClassAnnotation];
+  if (isNew && annotated !== undefined && annotated !== named)
     yield invalid(
-      `annotations.${classAnnotation}`,
+      `annotations.${ingressClassAnnotation}`,
       annotated,
       'must match `ingressClassName` when both are specified',
     );
 }
 
-function* ingressErrors(ingress: Ingress): Findings {
+function* ingressErrors(ingress: Ingress, isNew: boolean): Findings {
   const { backend, rules = [], tls = [] } = ingress.spec ?? {};
   if (!backend && !rules.length) yield invalid('spec', null, 'either `backend` or `rules` must be specified');
   if (backend) yield* backendErrors(backend, 'spec.backend');
   for (const [i, rule] of rules.entries()) yield* ruleErrors(rule, index('spec.rules', i));
   yield* tlsErrors(tls);
-  yield* classErrors(ingress);
+  yield* classErrors(ingress, isNew);
 }
 
 function* statusErrors({ status }: Ingress): Findings {
@@ -136,7 +136,8 @@ export const ingress = defineKind<Ingress>({
       for (const path of rule.http?.paths ?? []) path.pathType ??= 'ImplementationSpecific';
   },
 
-  validate: (ingress) => collect(ingressErrors(ingress)),
+  validate: (ingress, old) => collect(ingressErrors(ingress, old === undefined)),
+  warnings: ingressClassWarnings,
   validateStatusUpdate: (ingress) => collect(statusErrors(ingress)),
 
   columns: [

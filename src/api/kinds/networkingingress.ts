@@ -15,6 +15,7 @@ import type {
 } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import type { ApiObject } from '../object.ts';
+import { ingressClassWarnings } from '../rules/ingressclassname.ts';
 import { ingress } from './ingress.ts';
 
 function oldBackend({ service, resource }: IngressBackendV1): IngressBackend {
@@ -94,9 +95,9 @@ function pathTypeErrors({ spec }: IngressV1): FieldError[] {
 }
 
 /** The stored kind's errors, without those about a missing path type, which has another message here. */
-function specErrors(object: IngressV1): FieldError[] {
+function specErrors(object: IngressV1, old?: IngressV1): FieldError[] {
   const missing = pathTypeErrors(object);
-  const others = (ingress.validate?.(toStored(object)) ?? []).map(renamed);
+  const others = (ingress.validate?.(toStored(object), old && toStored(old)) ?? []).map(renamed);
   return [...missing, ...others.filter(({ field }) => !missing.some((error) => error.field === field))];
 }
 
@@ -114,6 +115,7 @@ export const networkingIngress = defineKind<IngressV1>({
   generationOf: 'spec',
 
   validate: specErrors,
+  warnings: ingressClassWarnings,
   validateStatusUpdate: (object, old) =>
     ingress.validateStatusUpdate?.(toStored(object), toStored(old)) ?? [],
 

@@ -128,7 +128,7 @@ export const persistentVolume = defineKind<PersistentVolume>({
       spec?.persistentVolumeReclaimPolicy ?? '',
       phaseCell(volume, status?.phase),
       spec?.claimRef ? `${spec.claimRef.namespace ?? ''}/${spec.claimRef.name ?? ''}` : '',
-      classCell(volume, spec),
+      classCell(volume),
       orUnset(spec?.volumeAttributesClassName),
       status?.reason ?? '',
       ageCell(volume),

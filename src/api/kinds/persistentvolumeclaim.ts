@@ -1,5 +1,5 @@
 /** PersistentVolumeClaim: a request for storage. */
-import { child, type FieldError, forbidden, invalid, key, required } from '../fielderror.ts';
+import { child, type FieldError, forbidden, invalid, key, notSupported, required } from '../fielderror.ts';
 import type {
   PersistentVolumeClaim,
   PersistentVolumeClaimSpec,
@@ -13,7 +13,7 @@ import { isSubdomain1123 } from '../names.ts';
 import { compareQuantities, parseQuantity, type Quantity, sign, toNumber } from '../quantity.ts';
 import { changedFields } from '../rules/change.ts';
 import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
-import { collect, type Findings } from '../rules/findings.ts';
+import { collect, type Findings, problemsOf } from '../rules/findings.ts';
 import { roundResources } from '../rules/resourcename.ts';
 import {
   accessModeErrors,
@@ -22,6 +22,7 @@ import {
   classErrors,
   orUnset,
   phaseCell,
+  storageClassAnnotation,
 } from '../rules/volumeaccess.ts';
 
 /** Also used for ephemeral volumes of pods, which contain the spec of a claim. */
@@ -41,6 +42,9 @@ export function* claimSpecErrors(spec: PersistentVolumeClaimSpec, path: string):
   yield* classErrors(spec, path);
   for (const name of ['dataSource', 'dataSourceRef'] as const)
     if (spec[name]) yield* dataSourceErrors(spec[name], child(path, name));
+  const attributes = spec.volumeAttributesClassName;
+  if (attributes)
+    yield* problemsOf(child(path, 'volumeAttributesClassName'), attributes, isSubdomain1123(attributes));
 }
 
 function storageErrors(storage: string | undefined, path: string): FieldError[] {
@@ -76,8 +80,7 @@ function withoutAllowedChanges(
   const rest = { ...spec };
   if (!old.volumeName) rest.volumeName = undefined;
   if (old.storageClassName === undefined) rest.storageClassName = undefined;
-  if (bound && spec.volumeAttributesClassName !== undefined)
-    rest.volumeAttributesClassName = old.volumeAttributesClassName;
+  if (bound) rest.volumeAttributesClassName = old.volumeAttributesClassName;
   const storage = old.resources?.requests?.['storage'];
   const requests = spec.resources?.requests;
   if (requests && storage !== undefined) {
@@ -101,6 +104,38 @@ function* capacityErrors(capacity: Readonly<Record<string, string>> = {}): Findi
         'must be a valid resource quantity',
       );
   }
+}
+
+const resizeStates = [
+  'ControllerResizeInProgress',
+  'ControllerResizeInfeasible',
+  'NodeResizeInProgress',
+  'NodeResizeInfeasible',
+  'NodeResizePending',
+];
+
+function* statusErrors({ status }: PersistentVolumeClaim): Findings {
+  yield* capacityErrors(status?.capacity);
+  // Kubernetes shows the resource rather than its state.
+  for (const [name, state] of Object.entries(status?.allocatedResourceStatuses ?? {}))
+    if (!resizeStates.includes(state))
+      yield notSupported('status.allocatedResourceStatuses', name, resizeStates);
+}
+
+/** A volume cannot lose its attributes again. */
+function attributesErrors(
+  { volumeAttributesClassName: now }: PersistentVolumeClaimSpec,
+  old: PersistentVolumeClaim,
+): FieldError[] {
+  const before = old.spec?.volumeAttributesClassName;
+  if (now === before || now || old.status?.currentVolumeAttributesClassName === undefined) return [];
+  const what = now === undefined ? 'nil' : 'empty string';
+  return [
+    forbidden(
+      'spec.volumeAttributesClassName',
+      `update to ${what} is forbidden when status.currentVolumeAttributesClassName is not nil`,
+    ),
+  ];
 }
 
 export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>({
@@ -129,7 +164,8 @@ export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>({
   },
 
   validate: ({ spec = {} }) => collect(claimSpecErrors(spec, 'spec')),
-  validateUpdate({ spec = {} }, { spec: oldSpec = {}, status: oldStatus }) {
+  validateUpdate({ spec = {} }, old) {
+    const { spec: oldSpec = {}, status: oldStatus } = old;
     const errors: FieldError[] = [];
     const rest = withoutAllowedChanges(spec, oldSpec, oldStatus?.phase === 'Bound');
     const changed = changedFields(modelOf('PersistentVolumeClaimSpec'), rest, oldSpec);
@@ -144,9 +180,16 @@ export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>({
     const lowered = compareQuantities(storage, storageOf(oldSpec.resources?.requests)) < 0;
     if (lowered && compareQuantities(storage, storageOf(oldStatus?.capacity)) <= 0)
       errors.push(forbidden('spec.resources.requests.storage', 'field can not be less than status.capacity'));
+    errors.push(...attributesErrors(spec, old));
     return errors;
   },
-  validateStatusUpdate: ({ status }) => collect(capacityErrors(status?.capacity)),
+  validateStatusUpdate: (claim) => collect(statusErrors(claim)),
+  warnings: ({ metadata }) =>
+    metadata.annotations?.[storageClassAnnotation] === undefined
+      ? []
+      : [
+          `metadata.annotations[${storageClassAnnotation}]: deprecated since v1.8; use "storageClassName" attribute instead`,
+        ],
 
   columns: [
     nameColumn,
@@ -168,7 +211,7 @@ export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>({
       spec?.volumeName ?? '',
       bound ? (status?.capacity?.['storage'] ?? '0') : '',
       bound ? accessModesCell(status?.accessModes) : '',
-      classCell(claim, spec),
+      classCell(claim),
       orUnset(spec?.volumeAttributesClassName),
       ageCell(claim),
       orUnset(spec?.volumeMode),

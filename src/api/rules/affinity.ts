@@ -33,7 +33,7 @@ export function* affinityErrors(affinity: Affinity | undefined, path: string): F
     if (affinity?.[name]) yield* podAffinityErrors(affinity[name], child(path, name));
 }
 
-function* nodeSelectorErrors(terms: readonly NodeSelectorTerm[] | undefined, path: string): Findings {
+export function* nodeSelectorErrors(terms: readonly NodeSelectorTerm[] | undefined, path: string): Findings {
   const termsPath = child(path, 'nodeSelectorTerms');
   if (!terms?.length) yield required(termsPath, 'must have at least one node selector term');
   for (const [i, term] of (terms ?? []).entries()) yield* nodeTermErrors(term, index(termsPath, i));

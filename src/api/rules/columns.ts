@@ -36,6 +36,16 @@ export const ageCell = (object: ApiObject): Cell => elapsed(object.metadata.crea
 
 export const orNone = (text: string | null | undefined): string => text || '<none>';
 
+/** Texts shown of a list. */
+const shownMax = 3;
+
+/** The first few of a list, and how many more there are. */
+export function firstFew(texts: readonly string[]): string {
+  if (texts.length === 0) return '<unset>';
+  const shown = texts.slice(0, shownMax).join(',');
+  return texts.length > shownMax ? `${shown} + ${texts.length - shownMax} more...` : shown;
+}
+
 /** `k=v,…` sorted by key, or `<none>`. */
 export function mapCell(map: Readonly<Record<string, string>> | null | undefined): string {
   const keys = Object.keys(map ?? {}).sort();

@@ -5,6 +5,7 @@ import { isLabel1123, isPortName, isPortNumber } from '../names.ts';
 import { envErrors } from './env.ts';
 import { choice, type Findings, problemsOf } from './findings.ts';
 import { mountErrors } from './mount.ts';
+import { usedClaimErrors } from './podclaims.ts';
 import { noProbeErrors, type ProbeScope, probeErrors } from './probe.ts';
 import { requirementErrors } from './resources.ts';
 import { securityContextErrors } from './securitycontext.ts';
@@ -21,6 +22,7 @@ interface Scope extends ProbeScope {
   /** The pod's volumes that passed validation. */
   readonly volumes: ReadonlyMap<string, Volume>;
   readonly hostUsers: boolean;
+  readonly claims: PodSpec['resourceClaims'];
 }
 
 export const isSidecar = (container: Container): boolean => container.restartPolicy === 'Always';
@@ -47,6 +49,7 @@ export function* containersErrors(
   const scope: Scope = {
     volumes,
     hostUsers: spec.hostUsers !== false,
+    claims: spec.resourceClaims,
     gracePeriodSeconds: spec.terminationGracePeriodSeconds ?? 0,
     osName: spec.os?.name ?? '',
   };
@@ -94,6 +97,8 @@ function* containerErrors(container: Container, path: string, scope: Scope): Fin
   if (container.volumeMounts || container.volumeDevices) yield* mountErrors(container, scope.volumes, path);
   yield* choice(child(path, 'imagePullPolicy'), container.imagePullPolicy, pullPolicies);
   if (container.resources) yield* requirementErrors(container.resources, child(path, 'resources'));
+  if (container.resources?.claims)
+    yield* usedClaimErrors(container.resources.claims, child(path, 'resources.claims'), scope.claims);
   if (container.resizePolicy) yield* resizeErrors(container.resizePolicy, child(path, 'resizePolicy'));
   if (container.securityContext)
     yield* securityContextErrors(container.securityContext, child(path, 'securityContext'), scope.hostUsers);

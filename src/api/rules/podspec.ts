@@ -14,6 +14,7 @@ import { isLabel1123, isQualifiedName, isSubdomain1123, validateLabels } from '.
 import { affinityErrors, spreadErrors } from './affinity.ts';
 import { containersErrors } from './container.ts';
 import { choice, type Findings, outside, problemsOf } from './findings.ts';
+import { podClaimErrors } from './podclaims.ts';
 import { podLevelErrors, requirementErrors } from './resources.ts';
 import { podSecurityErrors } from './securitycontext.ts';
 import { tolerationErrors } from './toleration.ts';
@@ -32,6 +33,7 @@ const systems = ['linux', 'windows'];
 /** `inPod` is false for a template, some fields of which are completed only in its pods. */
 export function* podSpecErrors(spec: PodSpec, path: string, inPod: boolean): Findings {
   const volumes = yield* volumesErrors(spec.volumes, child(path, 'volumes'));
+  if (spec.resourceClaims) yield* podClaimErrors(spec.resourceClaims, child(path, 'resourceClaims'));
   yield* containersErrors(spec, volumes, path, inPod);
   yield* podLevelErrors(spec, child(path, 'resources'));
   yield* choice(child(path, 'restartPolicy'), spec.restartPolicy, restartPolicies);

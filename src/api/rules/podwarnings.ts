@@ -3,26 +3,10 @@ import { child, index, key } from '../fielderror.ts';
 import type { ContainerPort, EnvVar, PodSpec, PodTemplateSpec } from '../generated/types.ts';
 import { isLabel1123 } from '../names.ts';
 import type { ApiObject } from '../object.ts';
+import { nodeLabelDeprecation } from './nodelabels.ts';
 
 /** Warnings of one request; each becomes a header. */
 const warningsMax = 50;
-
-const oldNodeLabels = new Map([
-  ['beta.kubernetes.io/arch', 'deprecated since v1.14; use "kubernetes.io/arch" instead'],
-  ['beta.kubernetes.io/os', 'deprecated since v1.14; use "kubernetes.io/os" instead'],
-  [
-    'beta.kubernetes.io/instance-type',
-    'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
-  ],
-  [
-    'failure-domain.beta.kubernetes.io/region',
-    'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
-  ],
-  [
-    'failure-domain.beta.kubernetes.io/zone',
-    'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
-  ],
-]);
 
 /** A pod name becomes a host name, where dots cause trouble. Only checked while the name can be changed. */
 export function nameWarnings({ metadata }: ApiObject, old: ApiObject | undefined, usedIn: string): string[] {
@@ -65,7 +49,7 @@ export function specWarnings(spec: PodSpec, path: string): string[] {
 
 function* allWarnings(spec: PodSpec, path: string): Generator<string> {
   for (const name in spec.nodeSelector) {
-    const advice = oldNodeLabels.get(name);
+    const advice = nodeLabelDeprecation(name);
     if (advice) yield `${key(child(path, 'nodeSelector'), name)}: ${advice}`;
   }
   if (spec.volumes)

@@ -2,8 +2,8 @@
 import { isCIDR, isIP } from '../addresses.ts';
 import { type FieldError, forbidden, index, invalid, notSupported, required } from '../fielderror.ts';
 import type { ServiceSpec } from '../generated/types.ts';
-import { endpointAddressErrors } from '../kinds/endpoints.ts';
 import { isQualifiedName, isSubdomain1123 } from '../names.ts';
+import { endpointAddressErrors } from './endpointaddress.ts';
 import { hasHealthCheckPort, isExternallyAccessible } from './servicetype.ts';
 
 /** Three hours. */

@@ -47,5 +47,6 @@ export function* tolerationChangeErrors(
     yield forbidden(path, 'existing toleration can not be modified except its tolerationSeconds');
 }
 
-const identity = ({ key, operator, value, effect }: Toleration): string =>
+/** Equal for tolerations of the same taints. */
+export const identity = ({ key, operator, value, effect }: Toleration): string =>
   JSON.stringify([key ?? '', operator ?? '', value ?? '', effect ?? '']);

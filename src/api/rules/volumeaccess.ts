@@ -6,7 +6,7 @@ import { type Findings, problemsOf } from './findings.ts';
 
 const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 const volumeModes = ['Block', 'Filesystem'];
-const classAnnotation = 'volume.beta.kubernetes.io/storage-class';
+export const storageClassAnnotation = 'volume.beta.kubernetes.io/storage-class';
 
 /** Short forms of access modes, in table order. */
 const shortModes: readonly [mode: string, short: string][] = [
@@ -45,9 +45,11 @@ export function accessModesCell(modes: readonly string[] | undefined): string {
   return shortModes.flatMap(([mode, short]) => (listed.has(mode) ? [short] : [])).join(',');
 }
 
-/** The old annotation wins over the field. */
-export const classCell = ({ metadata }: ApiObject, spec: AccessSpec | undefined): string =>
-  metadata.annotations?.[classAnnotation] ?? spec?.storageClassName ?? '';
+/** The class of a volume or claim; undefined when it has none. The old annotation wins over the field. */
+export const claimClass = ({ metadata, spec }: ApiObject & { spec?: AccessSpec }): string | undefined =>
+  metadata.annotations?.[storageClassAnnotation] ?? spec?.storageClassName;
+
+export const classCell = (object: ApiObject & { spec?: AccessSpec }): string => claimClass(object) ?? '';
 
 export const phaseCell = ({ metadata }: ApiObject, phase: string | undefined): string =>
   metadata.deletionTimestamp ? 'Terminating' : (phase ?? '');

@@ -21,6 +21,7 @@ import {
   type Verb,
 } from '../../api/kind.ts';
 import { definitionCondition, storageVersionOf } from '../../api/kinds/customresourcedefinition.ts';
+import { takeStoredMetadata } from '../../api/meta.ts';
 import { type Model, type ModelDefinition, modelsOf } from '../../api/model.ts';
 import { type ApiObject, cloneJson, type JsonObject } from '../../api/object.ts';
 import { jsonPathNames } from '../../api/rules/definitionviews.ts';
@@ -117,8 +118,7 @@ function versionKind(
     prepareForUpdate: dropUnset,
     prepareStatusUpdate(object, old) {
       dropUnset(object);
-      const { resourceVersion, managedFields } = object.metadata;
-      object.metadata = { ...old.metadata, resourceVersion, managedFields };
+      takeStoredMetadata(object, old);
     },
     validate: rules.validate,
     validateStatusUpdate: rules.validateStatus,

@@ -5,7 +5,11 @@ import { asTester } from '../request.case.ts';
 import type { Admission } from './admission.ts';
 import { admissionChain } from './plugins.ts';
 
-const registry = { finalizing: { protection: true } } as unknown as Registry;
+const empty = { select: () => ({ entries: [] }), get: () => undefined };
+const registry = {
+  finalizing: { protection: true },
+  view: { collection: () => empty },
+} as unknown as Registry;
 
 describe('the chain', () => {
   const claims = { id: 'core/persistentvolumeclaims', namespaced: false };

@@ -3,13 +3,18 @@ import { AdmissionChain, type AdmissionPlugin } from './admission.ts';
 import { certificateApproval } from './certificateapproval.ts';
 import { certificateSigning } from './certificatesigning.ts';
 import { certificateSubjectRestriction } from './certificatesubjectrestriction.ts';
+import { claimResize } from './claimresize.ts';
+import { defaultIngressClass } from './defaultingressclass.ts';
+import { defaultStorageClass } from './defaultstorageclass.ts';
 import { defaultTolerations } from './defaulttolerations.ts';
 import { limitRanger } from './limitranger.ts';
 import { namespaceLifecycle } from './namespacelifecycle.ts';
 import { nodeRestriction } from './noderestriction.ts';
 import { podSecurity } from './podsecurity.ts';
+import { podTopologyLabels } from './podtopologylabels.ts';
 import { priority } from './priority.ts';
 import { resourceQuota } from './resourcequota.ts';
+import { runtimeClassAdmission } from './runtimeclassadmission.ts';
 import { serviceAccountAdmission } from './serviceaccountadmission.ts';
 import { storageProtection } from './storageprotection.ts';
 
@@ -30,9 +35,14 @@ const pluginsWith = ({ mutating, validating }: ExtensionPlugins): readonly Admis
   nodeRestriction,
   priority,
   defaultTolerations,
+  defaultStorageClass,
   storageProtection,
-  ...mutating,
   podSecurity,
+  claimResize,
+  runtimeClassAdmission,
+  defaultIngressClass,
+  podTopologyLabels,
+  ...mutating,
   certificateApproval,
   certificateSigning,
   certificateSubjectRestriction,
@@ -46,8 +56,6 @@ const foreign = new Set([
   'AlwaysDeny',
   'AlwaysPullImages',
   'ClusterTrustBundleAttest',
-  'DefaultIngressClass',
-  'DefaultStorageClass',
   'DenyServiceExternalIPs',
   'EventRateLimit',
   'ExtendedResourceToleration',
@@ -56,11 +64,8 @@ const foreign = new Set([
   'NamespaceAutoProvision',
   'NamespaceExists',
   'OwnerReferencesPermissionEnforcement',
-  'PersistentVolumeClaimResize',
   'PodNodeSelector',
   'PodTolerationRestriction',
-  'PodTopologyLabels',
-  'RuntimeClass',
   'TaintNodesByCondition',
 ]);
 

@@ -305,10 +305,12 @@ export class Discovery {
       '/healthz',
       '/livez',
       '/metrics',
+      '/metrics/slis',
       '/openapi/v2',
       '/openapi/v3',
       keysPath,
       '/readyz',
+      '/statusz',
       '/swaggerapi',
       '/version',
     ];

@@ -134,13 +134,8 @@ export class RequestContext {
   }
 
   /** The form of the answer, of those that the path has. Throws a 406 when the client accepts none. */
-  negotiate(messages: Messages = 'none', watching = false): Negotiated {
-    return negotiate(this.request.headers.accept, messages, watching);
-  }
-
-  /** The same for an answer that is one object, never a table, and always whole. */
-  negotiateWhole(): Negotiated {
-    return { ...negotiate(this.request.headers.accept, 'all', false, false), transform: undefined };
+  negotiate(messages: Messages = 'none', watching = false, tables = true): Negotiated {
+    return negotiate(this.request.headers.accept, messages, watching, tables);
   }
 
   /** Whether to indent the answer, for human readers. */

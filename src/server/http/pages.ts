@@ -10,6 +10,7 @@ import { OpenApi } from '../discovery/openapi.ts';
 import { versionInfo } from '../discovery/version.ts';
 import { expositionType } from '../observe/exposition.ts';
 import { answerHealth, type HealthCheck } from '../observe/health.ts';
+import { answerStatusPage } from '../observe/statuspages.ts';
 import { answerText, answerValue } from './answer.ts';
 import type { RequestContext } from './context.ts';
 
@@ -41,6 +42,7 @@ export class Pages {
         answerText(context, 200, await this.metrics(), expositionType);
         return true;
       }
+      if (await answerStatusPage(context, this.health, this.registry.chance.nowMs())) return true;
     }
     if (await answerIssuer(context, this.registry.tokens)) return true;
     if (await answerBackup(context, this.registry)) return true;

@@ -16,13 +16,13 @@ export interface HealthCheck {
   failure(): string | undefined | Promise<string | undefined>;
 }
 
-const endpoints = new Set(['healthz', 'livez', 'readyz']);
+export const healthEndpoints: ReadonlySet<string> = new Set(['healthz', 'livez', 'readyz']);
 const ping: HealthCheck = { name: 'ping', failure: () => undefined };
 
 /** Answers health paths; returns false for other paths. */
 export async function answerHealth(context: RequestContext, known: readonly HealthCheck[]): Promise<boolean> {
   const [, endpoint, ...rest] = context.info.path.split('/');
-  if (!endpoint || !endpoints.has(endpoint)) return false;
+  if (!endpoint || !healthEndpoints.has(endpoint)) return false;
   const checks = [ping, ...known].filter(({ readyOnly }) => endpoint === 'readyz' || !readyOnly);
   if (rest.length === 0) {
     await answerAll(context, endpoint, checks);
@@ -67,7 +67,7 @@ async function answerAll(
   answerText(context, failed ? 500 : 200, lines.join('') + end);
 }
 
-async function failureOf(check: HealthCheck): Promise<string | undefined> {
+export async function failureOf(check: HealthCheck): Promise<string | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<string>((resolve) => {
     timer = setTimeout(() => resolve(`no answer within ${checkMaxMs} ms`), checkMaxMs);

@@ -1,0 +1,35 @@
+/** Default classes: which of the marked classes is the default one. Cached for as long as the classes do not change. */
+import type { ResourceId } from '../../api/kind.ts';
+import type { ApiObject } from '../../api/object.ts';
+import { Memo } from '../../memo.ts';
+import { everything } from '../filter.ts';
+import type { Page } from '../page.ts';
+import type { Registry } from '../registry.ts';
+
+export class DefaultClasses {
+  readonly #defaults: Memo<Page, string | undefined>;
+
+  constructor(
+    private readonly id: ResourceId,
+    isDefault: (object: ApiObject) => boolean,
+  ) {
+    this.#defaults = new Memo((page: Page) => nameOfDefault(page, isDefault));
+  }
+
+  /** The name of the default class; undefined when there is none. */
+  nameIn({ view }: Registry): string | undefined {
+    return this.#defaults.of(view.collection(this.id).select(everything));
+  }
+}
+
+/** Of several, the newest; of those that are equally new, the first by name. */
+function nameOfDefault({ entries }: Page, isDefault: (object: ApiObject) => boolean): string | undefined {
+  const created = ({ metadata }: ApiObject): string => metadata.creationTimestamp ?? '';
+  let newest: ApiObject | undefined;
+  for (const entry of entries) {
+    const object = entry.peek();
+    // Entries are in the order of their names.
+    if (isDefault(object) && (!newest || created(object) > created(newest))) newest = object;
+  }
+  return newest?.metadata.name;
+}

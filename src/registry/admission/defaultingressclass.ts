@@ -1,0 +1,26 @@
+/** DefaultIngressClass: a new Ingress that names no class gets the default one. */
+import type { IngressClass, IngressV1 } from '../../api/generated/types.ts';
+import { isDefaultIngressClass } from '../../api/rules/defaultclass.ts';
+import { ingressClassAnnotation } from '../../api/rules/ingressclassname.ts';
+import { subresourceOf } from '../target.ts';
+import type { AdmissionPlugin } from './admission.ts';
+import { DefaultClasses } from './defaultclasses.ts';
+
+const classes = new DefaultClasses('networking.k8s.io/ingressclasses', (object) =>
+  isDefaultIngressClass(object as IngressClass),
+);
+
+const ids: readonly string[] = ['networking.k8s.io/ingresses', 'extensions/ingresses'];
+
+export const defaultIngressClass: AdmissionPlugin = {
+  name: 'DefaultIngressClass',
+
+  mutate(registry, { operation, target: { kind, part }, object }) {
+    if (operation !== 'create' || !ids.includes(kind.id) || subresourceOf(part)) return;
+    const ingress = object as IngressV1;
+    if (ingress.spec?.ingressClassName !== undefined) return;
+    if (ingress.metadata.annotations?.[ingressClassAnnotation] !== undefined) return;
+    const name = classes.nameIn(registry);
+    if (name !== undefined) ingress.spec = { ...ingress.spec, ingressClassName: name };
+  },
+};

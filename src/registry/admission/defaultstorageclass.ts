@@ -1,0 +1,24 @@
+/** DefaultStorageClass: a new claim that names no class gets the default one. */
+import type { PersistentVolumeClaim, StorageClass } from '../../api/generated/types.ts';
+import { isDefaultStorageClass } from '../../api/rules/defaultclass.ts';
+import { claimClass } from '../../api/rules/volumeaccess.ts';
+import { subresourceOf } from '../target.ts';
+import type { AdmissionPlugin } from './admission.ts';
+import { DefaultClasses } from './defaultclasses.ts';
+
+const classes = new DefaultClasses('storage.k8s.io/storageclasses', (object) =>
+  isDefaultStorageClass(object as StorageClass),
+);
+
+export const defaultStorageClass: AdmissionPlugin = {
+  name: 'DefaultStorageClass',
+
+  mutate(registry, { operation, target: { kind, part }, object }) {
+    if (operation !== 'create' || kind.id !== 'core/persistentvolumeclaims' || subresourceOf(part)) return;
+    const claim = object as PersistentVolumeClaim;
+    // An empty name is a name: such a claim is for volumes without a class.
+    if (claimClass(claim) !== undefined) return;
+    const name = classes.nameIn(registry);
+    if (name !== undefined) claim.spec = { ...claim.spec, storageClassName: name };
+  },
+};

@@ -1,0 +1,34 @@
+/** PodTopologyLabels: a pod gets the zone and region of its node as labels, so that its containers can read them. */
+import type { Binding, Node, Pod } from '../../api/generated/types.ts';
+import type { ApiObject } from '../../api/object.ts';
+import type { Registry } from '../registry.ts';
+import { subresourceOf } from '../target.ts';
+import type { AdmissionPlugin } from './admission.ts';
+
+const topologyLabels = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region'] as const;
+
+export const podTopologyLabels: AdmissionPlugin = {
+  name: 'PodTopologyLabels',
+
+  mutate(registry, { operation, target: { kind, part }, object }) {
+    if (operation !== 'create' || kind.id !== 'core/pods' || subresourceOf(part)) return;
+    const nodeName = (object as Pod).spec?.nodeName;
+    if (nodeName) copyLabels(registry, nodeName, object!);
+  },
+
+  /** The labels of a binding become those of its pod. */
+  connect(registry, { target: { kind, part }, object }) {
+    if (kind.id !== 'core/pods' || part !== 'binding') return;
+    const { target } = object as Binding;
+    if (target?.name) copyLabels(registry, target.name, object!);
+  },
+};
+
+function copyLabels({ view }: Registry, nodeName: string, to: ApiObject): void {
+  const labels = (view.collection('core/nodes').get('', nodeName)?.peek() as Node | undefined)?.metadata
+    .labels;
+  for (const label of topologyLabels) {
+    const value = labels?.[label];
+    if (value !== undefined) to.metadata.labels = { ...to.metadata.labels, [label]: value };
+  }
+}
