@@ -85,7 +85,11 @@ describe.each(kinds.map((kind) => [`${kind.apiVersion} ${kind.kind}`, kind] as c
 });
 
 /** Kinds of which the status path takes the status alone, and no metadata. */
-const statusAlone: ReadonlySet<string> = new Set();
+const statusAlone: ReadonlySet<string> = new Set([
+  'networking.k8s.io/v1 ServiceCIDR',
+  'resource.k8s.io/v1 ResourceClaim',
+  'storage.k8s.io/v1 VolumeAttachment',
+]);
 
 const pods = '/api/v1/namespaces/default/pods';
 const pod = (name: string, metadata: Json = {}, spec: Json = {}): Json => ({

@@ -36,7 +36,7 @@ export async function requestToken(
   checkPathName(name);
   const { registry, createStatus } = serving;
   const asking = writeRequest(serving, context, 'CreateOptions');
-  const negotiated = context.negotiateWhole();
+  const negotiated = { ...context.negotiate('all', false, false), transform: undefined };
   const input = await objectBody(serving, context, kind);
   const expected = { kind, apiVersion: `${group}/v1`, model: modelOf(kind) };
   const request = readObject(registry.kinds, expected, input, asking) as TokenRequest;

@@ -138,11 +138,6 @@ export class RequestContext {
     return negotiate(this.request.headers.accept, messages, watching, tables);
   }
 
-  /** The same for an answer that is one object, never a table, and always whole. */
-  negotiateWhole(): Negotiated {
-    return { ...negotiate(this.request.headers.accept, 'all', false, false), transform: undefined };
-  }
-
   /** Whether to indent the answer, for human readers. */
   pretty(negotiated: Negotiated): boolean {
     const pretty = this.info.mayHave('pretty') ? this.query.get('pretty') : undefined;
