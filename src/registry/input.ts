@@ -5,13 +5,11 @@
 import { DecodeError, decodeObject } from '../api/decode.ts';
 import { badRequest, invalid, invalidPatch } from '../api/errors.ts';
 import { invalid as invalidField } from '../api/fielderror.ts';
+import { documentOrder } from '../api/fieldpaths.ts';
 import { jsonText } from '../api/jsontext.ts';
 import type { KindTable } from '../api/kinds.ts';
 import type { Model } from '../api/model.ts';
 import { type ApiObject, isJsonObject, type JsonObject } from '../api/object.ts';
-
-/** With more findings, duplicate fields come first. */
-const orderedMax = 200;
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
@@ -85,43 +83,20 @@ function decodeStrictly(expected: Expected, input: Input, options: ReadOptions):
   object.kind = expected.kind;
   object.apiVersion = expected.apiVersion;
   if (options.fieldValidation !== 'Ignore' && (unknown.length || input.duplicates.length)) {
-    const findings = findingsOf(input, unknown);
+    const duplicates = input.duplicates.filter((path) => !unknown.includes(path));
+    const inOrder =
+      duplicates.length && unknown.length
+        ? documentOrder(input.value, [...duplicates, ...unknown])
+        : [...duplicates, ...unknown];
+    const isDuplicate = new Set(duplicates);
+    const findings = inOrder.map(
+      (path) => `${isDuplicate.has(path) ? 'duplicate' : 'unknown'} field "${path}"`,
+    );
     if (options.fieldValidation === 'Strict')
       throw new DecodeError(`strict decoding error: ${findings.join(', ')}`);
     options.warnings.push(...findings);
   }
   return object;
-}
-
-/** What is wrong with fields, in the order of the document. */
-function findingsOf({ value, duplicates }: Input, unknown: readonly string[]): string[] {
-  const isUnknown = new Set(unknown);
-  const repeated = duplicates.filter((path) => !isUnknown.has(path));
-  const text = (path: string): string => `${isUnknown.has(path) ? 'unknown' : 'duplicate'} field "${path}"`;
-  const paths = [...repeated, ...unknown];
-  if (!repeated.length || !unknown.length || paths.length > orderedMax) return paths.map(text);
-  const ranks = ranksIn(value, paths);
-  return paths.sort((a, b) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0)).map(text);
-}
-
-/** Where the value has these paths, counted from its beginning. */
-function ranksIn(value: unknown, paths: readonly string[]): Map<string, number> {
-  const wanted = new Set(paths);
-  /** Paths of everything around them, so that nothing else is looked at. */
-  const around = new Set(
-    paths.flatMap((path) => [...path.matchAll(/[.[]/g)].map(({ index }) => path.slice(0, index))),
-  );
-  const ranks = new Map<string, number>();
-  const visit = (node: unknown, path: string): void => {
-    if (typeof node !== 'object' || node === null || !(path === '' || around.has(path))) return;
-    for (const [key, member] of Object.entries(node)) {
-      const inner = Array.isArray(node) ? `${path}[${key}]` : path ? `${path}.${key}` : key;
-      if (wanted.has(inner)) ranks.set(inner, ranks.size);
-      visit(member, inner);
-    }
-  };
-  visit(value, '');
-  return ranks;
 }
 
 function checkKind(kinds: KindTable, expected: Expected, kind: unknown, apiVersion: unknown): void {

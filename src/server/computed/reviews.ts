@@ -85,7 +85,7 @@ export async function answerReview(
   if (context.info.method !== 'POST') throw methodNotAllowed();
   const { registry, createStatus } = serving;
   const request = writeRequest(serving, context, 'CreateOptions');
-  const negotiated = context.negotiateWhole();
+  const negotiated = { ...context.negotiate('all', false, false), transform: undefined };
   const input = await objectBody(serving, context, asked.kind);
   const object = readObject(registry.kinds, asked, input, request);
   const namespace = asked.namespaced ? (info.namespace ?? object.metadata.namespace ?? '') : '';

@@ -52,7 +52,7 @@ export interface MediaRange {
   readonly quality: number;
 }
 
-/** @param tables whether the path has its answers as tables */
+/** @param tables false for objects that have no table */
 export function negotiate(
   accept: string | undefined,
   messages: Messages,
