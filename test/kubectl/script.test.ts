@@ -21,6 +21,7 @@ const scripts = [
   'budgets',
   'roles',
   'customkinds',
+  'platform',
 ];
 
 /** A script has some forty commands; each may be slow on a busy machine. */

@@ -20,6 +20,7 @@ import { readPodSecuritySettings } from './podsecuritysettings.ts';
 const kinds = new KindTable();
 const pods = kinds.resource('v1', 'pods')!;
 const namespaces = kinds.resource('v1', 'namespaces')!;
+const runtimeClasses = kinds.resource('node.k8s.io/v1', 'runtimeclasses')!;
 const label = (name: string): string => `pod-security.kubernetes.io/${name}`;
 
 let store: Store;
@@ -123,6 +124,8 @@ describe('exemptions', () => {
     await expect(makePod('a')).rejects.toThrow('violates PodSecurity "baseline:latest"');
     await makePod('a', {}, 'bob');
     expect(annotations).toEqual({ [label('exempt')]: 'user' });
+    const sandbox = { metadata: { name: 'sandbox' }, handler: 'sandbox' };
+    await create(registry, request('create'), collectionOf(runtimeClasses, ''), sandbox);
     await makePod('a', { runtimeClassName: 'sandbox' }, 'alice', 'q');
     expect(annotations).toEqual({ [label('exempt')]: 'runtimeClass' });
     await makeNamespace('free', {});
