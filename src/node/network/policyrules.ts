@@ -16,7 +16,7 @@ import type {
 import { type LabelSelectorObject, type Labels, selectorFromObject } from '../../api/labelselector.ts';
 import { isFinished } from '../../api/rules/podfacts.ts';
 
-export interface AllowedAddresses {
+interface AllowedAddresses {
   readonly cidr: string;
   readonly except: readonly string[];
 }

@@ -4,7 +4,7 @@
  */
 import type { ApiObject } from '../../api/object.ts';
 import type { Lock } from '../../store/store.ts';
-import type { Companion } from '../allocation/allocation.ts';
+import type { Companion } from '../allocation/companion.ts';
 import type { DeleteOptions } from '../delete.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';

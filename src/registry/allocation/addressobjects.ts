@@ -10,7 +10,7 @@ import type { Registry } from '../registry.ts';
 import { collectionOf, named, type Place, type Target } from '../target.ts';
 import type { View } from '../view.ts';
 import { actingAs } from '../writers.ts';
-import type { Companion } from './allocation.ts';
+import type { Companion } from './companion.ts';
 import type { IPAllocator } from './ipallocator.ts';
 
 export const addressId = 'networking.k8s.io/ipaddresses';

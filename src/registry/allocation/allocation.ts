@@ -10,6 +10,7 @@ import type { Lock } from '../../store/store.ts';
 import { type Admission, holdLock } from '../admission/admission.ts';
 import type { Registry } from '../registry.ts';
 import type { Place } from '../target.ts';
+import type { Companion } from './companion.ts';
 
 export interface Allocator {
   /** The kind whose objects it serves. */
@@ -25,14 +26,6 @@ export interface Allocator {
   removed?(registry: Registry, place: Place, revision: number): Promise<void> | undefined;
   /** The name of the lock under which it decides, where that is not its own: allocators may share a pool. */
   readonly lock?: string;
-}
-
-/** Objects that are written and removed with another one. */
-export interface Companion {
-  /** Writes what belongs to the object at this place. Called in the same tick in which the object is written. */
-  write(place: Place, locks: readonly Lock[] | undefined): Promise<void>;
-  /** Called when the write of the object has ended. */
-  settled(place: Place, stored: boolean): Promise<void>;
 }
 
 /**

@@ -19,7 +19,7 @@ interface StoredRanges {
 }
 
 /** Whether addresses are given out from a ServiceCIDR. */
-export const isUsableRange = ({ metadata, status }: ServiceCIDR): boolean =>
+const isUsableRange = ({ metadata, status }: ServiceCIDR): boolean =>
   !metadata.deletionTimestamp &&
   status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True') === true;
 
