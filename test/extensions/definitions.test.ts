@@ -197,7 +197,11 @@ describe('versions', () => {
 describe('a definition whose objects stay', () => {
   it('says after a minute that they could not be removed, and goes on', async () => {
     let aheadMs = 0;
-    const cluster = await start({ port: 0, controllers: false, chance: { nowMs: () => Date.now() + aheadMs } });
+    const cluster = await start({
+      port: 0,
+      controllers: false,
+      chance: { nowMs: () => Date.now() + aheadMs },
+    });
     const api = new Client(cluster.url);
     await define(api, definitionOf('anchors', 'Anchor'));
     for (const name of ['a', 'b', 'c']) {

@@ -90,7 +90,9 @@ describe('objects of a custom kind', () => {
       ({ status }) =>
         status.conditions?.find(({ type }: Json) => type === 'NamespaceContentRemaining')?.status === 'True',
     );
-    expect(JSON.stringify(left.status.conditions)).toContain('boats.test.example.com has 1 resource instances');
+    expect(JSON.stringify(left.status.conditions)).toContain(
+      'boats.test.example.com has 1 resource instances',
+    );
     await api.patch(`${path}/held`, { metadata: { finalizers: null } });
     await untilList(
       api,
@@ -165,8 +167,13 @@ describe('objects of a custom kind', () => {
     await api.post(boats, objectOf('Boat', 'counted'));
     const { text } = await api.get('/metrics');
     expect(text).toMatch(/^apiserver_resource_objects\{group="test.example.com",resource="boats"\} [1-9]/m);
-    const total = text.split('\n').filter((line) => line.startsWith('apiserver_request_total')).join('\n');
-    expect(total).toMatch(/^apiserver_request_total\{.*verb="POST".*group="test.example.com".*resource="boats"/m);
+    const total = text
+      .split('\n')
+      .filter((line) => line.startsWith('apiserver_request_total'))
+      .join('\n');
+    expect(total).toMatch(
+      /^apiserver_request_total\{.*verb="POST".*group="test.example.com".*resource="boats"/m,
+    );
   });
 });
 
@@ -195,7 +202,11 @@ describe('webhooks', () => {
         },
       ],
     });
-    const forms = { exec: 'PodExecOptions', attach: 'PodAttachOptions', portforward: 'PodPortForwardOptions' };
+    const forms = {
+      exec: 'PodExecOptions',
+      attach: 'PodAttachOptions',
+      portforward: 'PodPortForwardOptions',
+    };
     for (const [subresource, kind] of Object.entries(forms)) {
       const refused = await api.post(`${core}/pods/asked/${subresource}?command=ls&container=c`, undefined);
       expect([refused.status, refused.body.message]).toEqual([
