@@ -126,6 +126,9 @@ Options of up
   --ingress-tls-port PORT
                         the same over HTTPS, with certificates from secrets
   --simulated-nodes N   nodes that only pretend to run pods, instead of this machine
+  --default-storage-class NAME
+                        local-path: claims that name no class get a folder on the node's disk; off: no class is made
+                        (default local-path)
 
 Options of node
   --server URL          the server the node belongs to, such as http://127.0.0.1:8080
@@ -139,6 +142,7 @@ Options of node
 Options of up and node
   --node-name NAME      name of the node (default: the name of the machine)
   --images FILE         maps names of images to commands
+  --volumes FOLDER      where volumes for claims are made (default: volumes in the data folder)
   --log-links FOLDER    make links to the logs of containers in FOLDER/pods and FOLDER/containers, as log
                         shippers expect them in /var/log
   --pod-network KIND    netns: each pod has an address of its own (Linux, as root); host: pods share the
@@ -201,6 +205,7 @@ const options = {
   'ingress-port': { ...text, for: ['up'] },
   'ingress-tls-port': { ...text, for: ['up'] },
   'simulated-nodes': { ...text, for: ['up'] },
+  'default-storage-class': { ...text, for: ['up'] },
   server: { ...text, for: ['node', 'backup', 'kubeconfig'] },
   token: { ...text, for: ['node'] },
   'ca-hash': { ...text, for: ['node'] },
@@ -209,6 +214,7 @@ const options = {
   ...kubeconfigArgs,
   'node-name': { ...text, for: ['up', 'node'] },
   images: { ...text, for: ['up', 'node'] },
+  volumes: { ...text, for: ['up', 'node'] },
   'log-links': { ...text, for: ['up', 'node'] },
   'pod-network': { ...text, for: ['up', 'node'] },
   'pod-range': { ...text, for: ['up', 'node'] },
@@ -317,8 +323,13 @@ function auditOptions(values: Values): AuditOptions | undefined {
 
 function upOptions(values: Values): StartOptions {
   const simulatedNodes = countOf('--simulated-nodes', values['simulated-nodes'] ?? '0', simulatedNodesMax);
+  const storageClass = optionOf('--default-storage-class', values['default-storage-class'], [
+    'local-path',
+    'off',
+  ]);
   return {
     ingress: ingressOptions(values),
+    defaultStorageClass: storageClass !== 'off',
     // With simulated nodes, pods do not run on this machine.
     ...(simulatedNodes ? { simulatedNodes } : { node: nodeOptions(values) }),
   };
@@ -347,10 +358,21 @@ function nodeLine(values: Values): { server: string; node: NodeOptions } {
   const { server } = values;
   if (!server || !isServer(server))
     throw new UsageError('node needs the server it belongs to: --server http://127.0.0.1:8080');
-  const folder = `${values['data-dir'] ?? '.wherry'}/node`;
+  const dataDir = values['data-dir'] ?? '.wherry';
+  const folder = `${dataDir}/node`;
   const serviceRange = values['service-cluster-ip-range'];
   const join = joinOptions(server, values);
-  return { server, node: { folder, serviceRange, kubeletPort: 10_250, ...nodeOptions(values), join } };
+  return {
+    server,
+    node: {
+      folder,
+      volumes: `${dataDir}/volumes`,
+      serviceRange,
+      kubeletPort: 10_250,
+      ...nodeOptions(values),
+      join,
+    },
+  };
 }
 
 function joinOptions(server: string, values: Values): NodeOptions['join'] {
@@ -366,13 +388,15 @@ function joinOptions(server: string, values: Values): NodeOptions['join'] {
 
 function nodeOptions(values: Values): NodeOptions {
   const { 'node-name': name, images, 'kubelet-port': port, 'pod-range': podRange } = values;
-  const { 'log-links': logLinks } = values;
+  const { 'log-links': logLinks, volumes } = values;
+  if (volumes === '') throw new UsageError('--volumes must name a folder');
   if (logLinks === '') throw new UsageError('--log-links must name a folder');
   return {
     podNetwork: oneOf('--pod-network', values['pod-network'] ?? 'auto', ['auto', 'netns', 'host']),
     ...(podRange === undefined ? {} : { podRange }),
     ...(name === undefined ? {} : { name }),
     ...(images === undefined ? {} : { images }),
+    ...(volumes === undefined ? {} : { volumes }),
     ...(logLinks === undefined ? {} : { logLinks }),
     ...(port === undefined ? {} : { kubeletPort: portOf('--kubelet-port', port) }),
   };

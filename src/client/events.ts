@@ -2,6 +2,7 @@
  * Event recording. A repeated event increases a count instead of being written again; many that differ only
  * in their message are combined into one; and events of one component about one object are rate-limited.
  */
+import { randomInt } from 'node:crypto';
 import type { Event, ObjectReference } from '../api/generated/types.ts';
 import { formatMicroTime, formatTime } from '../api/time.ts';
 
@@ -15,6 +16,8 @@ const refillMs = 5 * 60_000;
 /** Maximum number of objects and events remembered. */
 const rememberedMax = 4096;
 const messageCharactersMax = 1024;
+/** Names of events are times in nanoseconds, of which the clock gives milliseconds. */
+const namesPerMs = 1_000_000;
 
 export interface EventSink {
   create(namespace: string, event: Event): Promise<{ metadata: { name?: string } }>;
@@ -60,7 +63,8 @@ export class EventRecorder {
   readonly #texts = new Map<string, { texts: Set<string>; sinceMs: number }>();
   readonly #allowance = new Map<string, { left: number; atMs: number }>();
   readonly #underWay = new Set<Promise<unknown>>();
-  #sequence = 0;
+  /** Begins anywhere: several components may record an event about one object in the same millisecond. */
+  #sequence = randomInt(namesPerMs);
 
   constructor(
     private readonly sink: EventSink,
@@ -111,7 +115,7 @@ export class EventRecorder {
     nowMs: number,
   ): Promise<void> {
     const namespace = about.namespace || 'default';
-    const unique = (BigInt(nowMs) * 1_000_000n + BigInt(this.#sequence++ % 1_000_000)).toString(16);
+    const unique = (BigInt(nowMs) * 1_000_000n + BigInt(this.#sequence++ % namesPerMs)).toString(16);
     const created = this.sink.create(namespace, {
       apiVersion: 'v1',
       kind: 'Event',

@@ -2,6 +2,7 @@
 import type {
   CertificateSigningRequest,
   ConfigMap,
+  CSINode,
   Endpoints,
   Event,
   Ingress,
@@ -36,6 +37,7 @@ export const claims = of<PersistentVolumeClaim>('v1', 'persistentvolumeclaims');
 export const volumes = of<PersistentVolume>('v1', 'persistentvolumes');
 export const events = of<Event>('v1', 'events');
 export const leases = of<Lease>('coordination.k8s.io/v1', 'leases');
+export const csiNodes = of<CSINode>('storage.k8s.io/v1', 'csinodes');
 export const signingRequests = of<CertificateSigningRequest>(
   'certificates.k8s.io/v1',
   'certificatesigningrequests',

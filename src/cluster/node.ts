@@ -27,6 +27,8 @@ export interface NodeOptions {
   readonly name?: string;
   /** Folder for pods, volumes and logs. Default: a temporary one, deleted when the node closes. */
   readonly folder?: string;
+  /** Folder for the volumes that are made for claims. Default: `volumes` in `folder`. */
+  readonly volumes?: string;
   /** Address of the node, and of pods that share its network. Default: the first that is not loopback. */
   readonly address?: string;
   /** How pods are connected. Default `host`: they share the network of the machine. */
@@ -133,7 +135,7 @@ async function openParts(
   closers: Closers,
 ): Promise<OpenNode> {
   const parts = await import('./nodeparts.ts');
-  const { Agent, ImageTable, makeFolders, NodeNetwork, ProcessRuntime } = parts;
+  const { Agent, ImageTable, LocalVolumes, makeFolders, NodeNetwork, ProcessRuntime } = parts;
   const now = options.now ?? wallClock;
   const onError = options.onError ?? (() => undefined);
   const { log } = options;
@@ -169,6 +171,7 @@ async function openParts(
     network,
     folder,
     logFolder,
+    volumes: new LocalVolumes(options.volumes ?? path.join(folder, 'volumes')),
     address,
     hostname: hostname(),
     labels: options.labels,

@@ -9,3 +9,4 @@ export { LogFolder } from '../node/pods/logfolder.ts';
 export { ImageTable } from '../node/runtime/images.ts';
 export { ProcessRuntime } from '../node/runtime/processruntime.ts';
 export { makeFolders } from '../node/volumes/foldercare.ts';
+export { LocalVolumes } from '../node/volumes/localvolumes.ts';

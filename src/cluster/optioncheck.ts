@@ -40,6 +40,7 @@ const startNames: Names<StartOptions> = {
   controllerSettings: true,
   node: true,
   simulatedNodes: true,
+  defaultStorageClass: true,
   ingress: true,
   limits: true,
   admissionConfigFile: true,
@@ -55,6 +56,7 @@ const startNames: Names<StartOptions> = {
 const nodeNames: Names<NodeOptions> = {
   name: true,
   folder: true,
+  volumes: true,
   address: true,
   podNetwork: true,
   podRange: true,

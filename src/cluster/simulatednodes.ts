@@ -94,10 +94,16 @@ export class SimulatedNodes implements SimulatedPower {
   /** Loads what all simulated nodes share, with the first of them. */
   async #maker(): Promise<(name: string) => Agent> {
     const { client, graceMs, now, onError } = this.options;
-    const [{ Agent }, { SharedPods }, { SimulatedAddresses, SimulatedRuntime }] = await Promise.all([
+    const [
+      { Agent },
+      { SharedPods },
+      { SimulatedAddresses, SimulatedRuntime },
+      { simulatedVolumes: volumes },
+    ] = await Promise.all([
       import('../node/agent/agent.ts'),
       import('../node/agent/podfeed.ts'),
       import('../node/runtime/simulatedruntime.ts'),
+      import('../node/volumes/localvolumes.ts'),
     ]);
     const podFeed = new SharedPods(client, onError);
     this.#pods = podFeed;
@@ -116,6 +122,7 @@ export class SimulatedNodes implements SimulatedPower {
         client,
         runtime: new SimulatedRuntime(addresses, now),
         folder: '',
+        volumes,
         address,
         labels: { 'wherry.dev/simulated': 'true' },
         capacity,

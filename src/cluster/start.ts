@@ -18,6 +18,7 @@ import {
   type RunningController,
 } from '../controllers/shared/controller.ts';
 import { LeaderElection } from '../controllers/shared/leaderelection.ts';
+import { localPathProvisioner } from '../controllers/volumes/localpath.ts';
 import { Aggregation } from '../extensions/aggregation/aggregation.ts';
 import { Definitions } from '../extensions/definitions/definitions.ts';
 import { MutatingPolicies } from '../extensions/policies/mutatingpolicies.ts';
@@ -44,6 +45,7 @@ import { computedVersions } from '../server/http/routetable.ts';
 import { ApiServer } from '../server/http/server.ts';
 import { Capacity } from '../server/observe/capacity.ts';
 import { StoreMetrics } from '../server/observe/storemetrics.ts';
+import { NodeVolumes } from '../server/pods/nodevolumes.ts';
 import type { Access } from './access.ts';
 import { observeActivity, requestObserver } from './activity.ts';
 import { Closers } from './closers.ts';
@@ -54,6 +56,7 @@ import { controllersCheck, nodesCheck, Startup, storeCheck, viewCheck } from './
 import { kubeconfigFor } from './kubeconfig.ts';
 import type { RunningIngress } from './localingress.ts';
 import { LocalNodes } from './localnodes.ts';
+import { plantLocalPathClass } from './localpathclass.ts';
 import { logConfiguration } from './log.ts';
 import { checkNodeOptions, defaultServiceRange, type NodeOptions } from './node.ts';
 import { NodeCredentials } from './nodecredentials.ts';
@@ -123,6 +126,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const namespaces = new SystemNamespaces(registry, report);
     closers.add(() => namespaces.close());
     await Promise.all([namespaces.start(), ensureSystemPriorityClasses(registry)]);
+    if (wantsLocalPathClass(options, chosen)) await plantLocalPathClass(registry);
     const definitions = new Definitions(registry, hooks, report);
     closers.add(() => definitions.close());
     await definitions.start();
@@ -209,6 +213,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const context: ControllerContext = {
       registry,
       settings,
+      nodeVolumes: new NodeVolumes(ways),
       podUsage: (namespace) => usage.podUsage(namespace),
       trust: access?.trust,
       onError: report,
@@ -366,7 +371,17 @@ function nodeOptions({
 }: StartOptions): NodeOptions | undefined {
   if (node === false) return undefined;
   const folder = dataDir === undefined ? undefined : path.join(path.resolve(dataDir), 'node');
-  return { folder, serviceRange: serviceClusterIPRange, ...(node === true ? {} : node) };
+  const volumes = dataDir === undefined ? undefined : path.join(path.resolve(dataDir), 'volumes');
+  return { folder, volumes, serviceRange: serviceClusterIPRange, ...(node === true ? {} : node) };
+}
+
+/** Whether claims that name no class get volumes on the disks of nodes. */
+function wantsLocalPathClass(
+  { defaultStorageClass, node = false, simulatedNodes = 0 }: StartOptions,
+  chosen: readonly Controller[],
+): boolean {
+  const isWanted = defaultStorageClass ?? (node !== false || simulatedNodes > 0);
+  return isWanted && chosen.includes(localPathProvisioner);
 }
 
 function controllersOf(options: StartOptions): readonly Controller[] {

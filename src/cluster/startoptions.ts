@@ -74,6 +74,11 @@ export interface StartOptions {
   readonly node?: boolean | NodeOptions;
   /** How many simulated nodes there are, which do not run pods but report them as running. Default 0. */
   readonly simulatedNodes?: number;
+  /**
+   * Make a default StorageClass, `local-path`, at the first start: claims that name no class get a folder on the disk of
+   * the node where their pod runs. Default: where this process has nodes.
+   */
+  readonly defaultStorageClass?: boolean;
   /** Run an ingress controller on these ports. Default: none runs. */
   readonly ingress?: IngressOptions;
   /** Limits of requests, watches and connections, and sizes from which on a warning is given. */

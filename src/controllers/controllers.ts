@@ -24,7 +24,10 @@ import type { Controller, ControllerContext, RunningController } from './shared/
 import { PodIndex } from './shared/podindex.ts';
 import { tokenCleaner } from './tokencleaner.ts';
 import { tokenController } from './tokens.ts';
-import { volumeBinder } from './volumebinder.ts';
+import { ephemeralVolumeController } from './volumes/ephemeralvolumes.ts';
+import { localPathProvisioner } from './volumes/localpath.ts';
+import { volumeBinder } from './volumes/volumebinder.ts';
+import { volumeExpander } from './volumes/volumeexpander.ts';
 import { daemonSetController } from './workloads/daemonsets.ts';
 import { deploymentController } from './workloads/deployments.ts';
 import { replicaSetController } from './workloads/replicasets.ts';
@@ -58,6 +61,9 @@ export const controllers: readonly Controller[] = [
   podCollector,
   eventExpiryController,
   volumeBinder,
+  volumeExpander,
+  localPathProvisioner,
+  ephemeralVolumeController,
   autoscalerController,
   disruptionController,
 ];

@@ -64,6 +64,8 @@ const programs: Record<WriterName, string> = {
   'deployment-controller': 'kube-controller-manager',
   'disruption-controller': 'kube-controller-manager',
   'endpoint-controller': 'kube-controller-manager',
+  'ephemeral-volume-controller': 'kube-controller-manager',
+  'expand-controller': 'kube-controller-manager',
   'generic-garbage-collector': 'kube-controller-manager',
   'horizontal-pod-autoscaler': 'kube-controller-manager',
   'job-controller': 'kube-controller-manager',

@@ -38,6 +38,8 @@ const accounts = [
   'deployment-controller',
   'disruption-controller',
   'endpoint-controller',
+  'ephemeral-volume-controller',
+  'expand-controller',
   'generic-garbage-collector',
   'horizontal-pod-autoscaler',
   'job-controller',

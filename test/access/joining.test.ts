@@ -13,7 +13,7 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { CertificateSigningRequest, ConfigMap, Node, Pod } from '../../src/api/generated/types.ts';
 import { Client } from '../../src/client/client.ts';
-import { configMaps, nodes, pods, signingRequests } from '../../src/client/resources.ts';
+import { claims, configMaps, nodes, pods, signingRequests, volumes } from '../../src/client/resources.ts';
 import { runToken, type TokenOptions } from '../../src/cluster/bootstraptokens.ts';
 import {
   type Cluster,
@@ -240,6 +240,49 @@ describe('both sides', () => {
     });
     expect(answer).toMatch(/^HTTP\/1\.1 401 /);
   });
+
+  it('makes volumes for claims on its own disk, and removes them', async () => {
+    const { token, caHash } = await joining();
+    await join('disk', { token, caHash });
+    const storageClass = {
+      metadata: { name: 'on-disk' },
+      provisioner: 'wherry.dev/local-path',
+      volumeBindingMode: 'WaitForFirstConsumer',
+    };
+    await admin.create(
+      { apiVersion: 'storage.k8s.io/v1', resource: 'storageclasses' },
+      undefined,
+      storageClass,
+    );
+    const spec = {
+      accessModes: ['ReadWriteOnce'],
+      resources: { requests: { storage: '1Gi' } },
+      storageClassName: 'on-disk',
+    };
+    await admin.create(claims, 'default', { metadata: { name: 'data' }, spec });
+    const command = ['sh', '-c', 'echo written > "$WHERRY_ROOT/data/file"'];
+    await admin.create(pods, 'default', {
+      metadata: { name: 'writer' },
+      spec: {
+        restartPolicy: 'Never',
+        automountServiceAccountToken: false,
+        nodeSelector: { 'kubernetes.io/hostname': 'disk' },
+        containers: [
+          { name: 'c', image: 'host', command, volumeMounts: [{ name: 'data', mountPath: '/data' }] },
+        ],
+        volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }],
+      },
+    });
+    const phaseOf = async () => (await admin.get(pods, 'default', 'writer')).status?.phase;
+    await expect.poll(phaseOf, waitMs).toBe('Succeeded');
+    const { spec: bound } = await admin.get(claims, 'default', 'data');
+    const volume = path.join(folder, 'disk', 'volumes', bound!.volumeName!);
+    expect(await readFile(path.join(volume, 'file'), 'utf8')).toBe('written\n');
+    await admin.delete(pods, 'default', 'writer', { gracePeriodSeconds: 0 });
+    await admin.delete(claims, 'default', 'data');
+    await expect.poll(() => readdir(path.dirname(volume)), waitMs).toEqual([]);
+    await expect.poll(async () => (await admin.list(volumes)).items, waitMs).toEqual([]);
+  }, 120_000);
 
   it('a program in a pod finds the API, and may do what its account may', async () => {
     const { token, caHash } = await joining();

@@ -41,6 +41,39 @@ describe('a claim', () => {
   });
 });
 
+describe('a class of attributes', () => {
+  const classes = '/apis/storage.k8s.io/v1/volumeattributesclasses';
+  const finalizers = ['kubernetes.io/vac-protection'];
+
+  test('stays until no claim names it, and gets a lost finalizer back', async () => {
+    const made = await api.post(classes, {
+      metadata: { name: 'gold' },
+      driverName: 'disks.example.com',
+      parameters: { iops: '100' },
+    });
+    expect(made.body.metadata.finalizers).toEqual(finalizers);
+    const watch = await api.watch(`${classes}?watch=true&resourceVersion=0`);
+    await api.patch(`${classes}/gold`, { metadata: { finalizers: null } });
+    await watch.until(({ object }) => object.metadata.finalizers === undefined);
+    await watch.until(({ object }) => object.metadata.finalizers !== undefined);
+    expect((await api.get(`${classes}/gold`)).body.metadata.finalizers).toEqual(finalizers);
+    await api.post(`${base}/persistentvolumeclaims`, {
+      metadata: { name: 'golden' },
+      spec: {
+        accessModes: ['ReadWriteOnce'],
+        resources: { requests: { storage: '1Gi' } },
+        volumeAttributesClassName: 'gold',
+      },
+    });
+    await api.delete(`${classes}/gold`);
+    await watch.until(({ object }) => object.metadata.deletionTimestamp !== undefined);
+    expect((await api.get(`${classes}/gold`)).status).toBe(200);
+    await api.delete(`${base}/persistentvolumeclaims/golden`);
+    await watch.until(({ type }) => type === 'DELETED');
+    watch.close();
+  });
+});
+
 describe('a volume', () => {
   // The binder would not leave a volume bound that has no claim.
   const api = useCluster({ controllers: ['protection'] });

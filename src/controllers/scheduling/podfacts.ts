@@ -10,7 +10,7 @@ import type {
 } from '../../api/generated/types.ts';
 import { jsonText } from '../../api/jsontext.ts';
 import { milliValue, parseQuantity, toNumber } from '../../api/quantity.ts';
-import { claimsOf, isFinished } from '../../api/rules/podfacts.ts';
+import { claimsOf, ephemeralClaimOf, ephemeralVolumesOf, isFinished } from '../../api/rules/podfacts.ts';
 import { podRequests } from '../../api/rules/podresources.ts';
 import { timeToMs } from '../../api/time.ts';
 
@@ -63,6 +63,8 @@ export interface PodFacts {
   readonly tolerations: readonly Toleration[];
   readonly spread: readonly TopologySpreadConstraint[];
   readonly claims: readonly string[];
+  /** Those of its claims that belong to ephemeral volumes. */
+  readonly ephemeralClaims: readonly string[];
   readonly disks: readonly string[];
   /** Changes when the pod should be tried again. */
   readonly signature: string;
@@ -98,6 +100,7 @@ export function podFacts(pod: Pod): PodFacts {
     tolerations: spec.tolerations ?? [],
     spread: spec.topologySpreadConstraints ?? [],
     claims: claimsOf(pod),
+    ephemeralClaims: ephemeralVolumesOf(pod).map((volume) => ephemeralClaimOf(pod, volume)),
     disks: disksOf(spec),
     signature: jsonText([metadata.generation, metadata.labels, spec.schedulingGates, spec.tolerations]),
   };

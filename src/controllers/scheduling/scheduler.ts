@@ -5,7 +5,7 @@
  */
 import { hostname } from 'node:os';
 import { StatusError } from '../../api/errors.ts';
-import type { Binding, Node, Pod, PodStatus, Service } from '../../api/generated/types.ts';
+import type { Binding, Node, Pod, PodCondition, PodStatus, Service } from '../../api/generated/types.ts';
 import { withCondition } from '../../api/rules/condition.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import { bind } from '../../registry/binding.ts';
@@ -34,7 +34,8 @@ import { ineligibility, preemptionFor } from './preemption.ts';
 import { SchedulingQueue } from './schedulingqueue.ts';
 import { bestOf } from './scores.ts';
 import { type Kin, TopologySpread } from './topologyspread.ts';
-import { volumeReach } from './volumereach.ts';
+import { VolumeBinding, VolumeBindingError } from './volumebinding.ts';
+import type { VolumePlan } from './volumereach.ts';
 
 const schedulerName = 'default-scheduler';
 /** The `action` of events. */
@@ -59,6 +60,7 @@ class Scheduler implements RunningController {
   readonly #cluster = new ClusterFacts();
   readonly #queue: SchedulingQueue;
   readonly #nominations = new Nominations();
+  readonly #volumes: VolumeBinding;
   readonly #observers: { close(): void }[];
   readonly #underWay = new Set<Promise<void>>();
   #binding = 0;
@@ -74,12 +76,20 @@ class Scheduler implements RunningController {
       () => this.#registry.chance.nowMs(),
       () => this.#wake(),
     );
+    this.#volumes = new VolumeBinding(context);
     const helps = (): void => this.#queue.clusterChanged();
+    const storageChanged = (): void => {
+      this.#volumes.changed();
+      this.#queue.clusterChanged();
+    };
     this.#observers = [
       observe(context, 'core/nodes', (entry, previous) => this.#nodeChanged(entry, previous)),
       observe(context, 'core/pods', (entry, previous) => this.#podChanged(entry, previous)),
-      observe(context, 'core/persistentvolumeclaims', helps),
-      observe(context, 'core/persistentvolumes', helps),
+      observe(context, 'core/persistentvolumeclaims', storageChanged),
+      observe(context, 'core/persistentvolumes', storageChanged),
+      observe(context, 'storage.k8s.io/storageclasses', helps),
+      observe(context, 'storage.k8s.io/csidrivers', helps),
+      observe(context, 'storage.k8s.io/csistoragecapacities', helps),
     ];
   }
 
@@ -90,6 +100,7 @@ class Scheduler implements RunningController {
   async close(): Promise<void> {
     this.#closed = true;
     for (const observer of this.#observers) observer.close();
+    this.#volumes.close();
     this.#queue.close();
     await Promise.all(this.#underWay);
     await this.#recorder.flushed();
@@ -107,9 +118,11 @@ class Scheduler implements RunningController {
       this.#nominations.observe(pod, (previous?.peek() as Pod | undefined)?.status?.nominatedNodeName);
     if (!entry || pod.finished) {
       this.#queue.forget(pod.uid);
+      this.#volumes.forget(pod.uid);
       if (this.#cluster.displace(pod.uid)) this.#queue.clusterChanged();
     } else if (pod.nodeName) {
       this.#queue.forget(pod.uid);
+      this.#volumes.forget(pod.uid);
       this.#cluster.place(pod, pod.nodeName);
       this.#queue.podPlaced();
     } else if (pod.deleting || pod.gated || pod.schedulerName !== schedulerName) this.#queue.forget(pod.uid);
@@ -141,11 +154,11 @@ class Scheduler implements RunningController {
   }
 
   #schedule(pod: PodFacts): void {
-    const reach = volumeReach(this.#registry, pod);
+    const reach = this.#volumes.reach(pod);
     const { nodes } = this.#cluster;
     if (reach.nowhere !== undefined) {
-      const none = `0/${nodes.length} nodes are available`;
-      const text = `${none}: ${reach.nowhere}. preemption: ${none}: ${nodes.length} Preemption is not helpful for scheduling.`;
+      // Kubernetes looks for nodes where preemption would help, and has none to look at.
+      const text = `0/${nodes.length} nodes are available: ${reach.nowhere}. not found`;
       return this.#refuse(pod, nodes.length ? text : refusalText(0, []));
     }
     const wish = this.#wish(pod, reach.failure);
@@ -154,8 +167,28 @@ class Scheduler implements RunningController {
     if (!node) return this.#preempt(wish, refusals);
     this.#nominations.delete(pod.uid);
     this.#cluster.place(pod, node.name);
-    this.#binding++;
-    this.#track(this.#bind(pod, node.name));
+    const plan = reach.plan(node);
+    this.#track(plan ? this.#bindWithVolumes(pod, node, plan) : this.#bind(pod, node.name));
+  }
+
+  async #bindWithVolumes(pod: PodFacts, node: NodeFacts, plan: VolumePlan): Promise<void> {
+    // The plan counts for other pods from this call on.
+    const binding = this.#volumes.bind(pod, node, plan);
+    const [bound] = await Promise.allSettled([binding, this.#nominate(pod, node.name)]);
+    if (bound.status === 'rejected') return this.#volumesFailed(pod, bound.reason as Error);
+    await this.#bind(pod, node.name);
+  }
+
+  #volumesFailed(pod: PodFacts, error: Error): void {
+    this.#cluster.displace(pod.uid);
+    if (this.#closed) return;
+    const entry = this.#registry.view.collection('core/pods').get(pod.namespace, pod.name);
+    const current = entry && podFacts(entry.peek() as Pod);
+    // It is gone, another pod, or has got a node from another scheduler.
+    if (current?.uid !== pod.uid || current.nodeName || current.deleting) return this.#lookAgain(pod);
+    if (!(error instanceof VolumeBindingError)) this.context.onError(error);
+    const text = `running PreBind plugin "VolumeBinding": binding volumes: ${error.message}`;
+    this.#refuse(pod, text, undefined, 'SchedulerError');
   }
 
   #wish(pod: PodFacts, volumes: Wish['volumes']): Wish {
@@ -293,6 +326,7 @@ class Scheduler implements RunningController {
   }
 
   async #bind(pod: PodFacts, nodeName: string): Promise<void> {
+    this.#binding++;
     const kind = this.#registry.kinds.resource('v1', 'pods')!;
     const { namespace, name, uid } = pod;
     const binding: Binding = {
@@ -327,23 +361,30 @@ class Scheduler implements RunningController {
     if (entry) this.#podChanged(entry, undefined);
   }
 
-  /** Records on the pod, and in an event, why it is unschedulable, and which node it waits for. */
-  #refuse(pod: PodFacts, reason: string, nominated?: string): void {
+  /**
+   * Records on the pod, and in an event, why it is not scheduled: its wishes, or an error, which may pass; and which node
+   * it waits for.
+   */
+  #refuse(
+    pod: PodFacts,
+    text: string,
+    nominated?: string,
+    reason: 'Unschedulable' | 'SchedulerError' = 'Unschedulable',
+  ): void {
     const message =
-      reason.length > messageCharactersMax ? `${reason.slice(0, messageCharactersMax - 3)}...` : reason;
-    this.#queue.failed(pod, false);
+      text.length > messageCharactersMax ? `${text.slice(0, messageCharactersMax - 3)}...` : text;
+    this.#queue.failed(pod, reason === 'SchedulerError');
     this.#recorder.warning(subject(pod), 'FailedScheduling', message);
-    this.#track(this.#nominate(pod, nominated, message));
+    this.#track(this.#nominate(pod, nominated, { type: 'PodScheduled', status: 'False', reason, message }));
   }
 
-  async #nominate(pod: PodFacts, nodeName: string | undefined, message?: string): Promise<void> {
+  /** Shows on a pod without a node which one it is going to have, and why it has none yet. */
+  async #nominate(pod: PodFacts, nodeName: string | undefined, why?: PodCondition): Promise<void> {
     await this.#changeStatus(pod, (status, { spec }) => {
       if (spec?.nodeName) return;
       if (nodeName === undefined) delete status.nominatedNodeName;
       else status.nominatedNodeName = nodeName;
-      if (message === undefined) return;
-      const condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message };
-      status.conditions = withCondition(status.conditions, condition, this.#registry.now());
+      if (why) status.conditions = withCondition(status.conditions, why, this.#registry.now());
     });
   }
 

@@ -3,6 +3,7 @@
  * `namespaces.ts` is a good example to start with.
  */
 import { StatusError } from '../../api/errors.ts';
+import type { Node } from '../../api/generated/types.ts';
 import type { Kind, ResourceId, Verb } from '../../api/kind.ts';
 import { semanticEqual } from '../../api/object.ts';
 import type { EventRecorder } from '../../client/events.ts';
@@ -54,10 +55,22 @@ export interface ClusterTrust {
   follow(changed: () => void): () => void;
 }
 
+/** Folders of volumes on the disks of nodes, made and removed by the nodes themselves. */
+export interface NodeVolumes {
+  /** Makes the folder of a volume, below a folder with a relative path, and gives its path. Can be repeated. */
+  make(node: Node, name: string, under: string): Promise<string>;
+  /** Removes the folder of a volume, or only if it is empty. Can be repeated. */
+  remove(node: Node, name: string, path: string, onlyEmpty?: boolean): Promise<void>;
+  /** Paths of the folders that a node has. */
+  list(node: Node): Promise<string[]>;
+}
+
 export interface ControllerContext {
   readonly registry: Registry;
   /** Absent where there is no secure door: then no certificates are signed or published. */
   readonly trust?: ClusterTrust | undefined;
+  /** Absent where nodes cannot be reached: then no volumes are made for claims. */
+  readonly nodeVolumes?: NodeVolumes | undefined;
   /** Usage of the pods of a namespace, by name; absent where no metrics are available. */
   readonly podUsage?: (namespace: string) => Promise<ReadonlyMap<string, PodUsage>>;
   readonly settings: ControllerSettings;

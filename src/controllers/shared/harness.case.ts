@@ -21,6 +21,7 @@ import {
   type ControllerContext,
   type ControllerSettings,
   defaultSettings,
+  type NodeVolumes,
   type RunningController,
 } from './controller.ts';
 
@@ -80,6 +81,8 @@ export class Harness {
   readonly errors: Error[] = [];
   /** Set before the controllers are started. */
   trust: ClusterTrust | undefined;
+  /** Set before the controllers are started. */
+  nodeVolumes: NodeVolumes | undefined;
   #running: RunningController | undefined;
 
   private constructor(
@@ -109,7 +112,8 @@ export class Harness {
 
   get context(): ControllerContext {
     const onError = (error: Error): void => void this.errors.push(error);
-    return { registry: this.registry, settings: defaultSettings, trust: this.trust, onError };
+    const { registry, trust, nodeVolumes } = this;
+    return { registry, settings: defaultSettings, trust, nodeVolumes, onError };
   }
 
   /** Stores an object without validation; its name must be free. */

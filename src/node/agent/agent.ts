@@ -21,6 +21,7 @@ import { emptySetup, type PodSetup } from '../pods/podsetup.ts';
 import { PodWorker } from '../pods/podworker.ts';
 import { StatusWriter } from '../pods/statuswriter.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import type { NodeVolumes } from '../volumes/localvolumes.ts';
 import { ConfigObjects } from './configobjects.ts';
 import { type KubeletListening, KubeletServer } from './kubeletserver.ts';
 import type { KubeletHost } from './kubeletsessions.ts';
@@ -44,6 +45,8 @@ export interface AgentOptions {
   readonly folder: string;
   /** The folder that `/logs/` of the kubelet API serves; absent: none. */
   readonly logFolder?: LogFolder;
+  /** Folders that the node makes for claims; absent: it makes none. */
+  readonly volumes?: NodeVolumes;
   /** The node's address, which pods see as their host IP. */
   readonly address: string;
   /** What the node's network contributes to its pods. */
@@ -301,6 +304,7 @@ export class Agent {
       runtime: this.options.runtime,
       logFolder: this.options.logFolder,
       stats: this.#stats,
+      volumes: this.options.volumes,
       sessions: { count: 0 },
       now: this.#now,
       node: () => this.#registration?.node ?? { metadata: { name: this.options.nodeName } },

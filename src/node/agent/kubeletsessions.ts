@@ -10,6 +10,7 @@ import type { PodContainer } from '../pods/podcontainer.ts';
 import type { PodWorker } from '../pods/podworker.ts';
 import { dialText } from '../pods/probe.ts';
 import type { RunningContainer, Runtime } from '../runtime/runtime.ts';
+import type { NodeVolumes } from '../volumes/localvolumes.ts';
 import type { NodeStats } from './stats.ts';
 
 /** Maximum number of concurrent sessions on one node. */
@@ -21,6 +22,8 @@ export interface KubeletHost {
   readonly runtime: Runtime;
   readonly logFolder: LogFolder | undefined;
   readonly stats: NodeStats;
+  /** Absent: this node makes no volumes for claims. */
+  readonly volumes: NodeVolumes | undefined;
   readonly sessions: { count: number };
   readonly now: () => number;
   readonly node: () => Node;

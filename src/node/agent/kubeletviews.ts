@@ -5,6 +5,7 @@ import type { Pod } from '../../api/generated/types.ts';
 import { capture } from '../pods/capture.ts';
 import { attemptOf, LogRefusal, logQueryOf } from '../pods/containerlogs.ts';
 import { type KubeletHost, KubeletRefusal, notFound, runningOf, targetOf } from './kubeletsessions.ts';
+import { localVolumes } from './localvolumeroute.ts';
 import { memoryBytes } from './machine.ts';
 import { nodeLogs } from './nodelogs.ts';
 import { type PodStats, resourceMetrics } from './stats.ts';
@@ -38,6 +39,10 @@ const routes: Partial<Record<string, KubeletRoute>> = {
   },
   containerLogs: { methods: reading, answer: logs },
   logs: { methods: ['GET', 'HEAD'], answer: nodeLogs },
+  localvolumes: {
+    methods: ['GET', 'PUT', 'DELETE'],
+    answer: async (asked) => json(asked.response, await localVolumes(asked)),
+  },
   run: { methods: ['POST'], answer: run },
   stats: { methods: ['GET', 'POST'], answer: stats },
   spec: { methods: reading, answer: machine },

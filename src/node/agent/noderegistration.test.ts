@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Client } from '../../client/client.ts';
-import { leases, nodes } from '../../client/resources.ts';
+import { csiNodes, leases, nodes } from '../../client/resources.ts';
 import { ScriptedRuntime } from '../runtime/scriptedruntime.case.ts';
 import { container, useNode } from './agent.case.ts';
 import { Agent } from './agent.ts';
@@ -53,6 +53,14 @@ describe('a node', () => {
     expect(condition('Ready')!.lastTransitionTime).not.toBe('2020-01-01T00:00:00Z');
     expect(condition('DiskPressure')!.lastTransitionTime).toBe('2020-01-01T00:00:00Z');
     expect(status!.conditions).toHaveLength(5);
+  });
+
+  it('makes the object in which storage drivers would register', async () => {
+    await node.agent(new ScriptedRuntime());
+    const { uid } = (await node.client.get(nodes, undefined, 'n1')).metadata;
+    const { metadata, spec } = await node.client.get(csiNodes, undefined, 'n1');
+    expect(metadata.ownerReferences).toEqual([{ apiVersion: 'v1', kind: 'Node', name: 'n1', uid }]);
+    expect(spec?.drivers ?? []).toEqual([]);
   });
 
   it('tells its host name only when that leads to it', async () => {

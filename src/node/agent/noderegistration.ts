@@ -7,13 +7,20 @@
 import { lookup } from 'node:dns/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { StatusError } from '../../api/errors.ts';
-import type { Lease, Node, NodeAddress, NodeCondition, NodeStatus } from '../../api/generated/types.ts';
+import type {
+  Lease,
+  Node,
+  NodeAddress,
+  NodeCondition,
+  NodeStatus,
+  OwnerReference,
+} from '../../api/generated/types.ts';
 import { release } from '../../api/release.ts';
 import type { ResourceList } from '../../api/resourcelist.ts';
 import { isExtendedResource } from '../../api/rules/resourcename.ts';
 import { formatMicroTime, formatTime } from '../../api/time.ts';
 import type { Client } from '../../client/client.ts';
-import { leases, nodes } from '../../client/resources.ts';
+import { csiNodes, leases, nodes } from '../../client/resources.ts';
 import { statusPatch } from '../pods/statuspatch.ts';
 import {
   goArch,
@@ -127,6 +134,7 @@ export class NodeRegistration {
     }
     if (this.#closed) return;
     await this.#renew();
+    if (!this.options.runtime.simulated) await this.#makeCsiNode();
     const { leaseMs, lookMs } = this.options.heartbeat;
     const beat = (): void => {
       this.#beating = this.#renew();
@@ -355,17 +363,37 @@ export class NodeRegistration {
     const found = await this.#read();
     if (!found || this.#closed) return;
     if (found.metadata.uid !== this.#node.metadata.uid) await this.#takeOver(found);
-    const owner = { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: found.metadata.uid! };
     const lease = {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
-      metadata: { name: nodeName, namespace: leaseNamespace, ownerReferences: [owner] },
+      metadata: { name: nodeName, namespace: leaseNamespace, ownerReferences: [this.#owner()] },
       spec,
     };
     await client.create(leases, leaseNamespace, lease).catch((error: unknown) => {
       // A slow earlier renewal has created it in the meantime.
       if (!(error instanceof StatusError && error.code === 409)) throw error;
     });
+  }
+
+  /** Storage drivers register themselves in this object; there are none here, and it stays empty. */
+  async #makeCsiNode(): Promise<void> {
+    const { client, nodeName } = this.options;
+    const csiNode = {
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'CSINode',
+      metadata: { name: nodeName, ownerReferences: [this.#owner()] },
+      spec: { drivers: [] },
+    };
+    await client.create(csiNodes, undefined, csiNode).catch((error: unknown) => {
+      // It is there, or this is a server without such objects.
+      const isExpected = error instanceof StatusError && (error.code === 409 || error.code === 404);
+      if (!isExpected) this.#report(error as Error);
+    });
+  }
+
+  #owner(): OwnerReference {
+    const { name, uid } = this.#node.metadata;
+    return { apiVersion: 'v1', kind: 'Node', name, uid };
   }
 
   /** After a gap in renewals, reads the Node object: it may have been marked unreachable and needs correcting. */

@@ -56,6 +56,7 @@ export class NodeSetup implements PodSetup {
       resolvConf: async () => network?.resolvConf(this.pod),
       hostname: place.hostname,
       mountMemory: place.mountMemory,
+      imageFolder: place.imageFolder,
     });
     try {
       await this.#volumes.setUp();

@@ -6,12 +6,15 @@
  *   registry.example.com/team/api:2: [node, /srv/api/main.js]
  *   worker: { command: [node, worker.js], args: [--verbose], env: { MODE: dev }, workingDir: /srv/worker }
  *   busybox: { args: [sh] }
+ *   registry.example.com/team/models:1: { files: /srv/models.tar }
  *
- * The last has no entry point, like many images: the container's arguments are then its whole command.
+ * `busybox` has no entry point, like many images: the container's arguments are then its whole command. The last one is
+ * for volumes of the type `image`: a folder or a tar archive with the files, or with an OCI image. Relative paths begin
+ * at the table's folder.
  */
 import { constants } from 'node:fs';
 import { access, readFile, stat } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { isJsonObject } from '../../api/object.ts';
 import { readYaml } from '../../api/yaml.ts';
 import { type ImageCommand, ImageError } from './runtime.ts';
@@ -51,6 +54,19 @@ export class ImageTable {
     const program = await this.#program(image);
     if (program) return { entrypoint: [program], args: [] };
     throw new ImageError(this.#advice(image));
+  }
+
+  /** Where the files of an image are. Throws `ImageError`. */
+  async files(image: string): Promise<string> {
+    await this.#refresh().catch((error: Error) => {
+      throw new ImageError(error.message);
+    });
+    const files = this.#entry(image)?.files;
+    if (files !== undefined) return resolve(dirname(this.file!), files);
+    const table = this.file ?? 'a table (--images FILE)';
+    throw new ImageError(
+      `image ${JSON.stringify(image)} cannot be pulled: add an entry with "files", a folder or a tar archive of this machine, to ${table}`,
+    );
   }
 
   /** The entry with the longest matching name: with tag or digest first, then without. */
@@ -132,8 +148,8 @@ function readEntry(name: string, entry: unknown): ImageCommand {
   if (typeof entry === 'string') return commandOf(name, splitCommand(name, entry));
   if (isTexts(entry)) return commandOf(name, entry);
   if (!isJsonObject(entry))
-    throw new Error(`"${name}": give a command line, a list, or {command, args, env, workingDir}`);
-  const { command = [], args = [], env = {}, workingDir, ...rest } = entry;
+    throw new Error(`"${name}": give a command line, a list, or {command, args, env, workingDir, files}`);
+  const { command = [], args = [], env = {}, workingDir, files, ...rest } = entry;
   const [unknown] = Object.keys(rest);
   if (unknown !== undefined) throw new Error(`"${name}": unknown field "${unknown}"`);
   const entrypoint = typeof command === 'string' ? splitCommand(name, command) : command;
@@ -142,9 +158,11 @@ function readEntry(name: string, entry: unknown): ImageCommand {
   if (!isJsonObject(env) || !isTexts(Object.values(env))) throw new Error(`"${name}": env is a map of texts`);
   if (workingDir !== undefined && typeof workingDir !== 'string')
     throw new Error(`"${name}": workingDir is a text`);
+  if (files !== undefined && (typeof files !== 'string' || !files))
+    throw new Error(`"${name}": files is the path of a folder or a tar archive`);
   // No command means an image without an entry point; an empty one is an error.
   const own = isTexts(command) && !command.length ? { entrypoint: [] } : commandOf(name, entrypoint);
-  return { ...own, args, env: env as Record<string, string>, workingDir };
+  return { ...own, args, env: env as Record<string, string>, workingDir, files };
 }
 
 function commandOf(name: string, entrypoint: readonly string[]): ImageCommand {

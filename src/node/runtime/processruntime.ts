@@ -27,6 +27,7 @@ import { type ContainerParts, ContainerProcess } from './containerprocess.ts';
 import { type Program, type ProgramOptions, startProgram } from './containerprogram.ts';
 import { type ContainerRoot, FolderRoot, type RootRequest } from './containerroot.ts';
 import { containerUser, splitEnvironment } from './containeruser.ts';
+import { ImageFolders } from './imagefolders.ts';
 import type { ImageTable } from './images.ts';
 import { MemoryMounts } from './memorymounts.ts';
 import { MemoryWatch } from './memorywatch.ts';
@@ -95,6 +96,7 @@ export class ProcessRuntime implements Runtime {
   readonly #spawner = new Spawner();
   readonly #pipes: PipeStock;
   readonly #memory: MemoryWatch;
+  readonly #images: ImageFolders;
   readonly #pods = new Map<string, PreparedPod>();
   /** The highest CPU time seen: the time of an unreaped process is lost, and the sum must not decrease. */
   readonly #cpu = new WeakMap<ContainerProcess, number>();
@@ -104,6 +106,7 @@ export class ProcessRuntime implements Runtime {
   constructor(private readonly options: ProcessRuntimeOptions) {
     this.#pipes = new PipeStock(join(options.folder, 'pipes'), this.#spawner);
     this.#memory = new MemoryWatch(this.#spawner, options.onError);
+    this.#images = new ImageFolders(options.images, join(options.folder, 'images'), this.#spawner);
   }
 
   resolveImage(image: string): Promise<ImageCommand> {
@@ -126,7 +129,8 @@ export class ProcessRuntime implements Runtime {
       sysctls?.close();
       return other.place;
     }
-    const place = { folder, ip: attachment.ip, ...this.#abilities(pod, means) };
+    const imageFolder = (image: string): Promise<string> => this.#images.folderOf(image);
+    const place = { folder, ip: attachment.ip, imageFolder, ...this.#abilities(pod, means) };
     const containers = new Set<ContainerProcess>();
     this.#pods.set(uid, {
       place,
@@ -225,6 +229,7 @@ export class ProcessRuntime implements Runtime {
         await removeFolder(join(pods, uid)).catch(onError);
       } else await this.#removeRoots(join(pods, uid, 'containers'));
     }
+    await this.#images.clear().catch(onError);
     await this.options.logFolder?.prune();
   }
 

@@ -56,6 +56,8 @@ export interface ImageCommand {
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly workingDir?: string;
+  /** Where the files of the image are on this machine, for volumes. */
+  readonly files?: string;
 }
 
 export interface PodPlace {
@@ -66,6 +68,8 @@ export interface PodPlace {
   readonly hostname?: string;
   /** Mounts a tmpfs at a folder; absent where that is not possible. */
   readonly mountMemory?: (path: string, mount: MemoryMount) => Promise<void>;
+  /** The folder with the files of an image; throws `ImageError`. Absent where images have no files. */
+  readonly imageFolder?: (image: string) => Promise<string>;
 }
 
 export interface MemoryMount {

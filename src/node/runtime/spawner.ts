@@ -63,7 +63,7 @@ export class Spawner {
   }
 
   /** Runs a system program to its end. */
-  async run(command: readonly string[]): Promise<HelperResult> {
+  async run(command: readonly string[], timeoutMs = helperMs): Promise<HelperResult> {
     const child = this.spawn(command, { env: helperEnv, stdio: ['ignore', 'pipe', 'pipe'] });
     const output = { stdout: '', stderr: '' };
     for (const name of ['stdout', 'stderr'] as const)
@@ -72,7 +72,7 @@ export class Spawner {
           output[name] = (output[name] + text).slice(0, outputBytesMax);
         })
         .on('error', () => undefined);
-    const timer = setTimeout(() => child.kill('SIGKILL'), helperMs);
+    const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
     try {
       const code = await new Promise<number>((resolve, reject) => {
         child.once('error', reject).once('close', (status: number | null) => resolve(status ?? 128));

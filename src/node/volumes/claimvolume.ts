@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { StatusError } from '../../api/errors.ts';
 import type { PersistentVolume, PersistentVolumeClaim, Pod, Volume } from '../../api/generated/types.ts';
+import { ephemeralClaimOf } from '../../api/rules/podfacts.ts';
 import type { Client } from '../../client/client.ts';
 import { claims, volumes } from '../../client/resources.ts';
 import { prepareHostPath } from './hostpath.ts';
@@ -14,8 +15,7 @@ export interface ClaimedVolume {
 
 export async function prepareClaim(client: Client, pod: Pod, volume: Volume): Promise<ClaimedVolume> {
   const namespace = pod.metadata.namespace ?? '';
-  // The claim of an ephemeral volume is called <pod>-<volume>.
-  const name = volume.persistentVolumeClaim?.claimName ?? `${pod.metadata.name}-${volume.name}`;
+  const name = volume.persistentVolumeClaim?.claimName ?? ephemeralClaimOf(pod, volume);
   const about = `error processing PVC ${namespace}/${name}`;
   const claim = await client.get(claims, namespace, name).catch((error: unknown) => {
     throw isNotFound(error) ? new Error(`persistentvolumeclaim ${JSON.stringify(name)} not found`) : error;

@@ -8,7 +8,7 @@ import { Client } from '../../client/client.ts';
 import { pods } from '../../client/resources.ts';
 import { type Cluster, start } from '../../cluster/index.ts';
 import { ConfigObjects } from '../agent/configobjects.ts';
-import { MountError, PodVolumes } from './podvolumes.ts';
+import { MountError, PodVolumes, type PodVolumesOptions } from './podvolumes.ts';
 
 const node: Node = { metadata: { name: 'n1' }, status: { allocatable: { cpu: '4', memory: '8Gi' } } };
 
@@ -64,7 +64,7 @@ export class TestVolumes {
     });
   }
 
-  volumesOf(pod: Pod): PodVolumes {
+  volumesOf(pod: Pod, more: Partial<PodVolumesOptions> = {}): PodVolumes {
     const volumes = new PodVolumes({
       pod,
       folder: this.folder,
@@ -75,6 +75,7 @@ export class TestVolumes {
       hostIP: '192.168.0.9',
       now: () => this.clockMs,
       onError: (error) => this.errors.push(error),
+      ...more,
     });
     this.#opened.push(volumes);
     return volumes;

@@ -1,5 +1,5 @@
 /** Proves what containers find in their volumes, before and after objects change, and how volumes are mounted. */
-import { readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Container, Pod, Volume, VolumeMount } from '../../api/generated/types.ts';
@@ -225,6 +225,37 @@ describe('changes', () => {
 });
 
 describe('folders', () => {
+  it('of images are read-only, and nothing is made in them', async () => {
+    // Proves volumes of the type image, whole and by a sub path.
+    const files = join(place.folder, 'files');
+    await mkdir(join(files, 'models'), { recursive: true });
+    const pod = await place.createPod(
+      [{ name: 'data', image: { reference: 'example.com/data:1' } }],
+      {},
+      {
+        volumeMounts: [
+          { name: 'data', mountPath: '/all' },
+          { name: 'data', mountPath: '/part', subPath: 'models' },
+        ],
+      },
+    );
+    const asked: string[] = [];
+    const imageFolder = async (image: string): Promise<string> => {
+      asked.push(image);
+      return files;
+    };
+    const volumes = place.volumesOf(pod, { imageFolder });
+    await volumes.setUp();
+    expect(asked).toEqual(['example.com/data:1']);
+    expect(await volumes.mounts(pod.spec!.containers![0]!)).toEqual([
+      { path: '/all', source: files, readOnly: true },
+      { path: '/part', source: join(files, 'models'), readOnly: true },
+    ]);
+    const missing = { name: 'c', volumeMounts: [{ name: 'data', mountPath: '/no', subPath: 'none' }] };
+    await expect(volumes.mounts(missing)).rejects.toThrow(ConfigError);
+    expect(await readdir(files)).toEqual(['models']);
+  });
+
   it('that are empty are for anyone to write to', async () => {
     // Proves the mode of emptyDir and its parent folders independent of umask, also in memory.
     const umask = process.umask(0o077);

@@ -60,6 +60,8 @@ export interface PodVolumesOptions {
   readonly hostname?: string | undefined;
   /** Mounts a tmpfs at a folder; absent where that is not possible. */
   readonly mountMemory?: PodPlace['mountMemory'];
+  /** The files of an image; absent where images have none. */
+  readonly imageFolder?: PodPlace['imageFolder'];
 }
 
 interface Prepared {
@@ -182,10 +184,13 @@ export class PodVolumes {
   }
 
   async #prepare(volume: Volume): Promise<Prepared> {
-    const { hostPath, emptyDir, persistentVolumeClaim, ephemeral } = volume;
+    const { hostPath, emptyDir, persistentVolumeClaim, ephemeral, image } = volume;
     if (hostPath) return { volume, path: await prepareHostPath(hostPath), readOnly: false };
     if (persistentVolumeClaim || ephemeral)
       return { volume, ...(await prepareClaim(this.options.client, this.#pod, volume)) };
+    const { imageFolder } = this.options;
+    if (image && imageFolder)
+      return { volume, path: await imageFolder(image.reference ?? ''), readOnly: true };
     const path = this.#place(volume);
     if (emptyDir) {
       if (emptyDir.medium && emptyDir.medium !== 'Memory')
@@ -259,7 +264,8 @@ export class PodVolumes {
     if (!subPath) return prepared.path;
     checkSubPath(subPath);
     try {
-      const place = await resolveSubPath(prepared.path, subPath, !prepared.files);
+      const mayMake = !prepared.files && !prepared.volume.image;
+      const place = await resolveSubPath(prepared.path, subPath, mayMake);
       // Mount the path through the `..data` link: the file it resolves to now is deleted at the next change.
       return prepared.files ? join(prepared.path, subPath) : place;
     } catch (error) {

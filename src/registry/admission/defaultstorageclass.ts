@@ -6,7 +6,7 @@ import { subresourceOf } from '../target.ts';
 import type { AdmissionPlugin } from './admission.ts';
 import { DefaultClasses } from './defaultclasses.ts';
 
-const classes = new DefaultClasses('storage.k8s.io/storageclasses', (object) =>
+export const defaultStorageClasses = new DefaultClasses('storage.k8s.io/storageclasses', (object) =>
   isDefaultStorageClass(object as StorageClass),
 );
 
@@ -18,7 +18,7 @@ export const defaultStorageClass: AdmissionPlugin = {
     const claim = object as PersistentVolumeClaim;
     // An empty name is a name: such a claim is for volumes without a class.
     if (claimClass(claim) !== undefined) return;
-    const name = classes.nameIn(registry);
+    const name = defaultStorageClasses.nameIn(registry);
     if (name !== undefined) claim.spec = { ...claim.spec, storageClassName: name };
   },
 };

@@ -1,4 +1,4 @@
-/** StorageObjectInUseProtection: claims and volumes carry a finalizer that keeps them while they are in use. */
+/** StorageObjectInUseProtection: claims, volumes and classes of attributes carry a finalizer while they are in use. */
 import { protectionFinalizers } from '../../api/rules/storageprotection.ts';
 import type { AdmissionPlugin } from './admission.ts';
 

@@ -2,13 +2,12 @@
  * Usage reports: resource usage of nodes and pods, requested from the agents of all nodes when a client asks for
  * metrics.
  */
-import { request } from 'node:http';
-import type { Duplex } from 'node:stream';
 import type { Node } from '../../api/generated/types.ts';
 import { everything } from '../../registry/filter.ts';
 import type { Registry } from '../../registry/registry.ts';
-import type { NodeLocation, NodeWay } from '../../streams/nodeway.ts';
+import type { NodeWay } from '../../streams/nodeway.ts';
 import { locateNode } from '../pods/nodelocation.ts';
+import { askNode } from '../pods/noderequest.ts';
 
 /** Reports are cached this long. */
 const freshMs = 5_000;
@@ -93,7 +92,8 @@ export class UsageReports {
 
   async #report(node: Node): Promise<NodeReport> {
     const location = locateNode(node);
-    const summary = await fetchSummary(await this.nodes.connect(location), location);
+    const path = '/stats/summary?only_cpu_and_memory=true';
+    const summary = (await askNode(this.nodes, location, { path, answerMs, answerBytesMax })) as Summary;
     return {
       name: location.name,
       ...usageOf(summary.node),
@@ -111,44 +111,3 @@ const usageOf = ({ cpu, memory }: Measured): Usage => ({
   nanoCores: Number(cpu?.usageNanoCores ?? 0),
   memoryBytes: Number(memory?.workingSetBytes ?? 0),
 });
-
-function fetchSummary(connection: Duplex, { host, port }: NodeLocation): Promise<Summary> {
-  return new Promise((resolve, reject) => {
-    const sent = request({
-      createConnection: () => connection,
-      host,
-      port,
-      path: '/stats/summary?only_cpu_and_memory=true',
-      headers: { Connection: 'close' },
-    });
-    const fail = (error: Error): void => {
-      clearTimeout(timer);
-      sent.destroy();
-      connection.destroy();
-      reject(error);
-    };
-    const timer = setTimeout(() => fail(new Error('no answer')), answerMs);
-    sent.on('error', fail).on('response', (response) => {
-      const chunks: Buffer[] = [];
-      let length = 0;
-      response
-        .on('data', (chunk: Buffer) => {
-          length += chunk.length;
-          if (length > answerBytesMax) fail(new Error('the answer is too long'));
-          else chunks.push(chunk);
-        })
-        .on('error', fail)
-        .on('end', () => {
-          clearTimeout(timer);
-          connection.destroy();
-          try {
-            if (response.statusCode !== 200) throw new Error(`HTTP ${response.statusCode}`);
-            resolve(JSON.parse(Buffer.concat(chunks).toString('utf8')) as Summary);
-          } catch (error) {
-            reject(error as Error);
-          }
-        });
-    });
-    sent.end();
-  });
-}

@@ -3,16 +3,18 @@
  * deleted. A pod removes the data, because only a node can reach the storage.
  */
 
-import type { ObjectMeta, PersistentVolume, Pod } from '../api/generated/types.ts';
-import type { ApiObject } from '../api/object.ts';
-import { isFinished } from '../api/rules/podfacts.ts';
-import type { EventRecorder } from '../client/events.ts';
-import { create } from '../registry/create.ts';
-import { remove } from '../registry/delete.ts';
-import type { Entry } from '../registry/entry.ts';
-import { modify } from '../registry/modify.ts';
-import { collectionOf, type Part, type Target, targetOf } from '../registry/target.ts';
-import { type SharedContext, tolerant } from './shared/controller.ts';
+import type { ObjectMeta, PersistentVolume, Pod } from '../../api/generated/types.ts';
+import type { ApiObject } from '../../api/object.ts';
+import { isFinished } from '../../api/rules/podfacts.ts';
+import type { EventRecorder } from '../../client/events.ts';
+import { create } from '../../registry/create.ts';
+import { remove } from '../../registry/delete.ts';
+import type { Entry } from '../../registry/entry.ts';
+import { modify } from '../../registry/modify.ts';
+import { collectionOf, type Part, type Target, targetOf } from '../../registry/target.ts';
+import { type SharedContext, tolerant } from '../shared/controller.ts';
+import { volumeSubject } from './storagechange.ts';
+import { boundByController, provisionedBy } from './storageclasses.ts';
 
 const podNamespace = 'kube-system';
 const podPrefix = 'recycler-for-';
@@ -49,6 +51,9 @@ export class VolumeReclaimer {
       );
       return;
     }
+    // Another provisioner has made the volume, and deletes it.
+    const provisioner = volume.metadata.annotations?.[provisionedBy];
+    if (policy === 'Delete' && provisioner && !provisioner.startsWith('kubernetes.io/')) return;
     const path = volume.spec?.hostPath?.path;
     const failure = policy === 'Recycle' ? 'VolumeFailedRecycle' : 'VolumeFailedDelete';
     if (!path) return this.#fail(volume, failure, noPlugin(volume, policy));
@@ -70,7 +75,7 @@ export class VolumeReclaimer {
         `the pod that should have emptied the volume failed: ${pod.status?.message ?? ''}`,
       );
     if (policy === 'Delete') return this.#remove(volume);
-    this.recorder.normal(subject(volume), 'VolumeRecycled', 'Volume recycled');
+    this.recorder.normal(volumeSubject(volume), 'VolumeRecycled', 'Volume recycled');
     await this.#release(volume);
   }
 
@@ -119,7 +124,7 @@ export class VolumeReclaimer {
       modify(registry, request('update'), this.#target(metadata, 'main'), (current) => {
         const object = current.object() as PersistentVolume;
         delete object.spec!.claimRef;
-        delete object.metadata.annotations?.['pv.kubernetes.io/bound-by-controller'];
+        delete object.metadata.annotations?.[boundByController];
         return object as ApiObject;
       }),
     );
@@ -149,7 +154,7 @@ export class VolumeReclaimer {
   }
 
   #warn(volume: PersistentVolume, reason: string, message: string): void {
-    this.recorder.warning(subject(volume), reason, message);
+    this.recorder.warning(volumeSubject(volume), reason, message);
   }
 }
 
@@ -157,9 +162,3 @@ const noPlugin = ({ metadata }: PersistentVolume, policy: string): string =>
   policy === 'Recycle'
     ? 'No recycler plugin found for the volume!'
     : `error getting deleter volume plugin for volume ${JSON.stringify(metadata.name)}: no deletable volume plugin matched`;
-
-const subject = ({ metadata }: PersistentVolume) => ({
-  apiVersion: 'v1',
-  kind: 'PersistentVolume',
-  metadata,
-});

@@ -1,7 +1,7 @@
 /** Matching of claims and volumes: which volumes suit a claim, and which one it gets. */
-import type { PersistentVolume, PersistentVolumeClaim } from '../api/generated/types.ts';
-import { selectorFromObject } from '../api/labelselector.ts';
-import { compareQuantities, parseQuantity } from '../api/quantity.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generated/types.ts';
+import { selectorFromObject } from '../../api/labelselector.ts';
+import { compareQuantities, parseQuantity } from '../../api/quantity.ts';
 
 const classAnnotation = 'volume.beta.kubernetes.io/storage-class';
 
@@ -27,19 +27,22 @@ export function mismatch(claim: PersistentVolumeClaim, volume: PersistentVolume)
   return undefined;
 }
 
-const sizeOf = ({ spec }: PersistentVolume): string | undefined => spec?.capacity?.storage;
-const wishOf = ({ spec }: PersistentVolumeClaim): string => spec?.resources?.requests?.storage ?? '0';
-const compare = (a: string, b: string): number => compareQuantities(parseQuantity(a), parseQuantity(b));
+export const sizeOf = ({ spec }: PersistentVolume): string | undefined => spec?.capacity?.storage;
+/** What a claim asks for. */
+export const wishOf = ({ spec }: PersistentVolumeClaim): string => spec?.resources?.requests?.storage ?? '0';
+export const compare = (a: string, b: string): number =>
+  compareQuantities(parseQuantity(a), parseQuantity(b));
 
 export const refersTo = ({ spec }: PersistentVolume, claim: PersistentVolumeClaim): boolean =>
   spec?.claimRef?.namespace === claim.metadata.namespace &&
   spec?.claimRef?.name === claim.metadata.name &&
   (!spec?.claimRef?.uid || spec.claimRef.uid === claim.metadata.uid);
 
-/** A volume reserved for the claim wins; otherwise the smallest that is large enough. */
+/** A volume reserved for the claim wins; otherwise the smallest that is large enough, of those that `suits` admits. */
 export function bestVolume(
   claim: PersistentVolumeClaim,
   volumes: Iterable<PersistentVolume>,
+  suits: (volume: PersistentVolume) => boolean,
 ): PersistentVolume | undefined {
   const selector = claim.spec?.selector
     ? selectorFromObject(claim.spec.selector as Parameters<typeof selectorFromObject>[0])
@@ -51,9 +54,16 @@ export function bestVolume(
       if (refersTo(volume, claim) && !mismatch(claim, volume)) return volume;
       continue;
     }
-    if (volume.status?.phase !== 'Available' || mismatch(claim, volume)) continue;
+    if (volume.status?.phase !== 'Available' || mismatch(claim, volume) || !suits(volume)) continue;
     if (selector && !selector.matches(volume.metadata.labels ?? {})) continue;
     if (!best || compare(sizeOf(volume)!, sizeOf(best)!) < 0) best = volume;
   }
   return best;
 }
+
+/** Whether a bound claim asks for more than it has. */
+export const wantsMore = (claim: PersistentVolumeClaim): boolean => {
+  const { spec, status } = claim;
+  if (status?.phase !== 'Bound' || !spec?.volumeName || !status.capacity?.['storage']) return false;
+  return compare(wishOf(claim), status.capacity['storage']) > 0;
+};

@@ -2,13 +2,13 @@
  * The volume binder: binds claims and volumes, in single writes so that it can resume after an interruption: the
  * volume refers to its claim, the volume is Bound, the claim refers to its volume, the claim is Bound.
  */
-import type { PersistentVolume, PersistentVolumeClaim } from '../api/generated/types.ts';
-import type { ApiObject } from '../api/object.ts';
-import type { EventRecorder } from '../client/events.ts';
-import type { Entry } from '../registry/entry.ts';
-import { everything } from '../registry/filter.ts';
-import { modify } from '../registry/modify.ts';
-import type { Registry } from '../registry/registry.ts';
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/generated/types.ts';
+import { claimsOf } from '../../api/rules/podfacts.ts';
+import type { EventRecorder } from '../../client/events.ts';
+import type { Entry } from '../../registry/entry.ts';
+import { everything } from '../../registry/filter.ts';
+import { mayUseClaims } from '../../registry/inuse.ts';
+import type { Registry } from '../../registry/registry.ts';
 import {
   type Controller,
   fromKey,
@@ -17,15 +17,16 @@ import {
   type RunningController,
   running,
   type SharedContext,
-  tolerant,
-} from './shared/controller.ts';
-import { recorderFor } from './shared/eventsink.ts';
-import { WorkQueue } from './shared/workqueue.ts';
+} from '../shared/controller.ts';
+import { recorderFor } from '../shared/eventsink.ts';
+import { WorkQueue } from '../shared/workqueue.ts';
+import { annotate, changeStorage, claimSubject } from './storagechange.ts';
+import { boundByController, classes, classNamed, isDelayed } from './storageclasses.ts';
+import { UnmetClaims } from './unmetclaims.ts';
 import { bestVolume, classOf, mismatch, refersTo } from './volumematching.ts';
 import { VolumeReclaimer } from './volumereclaimer.ts';
 
 const bindCompleted = 'pv.kubernetes.io/bind-completed';
-const boundByController = 'pv.kubernetes.io/bound-by-controller';
 
 export const volumeBinder: Controller = {
   name: 'volume-binder',
@@ -39,11 +40,13 @@ class VolumeBinder {
   readonly #claims: WorkQueue;
   readonly #volumes: WorkQueue;
   readonly #reclaimer: VolumeReclaimer;
+  readonly #unmet: UnmetClaims;
 
   constructor(private readonly context: SharedContext) {
     this.#registry = context.registry;
     this.#recorder = recorderFor(context, 'persistentvolume-controller');
     this.#reclaimer = new VolumeReclaimer(context, this.#recorder);
+    this.#unmet = new UnmetClaims(context, this.#recorder);
     const onError = (_: string, error: Error): void => context.onError(error);
     // Concurrency 1: two claims must not choose the same volume.
     this.#claims = new WorkQueue({ work: (key) => this.#claim(key), onError, width: 1 });
@@ -61,22 +64,34 @@ class VolumeBinder {
         this.#claims.add(keyOf(namespace, name));
         if (!entry) this.#volumesOf(previous!.object() as PersistentVolumeClaim);
       }),
-      // Pods that recycle volumes.
-      observe(this.context, 'core/pods', (entry, previous) => {
-        const volume = this.#reclaimer.volumeOf((entry ?? previous)!);
-        if (volume) this.#volumes.add(volume);
-      }),
+      observe(this.context, classes, (entry) => entry && this.#claimsWaiting()),
+      observe(this.context, 'core/pods', (entry, previous) => this.#podChanged(entry, previous)),
     ];
     return running(observations, [this.#claims, this.#volumes], this.#recorder);
   }
 
+  #podChanged(entry: Entry | undefined, previous: Entry | undefined): void {
+    const recycled = this.#reclaimer.volumeOf((entry ?? previous)!);
+    if (recycled) this.#volumes.add(recycled);
+    // The scheduler has found no node for the pod: its claims say that they wait for that.
+    if (!entry || !previous || !mayUseClaims(entry)) return;
+    const pod = entry.peek() as Pod;
+    if (!pod.spec?.nodeName)
+      for (const claim of claimsOf(pod)) this.#claims.add(keyOf(entry.namespace, claim));
+  }
+
   #claimsConcernedBy({ spec, metadata }: PersistentVolume): void {
     if (spec?.claimRef) this.#claims.add(keyOf(spec.claimRef.namespace!, spec.claimRef.name!));
+    this.#claimsWaiting(metadata.name);
+  }
+
+  /** Looks at the pending claims again, and at those of a volume. */
+  #claimsWaiting(volumeName?: string): void {
     for (const entry of this.#registry.view.collection('core/persistentvolumeclaims').select(everything)
       .entries) {
-      const claim = entry.object() as PersistentVolumeClaim;
-      const waits = claim.status?.phase === 'Pending' || claim.spec?.volumeName === metadata.name;
-      if (waits) this.#claims.add(keyOf(entry.namespace, entry.name));
+      const { spec, status } = entry.peek() as PersistentVolumeClaim;
+      const isConcerned = volumeName !== undefined && spec?.volumeName === volumeName;
+      if (status?.phase === 'Pending' || isConcerned) this.#claims.add(keyOf(entry.namespace, entry.name));
     }
   }
 
@@ -135,21 +150,12 @@ class VolumeBinder {
   }
 
   async #unboundClaim(claim: PersistentVolumeClaim): Promise<void> {
-    const volume = bestVolume(claim, this.#allVolumes());
+    const storageClass = classNamed(this.#registry.view, classOf(claim));
+    // Volumes of a delayed class are chosen by the scheduler, which reserves them for the claim.
+    const delayed = isDelayed(storageClass);
+    const volume = bestVolume(claim, this.#allVolumes(), () => !delayed);
     if (volume) return this.#bind(claim, volume, true);
-    const wanted = classOf(claim);
-    if (wanted)
-      this.#warn(
-        claim,
-        'ProvisioningFailed',
-        `storageclass.storage.k8s.io ${JSON.stringify(wanted)} not found`,
-      );
-    else
-      this.#recorder.normal(
-        subject(claim, 'PersistentVolumeClaim'),
-        'FailedBinding',
-        'no persistent volumes available for this claim and no storage class is set',
-      );
+    await this.#unmet.attend(claim, storageClass);
     return this.#claimPhase(claim, 'Pending');
   }
 
@@ -178,57 +184,30 @@ class VolumeBinder {
     const volumeName = volume.metadata.name!;
     const reserved = volume.spec?.claimRef !== undefined;
     if (volume.spec?.claimRef?.uid !== uid)
-      await this.#modify('persistentvolumes', '', volumeName, 'main', (object: PersistentVolume) => {
-        object.spec!.claimRef = {
-          kind: 'PersistentVolumeClaim',
-          namespace,
-          name,
-          uid,
-          apiVersion: 'v1',
-          resourceVersion,
-        };
-        if (!reserved) annotate(object, boundByController);
-        return object;
+      await changeStorage(this.context, 'persistentvolumes', volume, 'main', (object) => {
+        const kind = 'PersistentVolumeClaim';
+        object.spec!.claimRef = { kind, namespace, name, uid, apiVersion: 'v1', resourceVersion };
+        if (!reserved) annotate(object, { [boundByController]: 'yes' });
       });
     await this.#volumePhase(volumeName, 'Bound');
     if (claim.spec?.volumeName !== volumeName || !claim.metadata.annotations?.[bindCompleted])
-      await this.#modify(
-        'persistentvolumeclaims',
-        namespace!,
-        name!,
-        'main',
-        (object: PersistentVolumeClaim) => {
-          object.spec!.volumeName = volumeName;
-          annotate(object, bindCompleted);
-          if (chosen) annotate(object, boundByController);
-          return object;
-        },
-      );
-    await this.#modify(
-      'persistentvolumeclaims',
-      namespace!,
-      name!,
-      'status',
-      (object: PersistentVolumeClaim) => {
-        const { accessModes, capacity } = volume.spec!;
-        object.status = { ...object.status, phase: 'Bound', accessModes, capacity };
-        return object;
-      },
-    );
+      await changeStorage(this.context, 'persistentvolumeclaims', claim, 'main', (object) => {
+        object.spec!.volumeName = volumeName;
+        annotate(object, { [bindCompleted]: 'yes', ...(chosen ? { [boundByController]: 'yes' } : {}) });
+      });
+    await changeStorage(this.context, 'persistentvolumeclaims', claim, 'status', (object) => {
+      const { accessModes, capacity } = volume.spec!;
+      // The capacity of a bound claim changes last when it is expanded, after that of its volume.
+      const known = object.status?.phase === 'Bound' ? object.status.capacity : undefined;
+      object.status = { ...object.status, phase: 'Bound', accessModes, capacity: known ?? capacity };
+    });
   }
 
-  async #claimPhase({ metadata, status }: PersistentVolumeClaim, phase: string): Promise<void> {
-    if (status?.phase === phase) return;
-    await this.#modify(
-      'persistentvolumeclaims',
-      metadata.namespace!,
-      metadata.name!,
-      'status',
-      (object: PersistentVolumeClaim) => {
-        object.status = { ...object.status, phase };
-        return object;
-      },
-    );
+  async #claimPhase(claim: PersistentVolumeClaim, phase: string): Promise<void> {
+    if (claim.status?.phase === phase) return;
+    await changeStorage(this.context, 'persistentvolumeclaims', claim, 'status', (object) => {
+      object.status = { ...object.status, phase };
+    });
   }
 
   // Volumes
@@ -253,44 +232,24 @@ class VolumeBinder {
 
   /** The claim has another volume: one chosen by this controller becomes free, a pre-bound one stays reserved. */
   async #letGo(volume: PersistentVolume): Promise<void> {
-    await this.#modify('persistentvolumes', '', volume.metadata.name!, 'main', (object: PersistentVolume) => {
+    await changeStorage(this.context, 'persistentvolumes', volume, 'main', (object) => {
       if (object.metadata.annotations?.[boundByController]) {
         delete object.spec!.claimRef;
         delete object.metadata.annotations[boundByController];
       } else delete object.spec!.claimRef?.uid;
-      return object;
     });
     await this.#volumePhase(volume.metadata.name!, 'Available');
   }
 
   async #volumePhase(name: string, phase: string): Promise<void> {
-    if (this.#volumeNamed(name)?.status?.phase === phase) return;
-    await this.#modify('persistentvolumes', '', name, 'status', (object: PersistentVolume) => {
+    const volume = this.#volumeNamed(name);
+    if (!volume || volume.status?.phase === phase) return;
+    await changeStorage(this.context, 'persistentvolumes', volume, 'status', (object) => {
       object.status = { phase };
-      return object;
     });
   }
 
-  async #modify<T>(
-    resource: string,
-    namespace: string,
-    name: string,
-    part: 'main' | 'status',
-    change: (object: T) => T,
-  ): Promise<void> {
-    const kind = this.#registry.kinds.resource('v1', resource)!;
-    const work = (current: Entry): ApiObject => change(current.object() as T) as ApiObject;
-    const request = this.context.request('update');
-    await tolerant(modify(this.#registry, request, { kind, namespace, name, part }, work));
-  }
-
   #warn(claim: PersistentVolumeClaim, reason: string, message: string): void {
-    this.#recorder.warning(subject(claim, 'PersistentVolumeClaim'), reason, message);
+    this.#recorder.warning(claimSubject(claim), reason, message);
   }
-}
-
-const subject = ({ metadata }: PersistentVolumeClaim, kind: string) => ({ apiVersion: 'v1', kind, metadata });
-
-function annotate(object: { metadata: { annotations?: Record<string, string> } }, name: string): void {
-  object.metadata.annotations = { ...object.metadata.annotations, [name]: 'yes' };
 }
