@@ -5,7 +5,7 @@
  */
 import { hostname } from 'node:os';
 import { StatusError } from '../../api/errors.ts';
-import type { Binding, Node, Pod, PodStatus, Service } from '../../api/generated/types.ts';
+import type { Binding, Node, Pod, PodCondition, PodStatus, Service } from '../../api/generated/types.ts';
 import { withCondition } from '../../api/rules/condition.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import { bind } from '../../registry/binding.ts';
@@ -362,8 +362,8 @@ class Scheduler implements RunningController {
   }
 
   /**
-   * Records on the pod, and in an event, why it is not scheduled, its wishes or an error that may pass, and which node it
-   * waits for.
+   * Records on the pod, and in an event, why it is not scheduled: its wishes, or an error, which may pass; and which node
+   * it waits for.
    */
   #refuse(
     pod: PodFacts,
@@ -375,22 +375,16 @@ class Scheduler implements RunningController {
       text.length > messageCharactersMax ? `${text.slice(0, messageCharactersMax - 3)}...` : text;
     this.#queue.failed(pod, reason === 'SchedulerError');
     this.#recorder.warning(subject(pod), 'FailedScheduling', message);
-    this.#track(this.#nominate(pod, nominated, { reason, message }));
+    this.#track(this.#nominate(pod, nominated, { type: 'PodScheduled', status: 'False', reason, message }));
   }
 
-  /** Shows on a pod which node it is going to have, and why it has none yet. */
-  async #nominate(
-    pod: PodFacts,
-    nodeName: string | undefined,
-    refusal?: { readonly reason: string; readonly message: string },
-  ): Promise<void> {
+  /** Shows on a pod without a node which one it is going to have, and why it has none yet. */
+  async #nominate(pod: PodFacts, nodeName: string | undefined, why?: PodCondition): Promise<void> {
     await this.#changeStatus(pod, (status, { spec }) => {
       if (spec?.nodeName) return;
       if (nodeName === undefined) delete status.nominatedNodeName;
       else status.nominatedNodeName = nodeName;
-      if (refusal === undefined) return;
-      const condition = { type: 'PodScheduled', status: 'False', ...refusal };
-      status.conditions = withCondition(status.conditions, condition, this.#registry.now());
+      if (why) status.conditions = withCondition(status.conditions, why, this.#registry.now());
     });
   }
 
