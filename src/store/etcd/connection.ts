@@ -105,7 +105,10 @@ export class Connection {
       let answer: Buffer | undefined;
       if (this.#waiting++ === 0) this.excuse();
       const timer = setTimeout(
-        () => call?.fail(new CallError(GrpcCode.deadlineExceeded, `no answer within ${Math.round(timeoutMs)} ms`)),
+        () =>
+          call?.fail(
+            new CallError(GrpcCode.deadlineExceeded, `no answer within ${Math.round(timeoutMs)} ms`),
+          ),
         timeoutMs,
       );
       const call = this.#call(
