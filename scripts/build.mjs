@@ -80,7 +80,7 @@ const loadedLate = [
   'v8',
   'worker_threads',
 ];
-const late = 'delayed';
+const late = 'lateMod';
 const lateLoader = `${late} = (name) => new Proxy({}, { get: (_, member) => require(name)[member] })`;
 
 /**

@@ -7,7 +7,7 @@ import file from './apiserverflags.json' with { type: 'json' };
 import { type Flag, FlagError, type FlagValues, flagMap, truthOf } from './flag.ts';
 import { durationMs } from './goduration.ts';
 
-export const apiServerSections: readonly string[] = [...file.sections!, 'Wherry'];
+export const apiServerSections: readonly string[] = [...file.sections, 'Wherry'];
 
 /** Flags that kube-apiserver does not have. */
 const own: readonly Flag[] = [

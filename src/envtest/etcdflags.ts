@@ -2,7 +2,7 @@
 import file from './etcdflags.json' with { type: 'json' };
 import { type Flag, FlagError, type FlagValues, flagMap, truthOf } from './flag.ts';
 
-export const etcdFlags: readonly Flag[] = file.flags;
+const etcdFlags: readonly Flag[] = file.flags;
 const known = flagMap(etcdFlags);
 
 /** Throws a `FlagError` with the words of Go's flag package. */

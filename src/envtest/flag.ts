@@ -16,11 +16,6 @@ export interface Flag {
   readonly hidden?: boolean;
 }
 
-export interface FlagFile {
-  readonly sections?: readonly string[];
-  readonly flags: readonly Flag[];
-}
-
 /** The given values of each flag, in the order in which they were given. */
 export type FlagValues = ReadonlyMap<string, readonly string[]>;
 

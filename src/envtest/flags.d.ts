@@ -1,8 +1,12 @@
 declare module '*/apiserverflags.json' {
-  const file: import('./flag.ts').FlagFile;
+  const file: {
+    /** Of the help, in order. */
+    readonly sections: readonly string[];
+    readonly flags: readonly import('./flag.ts').Flag[];
+  };
   export default file;
 }
 declare module '*/etcdflags.json' {
-  const file: import('./flag.ts').FlagFile;
+  const file: { readonly flags: readonly import('./flag.ts').Flag[] };
   export default file;
 }

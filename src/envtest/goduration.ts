@@ -9,7 +9,7 @@ const unitMs: Readonly<Record<string, number>> = {
   m: 60_000,
   h: 3_600_000,
 };
-const part = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)/y;
+const part = /(\d+(?:\.\d*)?|\.\d+)(ns|us|\u00b5s|ms|s|m|h)/y;
 
 /** undefined: not a duration. */
 export function durationMs(text: string): number | undefined {

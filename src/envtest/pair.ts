@@ -13,7 +13,7 @@ export interface Pair {
 }
 
 /** Nothing answers at these addresses, or something else does. */
-export class PairError extends Error {}
+class PairError extends Error {}
 
 const retryMs = 100;
 const answerMaxMs = 2_000;

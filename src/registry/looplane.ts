@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** Steps of expressions that run in one turn of the event loop before others wait; about 10 ms. */
-export const sliceCostMax = 250_000;
+const sliceCostMax = 250_000;
 /** Spending below this is not worth a timer. */
 const negligibleCost = 10_000;
 

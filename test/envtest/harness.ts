@@ -226,7 +226,7 @@ function plain(url: string): Promise<Answer | undefined> {
 export const getPlain = plain;
 
 /** Ports that are free now. */
-export async function freePorts(count: number): Promise<number[]> {
+async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(
     Array.from({ length: count }, () => {
       const server = createServer();

@@ -56,7 +56,7 @@ export interface SchemaRules {
 }
 
 /** Rules that are being run on an object. */
-export interface RuleWork {
+interface RuleWork {
   /** Steps taken so far. */
   readonly spent: number;
   /** Runs rules until they have taken a slice of steps; gives the outcome when all have run. */
