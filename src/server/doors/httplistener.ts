@@ -36,6 +36,8 @@ export class HttpListener {
   /** Upgraded sockets: Node's server does not track them, so they are closed here. */
   readonly #detached = new Set<Socket>();
   readonly #pipelining = new Pipelining();
+  /** Answers that have not been sent to their end. */
+  readonly #unsent = new Set<ServerResponse>();
   #closed: Promise<void> | undefined;
 
   constructor(
@@ -85,12 +87,14 @@ export class HttpListener {
 
   /** @param cut closes connections that Node's server does not track */
   async close(cut: () => void): Promise<void> {
-    this.server.closeIdleConnections();
     const forced = setTimeout(() => {
       this.server.closeAllConnections();
       cut();
       for (const socket of this.#detached) socket.destroy();
     }, partingMs);
+    // To Node, a connection is idle from the end of its answer on, although the last bytes may not have been sent.
+    await Promise.all([...this.#unsent].filter((response) => response.writableEnded).map(sent));
+    this.server.closeIdleConnections();
     await this.#closed;
     clearTimeout(forced);
   }
@@ -105,6 +109,8 @@ export class HttpListener {
     const begunMs = performance.now();
     const { socket } = request;
     const { door, reception } = this;
+    this.#unsent.add(response);
+    response.once('close', () => this.#unsent.delete(response));
     const before = this.#pipelining.add(socket, response);
     if (!before) return this.arrivals.add(() => reception.request(door, request, response, begunMs));
     const waits = this.#pipelining.after(before, socket, () => {
@@ -135,3 +141,10 @@ export class HttpListener {
     else refused();
   }
 }
+
+/** Resolves when an answer that has ended is sent, or its connection is gone. */
+const sent = (response: ServerResponse): Promise<void> =>
+  new Promise((resolve) => {
+    if (response.writableFinished || response.destroyed) resolve();
+    else response.once('finish', resolve).once('close', resolve);
+  });
