@@ -53,6 +53,7 @@ describe('a dry run of a request', () => {
       deadlineMs: 5,
       annotated: { annotations: {} },
       internal: true,
+      isApply: true,
     };
     const request = new Request(form);
     expect({ ...request.asDryRun() }).toEqual({ ...form, dryRun: true });

@@ -18,7 +18,10 @@ const service = (name: string, selector?: object) =>
   });
 const endpoints = (name: string, subsets: object[], metadata: object = {}) =>
   harness.plant('v1', 'endpoints', 'default', { metadata: { name, ...metadata }, subsets });
-const subset = (ip: string, port = 80) => ({ addresses: [{ ip }], ports: [{ port, protocol: 'TCP' }] });
+const subset = (ip: string, port = 80) => ({
+  addresses: [{ ip }],
+  ports: [{ name: `p${port}`, port, protocol: 'TCP' }],
+});
 const slices = (): EndpointSlice[] => harness.all(sliceId).map((entry) => entry.object() as EndpointSlice);
 const change = (entry: Entry, edit: (object: Endpoints) => void) =>
   modify(harness.registry, asTester('update'), targetOf(entry, 'whole'), (current) => {
