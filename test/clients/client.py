@@ -73,7 +73,8 @@ class Calls:
 
     def __init__(self, row):
         self.api = getattr(client, row["api"])()
-        stem = re.sub(r"(?<!^)(?=[A-Z])", "_", row["kind"]).lower()
+        # An abbreviation is one word: CSIDriver is csi_driver.
+        stem = re.sub(r"(?<!^)(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])", "_", row["kind"]).lower()
         self.stem = ("namespaced_" if row["namespace"] else "") + stem
         self.everywhere = f"list_{stem}_for_all_namespaces"
         self.scope = {"namespace": row["namespace"]} if row["namespace"] else {}

@@ -185,7 +185,8 @@ export const platformSamples: Readonly<Record<string, Sample>> = {
         devices: [
           {
             name: 'gpu-0',
-            attributes: { model: { string: 'x1' }, cores: { int: 8 } },
+            // No integer: the JavaScript client renames the field `int` and drops what has the real name.
+            attributes: { model: { string: 'x1' }, shared: { bool: true }, firmware: { version: '1.2.3' } },
             capacity: { memory: { value: '8Gi' } },
           },
         ],
