@@ -34,12 +34,14 @@ export function mirrorOf({ subsets = [] }: Endpoints): Mirror {
     const valid = members.filter(({ address }) => parseIP(address.ip ?? '') !== undefined);
     invalid += members.length - valid.length;
     skipped += Math.max(valid.length - mirroredMax, 0);
-    for (const { address, ready } of valid.slice(0, mirroredMax)) {
-      const groups = found[parseIP(address.ip!)!.family === 6 ? 'IPv6' : 'IPv4'];
-      const key = portsKey(ports);
-      const group = groups.get(key) ?? { ports, endpoints: [] };
-      groups.set(key, group);
-      group.endpoints.push(endpointOf(address, ready));
+    for (const named of distinctlyNamed(ports)) {
+      const key = portsKey(named);
+      for (const { address, ready } of valid.slice(0, mirroredMax)) {
+        const groups = found[parseIP(address.ip!)!.family === 6 ? 'IPv6' : 'IPv4'];
+        const group = groups.get(key) ?? { ports: named, endpoints: [] };
+        groups.set(key, group);
+        group.endpoints.push(endpointOf(address, ready));
+      }
     }
   }
   const groups = { IPv4: [...found.IPv4.values()], IPv6: [...found.IPv6.values()] };
@@ -82,6 +84,23 @@ function repacked(subsets: readonly EndpointSubset[]): { members: Member[]; port
   }
   for (const subset of packed.values()) subset.members.sort((a, b) => Number(b.ready) - Number(a.ready));
   return [...packed.values()];
+}
+
+/**
+ * Divides ports so that no list has a name twice, which slices may not have. Subsets that share an address may share
+ * names of ports, too: commonly the empty name, for several servers behind one address.
+ */
+function distinctlyNamed(ports: readonly EndpointPortV1[]): EndpointPortV1[][] {
+  const lists: EndpointPortV1[][] = [[]];
+  const counts = new Map<string, number>();
+  for (const port of ports) {
+    const name = port.name ?? '';
+    const count = counts.get(name) ?? 0;
+    counts.set(name, count + 1);
+    lists[count] ??= [];
+    lists[count].push(port);
+  }
+  return lists;
 }
 
 const slicePort = ({ name = '', port, protocol = 'TCP', appProtocol }: EndpointPort): EndpointPortV1 => ({

@@ -110,6 +110,27 @@ it('joins subsets whose addresses are the same, and follows changes', async () =
   expect(slices()).toEqual([]);
 });
 
+it('gives an address several slices when its ports have the same name', async () => {
+  await service('web');
+  const unnamed = (ip: string, ...ports: object[]) => ({ addresses: [{ ip }], ports });
+  await endpoints('web', [
+    unnamed('10.1.1.1', { port: 80 }),
+    unnamed('10.1.1.1', { port: 81 }, { name: 'a', port: 90 }),
+    unnamed('10.1.1.2', { port: 81 }),
+    { addresses: [{ ip: '10.1.1.3' }] },
+  ]);
+  await run();
+  const content = slices().map(({ endpoints = [], ports }) => [
+    endpoints.flatMap(({ addresses = [] }) => addresses),
+    (ports ?? []).map(({ name, port }) => `${name}:${port}`),
+  ]);
+  expect(content.sort((a, b) => (String(a) < String(b) ? -1 : 1))).toEqual([
+    [['10.1.1.1', '10.1.1.2'], [':81']],
+    [['10.1.1.1'], [':80', 'a:90']],
+    [['10.1.1.3'], []],
+  ]);
+});
+
 it('mirrors only what is for a service without a selector, and removes the rest', async () => {
   await service('chosen', { app: 'x' });
   for (const name of ['chosen', 'alone']) await endpoints(name, [subset('10.1.1.1')]);
