@@ -79,6 +79,8 @@ export class ServiceListener {
     this.#again = true;
     this.#working ??= this.#work().finally(() => {
       this.#working = undefined;
+      // Updates of the same tick come after the loop has ended, when nothing in it had to be waited for.
+      if (this.#again) this.#sync();
     });
   }
 
