@@ -5,6 +5,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Node, NodeStatus } from '../../api/generated/types.ts';
 import { Client } from '../../client/client.ts';
 import { csiNodes, leases, nodes } from '../../client/resources.ts';
 import { ScriptedRuntime } from '../runtime/scriptedruntime.case.ts';
@@ -128,8 +129,11 @@ describe('a node', () => {
     let nowMs = Date.now();
     await node.agent(new ScriptedRuntime(), { heartbeat: { lookMs: 20 }, now: () => nowMs });
     const add = { status: { capacity: { 'example.com/foo': '2' } } };
-    await node.client.patch(nodes, undefined, 'n1', add, 'strategic', 'status');
-    await node.until(nodes, 'n1', ({ status }) => status!.allocatable!['example.com/foo'] === '2', '');
+    const { metadata } = await node.client.patch(nodes, undefined, 'n1', add, 'strategic', 'status');
+    // Nodes of earlier tests had the same name, and are seen again by a watch.
+    const untilNode = (will: (status: NodeStatus) => boolean): Promise<Node> =>
+      node.until(nodes, 'n1', (one) => one.metadata.uid === metadata.uid && will(one.status!), '');
+    await untilNode(({ allocatable }) => allocatable!['example.com/foo'] === '2');
     const foo = (amount: string) => ({
       containers: [{ ...container(), resources: { limits: { 'example.com/foo': amount } } }],
     });
@@ -145,11 +149,8 @@ describe('a node', () => {
     // A later write of the whole status keeps them.
     nowMs += 301_000;
     const late = (time: string | undefined): boolean => Date.parse(time ?? '') >= nowMs - 1_000;
-    const written = await node.until(
-      nodes,
-      'n1',
-      (one) => one.status!.conditions!.some(({ lastHeartbeatTime }) => late(lastHeartbeatTime)),
-      '',
+    const written = await untilNode(({ conditions }) =>
+      conditions!.some(({ lastHeartbeatTime }) => late(lastHeartbeatTime)),
     );
     expect(written.status!.capacity!['example.com/foo']).toBe('2');
     // Removed from the capacity, they are gone.
