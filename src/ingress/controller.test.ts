@@ -69,6 +69,12 @@ describe('traffic', () => {
     await expose(client, 'many', a, b, closed);
     await route(client, 'many', 'many.com');
     await answered(port(), 'many.com', 200);
+    // Each endpoint is in a slice of its own, and slices are seen one after the other.
+    for (const name of ['a', 'b'])
+      await until(
+        () => ask(port(), 'many.com'),
+        (reply) => reply.text === name,
+      );
     const seen: string[] = [];
     for (let i = 0; i < 6; i++) seen.push((await ask(port(), 'many.com')).text);
     expect(seen.filter((text) => text === 'a').length + seen.filter((text) => text === 'b').length).toBe(6);

@@ -9,7 +9,7 @@ import {
 } from 'node:http';
 import { request as openSecureRequest, type RequestOptions as SecureOptions } from 'node:https';
 import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll } from 'vitest';
 import type { Ingress } from '../api/generated/types.ts';
 import { Client } from '../client/client.ts';
 import { endpoints, mirrored, mirroring } from '../client/endpoints.case.ts';
@@ -23,6 +23,7 @@ import { IngressController, type IngressControllerOptions } from './controller.t
 const eventuallyMs = 60_000;
 export const namespace = 'default';
 export const address = '192.0.2.7';
+const readyIP = '10.9.8.7';
 
 export interface Stage {
   readonly client: Client;
@@ -116,15 +117,15 @@ export async function expose(client: Client, name: string, ...ports: number[]): 
     },
   });
   await client.create(endpoints, namespace, { metadata: { name }, subsets: subsetsOf(ports) });
-  const seen = ports.length > 0;
-  await expect
-    .poll(async () => (await mirrored(client, namespace, name)).length > 0, { timeout: 60_000 })
-    .toBe(seen);
+  await until(
+    () => mirrored(client, namespace, name),
+    (found) => ports.every((port) => found.includes(`${readyIP}:${port}`)),
+  );
 }
 
 export const subsetsOf = (ports: readonly number[]) =>
   ports.map((port) => ({
-    addresses: [{ ip: '10.9.8.7', targetRef: { kind: 'Pod', namespace, name: 'pod' } }],
+    addresses: [{ ip: readyIP, targetRef: { kind: 'Pod', namespace, name: 'pod' } }],
     notReadyAddresses: [{ ip: '10.9.8.6' }],
     ports: [{ name: 'web', port }],
   }));
