@@ -267,93 +267,17 @@ const allVerbs: readonly Verb[] = [
   'watch',
 ];
 
-/**
- * All fields, unset. Every kind begins with them, so that V8 gives all kinds one shape: code that reads a hook of a kind
- * loads it from a fixed offset, whichever kinds it has seen before.
- */
-class Unset implements Record<Exclude<keyof Kind, 'model'>, undefined> {
-  readonly kind = undefined;
-  readonly resource = undefined;
-  readonly singular = undefined;
-  readonly shortNames = undefined;
-  readonly categories = undefined;
-  readonly listKind = undefined;
-  readonly id = undefined;
-  readonly group = undefined;
-  readonly version = undefined;
-  readonly apiVersion = undefined;
-  readonly table = undefined;
-  readonly namespaced = undefined;
-  readonly nameRule = undefined;
-  readonly stored = undefined;
-  readonly storage = undefined;
-  readonly custom = undefined;
-  readonly incarnation = undefined;
-  readonly edition = undefined;
-  readonly hidden = undefined;
-  readonly anyFinalizer = undefined;
-  readonly conversion = undefined;
-  readonly verbs = undefined;
-  readonly subresources = undefined;
-  readonly hasStatus = undefined;
-  readonly scalePaths = undefined;
-  readonly deprecation = undefined;
-  readonly createOnUpdate = undefined;
-  readonly versionRequired = undefined;
-  readonly createRefusal = undefined;
-  readonly deleteReturnsObject = undefined;
-  readonly generationOf = undefined;
-  readonly defaultPropagation = undefined;
-  readonly deletionWarning = undefined;
-  readonly uncollected = undefined;
-  readonly takeServerValues = undefined;
-  readonly prune = undefined;
-  readonly refresh = undefined;
-  readonly defaults = undefined;
-  readonly prepareForCreate = undefined;
-  readonly keepStatusOnCreate = undefined;
-  readonly setCreator = undefined;
-  readonly prepareForUpdate = undefined;
-  readonly validate = undefined;
-  readonly validateUpdate = undefined;
-  readonly prepareStatusUpdate = undefined;
-  readonly validateStatusUpdate = undefined;
-  readonly validateFinalize = undefined;
-  readonly validateEphemeralContainers = undefined;
-  readonly prepareResize = undefined;
-  readonly validateResize = undefined;
-  readonly prepareApproval = undefined;
-  readonly validateApproval = undefined;
-  readonly validationWarnings = undefined;
-  readonly warnings = undefined;
-  readonly markForDeletion = undefined;
-  readonly gracePeriodSeconds = undefined;
-  readonly selectableFields = undefined;
-  readonly otherField = undefined;
-  readonly fieldAliases = undefined;
-  readonly unknownField = undefined;
-  readonly columns = undefined;
-  readonly cells = undefined;
-  readonly rowConditions = undefined;
-  readonly prefixIsName = undefined;
-  readonly examine = undefined;
-  ownModel: Model | undefined = undefined;
-
-  /** Looked up when first used: a start needs few of the field tables. */
-  get model(): Model {
-    const { kind, table } = this as unknown as Kind;
-    this.ownModel ??= modelOf(kind, table ?? 'core-v1');
-    return this.ownModel;
-  }
-}
-
 export function defineKind<T extends ApiObject>(form: KindForm<T>): Kind {
   const group = form.group ?? '';
   const version = form.version ?? 'v1';
-  const { model, ...given } = form;
-  const shape = new Unset() as unknown as { -readonly [K in keyof Kind]: Kind[K] };
-  const defined = Object.assign(shape, given, {
-    ownModel: model,
+  let model = form.model;
+  const kind: Omit<Kind, 'storage'> = {
+    ...(form as unknown as KindForm<ApiObject>),
+    // Looked up when first used: a start needs few of the field tables.
+    get model() {
+      model ??= modelOf(form.kind, form.table ?? 'core-v1');
+      return model;
+    },
     id: resourceId(group, form.resource, form.incarnation),
     group,
     version,
@@ -369,7 +293,8 @@ export function defineKind<T extends ApiObject>(form: KindForm<T>): Kind {
     selectableFields: (form.selectableFields ?? {}) as Kind['selectableFields'],
     fieldAliases: form.fieldAliases ?? {},
     hasStatus: form.subresources?.some((sub) => sub.name === 'status') ?? false,
-  } satisfies Partial<Kind> & { readonly ownModel: Model | undefined });
+  };
+  const defined = kind as { -readonly [K in keyof Kind]: Kind[K] };
   defined.storage = form.stored?.kind ?? defined;
   return defined;
 }

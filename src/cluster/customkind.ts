@@ -142,8 +142,6 @@ function withProgram<T extends CustomObject>(kind: Kind, options: CustomKindOpti
   const { columns, validate } = options;
   return defineKind<ApiObject>({
     ...kind,
-    // A getter of all kinds, which a spread leaves out.
-    model: kind.model,
     ...(columns ? tableOf(columns) : {}),
     ...(validate
       ? {
