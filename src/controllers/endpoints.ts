@@ -4,7 +4,6 @@
  */
 import type { Endpoints, Service } from '../api/generated/types.ts';
 import type { Kind } from '../api/kind.ts';
-import type { LabelSelector } from '../api/labelselector.ts';
 import { semanticEqual } from '../api/object.ts';
 import { formatTime } from '../api/time.ts';
 import type { EventRecorder } from '../client/events.ts';
@@ -28,7 +27,7 @@ import {
 } from './shared/controller.ts';
 import { recorderFor } from './shared/eventsink.ts';
 import { type IndexedPod, isFinished } from './shared/indexedpod.ts';
-import { mapSelector, Selectors } from './shared/selectors.ts';
+import { Selectors, serviceSelector } from './shared/selectors.ts';
 import { WorkQueue } from './shared/workqueue.ts';
 import { sameEndpoint } from './slices/podendpoints.ts';
 
@@ -50,10 +49,6 @@ export const endpointsController: Controller = {
   start: (context) => new EndpointsKeeper(context).start(),
 };
 
-/** The selector of a service whose Endpoints this controller writes. */
-const selectorOf = ({ spec = {} }: Service): LabelSelector | undefined =>
-  spec.type === 'ExternalName' ? undefined : mapSelector(spec.selector);
-
 /** The parts of Endpoints that this controller sets; all others are left as they are. */
 interface Wanted {
   readonly subsets: Endpoints['subsets'];
@@ -66,7 +61,7 @@ class EndpointsKeeper {
   readonly #recorder: EventRecorder;
   readonly #kind: Kind;
   readonly #queue: WorkQueue;
-  readonly #selectors = new Selectors(selectorOf);
+  readonly #selectors = new Selectors(serviceSelector);
   /** Time of the oldest change that is not yet written, by key of the service. */
   readonly #triggers = new Map<string, number>();
   /** Services that had many pods at the last pass, by key. */
@@ -152,7 +147,7 @@ class EndpointsKeeper {
         await tolerant(remove(this.#registry, this.context.request('delete'), targetOf(current), {}));
       return;
     }
-    const selector = selectorOf(service);
+    const selector = serviceSelector(service);
     if (!selector || service.metadata.deletionTimestamp) return;
     const pods = this.context.pods.selected(namespace, selector);
     if (pods.length > manyPods) this.#large.add(key);

@@ -3,9 +3,9 @@
  * Names may have `_` for `-`; a boolean never takes the next argument as its value.
  */
 import { isIP } from 'node:net';
+import { parseDurationMs } from '../api/duration.ts';
 import file from './apiserverflags.json' with { type: 'json' };
 import { type Flag, FlagError, type FlagValues, flagMap, truthOf } from './flag.ts';
-import { durationMs } from './goduration.ts';
 
 export const apiServerSections: readonly string[] = [...file.sections, 'Wherry'];
 
@@ -113,7 +113,7 @@ function problemOf(type: string, value: string): string | undefined {
 }
 
 function durationProblem(value: string): string | undefined {
-  if (durationMs(value) !== undefined) return undefined;
+  if (parseDurationMs(value) !== undefined) return undefined;
   const quoted = JSON.stringify(value);
   return /^[+-]?\d+(\.\d+)?$/.test(value)
     ? `time: missing unit in duration ${quoted}`

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
+import { parseDurationMs } from '../api/duration.ts';
 import { Ending } from '../cli/ending.ts';
 import { type ClusterLine, readCommandLine } from '../cli/options.ts';
 import { wallClock } from '../clock.ts';
@@ -9,7 +10,6 @@ import { type Cluster, defaultLimits, type StartOptions, start } from '../cluste
 import { Authority, makeAuthority, servingUsages, yearMs } from '../pki/authority.ts';
 import { writePrivately } from '../pki/pkifolder.ts';
 import { type FlagValues, isTrue, lastOf } from './flag.ts';
-import { durationMs } from './goduration.ts';
 import { serveLine } from './serveline.ts';
 
 export interface ServerPlan {
@@ -48,7 +48,7 @@ export async function serveInPlace(plan: ServerPlan): Promise<{ end(): void }> {
 
 function optionsOf(plan: ServerPlan, options: StartOptions, onFatal: (error: Error) => void): StartOptions {
   const { values, log } = plan;
-  const lifeMs = durationMs(lastOf(values, 'event-ttl') ?? '1h0m0s')!;
+  const lifeMs = parseDurationMs(lastOf(values, 'event-ttl') ?? '1h0m0s')!;
   return {
     ...options,
     controllers: controllersOf(plan.controllers, isTrue(values, 'enable-garbage-collector', true)),

@@ -6,12 +6,12 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request as requestHttp } from 'node:http';
 import { request } from 'node:https';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Authority, clientUsages, makeAuthority, servingUsages } from '../../src/pki/authority.ts';
+import { freePorts } from '../freeports.ts';
 
 const command = fileURLToPath(new URL('../../dist/cli.cjs', import.meta.url));
 const lifeMs = 7 * 86_400_000;
@@ -100,7 +100,7 @@ export class ControlPlane {
       'unsafe-no-fsync': 'true',
     };
     const child = this.#spawn('etcd', lines(flags));
-    await until('etcd answers', async () => (await plain(`${this.etcdUrl}/health`))?.code === 200, child);
+    await until('etcd answers', async () => (await getPlain(`${this.etcdUrl}/health`))?.code === 200, child);
     return child;
   }
 
@@ -212,7 +212,7 @@ export async function until(
   }
 }
 
-function plain(url: string): Promise<Answer | undefined> {
+export function getPlain(url: string): Promise<Answer | undefined> {
   return new Promise((resolve) => {
     const asked = requestHttp(url, (response) => {
       let text = '';
@@ -222,18 +222,4 @@ function plain(url: string): Promise<Answer | undefined> {
     asked.on('error', () => resolve(undefined));
     asked.end();
   });
-}
-export const getPlain = plain;
-
-/** Ports that are free now. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, () => {
-      const server = createServer();
-      return new Promise<typeof server>((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

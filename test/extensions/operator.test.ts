@@ -1,5 +1,4 @@
 /** The operator in examples/operator, end to end: its kind, its webhook in a pod behind a service, finalizer and status. */
-import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { KubeConfig } from '@kubernetes/client-node';
 import { build } from 'esbuild';
@@ -8,19 +7,12 @@ import { deploy, webhookHost } from '../../examples/operator/deployment.ts';
 import { WebsiteOperator } from '../../examples/operator/operator.ts';
 import { type Cluster, start } from '../../src/cluster/index.ts';
 import { Authority, makeAuthority, servingUsages } from '../../src/pki/authority.ts';
+import { freePorts } from '../freeports.ts';
 import { Client, type Reply } from '../http.ts';
 
 const websites = '/apis/example.com/v1/namespaces/default/websites';
 const page = '/api/v1/namespaces/default/configmaps/page-hello';
 const waitMs = 60_000;
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 describe('the operator of the example', () => {
   let cluster: Cluster;
@@ -48,7 +40,8 @@ describe('the operator of the example', () => {
     });
     await cluster.nodesReady;
     const code = webhook.outputFiles[0]!.text;
-    await deploy(config, 'default', { code, ...serving, ca: authority.pem.cert, port: await freePort() });
+    const [port] = await freePorts(1);
+    await deploy(config, 'default', { code, ...serving, ca: authority.pem.cert, port: port! });
     operator = new WebsiteOperator(config, (line) => said.push(line));
     await operator.start();
   }, 240_000);

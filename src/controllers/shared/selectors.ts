@@ -3,7 +3,7 @@
  * have some value, and is evaluated only for pods that have it; so the cost per pod does not grow with the number of
  * selectors.
  */
-import type { LabelSelector as SelectorObject } from '../../api/generated/types.ts';
+import type { LabelSelector as SelectorObject, Service } from '../../api/generated/types.ts';
 import {
   type LabelSelector,
   type LabelSelectorObject,
@@ -82,6 +82,10 @@ export function askedLabel({ requirements }: LabelSelector): string {
 /** A map selector; an empty one selects nothing. */
 export const mapSelector = (map: Labels | undefined): LabelSelector | undefined =>
   map && Object.keys(map).length > 0 ? selectorFromObject({ matchLabels: map }) : undefined;
+
+/** The selector of a service whose endpoints controllers maintain. */
+export const serviceSelector = ({ spec = {} }: Service): LabelSelector | undefined =>
+  spec.type === 'ExternalName' ? undefined : mapSelector(spec.selector);
 
 /** The selector of an apps object; an empty one selects nothing. */
 export function objectSelector(object: SelectorObject | undefined): LabelSelector | undefined {

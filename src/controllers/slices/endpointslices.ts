@@ -3,7 +3,6 @@
  * Pods that are being deleted stay in their slices, marked as terminating, until they are gone.
  */
 import type { Service } from '../../api/generated/types.ts';
-import type { LabelSelector } from '../../api/labelselector.ts';
 import { type AddressFamily, managedByLabel, serviceNameLabel } from '../../api/rules/sliceendpoints.ts';
 import { formatTime } from '../../api/time.ts';
 import type { EventRecorder } from '../../client/events.ts';
@@ -22,7 +21,7 @@ import {
 } from '../shared/controller.ts';
 import { recorderFor } from '../shared/eventsink.ts';
 import { type IndexedPod, isFinished } from '../shared/indexedpod.ts';
-import { mapSelector, Selectors } from '../shared/selectors.ts';
+import { Selectors, serviceSelector } from '../shared/selectors.ts';
 import { WorkQueue } from '../shared/workqueue.ts';
 import { endpointGroups, type KnownNode, sameEndpoint } from './podendpoints.ts';
 import { planPlaceholder, planSlices } from './sliceplan.ts';
@@ -61,17 +60,13 @@ export const endpointSliceController: Controller = {
   start: (context) => new SliceKeeper(context).start(),
 };
 
-/** The selector of a service whose slices this controller maintains. */
-const selectorOf = ({ spec = {} }: Service): LabelSelector | undefined =>
-  spec.type === 'ExternalName' ? undefined : mapSelector(spec.selector);
-
 const zoneOf = (node: Entry): string | undefined => node.labels?.[zoneLabel] || undefined;
 
 class SliceKeeper {
   readonly #recorder: EventRecorder;
   readonly #queue: WorkQueue;
   readonly #slices: ServiceSlices;
-  readonly #selectors = new Selectors(selectorOf);
+  readonly #selectors = new Selectors(serviceSelector);
   readonly #triggers = new TriggerTimes();
   /** Services that had many pods at the last pass, by key. */
   readonly #large = new Set<string>();
@@ -139,7 +134,7 @@ class SliceKeeper {
     const [namespace, name] = fromKey(key);
     const entry = registry.view.collection('core/services').get(namespace, name);
     const service = entry?.object() as Service | undefined;
-    const selector = service && selectorOf(service);
+    const selector = service && serviceSelector(service);
     if (!selector || service.metadata.deletionTimestamp) return;
     const selected = pods.selected(namespace, selector);
     if (selected.length > manyPods) this.#large.add(key);

@@ -2,10 +2,10 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { freePorts } from '../../../test/freeports.ts';
 import { CallError } from './callerror.ts';
 import { Connection, type EtcdTls } from './connection.ts';
 import { COMPACT, decodeRange, decodeStatus, encodeCompact, encodeRange, RANGE, STATUS } from './messages.ts';
@@ -199,15 +199,4 @@ async function run(program: string, args: readonly string[]): Promise<Pick<Membe
   });
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
   return { child, pid: Number(line.toString()) };
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  const ports: number[] = [];
-  for (const server of servers) {
-    if (!server.listening) await once(server, 'listening');
-    ports.push((server.address() as { port: number }).port);
-  }
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }
