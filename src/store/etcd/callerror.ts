@@ -46,12 +46,12 @@ const refusals = new Set<number>([
   GrpcCode.unauthenticated,
 ]);
 
+/** A member also says this of a request that it has passed on to a leader of before, which may still carry it out. */
 export const isNoLeader = ({ code, message }: CallError): boolean =>
   code === GrpcCode.unavailable && message === 'etcdserver: no leader';
 
 /** The request was certainly not carried out and never will be. */
-export const isNotDone = (error: CallError): boolean =>
-  error.unsent || refusals.has(error.code) || isNoLeader(error);
+export const isNotDone = (error: CallError): boolean => error.unsent || refusals.has(error.code);
 
 /** The same request may succeed a little later, perhaps at another member. */
 export const isPassing = (error: CallError): boolean => !refusals.has(error.code) || isCrowded(error);
