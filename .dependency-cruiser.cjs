@@ -6,8 +6,8 @@
  * `clock` is the wall clock; `api`, `registry` and `controllers` are handed the time.
  * `streams`, `client`, `controllers`, `node` and `ingress` stand beside the server; ARCHITECTURE.md says what each must not know.
  */
-/** What every layer may import: the switches for debugging, and what remembers values by object. */
-const everywhere = ['switches', 'memo'];
+/** What every layer may import: the switches for debugging, what remembers values by object, and timers. */
+const everywhere = ['switches', 'memo', 'timers'];
 
 const may = {
   api: ['api'],

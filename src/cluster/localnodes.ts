@@ -1,6 +1,7 @@
 /** The nodes of this process: one that runs pods as processes of the machine, and any number of simulated ones. */
 import { userAgentOf } from '../api/release.ts';
 import { Client } from '../client/client.ts';
+import type { Timers } from '../timers.ts';
 import type { ApiWay } from './doors.ts';
 import { type NodeOptions, type OpenNode, openNode } from './node.ts';
 import type { Ways } from './nodeway.ts';
@@ -15,6 +16,7 @@ export interface LocalNodesOptions {
   /** Grace period before a silent node counts as lost. */
   readonly graceMs: number;
   readonly now: () => number;
+  readonly timers: Timers;
   readonly onError: (error: Error) => void;
 }
 
@@ -46,9 +48,9 @@ export class LocalNodes {
   }
 
   async #startOwn(): Promise<void> {
-    const { node, now, onError, ways } = this.options;
+    const { node, now, timers, onError, ways } = this.options;
     if (!node) return;
-    const opened = await openNode(this.#client, { now, onError, ...node });
+    const opened = await openNode(this.#client, { now, timers, onError, ...node });
     if (this.#closed) return opened.close();
     this.#node = opened;
     ways.addLocal(opened.name, () => opened.agent.connect());

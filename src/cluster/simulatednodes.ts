@@ -6,6 +6,7 @@ import { subdomainName } from '../api/names.ts';
 import type { Client } from '../client/client.ts';
 import type { Agent } from '../node/agent/agent.ts';
 import type { SharedPods } from '../node/agent/podfeed.ts';
+import type { Timers } from '../timers.ts';
 import type { Ways } from './nodeway.ts';
 
 /** Number of nodes registered concurrently. */
@@ -23,6 +24,7 @@ export interface SimulatedNodesOptions {
   /** Grace period before a silent node counts as lost. */
   readonly graceMs: number;
   readonly now: () => number;
+  readonly timers: Timers;
   readonly onError: (error: Error) => void;
 }
 
@@ -93,7 +95,7 @@ export class SimulatedNodes implements SimulatedPower {
 
   /** Loads what all simulated nodes share, with the first of them. */
   async #maker(): Promise<(name: string) => Agent> {
-    const { client, graceMs, now, onError } = this.options;
+    const { client, graceMs, now, timers, onError } = this.options;
     const [
       { Agent },
       { SharedPods },
@@ -120,7 +122,7 @@ export class SimulatedNodes implements SimulatedPower {
       return new Agent({
         nodeName: name,
         client,
-        runtime: new SimulatedRuntime(addresses, now),
+        runtime: new SimulatedRuntime(addresses, now, timers),
         folder: '',
         volumes,
         address,
@@ -129,6 +131,7 @@ export class SimulatedNodes implements SimulatedPower {
         podFeed,
         heartbeat,
         now,
+        timers,
         onError,
       });
     };

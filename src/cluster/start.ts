@@ -144,7 +144,15 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     closers.add(() => definitions.close());
     await definitions.start();
     const bounds = { ...defaultHistory, ...options.history };
-    const history = new History(store, view, bounds, chance.nowMs, report, isShared(options));
+    const history = new History(
+      store,
+      view,
+      bounds,
+      chance.nowMs,
+      report,
+      isShared(options),
+      registry.timers,
+    );
     closers.add(() => history.close());
     const credentials = new NodeCredentials(registry);
     const ways = new Ways(async () => {
@@ -222,6 +230,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       simulated: options.simulatedNodes ?? 0,
       graceMs: settings.nodeGraceMs,
       now: chance.nowMs,
+      timers: registry.timers,
       onError: report,
     });
     closers.add(() => nodes.close());

@@ -75,6 +75,7 @@ class SliceKeeper {
     this.#recorder = recorderFor(context, 'endpoint-slice-controller');
     this.#slices = new ServiceSlices(registry.view);
     this.#queue = new WorkQueue({
+      timers: context.registry.timers,
       work: (key) => this.#sync(key),
       onError: (_, error) => onError(error),
       retry,

@@ -62,6 +62,7 @@ class MirrorKeeper {
     this.#recorder = recorderFor(context, 'endpoint-slice-mirroring-controller');
     this.#slices = new ServiceSlices(registry.view);
     this.#queue = new WorkQueue({
+      timers: context.registry.timers,
       work: (key) => this.#sync(key),
       onError: (_, error) => onError(error),
       retry,

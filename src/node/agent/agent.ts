@@ -13,6 +13,7 @@ import { eventSink } from '../../client/eventsink.ts';
 import { Informer } from '../../client/informer.ts';
 import { services } from '../../client/resources.ts';
 import { wallClock } from '../../clock.ts';
+import { systemTimers, type Timers } from '../../timers.ts';
 import { type BackOffTimes, defaultBackOff } from '../pods/backoff.ts';
 import type { LogFolder } from '../pods/logfolder.ts';
 import { type NetworkAdvice, NodeSetup } from '../pods/nodesetup.ts';
@@ -74,6 +75,8 @@ export interface AgentOptions {
   readonly secondMs?: number;
   readonly refreshMs?: number;
   readonly now?: () => number;
+  /** Timers on the same clock. */
+  readonly timers?: Timers;
   /** Told of every event that the agent records. */
   readonly onEvent?: RecorderOptions['onRecorded'];
   readonly onError?: (error: Error) => void;
@@ -211,7 +214,7 @@ export class Agent {
   }
 
   #work(pod: Pod): PodWorker {
-    const { client, runtime, address, backOff, secondMs = 1_000 } = this.options;
+    const { client, runtime, address, backOff, secondMs = 1_000, timers = systemTimers } = this.options;
     const onError = this.#onError;
     return new PodWorker(pod, {
       client,
@@ -222,6 +225,7 @@ export class Agent {
       backOff: { ...defaultBackOff, ...backOff },
       secondMs,
       now: this.#now,
+      timers,
       admit: (pod) => refusalOf(pod, this.#heldBeside(pod), this.#registration!.allocatable),
       resizable: (pod) => resizeRefusalOf(pod, this.#heldBeside(pod), this.#registration!.allocatable),
       tell: (pod, type, reason, message, fieldPath) => {
@@ -283,7 +287,7 @@ export class Agent {
       features = [],
       capacity = {},
     } = this.options;
-    const { runtime, heartbeat, maxPods = defaultMaxPods } = this.options;
+    const { runtime, heartbeat, maxPods = defaultMaxPods, timers = systemTimers } = this.options;
     return new NodeRegistration({
       nodeName,
       client,
@@ -298,6 +302,7 @@ export class Agent {
       runtime,
       heartbeat: { ...defaultHeartbeat, ...heartbeat },
       now: this.#now,
+      timers,
       tell: (reason) => this.#tellNode(reason, `Node ${nodeName} status is now: ${reason}`),
       onError: this.#onError,
     });

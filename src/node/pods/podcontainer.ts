@@ -8,6 +8,7 @@
  */
 import type { Container, ContainerStateTerminated, ContainerStatus, Pod } from '../../api/generated/types.ts';
 import { formatTime } from '../../api/time.ts';
+import type { Timers } from '../../timers.ts';
 import {
   type ContainerExit,
   type ImageCommand,
@@ -40,6 +41,7 @@ export interface ContainerContext {
   /** Length of one second of the spec in milliseconds; tests use less. */
   readonly secondMs: number;
   readonly now: () => number;
+  readonly timers: Timers;
   /** Called on every change: the pod worker has to look again. */
   readonly changed: () => void;
   /** Asks the pod worker to look again after this time. */
@@ -170,12 +172,13 @@ export class PodContainer {
   stop(graceMs: number, reason: StopReason = {}): void {
     if (!this.active) return;
     if (this.#stopping) return this.#stopping.hurry(graceMs);
-    const { secondMs, now } = this.context;
+    const { secondMs, now, timers } = this.context;
     this.#stopping = new ContainerStop({
       reason,
       graceMs,
       secondMs,
       now,
+      timers,
       hookFailed: () => this.#tell('Warning', 'FailedPreStopHook', 'PreStopHook failed'),
     });
     if (this.#running) this.#end(this.#running, this.#stopping).catch(this.context.onError);
@@ -286,6 +289,7 @@ export class PodContainer {
       target: this.#target(running),
       secondMs: this.context.secondMs,
       now: this.context.now,
+      timers: this.context.timers,
       started: () => this.#judged({ started: true, ready: !readinessProbe }),
       ready: (ready) => this.#judged({ ready }),
       sick: (kind, probe) => {

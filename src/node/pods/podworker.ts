@@ -21,6 +21,7 @@ import type { Container, ContainerStatus, Pod, PodStatus } from '../../api/gener
 import { isFinished } from '../../api/rules/podfacts.ts';
 import { formatTime, timeToMs } from '../../api/time.ts';
 import type { Client } from '../../client/client.ts';
+import type { Timers } from '../../timers.ts';
 import type { PodPlace, Runtime } from '../runtime/runtime.ts';
 import { BackOff, type BackOffTimes } from './backoff.ts';
 import { PodAllocation } from './podallocation.ts';
@@ -52,6 +53,7 @@ export interface WorkerOptions {
   readonly backOff: BackOffTimes;
   readonly secondMs: number;
   readonly now: () => number;
+  readonly timers: Timers;
   /** Returns why the node refuses a new pod, if it does. */
   readonly admit: (pod: Pod) => PodRefusal | undefined;
   /** Returns why the node cannot grant a resize, if it cannot: `Infeasible` or `Deferred`. */
@@ -122,7 +124,7 @@ export class PodWorker {
     else this.#state = { at: 'new' };
     this.#prepares = new BackOff({ ...backOff, firstMs: backOff.firstMs / 20, maxMs: backOff.firstMs * 12 });
     this.#setup = options.setup(pod);
-    this.#wakeups = new Wakeups(() => this.#lookAgain(), options.now);
+    this.#wakeups = new Wakeups(() => this.#lookAgain(), options.now, options.timers);
     this.#departure = new PodDeparture({
       ...options,
       setup: this.#setup,
@@ -423,7 +425,7 @@ export class PodWorker {
   }
 
   #containerContext(): ContainerContext {
-    const { runtime, backOff, secondMs, now, onError } = this.options;
+    const { runtime, backOff, secondMs, now, timers, onError } = this.options;
     return {
       runtime,
       setup: this.#setup,
@@ -432,6 +434,7 @@ export class PodWorker {
       backOff,
       secondMs,
       now,
+      timers,
       changed: () => this.changed(),
       wakeIn: (ms) => this.#wakeups.in(ms),
       tell: (type, reason, message, fieldPath) => this.#tell(type, reason, message, fieldPath),
