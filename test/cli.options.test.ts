@@ -55,6 +55,7 @@ it('names exactly the options that are known to have a test', () => {
     '--in-memory',
     '--ingress-port',
     '--ingress-tls-port',
+    '--keep-on-failure',
     '--kubelet-port',
     '--leader-elect',
     '--like',

@@ -1,4 +1,4 @@
-/** Temporary folders of nodes. The folder of a killed process is removed by the next process that makes one. */
+/** Temporary folders of nodes and test runs. The folder of a killed process is removed by the next process that makes one. */
 import { lstat, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
