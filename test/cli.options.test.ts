@@ -95,6 +95,7 @@ it('names exactly the options that are known to have a test', () => {
     '--requestheader-group-headers',
     '--requestheader-uid-headers',
     '--requestheader-username-headers',
+    '--runtime-config',
     '--secure-host',
     '--secure-port',
     '--server',

@@ -14,7 +14,7 @@ import {
   readAuthorization,
 } from './authorizationflags.ts';
 import { type AssetsLine, assetsHelp, readAssetsLine } from './envtestflags.ts';
-import { withTruths } from './flagvalues.ts';
+import { runtimeConfigOf, withTruths } from './flagvalues.ts';
 import {
   type KubeconfigLine,
   kubeconfigArgs,
@@ -102,6 +102,7 @@ ${storeHelp}  --history AGE,COUNT   how long and how many changes are kept for w
   --create-status CODE  HTTP code of a create: 200 or 201 (default 200)
   --managed-fields MODE whose writes metadata.managedFields names: all, those since an object was applied
                         (applied), or off (default all)
+  --runtime-config LIST switch built-in versions off and on: apps/v1=false, api/beta=false, batch/v1/jobs=false
   --service-cluster-ip-range RANGE
                         addresses that services get (default 10.0.0.0/24)
   --service-node-port-range FIRST-LAST
@@ -202,6 +203,7 @@ const options = {
   'watch-start': { ...text, for: ['up', 'serve'] },
   'create-status': { ...text, for: ['up', 'serve'] },
   'managed-fields': { ...text, for: ['up', 'serve'] },
+  'runtime-config': { ...text, multiple: true, for: ['up', 'serve'] },
   'service-cluster-ip-range': { ...text, for: ['up', 'serve', 'node'] },
   'service-node-port-range': { ...text, for: ['up', 'serve'] },
   ...auditArgs,
@@ -316,6 +318,7 @@ function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions 
     watchStart: optionOf('--watch-start', values['watch-start'], ['history', 'state']),
     createStatus: values['create-status'] === undefined ? undefined : createStatusOf(values['create-status']),
     managedFields: optionOf('--managed-fields', values['managed-fields'], ['all', 'applied', 'off']),
+    runtimeConfig: runtimeConfigOf(values['runtime-config'], refuse),
     serviceClusterIPRange: values['service-cluster-ip-range'],
     serviceNodePortRange: values['service-node-port-range'],
     controllers: controllersOf(values.controllers ?? runs, runs),
