@@ -1,11 +1,13 @@
 /** Proves `wherry test`: the command finds its cluster, gets signals, and gives the run its exit code. */
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readCommandLine } from '../src/cli/options.ts';
 import { Child } from './child.ts';
 import { useCommand } from './command.ts';
 import { Client } from './http.ts';
+import { describeWith } from './tools.ts';
 
 const { children, run } = useCommand();
 
@@ -121,5 +123,16 @@ describe('wherry test', () => {
       { input: 'some words', encoding: 'utf8' },
     );
     expect(stdout).toBe('some words');
+  });
+});
+
+describeWith('python3-kubernetes')('the program in Python of the page about testing', () => {
+  it('passes', async () => {
+    const page = readFileSync(join(import.meta.dirname, '../docs/testing.md'), 'utf8');
+    const [, program] = /^```python\n([\s\S]*?)^```$/m.exec(page)!;
+    const folder = await children.folder();
+    writeFileSync(join(folder, 'configmaps.py'), program!);
+    const { code, stderr } = await run('test', '--', '/usr/bin/python3', join(folder, 'configmaps.py'));
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^OK$/m) });
   });
 });

@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { rm, writeFile } from 'node:fs/promises';
-import { constants } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Cluster } from '../cluster/index.ts';
 import { makeTemporaryFolder } from '../cluster/temporaryfolder.ts';
@@ -30,7 +30,7 @@ export interface TestRun {
 
 /** Resolves with the exit code, when everything is closed. */
 export async function runTest({ cluster, program, keeps }: TestRun): Promise<number> {
-  const folder = await makeTemporaryFolder();
+  const folder = await makeTemporaryFolder(tmpdir(), 'wherry-run-');
   const kubeconfig = path.join(folder, 'kubeconfig');
   try {
     const config =
