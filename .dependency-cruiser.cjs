@@ -24,7 +24,7 @@ const may = {
   ingress: ['ingress', 'client', 'streams', 'api'],
   cluster: ['cluster', 'extensions', 'access', 'pki', 'ingress', 'node', 'controllers', 'client', 'streams', 'server', 'registry', 'store', 'api', 'clock'],
   cli: ['cli', 'cluster', 'envtest', 'store/store', 'clock'],
-  envtest: ['envtest', 'cli', 'cluster', 'pki', 'store/owner', 'api/duration', 'clock'],
+  envtest: ['envtest', 'cli', 'cluster', 'pki', 'store/owner', 'api/duration', 'api/runtimeconfig', 'clock'],
 };
 
 module.exports = {

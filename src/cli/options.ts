@@ -1,8 +1,9 @@
 /** The options of the command: names, defaults, and errors. */
 import { parseArgs } from 'node:util';
 import type { RestoreTarget } from '../cluster/backup.ts';
-import type { AuditOptions, NodeOptions, SecureOptions, StartOptions } from '../cluster/index.ts';
+import type { NodeOptions, SecureOptions, StartOptions } from '../cluster/index.ts';
 import { nearestName } from '../cluster/suggestion.ts';
+import { auditArgs, auditHelp, readAudit } from './auditflags.ts';
 import { authenticationArgs, authenticationHelp, readAuthentication } from './authenticationflags.ts';
 import {
   admissionArgs,
@@ -13,7 +14,7 @@ import {
   readAuthorization,
 } from './authorizationflags.ts';
 import { type AssetsLine, assetsHelp, readAssetsLine } from './envtestflags.ts';
-import { withTruths } from './flagvalues.ts';
+import { runtimeConfigOf, withTruths } from './flagvalues.ts';
 import {
   type KubeconfigLine,
   kubeconfigArgs,
@@ -24,6 +25,7 @@ import { limitArgs, limitHelp, readLimits } from './limitoptions.ts';
 import { protectionArgs, protectionHelp, readProtection } from './protectionflags.ts';
 import { readListening, secureArgs, secureHelp } from './secureflags.ts';
 import { readRestoreTarget, readStore, storeArgs, storeHelp } from './storeflags.ts';
+import { isTestOption, splitTestLine, type TestLine, testArgs, testDefaults, testHelp } from './testflags.ts';
 import { readTokenLine, type TokenLine, tokenArgs, tokenHelp } from './tokenflags.ts';
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
@@ -39,8 +41,6 @@ export interface LogForm {
 
 /** Maximum number of simulated nodes; each takes some memory and a periodic heartbeat. */
 const simulatedNodesMax = 10_000;
-const auditMegabytesMax = 1_000_000;
-const auditBackupsMax = 10_000;
 
 export interface ClusterLine {
   readonly command: 'up' | 'serve';
@@ -70,6 +70,7 @@ export type CommandLine =
   | TokenLine
   | KubeconfigLine
   | AssetsLine
+  | TestLine
   | { readonly command: 'help' }
   | { readonly command: 'version' };
 
@@ -87,6 +88,7 @@ Commands
   token    make, list and delete the tokens that nodes join with: wherry token create|list|delete
   kubeconfig
            print a kubeconfig for the administrator or any user of the secure door
+  test     run a command against a fresh cluster: wherry test [options] -- COMMAND…
   envtest  write etcd, kube-apiserver and kubectl for test suites that start these: wherry envtest FOLDER
 
 Options of up and serve
@@ -100,16 +102,12 @@ ${storeHelp}  --history AGE,COUNT   how long and how many changes are kept for w
   --create-status CODE  HTTP code of a create: 200 or 201 (default 200)
   --managed-fields MODE whose writes metadata.managedFields names: all, those since an object was applied
                         (applied), or off (default all)
+  --runtime-config LIST switch built-in versions off and on: apps/v1=false, api/beta=false, batch/v1/jobs=false
   --service-cluster-ip-range RANGE
                         addresses that services get (default 10.0.0.0/24)
   --service-node-port-range FIRST-LAST
                         ports that services get on every node (default 30000-32767)
-  --audit-log FILE      write down every request, as lines of JSON
-  --audit-log-maxsize MEGABYTES
-                        size from which on the file is put aside and a new one begun (default 100)
-  --audit-log-maxbackup N
-                        files put aside that are kept (default 10)
-${protectionHelp}  --controllers LIST    which controllers run: names, * for all, housekeeping for those the API needs, none, or -name
+${auditHelp}${protectionHelp}  --controllers LIST    which controllers run: names, * for all, housekeeping for those the API needs, none, or -name
                         for the default without that one (default: up *, serve housekeeping)
   --leader-elect        agree with other servers on the same store about who runs the controllers (always done with
                         --store etcd)
@@ -165,9 +163,11 @@ Options of token
 ${tokenHelp}
 Options of kubeconfig
 ${kubeconfigHelp}
+Options of test
+${testHelp}
 Options of envtest
 ${assetsHelp}
-Options of up, serve and node
+Options of up, serve, node and test
   --log-level LEVEL     what is logged on standard error: silent, error, warn, info (the configuration in force,
                         nodes that join, events of pods, slow requests) or debug (every request) (default warn)
   --log-format FORMAT   json: a JSON object per line; text: a line for people (default json)
@@ -188,6 +188,7 @@ const commands: readonly string[] = [
   'restore',
   'token',
   'kubeconfig',
+  'test',
   'envtest',
 ];
 
@@ -202,11 +203,10 @@ const options = {
   'watch-start': { ...text, for: ['up', 'serve'] },
   'create-status': { ...text, for: ['up', 'serve'] },
   'managed-fields': { ...text, for: ['up', 'serve'] },
+  'runtime-config': { ...text, multiple: true, for: ['up', 'serve'] },
   'service-cluster-ip-range': { ...text, for: ['up', 'serve', 'node'] },
   'service-node-port-range': { ...text, for: ['up', 'serve'] },
-  'audit-log': { ...text, for: ['up', 'serve'] },
-  'audit-log-maxsize': { ...text, for: ['up', 'serve'] },
-  'audit-log-maxbackup': { ...text, for: ['up', 'serve'] },
+  ...auditArgs,
   ...protectionArgs,
   ...secureArgs,
   ...authenticationArgs,
@@ -218,7 +218,7 @@ const options = {
   'service-account-token-secrets': { ...flag, for: ['up', 'serve'] },
   'ingress-port': { ...text, for: ['up'] },
   'ingress-tls-port': { ...text, for: ['up'] },
-  'simulated-nodes': { ...text, for: ['up'] },
+  'simulated-nodes': { ...text, for: ['up', 'test'] },
   'default-storage-class': { ...text, for: ['up'] },
   server: { ...text, for: ['node', 'backup', 'kubeconfig'] },
   token: { ...text, for: ['node'] },
@@ -226,6 +226,7 @@ const options = {
   'ca-file': { ...text, for: ['node'] },
   ...tokenArgs,
   ...kubeconfigArgs,
+  ...testArgs,
   'node-name': { ...text, for: ['up', 'node'] },
   images: { ...text, for: ['up', 'node'] },
   volumes: { ...text, for: ['up', 'node'] },
@@ -243,7 +244,8 @@ type Values = ReturnType<typeof parse>['values'];
 
 export function readCommandLine(args: readonly string[]): CommandLine {
   if (args[0] === 'envtest') return readAssetsLine(args.slice(1), refuse);
-  const { values, positionals } = parse(args);
+  const { options: ownArgs, program } = splitTestLine(args);
+  const { values, positionals } = parse(args[0] === 'test' ? ownArgs : args);
   const log: LogForm = {
     level: oneOf('--log-level', values['log-level'] ?? 'warn', logLevels) as LogLevel,
     format: oneOf('--log-format', values['log-format'] ?? 'json', logFormats) as LogFormat,
@@ -260,15 +262,36 @@ export function readCommandLine(args: readonly string[]): CommandLine {
   if (!takesFile && command !== 'token' && rest.length)
     throw new UsageError(`${command} takes options only, not ${JSON.stringify(rest[0])}`);
   for (const name of Object.keys(values))
-    if (!(options[name as keyof typeof options].for as readonly string[]).includes(command))
+    if (!isFor(command, name as keyof typeof options))
       throw new UsageError(`${command} does not take --${name}; see wherry --help`);
   if (takesFile) return { command, file: rest[0]!, ...backupOptions(values) };
   if (command === 'token') return readTokenLine(values, rest, refuse);
   if (command === 'kubeconfig') return readKubeconfigLine(values, refuse);
   if (command === 'node') return { command, log, ...nodeLine(values) };
+  if (command === 'test') return { command, log, ...testLine(values, program) };
   if (command === 'serve') return { command, log, start: startOptions(values, 'housekeeping') };
   return { command: 'up', log, start: { ...startOptions(values, '*'), ...upOptions(values) } };
 }
+
+function isFor(command: string, name: keyof typeof options): boolean {
+  const takers: readonly string[] = options[name].for;
+  return command === 'test' ? isTestOption(name, takers) : takers.includes(command);
+}
+
+function testLine(
+  values: Values,
+  program: readonly string[] = [],
+): Pick<TestLine, 'start' | 'program' | 'keeps'> {
+  if (!program[0]) throw new UsageError('test needs a command: wherry test [options] -- COMMAND…');
+  return {
+    start: { ...startOptions({ ...testDefaults, ...values }, '*'), simulatedNodes: simulatedNodesOf(values) },
+    program,
+    keeps: values['keep-on-failure'] ?? false,
+  };
+}
+
+const simulatedNodesOf = (values: Values): number =>
+  countOf('--simulated-nodes', values['simulated-nodes'] ?? '0', simulatedNodesMax);
 
 const refuse = (message: string): never => {
   throw new UsageError(message);
@@ -295,12 +318,13 @@ function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions 
     watchStart: optionOf('--watch-start', values['watch-start'], ['history', 'state']),
     createStatus: values['create-status'] === undefined ? undefined : createStatusOf(values['create-status']),
     managedFields: optionOf('--managed-fields', values['managed-fields'], ['all', 'applied', 'off']),
+    runtimeConfig: runtimeConfigOf(values['runtime-config'], refuse),
     serviceClusterIPRange: values['service-cluster-ip-range'],
     serviceNodePortRange: values['service-node-port-range'],
     controllers: controllersOf(values.controllers ?? runs, runs),
     leaderElection: values['leader-elect'],
     controllerSettings: { serviceAccountTokenSecrets: values['service-account-token-secrets'] ?? false },
-    auditLog: auditOptions(values),
+    auditLog: readAudit(values, refuse),
     ...readProtection(values, refuse),
     limits: readLimits(values, refuse),
   };
@@ -316,28 +340,8 @@ function controllersOf(text: string, runs: string): readonly string[] {
   return list.every((item) => item.startsWith('-')) ? [runs, ...list] : list;
 }
 
-function auditOptions(values: Values): AuditOptions | undefined {
-  const { 'audit-log': file, 'audit-log-maxsize': size, 'audit-log-maxbackup': backups } = values;
-  if (file === undefined) {
-    const idle = size === undefined ? (backups === undefined ? undefined : 'maxbackup') : 'maxsize';
-    if (idle) throw new UsageError(`--audit-log-${idle} needs --audit-log`);
-    if (values['audit-policy-file'] !== undefined)
-      throw new UsageError('--audit-policy-file needs --audit-log');
-    return undefined;
-  }
-  if (!file) throw new UsageError('--audit-log must name a file');
-  const megabytes = countOf('--audit-log-maxsize', size ?? '100', auditMegabytesMax);
-  if (megabytes === 0) throw new UsageError('--audit-log-maxsize must be at least 1');
-  return {
-    file,
-    fileBytesMax: megabytes * 1024 * 1024,
-    policyFile: values['audit-policy-file'],
-    backupsMax: countOf('--audit-log-maxbackup', backups ?? '10', auditBackupsMax),
-  };
-}
-
 function upOptions(values: Values): StartOptions {
-  const simulatedNodes = countOf('--simulated-nodes', values['simulated-nodes'] ?? '0', simulatedNodesMax);
+  const simulatedNodes = simulatedNodesOf(values);
   const storageClass = optionOf('--default-storage-class', values['default-storage-class'], [
     'local-path',
     'off',

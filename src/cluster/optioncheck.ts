@@ -27,6 +27,7 @@ const startNames: Names<StartOptions> = {
   admission: true,
   users: true,
   kinds: true,
+  runtimeConfig: true,
   history: true,
   like: true,
   createStatus: true,

@@ -8,6 +8,7 @@ import path from 'node:path';
 import { makeAuthenticator } from '../access/authentication/makeauthenticator.ts';
 import { readTokenSettings } from '../access/authentication/tokensettings.ts';
 import { builtinKinds, KindTable } from '../api/kinds.ts';
+import { Enablement, runtimeConfigProblem } from '../api/runtimeconfig.ts';
 import { wallClock } from '../clock.ts';
 import { chosenControllers, startControllers } from '../controllers/controllers.ts';
 import { eventExpiryController } from '../controllers/eventexpiry.ts';
@@ -42,7 +43,7 @@ import { ensureSystemPriorityClasses } from '../registry/systempriorityclasses.t
 import type { TokenSettings } from '../registry/tokens.ts';
 import { UsageReports } from '../server/computed/usagereports.ts';
 import { LimitKeeper, limitsProblem } from '../server/http/limits.ts';
-import { computedVersions } from '../server/http/routetable.ts';
+import { computedVersions, servedComputedVersions } from '../server/http/routetable.ts';
 import { ApiServer } from '../server/http/server.ts';
 import { Capacity } from '../server/observe/capacity.ts';
 import { StoreMetrics } from '../server/observe/storemetrics.ts';
@@ -172,7 +173,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const aggregation = new Aggregation(registry, {
       dial,
       client: () => access?.proxyClient,
-      computed: [...computedVersions.keys()],
+      computed: [...servedComputedVersions(kinds).keys()],
       report,
     });
     const server = new ApiServer(registry, {
@@ -285,11 +286,17 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
 }
 
 /** The built-in kinds, and those of the program. */
-function kindTable({ kinds = [] }: StartOptions): KindTable {
+function kindTable({ kinds = [], runtimeConfig = {} }: StartOptions): KindTable {
   const own = kindsOfProgram(kinds);
   const names = own.map(({ apiVersion, resource }) => `${apiVersion} ${resource}`);
   if (new Set(names).size < names.length) throw new StartError('two of the kinds have the same name');
-  return new KindTable([...builtinKinds, ...own]);
+  const enablement = new Enablement(runtimeConfig);
+  const table = new KindTable([...builtinKinds, ...own], enablement.serves);
+  const problem =
+    runtimeConfigProblem(runtimeConfig) ??
+    enablement.problem((apiVersion) => computedVersions.has(apiVersion) || table.hasVersion(apiVersion));
+  if (problem) throw new StartError(problem);
+  return table;
 }
 
 /** undefined: the defaults. */

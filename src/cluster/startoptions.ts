@@ -1,5 +1,6 @@
 /** Options of a cluster, and what a started one offers: the types of the embedding API. */
 import type { StaticUser } from '../access/authentication/statictokens.ts';
+import type { RuntimeConfig } from '../api/runtimeconfig.ts';
 import type { ControllerSettings } from '../controllers/shared/controller.ts';
 import type { AdmissionOptions } from '../registry/admission/plugins.ts';
 import type { HistoryBounds } from '../registry/history.ts';
@@ -38,6 +39,11 @@ export interface StartOptions {
   readonly users?: readonly StaticUser[];
   /** Kinds of the program's own, made by `customKind`, that the cluster serves beside the built-in ones. */
   readonly kinds?: readonly CustomKind[];
+  /**
+   * Which built-in versions and resources are served, by kube-apiserver's names: `{ 'batch/v1': false }`. `api/all`,
+   * `api/ga`, `api/beta` and `api/alpha` stand for all versions of a stage. Default: all that there are.
+   */
+  readonly runtimeConfig?: RuntimeConfig;
   /** How long and how many changes are kept for watches. Default: 10 minutes, 50,000 changes. */
   readonly history?: Partial<HistoryBounds>;
   /**

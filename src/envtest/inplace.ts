@@ -10,6 +10,7 @@ import { type Cluster, defaultLimits, type StartOptions, start } from '../cluste
 import { Authority, makeAuthority, servingUsages, yearMs } from '../pki/authority.ts';
 import { writePrivately } from '../pki/pkifolder.ts';
 import { type FlagValues, isTrue, lastOf } from './flag.ts';
+import { runtimeConfigOf } from './requirements.ts';
 import { serveLine } from './serveline.ts';
 
 export interface ServerPlan {
@@ -51,6 +52,7 @@ function optionsOf(plan: ServerPlan, options: StartOptions, onFatal: (error: Err
   const lifeMs = parseDurationMs(lastOf(values, 'event-ttl') ?? '1h0m0s')!;
   return {
     ...options,
+    runtimeConfig: runtimeConfigOf(values),
     controllers: controllersOf(plan.controllers, isTrue(values, 'enable-garbage-collector', true)),
     controllerSettings: {
       ...options.controllerSettings,

@@ -1,5 +1,7 @@
 /** What kube-apiserver demands of its flags together, in its order and words. */
+import { runtimeConfigProblem } from '../api/runtimeconfig.ts';
 import { apiServerFlags } from './apiserverflags.ts';
+import { gateProblems } from './featuregates.ts';
 import { type FlagValues, lastOf, listOf, truthOf } from './flag.ts';
 
 /** Why a server with these flags does not start; empty: it does. */
@@ -22,7 +24,7 @@ export function problemsOf(values: FlagValues): string[] {
     problems.push('either `--service-account-key-file` or `--service-account-signing-endpoint` must be set');
   problems.push(...signingProblems(has('service-account-signing-key-file'), has('service-account-issuer')));
   problems.push(...rangeProblems(lastOf(values, 'service-cluster-ip-range')));
-  problems.push(...gateProblems(listOf(values, 'feature-gates')));
+  problems.push(...gateProblems(values));
   if (
     has('admission-control') &&
     (values.has('enable-admission-plugins') || values.has('disable-admission-plugins'))
@@ -33,7 +35,7 @@ export function problemsOf(values: FlagValues): string[] {
   if (has('tls-cert-file') && !has('tls-private-key-file')) problems.push('missing filename for serving key');
   if (!has('tls-cert-file') && has('tls-private-key-file'))
     problems.push('missing filename for serving cert');
-  problems.push(...runtimeProblems(listOf(values, 'runtime-config')));
+  problems.push(...runtimeProblems(values));
   for (const { name, use } of apiServerFlags)
     if (use === 'refuse' && has(name)) problems.push(`--${name} is not supported here`);
   return problems;
@@ -59,22 +61,24 @@ function rangeProblems(ranges: string | undefined): string[] {
   });
 }
 
-function gateProblems(gates: readonly string[]): string[] {
-  return gates.flatMap((gate) => {
-    const [name, value = ''] = gate.split(':').at(-1)!.split('=');
-    if (truthOf(value) !== undefined) return [];
-    return [
-      `invalid value of ${name}=${value}, err: strconv.ParseBool: parsing ${JSON.stringify(value)}: invalid syntax`,
-    ];
-  });
-}
+/** Which versions and resources are switched on and off; a name without a value is switched on. */
+export const runtimeConfigOf = (values: FlagValues): Readonly<Record<string, boolean>> =>
+  Object.fromEntries(
+    listOf(values, 'runtime-config').map((pair) => {
+      const [name = '', value = ''] = pair.split('=');
+      return [name, value === '' || truthOf(value) === true];
+    }),
+  );
 
-/** Groups and versions can be asked for, but none of those that are served can be switched off. */
-function runtimeProblems(pairs: readonly string[]): string[] {
-  return pairs.flatMap((pair) => {
+function runtimeProblems(values: FlagValues): string[] {
+  const odd = listOf(values, 'runtime-config').flatMap((pair) => {
     const [name = '', value = ''] = pair.split('=');
-    if (value !== '' && truthOf(value) === undefined) return [`invalid value ${name}=${value}`];
-    const off = truthOf(value) === false && !/^api\/(beta|alpha)$/.test(name);
-    return off ? [`runtime-config: ${name} cannot be switched off here`] : [];
+    return value === '' || truthOf(value) !== undefined
+      ? []
+      : [
+          `invalid value of ${name}: ${value}, err: strconv.ParseBool: parsing ${JSON.stringify(value)}: invalid syntax`,
+        ];
   });
+  const problem = runtimeConfigProblem(runtimeConfigOf(values));
+  return problem === undefined ? odd : [...odd, problem];
 }

@@ -25,7 +25,7 @@ import { Chain } from './chain.ts';
 import type { LimitKeeper } from './limits.ts';
 import { Pages } from './pages.ts';
 import { Router } from './router.ts';
-import { computedVersions, type Resources } from './routetable.ts';
+import { type Resources, servedComputedVersions } from './routetable.ts';
 import type { RequestObserver } from './steps/step.ts';
 import { Traffic } from './traffic.ts';
 
@@ -81,7 +81,11 @@ export class ApiServer {
     const watches = new WatchMetrics();
     const traffic = new Traffic(keeper);
     const requests = new RequestMetrics((...of) => this.#router.serves(...of));
-    const discovery = new Discovery(registry.kinds, computedVersions, options.aggregation);
+    const discovery = new Discovery(
+      registry.kinds,
+      servedComputedVersions(registry.kinds),
+      options.aggregation,
+    );
     const pages = new Pages(registry, discovery, options.health, () => this.#metrics.text());
     this.#doors = options.doors;
     this.#watching = {
