@@ -100,6 +100,7 @@ ${storeHelp}  --history AGE,COUNT   how long and how many changes are kept for w
   --create-status CODE  HTTP code of a create: 200 or 201 (default 200)
   --managed-fields MODE whose writes metadata.managedFields names: all, those since an object was applied
                         (applied), or off (default all)
+  --ui MODE             the page that shows the cluster in a browser, at / and /ui/: on or off (default on)
   --service-cluster-ip-range RANGE
                         addresses that services get (default 10.0.0.0/24)
   --service-node-port-range FIRST-LAST
@@ -202,6 +203,7 @@ const options = {
   'watch-start': { ...text, for: ['up', 'serve'] },
   'create-status': { ...text, for: ['up', 'serve'] },
   'managed-fields': { ...text, for: ['up', 'serve'] },
+  ui: { ...text, for: ['up', 'serve'] },
   'service-cluster-ip-range': { ...text, for: ['up', 'serve', 'node'] },
   'service-node-port-range': { ...text, for: ['up', 'serve'] },
   'audit-log': { ...text, for: ['up', 'serve'] },
@@ -294,6 +296,7 @@ function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions 
     like: optionOf('--like', values.like, ['kubernetes']),
     watchStart: optionOf('--watch-start', values['watch-start'], ['history', 'state']),
     createStatus: values['create-status'] === undefined ? undefined : createStatusOf(values['create-status']),
+    ui: optionOf('--ui', values.ui, ['on', 'off']) !== 'off',
     managedFields: optionOf('--managed-fields', values['managed-fields'], ['all', 'applied', 'off']),
     serviceClusterIPRange: values['service-cluster-ip-range'],
     serviceNodePortRange: values['service-node-port-range'],

@@ -21,6 +21,7 @@ import { WatchMetrics } from '../observe/watchmetrics.ts';
 import { type Connecting, OpenConnections } from '../pods/connecting.ts';
 import { defaultAddressTypes } from '../pods/nodelocation.ts';
 import type { ServiceDialing } from '../pods/servicedialing.ts';
+import type { Window } from '../window/window.ts';
 import { Chain } from './chain.ts';
 import type { LimitKeeper } from './limits.ts';
 import { Pages } from './pages.ts';
@@ -60,6 +61,8 @@ export interface ServerOptions {
   readonly audit?: AuditLog;
   /** Told of every request that is over. */
   readonly observer?: RequestObserver;
+  /** The page for people; absent: it is not served. */
+  readonly window?: Window;
   /** Called for internal errors of the server. */
   readonly report: (error: Error) => void;
 }
@@ -82,7 +85,8 @@ export class ApiServer {
     const traffic = new Traffic(keeper);
     const requests = new RequestMetrics((...of) => this.#router.serves(...of));
     const discovery = new Discovery(registry.kinds, computedVersions, options.aggregation);
-    const pages = new Pages(registry, discovery, options.health, () => this.#metrics.text());
+    const { window } = options;
+    const pages = new Pages(registry, discovery, options.health, () => this.#metrics.text(), window);
     this.#doors = options.doors;
     this.#watching = {
       registry,
@@ -118,6 +122,7 @@ export class ApiServer {
       audit,
       impersonation: new Impersonation(),
       rights: registry,
+      window,
       isIdentityHeader: (name) => options.authentication.isIdentityHeader(name),
       observer: options.observer,
       report,
