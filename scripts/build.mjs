@@ -8,6 +8,7 @@
  *   index.js          for `import 'wherry'`: the same
  *   lmdbthread.cjs    the thread that writes to LMDB
  *   cli.cjs           the command: runs the bundle with compiled code (see src/cli/bundleload.ts)
+ *   ui/               the page that the server serves at /ui/ (see web.mjs)
  *   envtest.cjs       etcd and kube-apiserver as test harnesses start them (see src/envtest/launch.ts)
  *
  * `--package` is for publishing: names are shortened, which makes the package a quarter smaller.
@@ -22,6 +23,7 @@ import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
 import { bundledLmdb, licencesOf } from './lmdb.mjs';
 import { buildThread, defineThread } from './thread.mjs';
+import { buildWeb } from './web.mjs';
 
 const { values: asked } = parseArgs({
   options: { package: { type: 'boolean' }, 'source-maps': { type: 'boolean' } },
@@ -91,7 +93,7 @@ const lateLoader = `${late} = (name) => new Proxy({}, { get: (_, member) => requ
  * Writes the bundle; returns its file name, which contains a hash of its contents. It is ASCII alone, so that V8 keeps
  * its text in one byte for each character.
  */
-async function bundle() {
+async function bundle(webInputs) {
   const { outputFiles, metafile } = await build({
     ...common,
     entryPoints: { wherry: 'src/cli/bundle.ts' },
@@ -117,7 +119,10 @@ async function bundle() {
   for (const { path: name, contents } of outputFiles)
     writeFileSync(name, name === script.path ? withLoaders(script.text) : contents);
   writeFileSync(path.join(folder, 'importer.cjs'), 'module.exports = (name) => import(name);\n');
-  writeFileSync(path.join(folder, 'LICENSES.txt'), licencesOf(metafile));
+  writeFileSync(
+    path.join(folder, 'LICENSES.txt'),
+    licencesOf({ inputs: { ...metafile.inputs, ...webInputs } }),
+  );
   return path.basename(script.path);
 }
 
@@ -153,7 +158,8 @@ async function commands(bundleFile) {
 
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder);
-const bundleFile = await bundle();
+const webInputs = await buildWeb(path.join(folder, 'ui'), { small: asked.package ?? false });
+const bundleFile = await bundle(webInputs);
 library(bundleFile);
 const { minifyWhitespace, minifySyntax, logLevel } = common;
 await buildThread(folder, { minifyWhitespace, minifySyntax, logLevel });

@@ -118,6 +118,7 @@ it('names exactly the options that are known to have a test', () => {
     '--token',
     '--token-auth-file',
     '--ttl',
+    '--ui',
     '--user',
     '--version',
     '--volumes',

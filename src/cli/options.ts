@@ -103,6 +103,7 @@ ${storeHelp}  --history AGE,COUNT   how long and how many changes are kept for w
   --managed-fields MODE whose writes metadata.managedFields names: all, those since an object was applied
                         (applied), or off (default all)
   --runtime-config LIST switch built-in versions off and on: apps/v1=false, api/beta=false, batch/v1/jobs=false
+  --ui MODE             the page that shows the cluster in a browser, at / and /ui/: on or off (default on)
   --service-cluster-ip-range RANGE
                         addresses that services get (default 10.0.0.0/24)
   --service-node-port-range FIRST-LAST
@@ -204,6 +205,7 @@ const options = {
   'create-status': { ...text, for: ['up', 'serve'] },
   'managed-fields': { ...text, for: ['up', 'serve'] },
   'runtime-config': { ...text, multiple: true, for: ['up', 'serve'] },
+  ui: { ...text, for: ['up', 'serve'] },
   'service-cluster-ip-range': { ...text, for: ['up', 'serve', 'node'] },
   'service-node-port-range': { ...text, for: ['up', 'serve'] },
   ...auditArgs,
@@ -317,6 +319,7 @@ function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions 
     like: optionOf('--like', values.like, ['kubernetes']),
     watchStart: optionOf('--watch-start', values['watch-start'], ['history', 'state']),
     createStatus: values['create-status'] === undefined ? undefined : createStatusOf(values['create-status']),
+    ui: optionOf('--ui', values.ui, ['on', 'off']) !== 'off',
     managedFields: optionOf('--managed-fields', values['managed-fields'], ['all', 'applied', 'off']),
     runtimeConfig: runtimeConfigOf(values['runtime-config'], refuse),
     serviceClusterIPRange: values['service-cluster-ip-range'],

@@ -43,6 +43,7 @@ const startNames: Names<StartOptions> = {
   simulatedNodes: true,
   defaultStorageClass: true,
   ingress: true,
+  ui: true,
   limits: true,
   admissionConfigFile: true,
   encryptionConfigFile: true,

@@ -48,6 +48,7 @@ import { ApiServer } from '../server/http/server.ts';
 import { Capacity } from '../server/observe/capacity.ts';
 import { StoreMetrics } from '../server/observe/storemetrics.ts';
 import { NodeVolumes } from '../server/pods/nodevolumes.ts';
+import { Window } from '../server/window/window.ts';
 import type { Access } from './access.ts';
 import { observeActivity, requestObserver } from './activity.ts';
 import { Closers } from './closers.ts';
@@ -198,6 +199,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
         nodesCheck(registry, () => ways.localNames, nodesStartup),
         ...(access?.authorization.checks ?? []),
       ],
+      window: options.ui === false ? undefined : new Window(),
       nodes: ways,
       usage,
       observer: log && requestObserver(log),

@@ -11,6 +11,7 @@ import { versionInfo } from '../discovery/version.ts';
 import { expositionType } from '../observe/exposition.ts';
 import { answerHealth, type HealthCheck } from '../observe/health.ts';
 import { answerStatusPage } from '../observe/statuspages.ts';
+import type { Window } from '../window/window.ts';
 import { answerText, answerValue } from './answer.ts';
 import type { RequestContext } from './context.ts';
 
@@ -24,12 +25,15 @@ export class Pages {
     private readonly health: readonly HealthCheck[],
     /** The metrics, as text. */
     private readonly metrics: () => Promise<string>,
+    /** The page for people; absent: it is not served. */
+    private readonly window: Window | undefined,
   ) {
     this.#aggregated = new AggregatedDiscovery(discovery);
     this.#openApi = new OpenApi(discovery, registry.kinds, () => registry.chance.nowMs());
   }
 
   async answer(context: RequestContext): Promise<void> {
+    if (context.info.page && this.window?.isFor(context)) return this.window.answer(context);
     if (!(await this.#answer(context))) answerText(context, 404, '404 page not found\n');
   }
 

@@ -21,6 +21,7 @@ import { WatchMetrics } from '../observe/watchmetrics.ts';
 import { type Connecting, OpenConnections } from '../pods/connecting.ts';
 import { defaultAddressTypes } from '../pods/nodelocation.ts';
 import type { ServiceDialing } from '../pods/servicedialing.ts';
+import type { Window } from '../window/window.ts';
 import { Chain } from './chain.ts';
 import type { LimitKeeper } from './limits.ts';
 import { Pages } from './pages.ts';
@@ -60,6 +61,8 @@ export interface ServerOptions {
   readonly audit?: AuditLog;
   /** Told of every request that is over. */
   readonly observer?: RequestObserver;
+  /** The page for people; absent: it is not served. */
+  readonly window?: Window;
   /** Called for internal errors of the server. */
   readonly report: (error: Error) => void;
 }
@@ -86,7 +89,8 @@ export class ApiServer {
       servedComputedVersions(registry.kinds),
       options.aggregation,
     );
-    const pages = new Pages(registry, discovery, options.health, () => this.#metrics.text());
+    const { window } = options;
+    const pages = new Pages(registry, discovery, options.health, () => this.#metrics.text(), window);
     this.#doors = options.doors;
     this.#watching = {
       registry,
@@ -122,6 +126,7 @@ export class ApiServer {
       audit,
       impersonation: new Impersonation(),
       rights: registry,
+      window,
       isIdentityHeader: (name) => options.authentication.isIdentityHeader(name),
       observer: options.observer,
       report,
