@@ -14,6 +14,14 @@ import { answerStatusPage } from '../observe/statuspages.ts';
 import { answerText, answerValue } from './answer.ts';
 import type { RequestContext } from './context.ts';
 
+/** What a test kit adds to the pages. */
+export interface PageInstruments {
+  /** Answers paths of its own; false when the path is none of them. */
+  readonly page: (context: RequestContext) => Promise<boolean>;
+  /** OpenAPI 3 documents about these paths, by name. */
+  readonly documents?: Readonly<Record<string, object>> | undefined;
+}
+
 export class Pages {
   readonly #aggregated: AggregatedDiscovery;
   readonly #openApi: OpenApi;
@@ -24,9 +32,16 @@ export class Pages {
     private readonly health: readonly HealthCheck[],
     /** The metrics, as text. */
     private readonly metrics: () => Promise<string>,
+    /** Pages of the test kit. */
+    private readonly instruments?: PageInstruments,
   ) {
     this.#aggregated = new AggregatedDiscovery(discovery);
-    this.#openApi = new OpenApi(discovery, registry.kinds, () => registry.chance.nowMs());
+    this.#openApi = new OpenApi(
+      discovery,
+      registry.kinds,
+      () => registry.chance.nowMs(),
+      instruments?.documents,
+    );
   }
 
   async answer(context: RequestContext): Promise<void> {
@@ -44,6 +59,7 @@ export class Pages {
       }
       if (await answerStatusPage(context, this.health, this.registry.chance.nowMs())) return true;
     }
+    if (this.instruments && (await this.instruments.page(context))) return true;
     if (await answerIssuer(context, this.registry.tokens)) return true;
     if (await answerBackup(context, this.registry)) return true;
     if (await this.#aggregated.answer(context)) return true;
