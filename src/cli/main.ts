@@ -41,11 +41,12 @@ const packageVersion = (): string =>
 
 async function runCluster(
   ending: Ending,
-  { command, start: options, log: form }: ClusterLine,
+  { command, start: options, testing, log: form }: ClusterLine,
 ): Promise<void> {
   const log = logger(form, wallClock);
+  const begin = testing ? (await import('../testing/testingserver.ts')).startTestingServer : start;
   const cluster = await ending.of(
-    start({
+    begin({
       ...options,
       onError: (error) => log('error', error.stack ?? error.message),
       onWarning: (message) => log('warn', message),

@@ -24,6 +24,7 @@ import { limitArgs, limitHelp, readLimits } from './limitoptions.ts';
 import { protectionArgs, protectionHelp, readProtection } from './protectionflags.ts';
 import { readListening, secureArgs, secureHelp } from './secureflags.ts';
 import { readRestoreTarget, readStore, storeArgs, storeHelp } from './storeflags.ts';
+import { readTesting, testingArgs, testingHelp } from './testingflags.ts';
 import { readTokenLine, type TokenLine, tokenArgs, tokenHelp } from './tokenflags.ts';
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
@@ -45,6 +46,8 @@ const auditBackupsMax = 10_000;
 export interface ClusterLine {
   readonly command: 'up' | 'serve';
   readonly start: StartOptions;
+  /** With the test kit. */
+  readonly testing: boolean;
   readonly log: LogForm;
 }
 
@@ -115,7 +118,7 @@ ${protectionHelp}  --controllers LIST    which controllers run: names, * for all
                         --store etcd)
   --service-account-token-secrets
                         make a secret with a token for every account, as Kubernetes 1.1 did
-
+${testingHelp}
 Users of the secure door
 ${authenticationHelp}
 What users of the secure door may do
@@ -216,6 +219,7 @@ const options = {
   controllers: { ...text, for: ['up', 'serve'] },
   'leader-elect': { ...flag, for: ['up', 'serve'] },
   'service-account-token-secrets': { ...flag, for: ['up', 'serve'] },
+  ...testingArgs,
   'ingress-port': { ...text, for: ['up'] },
   'ingress-tls-port': { ...text, for: ['up'] },
   'simulated-nodes': { ...text, for: ['up'] },
@@ -266,8 +270,9 @@ export function readCommandLine(args: readonly string[]): CommandLine {
   if (command === 'token') return readTokenLine(values, rest, refuse);
   if (command === 'kubeconfig') return readKubeconfigLine(values, refuse);
   if (command === 'node') return { command, log, ...nodeLine(values) };
-  if (command === 'serve') return { command, log, start: startOptions(values, 'housekeeping') };
-  return { command: 'up', log, start: { ...startOptions(values, '*'), ...upOptions(values) } };
+  const testing = readTesting(values, refuse);
+  if (command === 'serve') return { command, log, testing, start: startOptions(values, 'housekeeping') };
+  return { command: 'up', log, testing, start: { ...startOptions(values, '*'), ...upOptions(values) } };
 }
 
 const refuse = (message: string): never => {

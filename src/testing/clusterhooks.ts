@@ -2,7 +2,8 @@
  * Glue for test runners: one cluster for a file, in the same fresh state for each of its tests. The entry points of the
  * runners hand in their hooks; other runners can do the same.
  */
-import { type TestCluster, type TestClusterOptions, testCluster } from './testcluster.ts';
+import { testCluster } from './lateloading.ts';
+import type { TestCluster, TestClusterOptions } from './testcluster.ts';
 
 type Hook = (work: () => Promise<void>) => unknown;
 

@@ -96,8 +96,8 @@ export interface TestCluster {
   close(): Promise<void>;
 }
 
-/** Starts a cluster for tests, in memory. Resolves when it has settled: nodes are registered, fixtures are applied. */
-export async function testCluster(options: TestClusterOptions = {}): Promise<TestCluster> {
+/** See `testCluster`. */
+export async function startTestCluster(options: TestClusterOptions): Promise<TestCluster> {
   const { seed, users = [], fixtures, http = false, ...start } = options;
   const known = startUsers(users, randomUUID);
   const secure = start.secure ?? users.length > 0;
