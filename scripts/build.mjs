@@ -6,6 +6,7 @@
  *   LICENSES.txt      of the packages that the bundle contains
  *   index.cjs         for `require('wherry')`: the public names of the bundle
  *   index.js          for `import 'wherry'`: the same
+ *   testing*.js, .cjs for `wherry/testing`, and with the hooks of a test runner for `wherry/testing/vitest`, …
  *   lmdbthread.cjs    the thread that writes to LMDB
  *   cli.cjs           the command: runs the bundle with compiled code (see src/cli/bundleload.ts)
  *   ui/               the page that the server serves at /ui/ (see web.mjs)
@@ -138,6 +139,7 @@ function library(bundleFile) {
   const {
     runCommand: _,
     serveInPlace: __,
+    testing,
     ...exported
   } = createRequire(import.meta.url)(path.join(folder, bundleFile));
   const names = Object.keys(exported).sort().join(', ');
@@ -146,6 +148,38 @@ function library(bundleFile) {
     `const { ${names} } = require('./${bundleFile}');\nmodule.exports = { ${names} };\n`,
   );
   writeFileSync(path.join(folder, 'index.js'), `export { ${names} } from './index.cjs';\n`);
+  testKit(bundleFile, Object.keys(testing).sort().join(', '));
+}
+
+/** The hooks of test runners. Vitest cannot be required, so its CommonJS form takes them from where `globals` puts them. */
+const runners = {
+  vitest: { import: `import * as hooks from 'vitest';`, require: 'const hooks = globalThis;' },
+  jest: { import: 'const hooks = globalThis;', require: 'const hooks = globalThis;' },
+  node: {
+    import: `import { after, before, beforeEach } from 'node:test';\nconst hooks = { beforeAll: before, beforeEach, afterAll: after };`,
+    require: `const { after, before, beforeEach } = require('node:test');\nconst hooks = { beforeAll: before, beforeEach, afterAll: after };`,
+  },
+};
+
+/** `wherry/testing`, and one file for each test runner that adds `useCluster`. */
+function testKit(bundleFile, names) {
+  const write = (name, text) => writeFileSync(path.join(folder, name), text);
+  write(
+    'testing.cjs',
+    `const { ${names} } = require('./${bundleFile}').testing;\nmodule.exports = { ${names} };\n`,
+  );
+  write('testing.js', `export { ${names} } from './testing.cjs';\n`);
+  for (const [runner, hooks] of Object.entries(runners)) {
+    const useCluster = 'useCluster = clusterHooks(hooks);\n';
+    write(
+      `testing-${runner}.js`,
+      `${hooks.import}\nimport { clusterHooks } from './testing.js';\nexport * from './testing.js';\nexport const ${useCluster}`,
+    );
+    write(
+      `testing-${runner}.cjs`,
+      `${hooks.require}\nconst { ${names} } = require('./testing.cjs');\nconst ${useCluster}module.exports = { ${names}, useCluster };\n`,
+    );
+  }
 }
 
 async function commands(bundleFile) {

@@ -59,12 +59,17 @@ function logged(options: StartOptions, form: LogForm): StartOptions {
   };
 }
 
+/** What starts a cluster, with the test kit or without. */
+const starter = async (testing: boolean): Promise<(options: StartOptions) => ReturnType<typeof start>> =>
+  testing ? (await import('../testing/testingserver.ts')).startTestingServer : start;
+
 async function runCluster(
   ending: Ending,
-  { command, start: options, log: form }: ClusterLine,
+  { command, start: options, testing, log: form }: ClusterLine,
 ): Promise<void> {
+  const begin = await starter(testing);
   const cluster = await ending.of(
-    start({ ...logged(options, form), onFatal: (error) => ending.failRunning(error) }),
+    begin({ ...logged(options, form), onFatal: (error) => ending.failRunning(error) }),
   );
   process.stdout.write(`Wherry is ready at ${cluster.url}\n`);
   process.stdout.write(secureLines(cluster, options));
@@ -102,9 +107,10 @@ async function runEnvtest(line: AssetsLine): Promise<void> {
 }
 
 /** A signal during the start ends the process: nothing is to be closed before the command runs. */
-async function runTests({ start: options, log: form, program, keeps }: TestLine): Promise<void> {
+async function runTests({ start: options, testing, log: form, program, keeps }: TestLine): Promise<void> {
   const { runTest } = await import('./testrun.ts');
-  const cluster = await start(logged(options, form));
+  const begin = await starter(testing);
+  const cluster = await begin(logged(options, form));
   await cluster.nodesReady;
   process.exit(await runTest({ cluster, program, keeps }));
 }

@@ -26,6 +26,7 @@ import { protectionArgs, protectionHelp, readProtection } from './protectionflag
 import { readListening, secureArgs, secureHelp } from './secureflags.ts';
 import { readRestoreTarget, readStore, storeArgs, storeHelp } from './storeflags.ts';
 import { isTestOption, splitTestLine, type TestLine, testArgs, testDefaults, testHelp } from './testflags.ts';
+import { readTesting, testingArgs, testingHelp } from './testingflags.ts';
 import { readTokenLine, type TokenLine, tokenArgs, tokenHelp } from './tokenflags.ts';
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
@@ -45,6 +46,8 @@ const simulatedNodesMax = 10_000;
 export interface ClusterLine {
   readonly command: 'up' | 'serve';
   readonly start: StartOptions;
+  /** With the test kit. */
+  readonly testing: boolean;
   readonly log: LogForm;
 }
 
@@ -114,7 +117,7 @@ ${auditHelp}${protectionHelp}  --controllers LIST    which controllers run: name
                         --store etcd)
   --service-account-token-secrets
                         make a secret with a token for every account, as Kubernetes 1.1 did
-
+${testingHelp}
 Users of the secure door
 ${authenticationHelp}
 What users of the secure door may do
@@ -218,6 +221,7 @@ const options = {
   controllers: { ...text, for: ['up', 'serve'] },
   'leader-elect': { ...flag, for: ['up', 'serve'] },
   'service-account-token-secrets': { ...flag, for: ['up', 'serve'] },
+  ...testingArgs,
   'ingress-port': { ...text, for: ['up'] },
   'ingress-tls-port': { ...text, for: ['up'] },
   'simulated-nodes': { ...text, for: ['up', 'test'] },
@@ -271,8 +275,9 @@ export function readCommandLine(args: readonly string[]): CommandLine {
   if (command === 'kubeconfig') return readKubeconfigLine(values, refuse);
   if (command === 'node') return { command, log, ...nodeLine(values) };
   if (command === 'test') return { command, log, ...testLine(values, program) };
-  if (command === 'serve') return { command, log, start: startOptions(values, 'housekeeping') };
-  return { command: 'up', log, start: { ...startOptions(values, '*'), ...upOptions(values) } };
+  const testing = readTesting(values, refuse);
+  if (command === 'serve') return { command, log, testing, start: startOptions(values, 'housekeeping') };
+  return { command: 'up', log, testing, start: { ...startOptions(values, '*'), ...upOptions(values) } };
 }
 
 function isFor(command: string, name: keyof typeof options): boolean {
@@ -280,13 +285,12 @@ function isFor(command: string, name: keyof typeof options): boolean {
   return command === 'test' ? isTestOption(name, takers) : takers.includes(command);
 }
 
-function testLine(
-  values: Values,
-  program: readonly string[] = [],
-): Pick<TestLine, 'start' | 'program' | 'keeps'> {
+function testLine(values: Values, program: readonly string[] = []): Omit<TestLine, 'command' | 'log'> {
   if (!program[0]) throw new UsageError('test needs a command: wherry test [options] -- COMMAND…');
+  const given = { ...testDefaults, ...values };
   return {
-    start: { ...startOptions({ ...testDefaults, ...values }, '*'), simulatedNodes: simulatedNodesOf(values) },
+    start: { ...startOptions(given, '*'), simulatedNodes: simulatedNodesOf(values) },
+    testing: readTesting(given, refuse),
     program,
     keeps: values['keep-on-failure'] ?? false,
   };

@@ -1,6 +1,7 @@
 /** The nodes of this process: one that runs pods as processes of the machine, and any number of simulated ones. */
 import { userAgentOf } from '../api/release.ts';
 import { Client } from '../client/client.ts';
+import type { Agent } from '../node/agent/agent.ts';
 import type { Timers } from '../timers.ts';
 import type { ApiWay } from './doors.ts';
 import { type NodeOptions, type OpenNode, openNode } from './node.ts';
@@ -35,6 +36,17 @@ export class LocalNodes {
   /** Text about the node for the first lines of output. */
   get description(): string | undefined {
     return this.#node?.description;
+  }
+
+  /** The agents of this process, by the name of their node. */
+  get agents(): ReadonlyMap<string, Agent> {
+    const { agents } = this.simulated;
+    return this.#node ? new Map([...agents, [this.#node.name, this.#node.agent]]) : agents;
+  }
+
+  /** Requests of the agents that are not answered yet. */
+  get requestsUnderWay(): number {
+    return this.#client.underWay;
   }
 
   /** Resolves when all nodes are registered. */

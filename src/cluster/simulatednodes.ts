@@ -71,6 +71,11 @@ export class SimulatedNodes implements SimulatedPower {
     await agent.start();
   }
 
+  /** The agents that run, by the name of their node. */
+  get agents(): ReadonlyMap<string, Agent> {
+    return this.#agents;
+  }
+
   async stop(name: string): Promise<void> {
     const agent = this.#agents.get(name);
     if (!agent) return this.#stopping.get(name);

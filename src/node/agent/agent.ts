@@ -138,6 +138,29 @@ export class Agent {
     return this.#starting;
   }
 
+  /**
+   * Whether it has work under way, or has not seen a change of its pods yet.
+   * @param bound versions of the pods that are bound to this node, by uid
+   */
+  isBusy(bound: ReadonlyMap<string, string>): boolean {
+    if (this.#closed) return false;
+    if (!this.#writer.idle || !this.#recorder.idle || this.#workers.size !== bound.size) return true;
+    for (const [uid, version] of bound) {
+      const worker = this.#workers.get(uid);
+      if (!worker || worker.busy || worker.version !== version) return true;
+    }
+    return false;
+  }
+
+  /** Kills a running container of a pod; false when there is none. */
+  killContainer(namespace: string, pod: string, container: string | undefined): boolean {
+    const worker = this.#byName.get(`${namespace}/${pod}`);
+    const name = container ?? worker?.pod.spec?.containers?.[0]?.name;
+    const running = name === undefined ? undefined : worker?.containerOf(name)?.running;
+    running?.kill('SIGKILL');
+    return running !== undefined;
+  }
+
   /** The certificate of the kubelet API was renewed. */
   useServingCertificate(tls: KubeletListening['tls']): void {
     this.#kubelet.useCertificate(tls);

@@ -98,6 +98,11 @@ export class PodContainer {
     return this.#starting || this.#running !== undefined;
   }
 
+  /** Whether it is being started or stopped. */
+  get changing(): boolean {
+    return this.#starting || (this.#stopping !== undefined && this.#running !== undefined);
+  }
+
   /** The running container, for exec, attach and logs. */
   get running(): RunningContainer | undefined {
     return this.#status.state?.running ? this.#running : undefined;

@@ -164,6 +164,16 @@ export class PodWorker {
     return !this.#is('over');
   }
 
+  /** The version of the pod that it has seen. */
+  get version(): string | undefined {
+    return this.#pod.metadata.resourceVersion;
+  }
+
+  /** Whether it works on the pod now, rather than waits for a change or a moment. */
+  get busy(): boolean {
+    return this.#is('preparing') || this.#departure.busy || this.#all().some(({ changing }) => changing);
+  }
+
   containerOf(name: string): PodContainer | undefined {
     return this.#all().find((container) => container.name === name);
   }

@@ -25,6 +25,8 @@ export interface Services {
   readonly router: Router;
   readonly audit: AuditLog | undefined;
   readonly observer: RequestObserver | undefined;
+  /** A step of the test kit, before routing. */
+  readonly instrument?: Step | undefined;
   readonly impersonation: Impersonation;
   /** Whether a header, in small letters, says who a user is, beside the usual ones. */
   /** Who says what users may do, whichever door they come by: the registry. */
