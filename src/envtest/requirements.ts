@@ -36,6 +36,7 @@ export function problemsOf(values: FlagValues): string[] {
   if (!has('tls-cert-file') && has('tls-private-key-file'))
     problems.push('missing filename for serving cert');
   problems.push(...runtimeProblems(values));
+  problems.push(...auditProblems(values));
   for (const { name, use } of apiServerFlags)
     if (use === 'refuse' && has(name)) problems.push(`--${name} is not supported here`);
   return problems;
@@ -81,4 +82,24 @@ function runtimeProblems(values: FlagValues): string[] {
   });
   const problem = runtimeConfigProblem(runtimeConfigOf(values));
   return problem === undefined ? odd : [...odd, problem];
+}
+
+function auditProblems(values: FlagValues): string[] {
+  const modes = ['batch', 'blocking', 'blocking-strict'];
+  const unfit = (name: string, allowed: readonly string[]): boolean =>
+    !allowed.includes(lastOf(values, name) || allowed[0]!);
+  const problems: string[] = [];
+  for (const backend of ['log', 'webhook']) {
+    if (unfit(`audit-${backend}-mode`, modes))
+      problems.push(
+        `invalid audit ${backend} mode ${lastOf(values, `audit-${backend}-mode`)}, allowed modes are ${JSON.stringify(modes.join(','))}`,
+      );
+    if (unfit(`audit-${backend}-version`, ['audit.k8s.io/v1']))
+      problems.push(`invalid group version, allowed versions are ${JSON.stringify(['audit.k8s.io/v1'])}`);
+  }
+  if (unfit('audit-log-format', ['json', 'legacy']))
+    problems.push(
+      `invalid audit log format ${lastOf(values, 'audit-log-format')}, allowed formats are ${JSON.stringify('legacy,json')}`,
+    );
+  return problems;
 }

@@ -8,7 +8,7 @@
  * | parse        | `steps/parsing.ts`        | request info: what the method and URL ask for       | 400                          |
  * | enter        | `steps/entry.ts`          | may a request like this come in here at all?        | 403, 503                     |
  * | authenticate | `steps/authentication.ts` | who sends it?                                       | 401                          |
- * | auditReceipt | `steps/auditing.ts`       | has it written down as received, if a policy says so |                             |
+ * | auditReceipt | `steps/auditing.ts`       | has it written down as received, if a policy says so | 500                         |
  * | impersonate  | `steps/impersonation.ts`  | as whom does the sender want to act?                | 400, 403                     |
  * | share        | `steps/sharing.ts`        | waits for its turn, on doors with flow control      | 429                          |
  * | authorize    | `steps/authorization.ts`  | may this user do that?                              | 403                          |
