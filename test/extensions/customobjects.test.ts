@@ -99,3 +99,35 @@ test('a definition without stored versions has the storage version', async () =>
   const reply = await client.patch(status, { status: { storedVersions: [] } });
   expect(reply).toMatchObject({ status: 200, body: { status: { storedVersions: ['v1'] } } });
 });
+
+test('an apply owns fields beside unknown ones by their types, and unknown ones by their values', async () => {
+  const definition = definitionOf('rigs', 'Rig');
+  const tags = { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'string' } };
+  definition.spec.versions[0].schema.openAPIV3Schema.properties.spec = {
+    type: 'object',
+    'x-kubernetes-preserve-unknown-fields': true,
+    properties: { tags, inner: { type: 'object', properties: { a: { type: 'string', default: 'x' } } } },
+  };
+  await define(client, definition);
+  const apply = (manager: string, spec: Json) =>
+    client.patch(
+      `${objectsPath('rigs')}/a?fieldManager=${manager}`,
+      objectOf('Rig', 'a', spec),
+      'application/apply-patch+yaml',
+    );
+  const first = await apply('one', { tags: ['x'], inner: { gone: 1 }, free: { b: [1] } });
+  expect(first.body.spec).toEqual({ tags: ['x'], inner: { a: 'x' }, free: { b: [1] } });
+  expect(first.body.metadata.managedFields[0].fieldsV1).toEqual({
+    'f:spec': {
+      'f:free': { '.': {}, 'f:b': {} },
+      'f:inner': { 'f:gone': {} },
+      'f:tags': { 'v:"x"': {} },
+    },
+  });
+  const second = await apply('two', { tags: ['y'], free: { c: 1 } });
+  expect(second.body.spec).toMatchObject({ tags: ['x', 'y'], free: { b: [1], c: 1 } });
+  const third = await apply('one', { tags: [] });
+  expect(third.body.spec).toEqual({ tags: ['y'], free: { c: 1 } });
+  const wrong = await apply('one', { inner: { a: 5 } });
+  expect(wrong.body.message).toContain('.spec.inner.a: expected string, got');
+});
