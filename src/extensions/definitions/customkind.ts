@@ -110,6 +110,7 @@ function versionKind(
     prune(object, unknown) {
       unknown.push(...schema.prune(object as unknown as JsonObject));
     },
+    pruneApplied: (object) => void schema.prune(object as unknown as JsonObject, 'applied'),
     refresh: (object) => shape(schema, object),
     defaults: (object) => schema.applyDefaults(object as unknown as JsonObject),
     prepareForCreate: dropUnset,
@@ -137,7 +138,7 @@ function dropUnset(object: ApiObject): void {
 
 /** Of an object from the store, which may have been written with another schema. */
 function shape(schema: CompiledSchema, object: ApiObject): void {
-  schema.prune(object as unknown as JsonObject, true);
+  schema.prune(object as unknown as JsonObject, 'stored');
   schema.applyDefaults(object as unknown as JsonObject);
 }
 

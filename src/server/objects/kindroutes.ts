@@ -96,7 +96,10 @@ const only = (method: string, handler: Handler): Methods => new Map([[method, ha
 
 /** @param apiVersion of the path on which the kind is scaled */
 function scaleRoute(serving: Serving, kind: Kind, apiVersion: string): Route {
-  if (kind.scalePaths) return (context, info) => scaleObject(serving, context, kind, info, customScaleForm);
+  if (kind.scalePaths) {
+    const handler: Handler = (context, info) => scaleObject(serving, context, kind, info, customScaleForm);
+    return new Map(['GET', 'PUT', 'PATCH'].map((method) => [method, handler]));
+  }
   if (!kind.namespaced || !Object.hasOwn(scaleForms, apiVersion)) return none;
   const form = scaleForms[apiVersion]!;
   return (context, info) => scaleObject(serving, context, kind, info, form);
