@@ -10,12 +10,13 @@ import { Link } from '../ui/link.tsx';
 
 interface BarProps {
   readonly onMenu: () => void;
+  readonly onTime: () => void;
   readonly onJump: () => void;
   readonly onHelp: () => void;
   readonly menuOpen: boolean;
 }
 
-export function Bar({ onMenu, onJump, onHelp, menuOpen }: BarProps) {
+export function Bar({ onMenu, onTime, onJump, onHelp, menuOpen }: BarProps) {
   const namespaces = kindOf('namespaces');
   const lost = connection.value === 'lost';
   const dark = theme.value === 'dark';
@@ -36,6 +37,14 @@ export function Bar({ onMenu, onJump, onHelp, menuOpen }: BarProps) {
         <span class="dot" aria-hidden="true" />
         <span class="label">{lost ? 'lost' : moment.value === undefined ? 'live' : 'past'}</span>
       </span>
+      <button
+        type="button"
+        class={moment.value === undefined ? 'plain' : 'main'}
+        title="Key t"
+        onClick={onTime}
+      >
+        ⏱ <span class="label">History</span>
+      </button>
       {token.value && (
         <button type="button" class="plain" onClick={signOut}>
           Sign out
