@@ -40,10 +40,12 @@ export function Bar({ onMenu, onTime, onJump, onHelp, menuOpen }: BarProps) {
       <button
         type="button"
         class={moment.value === undefined ? 'plain' : 'main'}
+        aria-label="History"
         title="Key t"
         onClick={onTime}
       >
-        ⏱ <span class="label">History</span>
+        <Clock />
+        <span class="label">History</span>
       </button>
       {token.value && (
         <button type="button" class="plain" onClick={signOut}>
@@ -64,6 +66,13 @@ export function Bar({ onMenu, onTime, onJump, onHelp, menuOpen }: BarProps) {
     </header>
   );
 }
+
+const Clock = () => (
+  <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+    <circle cx="8" cy="8" r="6.2" />
+    <path d="M8 4.5V8l2.6 1.8" />
+  </svg>
+);
 
 function NamespaceChoice({ path }: { readonly path: string }) {
   const table = useLiveTable(path);

@@ -105,5 +105,6 @@ function VersionItem({
 /** Without what changes with every write and says nothing. */
 function shown({ metadata, ...rest }: ApiObject): unknown {
   const { managedFields: _, resourceVersion: __, ...named } = metadata;
-  return { ...rest, metadata: named };
+  const { apiVersion, kind, ...parts } = rest;
+  return { apiVersion, kind, metadata: named, ...parts };
 }
