@@ -29,6 +29,14 @@ const always = (): boolean => true;
 const tabs: readonly ObjectTab[] = [
   { id: 'summary', title: 'Summary', applies: always, past: true, load: () => import('./summary.tsx') },
   { id: 'yaml', title: 'YAML', key: 'y', applies: always, past: true, load: () => import('./yaml.tsx') },
+  {
+    id: 'history',
+    title: 'History',
+    key: 'h',
+    applies: always,
+    past: true,
+    load: () => import('./history.tsx'),
+  },
 ];
 
 export const tabsOf = (kind: Kind, isPast: boolean): readonly ObjectTab[] =>

@@ -6,8 +6,8 @@ import type { TabProps } from './tabs.ts';
 
 export function Tab({ kind, object }: TabProps) {
   const { managedFields: _, ...metadata } = object.metadata;
-  const { apiVersion: _version, kind: _kind, ...rest } = object;
-  const shown = { apiVersion: apiVersionOf(kind), kind: kind.kind, ...rest, metadata };
+  const { apiVersion: _version, kind: _kind, metadata: _metadata, ...withoutMetadata } = object;
+  const shown = { apiVersion: apiVersionOf(kind), kind: kind.kind, metadata, ...withoutMetadata };
   return (
     <pre class="yaml" tabIndex={0} role="region" aria-label="YAML">
       {yamlText(shown)}
