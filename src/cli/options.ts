@@ -145,6 +145,9 @@ Options of node
 Options of up and node
   --node-name NAME      name of the node (default: the name of the machine)
   --images FILE         maps names of images to commands
+  --runtime KIND        what runs pods that name no runtime class: process, docker, cri, simulated; auto: containers for
+                        images that are not mapped to commands if a container engine answers, else processes
+                        (default auto)
   --volumes FOLDER      where volumes for claims are made (default: volumes in the data folder)
   --log-links FOLDER    make links to the logs of containers in FOLDER/pods and FOLDER/containers, as log
                         shippers expect them in /var/log
@@ -228,6 +231,7 @@ const options = {
   ...kubeconfigArgs,
   'node-name': { ...text, for: ['up', 'node'] },
   images: { ...text, for: ['up', 'node'] },
+  runtime: { ...text, for: ['up', 'node'] },
   volumes: { ...text, for: ['up', 'node'] },
   'log-links': { ...text, for: ['up', 'node'] },
   'pod-network': { ...text, for: ['up', 'node'] },
@@ -411,6 +415,9 @@ function nodeOptions(values: Values): NodeOptions {
     ...(podRange === undefined ? {} : { podRange }),
     ...(name === undefined ? {} : { name }),
     ...(images === undefined ? {} : { images }),
+    ...(values.runtime === undefined
+      ? {}
+      : { runtime: oneOf('--runtime', values.runtime, ['auto', 'process', 'docker', 'cri', 'simulated']) }),
     ...(volumes === undefined ? {} : { volumes }),
     ...(logLinks === undefined ? {} : { logLinks }),
     ...(port === undefined ? {} : { kubeletPort: portOf('--kubelet-port', port) }),

@@ -13,6 +13,7 @@ import type { Agent } from '../node/agent/agent.ts';
 import type { KubeletListening } from '../node/agent/kubeletserver.ts';
 import type { PodNetworkMode } from '../node/agent/nodenetwork.ts';
 import type { LogFolder } from '../node/pods/logfolder.ts';
+import type { RuntimeMode } from '../node/runtime/runtimechoice.ts';
 import { clusterInfo } from '../registry/clusterinfo.ts';
 import { policyFeature } from '../registry/policyenforcement.ts';
 import { Closers } from './closers.ts';
@@ -45,6 +46,11 @@ export interface NodeOptions {
   readonly logLinks?: string;
   /** A file that maps image names to commands. */
   readonly images?: string;
+  /**
+   * What runs pods that name no runtime class. Default `auto`: processes of this machine, and containers for images that
+   * are not mapped to commands, if a container engine answers.
+   */
+  readonly runtime?: RuntimeMode;
   /** Port on which the kubelet API is served over TLS; 0 takes any free one. Default: it is not served. */
   readonly kubeletPort?: number;
   /** Labels of the node object, beside those that every node has. */
@@ -173,10 +179,20 @@ async function openParts(
   logFolder = new parts.LogFolder(logs, path.join(folder, 'pods'), now, onError);
   const kubelet =
     options.kubeletPort === undefined ? undefined : await listen(name, address, options.kubeletPort);
+  const runtime = new ProcessRuntime({ folder, network: network.pods, images, logFolder, now, onError });
+  const runtimes = new parts.RuntimeChoice({
+    mode: options.runtime ?? 'auto',
+    main: runtime,
+    late: [parts.lateSimulation(now)],
+    isMapped: (image) => images.maps(image),
+    handlerOf: (runtimeClass) => parts.handlerOf(client, runtimeClass),
+    onError,
+  });
   const agent = new Agent({
     nodeName: name,
     client,
-    runtime: new ProcessRuntime({ folder, network: network.pods, images, logFolder, now, onError }),
+    runtime,
+    runtimes,
     network,
     folder,
     logFolder,

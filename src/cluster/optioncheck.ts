@@ -63,6 +63,7 @@ const nodeNames: Names<NodeOptions> = {
   serviceRange: true,
   logLinks: true,
   images: true,
+  runtime: true,
   kubeletPort: true,
   labels: true,
   join: true,
