@@ -148,6 +148,7 @@ Options of up and node
   --runtime KIND        what runs pods that name no runtime class: process, docker, cri, simulated; auto: containers for
                         images that are not mapped to commands if a container engine answers, else processes
                         (default auto)
+  --docker-socket FILE  socket of Docker or Podman; off: use neither (default: where they have theirs)
   --volumes FOLDER      where volumes for claims are made (default: volumes in the data folder)
   --log-links FOLDER    make links to the logs of containers in FOLDER/pods and FOLDER/containers, as log
                         shippers expect them in /var/log
@@ -232,6 +233,7 @@ const options = {
   'node-name': { ...text, for: ['up', 'node'] },
   images: { ...text, for: ['up', 'node'] },
   runtime: { ...text, for: ['up', 'node'] },
+  'docker-socket': { ...text, for: ['up', 'node'] },
   volumes: { ...text, for: ['up', 'node'] },
   'log-links': { ...text, for: ['up', 'node'] },
   'pod-network': { ...text, for: ['up', 'node'] },
@@ -415,6 +417,7 @@ function nodeOptions(values: Values): NodeOptions {
     ...(podRange === undefined ? {} : { podRange }),
     ...(name === undefined ? {} : { name }),
     ...(images === undefined ? {} : { images }),
+    ...(values['docker-socket'] === undefined ? {} : { dockerSocket: values['docker-socket'] }),
     ...(values.runtime === undefined
       ? {}
       : { runtime: oneOf('--runtime', values.runtime, ['auto', 'process', 'docker', 'cri', 'simulated']) }),

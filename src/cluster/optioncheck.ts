@@ -64,6 +64,7 @@ const nodeNames: Names<NodeOptions> = {
   logLinks: true,
   images: true,
   runtime: true,
+  dockerSocket: true,
   kubeletPort: true,
   labels: true,
   join: true,
