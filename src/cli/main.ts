@@ -11,6 +11,7 @@ import type { KubeconfigLine } from './kubeconfigflags.ts';
 import { activityLog, logger } from './log.ts';
 import { type BackupLine, type ClusterLine, help, type NodeLine, readCommandLine } from './options.ts';
 import { ProgressLine } from './progress.ts';
+import type { CleanupLine } from './runtimeflags.ts';
 import type { TokenLine } from './tokenflags.ts';
 
 /** Resolves when the command has started, or is over. Never throws: errors are printed to stderr and set the exit code. */
@@ -28,6 +29,7 @@ async function run(ending: Ending): Promise<void> {
   else if (line.command === 'version') process.stdout.write(`${packageVersion()}\n`);
   else if (line.command === 'node') await runNode(ending, line);
   else if (line.command === 'kubeconfig') await runKubeconfig(line);
+  else if (line.command === 'cleanup') await runCleanup(line);
   else if (line.command === 'token') await runTokens(line);
   else if (line.command === 'envtest') await runEnvtest(line);
   else if ('file' in line) await runBackup(line);
@@ -86,6 +88,11 @@ async function runKubeconfig(line: KubeconfigLine): Promise<void> {
 async function runEnvtest(line: AssetsLine): Promise<void> {
   const { writeAssets } = await import('../envtest/assets.ts');
   process.stdout.write(writeAssets(line, fileURLToPath(new URL('envtest.cjs', import.meta.url))));
+}
+
+async function runCleanup(line: CleanupLine): Promise<void> {
+  const { cleanUp } = await import('../cluster/cleanup.ts');
+  process.stdout.write(await cleanUp(line));
 }
 
 async function runTokens(line: TokenLine): Promise<void> {

@@ -22,6 +22,14 @@ import {
 } from './kubeconfigflags.ts';
 import { limitArgs, limitHelp, readLimits } from './limitoptions.ts';
 import { protectionArgs, protectionHelp, readProtection } from './protectionflags.ts';
+import {
+  type CleanupLine,
+  cleanupHelp,
+  readCleanupLine,
+  readRuntime,
+  runtimeArgs,
+  runtimeHelp,
+} from './runtimeflags.ts';
 import { readListening, secureArgs, secureHelp } from './secureflags.ts';
 import { readRestoreTarget, readStore, storeArgs, storeHelp } from './storeflags.ts';
 import { readTokenLine, type TokenLine, tokenArgs, tokenHelp } from './tokenflags.ts';
@@ -69,6 +77,7 @@ export type CommandLine =
   | BackupLine
   | TokenLine
   | KubeconfigLine
+  | CleanupLine
   | AssetsLine
   | { readonly command: 'help' }
   | { readonly command: 'version' };
@@ -87,6 +96,7 @@ Commands
   token    make, list and delete the tokens that nodes join with: wherry token create|list|delete
   kubeconfig
            print a kubeconfig for the administrator or any user of the secure door
+  cleanup  remove the containers that a cluster has left in a container engine
   envtest  write etcd, kube-apiserver and kubectl for test suites that start these: wherry envtest FOLDER
 
 Options of up and serve
@@ -145,11 +155,7 @@ Options of node
 Options of up and node
   --node-name NAME      name of the node (default: the name of the machine)
   --images FILE         maps names of images to commands
-  --runtime KIND        what runs pods that name no runtime class: process, docker, cri, simulated; auto: containers for
-                        images that are not mapped to commands if a container engine answers, else processes
-                        (default auto)
-  --docker-socket FILE  socket of Docker or Podman; off: use neither (default: where they have theirs)
-  --volumes FOLDER      where volumes for claims are made (default: volumes in the data folder)
+${runtimeHelp}  --volumes FOLDER      where volumes for claims are made (default: volumes in the data folder)
   --log-links FOLDER    make links to the logs of containers in FOLDER/pods and FOLDER/containers, as log
                         shippers expect them in /var/log
   --pod-network KIND    netns: each pod has an address of its own (Linux, as root); host: pods share the
@@ -169,6 +175,8 @@ Options of token
 ${tokenHelp}
 Options of kubeconfig
 ${kubeconfigHelp}
+Options of cleanup
+${cleanupHelp}
 Options of envtest
 ${assetsHelp}
 Options of up, serve and node
@@ -192,6 +200,7 @@ const commands: readonly string[] = [
   'restore',
   'token',
   'kubeconfig',
+  'cleanup',
   'envtest',
 ];
 
@@ -199,7 +208,7 @@ const commands: readonly string[] = [
 const options = {
   port: { ...text, for: ['up', 'serve'] },
   host: { ...text, for: ['up', 'serve'] },
-  'data-dir': { ...text, for: ['up', 'serve', 'node', 'restore', 'token', 'kubeconfig'] },
+  'data-dir': { ...text, for: ['up', 'serve', 'node', 'restore', 'token', 'kubeconfig', 'cleanup'] },
   ...storeArgs,
   history: { ...text, for: ['up', 'serve'] },
   like: { ...text, for: ['up', 'serve'] },
@@ -232,8 +241,7 @@ const options = {
   ...kubeconfigArgs,
   'node-name': { ...text, for: ['up', 'node'] },
   images: { ...text, for: ['up', 'node'] },
-  runtime: { ...text, for: ['up', 'node'] },
-  'docker-socket': { ...text, for: ['up', 'node'] },
+  ...runtimeArgs,
   volumes: { ...text, for: ['up', 'node'] },
   'log-links': { ...text, for: ['up', 'node'] },
   'pod-network': { ...text, for: ['up', 'node'] },
@@ -271,6 +279,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
   if (takesFile) return { command, file: rest[0]!, ...backupOptions(values) };
   if (command === 'token') return readTokenLine(values, rest, refuse);
   if (command === 'kubeconfig') return readKubeconfigLine(values, refuse);
+  if (command === 'cleanup') return readCleanupLine(values);
   if (command === 'node') return { command, log, ...nodeLine(values) };
   if (command === 'serve') return { command, log, start: startOptions(values, 'housekeeping') };
   return { command: 'up', log, start: { ...startOptions(values, '*'), ...upOptions(values) } };
@@ -417,10 +426,7 @@ function nodeOptions(values: Values): NodeOptions {
     ...(podRange === undefined ? {} : { podRange }),
     ...(name === undefined ? {} : { name }),
     ...(images === undefined ? {} : { images }),
-    ...(values['docker-socket'] === undefined ? {} : { dockerSocket: values['docker-socket'] }),
-    ...(values.runtime === undefined
-      ? {}
-      : { runtime: oneOf('--runtime', values.runtime, ['auto', 'process', 'docker', 'cri', 'simulated']) }),
+    ...readRuntime(values, refuse),
     ...(volumes === undefined ? {} : { volumes }),
     ...(logLinks === undefined ? {} : { logLinks }),
     ...(port === undefined ? {} : { kubeletPort: portOf('--kubelet-port', port) }),

@@ -104,7 +104,8 @@ export const podBehaviours: Readonly<Record<string, (bench: PodBench) => Promise
     await bench.until('hooked', ready);
     const log = bench.log('hooked', 'container=side&follow=true');
     await bench.remove('hooked', 20);
-    expect(await log).toBe('begun\nending\n');
+    // A shell may say that its child was terminated.
+    expect(await log).toMatch(/begun\nending\n$/);
   },
 
   'runs commands beside the container: input, both outputs, exit code, terminal': async (bench) => {

@@ -142,7 +142,7 @@ export class PodBench {
 
   exec(name: string, command: readonly string[], stdin?: string, tty = false): Promise<Ran> {
     const query = command.map((word) => `command=${encodeURIComponent(word)}`).join('&');
-    return this.#session(name, `exec?${query}`, stdin, tty);
+    return this.#session(name, `exec?container=c&${query}`, stdin, tty);
   }
 
   attach(name: string, stdin?: string): Promise<Ran> {
@@ -165,7 +165,7 @@ export class PodBench {
       openRemoteCommand(async () => connect({ port: Number(port), host: hostname }), {
         method: 'POST',
         path: `/api/v1/namespaces/default/pods/${this.name(name)}/${path}&${flags.join('&')}`,
-        headers: [['Host', 'wherry']],
+        headers: [['Host', 'localhost']],
       });
     const result = await remoteCommand(
       open,

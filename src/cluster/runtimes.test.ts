@@ -1,15 +1,19 @@
 /** Proves that pods behave alike as processes and as containers, on one node. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Pod } from '../api/generated/types.ts';
 import { Client } from '../client/client.ts';
-import { runtimeClasses, services } from '../client/resources.ts';
+import { pods, runtimeClasses, secrets, services } from '../client/resources.ts';
 import { problem as networkProblem, serviceRange } from '../node/network/netns.case.ts';
 import { engineProblem, TestDocker, testImage } from '../node/runtime/engine/engine.case.ts';
+import { registryProblem, TestRegistry } from '../node/runtime/engine/registry.case.ts';
+import { mountsBelow } from '../node/volumes/foldercare.ts';
 import { containerBehaviours } from './containerbehaviours.case.ts';
 import { podBehaviours } from './podbehaviours.case.ts';
-import { PodBench, ready, sh } from './podbench.case.ts';
+import { first, PodBench, ready, sh } from './podbench.case.ts';
 import { start } from './start.ts';
 import type { Cluster } from './startoptions.ts';
 
@@ -32,7 +36,6 @@ beforeAll(async () => {
   if (dockerProblem) return;
   folder = await mkdtemp(join(tmpdir(), 'wherry-runtimes-'));
   docker = await TestDocker.start();
-  const { mkdir } = await import('node:fs/promises');
   await mkdir(join(folder, 'host'));
   await writeFile(join(folder, 'host/file'), 'of the machine\n');
   cluster = await start({
@@ -52,6 +55,8 @@ beforeAll(async () => {
 afterAll(async () => {
   await cluster?.close();
   await docker?.close();
+  // Only after a failure: volumes in memory are unmounted with their pods.
+  for (const { point } of folder ? await mountsBelow(folder) : []) execFileSync('umount', ['-l', point]);
   if (folder) await rm(folder, { recursive: true, force: true });
 });
 
@@ -63,6 +68,71 @@ describe.skipIf(dockerProblem)(`a pod in Docker${note}`, () => {
   const all = { ...podBehaviours, ...containerBehaviours };
   it.each(Object.keys(all))('%s', (name) => all[name]!(benchOf('docker')));
 });
+
+const pullProblem = dockerProblem ?? registryProblem;
+
+describe.skipIf(pullProblem)(
+  `an image of a registry${pullProblem ? ` (left out: ${pullProblem})` : ''}`,
+  () => {
+    let registry: TestRegistry;
+    let digest = '';
+    const waiting = (pod: Pod) => first(pod).state?.waiting?.reason;
+
+    beforeAll(async () => {
+      registry = await TestRegistry.start();
+      digest = await registry.push(docker!.api, 'team/app:1');
+      const bench = benchOf('docker');
+      await bench.client.create(secrets, 'default', {
+        metadata: { name: 'pull' },
+        type: 'kubernetes.io/dockerconfigjson',
+        data: registry.secretData,
+      });
+    });
+    afterAll(() => registry?.close());
+
+    it('is pulled with the secret of the pod, by tag and by digest, and used by such pods only', async () => {
+      const bench = benchOf('docker');
+      const image = `${registry.host}/team/app:1`;
+      const imagePullSecrets = [{ name: 'pull' }];
+      const container = (name: string) => [sh('sleep 3600', { image: name })];
+      await bench.create('refused', { containers: container(image) });
+      await bench.until('refused', (pod) => waiting(pod) === 'ImagePullBackOff');
+      await bench.event('refused', `Failed to pull image "${image}"`);
+      await bench.event('refused', `Back-off pulling image "${image}"`);
+      await bench.create('pulled', { imagePullSecrets, containers: container(image) });
+      const pulled = await bench.until('pulled', ready);
+      expect(first(pulled).imageID).toBe(`${registry.host}/team/app@${digest}`);
+      await bench.event('pulled', `Pulling image "${image}"`);
+      await bench.event('pulled', `Successfully pulled image "${image}" in`);
+      // It is there now, and still not for a pod without the secret.
+      await bench.create('stranger', { containers: container(image) });
+      await bench.until('stranger', (pod) =>
+        ['ErrImagePull', 'ImagePullBackOff'].includes(waiting(pod) ?? ''),
+      );
+      await bench.create('same', { imagePullSecrets, containers: container(image) });
+      await bench.until('same', ready);
+      await bench.event('same', 'already present on machine');
+      await bench.create('digest', {
+        imagePullSecrets,
+        containers: container(`${registry.host}/team/app@${digest}`),
+      });
+      await bench.until('digest', ready);
+      for (const name of ['refused', 'pulled', 'stranger', 'same', 'digest']) await bench.remove(name);
+    });
+
+    it('that does not exist is told apart', async () => {
+      const bench = benchOf('docker');
+      const image = `${registry.host}/team/none:9`;
+      await bench.create('unknown', {
+        imagePullSecrets: [{ name: 'pull' }],
+        containers: [sh('sleep 3600', { image })],
+      });
+      const pod = await bench.until('unknown', (one) => waiting(one) === 'ErrImagePull');
+      expect(first(pod).state?.waiting?.message).toContain('not found');
+      await bench.remove('unknown');
+    });
+  },
+);
 
 describe.skipIf(dockerProblem)(`one node with several runtimes${note}`, () => {
   it('has a class for each of them', async () => {
@@ -119,6 +189,20 @@ describe.skipIf(dockerProblem)(`one node with several runtimes${note}`, () => {
     await expect.poll(() => ask('docker', 'process')).toBe('process\n');
     await expect.poll(() => ask('process', 'docker')).toBe('docker\n');
     await Promise.all([benchOf('process').remove('web'), benchOf('docker').remove('web')]);
+  });
+
+  it('leaves nothing in the engine when its pods are gone', async () => {
+    const bench = benchOf('');
+    const { items } = await bench.client.list(pods, { namespace: 'default' });
+    await Promise.all(
+      items.map(({ metadata }) =>
+        bench.client
+          .delete(pods, 'default', metadata.name!, { gracePeriodSeconds: 0 })
+          .catch(() => undefined),
+      ),
+    );
+    await expect.poll(() => docker!.containers()).toEqual([]);
+    await expect.poll(() => readdir(join(folder, 'node/docker/pods'))).toEqual([]);
   });
 
   it('has reported no error', () => {
