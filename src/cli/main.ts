@@ -18,6 +18,7 @@ import {
   readCommandLine,
 } from './options.ts';
 import { ProgressLine } from './progress.ts';
+import type { CleanupLine } from './runtimeflags.ts';
 import type { TestLine } from './testflags.ts';
 import type { TokenLine } from './tokenflags.ts';
 
@@ -36,6 +37,7 @@ async function run(ending: Ending): Promise<void> {
   else if (line.command === 'version') process.stdout.write(`${packageVersion()}\n`);
   else if (line.command === 'node') await runNode(ending, line);
   else if (line.command === 'kubeconfig') await runKubeconfig(line);
+  else if (line.command === 'cleanup') await runCleanup(line);
   else if (line.command === 'token') await runTokens(line);
   else if (line.command === 'envtest') await runEnvtest(line);
   else if (line.command === 'test') await runTests(line);
@@ -113,6 +115,11 @@ async function runTests({ start: options, testing, log: form, program, keeps }: 
   const cluster = await begin(logged(options, form));
   await cluster.nodesReady;
   process.exit(await runTest({ cluster, program, keeps }));
+}
+
+async function runCleanup(line: CleanupLine): Promise<void> {
+  const { cleanUp } = await import('../cluster/cleanup.ts');
+  process.stdout.write(await cleanUp(line));
 }
 
 async function runTokens(line: TokenLine): Promise<void> {

@@ -23,6 +23,14 @@ import {
 } from './kubeconfigflags.ts';
 import { limitArgs, limitHelp, readLimits } from './limitoptions.ts';
 import { protectionArgs, protectionHelp, readProtection } from './protectionflags.ts';
+import {
+  type CleanupLine,
+  cleanupHelp,
+  readCleanupLine,
+  readRuntime,
+  runtimeArgs,
+  runtimeHelp,
+} from './runtimeflags.ts';
 import { readListening, secureArgs, secureHelp } from './secureflags.ts';
 import { readRestoreTarget, readStore, storeArgs, storeHelp } from './storeflags.ts';
 import { isTestOption, splitTestLine, type TestLine, testArgs, testDefaults, testHelp } from './testflags.ts';
@@ -72,6 +80,7 @@ export type CommandLine =
   | BackupLine
   | TokenLine
   | KubeconfigLine
+  | CleanupLine
   | AssetsLine
   | TestLine
   | { readonly command: 'help' }
@@ -92,6 +101,7 @@ Commands
   kubeconfig
            print a kubeconfig for the administrator or any user of the secure door
   test     run a command against a fresh cluster: wherry test [options] -- COMMAND…
+  cleanup  remove the containers that a cluster has left in a container engine
   envtest  write etcd, kube-apiserver and kubectl for test suites that start these: wherry envtest FOLDER
 
 Options of up and serve
@@ -147,7 +157,7 @@ Options of node
 Options of up and node
   --node-name NAME      name of the node (default: the name of the machine)
   --images FILE         maps names of images to commands
-  --volumes FOLDER      where volumes for claims are made (default: volumes in the data folder)
+${runtimeHelp}  --volumes FOLDER      where volumes for claims are made (default: volumes in the data folder)
   --log-links FOLDER    make links to the logs of containers in FOLDER/pods and FOLDER/containers, as log
                         shippers expect them in /var/log
   --pod-network KIND    netns: each pod has an address of its own (Linux, as root); host: pods share the
@@ -169,6 +179,8 @@ Options of kubeconfig
 ${kubeconfigHelp}
 Options of test
 ${testHelp}
+Options of cleanup
+${cleanupHelp}
 Options of envtest
 ${assetsHelp}
 Options of up, serve, node and test
@@ -193,6 +205,7 @@ const commands: readonly string[] = [
   'token',
   'kubeconfig',
   'test',
+  'cleanup',
   'envtest',
 ];
 
@@ -200,7 +213,7 @@ const commands: readonly string[] = [
 const options = {
   port: { ...text, for: ['up', 'serve'] },
   host: { ...text, for: ['up', 'serve'] },
-  'data-dir': { ...text, for: ['up', 'serve', 'node', 'restore', 'token', 'kubeconfig'] },
+  'data-dir': { ...text, for: ['up', 'serve', 'node', 'restore', 'token', 'kubeconfig', 'cleanup'] },
   ...storeArgs,
   history: { ...text, for: ['up', 'serve'] },
   like: { ...text, for: ['up', 'serve'] },
@@ -235,6 +248,7 @@ const options = {
   ...testArgs,
   'node-name': { ...text, for: ['up', 'node'] },
   images: { ...text, for: ['up', 'node'] },
+  ...runtimeArgs,
   volumes: { ...text, for: ['up', 'node'] },
   'log-links': { ...text, for: ['up', 'node'] },
   'pod-network': { ...text, for: ['up', 'node'] },
@@ -273,6 +287,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
   if (takesFile) return { command, file: rest[0]!, ...backupOptions(values) };
   if (command === 'token') return readTokenLine(values, rest, refuse);
   if (command === 'kubeconfig') return readKubeconfigLine(values, refuse);
+  if (command === 'cleanup') return readCleanupLine(values);
   if (command === 'node') return { command, log, ...nodeLine(values) };
   if (command === 'test') return { command, log, ...testLine(values, program) };
   const testing = readTesting(values, refuse);
@@ -422,6 +437,7 @@ function nodeOptions(values: Values): NodeOptions {
     ...(podRange === undefined ? {} : { podRange }),
     ...(name === undefined ? {} : { name }),
     ...(images === undefined ? {} : { images }),
+    ...readRuntime(values, refuse),
     ...(volumes === undefined ? {} : { volumes }),
     ...(logLinks === undefined ? {} : { logLinks }),
     ...(port === undefined ? {} : { kubeletPort: portOf('--kubelet-port', port) }),

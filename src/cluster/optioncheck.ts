@@ -66,6 +66,8 @@ const nodeNames: Names<NodeOptions> = {
   serviceRange: true,
   logLinks: true,
   images: true,
+  runtime: true,
+  dockerSocket: true,
   kubeletPort: true,
   labels: true,
   join: true,

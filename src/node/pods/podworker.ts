@@ -102,6 +102,8 @@ export class PodWorker {
   /** Whether the pod no longer exists in the API. */
   #gone = false;
   #status: PodStatus;
+  /** Whether containers of an earlier agent may run, which are known once the pod has its place. */
+  #awaitsAdoption: boolean;
   /** Known before the pod is placed, while volumes may still be missing. */
   #place: PodPlace | undefined;
   #verdict: NodeVerdict | undefined;
@@ -122,6 +124,7 @@ export class PodWorker {
     if (isFinished(pod.status?.phase)) this.#state = { at: 'over' };
     else if (pod.status?.startTime !== undefined) this.#state = { at: 'unplaced', notBeforeMs: 0 };
     else this.#state = { at: 'new' };
+    this.#awaitsAdoption = this.#is('unplaced') && options.runtime.adopt !== undefined;
     this.#prepares = new BackOff({ ...backOff, firstMs: backOff.firstMs / 20, maxMs: backOff.firstMs * 12 });
     this.#setup = options.setup(pod);
     this.#wakeups = new Wakeups(() => this.#lookAgain(), options.now, options.timers);
@@ -157,6 +160,11 @@ export class PodWorker {
   /** Aborted when nothing of the pod runs any more and nothing will. */
   get ended(): AbortSignal {
     return this.#end.signal;
+  }
+
+  /** The runtime that runs it. */
+  get runtime(): Runtime {
+    return this.options.runtime;
   }
 
   /** Whether it still occupies its ports and resources. */
@@ -268,7 +276,7 @@ export class PodWorker {
     if (this.#is('over')) return;
     if (this.#is('new') && !this.#isEnding()) this.#admit();
     this.#watchDeadline();
-    if (this.#isEnding()) return this.#endAll();
+    if (this.#isEnding() && !this.#awaitsAdoption) return this.#endAll();
     if (this.#allocation.give(this.#pod)) this.#wakeups.in(deferredMs);
     if (!this.#is('placed')) return this.#prepare();
     for (const container of this.#ephemeral) if (!container.resting) container.run();
@@ -327,6 +335,8 @@ export class PodWorker {
   /** Returns false when the pod is to end, so no volumes were set up. */
   async #makePlace(): Promise<boolean> {
     this.#place = await this.options.runtime.preparePod(this.#pod);
+    this.#awaitsAdoption = false;
+    for (const container of this.#all()) container.adopt();
     if (this.#isEnding() || this.#is('closed')) return false;
     await this.#setup.prepare(this.#place);
     return true;

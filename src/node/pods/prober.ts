@@ -7,6 +7,8 @@ export type ProbeKind = 'Startup' | 'Liveness' | 'Readiness';
 
 export interface ProberOptions {
   readonly target: ProbeTarget;
+  /** Whether the container has passed its startup probe under an earlier agent. */
+  readonly hasStarted?: boolean;
   /** The container has passed its startup probe. */
   readonly started: () => void;
   readonly ready: (ready: boolean) => void;
@@ -34,7 +36,7 @@ export class Prober {
 
   constructor(private readonly options: ProberOptions) {
     const { startupProbe } = options.target.container;
-    if (startupProbe) this.#begin('Startup', startupProbe);
+    if (startupProbe && !options.hasStarted) this.#begin('Startup', startupProbe);
     else this.#beginLasting();
   }
 

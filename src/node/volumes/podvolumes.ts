@@ -124,6 +124,7 @@ export class PodVolumes {
         path: posix.resolve('/', mount.mountPath ?? ''),
         source: await this.#source(prepared, mount, container, pod),
         readOnly: prepared.readOnly || Boolean(mount.readOnly),
+        propagation: mount.mountPropagation,
       });
     }
     await this.#addNameFiles(mounts);
@@ -190,7 +191,7 @@ export class PodVolumes {
       return { volume, ...(await prepareClaim(this.options.client, this.#pod, volume)) };
     const { imageFolder } = this.options;
     if (image && imageFolder)
-      return { volume, path: await imageFolder(image.reference ?? ''), readOnly: true };
+      return { volume, path: await imageFolder(image.reference ?? '', image.pullPolicy), readOnly: true };
     const path = this.#place(volume);
     if (emptyDir) {
       if (emptyDir.medium && emptyDir.medium !== 'Memory')
