@@ -1,6 +1,6 @@
 /** Proves which options the help names: a new one is written down here, and has a test of what it does. */
 import { expect, it } from 'vitest';
-import { help } from '../src/cli/options.ts';
+import { help } from '../src/cli/help.ts';
 
 it('names exactly the options that are known to have a test', () => {
   const options = new Set([...help.matchAll(/^ {2}(--[a-z0-9-]+)/gm)].map(([, option]) => option));

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { help } from '../src/cli/options.ts';
+import { help } from '../src/cli/help.ts';
 import { Child } from './child.ts';
 import { expectSentence, inMemory, stop, useCommand } from './command.ts';
 import { Client } from './http.ts';

@@ -7,12 +7,12 @@ import { type Cluster, type StartOptions, start, startNode } from '../cluster/in
 import type { AssetsLine } from '../envtest/assets.ts';
 import { exposeCollector } from './collector.ts';
 import { Ending } from './ending.ts';
+import { help } from './help.ts';
 import type { KubeconfigLine } from './kubeconfigflags.ts';
 import { activityLog, logger } from './log.ts';
 import {
   type BackupLine,
   type ClusterLine,
-  help,
   type LogForm,
   type NodeLine,
   readCommandLine,
