@@ -118,6 +118,7 @@ it('names exactly the options that are known to have a test', () => {
     '--service-node-port-range',
     '--simulated-nodes',
     '--store',
+    '--testing',
     '--tls-cert-file',
     '--tls-cipher-suites',
     '--tls-min-version',

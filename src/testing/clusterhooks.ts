@@ -21,6 +21,8 @@ export interface RunnerHooks {
 export const clusterHooks =
   ({ beforeAll, beforeEach, afterAll }: RunnerHooks) =>
   (options: TestClusterOptions = {}): TestCluster => {
+    if (typeof beforeAll !== 'function')
+      throw new Error('there are no hooks of a test runner here: run this by the runner, with its globals');
     let cluster: TestCluster | undefined;
     let isFresh = false;
     beforeAll(async () => {

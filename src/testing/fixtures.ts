@@ -111,7 +111,7 @@ async function textsOf(source: string | URL): Promise<string[]> {
 
 function objectsOfText(texts: readonly string[]): JsonObject[] {
   const documents = texts
-    .flatMap((text) => text.split(/^---(?:\s.*)?$/m))
+    .flatMap((text) => text.split(/^---(?:[ \t].*)?$/m))
     .filter((text) => /^\s*[^\s#]/m.test(text));
   return expanded(documents.map((text) => readYaml(text).value));
 }

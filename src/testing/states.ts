@@ -27,7 +27,8 @@ export async function returnTo(store: RefusingStore, view: View, { items }: Memo
     const revision = store.revision();
     await view.reached(revision);
     view.restart(revision);
-    await store.compact(revision);
+    // In the background, as history does it; a store that is closed meanwhile needs no compaction.
+    store.compact(revision).catch(() => undefined);
     return;
   }
   throw new Error('the state cannot be restored: objects change faster than they are written');
