@@ -52,6 +52,9 @@ describe('the flags of kube-apiserver', () => {
       '--runtime-config=apps/v1=maybe',
       'invalid value of apps/v1: maybe, err: strconv.ParseBool: parsing "maybe": invalid syntax',
     ],
+    ['--authorization-mode=RBAC,Foo', 'authorization-mode "Foo" is not a valid mode'],
+    ['--disable-admission-plugins=Foo', 'disable-admission-plugins plugin "Foo" is unknown'],
+    ['--enable-admission-plugins=Foo', 'enable-admission-plugins plugin "Foo" is unknown'],
     ['--service-account-signing-endpoint=x', '--service-account-signing-endpoint is not supported here'],
   ])('%s: %s', (flag, problem) => {
     expect(problems(flag)).toEqual([problem]);

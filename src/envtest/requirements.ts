@@ -1,5 +1,6 @@
 /** What kube-apiserver demands of its flags together, in its order and words. */
 import { runtimeConfigProblem } from '../api/runtimeconfig.ts';
+import { admissionPlugins } from './admissionplugins.ts';
 import { apiServerFlags } from './apiserverflags.ts';
 import { gateProblems } from './featuregates.ts';
 import { type FlagValues, lastOf, listOf, truthOf } from './flag.ts';
@@ -37,6 +38,7 @@ export function problemsOf(values: FlagValues): string[] {
     problems.push('missing filename for serving cert');
   problems.push(...runtimeProblems(values));
   problems.push(...auditProblems(values));
+  problems.push(...nameProblems(values));
   for (const { name, use } of apiServerFlags)
     if (use === 'refuse' && has(name)) problems.push(`--${name} is not supported here`);
   return problems;
@@ -102,4 +104,25 @@ function auditProblems(values: FlagValues): string[] {
       `invalid audit log format ${lastOf(values, 'audit-log-format')}, allowed formats are ${JSON.stringify('legacy,json')}`,
     );
   return problems;
+}
+
+const authorizationModes = new Set(['AlwaysAllow', 'AlwaysDeny', 'ABAC', 'Webhook', 'RBAC', 'Node']);
+
+/** Names of authorization modes and admission plugins that kube-apiserver does not know. */
+function nameProblems(values: FlagValues): string[] {
+  const modes = listOf(values, 'authorization-mode').filter((mode) => !authorizationModes.has(mode));
+  const plugins = ['enable-admission-plugins', 'disable-admission-plugins', 'admission-control'].flatMap(
+    (flag) =>
+      listOf(values, flag)
+        .filter((name) => !admissionPlugins.has(name))
+        .map((name) => `${flag} plugin ${JSON.stringify(name)} is unknown`),
+  );
+  const format = lastOf(values, 'logging-format') || 'text';
+  return [
+    ...modes.map((mode) => `authorization-mode ${JSON.stringify(mode)} is not a valid mode`),
+    ...plugins,
+    ...(format === 'text' || format === 'json'
+      ? []
+      : [`format: Invalid value: ${JSON.stringify(format)}: Unsupported log format`]),
+  ];
 }

@@ -1,5 +1,6 @@
 /** From kube-apiserver's flags to those of `wherry serve`, most of which have the same names. */
 import { parseDurationMs } from '../api/duration.ts';
+import { admissionPlugins } from './admissionplugins.ts';
 import { type FlagValues, lastOf, listOf } from './flag.ts';
 
 /** Flags that are passed on as they are. */
@@ -88,8 +89,15 @@ export function serveLine(values: FlagValues, place: Place): string[] {
     if (items.length) pass(name, items.join(','));
   }
   for (const name of repeated) for (const value of values.get(name) ?? []) if (value) pass(name, value);
+  // The old list of all plugins that run.
   const plugins = listOf(values, 'admission-control');
-  if (plugins.length) pass('enable-admission-plugins', plugins.join(','));
+  if (plugins.length) {
+    pass('enable-admission-plugins', plugins.join(','));
+    pass(
+      'disable-admission-plugins',
+      [...admissionPlugins].filter((name) => !plugins.includes(name)).join(','),
+    );
+  }
   // kube-apiserver's default allows everything, and then lets nobody in without a name.
   if (!listOf(values, 'authorization-mode').length && !lastOf(values, 'authorization-config')) {
     pass('authorization-mode', 'AlwaysAllow');
