@@ -26,12 +26,13 @@ export function toneOfCondition({ type, status }: Pick<Condition, 'type' | 'stat
 const words = (type: string): string =>
   type
     .replace(/^.*\//, '')
-    .replace(/([a-z\d])([A-Z])/g, '$1 $2')
+    .replace(/([a-z\d])([A-Z])|([A-Z])([A-Z][a-z])/g, '$1$3 $2$4')
     .toLowerCase();
 
 function sentence({ type, status }: Condition): string {
   const what = words(type);
-  const text = status === 'True' ? what : status === 'False' ? `not ${what}` : `unknown whether ${what}`;
+  const not = badWhenTrue.test(type) ? 'no' : 'not';
+  const text = status === 'True' ? what : status === 'False' ? `${not} ${what}` : `unknown whether ${what}`;
   return text[0]!.toUpperCase() + text.slice(1);
 }
 
