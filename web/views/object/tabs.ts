@@ -25,10 +25,19 @@ export interface ObjectTab {
 }
 
 const always = (): boolean => true;
+const isPod = ({ id }: Kind): boolean => id === 'pods';
 
 const tabs: readonly ObjectTab[] = [
   { id: 'summary', title: 'Summary', applies: always, past: true, load: () => import('./summary.tsx') },
   { id: 'yaml', title: 'YAML', key: 'y', applies: always, past: true, load: () => import('./yaml.tsx') },
+  {
+    id: 'logs',
+    title: 'Logs',
+    key: 'l',
+    applies: isPod,
+    past: false,
+    load: () => import('../logs/logs.tsx'),
+  },
 ];
 
 export const tabsOf = (kind: Kind, isPast: boolean): readonly ObjectTab[] =>
