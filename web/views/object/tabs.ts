@@ -38,6 +38,14 @@ const tabs: readonly ObjectTab[] = [
     past: false,
     load: () => import('../logs/logs.tsx'),
   },
+  {
+    id: 'terminal',
+    title: 'Terminal',
+    key: 's',
+    applies: isPod,
+    past: false,
+    load: () => import('../terminal/terminal.tsx'),
+  },
 ];
 
 export const tabsOf = (kind: Kind, isPast: boolean): readonly ObjectTab[] =>
