@@ -3,8 +3,8 @@ import { useState } from 'preact/hooks';
 import { type Kind, kindCalled, kinds } from '../core/kinds.ts';
 import { go } from '../core/router.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { pluralOf } from '../ui/kindname.ts';
 import { listPlace } from '../ui/link.tsx';
-import { pluralOf } from './navigation.tsx';
 
 const shownMax = 8;
 

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { type Kind, kindOf, kinds } from '../core/kinds.ts';
 import { place } from '../core/router.ts';
+import { pluralOf } from '../ui/kindname.ts';
 import { Link, listPlace } from '../ui/link.tsx';
 
 const sections: readonly { readonly title: string; readonly ids: readonly string[] }[] = [
@@ -100,11 +101,4 @@ function Kinds({ title, kinds: list, here }: KindsProps) {
       </ul>
     </section>
   );
-}
-
-/** `StorageClasses` for `storageclasses`: the resource, in the capitals of the kind. */
-export function pluralOf({ kind, resource }: Kind): string {
-  let common = 0;
-  while (common < kind.length && kind[common]!.toLowerCase() === resource[common]) common++;
-  return kind.slice(0, common) + resource.slice(common);
 }

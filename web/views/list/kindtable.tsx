@@ -6,7 +6,7 @@ import type { Kind } from '../../core/kinds.ts';
 import type { LiveTable, Row } from '../../core/livetable.ts';
 import { moment } from '../../core/moment.ts';
 import { changeQuery, go, place } from '../../core/router.ts';
-import { pluralOf } from '../../shell/navigation.tsx';
+import { pluralOf } from '../../ui/kindname.ts';
 import { objectPlace } from '../../ui/link.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
 import { tabsOf } from '../object/tabs.ts';

@@ -1,48 +1,45 @@
-/** What a person wants to know of an object first: its state and conditions, labels, and owners. */
-import { Age } from '../../ui/age.tsx';
-import { toneOf } from '../../ui/tone.ts';
+/** What a person wants to know of an object first. */
+import { Conditions } from './conditions.tsx';
+import { Containers } from './containers.tsx';
+import { Events } from './events.tsx';
+import { factsOf } from './facts.ts';
+import { RelationPanels } from './relations.tsx';
 import type { TabProps } from './tabs.ts';
 
-interface Condition {
-  readonly type: string;
-  readonly status: string;
-  readonly reason?: string;
-  readonly message?: string;
-  readonly lastTransitionTime?: string;
-}
-
-export function Tab({ object }: TabProps) {
-  const conditions: readonly Condition[] = Array.isArray(object.status?.conditions)
-    ? object.status.conditions
-    : [];
+export function Tab({ kind, object }: TabProps) {
+  const facts = factsOf(object);
+  const { labels, annotations } = object.metadata;
   return (
     <div class="panels">
-      <section class="panel">
-        <h2>Labels</h2>
-        <Pairs of={object.metadata.labels} />
-      </section>
-      {conditions.length > 0 && (
-        <section class="panel whole">
-          <h2>Conditions</h2>
-          <table class="simple">
-            <tbody>
-              {conditions.map(({ type, status, reason, message, lastTransitionTime }) => (
-                <tr key={type}>
-                  <td>
-                    <span class={`badge ${toneOf(status) ?? ''}`}>{type}</span>
-                  </td>
-                  <td>{status}</td>
-                  <td>{reason}</td>
-                  <td>{message}</td>
-                  <td class="quiet">
-                    <Age since={lastTransitionTime} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+      {facts.length > 0 && (
+        <section class="panel">
+          <h2>{kind.kind}</h2>
+          <dl class="facts">
+            {facts.map(({ label, value }) => (
+              <div key={label}>
+                <dt>{label}</dt>
+                <dd>{value}</dd>
+              </div>
+            ))}
+          </dl>
         </section>
       )}
+      <Conditions object={object} />
+      <RelationPanels kind={kind} object={object} />
+      {object.kind === 'Pod' && <Containers object={object} />}
+      {(labels || annotations) && (
+        <section class="panel">
+          <h2>Labels</h2>
+          <Pairs of={labels} />
+          {annotations && (
+            <details>
+              <summary>{Object.keys(annotations).length} annotations</summary>
+              <Pairs of={annotations} />
+            </details>
+          )}
+        </section>
+      )}
+      {object.kind !== 'Event' && <Events object={object} />}
     </div>
   );
 }
@@ -54,7 +51,7 @@ function Pairs({ of = {} }: { readonly of?: Readonly<Record<string, string>> }) 
     <ul class="pairs">
       {entries.map(([name, value]) => (
         <li key={name} class="badge">
-          {name}={value}
+          <span class="quiet">{name}</span> {value}
         </li>
       ))}
     </ul>
