@@ -3,6 +3,7 @@ import 'uplot/dist/uPlot.min.css';
 import './style/page.css';
 import './style/parts.css';
 import './style/overview.css';
+import './style/time.css';
 import { render } from 'preact';
 import { startKeys } from './core/keys.ts';
 import { discover, followKinds } from './core/kinds.ts';

@@ -1,7 +1,7 @@
 /** Values as YAML, for reading and comparing. Text that could be read as something else is quoted as in JSON. */
 import type { Json } from './objects.ts';
 
-const plain = /^[A-Za-z_/.][\w ./@-]*(?::[\w./@-]+)*$/;
+const plain = /^[A-Za-z_/][\w ./@-]*(?::[\w./@-]+)*$/;
 const reserved = /^(?:true|false|null|yes|no|on|off|y|n|\.inf|\.nan)$/i;
 
 export const yamlText = (value: Json): string => `${block(value, '').replace(/^\n/, '')}\n`;

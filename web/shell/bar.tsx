@@ -10,12 +10,13 @@ import { Link } from '../ui/link.tsx';
 
 interface BarProps {
   readonly onMenu: () => void;
+  readonly onTime: () => void;
   readonly onJump: () => void;
   readonly onHelp: () => void;
   readonly menuOpen: boolean;
 }
 
-export function Bar({ onMenu, onJump, onHelp, menuOpen }: BarProps) {
+export function Bar({ onMenu, onTime, onJump, onHelp, menuOpen }: BarProps) {
   const namespaces = kindOf('namespaces');
   const lost = connection.value === 'lost';
   const dark = theme.value === 'dark';
@@ -36,6 +37,16 @@ export function Bar({ onMenu, onJump, onHelp, menuOpen }: BarProps) {
         <span class="dot" aria-hidden="true" />
         <span class="label">{lost ? 'lost' : moment.value === undefined ? 'live' : 'past'}</span>
       </span>
+      <button
+        type="button"
+        class={moment.value === undefined ? 'plain' : 'main'}
+        aria-label="History"
+        title="Key t"
+        onClick={onTime}
+      >
+        <Clock />
+        <span class="label">History</span>
+      </button>
       {token.value && (
         <button type="button" class="plain" onClick={signOut}>
           Sign out
@@ -55,6 +66,13 @@ export function Bar({ onMenu, onJump, onHelp, menuOpen }: BarProps) {
     </header>
   );
 }
+
+const Clock = () => (
+  <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+    <circle cx="8" cy="8" r="6.2" />
+    <path d="M8 4.5V8l2.6 1.8" />
+  </svg>
+);
 
 function NamespaceChoice({ path }: { readonly path: string }) {
   const table = useLiveTable(path);

@@ -2,35 +2,16 @@
 import { useState } from 'preact/hooks';
 import { type Kind, kindOf, kinds } from '../core/kinds.ts';
 import { place } from '../core/router.ts';
+import { kindSections, usualKinds } from '../core/usualkinds.ts';
 import { pluralOf } from '../ui/kindname.ts';
 import { Link, listPlace } from '../ui/link.tsx';
-
-const sections: readonly { readonly title: string; readonly ids: readonly string[] }[] = [
-  {
-    title: 'Workloads',
-    ids: [
-      'pods',
-      'deployments.apps',
-      'statefulsets.apps',
-      'daemonsets.apps',
-      'jobs.batch',
-      'cronjobs.batch',
-      'replicasets.apps',
-    ],
-  },
-  { title: 'Network', ids: ['services', 'ingresses.networking.k8s.io', 'endpointslices.discovery.k8s.io'] },
-  { title: 'Configuration', ids: ['configmaps', 'secrets'] },
-  { title: 'Storage', ids: ['persistentvolumeclaims', 'persistentvolumes', 'storageclasses.storage.k8s.io'] },
-  { title: 'Cluster', ids: ['nodes', 'namespaces', 'events'] },
-];
-const usual = new Set(sections.flatMap(({ ids }) => ids));
 
 export function Navigation({ open }: { readonly open: boolean }) {
   const [filter, setFilter] = useState('');
   const { path } = place.value;
   const here = path[0] === 'list' || path[0] === 'object' ? path[1] : undefined;
   const listed = (kinds.value ?? []).filter(({ verbs }) => verbs.has('list'));
-  const others = listed.filter(({ id }) => !usual.has(id));
+  const others = listed.filter(({ id }) => !usualKinds.has(id));
   const wanted = filter.trim().toLowerCase();
   const fits = ({ id, kind, shortNames }: Kind): boolean =>
     id.includes(wanted) || kind.toLowerCase().includes(wanted) || shortNames.includes(wanted);
@@ -53,8 +34,13 @@ export function Navigation({ open }: { readonly open: boolean }) {
                 Overview
               </Link>
             </li>
+            <li>
+              <Link to={['timeline']} current={path[0] === 'timeline'}>
+                Timeline
+              </Link>
+            </li>
           </ul>
-          {sections.map(({ title, ids }) => (
+          {kindSections.map(({ title, ids }) => (
             <Kinds
               key={title}
               title={title}

@@ -17,15 +17,18 @@ import { Help } from './help.tsx';
 import { Jump } from './jump.tsx';
 import { Navigation } from './navigation.tsx';
 import { SignIn } from './signin.tsx';
+import { TimeBar } from './timebar.tsx';
 
 export function Shell() {
   const [over, setOver] = useState<'help' | 'jump'>();
+  const [time, setTime] = useState(false);
   const [menu, setMenu] = useState(false);
   const here = place.value;
   useEffect(() => setMenu(false), [here]);
   useKeys([
     { key: '?', does: 'show the keys', run: () => setOver('help') },
     { key: ':', does: 'jump to a kind, such as :po kube-system', run: () => setOver('jump') },
+    { key: 't', does: 'open the time machine', run: () => setTime(true) },
     { key: 'o', does: 'go to the overview', run: () => go([]) },
   ]);
   if (signInReason.value !== undefined) return <SignIn reason={signInReason.value} />;
@@ -36,16 +39,21 @@ export function Shell() {
       </a>
       <Bar
         onMenu={() => setMenu(!menu)}
+        onTime={() => setTime(!time)}
         onJump={() => setOver('jump')}
         onHelp={() => setOver('help')}
         menuOpen={menu}
       />
       <Navigation open={menu} />
-      {connection.value === 'lost' && (
-        <p class="lost" role="status">
-          The server does not answer. What you see is the last known state; the page goes on when it is back.
-        </p>
-      )}
+      <div class="strips">
+        {kinds.value && (time || moment.value !== undefined) && <TimeBar onClose={() => setTime(false)} />}
+        {connection.value === 'lost' && (
+          <p class="lost" role="status">
+            The server does not answer. What you see is the last known state; the page goes on when it is
+            back.
+          </p>
+        )}
+      </div>
       <main id="view" tabIndex={-1}>
         <CurrentView />
       </main>

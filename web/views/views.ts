@@ -22,6 +22,7 @@ const views: readonly ViewEntry[] = [
   { name: 'list', load: () => import('./list/list.tsx') },
   // /ui/object/pods/default/web-1; `-` stands for no namespace
   { name: 'object', load: () => import('./object/object.tsx') },
+  { name: 'timeline', load: () => import('./timeline/timeline.tsx') },
 ];
 
 export const viewAt = ({ path }: Place): ViewEntry | undefined =>

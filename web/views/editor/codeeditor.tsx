@@ -32,7 +32,9 @@ interface CodeEditorProps {
   readonly owners?: { readonly managers: readonly Manager[]; readonly object: ApiObject };
 }
 
-export function CodeEditor({ label, text, onChange, problems = [], schema, owners }: CodeEditorProps) {
+const none: readonly Problem[] = [];
+
+export function CodeEditor({ label, text, onChange, problems = none, schema, owners }: CodeEditorProps) {
   const box = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | undefined>(undefined);
   const current = useRef({ onChange, schema });

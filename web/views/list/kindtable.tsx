@@ -9,6 +9,8 @@ import { changeQuery, go, place } from '../../core/router.ts';
 import { pluralOf } from '../../ui/kindname.ts';
 import { objectPlace } from '../../ui/link.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
+import { ActionDialog } from '../object/actiondialog.tsx';
+import { runPod } from '../object/runpod.ts';
 import { tabsOf } from '../object/tabs.ts';
 import { DeleteDialog } from './deletion.tsx';
 import { isSelector } from './labels.ts';
@@ -32,6 +34,7 @@ export function KindTable({ kind, table, namespace }: KindTableProps) {
   const selected = useSignal<ReadonlySet<string>>(new Set());
   const cursor = useSignal<string | undefined>(undefined);
   const [deleting, setDeleting] = useState<readonly Row[]>();
+  const [running, setRunning] = useState(false);
   const search = useRef<HTMLInputElement>(null);
 
   const current = (): Row | undefined => rows.find(({ uid }) => uid === cursor.value);
@@ -81,6 +84,11 @@ export function KindTable({ kind, table, namespace }: KindTableProps) {
           {countText(rows.length, table)}
         </span>
         <span class="gap" />
+        {kind.id === 'pods' && moment.value === undefined && (
+          <button type="button" onClick={() => setRunning(true)}>
+            Run a pod
+          </button>
+        )}
         {mayDelete && count > 0 && (
           <button type="button" class="danger" onClick={() => setDeleting(chosen())}>
             Delete {count}
@@ -126,6 +134,13 @@ export function KindTable({ kind, table, namespace }: KindTableProps) {
           cursor={cursor.value}
           addressOf={(row) => objectPlace(kind, row.namespace, row.name)}
           empty={table.state.value === 'loading' ? 'Loading…' : emptyText(kind, table, namespace)}
+        />
+      )}
+      {running && (
+        <ActionDialog
+          title="Run a pod"
+          load={() => runPod(namespace ?? 'default')}
+          onClose={() => setRunning(false)}
         />
       )}
       {deleting && deleting.length > 0 && (

@@ -1,5 +1,6 @@
 /** One object: its title, what can be done with it, and its tabs. */
 import type { ComponentType } from 'preact';
+import { useState } from 'preact/hooks';
 import { useKeys } from '../../core/keys.ts';
 import { type Kind, kindOf, pathOf } from '../../core/kinds.ts';
 import { useLiveObjects } from '../../core/live.ts';
@@ -9,7 +10,10 @@ import { Age } from '../../ui/age.tsx';
 import { Lazy } from '../../ui/lazy.tsx';
 import { Link, listPlace, noNamespace } from '../../ui/link.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
+import { DeleteDialog } from '../list/deletion.tsx';
 import type { ViewProps } from '../views.ts';
+import { ActionDialog } from './actiondialog.tsx';
+import { type Action, actionsOf } from './actions.ts';
 import { type ObjectTab, type TabProps, tabsOf } from './tabs.ts';
 
 export function View({ path: [id = '', within = noNamespace, name = ''] }: ViewProps) {
@@ -30,6 +34,8 @@ function ObjectPage({ kind, namespace, name }: ObjectPageProps) {
   const live = useLiveObjects(pathOf(kind, namespace), { fieldSelector: `metadata.name=${name}` });
   const tabs = tabsOf(kind, moment.value !== undefined);
   const tab = tabs.find(({ id }) => id === place.value.query.get('tab')) ?? tabs[0]!;
+  const [acting, setActing] = useState<Action | 'delete'>();
+  const isNow = moment.value === undefined;
   useKeys([
     ...tabs.flatMap(({ id, title, key }) =>
       key ? [{ key, does: `show ${title}`, run: () => changeQuery({ tab: id }, true) }] : [],
@@ -47,6 +53,21 @@ function ObjectPage({ kind, namespace, name }: ObjectPageProps) {
         <span class="quiet">
           <Age since={object?.metadata.creationTimestamp} />
         </span>
+        <span class="gap" />
+        {object && isNow && (
+          <div class="actions">
+            {actionsOf({ kind, object }).map((action) => (
+              <button key={action.id} type="button" onClick={() => setActing(action)}>
+                {action.title}
+              </button>
+            ))}
+            {kind.verbs.has('delete') && (
+              <button type="button" class="danger" onClick={() => setActing('delete')}>
+                Delete
+              </button>
+            )}
+          </div>
+        )}
       </div>
       {live.error.value && (
         <Refusal error={live.error.value} what={`${kind.kind} ${name} cannot be shown.`} />
@@ -75,6 +96,20 @@ function ObjectPage({ kind, namespace, name }: ObjectPageProps) {
             ))}
           </div>
           <Lazy load={loaderOf(tab)} props={{ kind, object: { ...object, kind: kind.kind } }} />
+          {acting === 'delete' && (
+            <DeleteDialog
+              kind={kind}
+              rows={[{ namespace, name, uid: object.metadata.uid }]}
+              onClose={() => setActing(undefined)}
+            />
+          )}
+          {acting && acting !== 'delete' && (
+            <ActionDialog
+              title={`${acting.title} ${name}`}
+              load={() => acting.plan({ kind, object })}
+              onClose={() => setActing(undefined)}
+            />
+          )}
         </>
       )}
     </>

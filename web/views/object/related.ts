@@ -40,7 +40,11 @@ export async function findObjects(
     accept: tableAs,
     query: { ...query, ...momentQuery(at), limit: shownMax },
   }).catch(() => undefined);
-  const state = answer?.columnDefinitions?.findIndex(({ name }) => /^(Status|Ready|Phase)$/.test(name)) ?? -1;
+  const columns = answer?.columnDefinitions ?? [];
+  const state =
+    ['Status', 'Phase', 'Ready']
+      .map((wanted) => columns.findIndex(({ name }) => name === wanted))
+      .find((at) => at >= 0) ?? -1;
   return (answer?.rows ?? []).map(({ cells, object: { metadata } }) => ({
     kind,
     namespace: metadata.namespace,

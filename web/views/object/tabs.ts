@@ -61,6 +61,14 @@ const tabs: readonly ObjectTab[] = [
     past: false,
     load: () => import('../terminal/terminal.tsx'),
   },
+  {
+    id: 'history',
+    title: 'History',
+    key: 'h',
+    applies: always,
+    past: true,
+    load: () => import('./history.tsx'),
+  },
 ];
 
 export const tabsOf = (kind: Kind, isPast: boolean): readonly ObjectTab[] =>
