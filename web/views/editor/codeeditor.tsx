@@ -23,8 +23,12 @@ adoptStyle(css);
 
 interface CodeEditorProps {
   readonly label: string;
-  /** A text that differs from what was last told or given replaces what is there. */
   readonly text: string;
+  /**
+   * While a text is edited, the editor has the newest one, and `text` may lag behind; it replaces what was edited only
+   * when this changes.
+   */
+  readonly edition?: number;
   /** Without it, the text can only be read. */
   readonly onChange?: (text: string) => void;
   readonly problems?: readonly Problem[];
@@ -34,7 +38,7 @@ interface CodeEditorProps {
 
 const none: readonly Problem[] = [];
 
-export function CodeEditor({ label, text, onChange, problems = none, schema, owners }: CodeEditorProps) {
+export function CodeEditor({ label, text, edition = 0, onChange, problems = none, schema, owners }: CodeEditorProps) {
   const box = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | undefined>(undefined);
   const current = useRef({ onChange, schema });
@@ -51,7 +55,7 @@ export function CodeEditor({ label, text, onChange, problems = none, schema, own
     if (!readOnly) editor.focus();
     return () => editor.destroy();
   }, [readOnly, label]);
-  useEffect(() => replaceText(view.current!, text), [text, readOnly]);
+  useEffect(() => replaceText(view.current!, text), [readOnly ? text : edition, readOnly]);
   useEffect(() => {
     const editor = view.current!;
     const { doc } = editor.state;
@@ -66,7 +70,7 @@ export function CodeEditor({ label, text, onChange, problems = none, schema, own
   }, [problems, readOnly]);
   useEffect(() => {
     if (owners) showOwners(view.current!, owners.managers, owners.object);
-  }, [owners?.object, text, readOnly]);
+  }, [owners?.object, readOnly ? text : edition, readOnly]);
   return <div class="codeeditor" ref={box} data-keys="own" />;
 }
 

@@ -37,6 +37,7 @@ export function Tab({ kind, object }: TabProps) {
   const [error, setError] = useState<Error>();
   const [problems, setProblems] = useState<readonly Problem[]>([]);
   const [busy, setBusy] = useState(false);
+  const [edition, setEdition] = useState(0);
   const owners = useMemo(
     () => ({ managers: managersOf(draft.base.metadata.managedFields), object: draft.base }),
     [draft.base],
@@ -53,6 +54,7 @@ export function Tab({ kind, object }: TabProps) {
   const restart = (): void => {
     dropDraft(uid);
     setDraft(begin(object));
+    setEdition(edition + 1);
     setStep({ name: 'edit' });
     setError(undefined);
     setProblems([]);
@@ -97,6 +99,7 @@ export function Tab({ kind, object }: TabProps) {
         theirs={editingText(kind, step.latest)}
         onResolve={(text) => {
           change(begin(step.latest, text));
+          setEdition(edition + 1);
           setStep({ name: 'edit' });
         }}
         onDiscard={restart}
@@ -145,6 +148,7 @@ export function Tab({ kind, object }: TabProps) {
       <CodeEditor
         label="YAML to edit"
         text={draft.text}
+        edition={edition}
         onChange={(text) => change({ ...draft, text })}
         problems={problems}
         schema={schema}
