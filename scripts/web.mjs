@@ -6,6 +6,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';
 import { build } from 'esbuild';
+import { xtermPolicy } from './xtermpolicy.mjs';
 
 const fastQuality = 4;
 
@@ -28,6 +29,7 @@ export async function buildWeb(folder, { small }) {
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
     loader: { '.svg': 'copy' },
+    plugins: [xtermPolicy],
     outdir: folder,
     write: false,
     metafile: true,

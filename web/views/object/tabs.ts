@@ -25,10 +25,42 @@ export interface ObjectTab {
 }
 
 const always = (): boolean => true;
+const isPod = ({ id }: Kind): boolean => id === 'pods';
 
 const tabs: readonly ObjectTab[] = [
   { id: 'summary', title: 'Summary', applies: always, past: true, load: () => import('./summary.tsx') },
-  { id: 'yaml', title: 'YAML', key: 'y', applies: always, past: true, load: () => import('./yaml.tsx') },
+  {
+    id: 'yaml',
+    title: 'YAML',
+    key: 'y',
+    applies: always,
+    past: true,
+    load: () => import('../editor/yaml.tsx'),
+  },
+  {
+    id: 'edit',
+    title: 'Edit',
+    key: 'e',
+    applies: ({ verbs }) => verbs.has('update'),
+    past: false,
+    load: () => import('../editor/edit.tsx'),
+  },
+  {
+    id: 'logs',
+    title: 'Logs',
+    key: 'l',
+    applies: isPod,
+    past: false,
+    load: () => import('../logs/logs.tsx'),
+  },
+  {
+    id: 'terminal',
+    title: 'Terminal',
+    key: 's',
+    applies: isPod,
+    past: false,
+    load: () => import('../terminal/terminal.tsx'),
+  },
   {
     id: 'history',
     title: 'History',
