@@ -6,6 +6,7 @@ it('names exactly the options that are known to have a test', () => {
   const options = new Set([...help.matchAll(/^ {2}(--[a-z0-9-]+)/gm)].map(([, option]) => option));
   expect([...options].sort()).toEqual([
     '--admission-control-config-file',
+    '--all',
     '--allow-privileged',
     '--anonymous-auth',
     '--api-audiences',
@@ -35,6 +36,7 @@ it('names exactly the options that are known to have a test', () => {
     '--description',
     '--disable-admission-plugins',
     '--disable-http2-serving',
+    '--docker-socket',
     '--enable-admission-plugins',
     '--enable-bootstrap-token-auth',
     '--encryption-provider-config',
@@ -94,6 +96,7 @@ it('names exactly the options that are known to have a test', () => {
     '--requestheader-group-headers',
     '--requestheader-uid-headers',
     '--requestheader-username-headers',
+    '--runtime',
     '--secure-host',
     '--secure-port',
     '--server',
