@@ -62,7 +62,7 @@ afterAll(async () => {
 });
 
 describe.skipIf(dockerProblem)(`a pod of processes${note}`, () => {
-  it.each(Object.keys(podBehaviours))('%s', (name) => podBehaviours[name]!(benchOf('process')));
+  it.concurrent.each(Object.keys(podBehaviours))('%s', (name) => podBehaviours[name]!(benchOf('process')));
 
   describe('has no counterpart of', () => {
     it.skip.each(Object.entries(processLimits))('%s: %s', () => undefined);
@@ -71,7 +71,7 @@ describe.skipIf(dockerProblem)(`a pod of processes${note}`, () => {
 
 describe.skipIf(dockerProblem)(`a pod in Docker${note}`, () => {
   const all: typeof podBehaviours = { ...podBehaviours, ...containerBehaviours };
-  it.each(Object.keys(all))('%s', (name) => all[name]!(benchOf('docker')));
+  it.concurrent.each(Object.keys(all))('%s', (name) => all[name]!(benchOf('docker')));
 });
 
 const pullProblem = dockerProblem ?? registryProblem;
