@@ -6,6 +6,7 @@ it('names exactly the options that are known to have a test', () => {
   const options = new Set([...help.matchAll(/^ {2}(--[a-z0-9-]+)/gm)].map(([, option]) => option));
   expect([...options].sort()).toEqual([
     '--admission-control-config-file',
+    '--all',
     '--allow-privileged',
     '--anonymous-auth',
     '--api-audiences',
@@ -44,6 +45,7 @@ it('names exactly the options that are known to have a test', () => {
     '--description',
     '--disable-admission-plugins',
     '--disable-http2-serving',
+    '--docker-socket',
     '--enable-admission-plugins',
     '--enable-bootstrap-token-auth',
     '--encryption-provider-config',
@@ -104,6 +106,7 @@ it('names exactly the options that are known to have a test', () => {
     '--requestheader-group-headers',
     '--requestheader-uid-headers',
     '--requestheader-username-headers',
+    '--runtime',
     '--runtime-config',
     '--secure-host',
     '--secure-port',

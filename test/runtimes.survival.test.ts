@@ -48,22 +48,22 @@ describe.skipIf(problem)(`a killed agent${problem ? ` (left out: ${problem})` : 
     const settled = (found: Awaited<ReturnType<typeof states>>) =>
       found.length === podCount && found.every(({ ready }) => ready);
     let { child, client } = await begin();
-    for (let i = 0; i < podCount; i++)
-      await client.post('/api/v1/namespaces/default/pods', {
+    const container = {
+      name: 'c',
+      image: testImage,
+      imagePullPolicy: 'Never',
+      readinessProbe: { exec: { command: ['true'] }, periodSeconds: 1, timeoutSeconds: 30 },
+    };
+    const classes = '/apis/node.k8s.io/v1/runtimeclasses/docker';
+    await expect.poll(async () => (await client.get(classes)).status, { timeout: patienceMs }).toBe(200);
+    for (let i = 0; i < podCount; i++) {
+      const spec = { runtimeClassName: 'docker', terminationGracePeriodSeconds: 1, containers: [container] };
+      const made = await client.post('/api/v1/namespaces/default/pods', {
         metadata: { name: `p${i}` },
-        spec: {
-          runtimeClassName: 'docker',
-          terminationGracePeriodSeconds: 1,
-          containers: [
-            {
-              name: 'c',
-              image: testImage,
-              imagePullPolicy: 'Never',
-              readinessProbe: { exec: { command: ['true'] }, periodSeconds: 1, timeoutSeconds: 30 },
-            },
-          ],
-        },
+        spec,
       });
+      expect(made.status, made.text).toBeLessThan(300);
+    }
     await expect.poll(async () => settled(await states(client)), { timeout: patienceMs }).toBe(true);
     const before = await states(client);
     const ids = (await docker!.containers()).sort();

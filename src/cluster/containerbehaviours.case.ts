@@ -4,8 +4,8 @@ import type { Pod } from '../api/generated/types.ts';
 import { testImage } from '../node/runtime/engine/engine.case.ts';
 import { first, type PodBench, phase, ready, sh } from './podbench.case.ts';
 
-export const containerBehaviours: Readonly<Record<string, (bench: PodBench) => Promise<void>>> = {
-  'runs the command of the image, with its variables, folder and files': async (bench) => {
+export const containerBehaviours = {
+  'runs the command of the image, with its variables, folder and files': async (bench: PodBench) => {
     await bench.create('image', { containers: [{ name: 'c', image: testImage, imagePullPolicy: 'Never' }] });
     const pod = await bench.until('image', ready);
     await expect.poll(() => bench.log('image')).toBe('from the image\n');
@@ -16,7 +16,9 @@ export const containerBehaviours: Readonly<Record<string, (bench: PodBench) => P
     await bench.remove('image');
   },
 
-  'limits rights: capabilities, a read-only root, no new privileges, users of the image': async (bench) => {
+  'limits rights: capabilities, a read-only root, no new privileges, users of the image': async (
+    bench: PodBench,
+  ) => {
     const securityContext = {
       capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE'] },
       readOnlyRootFilesystem: true,
@@ -40,7 +42,7 @@ export const containerBehaviours: Readonly<Record<string, (bench: PodBench) => P
     await bench.remove('root');
   },
 
-  'sees only its own processes, or those of the pod': async (bench) => {
+  'sees only its own processes, or those of the pod': async (bench: PodBench) => {
     const containers = [sh('sleep 3601'), sh('sleep 3602', { name: 'b' })];
     const count = ['sh', '-c', 'cat /proc/[0-9]*/cmdline | tr "\\0" "\\n" | grep -cx "360[12]"'];
     const all = (pod: Pod) => pod.status?.containerStatuses?.every((one) => one.ready);
@@ -52,7 +54,7 @@ export const containerBehaviours: Readonly<Record<string, (bench: PodBench) => P
     await Promise.all([bench.remove('alone'), bench.remove('shared')]);
   },
 
-  'shares memory between the containers of a pod, and sets kernel parameters': async (bench) => {
+  'shares memory between the containers of a pod, and sets kernel parameters': async (bench: PodBench) => {
     const script = 'cat /proc/sys/net/ipv4/ip_unprivileged_port_start; cat /dev/shm/x';
     await bench.finish('kernel', {
       securityContext: { sysctls: [{ name: 'net.ipv4.ip_unprivileged_port_start', value: '77' }] },
@@ -62,7 +64,7 @@ export const containerBehaviours: Readonly<Record<string, (bench: PodBench) => P
     expect(await bench.log('kernel')).toBe('77\nshared\n');
   },
 
-  'mounts the files of an image as a volume': async (bench) => {
+  'mounts the files of an image as a volume': async (bench: PodBench) => {
     await bench.finish('imagevolume', {
       volumes: [{ name: 'i', image: { reference: testImage, pullPolicy: 'IfNotPresent' } }],
       containers: [
@@ -74,7 +76,7 @@ export const containerBehaviours: Readonly<Record<string, (bench: PodBench) => P
     expect(await bench.log('imagevolume')).toBe('hello from the image\n1\n');
   },
 
-  'waits for an image that must not be pulled, or has no possible name': async (bench) => {
+  'waits for an image that must not be pulled, or has no possible name': async (bench: PodBench) => {
     const image = (name: string, more: object = {}) => [{ name: 'c', image: name, ...more }];
     await bench.create('never', { containers: image('localhost/none:1', { imagePullPolicy: 'Never' }) });
     await bench.create('invalid', { containers: image('No/Such:Name:') });
@@ -87,7 +89,7 @@ export const containerBehaviours: Readonly<Record<string, (bench: PodBench) => P
     await Promise.all([bench.remove('never'), bench.remove('invalid')]);
   },
 
-  'starts again when its sandbox has died': async (bench) => {
+  'starts again when its sandbox has died': async (bench: PodBench) => {
     await bench.create('orphan', { containers: [sh('sleep 3600')] });
     const before = await bench.until('orphan', ready);
     await bench.killSandbox?.(before.metadata.uid!);

@@ -63,8 +63,13 @@ export const podBehaviours: Readonly<Record<string, (bench: PodBench) => Promise
       containers: [
         sh(server, {
           volumeMounts: [{ name: 'v', mountPath: '/v' }],
-          startupProbe: { tcpSocket: { port: 18080 }, periodSeconds: 1, failureThreshold: 60 },
-          livenessProbe: { httpGet: { port: 18080, path: '/' }, periodSeconds: 1 },
+          startupProbe: {
+            tcpSocket: { port: 18080 },
+            periodSeconds: 1,
+            failureThreshold: 60,
+            timeoutSeconds: 20,
+          },
+          livenessProbe: { httpGet: { port: 18080, path: '/' }, periodSeconds: 1, timeoutSeconds: 20 },
           readinessProbe: {
             exec: { command: ['test', '-e', '/v/www/index.html'] },
             periodSeconds: 1,

@@ -14,6 +14,7 @@ import { mountsBelow } from '../node/volumes/foldercare.ts';
 import { containerBehaviours } from './containerbehaviours.case.ts';
 import { podBehaviours } from './podbehaviours.case.ts';
 import { first, PodBench, ready, sh } from './podbench.case.ts';
+import { processLimits } from './runtimelimits.case.ts';
 import { start } from './start.ts';
 import type { Cluster } from './startoptions.ts';
 
@@ -61,12 +62,16 @@ afterAll(async () => {
 });
 
 describe.skipIf(dockerProblem)(`a pod of processes${note}`, () => {
-  it.each(Object.keys(podBehaviours))('%s', (name) => podBehaviours[name]!(benchOf('process')));
+  it.concurrent.each(Object.keys(podBehaviours))('%s', (name) => podBehaviours[name]!(benchOf('process')));
+
+  describe('has no counterpart of', () => {
+    it.skip.each(Object.entries(processLimits))('%s: %s', () => undefined);
+  });
 });
 
 describe.skipIf(dockerProblem)(`a pod in Docker${note}`, () => {
-  const all = { ...podBehaviours, ...containerBehaviours };
-  it.each(Object.keys(all))('%s', (name) => all[name]!(benchOf('docker')));
+  const all: typeof podBehaviours = { ...podBehaviours, ...containerBehaviours };
+  it.concurrent.each(Object.keys(all))('%s', (name) => all[name]!(benchOf('docker')));
 });
 
 const pullProblem = dockerProblem ?? registryProblem;

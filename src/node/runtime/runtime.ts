@@ -115,6 +115,11 @@ export interface PodPlace {
   readonly hostname?: string;
   /** Mounts a tmpfs at a folder; absent where that is not possible. */
   readonly mountMemory?: (path: string, mount: MemoryMount) => Promise<void>;
+  /**
+   * Mounts a place inside of a volume where no container can change the way to it; returns where. Absent where containers
+   * are given the place itself. `name` tells the mounts of a pod apart.
+   */
+  readonly bindSubPath?: (volume: string, place: string, name: string) => Promise<string>;
   /** The folder with the files of an image; throws `ImageError`. Absent where images have no files. */
   readonly imageFolder?: (image: string, pullPolicy?: string) => Promise<string>;
 }

@@ -94,6 +94,7 @@ export function containerBody(parts: ContainerParts): object {
     OpenStdin: container.stdin === true,
     StdinOnce: container.stdinOnce === true,
     Tty: container.tty === true,
+    ...(container.lifecycle?.stopSignal ? { StopSignal: container.lifecycle.stopSignal } : {}),
     Healthcheck: { Test: ['NONE'] },
     Labels: {
       ...containerLabels(owner, pod, container, attempt, image!.engine!.shownId),

@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeFolder } from '../../volumes/foldercare.ts';
 import { labels, sandboxName } from '../engine/podidentity.ts';
+import { SubPathMounts } from '../engine/subpathmounts.ts';
 import { MemoryMounts } from '../memorymounts.ts';
 import { Spawner } from '../spawner.ts';
 import { DockerApi, isDone } from './dockerapi.ts';
@@ -59,7 +60,10 @@ async function removeFolders(pods: string): Promise<void> {
   const spawner = new Spawner();
   try {
     await new MemoryMounts(spawner, pods).unmount();
-    for (const uid of uids) await removeFolder(join(pods, uid));
+    for (const uid of uids) {
+      await new SubPathMounts(spawner, join(pods, uid, 'volume-subpaths')).release();
+      await removeFolder(join(pods, uid));
+    }
   } finally {
     spawner.close();
   }

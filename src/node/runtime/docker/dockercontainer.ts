@@ -35,6 +35,7 @@ export class DockerContainer implements AdoptedContainer {
   readonly startedAt: Date;
   readonly exited: Promise<ContainerExit>;
   readonly log: DockerLog;
+  readonly #stopSignal: string;
   #end: (exit: ContainerExit) => void = () => undefined;
   #looking = false;
   #again = false;
@@ -48,6 +49,7 @@ export class DockerContainer implements AdoptedContainer {
   ) {
     this.id = inspected.Id;
     this.startedAt = new Date(timeOf(inspected.State.StartedAt) ?? context.now());
+    this.#stopSignal = inspected.Config?.StopSignal || 'SIGTERM';
     this.log = new DockerLog(context.api, this.id, facts.tty);
     this.exited = new Promise((resolve) => {
       this.#end = resolve;
@@ -88,8 +90,10 @@ export class DockerContainer implements AdoptedContainer {
 
   kill(signal: NodeJS.Signals): void {
     if (this.#over) return;
+    // An image may name another signal that asks its program to stop.
+    const sent = signal === 'SIGTERM' ? this.#stopSignal : signal;
     this.context.api
-      .json('POST', `/containers/${this.id}/kill`, { query: { signal } })
+      .json('POST', `/containers/${this.id}/kill`, { query: { signal: sent } })
       .catch((error: unknown) => {
         // 409: it is not running any more.
         if (isDone(error) || (error instanceof DockerError && error.status === 409)) this.look();

@@ -5,6 +5,7 @@
  *
  *   pods/<uid>/address                                   the address of the pod, for the next agent
  *   pods/<uid>/containers/<name>/<attempt>.termination   the termination message of a run
+ *   pods/<uid>/volume-subpaths/…                         sub paths of volumes (see subpathmounts.ts)
  *   pods/<uid>/images/<id>                               files of images that are mounted as volumes
  */
 import { chmod, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
@@ -17,6 +18,7 @@ import { makeFolders, removeFolder } from '../../volumes/foldercare.ts';
 import { containerRights } from '../engine/containerrights.ts';
 import type { EngineImages } from '../engine/engineimages.ts';
 import { containerName, labels, type Owner, sandboxName } from '../engine/podidentity.ts';
+import { SubPathMounts } from '../engine/subpathmounts.ts';
 import type { MemoryMounts } from '../memorymounts.ts';
 import { type ContainerLaunch, type PodPlace, StartFailure } from '../runtime.ts';
 import { helperEnv, type Spawner } from '../spawner.ts';
@@ -59,6 +61,7 @@ export class DockerPod {
   /** Host ports of published ports, by the port in the pod; only where containers run elsewhere. */
   readonly published = new Map<number, number>();
   removing = false;
+  readonly #subPaths: SubPathMounts;
   #sandbox: Sandbox | undefined;
   #making: Promise<void> | undefined;
   #lastAttempt = -1;
@@ -69,6 +72,12 @@ export class DockerPod {
     readonly uid: string,
   ) {
     this.folder = join(engine.folder, 'pods', uid);
+    this.#subPaths = new SubPathMounts(engine.spawner, join(this.folder, 'volume-subpaths'));
+  }
+
+  /** Mounts need the rights of root, and an engine on this machine. */
+  get #mayMount(): boolean {
+    return process.platform === 'linux' && process.getuid?.() === 0 && !this.engine.isElsewhere;
   }
 
   get ip(): string {
@@ -102,7 +111,12 @@ export class DockerPod {
       folder: this.folder,
       ip: this.#ip,
       hostname: ownHostname(pod),
-      mountMemory: (path, mount) => memory.mount(path, mount),
+      ...(this.#mayMount
+        ? {
+            mountMemory: (path, mount) => memory.mount(path, mount),
+            bindSubPath: (volume, place, name) => this.#subPaths.bind(volume, place, name),
+          }
+        : {}),
       imageFolder: async (image, policy) => this.#imageFolder(await images.present(pod, image, policy)),
     };
   }
@@ -176,7 +190,10 @@ export class DockerPod {
     await Promise.all(found.filter((one) => !isSandbox(one)).map(({ Id }) => this.#delete(Id)));
     await network.detach(this.uid);
     await Promise.all(found.filter(isSandbox).map(({ Id }) => this.#delete(Id)));
-    await memory.unmount(this.uid);
+    if (this.#mayMount) {
+      await this.#subPaths.release();
+      await memory.unmount(this.uid);
+    }
     await removeFolder(this.folder);
   }
 

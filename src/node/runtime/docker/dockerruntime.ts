@@ -254,9 +254,7 @@ export class DockerRuntime implements Runtime {
   }
 
   async #adoptOne(engine: DockerEngine, id: string, uid: string): Promise<void> {
-    const inspected = await engine.api.json<
-      InspectedContainer & { Config?: { StdinOnce?: boolean; Tty?: boolean } }
-    >('GET', `/containers/${id}/json`);
+    const inspected = await engine.api.json<InspectedContainer>('GET', `/containers/${id}/json`);
     const { Config, State } = inspected;
     const of = Config?.Labels ?? {};
     const { container: name, attempt, isSandbox } = identityOf(of)!;

@@ -36,7 +36,12 @@ export interface InspectedContainer {
     readonly StartedAt?: string;
     readonly FinishedAt?: string;
   };
-  readonly Config?: { readonly Labels?: Readonly<Record<string, string>> | null; readonly Tty?: boolean };
+  readonly Config?: {
+    readonly Labels?: Readonly<Record<string, string>> | null;
+    readonly Tty?: boolean;
+    readonly StdinOnce?: boolean;
+    readonly StopSignal?: string;
+  };
   readonly NetworkSettings?: {
     readonly IPAddress?: string;
     readonly Networks?: Readonly<Record<string, { readonly IPAddress?: string }>> | null;

@@ -5,7 +5,7 @@
  */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import type { Pod, Secret } from '../../../api/generated/types.ts';
-import { type ImageName, parseImageName, pullPolicyOf } from '../imagename.ts';
+import { type ImageName, parseImageName, pullPolicyOf, repositoryOf } from '../imagename.ts';
 import { type ImageCommand, ImageError, type ImageRequest } from '../runtime.ts';
 import { type Credentials, credentialsFor, credentialsHash } from './registrycredentials.ts';
 
@@ -39,9 +39,8 @@ export interface ImageStore {
 interface PullNote {
   /** When it was last used, in milliseconds since 1970. */
   usedAt: number;
-  readonly name: string;
-  /** Hashes of the credentials that it was pulled with; `` for none. */
-  readonly secrets: string[];
+  /** By repository: hashes of the credentials that it was pulled with; an empty one for none. */
+  readonly secrets: Record<string, string[]>;
 }
 
 export interface EngineImagesOptions {
@@ -95,7 +94,7 @@ export class EngineImages {
     const policy = pullPolicyOf(name, given);
     const credentials = await this.#credentials(pod, name);
     const stored = await this.#find(image);
-    if (stored && policy !== 'Always' && (await this.#mayUse(stored.id, credentials))) {
+    if (stored && policy !== 'Always' && (await this.#mayUse(stored.id, name, credentials))) {
       await this.#used(stored.id);
       return {
         stored,
@@ -146,7 +145,7 @@ export class EngineImages {
       }
       const stored = await this.#find(image);
       if (!stored) throw new ImageError(`image "${image}" is not there although it was pulled`);
-      await this.#note(stored.id, image, one ? credentialsHash(one) : '');
+      await this.#note(stored.id, name, one ? credentialsHash(one) : '');
       const seconds = `${((performance.now() - startedAt) / 1000).toFixed(3)}s`;
       const pulled = `Successfully pulled image "${image}" in ${seconds} (${seconds} including waiting). Image size: ${stored.sizeBytes} bytes.`;
       return { stored, pulled };
@@ -179,11 +178,11 @@ export class EngineImages {
     return credentialsFor(name, secrets);
   }
 
-  /** Images that others have put into the engine are free for all. */
-  async #mayUse(id: string, credentials: readonly Credentials[]): Promise<boolean> {
-    const note = (await this.#read()).get(id);
-    if (!note || note.secrets.includes('')) return true;
-    return credentials.some((one) => note.secrets.includes(credentialsHash(one)));
+  /** Images that others have put into the engine, or named there, are free for all. */
+  async #mayUse(id: string, name: ImageName, credentials: readonly Credentials[]): Promise<boolean> {
+    const hashes = (await this.#read()).get(id)?.secrets[repositoryOf(name)];
+    if (!hashes || hashes.includes('')) return true;
+    return credentials.some((one) => hashes.includes(credentialsHash(one)));
   }
 
   async #used(id: string): Promise<void> {
@@ -191,10 +190,12 @@ export class EngineImages {
     if (note) note.usedAt = this.options.now();
   }
 
-  async #note(id: string, name: string, secret: string): Promise<void> {
+  async #note(id: string, name: ImageName, secret: string): Promise<void> {
     const notes = await this.#read();
-    const secrets = new Set([...(notes.get(id)?.secrets ?? []), secret]);
-    notes.set(id, { usedAt: this.options.now(), name, secrets: [...secrets] });
+    const secrets = { ...notes.get(id)?.secrets };
+    const repository = repositoryOf(name);
+    secrets[repository] = [...new Set([...(secrets[repository] ?? []), secret])];
+    notes.set(id, { usedAt: this.options.now(), secrets });
     await this.#write();
   }
 

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import type { Secret } from '../../../api/generated/types.ts';
 import { isJsonObject } from '../../../api/object.ts';
-import { type ImageName, repositoryOf } from '../imagename.ts';
+import type { ImageName } from '../imagename.ts';
 
 export interface Credentials {
   readonly username: string;
@@ -71,12 +71,7 @@ function placeOf(server: string): { host: string; path: string } {
 }
 
 function fits({ host, path }: Entry, name: ImageName): boolean {
-  if (
-    path &&
-    !`${repositoryOf(name)}/`.startsWith(`${name.registry}/${path}/`) &&
-    !name.path.startsWith(path)
-  )
-    return false;
+  if (path && !`${name.path}/`.startsWith(`${path}/`)) return false;
   const [wanted, given] = [name.registry.split(/[.:]/), host.split(/[.:]/)];
   const samePort = portOf(name.registry) === portOf(host);
   return (
