@@ -71,7 +71,7 @@ describe.each([
   [['up', '-x'], /-x/],
   [
     ['down'],
-    /there is no command "down"; the commands are up, serve, node, backup, restore, token, kubeconfig and envtest/,
+    /there is no command "down"; the commands are up, serve, node, backup, restore, token, kubeconfig, test, cleanup and envtest/,
   ],
   [['__proto__'], /there is no command "__proto__"/],
   [['up', 'now'], /up takes options only, not "now"/],
