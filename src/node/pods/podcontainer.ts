@@ -6,50 +6,28 @@
  *      ▲                  │                                              │
  *      └── back-off ◀─────┴── no image, no config, no start              └──run()──▶ starting, or waiting (back-off)
  */
-import type { Container, ContainerStateTerminated, ContainerStatus, Pod } from '../../api/generated/types.ts';
+import type { Container, ContainerStateTerminated, ContainerStatus } from '../../api/generated/types.ts';
 import { formatTime } from '../../api/time.ts';
-import type { Timers } from '../../timers.ts';
 import {
   type ContainerExit,
   type ImageCommand,
-  type PodPlace,
   type RunningContainer,
-  type Runtime,
   StartFailure,
 } from '../runtime/runtime.ts';
-import { BackOff, type BackOffTimes, goDuration } from './backoff.ts';
+import { BackOff, goDuration } from './backoff.ts';
+import type { ContainerContext, ContainerRole } from './containercontext.ts';
 import { ContainerResize } from './containerresize.ts';
 import { adoptedStatus, endedState, newStatus, restoredStatus, timeOf } from './containerstate.ts';
 import { ContainerStop, type StopReason } from './containerstop.ts';
 import { runHook } from './hook.ts';
 import { imageComplaint, isPullProblem } from './imageproblems.ts';
-import type { LaunchParts, PodSetup } from './podsetup.ts';
+import type { LaunchParts } from './podsetup.ts';
 import { isSidecar } from './podstatus.ts';
 import type { ProbeTarget } from './probe.ts';
 import { Prober } from './prober.ts';
 
 /** Limit for postStart hooks, which have no time-out in Kubernetes. */
 const postStartMaxMs = 10 * 60_000;
-
-export type ContainerRole = 'init' | 'main' | 'ephemeral';
-
-export interface ContainerContext {
-  readonly runtime: Runtime;
-  readonly setup: PodSetup;
-  readonly pod: () => Pod;
-  readonly place: () => PodPlace;
-  readonly backOff: BackOffTimes;
-  /** Length of one second of the spec in milliseconds; tests use less. */
-  readonly secondMs: number;
-  readonly now: () => number;
-  readonly timers: Timers;
-  /** Called on every change: the pod worker has to look again. */
-  readonly changed: () => void;
-  /** Asks the pod worker to look again after this time. */
-  readonly wakeIn: (ms: number) => void;
-  readonly tell: (type: 'Normal' | 'Warning', reason: string, message: string, fieldPath: string) => void;
-  readonly onError: (error: Error) => void;
-}
 
 export class PodContainer {
   #status: ContainerStatus;
