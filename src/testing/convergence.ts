@@ -35,12 +35,19 @@ export class Convergence {
     return busy;
   }
 
-  /** Resolves when nothing is busy; rejects with a sentence about who is, after the time. */
-  async reached(timeoutMs: number, what = 'the cluster has not settled'): Promise<void> {
+  /**
+   * Resolves when nothing is busy; rejects with a sentence about who is, after the time.
+   * @param others what has to be idle as well
+   */
+  async reached(
+    timeoutMs: number,
+    what = 'the cluster has not settled',
+    others: () => readonly string[] = () => [],
+  ): Promise<void> {
     const deadlineMs = performance.now() + timeoutMs;
     let calm = 0;
     for (let ticks = 0; ; ticks++) {
-      const busy = this.busy();
+      const busy = [...this.busy(), ...others()];
       calm = busy.length ? 0 : calm + 1;
       if (calm >= calmTicks) return;
       if (busy.length && performance.now() > deadlineMs)

@@ -63,8 +63,9 @@ export class Kit {
     this.#randomness = seed === undefined ? undefined : new Randomness(seed);
     if (this.#randomness && snapshot?.position !== undefined) this.#randomness.position = snapshot.position;
     this.clock = new VirtualClock({
-      isBusy: () => this.#convergence !== undefined && this.#convergence.busy().length > 0,
-      quiet: async () => this.#convergence?.reached(quietMaxMs, 'the clock cannot move on'),
+      isBusy: () => this.#askers().length > 0 || (this.#convergence?.busy() ?? []).length > 0,
+      quiet: async () =>
+        this.#convergence?.reached(quietMaxMs, 'the clock cannot move on', () => this.#askers()),
     });
     this.faults = new InjectedFaults(this.#accidents());
     this.requests = new RequestLog(this.clock.nowMs);
@@ -153,6 +154,12 @@ export class Kit {
     const missing = nodes.filter((name) => !simulated.agents.has(name));
     await Promise.all(missing.map((name) => simulated.start(name)));
     if (this.#randomness && position !== undefined) this.#randomness.position = position;
+  }
+
+  /** The clock waits for answers: the deadline of a request is on the same clock. */
+  #askers(): string[] {
+    const { unanswered } = this.requests;
+    return unanswered > 0 ? [`${unanswered} requests`] : [];
   }
 
   #instruments(): Instruments {

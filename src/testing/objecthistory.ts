@@ -108,7 +108,7 @@ function objectOf(value: Buffer, revision: number): Record<string, unknown> {
 const uninteresting = new Set(['metadata.resourceVersion', 'metadata.managedFields']);
 
 /** The fields in which two versions differ, the deepest ones. */
-export function fieldChanges(before: unknown, after: unknown, path = ''): FieldChange[] {
+function fieldChanges(before: unknown, after: unknown, path = ''): FieldChange[] {
   if (uninteresting.has(path) || isDeepStrictEqual(before, after)) return [];
   if (Array.isArray(before) && Array.isArray(after))
     return Array.from({ length: Math.max(before.length, after.length) }, (_, i) =>

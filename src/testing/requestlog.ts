@@ -69,8 +69,14 @@ export class RequestLog {
   #requests: LoggedRequest[] = [];
   readonly #underWay = new WeakMap<RequestContext, { logged: LoggedRequest; body: () => Buffer }>();
   #bytes = 0;
+  #unanswered = 0;
 
   constructor(private readonly nowMs: () => number) {}
+
+  /** Requests that are not answered yet, watches and connections aside. */
+  get unanswered(): number {
+    return this.#unanswered;
+  }
 
   /** The requests that match, oldest first. */
   matching(match: RequestMatch = {}): SeenRequest[] {
@@ -87,12 +93,15 @@ export class RequestLog {
     const logged = new LoggedRequest(context, facts, this.nowMs());
     this.#underWay.set(context, { logged, body: bodyOf(context) });
     this.#requests.push(logged);
+    if (!context.info.lasting) this.#unanswered++;
     if (this.#requests.length > requestsMax) this.#requests.splice(0, requestsMax / 10);
   }
 
   end(context: RequestContext, code: number): void {
     const known = this.#underWay.get(context);
     if (!known) return;
+    this.#underWay.delete(context);
+    if (!context.info.lasting) this.#unanswered--;
     const { logged } = known;
     logged.code = code;
     logged.error = context.failure?.message;

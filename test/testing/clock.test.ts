@@ -127,6 +127,18 @@ describe('the clock', () => {
     expect(await review()).toBe(false);
   });
 
+  it('waits for requests, whose deadlines are on the same clock', async () => {
+    cluster.faults.add({ kind: 'ConfigMap', verb: 'create', delayMs: 200 });
+    const created = fetch(`${cluster.url}/api/v1/namespaces/default/configmaps`, {
+      method: 'POST',
+      body: JSON.stringify({ metadata: { name: 'slow' } }),
+    });
+    while (cluster.requests({ kind: 'ConfigMap' }).length === 0)
+      await new Promise((resolve) => setImmediate(resolve));
+    await cluster.clock.advance('10m');
+    expect((await created).status).toBe(200);
+  });
+
   it('drops history that is too old', async () => {
     const { metadata } = await get('/api/v1/namespaces/default/configmaps');
     await cluster.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'later' } });
