@@ -15,6 +15,7 @@ import { living } from './living.mjs';
 import { fill, podNamed } from './objects.mjs';
 import { secureBench } from './secure.mjs';
 import { bare, beside, keepCompiledCode, wherry } from './servers.mjs';
+import { testKit } from './testing.mjs';
 import { acceptLua, applyLua, createLua, deleteLua, measure, patchLua } from './wrk.mjs';
 
 const quick = process.argv.includes('--quick');
@@ -191,6 +192,8 @@ async function others() {
   say('decisions, with 1,000 roles and 10,000 bindings:');
   for (const [name, value] of Object.entries((await decisions()).figures))
     row(`decision, ${name}`, 'memory', value, 'µs');
+  say('the test kit:');
+  await testKit(row);
   say('the living cluster:');
   await living(row, {
     quick,

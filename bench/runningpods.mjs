@@ -21,7 +21,7 @@ async function post(url, body) {
 }
 
 /** Opens a watch of the pods, creates some, and returns after how many seconds all were bound and all ran. */
-async function timed(url, count, make) {
+export async function timed(url, count, make) {
   const watching = new AbortController();
   const path = `${url}/api/v1/namespaces/default/pods?watch=true&resourceVersion=0`;
   const response = await fetch(path, { signal: watching.signal });

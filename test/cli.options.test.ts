@@ -1,11 +1,12 @@
 /** Proves which options the help names: a new one is written down here, and has a test of what it does. */
 import { expect, it } from 'vitest';
-import { help } from '../src/cli/options.ts';
+import { help } from '../src/cli/help.ts';
 
 it('names exactly the options that are known to have a test', () => {
   const options = new Set([...help.matchAll(/^ {2}(--[a-z0-9-]+)/gm)].map(([, option]) => option));
   expect([...options].sort()).toEqual([
     '--admission-control-config-file',
+    '--all',
     '--allow-privileged',
     '--anonymous-auth',
     '--api-audiences',
@@ -44,6 +45,7 @@ it('names exactly the options that are known to have a test', () => {
     '--description',
     '--disable-admission-plugins',
     '--disable-http2-serving',
+    '--docker-socket',
     '--enable-admission-plugins',
     '--enable-bootstrap-token-auth',
     '--encryption-provider-config',
@@ -104,6 +106,7 @@ it('names exactly the options that are known to have a test', () => {
     '--requestheader-group-headers',
     '--requestheader-uid-headers',
     '--requestheader-username-headers',
+    '--runtime',
     '--runtime-config',
     '--secure-host',
     '--secure-port',
@@ -118,6 +121,7 @@ it('names exactly the options that are known to have a test', () => {
     '--service-node-port-range',
     '--simulated-nodes',
     '--store',
+    '--testing',
     '--tls-cert-file',
     '--tls-cipher-suites',
     '--tls-min-version',
@@ -127,6 +131,7 @@ it('names exactly the options that are known to have a test', () => {
     '--token',
     '--token-auth-file',
     '--ttl',
+    '--ui',
     '--user',
     '--version',
     '--volumes',

@@ -9,7 +9,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { help, readCommandLine } from '../src/cli/options.ts';
+import { help } from '../src/cli/help.ts';
+import { readCommandLine } from '../src/cli/options.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..');

@@ -7,17 +7,18 @@ import { type Cluster, type StartOptions, start, startNode } from '../cluster/in
 import type { AssetsLine } from '../envtest/assets.ts';
 import { exposeCollector } from './collector.ts';
 import { Ending } from './ending.ts';
+import { help } from './help.ts';
 import type { KubeconfigLine } from './kubeconfigflags.ts';
 import { activityLog, logger } from './log.ts';
 import {
   type BackupLine,
   type ClusterLine,
-  help,
   type LogForm,
   type NodeLine,
   readCommandLine,
 } from './options.ts';
 import { ProgressLine } from './progress.ts';
+import type { CleanupLine } from './runtimeflags.ts';
 import type { TestLine } from './testflags.ts';
 import type { TokenLine } from './tokenflags.ts';
 
@@ -36,6 +37,7 @@ async function run(ending: Ending): Promise<void> {
   else if (line.command === 'version') process.stdout.write(`${packageVersion()}\n`);
   else if (line.command === 'node') await runNode(ending, line);
   else if (line.command === 'kubeconfig') await runKubeconfig(line);
+  else if (line.command === 'cleanup') await runCleanup(line);
   else if (line.command === 'token') await runTokens(line);
   else if (line.command === 'envtest') await runEnvtest(line);
   else if (line.command === 'test') await runTests(line);
@@ -59,12 +61,17 @@ function logged(options: StartOptions, form: LogForm): StartOptions {
   };
 }
 
+/** What starts a cluster, with the test kit or without. */
+const starter = async (testing: boolean): Promise<(options: StartOptions) => ReturnType<typeof start>> =>
+  testing ? (await import('../testing/testingserver.ts')).startTestingServer : start;
+
 async function runCluster(
   ending: Ending,
-  { command, start: options, log: form }: ClusterLine,
+  { command, start: options, testing, log: form }: ClusterLine,
 ): Promise<void> {
+  const begin = await starter(testing);
   const cluster = await ending.of(
-    start({ ...logged(options, form), onFatal: (error) => ending.failRunning(error) }),
+    begin({ ...logged(options, form), onFatal: (error) => ending.failRunning(error) }),
   );
   process.stdout.write(`Wherry is ready at ${cluster.url}\n`);
   process.stdout.write(secureLines(cluster, options));
@@ -102,11 +109,17 @@ async function runEnvtest(line: AssetsLine): Promise<void> {
 }
 
 /** A signal during the start ends the process: nothing is to be closed before the command runs. */
-async function runTests({ start: options, log: form, program, keeps }: TestLine): Promise<void> {
+async function runTests({ start: options, testing, log: form, program, keeps }: TestLine): Promise<void> {
   const { runTest } = await import('./testrun.ts');
-  const cluster = await start(logged(options, form));
+  const begin = await starter(testing);
+  const cluster = await begin(logged(options, form));
   await cluster.nodesReady;
   process.exit(await runTest({ cluster, program, keeps }));
+}
+
+async function runCleanup(line: CleanupLine): Promise<void> {
+  const { cleanUp } = await import('../cluster/cleanup.ts');
+  process.stdout.write(await cleanUp(line));
 }
 
 async function runTokens(line: TokenLine): Promise<void> {

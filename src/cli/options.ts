@@ -3,30 +3,20 @@ import { parseArgs } from 'node:util';
 import type { RestoreTarget } from '../cluster/backup.ts';
 import type { NodeOptions, SecureOptions, StartOptions } from '../cluster/index.ts';
 import { nearestName } from '../cluster/suggestion.ts';
-import { auditArgs, auditHelp, readAudit } from './auditflags.ts';
-import { authenticationArgs, authenticationHelp, readAuthentication } from './authenticationflags.ts';
-import {
-  admissionArgs,
-  admissionHelp,
-  authorizationArgs,
-  authorizationHelp,
-  readAdmission,
-  readAuthorization,
-} from './authorizationflags.ts';
-import { type AssetsLine, assetsHelp, readAssetsLine } from './envtestflags.ts';
+import { auditArgs, readAudit } from './auditflags.ts';
+import { authenticationArgs, readAuthentication } from './authenticationflags.ts';
+import { admissionArgs, authorizationArgs, readAdmission, readAuthorization } from './authorizationflags.ts';
+import { type AssetsLine, readAssetsLine } from './envtestflags.ts';
 import { runtimeConfigOf, withTruths } from './flagvalues.ts';
-import {
-  type KubeconfigLine,
-  kubeconfigArgs,
-  kubeconfigHelp,
-  readKubeconfigLine,
-} from './kubeconfigflags.ts';
-import { limitArgs, limitHelp, readLimits } from './limitoptions.ts';
-import { protectionArgs, protectionHelp, readProtection } from './protectionflags.ts';
-import { readListening, secureArgs, secureHelp } from './secureflags.ts';
-import { readRestoreTarget, readStore, storeArgs, storeHelp } from './storeflags.ts';
-import { isTestOption, splitTestLine, type TestLine, testArgs, testDefaults, testHelp } from './testflags.ts';
-import { readTokenLine, type TokenLine, tokenArgs, tokenHelp } from './tokenflags.ts';
+import { type KubeconfigLine, kubeconfigArgs, readKubeconfigLine } from './kubeconfigflags.ts';
+import { limitArgs, readLimits } from './limitoptions.ts';
+import { protectionArgs, readProtection } from './protectionflags.ts';
+import { type CleanupLine, readCleanupLine, readRuntime, runtimeArgs } from './runtimeflags.ts';
+import { readListening, secureArgs } from './secureflags.ts';
+import { readRestoreTarget, readStore, storeArgs } from './storeflags.ts';
+import { isTestOption, splitTestLine, type TestLine, testArgs, testDefaults } from './testflags.ts';
+import { readTesting, testingArgs } from './testingflags.ts';
+import { readTokenLine, type TokenLine, tokenArgs } from './tokenflags.ts';
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 const logLevels: readonly string[] = ['silent', 'error', 'warn', 'info', 'debug'];
@@ -45,6 +35,8 @@ const simulatedNodesMax = 10_000;
 export interface ClusterLine {
   readonly command: 'up' | 'serve';
   readonly start: StartOptions;
+  /** With the test kit. */
+  readonly testing: boolean;
   readonly log: LogForm;
 }
 
@@ -69,6 +61,7 @@ export type CommandLine =
   | BackupLine
   | TokenLine
   | KubeconfigLine
+  | CleanupLine
   | AssetsLine
   | TestLine
   | { readonly command: 'help' }
@@ -76,106 +69,6 @@ export type CommandLine =
 
 /** A wrong command line; the message says what is wrong. */
 export class UsageError extends Error {}
-
-export const help = `Usage: wherry <command> [options]
-
-Commands
-  up       run the cluster: API server, controllers, and this machine as a node
-  serve    run the API server, with the controllers that keep house for it
-  node     run this machine as a node of a server elsewhere
-  backup   write all objects of a running server to a file: wherry backup FILE
-  restore  make a data folder from such a file, or fill an etcd: wherry restore FILE
-  token    make, list and delete the tokens that nodes join with: wherry token create|list|delete
-  kubeconfig
-           print a kubeconfig for the administrator or any user of the secure door
-  test     run a command against a fresh cluster: wherry test [options] -- COMMAND…
-  envtest  write etcd, kube-apiserver and kubectl for test suites that start these: wherry envtest FOLDER
-
-Options of up and serve
-  --port PORT           port for plain HTTP; 0 takes any free one, off none (default 8080)
-  --host HOST           loopback address for plain HTTP (default 127.0.0.1)
-${secureHelp}  --data-dir FOLDER     where objects, pods and logs are kept (default .wherry)
-${storeHelp}  --history AGE,COUNT   how long and how many changes are kept for watches (default 10m,50000)
-  --like KIND           kubernetes: do as today's Kubernetes where Wherry's contract, the API of 1.1, differs;
-                        the same as --create-status 201 --watch-start state
-  --watch-start WHERE   where a watch without a version begins: history or state (default history)
-  --create-status CODE  HTTP code of a create: 200 or 201 (default 200)
-  --managed-fields MODE whose writes metadata.managedFields names: all, those since an object was applied
-                        (applied), or off (default all)
-  --runtime-config LIST switch built-in versions off and on: apps/v1=false, api/beta=false, batch/v1/jobs=false
-  --service-cluster-ip-range RANGE
-                        addresses that services get (default 10.0.0.0/24)
-  --service-node-port-range FIRST-LAST
-                        ports that services get on every node (default 30000-32767)
-${auditHelp}${protectionHelp}  --controllers LIST    which controllers run: names, * for all, housekeeping for those the API needs, none, or -name
-                        for the default without that one (default: up *, serve housekeeping)
-  --leader-elect        agree with other servers on the same store about who runs the controllers (always done with
-                        --store etcd)
-  --service-account-token-secrets
-                        make a secret with a token for every account, as Kubernetes 1.1 did
-
-Users of the secure door
-${authenticationHelp}
-What users of the secure door may do
-${authorizationHelp}
-Admission
-${admissionHelp}
-Limits of up and serve
-${limitHelp}
-Options of up
-  --ingress-port PORT   let traffic reach services as ingresses say, on this port
-  --ingress-tls-port PORT
-                        the same over HTTPS, with certificates from secrets
-  --simulated-nodes N   nodes that only pretend to run pods, instead of this machine
-  --default-storage-class NAME
-                        local-path: claims that name no class get a folder on the node's disk; off: no class is made
-                        (default local-path)
-
-Options of node
-  --server URL          the server the node belongs to, such as http://127.0.0.1:8080
-  --token TOKEN         with which the node joins a server over https; wherry token create prints the whole command
-  --ca-hash HASH        sha256: and the hash of the key of the cluster's authority, which proves that the server is it
-  --ca-file FILE        the cluster's authority itself, instead of asking the server for it
-  --data-dir FOLDER     where pods, logs and the certificates of the node are kept (default .wherry)
-  --service-cluster-ip-range RANGE
-                        addresses that services get, as the server has it (default 10.0.0.0/24)
-
-Options of up and node
-  --node-name NAME      name of the node (default: the name of the machine)
-  --images FILE         maps names of images to commands
-  --volumes FOLDER      where volumes for claims are made (default: volumes in the data folder)
-  --log-links FOLDER    make links to the logs of containers in FOLDER/pods and FOLDER/containers, as log
-                        shippers expect them in /var/log
-  --pod-network KIND    netns: each pod has an address of its own (Linux, as root); host: pods share the
-                        machine's network; auto: the best this machine allows (default auto)
-  --pod-range RANGE     addresses of pods that have their own (default 10.217.0.0/16)
-  --kubelet-port PORT   port of the node agent, over TLS (default: up none, node 10250)
-
-Options of backup
-  --server URL          the server to back up (default http://127.0.0.1:8080)
-
-Options of restore
-  --data-dir FOLDER     the folder to make; it must not hold objects yet (default .wherry)
-  --store etcd          restore into an etcd, with the --etcd-… options of serve; it must not hold objects under the
-                        prefix yet
-
-Options of token
-${tokenHelp}
-Options of kubeconfig
-${kubeconfigHelp}
-Options of test
-${testHelp}
-Options of envtest
-${assetsHelp}
-Options of up, serve, node and test
-  --log-level LEVEL     what is logged on standard error: silent, error, warn, info (the configuration in force,
-                        nodes that join, events of pods, slow requests) or debug (every request) (default warn)
-  --log-format FORMAT   json: a JSON object per line; text: a line for people (default json)
-
-Options of all
-  --version             print the version
-  --help                print this text
-`;
 
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
@@ -189,6 +82,7 @@ const commands: readonly string[] = [
   'token',
   'kubeconfig',
   'test',
+  'cleanup',
   'envtest',
 ];
 
@@ -196,7 +90,7 @@ const commands: readonly string[] = [
 const options = {
   port: { ...text, for: ['up', 'serve'] },
   host: { ...text, for: ['up', 'serve'] },
-  'data-dir': { ...text, for: ['up', 'serve', 'node', 'restore', 'token', 'kubeconfig'] },
+  'data-dir': { ...text, for: ['up', 'serve', 'node', 'restore', 'token', 'kubeconfig', 'cleanup'] },
   ...storeArgs,
   history: { ...text, for: ['up', 'serve'] },
   like: { ...text, for: ['up', 'serve'] },
@@ -204,6 +98,7 @@ const options = {
   'create-status': { ...text, for: ['up', 'serve'] },
   'managed-fields': { ...text, for: ['up', 'serve'] },
   'runtime-config': { ...text, multiple: true, for: ['up', 'serve'] },
+  ui: { ...text, for: ['up', 'serve'] },
   'service-cluster-ip-range': { ...text, for: ['up', 'serve', 'node'] },
   'service-node-port-range': { ...text, for: ['up', 'serve'] },
   ...auditArgs,
@@ -216,6 +111,7 @@ const options = {
   controllers: { ...text, for: ['up', 'serve'] },
   'leader-elect': { ...flag, for: ['up', 'serve'] },
   'service-account-token-secrets': { ...flag, for: ['up', 'serve'] },
+  ...testingArgs,
   'ingress-port': { ...text, for: ['up'] },
   'ingress-tls-port': { ...text, for: ['up'] },
   'simulated-nodes': { ...text, for: ['up', 'test'] },
@@ -229,6 +125,7 @@ const options = {
   ...testArgs,
   'node-name': { ...text, for: ['up', 'node'] },
   images: { ...text, for: ['up', 'node'] },
+  ...runtimeArgs,
   volumes: { ...text, for: ['up', 'node'] },
   'log-links': { ...text, for: ['up', 'node'] },
   'pod-network': { ...text, for: ['up', 'node'] },
@@ -267,10 +164,12 @@ export function readCommandLine(args: readonly string[]): CommandLine {
   if (takesFile) return { command, file: rest[0]!, ...backupOptions(values) };
   if (command === 'token') return readTokenLine(values, rest, refuse);
   if (command === 'kubeconfig') return readKubeconfigLine(values, refuse);
+  if (command === 'cleanup') return readCleanupLine(values);
   if (command === 'node') return { command, log, ...nodeLine(values) };
   if (command === 'test') return { command, log, ...testLine(values, program) };
-  if (command === 'serve') return { command, log, start: startOptions(values, 'housekeeping') };
-  return { command: 'up', log, start: { ...startOptions(values, '*'), ...upOptions(values) } };
+  const testing = readTesting(values, refuse);
+  if (command === 'serve') return { command, log, testing, start: startOptions(values, 'housekeeping') };
+  return { command: 'up', log, testing, start: { ...startOptions(values, '*'), ...upOptions(values) } };
 }
 
 function isFor(command: string, name: keyof typeof options): boolean {
@@ -278,13 +177,12 @@ function isFor(command: string, name: keyof typeof options): boolean {
   return command === 'test' ? isTestOption(name, takers) : takers.includes(command);
 }
 
-function testLine(
-  values: Values,
-  program: readonly string[] = [],
-): Pick<TestLine, 'start' | 'program' | 'keeps'> {
+function testLine(values: Values, program: readonly string[] = []): Omit<TestLine, 'command' | 'log'> {
   if (!program[0]) throw new UsageError('test needs a command: wherry test [options] -- COMMAND…');
+  const given = { ...testDefaults, ...values };
   return {
-    start: { ...startOptions({ ...testDefaults, ...values }, '*'), simulatedNodes: simulatedNodesOf(values) },
+    start: { ...startOptions(given, '*'), simulatedNodes: simulatedNodesOf(values) },
+    testing: readTesting(given, refuse),
     program,
     keeps: values['keep-on-failure'] ?? false,
   };
@@ -317,6 +215,7 @@ function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions 
     like: optionOf('--like', values.like, ['kubernetes']),
     watchStart: optionOf('--watch-start', values['watch-start'], ['history', 'state']),
     createStatus: values['create-status'] === undefined ? undefined : createStatusOf(values['create-status']),
+    ui: optionOf('--ui', values.ui, ['on', 'off']) !== 'off',
     managedFields: optionOf('--managed-fields', values['managed-fields'], ['all', 'applied', 'off']),
     runtimeConfig: runtimeConfigOf(values['runtime-config'], refuse),
     serviceClusterIPRange: values['service-cluster-ip-range'],
@@ -415,6 +314,7 @@ function nodeOptions(values: Values): NodeOptions {
     ...(podRange === undefined ? {} : { podRange }),
     ...(name === undefined ? {} : { name }),
     ...(images === undefined ? {} : { images }),
+    ...readRuntime(values, refuse),
     ...(volumes === undefined ? {} : { volumes }),
     ...(logLinks === undefined ? {} : { logLinks }),
     ...(port === undefined ? {} : { kubeletPort: portOf('--kubelet-port', port) }),

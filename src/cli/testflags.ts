@@ -6,6 +6,8 @@ import { storeArgs } from './storeflags.ts';
 export interface TestLine {
   readonly command: 'test';
   readonly start: StartOptions;
+  /** Serve the test kit. */
+  readonly testing: boolean;
   readonly log: LogForm;
   /** The program to run, and its arguments. */
   readonly program: readonly string[];

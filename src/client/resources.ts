@@ -14,6 +14,7 @@ import type {
   PersistentVolume,
   PersistentVolumeClaim,
   Pod,
+  RuntimeClass,
   Secret,
   Service,
   ServiceAccount,
@@ -42,6 +43,7 @@ export const volumes = of<PersistentVolume>('v1', 'persistentvolumes');
 export const events = of<Event>('v1', 'events');
 export const leases = of<Lease>('coordination.k8s.io/v1', 'leases');
 export const csiNodes = of<CSINode>('storage.k8s.io/v1', 'csinodes');
+export const runtimeClasses = of<RuntimeClass>('node.k8s.io/v1', 'runtimeclasses');
 export const signingRequests = of<CertificateSigningRequest>(
   'certificates.k8s.io/v1',
   'certificatesigningrequests',

@@ -13,8 +13,10 @@ import type { Agent } from '../node/agent/agent.ts';
 import type { KubeletListening } from '../node/agent/kubeletserver.ts';
 import type { PodNetworkMode } from '../node/agent/nodenetwork.ts';
 import type { LogFolder } from '../node/pods/logfolder.ts';
+import type { RuntimeMode } from '../node/runtime/runtimechoice.ts';
 import { clusterInfo } from '../registry/clusterinfo.ts';
 import { policyFeature } from '../registry/policyenforcement.ts';
+import type { Timers } from '../timers.ts';
 import { Closers } from './closers.ts';
 import { type LoggedEvent, type LogOptions, logConfiguration, logEvent } from './log.ts';
 import { checkNodeOptionNames } from './optioncheck.ts';
@@ -45,6 +47,16 @@ export interface NodeOptions {
   readonly logLinks?: string;
   /** A file that maps image names to commands. */
   readonly images?: string;
+  /**
+   * What runs pods that name no runtime class. Default `auto`: processes of this machine, and containers for images that
+   * are not mapped to commands, if a container engine answers.
+   */
+  readonly runtime?: RuntimeMode;
+  /**
+   * The socket of Docker or Podman; `off` to use neither. Default: that of `DOCKER_HOST`, else the first that exists
+   * where Docker, Docker Desktop, Colima and Podman have theirs.
+   */
+  readonly dockerSocket?: string;
   /** Port on which the kubelet API is served over TLS; 0 takes any free one. Default: it is not served. */
   readonly kubeletPort?: number;
   /** Labels of the node object, beside those that every node has. */
@@ -112,10 +124,15 @@ async function orSentence<T>(work: Promise<T>, words?: string): Promise<T> {
 /** How the kubelet API of a node is served at an address and a port. */
 type Listen = (name: string, address: string, port: number) => Promise<KubeletListening>;
 
+/** Options of a node in the process of its server, which also hands it the clock's timers. */
+interface LocalNodeOptions extends NodeOptions {
+  readonly timers?: Timers;
+}
+
 /** @param seesAllPods whether the client may read the pods of all nodes; one with credentials of a node may not */
 export async function openNode(
   client: Client,
-  options: NodeOptions,
+  options: LocalNodeOptions,
   listen?: Listen,
   seesAllPods = listen === undefined,
 ): Promise<OpenNode> {
@@ -137,13 +154,13 @@ const eventOf = (type: string, about: ObjectReference, reason: string, message: 
 
 async function openParts(
   client: Client,
-  options: NodeOptions,
+  options: LocalNodeOptions,
   listen: Listen,
   seesAllPods: boolean,
   closers: Closers,
 ): Promise<OpenNode> {
   const parts = await import('./nodeparts.ts');
-  const { Agent, ImageTable, LocalVolumes, makeFolders, NodeNetwork, ProcessRuntime } = parts;
+  const { Agent, ImageTable, lateDocker, LocalVolumes, makeFolders, NodeNetwork, ProcessRuntime } = parts;
   const now = options.now ?? wallClock;
   const onError = options.onError ?? (() => undefined);
   const { log } = options;
@@ -173,10 +190,30 @@ async function openParts(
   logFolder = new parts.LogFolder(logs, path.join(folder, 'pods'), now, onError);
   const kubelet =
     options.kubeletPort === undefined ? undefined : await listen(name, address, options.kubeletPort);
+  const runtime = new ProcessRuntime({ folder, network: network.pods, images, logFolder, now, onError });
+  const engine = {
+    folder: path.join(folder, 'docker'),
+    network: network.pods,
+    address,
+    // A temporary folder is gone with the node, and then nobody could take over its containers.
+    lasting: options.folder !== undefined,
+    secret: (namespace: string, secret: string) => client.get(secrets, namespace, secret),
+    now,
+    onError,
+  };
+  const runtimes = new parts.RuntimeChoice({
+    mode: options.runtime ?? 'auto',
+    main: runtime,
+    late: [lateDocker(options.dockerSocket, engine), parts.lateSimulation(now)],
+    isMapped: (image) => images.maps(image),
+    handlerOf: (runtimeClass) => parts.handlerOf(client, runtimeClass),
+    onError,
+  });
   const agent = new Agent({
     nodeName: name,
     client,
-    runtime: new ProcessRuntime({ folder, network: network.pods, images, logFolder, now, onError }),
+    runtime,
+    runtimes,
     network,
     folder,
     logFolder,
@@ -187,6 +224,7 @@ async function openParts(
     features: network.policyProblem === undefined ? [policyFeature] : [],
     kubelet,
     now,
+    timers: options.timers,
     onEvent: log && ((type, about, reason, message) => logEvent(log, eventOf(type, about, reason, message))),
     onError,
   });

@@ -87,6 +87,8 @@ export interface StartOptions {
   readonly defaultStorageClass?: boolean;
   /** Run an ingress controller on these ports. Default: none runs. */
   readonly ingress?: IngressOptions;
+  /** Serve the page that shows the cluster to people, at `/ui/` and, for browsers, at `/`. Default true. */
+  readonly ui?: boolean;
   /** Limits of requests, watches and connections, and sizes from which on a warning is given. */
   readonly limits?: Partial<Limits>;
   /** File with settings of admission plugins: an AdmissionConfiguration, as kube-apiserver reads it. */

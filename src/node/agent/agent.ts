@@ -13,6 +13,7 @@ import { eventSink } from '../../client/eventsink.ts';
 import { Informer } from '../../client/informer.ts';
 import { services } from '../../client/resources.ts';
 import { wallClock } from '../../clock.ts';
+import { systemTimers, type Timers } from '../../timers.ts';
 import { type BackOffTimes, defaultBackOff } from '../pods/backoff.ts';
 import type { LogFolder } from '../pods/logfolder.ts';
 import { type NetworkAdvice, NodeSetup } from '../pods/nodesetup.ts';
@@ -21,12 +22,14 @@ import { emptySetup, type PodSetup } from '../pods/podsetup.ts';
 import { PodWorker } from '../pods/podworker.ts';
 import { StatusWriter } from '../pods/statuswriter.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { onlyRuntime, type Runtimes } from '../runtime/runtimechoice.ts';
 import type { NodeVolumes } from '../volumes/localvolumes.ts';
 import { ConfigObjects } from './configobjects.ts';
 import { type KubeletListening, KubeletServer } from './kubeletserver.ts';
 import type { KubeletHost } from './kubeletsessions.ts';
 import { defaultHeartbeat, type HeartbeatTimes, NodeRegistration } from './noderegistration.ts';
 import { NodePods, type PodFeed, type PodFollowing } from './podfeed.ts';
+import { makeRuntimeClasses, runtimeLabels } from './runtimeclasses.ts';
 import { NodeStats } from './stats.ts';
 
 const defaultMaxPods = 110;
@@ -40,7 +43,10 @@ export interface AgentOptions {
   readonly nodeName: string;
   /** Not closed with the agent: it belongs to the caller. */
   readonly client: Client;
+  /** The runtime that the node names as its own. */
   readonly runtime: Runtime;
+  /** All runtimes of the node, with `runtime` among them. Default: that one alone. */
+  readonly runtimes?: Runtimes;
   /** The agent's folder on disk; the file system it is on counts as the node's disk. */
   readonly folder: string;
   /** The folder that `/logs/` of the kubelet API serves; absent: none. */
@@ -74,6 +80,8 @@ export interface AgentOptions {
   readonly secondMs?: number;
   readonly refreshMs?: number;
   readonly now?: () => number;
+  /** Timers on the same clock. */
+  readonly timers?: Timers;
   /** Told of every event that the agent records. */
   readonly onEvent?: RecorderOptions['onRecorded'];
   readonly onError?: (error: Error) => void;
@@ -83,6 +91,9 @@ export class Agent {
   readonly #workers = new Map<string, PodWorker>();
   /** The newest pod of each `namespace/name`. */
   readonly #byName = new Map<string, PodWorker>();
+  /** Pods whose runtime is being found, with their newest state; undefined: gone meanwhile. */
+  readonly #choosing = new Map<string, Pod | undefined>();
+  readonly #runtimes: Runtimes;
   readonly #recorder: EventRecorder;
   readonly #writer: StatusWriter;
   readonly #stats: NodeStats;
@@ -108,6 +119,7 @@ export class Agent {
     };
     const now = options.now ?? wallClock;
     this.#now = now;
+    this.#runtimes = options.runtimes ?? onlyRuntime(runtime);
     this.#onError = onError;
     this.#recorder = new EventRecorder(eventSink(client), {
       component: 'kubelet',
@@ -122,7 +134,8 @@ export class Agent {
     this.#stats = new NodeStats({
       nodeName,
       folder,
-      runtime,
+      simulated: runtime.simulated,
+      usage: () => this.#runtimes.usage(),
       now,
       pods: () => [...this.#workers.values()].map(({ pod }) => pod),
     });
@@ -133,6 +146,29 @@ export class Agent {
   start(): Promise<void> {
     this.#starting ??= this.#start();
     return this.#starting;
+  }
+
+  /**
+   * Whether it has work under way, or has not seen a change of its pods yet.
+   * @param bound versions of the pods that are bound to this node, by uid
+   */
+  isBusy(bound: ReadonlyMap<string, string>): boolean {
+    if (this.#closed) return false;
+    if (!this.#writer.idle || !this.#recorder.idle || this.#workers.size !== bound.size) return true;
+    for (const [uid, version] of bound) {
+      const worker = this.#workers.get(uid);
+      if (!worker || worker.busy || worker.version !== version) return true;
+    }
+    return false;
+  }
+
+  /** Kills a running container of a pod; false when there is none. */
+  killContainer(namespace: string, pod: string, container: string | undefined): boolean {
+    const worker = this.#byName.get(`${namespace}/${pod}`);
+    const name = container ?? worker?.pod.spec?.containers?.[0]?.name;
+    const running = name === undefined ? undefined : worker?.containerOf(name)?.running;
+    running?.kill('SIGKILL');
+    return running !== undefined;
   }
 
   /** The certificate of the kubelet API was renewed. */
@@ -167,13 +203,15 @@ export class Agent {
     });
     await this.#following.synced;
     if (this.#closed) return;
-    await runtime.recover(new Set(bound.keys()));
-    this.#registration = this.#registering(port);
+    await this.#runtimes.recover(new Set(bound.keys()));
+    const names = this.options.runtimes ? await this.options.runtimes.available() : [];
+    this.#registration = this.#registering(port, runtimeLabels(names));
     if (!runtime.simulated) {
       this.#tellNode('Starting', 'Starting kubelet.');
       await this.#services.start();
     }
     await this.#registration.start();
+    await makeRuntimeClasses(client, names, this.#onError);
     if (this.#closed) return;
     taking = true;
     for (const pod of bound.values()) this.#take(pod, undefined);
@@ -191,7 +229,7 @@ export class Agent {
     const workers = [...this.#workers.values()];
     await Promise.allSettled(workers.map((worker) => worker.close()));
     // Close both together: exec and attach sessions end with their container, and send its exit status to the client.
-    await Promise.all([this.#kubelet.close(), this.options.runtime.close()]);
+    await Promise.all([this.#kubelet.close(), this.#runtimes.close()]);
     const flushed = Promise.all([this.#writer.close(), this.#recorder.flushed()]);
     await Promise.all([this.#registration?.close(silently), within(flushed, flushMaxMs), this.#refreshing]);
     this.#objects.close();
@@ -201,27 +239,44 @@ export class Agent {
 
   #take(pod: Pod | undefined, previous: Pod | undefined): void {
     if (this.#closed) return;
-    if (!pod) return this.#workers.get(previous!.metadata.uid!)?.forsake();
-    const { uid, namespace, name } = pod.metadata;
-    const known = this.#workers.get(uid!);
+    const uid = (pod ?? previous)!.metadata.uid!;
+    if (this.#choosing.has(uid)) return void this.#choosing.set(uid, pod);
+    const known = this.#workers.get(uid);
+    if (!pod) return known?.forsake();
     if (known) return known.update(pod);
-    const worker = this.#work(pod);
+    const runtime = this.#runtimes.of(pod);
+    if (!(runtime instanceof Promise)) return this.#keep(pod, runtime);
+    this.#choosing.set(uid, pod);
+    runtime
+      .then((chosen) => {
+        const newest = this.#choosing.get(uid);
+        this.#keep(newest ?? pod, chosen);
+        if (!newest) this.#workers.get(uid)?.forsake();
+      }, this.#onError)
+      .finally(() => this.#choosing.delete(uid));
+  }
+
+  #keep(pod: Pod, runtime: Runtime): void {
+    if (this.#closed) return;
+    const { uid, namespace, name } = pod.metadata;
+    const worker = this.#work(pod, runtime);
     this.#workers.set(uid!, worker);
     this.#byName.set(`${namespace}/${name}`, worker);
   }
 
-  #work(pod: Pod): PodWorker {
-    const { client, runtime, address, backOff, secondMs = 1_000 } = this.options;
+  #work(pod: Pod, runtime: Runtime): PodWorker {
+    const { client, address, backOff, secondMs = 1_000, timers = systemTimers } = this.options;
     const onError = this.#onError;
     return new PodWorker(pod, {
       client,
       runtime,
       writer: this.#writer,
-      setup: (pod) => this.#setup(pod),
+      setup: (pod) => this.#setup(pod, runtime),
       hostIP: address,
       backOff: { ...defaultBackOff, ...backOff },
       secondMs,
       now: this.#now,
+      timers,
       admit: (pod) => refusalOf(pod, this.#heldBeside(pod), this.#registration!.allocatable),
       resizable: (pod) => resizeRefusalOf(pod, this.#heldBeside(pod), this.#registration!.allocatable),
       tell: (pod, type, reason, message, fieldPath) => {
@@ -235,8 +290,8 @@ export class Agent {
     });
   }
 
-  #setup(pod: Pod): PodSetup {
-    const { client, runtime, address, network } = this.options;
+  #setup(pod: Pod, runtime: Runtime): PodSetup {
+    const { client, address, network } = this.options;
     if (runtime.simulated) return emptySetup;
     const subject = { apiVersion: 'v1', kind: 'Pod', metadata: pod.metadata };
     return new NodeSetup(pod, {
@@ -272,7 +327,7 @@ export class Agent {
     }
   }
 
-  #registering(kubeletPort: number): NodeRegistration {
+  #registering(kubeletPort: number, further: Readonly<Record<string, string>>): NodeRegistration {
     const {
       nodeName,
       client,
@@ -283,14 +338,14 @@ export class Agent {
       features = [],
       capacity = {},
     } = this.options;
-    const { runtime, heartbeat, maxPods = defaultMaxPods } = this.options;
+    const { runtime, heartbeat, maxPods = defaultMaxPods, timers = systemTimers } = this.options;
     return new NodeRegistration({
       nodeName,
       client,
       folder,
       address,
       hostname,
-      labels,
+      labels: { ...labels, ...further },
       features,
       capacity,
       maxPods,
@@ -298,6 +353,7 @@ export class Agent {
       runtime,
       heartbeat: { ...defaultHeartbeat, ...heartbeat },
       now: this.#now,
+      timers,
       tell: (reason) => this.#tellNode(reason, `Node ${nodeName} status is now: ${reason}`),
       onError: this.#onError,
     });
@@ -313,7 +369,6 @@ export class Agent {
 
   #host(): KubeletHost {
     return {
-      runtime: this.options.runtime,
       logFolder: this.options.logFolder,
       stats: this.#stats,
       volumes: this.options.volumes,

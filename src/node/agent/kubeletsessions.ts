@@ -9,7 +9,7 @@ import type { LogFolder } from '../pods/logfolder.ts';
 import type { PodContainer } from '../pods/podcontainer.ts';
 import type { PodWorker } from '../pods/podworker.ts';
 import { dialText } from '../pods/probe.ts';
-import type { RunningContainer, Runtime } from '../runtime/runtime.ts';
+import type { RunningContainer } from '../runtime/runtime.ts';
 import type { NodeVolumes } from '../volumes/localvolumes.ts';
 import type { NodeStats } from './stats.ts';
 
@@ -19,7 +19,6 @@ const portsMax = 128;
 
 /** What the kubelet API shows of an agent. */
 export interface KubeletHost {
-  readonly runtime: Runtime;
   readonly logFolder: LogFolder | undefined;
   readonly stats: NodeStats;
   /** Absent: this node makes no volumes for claims. */
@@ -145,7 +144,7 @@ function forwarding(host: KubeletHost, path: readonly string[], query: URLSearch
       ended: worker.ended,
       dial: async (port) => {
         try {
-          return await host.runtime.dial(worker.uid, port);
+          return await worker.runtime.dial(worker.uid, port);
         } catch (error) {
           throw new Error(dialText(error as NodeJS.ErrnoException, '127.0.0.1', port));
         }

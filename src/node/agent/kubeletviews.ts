@@ -132,7 +132,7 @@ async function sendLog(
     throw new LogRefusal(404, `container "${container}" not found in pod "${name}"`);
   const status = worker.statusOf(container);
   const attempt = attemptOf(status, container, name, previous);
-  const log = host.runtime.log(worker.uid, container, attempt);
+  const log = worker.runtime.log(worker.uid, container, attempt);
   const gone = new AbortController();
   response.once('close', () => gone.abort());
   response.writeHead(200, { 'Content-Type': 'text/plain' });

@@ -4,7 +4,7 @@
  */
 import { cpus, uptime } from 'node:os';
 import type { Pod } from '../../api/generated/types.ts';
-import type { ContainerUsage, Runtime } from '../runtime/runtime.ts';
+import type { ContainerUsage } from '../runtime/runtime.ts';
 import { availableMemoryBytes, diskOf, memoryBytes } from './machine.ts';
 
 /** Minimum time between two measurements that a rate is computed from. */
@@ -68,7 +68,9 @@ export interface Summary {
 export interface StatsOptions {
   readonly nodeName: string;
   readonly folder: string;
-  readonly runtime: Runtime;
+  /** Whether the node is simulated: then it uses what its pods use. */
+  readonly simulated: boolean;
+  readonly usage: () => Promise<readonly ContainerUsage[]>;
   readonly now: () => number;
   /** The pods of this node. */
   readonly pods: () => readonly Pod[];
@@ -92,8 +94,8 @@ export class NodeStats {
   }
 
   async summary(onlyCpuAndMemory: boolean): Promise<Summary> {
-    const { nodeName, folder, runtime, now } = this.options;
-    const usage = await runtime.usage();
+    const { nodeName, folder, now } = this.options;
+    const usage = await this.options.usage();
     const [disk, available] = await Promise.all([diskOf(folder), availableMemoryBytes()]);
     const nowMs = now();
     const time = timeText(nowMs);
@@ -135,7 +137,7 @@ export class NodeStats {
     availableBytes: number | undefined,
     speed: Speed,
   ): { cpu: CpuStats; memory: MemoryStats } {
-    if (this.options.runtime.simulated) return { cpu: cpuSum(pods, time), memory: memorySum(pods, time) };
+    if (this.options.simulated) return { cpu: cpuSum(pods, time), memory: memorySum(pods, time) };
     return {
       cpu: speed('', this.#bootMs, machineNanoseconds()),
       memory: {

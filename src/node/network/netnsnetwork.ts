@@ -40,6 +40,8 @@ interface Attached {
 export class NetnsNetwork implements PodNetwork {
   readonly #pods = new Map<string, Promise<Attached>>();
   readonly #numbers = new Set<number>();
+  /** Numbers of pods that have not joined again yet, by uid. */
+  readonly #reserved = new Map<string, number>();
   /** By their text. */
   readonly #furtherRanges = new Map<string, Subnet>();
   #lastNumber = podNumberMin - 1;
@@ -47,13 +49,21 @@ export class NetnsNetwork implements PodNetwork {
 
   constructor(private readonly options: NetnsNetworkOptions) {}
 
-  async attach(pod: Pod): Promise<PodAttachment> {
+  attach(pod: Pod): Promise<PodAttachment> {
+    return this.#attachment(pod);
+  }
+
+  join(pod: Pod, pid: number): Promise<PodAttachment> {
+    return this.#attachment(pod, pid);
+  }
+
+  async #attachment(pod: Pod, pid?: number): Promise<PodAttachment> {
     if (this.#closed) throw new Error('the pod network is closed');
     if (pod.spec?.hostNetwork) return { ip: this.options.address, wrap: (command) => [...command] };
     const uid = pod.metadata.uid!;
     let attached = this.#pods.get(uid);
     if (!attached) {
-      attached = this.#attach(pod);
+      attached = this.#attach(pod, pid);
       this.#pods.set(uid, attached);
       // Forget a failed attempt, so that it can be repeated.
       attached.catch(() => this.#pods.delete(uid));
@@ -61,7 +71,18 @@ export class NetnsNetwork implements PodNetwork {
     return (await attached).attachment;
   }
 
+  reserve(uid: string, ip: string): void {
+    const { subnet } = this.options.bridge;
+    const number = subnet.numberOf(ip);
+    if (number === undefined || number < podNumberMin || this.#numbers.has(number)) return;
+    this.#numbers.add(number);
+    this.#reserved.set(uid, number);
+  }
+
   async detach(uid: string): Promise<void> {
+    const reserved = this.#reserved.get(uid);
+    if (reserved !== undefined) this.#numbers.delete(reserved);
+    this.#reserved.delete(uid);
     const attaching = this.#pods.get(uid);
     if (!attaching) return;
     this.#pods.delete(uid);
@@ -117,10 +138,10 @@ export class NetnsNetwork implements PodNetwork {
     await Promise.all([...this.#pods.keys()].map((uid) => this.detach(uid)));
   }
 
-  async #attach(pod: Pod): Promise<Attached> {
+  async #attach(pod: Pod, pid: number | undefined): Promise<Attached> {
     const { bridge, address, onError } = this.options;
     await bridge.open();
-    const number = this.#takeNumber();
+    const number = this.#takeNumber(pod.metadata.uid!);
     const namespace = bridge.namespace(`p${number}`);
     const link = `${bridge.link}p${number}`;
     const { ip, serviceAddress, nsenter } = bridge;
@@ -129,7 +150,7 @@ export class NetnsNetwork implements PodNetwork {
     );
     const place = { number, namespace, link };
     try {
-      await ip.batch(bridge.joining(namespace, link, number));
+      await ip.batch(bridge.joining(namespace, link, number, pid));
       await ip.batch([...bridge.settingUp(number), ...routes], namespace);
     } catch (error) {
       await this.#remove(place);
@@ -161,8 +182,11 @@ export class NetnsNetwork implements PodNetwork {
     this.#numbers.delete(number);
   }
 
-  /** The address after the last one given out: clients may still take a freed address for its former pod. */
-  #takeNumber(): number {
+  /** The reserved address, else the one after the last one given out: clients may still take a freed address for its former pod. */
+  #takeNumber(uid: string): number {
+    const reserved = this.#reserved.get(uid);
+    this.#reserved.delete(uid);
+    if (reserved !== undefined) return reserved;
     const numberMax = this.options.bridge.subnet.size - 2;
     const count = numberMax - podNumberMin + 1;
     for (let step = 1; step <= count; step++) {

@@ -123,10 +123,10 @@ export class NodeBridge {
     return this.#closing;
   }
 
-  /** `ip` commands that connect a namespace to the bridge with a veth pair. */
-  joining(namespace: string, link: string, number: number): string[] {
+  /** `ip` commands that connect a namespace to the bridge with a veth pair: a new one, or that of a process. */
+  joining(namespace: string, link: string, number: number, pid?: number): string[] {
     return [
-      `netns add ${namespace}`,
+      pid === undefined ? `netns add ${namespace}` : `netns attach ${namespace} ${pid}`,
       // A fixed hardware address per IP: with a random one, a reused IP would be unreachable until ARP caches expire.
       `link add ${link} type veth peer name eth0 address ${this.#hardwareAddress(number)} netns ${namespace}`,
       `link set ${link} addrgenmode none master ${this.link} up`,

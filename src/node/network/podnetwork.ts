@@ -12,6 +12,13 @@ export interface PodAttachment {
 export interface PodNetwork {
   /** Gives a pod its network. Idempotent: a pod that has one gets the same answer. */
   attach(pod: Pod): Promise<PodAttachment>;
+  /**
+   * Gives a pod its network in the namespace of a process that a container engine has started. Absent where pods share
+   * the network of the machine.
+   */
+  join?(pod: Pod, pid: number): Promise<PodAttachment>;
+  /** Keeps the address that a pod has had under an earlier agent, or in an earlier sandbox, until it joins. */
+  reserve?(uid: string, ip: string): void;
   detach(uid: string): Promise<void>;
   /** A connection to a port, as a process inside the pod would reach it on localhost. */
   dial(uid: string, port: number): Promise<Duplex>;

@@ -52,6 +52,14 @@ export class Subnet {
     return Number(address.value) >= this.#first && Number(address.value) <= this.#last;
   }
 
+  /** The number of an address; undefined when it is outside, or cannot be one of a host. */
+  numberOf(ip: string): number | undefined {
+    const address = parseIP(ip);
+    if (address?.family !== 4 || !this.has(ip)) return undefined;
+    const number = Number(address.value) - this.#first;
+    return number > 0 && number < this.size - 1 ? number : undefined;
+  }
+
   overlaps(other: Subnet): boolean {
     return this.#first <= other.#last && other.#first <= this.#last;
   }

@@ -4,7 +4,7 @@
  */
 import type { Container, ContainerStateTerminated, ContainerStatus } from '../../api/generated/types.ts';
 import { formatTime } from '../../api/time.ts';
-import type { ContainerExit, RunningContainer } from '../runtime/runtime.ts';
+import type { AdoptedContainer, ContainerExit, RunningContainer } from '../runtime/runtime.ts';
 
 export const timeOf = (date: Date): string => formatTime(date.getTime());
 
@@ -52,5 +52,28 @@ export function restoredStatus(before: ContainerStatus, nowMs: number): Containe
         containerID: before.containerID,
       },
     },
+  };
+}
+
+/** Status of a container that an earlier agent has started and that goes on. */
+export function adoptedStatus(
+  before: ContainerStatus,
+  { startupProbe }: Container,
+  { startedAt, attempt, image, shownImageId }: AdoptedContainer,
+  containerID: string,
+): ContainerStatus {
+  const ended = before.state?.terminated ?? before.lastState?.terminated;
+  // The earlier agent may have been killed before it could report this run.
+  const known = before.containerID === containerID;
+  return {
+    ...before,
+    state: { running: { startedAt: timeOf(startedAt) } },
+    lastState: ended ? { terminated: ended } : {},
+    started: known ? before.started : !startupProbe,
+    ready: known && before.ready === true,
+    restartCount: attempt,
+    image,
+    imageID: shownImageId,
+    containerID,
   };
 }

@@ -56,6 +56,7 @@ export class NodeSetup implements PodSetup {
       resolvConf: async () => network?.resolvConf(this.pod),
       hostname: place.hostname,
       mountMemory: place.mountMemory,
+      bindSubPath: place.bindSubPath,
       imageFolder: place.imageFolder,
     });
     try {

@@ -6,47 +6,28 @@
  *      ▲                  │                                              │
  *      └── back-off ◀─────┴── no image, no config, no start              └──run()──▶ starting, or waiting (back-off)
  */
-import type { Container, ContainerStateTerminated, ContainerStatus, Pod } from '../../api/generated/types.ts';
+import type { Container, ContainerStateTerminated, ContainerStatus } from '../../api/generated/types.ts';
 import { formatTime } from '../../api/time.ts';
 import {
   type ContainerExit,
   type ImageCommand,
-  type PodPlace,
   type RunningContainer,
-  type Runtime,
   StartFailure,
 } from '../runtime/runtime.ts';
-import { BackOff, type BackOffTimes, goDuration } from './backoff.ts';
+import { BackOff, goDuration } from './backoff.ts';
+import type { ContainerContext, ContainerRole } from './containercontext.ts';
 import { ContainerResize } from './containerresize.ts';
-import { endedState, newStatus, restoredStatus, timeOf } from './containerstate.ts';
+import { adoptedStatus, endedState, newStatus, restoredStatus, timeOf } from './containerstate.ts';
 import { ContainerStop, type StopReason } from './containerstop.ts';
 import { runHook } from './hook.ts';
-import type { LaunchParts, PodSetup } from './podsetup.ts';
+import { imageComplaint, isPullProblem } from './imageproblems.ts';
+import type { LaunchParts } from './podsetup.ts';
 import { isSidecar } from './podstatus.ts';
 import type { ProbeTarget } from './probe.ts';
 import { Prober } from './prober.ts';
 
 /** Limit for postStart hooks, which have no time-out in Kubernetes. */
 const postStartMaxMs = 10 * 60_000;
-
-export type ContainerRole = 'init' | 'main' | 'ephemeral';
-
-export interface ContainerContext {
-  readonly runtime: Runtime;
-  readonly setup: PodSetup;
-  readonly pod: () => Pod;
-  readonly place: () => PodPlace;
-  readonly backOff: BackOffTimes;
-  /** Length of one second of the spec in milliseconds; tests use less. */
-  readonly secondMs: number;
-  readonly now: () => number;
-  /** Called on every change: the pod worker has to look again. */
-  readonly changed: () => void;
-  /** Asks the pod worker to look again after this time. */
-  readonly wakeIn: (ms: number) => void;
-  readonly tell: (type: 'Normal' | 'Warning', reason: string, message: string, fieldPath: string) => void;
-  readonly onError: (error: Error) => void;
-}
 
 export class PodContainer {
   #status: ContainerStatus;
@@ -76,7 +57,9 @@ export class PodContainer {
     this.#restarts = new BackOff(backOff);
     this.#pulls = new BackOff(backOff);
     this.#repairs = new BackOff({ ...backOff, firstMs: backOff.firstMs / 10, maxMs: backOff.firstMs });
-    this.#status = before ? restoredStatus(before, context.now()) : newStatus(container, waitingReason);
+    // Containers that outlive the agent are as before, until the runtime is asked for them.
+    const restored = before && (context.runtime.adopt ? before : restoredStatus(before, context.now()));
+    this.#status = restored ?? newStatus(container, waitingReason);
   }
 
   get name(): string {
@@ -94,6 +77,11 @@ export class PodContainer {
   /** Whether a run is under way or about to start. */
   get active(): boolean {
     return this.#starting || this.#running !== undefined;
+  }
+
+  /** Whether it is being started or stopped. */
+  get changing(): boolean {
+    return this.#starting || (this.#stopping !== undefined && this.#running !== undefined);
   }
 
   /** The running container, for exec, attach and logs. */
@@ -118,11 +106,15 @@ export class PodContainer {
     if (before.image === container.image) return this.resize();
     this.#pulls.reset();
     if (!this.active && !this.resting) this.#notBeforeMs = 0;
-    if (this.active && this.#image !== container.image)
-      this.stop(this.graceMs(), {
-        message: `Container ${this.name} definition changed, will be restarted`,
-        restart: true,
-      });
+    if (this.active && this.#image !== container.image) this.#replace();
+  }
+
+  /** Restarts it with the image in the spec. */
+  #replace(): void {
+    this.stop(this.graceMs(), {
+      message: `Container ${this.name} definition changed, will be restarted`,
+      restart: true,
+    });
   }
 
   /** Undefined when the process has the allocated resources; else the reason if resizing has failed. */
@@ -166,16 +158,37 @@ export class PodContainer {
       });
   }
 
+  /** Goes on with the run that an earlier agent has started, if there is one. Called once, when the pod has its place. */
+  adopt(): void {
+    const { runtime, pod, now } = this.context;
+    if (!runtime.adopt || this.active || this.#closed) return;
+    const found = runtime.adopt(pod().metadata.uid!, this.name);
+    const { state, lastState, restartCount = 0 } = this.#status;
+    const ended = state?.terminated ?? lastState?.terminated;
+    if (!found || ended?.containerID === this.#id(found) || found.attempt < restartCount) {
+      this.#status = restoredStatus(this.#status, now());
+      return;
+    }
+    this.#running = found;
+    this.#image = found.image;
+    this.#resize.began(this.container.resources);
+    this.#status = adoptedStatus(this.#status, this.container, found, this.#id(found));
+    this.#watchEnd(found);
+    if (!this.#stopping) this.#probe(found, this.#status.started === true);
+    if (found.image !== this.container.image) this.#replace();
+  }
+
   /** Stops the run within a grace period. A later call with less time shortens it. */
   stop(graceMs: number, reason: StopReason = {}): void {
     if (!this.active) return;
     if (this.#stopping) return this.#stopping.hurry(graceMs);
-    const { secondMs, now } = this.context;
+    const { secondMs, now, timers } = this.context;
     this.#stopping = new ContainerStop({
       reason,
       graceMs,
       secondMs,
       now,
+      timers,
       hookFailed: () => this.#tell('Warning', 'FailedPreStopHook', 'PreStopHook failed'),
     });
     if (this.#running) this.#end(this.#running, this.#stopping).catch(this.context.onError);
@@ -196,12 +209,15 @@ export class PodContainer {
   async #begin(): Promise<void> {
     const { runtime, setup } = this.context;
     const { container } = this;
-    let image: ImageCommand | undefined;
+    let image: ImageCommand;
     try {
-      image = await runtime.resolveImage(container.image ?? '');
+      image = await runtime.resolveImage({
+        pod: this.context.pod(),
+        container,
+        tell: (type, reason, message) => this.#tell(type, reason, message),
+      });
     } catch (error) {
-      // Without the image, a container that has its own command can run nevertheless.
-      if (!container.command?.length) return this.#noImage(error as Error);
+      return this.#noImage(error as Error);
     }
     if (this.#stopping || this.#closed) return;
     let parts: LaunchParts;
@@ -215,11 +231,13 @@ export class PodContainer {
     this.#tell(
       'Normal',
       'Pulled',
-      `Container image "${container.image}" already present on machine and can be accessed by the pod`,
+      image.engine?.pulled ??
+        `Container image "${container.image}" already present on machine and can be accessed by the pod`,
     );
     const ended = this.ended;
     const attempt = this.#status.restartCount! + (ended ? 1 : 0);
-    const launch = { pod: this.context.pod(), container, place: this.context.place(), attempt, ...parts };
+    const place = this.context.place();
+    const launch = { pod: this.context.pod(), container, place, image, attempt, ...parts };
     const running = await runtime.start(launch);
     this.#repairs.reset();
     this.#running = running;
@@ -232,20 +250,24 @@ export class PodContainer {
       state: { waiting: { reason: 'ContainerCreating' } },
       restartCount: attempt,
       image: container.image,
-      imageID: container.image,
+      imageID: image.engine?.shownId ?? container.image,
       containerID,
       ...(ended ? { lastState: { terminated: ended } } : {}),
     });
-    void running.exited.then(
-      (exit) => this.#exited(running, exit),
-      (error: Error) => this.context.onError(error),
-    );
+    this.#watchEnd(running);
     this.#tell('Normal', 'Created', 'Container created');
     this.#tell('Normal', 'Started', 'Container started');
     if (this.#stopping) return this.#end(running, this.#stopping);
     if (!(await this.#postStart(running))) return;
     // It may have ended during the hook.
     if (this.#running === running) this.#showRunning(running);
+  }
+
+  #watchEnd(running: RunningContainer): void {
+    void running.exited.then(
+      (exit) => this.#exited(running, exit),
+      (error: Error) => this.context.onError(error),
+    );
   }
 
   /** Runs the postStart hook; returns whether it succeeded. */
@@ -269,10 +291,8 @@ export class PodContainer {
   }
 
   #showRunning(running: RunningContainer): void {
-    const { container, role } = this;
-    const { simulated } = this.context.runtime;
-    const lasts = role === 'main' || (role === 'init' && isSidecar(container));
-    const probed = lasts && !simulated;
+    const { container } = this;
+    const [lasts, probed] = [this.#lasts, this.#isProbed];
     const started = !(probed && container.startupProbe);
     this.#set({
       state: { running: { startedAt: timeOf(running.startedAt) } },
@@ -280,12 +300,28 @@ export class PodContainer {
       ready: lasts && started && !(probed && container.readinessProbe),
       ...this.#resize.shown(container),
     });
+    this.#probe(running, false);
+  }
+
+  /** Whether it is to run as long as the pod. */
+  get #lasts(): boolean {
+    return this.role === 'main' || (this.role === 'init' && isSidecar(this.container));
+  }
+
+  get #isProbed(): boolean {
+    return this.#lasts && !this.context.runtime.simulated;
+  }
+
+  #probe(running: RunningContainer, started: boolean): void {
+    const { container } = this;
     const { startupProbe, livenessProbe, readinessProbe } = container;
-    if (!probed || this.#stopping || !(startupProbe || livenessProbe || readinessProbe)) return;
+    if (!this.#isProbed || this.#stopping || !(startupProbe || livenessProbe || readinessProbe)) return;
     this.#prober = new Prober({
       target: this.#target(running),
+      hasStarted: started,
       secondMs: this.context.secondMs,
       now: this.context.now,
+      timers: this.context.timers,
       started: () => this.#judged({ started: true, ready: !readinessProbe }),
       ready: (ready) => this.#judged({ ready }),
       sick: (kind, probe) => {
@@ -339,9 +375,9 @@ export class PodContainer {
 
   #noImage(error: Error): void {
     const { image } = this.container;
-    this.#tell('Warning', 'Failed', `Failed to pull image "${image}": ${error.message}`);
-    this.#tell('Warning', 'Failed', 'Error: ErrImagePull');
-    this.#wait('ErrImagePull', error.message, this.ended);
+    const { reason, events } = imageComplaint(image, error);
+    for (const [about, message] of events) this.#tell('Warning', about, message);
+    this.#wait(reason, error.message, this.ended);
     this.#pulls.grow();
     this.#pullShownUntilMs = this.context.now() + this.context.backOff.firstMs / 10;
     this.#notBeforeMs = this.context.now() + this.#pulls.waitMs;
@@ -360,7 +396,7 @@ export class PodContainer {
       this.context.onError(error);
       return this.#noConfig('CreateContainerError', error);
     }
-    if (error.reason === 'CreateContainerError') return this.#noConfig(error.reason, error);
+    if (error.reason.startsWith('CreateContainer')) return this.#noConfig(error.reason, error);
     this.#tell('Warning', 'Failed', `Error: ${error.message}`);
     // A failed start counts as a run that ended at once.
     const ended = this.ended;
@@ -384,14 +420,14 @@ export class PodContainer {
   #showWait(waitMs: number): void {
     const { waiting } = this.#status.state ?? {};
     const { image } = this.container;
-    if (waiting?.reason === 'ErrImagePull') {
+    if (waiting && isPullProblem(waiting.reason)) {
       const shownMs = this.#pullShownUntilMs - this.context.now();
       if (shownMs > 0) return this.context.wakeIn(shownMs);
       this.#tell('Normal', 'BackOff', `Back-off pulling image "${image}"`);
       this.#tell('Warning', 'Failed', 'Error: ImagePullBackOff');
       this.#wait(
         'ImagePullBackOff',
-        `Back-off pulling image "${image}": ErrImagePull: ${waiting.message}`,
+        `Back-off pulling image "${image}": ${waiting.reason}: ${waiting.message}`,
         this.ended,
       );
     } else if (!waiting || waiting.reason === 'ContainerCreating') {

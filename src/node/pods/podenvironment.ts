@@ -58,7 +58,8 @@ export async function containerEnvironment(inputs: EnvironmentInputs): Promise<C
   const { pod, container, image, node } = inputs;
   const variables = await containerVariables(inputs);
   const env = new Map([
-    ...baseVariables(),
+    // A container with a root of its own gets the variables of its image only.
+    ...(image?.engine ? [] : baseVariables()),
     ['HOSTNAME', podHostname(pod, node)],
     ...Object.entries(image?.env ?? {}),
     ...variables,

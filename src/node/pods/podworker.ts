@@ -21,10 +21,12 @@ import type { Container, ContainerStatus, Pod, PodStatus } from '../../api/gener
 import { isFinished } from '../../api/rules/podfacts.ts';
 import { formatTime, timeToMs } from '../../api/time.ts';
 import type { Client } from '../../client/client.ts';
+import type { Timers } from '../../timers.ts';
 import type { PodPlace, Runtime } from '../runtime/runtime.ts';
 import { BackOff, type BackOffTimes } from './backoff.ts';
+import type { ContainerContext, ContainerRole } from './containercontext.ts';
 import { PodAllocation } from './podallocation.ts';
-import { type ContainerContext, type ContainerRole, PodContainer } from './podcontainer.ts';
+import { PodContainer } from './podcontainer.ts';
 import { PodDeparture } from './poddeparture.ts';
 import type { PodSetup } from './podsetup.ts';
 import { hasBegun, isSidecar, podStatus, restartsAfter } from './podstatus.ts';
@@ -52,6 +54,7 @@ export interface WorkerOptions {
   readonly backOff: BackOffTimes;
   readonly secondMs: number;
   readonly now: () => number;
+  readonly timers: Timers;
   /** Returns why the node refuses a new pod, if it does. */
   readonly admit: (pod: Pod) => PodRefusal | undefined;
   /** Returns why the node cannot grant a resize, if it cannot: `Infeasible` or `Deferred`. */
@@ -100,6 +103,8 @@ export class PodWorker {
   /** Whether the pod no longer exists in the API. */
   #gone = false;
   #status: PodStatus;
+  /** Whether containers of an earlier agent may run, which are known once the pod has its place. */
+  #awaitsAdoption: boolean;
   /** Known before the pod is placed, while volumes may still be missing. */
   #place: PodPlace | undefined;
   #verdict: NodeVerdict | undefined;
@@ -120,9 +125,10 @@ export class PodWorker {
     if (isFinished(pod.status?.phase)) this.#state = { at: 'over' };
     else if (pod.status?.startTime !== undefined) this.#state = { at: 'unplaced', notBeforeMs: 0 };
     else this.#state = { at: 'new' };
+    this.#awaitsAdoption = this.#is('unplaced') && options.runtime.adopt !== undefined;
     this.#prepares = new BackOff({ ...backOff, firstMs: backOff.firstMs / 20, maxMs: backOff.firstMs * 12 });
     this.#setup = options.setup(pod);
-    this.#wakeups = new Wakeups(() => this.#lookAgain(), options.now);
+    this.#wakeups = new Wakeups(() => this.#lookAgain(), options.now, options.timers);
     this.#departure = new PodDeparture({
       ...options,
       setup: this.#setup,
@@ -157,9 +163,24 @@ export class PodWorker {
     return this.#end.signal;
   }
 
+  /** The runtime that runs it. */
+  get runtime(): Runtime {
+    return this.options.runtime;
+  }
+
   /** Whether it still occupies its ports and resources. */
   get holds(): boolean {
     return !this.#is('over');
+  }
+
+  /** The version of the pod that it has seen. */
+  get version(): string | undefined {
+    return this.#pod.metadata.resourceVersion;
+  }
+
+  /** Whether it works on the pod now, rather than waits for a change or a moment. */
+  get busy(): boolean {
+    return this.#is('preparing') || this.#departure.busy || this.#all().some(({ changing }) => changing);
   }
 
   containerOf(name: string): PodContainer | undefined {
@@ -256,7 +277,7 @@ export class PodWorker {
     if (this.#is('over')) return;
     if (this.#is('new') && !this.#isEnding()) this.#admit();
     this.#watchDeadline();
-    if (this.#isEnding()) return this.#endAll();
+    if (this.#isEnding() && !this.#awaitsAdoption) return this.#endAll();
     if (this.#allocation.give(this.#pod)) this.#wakeups.in(deferredMs);
     if (!this.#is('placed')) return this.#prepare();
     for (const container of this.#ephemeral) if (!container.resting) container.run();
@@ -315,6 +336,8 @@ export class PodWorker {
   /** Returns false when the pod is to end, so no volumes were set up. */
   async #makePlace(): Promise<boolean> {
     this.#place = await this.options.runtime.preparePod(this.#pod);
+    this.#awaitsAdoption = false;
+    for (const container of this.#all()) container.adopt();
     if (this.#isEnding() || this.#is('closed')) return false;
     await this.#setup.prepare(this.#place);
     return true;
@@ -423,7 +446,7 @@ export class PodWorker {
   }
 
   #containerContext(): ContainerContext {
-    const { runtime, backOff, secondMs, now, onError } = this.options;
+    const { runtime, backOff, secondMs, now, timers, onError } = this.options;
     return {
       runtime,
       setup: this.#setup,
@@ -432,6 +455,7 @@ export class PodWorker {
       backOff,
       secondMs,
       now,
+      timers,
       changed: () => this.changed(),
       wakeIn: (ms) => this.#wakeups.in(ms),
       tell: (type, reason, message, fieldPath) => this.#tell(type, reason, message, fieldPath),

@@ -56,6 +56,15 @@ export class ImageTable {
     throw new ImageError(this.#advice(image));
   }
 
+  /** Whether the table has an entry for an image, or the image is the machine itself. */
+  async maps(image: string): Promise<boolean> {
+    if (image === hostImage) return true;
+    if (!this.file) return false;
+    // A table with an error maps nothing; the error is shown when an image is resolved.
+    await this.#refresh().catch(() => undefined);
+    return this.#entry(image) !== undefined;
+  }
+
   /** Where the files of an image are. Throws `ImageError`. */
   async files(image: string): Promise<string> {
     await this.#refresh().catch((error: Error) => {
@@ -99,7 +108,8 @@ export class ImageTable {
       return `image "${hostImage}" is this machine and has no command of its own: set the container's command`;
     return (
       `image "${image}" cannot be pulled: containers are processes of this machine. ` +
-      `Set the container's command, or ${table}, or install a program named "${baseName(image)}"`
+      `Set the container's command, or ${table}, or install a program named "${baseName(image)}". ` +
+      'To run it as a container instead, start Docker or Podman on this machine (--docker-socket names the socket)'
     );
   }
 

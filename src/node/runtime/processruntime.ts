@@ -43,6 +43,8 @@ import {
   type ContainerLog,
   type ContainerUsage,
   type ImageCommand,
+  ImageError,
+  type ImageRequest,
   type PodPlace,
   type RunningContainer,
   type Runtime,
@@ -109,8 +111,14 @@ export class ProcessRuntime implements Runtime {
     this.#images = new ImageFolders(options.images, join(options.folder, 'images'), this.#spawner);
   }
 
-  resolveImage(image: string): Promise<ImageCommand> {
-    return this.options.images.resolve(image);
+  async resolveImage({ container }: ImageRequest): Promise<ImageCommand> {
+    try {
+      return await this.options.images.resolve(container.image ?? '');
+    } catch (error) {
+      // Without the image, a container that has its own command can run nevertheless.
+      if (error instanceof ImageError && container.command?.length) return { entrypoint: [], args: [] };
+      throw error;
+    }
   }
 
   async preparePod(pod: Pod): Promise<PodPlace> {

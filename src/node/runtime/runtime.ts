@@ -1,21 +1,27 @@
 /**
  * A runtime runs the containers of a node's pods. The agent decides what runs and when; a runtime does it and
- * reports the outcome. There are two: processes of this machine, and simulated containers.
+ * reports the outcome. Several work side by side on one node: processes of this machine, containers of a container
+ * engine, and simulated containers. `runtimechoice.ts` says which one runs a pod.
  */
 import type { Duplex } from 'node:stream';
 import type { Container, Pod } from '../../api/generated/types.ts';
 import type { Session, SessionResult } from '../../streams/session.ts';
 
 export interface Runtime {
-  /** `process` or `simulated`: the scheme of container ids. */
+  /** `process`, `docker` and so on: the scheme of container ids. */
   readonly name: string;
   readonly version: string;
   /** Whether containers are simulated: then no events are emitted about them. */
   readonly simulated: boolean;
-  /** The command of an image, entry point and arguments; throws `ImageError` when there is none. */
-  resolveImage(image: string): Promise<ImageCommand>;
+  /** The image of a container, pulled if its policy says so; throws `ImageError` when it cannot be used. */
+  resolveImage(request: ImageRequest): Promise<ImageCommand>;
   /** Creates a pod's folder and network. Idempotent. */
   preparePod(pod: Pod): Promise<PodPlace>;
+  /**
+   * For runtimes whose containers outlive the agent: the newest run of a container of a prepared pod that an earlier
+   * agent has started, running or ended. Undefined when there is none.
+   */
+  adopt?(uid: string, container: string): AdoptedContainer | undefined;
   /** Starts a container; throws `StartFailure` when that is not possible. */
   start(launch: ContainerLaunch): Promise<RunningContainer>;
   /** Applies the limits in the spec to a running container; throws when that is not possible. */
@@ -29,21 +35,48 @@ export interface Runtime {
   /** Ends whatever is left of a pod, and removes its folder, logs and network. */
   removePod(uid: string): Promise<void>;
   /**
-   * Called once, before anything else, with the uids of the pods bound to this node: ends what an earlier
-   * agent has left running, and removes folders and networks of pods that no longer exist.
+   * Called once, before anything else, with the uids of the pods bound to this node: ends what an earlier agent has left
+   * running, unless it can be adopted, and removes folders and networks of pods that no longer exist.
    */
   recover(bound: ReadonlySet<string>): Promise<void>;
-  /** Kills all containers and releases everything. */
+  /** Releases everything. Kills all containers, except those that the next agent can adopt. */
   close(): Promise<void>;
 }
 
+export interface ImageRequest {
+  readonly pod: Pod;
+  readonly container: Container;
+  /** Emits an event about the container. */
+  readonly tell: (type: 'Normal' | 'Warning', reason: string, message: string) => void;
+}
+
+/** What a waiting container shows as its reason. */
+export type ImageProblem =
+  | 'ErrImagePull'
+  | 'ErrImageNeverPull'
+  | 'ImageInspectError'
+  | 'InvalidImageName'
+  | 'RegistryUnavailable'
+  | 'SignatureValidationFailed';
+
 /** An image that cannot be run here; the message says what to do. */
-export class ImageError extends Error {}
+export class ImageError extends Error {
+  constructor(
+    message: string,
+    readonly reason: ImageProblem = 'ErrImagePull',
+  ) {
+    super(message);
+  }
+}
 
 /** A container that could not be started: `reason` is what its status shows. */
 export class StartFailure extends Error {
   constructor(
-    readonly reason: 'ContainerCannotRun' | 'CreateContainerError' | 'RunContainerError',
+    readonly reason:
+      | 'ContainerCannotRun'
+      | 'CreateContainerConfigError'
+      | 'CreateContainerError'
+      | 'RunContainerError',
     message: string,
     readonly exitCode = 128,
   ) {
@@ -58,6 +91,20 @@ export interface ImageCommand {
   readonly workingDir?: string;
   /** Where the files of the image are on this machine, for volumes. */
   readonly files?: string;
+  /** Set when the container has the files of the image as its root, and nothing of this machine. */
+  readonly engine?: EngineImage;
+}
+
+/** An image in the store of a container engine. */
+export interface EngineImage {
+  /** Names exactly this image, even when its tag moves. */
+  readonly id: string;
+  /** As the status of a container shows it: with the digest that the registry knows it by, if it has one. */
+  readonly shownId: string;
+  /** The user that the image names: `1000`, `1000:1000`, `web`; empty for root. */
+  readonly user: string;
+  /** Text of the event that says where the image comes from. */
+  readonly pulled: string;
 }
 
 export interface PodPlace {
@@ -68,8 +115,13 @@ export interface PodPlace {
   readonly hostname?: string;
   /** Mounts a tmpfs at a folder; absent where that is not possible. */
   readonly mountMemory?: (path: string, mount: MemoryMount) => Promise<void>;
+  /**
+   * Mounts a place inside of a volume where no container can change the way to it; returns where. Absent where containers
+   * are given the place itself. `name` tells the mounts of a pod apart.
+   */
+  readonly bindSubPath?: (volume: string, place: string, name: string) => Promise<string>;
   /** The folder with the files of an image; throws `ImageError`. Absent where images have no files. */
-  readonly imageFolder?: (image: string) => Promise<string>;
+  readonly imageFolder?: (image: string, pullPolicy?: string) => Promise<string>;
 }
 
 export interface MemoryMount {
@@ -85,12 +137,16 @@ export interface Mount {
   /** The file or folder on this machine. */
   readonly source: string;
   readonly readOnly: boolean;
+  /** `HostToContainer` or `Bidirectional`; absent: mounts made later below it are not passed on. */
+  readonly propagation?: string | undefined;
 }
 
 export interface ContainerLaunch {
   readonly pod: Pod;
   readonly container: Container;
   readonly place: PodPlace;
+  /** Undefined for a container that needs nothing of its image. */
+  readonly image?: ImageCommand | undefined;
   /** How often the container has been started before. */
   readonly attempt: number;
   /** The whole command line, variables expanded. */
@@ -126,6 +182,14 @@ export interface RunningContainer {
   exec(command: readonly string[], session: Session, options?: ExecOptions): Promise<SessionResult>;
   /** Attaches to the main process until it ends or the client leaves. */
   attach(session: Session): Promise<SessionResult>;
+}
+
+/** A container that an earlier agent has started. If it has ended meanwhile, `exited` says how. */
+export interface AdoptedContainer extends RunningContainer {
+  readonly attempt: number;
+  /** The image it was made from, as its pod named it then. */
+  readonly image: string;
+  readonly shownImageId: string;
 }
 
 export interface ExecOptions {

@@ -19,6 +19,7 @@ import {
   type ContainerUsage,
   type ImageCommand,
   ImageError,
+  type ImageRequest,
   type PodPlace,
   type RunningContainer,
   type Runtime,
@@ -80,7 +81,7 @@ export class ScriptedContainer implements RunningContainer {
 }
 
 export class ScriptedRuntime implements Runtime {
-  readonly name = 'scripted';
+  readonly name: string = 'scripted';
   readonly version = '1.0.0';
   readonly launched: ScriptedContainer[] = [];
   readonly places = new Set<string>();
@@ -91,8 +92,9 @@ export class ScriptedRuntime implements Runtime {
 
   constructor(readonly simulated = false) {}
 
-  async resolveImage(image: string): Promise<ImageCommand> {
-    if (image === 'missing') throw new ImageError('there is no such image');
+  async resolveImage({ container }: ImageRequest): Promise<ImageCommand> {
+    if (container.image === 'missing' && !container.command?.length)
+      throw new ImageError('there is no such image');
     return { entrypoint: ['run'], args: [] };
   }
 

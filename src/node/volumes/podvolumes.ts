@@ -60,6 +60,8 @@ export interface PodVolumesOptions {
   readonly hostname?: string | undefined;
   /** Mounts a tmpfs at a folder; absent where that is not possible. */
   readonly mountMemory?: PodPlace['mountMemory'];
+  /** Mounts a sub path safely; absent where that is not needed. */
+  readonly bindSubPath?: PodPlace['bindSubPath'];
   /** The files of an image; absent where images have none. */
   readonly imageFolder?: PodPlace['imageFolder'];
 }
@@ -124,6 +126,7 @@ export class PodVolumes {
         path: posix.resolve('/', mount.mountPath ?? ''),
         source: await this.#source(prepared, mount, container, pod),
         readOnly: prepared.readOnly || Boolean(mount.readOnly),
+        propagation: mount.mountPropagation,
       });
     }
     await this.#addNameFiles(mounts);
@@ -190,7 +193,7 @@ export class PodVolumes {
       return { volume, ...(await prepareClaim(this.options.client, this.#pod, volume)) };
     const { imageFolder } = this.options;
     if (image && imageFolder)
-      return { volume, path: await imageFolder(image.reference ?? ''), readOnly: true };
+      return { volume, path: await imageFolder(image.reference ?? '', image.pullPolicy), readOnly: true };
     const path = this.#place(volume);
     if (emptyDir) {
       if (emptyDir.medium && emptyDir.medium !== 'Memory')
@@ -267,7 +270,10 @@ export class PodVolumes {
       const mayMake = !prepared.files && !prepared.volume.image;
       const place = await resolveSubPath(prepared.path, subPath, mayMake);
       // Mount the path through the `..data` link: the file it resolves to now is deleted at the next change.
-      return prepared.files ? join(prepared.path, subPath) : place;
+      if (prepared.files) return join(prepared.path, subPath);
+      const index = container.volumeMounts?.findIndex(({ mountPath }) => mountPath === mount.mountPath);
+      const name = join(mount.name ?? '', container.name ?? '', String(index));
+      return (await this.options.bindSubPath?.(prepared.path, place, name)) ?? place;
     } catch (error) {
       // Do not show the exact path: it reveals the node's file system to the owner of the pod.
       throw new ConfigError(

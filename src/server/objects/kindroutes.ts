@@ -103,7 +103,10 @@ const only = (method: string, handler: Handler): Methods => new Map([[method, ha
 
 /** @param apiVersion of the path on which the kind is scaled */
 function scaleRoute(serving: Serving, kind: Kind, apiVersion: string): Route {
-  if (kind.scalePaths) return scaling(serving, kind, customScaleForm);
+  if (kind.scalePaths) {
+    const handler = scaling(serving, kind, customScaleForm);
+    return new Map(['GET', 'PUT', 'PATCH'].map((method) => [method, handler]));
+  }
   if (!kind.namespaced || !Object.hasOwn(scaleForms, apiVersion)) return none;
   return scaling(serving, kind, scaleForms[apiVersion]!);
 }

@@ -1,0 +1,74 @@
+/**
+ * Pods on each runtime of this machine: `node bench/runtimes.mjs IMAGE [--docker-socket FILE]`. The image must have a
+ * shell and be there, or be pullable.
+ */
+import { parseArgs } from 'node:util';
+import { nodesReady, timed } from './runningpods.mjs';
+import { cluster } from './servers.mjs';
+
+const startCount = 20;
+const manyCount = 50;
+const execCount = 50;
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: { 'docker-socket': { type: 'string' } },
+});
+const [image] = positionals;
+if (!image) throw new Error('usage: node bench/runtimes.mjs IMAGE [--docker-socket FILE]');
+const socket = values['docker-socket'] ? ['--docker-socket', values['docker-socket']] : [];
+
+const run = (url, runtime, count) =>
+  timed(url, count, () =>
+    Promise.all(
+      Array.from({ length: count }, (_, i) =>
+        fetch(`${url}/api/v1/namespaces/default/pods`, {
+          method: 'POST',
+          body: JSON.stringify({
+            metadata: { name: `${runtime}-${count}-${i}` },
+            spec: {
+              runtimeClassName: runtime,
+              automountServiceAccountToken: false,
+              terminationGracePeriodSeconds: 0,
+              containers: [
+                { name: 'c', image, imagePullPolicy: 'IfNotPresent', command: ['sh', '-c', 'sleep 3600'] },
+              ],
+            },
+          }),
+        }).then((answer) => answer.arrayBuffer()),
+      ),
+    ),
+  );
+
+/** Commands one after the other, by the node's own API. */
+async function execs(url, pod) {
+  const { items } = await (await fetch(`${url}/api/v1/nodes`)).json();
+  const path = `/api/v1/nodes/${items[0].metadata.name}/proxy/run/default/${pod}/c?cmd=true`;
+  const begun = performance.now();
+  for (let i = 0; i < execCount; i++) {
+    const answer = await fetch(url + path, { method: 'POST' });
+    if (!answer.ok) throw new Error(await answer.text());
+    await answer.arrayBuffer();
+  }
+  return execCount / ((performance.now() - begun) / 1000);
+}
+
+const figure = (name, unit, value) => console.log(`| ${name} | ${unit} | ${value.toFixed(1)} |`);
+
+for (const runtime of ['process', 'docker']) {
+  const server = await cluster('memory', socket);
+  try {
+    await nodesReady(server.url, 1);
+    const { runningSeconds } = await run(server.url, runtime, startCount);
+    figure(`${runtime}: ${startCount} pods at once, all running`, 's', runningSeconds);
+    figure(
+      `${runtime}: commands one after the other`,
+      '1/s',
+      await execs(server.url, `${runtime}-${startCount}-0`),
+    );
+    await run(server.url, runtime, manyCount - startCount);
+    figure(`${runtime}: resident with ${manyCount} pods`, 'MB', server.residentMB);
+  } finally {
+    await server.close();
+  }
+}

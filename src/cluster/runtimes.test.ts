@@ -1,0 +1,216 @@
+/** Proves that pods behave alike as processes and as containers, on one node. */
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Pod } from '../api/generated/types.ts';
+import { Client } from '../client/client.ts';
+import { pods, runtimeClasses, secrets, services } from '../client/resources.ts';
+import { problem as networkProblem, serviceRange } from '../node/network/netns.case.ts';
+import { engineProblem, TestDocker, testImage } from '../node/runtime/engine/engine.case.ts';
+import { registryProblem, TestRegistry } from '../node/runtime/engine/registry.case.ts';
+import { mountsBelow } from '../node/volumes/foldercare.ts';
+import { containerBehaviours } from './containerbehaviours.case.ts';
+import { podBehaviours } from './podbehaviours.case.ts';
+import { first, PodBench, ready, sh } from './podbench.case.ts';
+import { processLimits } from './runtimelimits.case.ts';
+import { start } from './start.ts';
+import type { Cluster } from './startoptions.ts';
+
+const nodeName = 'bench';
+const dockerProblem = networkProblem ?? engineProblem('dockerd');
+const note = dockerProblem === undefined ? '' : ` (left out: ${dockerProblem})`;
+
+let folder = '';
+let docker: TestDocker | undefined;
+let cluster: Cluster | undefined;
+const errors: Error[] = [];
+
+const benchOf = (runtime: string): PodBench => {
+  const bench = new PodBench(cluster!, runtime, join(folder, 'host'), nodeName);
+  bench.killSandbox = (uid) => docker!.killSandbox(uid);
+  return bench;
+};
+
+beforeAll(async () => {
+  if (dockerProblem) return;
+  folder = await mkdtemp(join(tmpdir(), 'wherry-runtimes-'));
+  docker = await TestDocker.start();
+  await mkdir(join(folder, 'host'));
+  await writeFile(join(folder, 'host/file'), 'of the machine\n');
+  cluster = await start({
+    store: 'memory',
+    serviceClusterIPRange: serviceRange,
+    node: {
+      name: nodeName,
+      podNetwork: 'netns',
+      folder: join(folder, 'node'),
+      dockerSocket: docker.socket,
+    },
+    onError: (error) => errors.push(error),
+  });
+  await cluster.nodesReady;
+});
+
+afterAll(async () => {
+  await cluster?.close();
+  await docker?.close();
+  // Only after a failure: volumes in memory are unmounted with their pods.
+  for (const { point } of folder ? await mountsBelow(folder) : []) execFileSync('umount', ['-l', point]);
+  if (folder) await rm(folder, { recursive: true, force: true });
+});
+
+describe.skipIf(dockerProblem)(`a pod of processes${note}`, () => {
+  it.concurrent.each(Object.keys(podBehaviours))('%s', (name) => podBehaviours[name]!(benchOf('process')));
+
+  describe('has no counterpart of', () => {
+    it.skip.each(Object.entries(processLimits))('%s: %s', () => undefined);
+  });
+});
+
+describe.skipIf(dockerProblem)(`a pod in Docker${note}`, () => {
+  const all: typeof podBehaviours = { ...podBehaviours, ...containerBehaviours };
+  it.concurrent.each(Object.keys(all))('%s', (name) => all[name]!(benchOf('docker')));
+});
+
+const pullProblem = dockerProblem ?? registryProblem;
+
+describe.skipIf(pullProblem)(
+  `an image of a registry${pullProblem ? ` (left out: ${pullProblem})` : ''}`,
+  () => {
+    let registry: TestRegistry;
+    let digest = '';
+    const waiting = (pod: Pod) => first(pod).state?.waiting?.reason;
+
+    beforeAll(async () => {
+      registry = await TestRegistry.start();
+      digest = await registry.push(docker!.api, 'team/app:1');
+      const bench = benchOf('docker');
+      await bench.client.create(secrets, 'default', {
+        metadata: { name: 'pull' },
+        type: 'kubernetes.io/dockerconfigjson',
+        data: registry.secretData,
+      });
+    });
+    afterAll(() => registry?.close());
+
+    it('is pulled with the secret of the pod, by tag and by digest, and used by such pods only', async () => {
+      const bench = benchOf('docker');
+      const image = `${registry.host}/team/app:1`;
+      const imagePullSecrets = [{ name: 'pull' }];
+      const container = (name: string) => [sh('sleep 3600', { image: name })];
+      await bench.create('refused', { containers: container(image) });
+      await bench.until('refused', (pod) => waiting(pod) === 'ImagePullBackOff');
+      await bench.event('refused', `Failed to pull image "${image}"`);
+      await bench.event('refused', `Back-off pulling image "${image}"`);
+      await bench.create('pulled', { imagePullSecrets, containers: container(image) });
+      const pulled = await bench.until('pulled', ready);
+      expect(first(pulled).imageID).toBe(`${registry.host}/team/app@${digest}`);
+      await bench.event('pulled', `Pulling image "${image}"`);
+      await bench.event('pulled', `Successfully pulled image "${image}" in`);
+      // It is there now, and still not for a pod without the secret.
+      await bench.create('stranger', { containers: container(image) });
+      await bench.until('stranger', (pod) =>
+        ['ErrImagePull', 'ImagePullBackOff'].includes(waiting(pod) ?? ''),
+      );
+      await bench.create('same', { imagePullSecrets, containers: container(image) });
+      await bench.until('same', ready);
+      await bench.event('same', 'already present on machine');
+      await bench.create('digest', {
+        imagePullSecrets,
+        containers: container(`${registry.host}/team/app@${digest}`),
+      });
+      await bench.until('digest', ready);
+      for (const name of ['refused', 'pulled', 'stranger', 'same', 'digest']) await bench.remove(name);
+    });
+
+    it('that does not exist is told apart', async () => {
+      const bench = benchOf('docker');
+      const image = `${registry.host}/team/none:9`;
+      await bench.create('unknown', {
+        imagePullSecrets: [{ name: 'pull' }],
+        containers: [sh('sleep 3600', { image })],
+      });
+      const pod = await bench.until('unknown', (one) => waiting(one) === 'ErrImagePull');
+      expect(first(pod).state?.waiting?.message).toContain('not found');
+      await bench.remove('unknown');
+    });
+  },
+);
+
+describe.skipIf(dockerProblem)(`one node with several runtimes${note}`, () => {
+  it('has a class for each of them', async () => {
+    const client = new Client(cluster!.url);
+    const { items } = await client.list(runtimeClasses);
+    expect(items.map(({ metadata, handler }) => `${metadata.name} ${handler}`).sort()).toEqual([
+      'docker docker',
+      'process process',
+      'simulated simulated',
+    ]);
+    client.close();
+  });
+
+  it('runs an image as a container, and a command of the machine as a process', async () => {
+    const bench = benchOf('');
+    const containers = (image: string) => [sh('sleep 3600', { image })];
+    await bench.create('contained', { containers: containers(testImage) });
+    await bench.create('plain', { containers: containers('host') });
+    const id = async (name: string) =>
+      (await bench.until(name, ready)).status!.containerStatuses![0]!.containerID;
+    expect(await id('contained')).toMatch(/^docker:/);
+    expect(await id('plain')).toMatch(/^process:/);
+    await Promise.all([bench.remove('contained'), bench.remove('plain')]);
+  });
+
+  it('lets containers and processes reach each other by services', async () => {
+    const server = (runtime: string) => async () => {
+      const bench = benchOf(runtime);
+      const script = `mkdir -p /v/www; echo ${runtime} > /v/www/index.html; exec busybox httpd -f -p 18082 -h /v/www`;
+      await bench.create(
+        'web',
+        {
+          volumes: [{ name: 'v', emptyDir: {} }],
+          containers: [sh(script, { volumeMounts: [{ name: 'v', mountPath: '/v' }] })],
+        },
+        { labels: { app: bench.name('web') } },
+      );
+      await bench.client.create(services, 'default', {
+        metadata: { name: bench.name('web') },
+        spec: { selector: { app: bench.name('web') }, ports: [{ port: 80, targetPort: 18082 }] },
+      });
+      await bench.until('web', ready);
+    };
+    await Promise.all([server('process')(), server('docker')()]);
+    const ask = async (from: string, to: string) =>
+      (
+        await benchOf(from).exec('web', [
+          'busybox',
+          'wget',
+          '-qO-',
+          `http://web-${to}.default.svc.cluster.local/`,
+        ])
+      ).stdout;
+    await expect.poll(() => ask('docker', 'process')).toBe('process\n');
+    await expect.poll(() => ask('process', 'docker')).toBe('docker\n');
+    await Promise.all([benchOf('process').remove('web'), benchOf('docker').remove('web')]);
+  });
+
+  it('leaves nothing in the engine when its pods are gone', async () => {
+    const bench = benchOf('');
+    const { items } = await bench.client.list(pods, { namespace: 'default' });
+    await Promise.all(
+      items.map(({ metadata }) =>
+        bench.client
+          .delete(pods, 'default', metadata.name!, { gracePeriodSeconds: 0 })
+          .catch(() => undefined),
+      ),
+    );
+    await expect.poll(() => docker!.containers()).toEqual([]);
+    await expect.poll(() => readdir(join(folder, 'node/docker/pods'))).toEqual([]);
+  });
+
+  it('has reported no error', () => {
+    expect(errors.map(({ message }) => message)).toEqual([]);
+  });
+});

@@ -1,0 +1,43 @@
+/** Limits of containers as engines take them: shares and quotas of processors, bytes of memory, and who is killed first. */
+import type { Container, Pod } from '../../../api/generated/types.ts';
+import { parseQuantity, toNumber } from '../../../api/quantity.ts';
+import { memoryBytes } from '../../agent/machine.ts';
+
+const sharesMin = 2;
+const sharesMax = 262_144;
+export const cpuPeriod = 100_000;
+const quotaMin = 1_000;
+/** The sandbox is killed after all of its containers. */
+export const sandboxOomScore = -998;
+const guaranteedOomScore = -997;
+
+export interface EngineLimits {
+  readonly cpuShares: number;
+  /** 0 for none. */
+  readonly cpuQuota: number;
+  /** 0 for none. */
+  readonly memoryBytes: number;
+}
+
+const amount = (list: Readonly<Record<string, string>> | undefined, name: string): number | undefined =>
+  list?.[name] === undefined ? undefined : toNumber(parseQuantity(list[name]));
+
+export function engineLimits({ resources }: Container): EngineLimits {
+  const { requests, limits } = resources ?? {};
+  const cpu = amount(limits, 'cpu') ?? 0;
+  const wanted = amount(requests, 'cpu') ?? cpu;
+  return {
+    cpuShares: Math.max(sharesMin, Math.min(sharesMax, Math.floor(wanted * 1024))),
+    cpuQuota: cpu > 0 ? Math.max(quotaMin, Math.floor(cpu * cpuPeriod)) : 0,
+    memoryBytes: Math.ceil(amount(limits, 'memory') ?? 0),
+  };
+}
+
+/** From -997 for a pod with guaranteed resources to 1000 for one without any: the higher, the sooner it is killed. */
+export function oomScore(pod: Pod, { resources }: Container): number {
+  const qos = pod.status?.qosClass;
+  if (qos === 'Guaranteed') return guaranteedOomScore;
+  if (qos === 'BestEffort') return 1000;
+  const requested = amount(resources?.requests, 'memory') ?? 0;
+  return Math.min(999, Math.max(3, 1000 - Math.floor((1000 * requested) / memoryBytes())));
+}

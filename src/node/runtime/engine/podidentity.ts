@@ -1,0 +1,83 @@
+/**
+ * How pods and containers are recognised in a container engine, also by an agent that did not make them: by labels of
+ * Kubernetes, and one that says which agent they belong to. Others may use the same engine, so the agent's label is part
+ * of every search.
+ */
+import type { Container, Pod } from '../../../api/generated/types.ts';
+
+export const labels = {
+  node: 'io.wherry.node',
+  /** Set by agents that leave nothing behind: process id and start time of the agent. */
+  agent: 'io.wherry.agent',
+  podName: 'io.kubernetes.pod.name',
+  podNamespace: 'io.kubernetes.pod.namespace',
+  podUid: 'io.kubernetes.pod.uid',
+  container: 'io.kubernetes.container.name',
+  type: 'io.kubernetes.docker.type',
+  attempt: 'io.kubernetes.container.restartCount',
+  image: 'io.wherry.image',
+  imageId: 'io.wherry.image-id',
+  messagePolicy: 'io.kubernetes.container.terminationMessagePolicy',
+  grace: 'io.kubernetes.pod.terminationGracePeriod',
+} as const;
+
+export const sandboxName = 'POD';
+
+/** Whose containers they are. */
+export interface Owner {
+  readonly node: string;
+  /** Set when containers must not outlive the agent. */
+  readonly agent: string | undefined;
+}
+
+const podLabels = ({ node, agent }: Owner, { metadata, spec }: Pod): Record<string, string> => ({
+  [labels.node]: node,
+  ...(agent === undefined ? {} : { [labels.agent]: agent }),
+  [labels.podName]: metadata.name ?? '',
+  [labels.podNamespace]: metadata.namespace ?? '',
+  [labels.podUid]: metadata.uid ?? '',
+  [labels.grace]: String(spec?.terminationGracePeriodSeconds ?? 30),
+});
+
+/** The labels of the pod itself come first: they cannot replace those that identify it. */
+export const sandboxLabels = (owner: Owner, pod: Pod, attempt: number): Record<string, string> => ({
+  ...pod.metadata.labels,
+  ...podLabels(owner, pod),
+  [labels.type]: 'podsandbox',
+  [labels.container]: sandboxName,
+  [labels.attempt]: String(attempt),
+});
+
+export const containerLabels = (
+  owner: Owner,
+  pod: Pod,
+  container: Container,
+  attempt: number,
+  shownImageId: string,
+): Record<string, string> => ({
+  ...podLabels(owner, pod),
+  [labels.type]: 'container',
+  [labels.container]: container.name ?? '',
+  [labels.attempt]: String(attempt),
+  [labels.image]: container.image ?? '',
+  [labels.imageId]: shownImageId,
+  [labels.messagePolicy]: container.terminationMessagePolicy ?? '',
+});
+
+/** A name that only one container of an engine can have, which makes it a lock. */
+export const containerName = ({ metadata }: Pod, container: string, attempt: number): string =>
+  ['k8s', container, metadata.name, metadata.namespace, metadata.uid, attempt].join('_');
+
+/** What labels say about a container; undefined when they are not complete. */
+export interface Identity {
+  readonly uid: string;
+  readonly container: string;
+  readonly attempt: number;
+  readonly isSandbox: boolean;
+}
+
+export function identityOf(found: Readonly<Record<string, string>>): Identity | undefined {
+  const { [labels.podUid]: uid, [labels.container]: container, [labels.attempt]: attempt } = found;
+  if (!uid || !container || !/^\d{1,9}$/.test(attempt ?? '')) return undefined;
+  return { uid, container, attempt: Number(attempt), isSandbox: container === sandboxName };
+}

@@ -1,0 +1,40 @@
+/** Runtimes that are loaded when the first pod needs them, or their engine is found. */
+import type { DockerRuntimeOptions } from './docker/dockerruntime.ts';
+import { dockerSockets, existing } from './docker/dockersockets.ts';
+import type { LateRuntime } from './runtimechoice.ts';
+
+/** Simulated pods on a node that also runs real ones. */
+export const lateSimulation = (now: () => number): LateRuntime => ({
+  name: 'simulated',
+  isThere: () => true,
+  open: async () => {
+    const { SimulatedAddresses, SimulatedRuntime } = await import('./simulatedruntime.ts');
+    return new SimulatedRuntime(new SimulatedAddresses(), now);
+  },
+});
+
+/** Docker or Podman. `off` as the socket: never. */
+export function lateDocker(
+  socket: string | undefined,
+  options: Omit<DockerRuntimeOptions, 'api'>,
+): LateRuntime {
+  const sockets = dockerSockets(socket);
+  return {
+    name: 'docker',
+    isThere: () => existing(sockets).length > 0,
+    open: async (wanted) => {
+      const [{ DockerApi }, { openDocker }, { DockerRuntime }] = await Promise.all([
+        import('./docker/dockerapi.ts'),
+        import('./docker/dockercleanup.ts'),
+        import('./docker/dockerruntime.ts'),
+      ]);
+      const api = await openDocker(socket);
+      if (api) return new DockerRuntime({ ...options, api });
+      // Its pods wait until it answers.
+      const first = existing(sockets)[0] ?? sockets[0];
+      return wanted && first !== undefined
+        ? new DockerRuntime({ ...options, api: new DockerApi(first) })
+        : undefined;
+    },
+  };
+}

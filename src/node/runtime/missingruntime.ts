@@ -1,0 +1,57 @@
+/** Stands for a runtime that a pod asks for and this node does not have: the pod gets no place, and its events say why. */
+import type { ContainerUsage, ImageCommand, PodPlace, RunningContainer, Runtime } from './runtime.ts';
+
+export class MissingRuntime implements Runtime {
+  readonly version = '';
+  readonly simulated = false;
+
+  constructor(readonly name: string) {}
+
+  resolveImage(): Promise<ImageCommand> {
+    return this.#refuse();
+  }
+
+  preparePod(): Promise<PodPlace> {
+    return this.#refuse();
+  }
+
+  start(): Promise<RunningContainer> {
+    return this.#refuse();
+  }
+
+  resize(): Promise<void> {
+    return this.#refuse();
+  }
+
+  dial(): Promise<never> {
+    return this.#refuse();
+  }
+
+  log(): undefined {
+    return undefined;
+  }
+
+  async usage(): Promise<readonly ContainerUsage[]> {
+    return [];
+  }
+
+  async removePod(): Promise<void> {
+    // It has nothing.
+  }
+
+  async recover(): Promise<void> {
+    // It has nothing.
+  }
+
+  async close(): Promise<void> {
+    // It has nothing.
+  }
+
+  #refuse(): Promise<never> {
+    return Promise.reject(
+      new Error(
+        `Failed to create pod sandbox: failed to get sandbox runtime: no runtime for ${JSON.stringify(this.name)} is configured`,
+      ),
+    );
+  }
+}
