@@ -5,9 +5,11 @@
  * the same run and is the unit (= 1) of the shares, because machines differ and are noisy. Prints a table, and writes
  * the figures to bench/results.json.
  */
+import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { decisions } from './decisions.mjs';
 import { envtestStart } from './envtest.mjs';
 import { fanout } from './fanout.mjs';
@@ -183,6 +185,16 @@ async function many(store, yardstick, count) {
   await server.close();
 }
 
+/** The figures of another benchmark, which runs as a process of its own. */
+async function figuresOf(file, parameters) {
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    path.join(import.meta.dirname, file),
+    '--json',
+    ...parameters,
+  ]);
+  return JSON.parse(stdout);
+}
+
 /** What does not depend on the store. */
 async function others() {
   say('the programs of wherry envtest:');
@@ -194,6 +206,21 @@ async function others() {
     row(`decision, ${name}`, 'memory', value, 'µs');
   say('the test kit:');
   await testKit(row);
+  say('custom kinds, rules and webhooks:');
+  const custom = await figuresOf('customkinds.mjs', [quick ? '1' : '3']);
+  for (const [what, value] of Object.entries(custom.custom)) {
+    row(`custom kind, ${what}`, 'memory', value, 'per s');
+    row(`custom kind, ${what}, of a built-in kind`, 'memory', (100 * value) / custom['built-in'][what], '%');
+  }
+  row('a CEL rule over ten keys, for each write', 'memory', custom.ruleMicros, 'µs');
+  const hooks = await figuresOf('webhooks.mjs', quick ? ['--quick'] : []);
+  row('a webhook that is not asked, for each write', 'memory', (hooks.beside - hooks.bare) * 1000, 'µs');
+  row(
+    'a webhook beside its own time, for each write',
+    'memory',
+    (hooks.asked - hooks.bare - hooks.own) * 1000,
+    'µs',
+  );
   say('the living cluster:');
   await living(row, {
     quick,

@@ -5,6 +5,7 @@
  */
 import { optimized } from '../switches.ts';
 import { encodeObject, fieldText } from './encode.ts';
+import { generatedFieldsMax } from './generatedwriter.ts';
 import type { Field, Model } from './model.ts';
 import type { JsonObject } from './object.ts';
 
@@ -27,6 +28,7 @@ const comparers = new WeakMap<Model, Comparer>();
  * are in the source, each as a JSON string. Comparing the specs of two pods went from 1.8 to 0.3 µs.
  */
 function generatedComparer({ order }: Model): Comparer | undefined {
+  if (order.length > generatedFieldsMax) return undefined;
   const steps = order.map(({ name }, i) => {
     const value = `[${JSON.stringify(name)}]`;
     return `(a${value} === b${value} || alike${i}(a${value}, b${value}))`;

@@ -177,7 +177,7 @@ export function isWrittenEmpty(type: FieldType, value: JsonObject): boolean {
 const leafOf = (field: Field): FieldType => new FieldType('leaf', undefined, field);
 
 const deducedLeaf = new FieldType('leaf', undefined, undefined);
-const deduced = new FieldType('deduced', undefined, undefined);
+export const deduced = new FieldType('deduced', undefined, undefined);
 const deducedMap = new FieldType('map', undefined, undefined);
 
 const structs = new WeakMap<Model, FieldType>();

@@ -11,6 +11,12 @@ import { optimized } from '../switches.ts';
 import type { Model } from './model.ts';
 import type { JsonObject } from './object.ts';
 
+/**
+ * Fields of a model for which code is generated. Models of our own have fewer; compiling a function of a user's ten
+ * thousand takes a second, and one of a hundred thousand is refused by V8.
+ */
+export const generatedFieldsMax = 500;
+
 /** Writes an object, or the value of a field. */
 export type Writer<Value> = (value: Value) => string;
 
@@ -26,7 +32,7 @@ export function generatedWriter(
   model: Model,
   writers: readonly Writer<unknown>[],
 ): Writer<JsonObject> | undefined {
-  if (!optimized) return undefined;
+  if (!optimized || model.order.length > generatedFieldsMax) return undefined;
   const steps = model.order.map((field, i) => {
     const name = JSON.stringify(field.name);
     const [first, next] = [`{${name}:`, `,${name}:`].map((text) => JSON.stringify(text));

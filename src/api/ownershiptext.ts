@@ -7,8 +7,9 @@
  */
 import { optimized } from '../switches.ts';
 import { orderedElements } from './fieldset.ts';
-import { type FieldType, type Member, structOf, typeFor } from './fieldtype.ts';
+import { deduced, type FieldType, type Member, structOf, typeFor } from './fieldtype.ts';
 import { itemElement, metadataNeverOwned } from './fieldwalk.ts';
+import { generatedFieldsMax } from './generatedwriter.ts';
 import type { Model } from './model.ts';
 import { isJsonObject, type JsonObject } from './object.ts';
 import { stringText } from './stringtext.ts';
@@ -36,12 +37,13 @@ function rootWriter(model: Model, except: ReadonlySet<string>): ContentWriter {
   }
   let writer = writers.get(except);
   if (!writer) {
-    const members = sortedMembers(structOf(model)).filter(
+    const type = structOf(model);
+    const members = sortedMembers(type).filter(
       ({ name }) => name !== 'kind' && name !== 'apiVersion' && !except.has(name),
     );
-    writer = generated(members, (member) =>
-      member.name === 'metadata' ? metadataWriter(member) : present(member),
-    );
+    const writerOf = (member: Member): NodeWriter =>
+      member.name === 'metadata' ? metadataWriter(member) : present(member);
+    writer = type.isOpen ? openContent(type, members, writerOf, except) : generated(members, writerOf);
     writers.set(except, writer);
   }
   return writer;
@@ -98,10 +100,33 @@ const newStructs = new WeakMap<FieldType, ContentWriter>();
 function newStruct(type: FieldType): ContentWriter {
   let writer = newStructs.get(type);
   if (!writer) {
-    writer = generated(sortedMembers(type), added);
+    const members = sortedMembers(type);
+    writer = type.isOpen ? openContent(type, members, added) : generated(members, added);
     newStructs.set(type, writer);
   }
   return writer;
+}
+
+/** What is in a struct that may have other fields than its members. */
+function openContent(
+  type: FieldType,
+  members: readonly Member[],
+  writerOf: (member: Member) => NodeWriter,
+  except?: ReadonlySet<string>,
+): ContentWriter {
+  const writers = new Map(members.map((member) => [member.name, writerOf(member)]));
+  const other = contentWriter(deduced);
+  const isOther = (name: string): boolean => !type.members.has(name) && !except?.has(name);
+  return (object) => {
+    let text = '';
+    for (const name of [...new Set([...writers.keys(), ...Object.keys(object).filter(isOther)])].sort()) {
+      const write = writers.get(name);
+      const value = object[name];
+      const written = write ? write(value) : value === undefined ? '' : node(other(value));
+      if (written !== '') text += `${text === '' ? '' : ','}${stringText(`f:${name}`)}:${written}`;
+    }
+    return text;
+  };
 }
 
 /** What is in a value that is wholly new. */
@@ -168,7 +193,7 @@ function generated(members: readonly Member[], writerOf: (member: Member) => Nod
     });
     return text;
   };
-  if (!optimized) return walking;
+  if (!optimized || members.length > generatedFieldsMax) return walking;
   const steps = members.map(({ name, element, unset }, i) => {
     const [first, next] = ['', ','].map((comma) => JSON.stringify(`${comma}${JSON.stringify(element)}:`));
     const value = `object[${JSON.stringify(name)}]`;

@@ -15,6 +15,7 @@ import type { Admission } from './admission/admission.ts';
 import { allocated, committed } from './allocation/allocation.ts';
 import { preparedToStore } from './conversion.ts';
 import { Entry } from './entry.ts';
+import { inSlices } from './looplane.ts';
 import { type TrackCreate, trackCreate } from './ownership.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
@@ -79,7 +80,8 @@ export async function create(
   prepare(kind, object, registry.now());
   kind.setCreator?.(object, request.user);
   const { name } = target;
-  const examining = kind.examine?.(object, undefined);
+  const examining =
+    kind.examine?.(object, undefined) ?? (kind.preparation && inSlices(kind.preparation(object)));
   if (examining) await registry.inTime(examining, request.deadlineMs);
   const allocating = allocated(registry, admission, () =>
     check(

@@ -28,6 +28,30 @@ async function turnInQueue(): Promise<void> {
   }
 }
 
+/** Runs work that tells with each `yield` how many steps it has taken; undefined when it is done at once. */
+export function inSlices(work: Generator<number, void>): Promise<void> | undefined {
+  const turn = turnToCompute() ?? advanced(work);
+  return turn && finished(work, turn);
+}
+
+async function finished(work: Generator<number, void>, turn: Promise<void>): Promise<void> {
+  for (let next: Promise<void> | undefined = turn; next; next = advanced(work)) await next;
+}
+
+/** Goes on until the slice is used up; undefined when the work is done. */
+function advanced(work: Generator<number, void>): Promise<void> | undefined {
+  let steps = 0;
+  for (let next = work.next(); !next.done; next = work.next()) {
+    steps += next.value;
+    if (steps < negligibleCost) continue;
+    computed(steps);
+    steps = 0;
+    const turn = turnToCompute();
+    if (turn) return turn;
+  }
+  return undefined;
+}
+
 /** Tells how many steps a computation has taken. */
 export function computed(steps: number): void {
   if (steps < negligibleCost) return;

@@ -16,6 +16,7 @@ import { converted, preparedToStore } from './conversion.ts';
 import { settleNamespace } from './create.ts';
 import { Entry } from './entry.ts';
 import { storeKey } from './key.ts';
+import { inSlices } from './looplane.ts';
 import { type Track, trackUpdate } from './ownership.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
@@ -71,7 +72,9 @@ async function modifyInTurn(
     const examining =
       kind.examine && (isMain(part) || part === 'status')
         ? kind.examine(object, old, part === 'status' ? 'status' : undefined)
-        : undefined;
+        : kind.preparation && isMain(part)
+          ? inSlices(kind.preparation(object))
+          : undefined;
     if (examining) await registry.inTime(examining, request.deadlineMs);
     const allocating = allocated(registry, admission, () =>
       check(

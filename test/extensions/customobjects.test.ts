@@ -131,3 +131,66 @@ test('an apply owns fields beside unknown ones by their types, and unknown ones 
   const wrong = await apply('one', { inner: { a: 5 } });
   expect(wrong.body.message).toContain('.spec.inner.a: expected string, got');
 });
+
+test('a mutating policy merges into lists of custom objects by their types', async () => {
+  const text = { type: 'string' };
+  const ports = {
+    type: 'array',
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': ['name'],
+    items: { type: 'object', required: ['name'], properties: { name: text, port: { type: 'integer' } } },
+  };
+  const tags = { type: 'array', 'x-kubernetes-list-type': 'set', items: text };
+  const order = { type: 'array', items: text };
+  await define(client, definitionOf('docks', 'Dock', [{ name: 'v1', spec: { ports, tags, order } }]));
+  const admission = '/apis/admissionregistration.k8s.io/v1';
+  const policy = (expression: string): Json => ({
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'MutatingAdmissionPolicy',
+    metadata: { name: 'docks' },
+    spec: {
+      reinvocationPolicy: 'Never',
+      matchConstraints: {
+        resourceRules: [
+          {
+            apiGroups: ['test.example.com'],
+            apiVersions: ['*'],
+            resources: ['docks'],
+            operations: ['CREATE'],
+          },
+        ],
+      },
+      mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression } }],
+    },
+  });
+  const merging =
+    'Object{spec: Object.spec{ports: [Object.spec.ports{name: "b", port: 9}, Object.spec.ports{name: "c"}], tags: ["x", "y"]}}';
+  await client.post(`${admission}/mutatingadmissionpolicies`, policy(merging));
+  await client.post(`${admission}/mutatingadmissionpolicybindings`, {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'MutatingAdmissionPolicyBinding',
+    metadata: { name: 'docks' },
+    spec: { policyName: 'docks' },
+  });
+  const sent = {
+    ports: [
+      { name: 'a', port: 1 },
+      { name: 'b', port: 2 },
+    ],
+    tags: ['x'],
+    order: ['o'],
+  };
+  const created = await client.post(objectsPath('docks'), objectOf('Dock', 'a', sent));
+  expect(created.body.spec).toEqual({
+    ports: [{ name: 'a', port: 1 }, { name: 'b', port: 9 }, { name: 'c' }],
+    tags: ['x', 'y'],
+    order: ['o'],
+  });
+  const changed = await client.patch(`${admission}/mutatingadmissionpolicies/docks`, {
+    spec: policy('Object{spec: Object.spec{order: ["p"]}}').spec,
+  });
+  expect(changed.status).toBe(200);
+  const refused = await client.post(objectsPath('docks'), objectOf('Dock', 'b', sent));
+  expect(refused.status).toBe(403);
+  expect(refused.body.message).toContain('may not mutate atomic arrays, maps or structs: .spec.order');
+});

@@ -1,17 +1,22 @@
 /** Proves how values at places of a schema are owned and merged. */
 import { expect, it } from 'vitest';
+import { fieldSetText } from '../fieldset.ts';
 import { type FieldType, structOf, typeBelow } from '../fieldtype.ts';
-import { modelsOf } from '../model.ts';
+import { compareWritten } from '../fieldwalk.ts';
+import { type Model, modelsOf } from '../model.ts';
+import { createdText } from '../ownershiptext.ts';
 import { ownershipModel } from './ownershipmodel.ts';
 import type { Schema } from './schema.ts';
 
-function at(spec: Schema, ...path: string[]): FieldType | undefined {
-  const schema: Schema = { type: 'object', properties: { spec } };
+function modelFor(schema: Schema): Model {
   const custom = { schema, listKind: 'ThingList', selectableFields: [] };
   const fields = { kind: { type: 'string' }, apiVersion: { type: 'string' } } as const;
   const models = { Thing: { order: ['kind', 'apiVersion'], fields, open: true, custom } };
-  const model = modelsOf({ apiVersion: 'example.com/v1', models })('Thing');
-  let type: FieldType | undefined = structOf(ownershipModel(model));
+  return ownershipModel(modelsOf({ apiVersion: 'example.com/v1', models })('Thing'));
+}
+
+function at(spec: Schema, ...path: string[]): FieldType | undefined {
+  let type: FieldType | undefined = structOf(modelFor({ type: 'object', properties: { spec } }));
   for (const name of ['spec', ...path]) type = type && typeBelow(type, `f:${name}`);
   return type;
 }
@@ -86,4 +91,45 @@ it('knows the metadata of embedded resources', () => {
   expect(at(embedded, 'metadata')?.name).toBe('struct');
   expect(at(embedded, 'metadata', 'finalizers')?.name).toBe('set');
   expect(at(embedded, 'spec')?.name).toBe('deduced');
+});
+
+it('gives the creator of an object all its fields, known and unknown', () => {
+  const preserves = { 'x-kubernetes-preserve-unknown-fields': true } as const;
+  const inner: Schema = { type: 'object', properties: { m: { type: 'string' } } };
+  const spec: Schema = { type: 'object', properties: { inner }, ...preserves };
+  const model = modelFor({ type: 'object', properties: { spec }, ...preserves });
+  const object = {
+    kind: 'Thing',
+    apiVersion: 'example.com/v1',
+    spec: { z: [1], inner: { m: 'x', a: { b: 1 } }, a: {}, n: null },
+    other: { deep: true },
+    status: { phase: 'x' },
+  };
+  const text = createdText(model, object, new Set(['status']));
+  expect(JSON.parse(text)).toEqual({
+    'f:other': { '.': {}, 'f:deep': {} },
+    'f:spec': {
+      '.': {},
+      'f:a': {},
+      'f:inner': { '.': {}, 'f:a': { '.': {}, 'f:b': {} }, 'f:m': {} },
+      'f:n': {},
+      'f:z': {},
+    },
+  });
+  const empty = { kind: 'Thing', apiVersion: 'example.com/v1' };
+  const { changed } = compareWritten(
+    structOf(model),
+    empty,
+    object,
+    new Set(['kind', 'apiVersion', 'status']),
+  );
+  expect(fieldSetText(changed)).toBe(text);
+});
+
+it('takes more fields than a function can have parameters', () => {
+  const names = Array.from({ length: 70_000 }, (_, i) => `f${i}`);
+  const properties = Object.fromEntries(names.map((name): [string, Schema] => [name, { type: 'string' }]));
+  const model = modelFor({ type: 'object', properties: { spec: { type: 'object', properties } } });
+  const object = { kind: 'Thing', apiVersion: 'example.com/v1', spec: { f0: 'a', f69999: 'b' } };
+  expect(createdText(model, object, new Set())).toBe('{"f:spec":{".":{},"f:f0":{},"f:f69999":{}}}');
 });

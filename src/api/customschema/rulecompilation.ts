@@ -27,6 +27,20 @@ export interface CompiledRules {
 /** What cannot be typed is seen as it is. */
 const untyped: RuleType = { type: dyn, adapt: anyJson, bytesMin: 1 };
 
+/** What was compiled ahead; a definition is checked once, so it is taken out again. */
+const prepared = new WeakMap<Schema, CompiledRules>();
+
+export function prepareNodeRules(schema: Schema, isResource: boolean): void {
+  prepared.set(schema, compileNodeRules(schema, isResource));
+}
+
+/** Those that were prepared, or else compiled now. */
+export function takeNodeRules(schema: Schema, isResource: boolean): CompiledRules {
+  const ready = prepared.get(schema);
+  prepared.delete(schema);
+  return ready ?? compileNodeRules(schema, isResource);
+}
+
 export function compileNodeRules(schema: Schema, isResource: boolean): CompiledRules {
   const type = ruleTypeOf(schema, isResource) ?? untyped;
   const rules = schema['x-kubernetes-validations'] ?? [];

@@ -1,7 +1,7 @@
 /** The check of all rules of a schema when its definition is written: their types, and what they cost. */
 import { child, type FieldError, forbidden, index, invalid, key } from '../fielderror.ts';
 import { innerRuleText } from './innerform.ts';
-import { type CompiledRule, compileNodeRules } from './rulecompilation.ts';
+import { type CompiledRule, prepareNodeRules, takeNodeRules } from './rulecompilation.ts';
 import { requestBytesMax } from './ruletypes.ts';
 import type { Schema, ValidationRule } from './schema.ts';
 import { itemsOf } from './schemanode.ts';
@@ -31,6 +31,26 @@ export function ruleDefinitionErrors(
   return [...check.errors, ...check.totalErrors(path)];
 }
 
+/** About how many steps it takes to compile a rule, and each character of it. */
+const ruleSteps = 5_000;
+const ruleCharSteps = 200;
+
+/** Compiles the rules of a schema ahead of their check. */
+export function* preparedRules(schema: Schema, isResource = true): Generator<number, void> {
+  const rules = schema['x-kubernetes-validations'] ?? [];
+  if (rules.length) {
+    prepareNodeRules(schema, isResource);
+    for (const { rule, messageExpression = '' } of rules)
+      yield ruleSteps + ruleCharSteps * (rule.length + messageExpression.length);
+  }
+  const items = itemsOf(schema);
+  const { properties = {}, additionalProperties } = schema;
+  const inner = Object.values(properties);
+  if (typeof additionalProperties === 'object') inner.push(additionalProperties);
+  if (items) inner.push(items);
+  for (const one of inner) yield* preparedRules(one, one['x-kubernetes-embedded-resource'] === true);
+}
+
 interface Place {
   readonly isRoot: boolean;
   /** How often the node can occur; undefined when the schema does not say. */
@@ -52,7 +72,7 @@ class RuleCheck {
     if (!schema['x-kubernetes-validations']?.length) return;
     if (this.wrong.some((field) => field.startsWith(`${path}.`))) return;
     const isResource = place.isRoot || schema['x-kubernetes-embedded-resource'] === true;
-    const compiled = compileNodeRules(schema, isResource);
+    const compiled = takeNodeRules(schema, isResource);
     const times = place.times ?? Math.floor(requestBytesMax / (compiled.type.bytesMin + 1));
     for (const [position, rule] of compiled.rules.entries())
       this.#rule(rule, index(child(path, 'x-kubernetes-validations'), position), times, place);

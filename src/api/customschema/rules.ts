@@ -14,6 +14,8 @@ const callCostMax = 1_000_000;
 const objectCostMax = 10_000_000;
 /** Steps after which rules pause; a single rule is never paused. */
 const sliceCost = 100_000;
+/** What compiling a rule counts in a slice. */
+const compileCost = 10_000;
 /** Bytes of a text that a messageExpression makes. */
 const messageBytesMax = 5120;
 /** Field of errors without a path. */
@@ -123,6 +125,11 @@ class RuleNode {
     return !broken && below.every((node) => node?.isSound ?? true);
   }
 
+  /** Whether it has rules that no value has come by yet. */
+  get isUncompiled(): boolean {
+    return !this.#compiled && (this.schema['x-kubernetes-validations']?.length ?? 0) > 0;
+  }
+
   get compiled(): CompiledRules | undefined {
     if (!this.schema['x-kubernetes-validations']?.length) return undefined;
     this.#compiled ??= compileNodeRules(this.schema, this.#isResource);
@@ -148,7 +155,9 @@ class RuleRun implements RuleWork {
   readonly #base: string;
   readonly #visits: Generator<void, void>;
   #left = objectCostMax;
-  /** How many steps are left at the end of the slice. */
+  /** Steps that compiling took; they are no part of the limit. */
+  #compiling = 0;
+  /** How many steps are spent at the end of the slice. */
   #sliceEnd = 0;
 
   constructor(node: RuleNode, value: unknown, old: unknown, base = '') {
@@ -157,11 +166,11 @@ class RuleRun implements RuleWork {
   }
 
   get spent(): number {
-    return objectCostMax - this.#left;
+    return objectCostMax - this.#left + this.#compiling;
   }
 
   advance(): RuleOutcome | undefined {
-    this.#sliceEnd = this.#left - sliceCost;
+    this.#sliceEnd = this.spent + sliceCost;
     try {
       if (!this.#visits.next().done) return undefined;
     } catch (error) {
@@ -183,6 +192,10 @@ class RuleRun implements RuleWork {
       same ??= old === undefined || old === null ? around() : sameJson(value, old);
       return same;
     };
+    if (node.isUncompiled) {
+      this.#compiling += compileCost * node.schema['x-kubernetes-validations']!.length;
+      if (this.spent > this.#sliceEnd) yield;
+    }
     if (node.compiled) yield* this.#node(node.compiled, node.schema, value, old ?? undefined, unchanged);
     if (Array.isArray(value)) yield* this.#items(node, value, old, unchanged);
     else if (isJsonObject(value)) {
@@ -245,7 +258,7 @@ class RuleRun implements RuleWork {
       const before = optional ? new Optional(oldSelf) : oldSelf;
       const variables: Record<string, Value> = before === undefined ? { self } : { self, oldSelf: before };
       this.#rule(compiled, schema, json, variables, compiled.usesOldSelf ? () => false : unchanged);
-      if (this.#left < this.#sliceEnd) yield;
+      if (this.spent > this.#sliceEnd) yield;
     }
   }
 

@@ -10,12 +10,12 @@ import { innerSchemaText } from './innerform.ts';
 import { hasValidType, type KeywordRules, keywordErrors, usesUnsupported } from './keywordrules.ts';
 import { keyPresenceErrors, setErrors } from './listrules.ts';
 import { isPruned } from './prune.ts';
-import { ruleDefinitionErrors } from './ruledefinitions.ts';
+import { preparedRules, ruleDefinitionErrors } from './ruledefinitions.ts';
 import { compileRules } from './rules.ts';
 import { type Schema, type SchemaCheckOptions, schemaDepthMax } from './schema.ts';
 import { nodeOf } from './schemanode.ts';
 import { innerSchemas, isDeeper, someSchema } from './schemawalk.ts';
-import { structuralErrors } from './structural.ts';
+import { preparedPatterns, structuralErrors } from './structural.ts';
 
 /** @param path where the schema is in the definition (`spec.validation.openAPIV3Schema`) */
 export function checkSchema(schema: Schema, path: string, options: SchemaCheckOptions): FieldError[] {
@@ -35,6 +35,14 @@ export function checkSchema(schema: Schema, path: string, options: SchemaCheckOp
   if (supported && structure.list.length === 0)
     errors.addAll(ruleDefinitionErrors(schema, path, keywords.list));
   return errors.list;
+}
+
+/** What takes long in that check, ahead of it and in slices. */
+export function* schemaPreparation(schema: Schema): Generator<number, void> {
+  if (isDeeper(schema, schemaDepthMax)) return;
+  yield* preparedPatterns(schema);
+  if (!someSchema(schema, usesUnsupported) && structuralErrors(schema, '').length === 0)
+    yield* preparedRules(schema);
 }
 
 function* structureErrors(schema: Schema, path: string, old: readonly Schema[]): Generator<FieldError> {

@@ -7,6 +7,7 @@ import { compileRegexp, RegexpError } from '../goregexp.ts';
 import { BoundedErrors } from './boundederrors.ts';
 import type { Schema } from './schema.ts';
 import { itemsOf } from './schemanode.ts';
+import { innerSchemas } from './schemawalk.ts';
 
 type Level = 'root' | 'item' | 'field';
 
@@ -126,16 +127,43 @@ function* checkErrors(
   for (const [i, part] of (schema.oneOf ?? []).entries())
     yield* nestedErrors(part, index(child(path, 'oneOf'), i));
   if (schema.not) yield* nestedErrors(schema.not, child(path, 'not'));
-  if (schema.pattern) yield* patternErrors(schema.pattern, child(path, 'pattern'));
+  const problem = schema.pattern && patternProblem(schema);
+  if (problem) yield invalid(child(path, 'pattern'), schema.pattern, problem);
 }
 
-function* patternErrors(pattern: string, path: string): Generator<FieldError> {
+/** What is wrong with the patterns of schemas; '' when nothing is. */
+const patternProblems = new WeakMap<Schema, string>();
+
+function patternProblem(schema: Schema): string {
+  let problem = patternProblems.get(schema);
+  if (problem === undefined) {
+    problem = regexpProblem(schema.pattern!);
+    patternProblems.set(schema, problem);
+  }
+  return problem;
+}
+
+function regexpProblem(pattern: string): string {
   try {
     compileRegexp(pattern);
+    return '';
   } catch (error) {
     if (!(error instanceof RegexpError)) throw error;
-    yield invalid(path, pattern, `must be a valid regular expression, but isn't: ${error.message}`);
+    return `must be a valid regular expression, but isn't: ${error.message}`;
   }
+}
+
+/** About how many steps it takes to look at a node, to compile a pattern, and each character of it. */
+const nodeSteps = 50;
+const patternSteps = 5_000;
+const patternCharSteps = 500;
+
+/** Compiles the patterns of a schema ahead of its check. */
+export function* preparedPatterns(schema: Schema): Generator<number, void> {
+  const { pattern } = schema;
+  if (pattern) patternProblem(schema);
+  yield pattern ? patternSteps + patternCharSteps * pattern.length : nodeSteps;
+  for (const inner of innerSchemas(schema)) yield* preparedPatterns(inner);
 }
 
 const mustBeEmpty = [

@@ -8,7 +8,7 @@ import { defineKind, statusSubresource } from '../kind.ts';
 import { withCondition } from '../rules/condition.ts';
 import { definitionErrors, definitionUpdateErrors } from '../rules/definition.ts';
 import { acceptedNamesErrors } from '../rules/definitionnames.ts';
-import { unknownFormatWarnings } from '../rules/definitionschemas.ts';
+import { schemasPreparation, unknownFormatWarnings } from '../rules/definitionschemas.ts';
 import { collect } from '../rules/findings.ts';
 import { defaultClientConfig } from '../rules/webhookclient.ts';
 
@@ -71,6 +71,7 @@ export const customResourceDefinition = defineKind<CustomResourceDefinition>({
     noteStorageVersion(definition);
   },
   prepareForUpdate: noteStorageVersion,
+  preparation: schemasPreparation,
   validate: (definition, old) => collect(definitionErrors(definition, old)),
   validateUpdate: (definition, old) => collect(definitionUpdateErrors(definition, old)),
   validateStatusUpdate: ({ status = {} }) => acceptedNamesErrors(status.acceptedNames ?? {}),
