@@ -17,7 +17,7 @@ const badWhenTrue =
 
 const order: Readonly<Record<Tone, number>> = { bad: 0, warn: 1, good: 2 };
 
-export function toneOfCondition({ type, status }: Pick<Condition, 'type' | 'status'>): Tone {
+function toneOfCondition({ type, status }: Pick<Condition, 'type' | 'status'>): Tone {
   if (status !== 'True' && status !== 'False') return 'warn';
   return (status === 'True') !== badWhenTrue.test(type) ? 'good' : 'bad';
 }
@@ -36,7 +36,7 @@ function sentence({ type, status }: Condition): string {
   return text[0]!.toUpperCase() + text.slice(1);
 }
 
-export function conditionsOf({ status }: ApiObject): readonly Condition[] {
+function conditionsOf({ status }: ApiObject): readonly Condition[] {
   const list: readonly Condition[] = Array.isArray(status?.conditions) ? status.conditions : [];
   return list
     .filter((each) => typeof each?.type === 'string')
