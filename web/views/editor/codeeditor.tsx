@@ -8,8 +8,8 @@ import { search, searchKeymap } from '@codemirror/search';
 import { EditorState, type Extension } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import type { KindSchema } from '../../core/openapi.ts';
 import type { ApiObject } from '../../core/objects.ts';
+import type { KindSchema } from '../../core/schema.ts';
 import { styleNonce } from '../../core/theme.ts';
 import { adoptStyle } from '../../ui/adoptedstyle.ts';
 import { schemaCompletion, schemaHover } from './completion.ts';
@@ -38,7 +38,15 @@ interface CodeEditorProps {
 
 const none: readonly Problem[] = [];
 
-export function CodeEditor({ label, text, edition = 0, onChange, problems = none, schema, owners }: CodeEditorProps) {
+export function CodeEditor({
+  label,
+  text,
+  edition = 0,
+  onChange,
+  problems = none,
+  schema,
+  owners,
+}: CodeEditorProps) {
   const box = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | undefined>(undefined);
   const current = useRef({ onChange, schema });
@@ -50,7 +58,10 @@ export function CodeEditor({ label, text, edition = 0, onChange, problems = none
       onChange: (changed) => current.current.onChange?.(changed),
       schema: () => current.current.schema,
     });
-    const editor = new EditorView({ state: EditorState.create({ doc: text, extensions }), parent: box.current! });
+    const editor = new EditorView({
+      state: EditorState.create({ doc: text, extensions }),
+      parent: box.current!,
+    });
     view.current = editor;
     if (!readOnly) editor.focus();
     return () => editor.destroy();

@@ -22,7 +22,11 @@ const frame = EditorView.theme({
   '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground': {
     backgroundColor: 'var(--accent-soft)',
   },
-  '.cm-foldPlaceholder': { backgroundColor: 'var(--back)', border: '1px solid var(--line)', color: 'var(--quiet)' },
+  '.cm-foldPlaceholder': {
+    backgroundColor: 'var(--back)',
+    border: '1px solid var(--line)',
+    color: 'var(--quiet)',
+  },
   '.cm-tooltip': {
     backgroundColor: 'var(--raised)',
     color: 'var(--text)',
