@@ -5,6 +5,10 @@
  *
  * `clock` is the wall clock; `api`, `registry` and `controllers` are handed the time.
  * `streams`, `client`, `controllers`, `node` and `ingress` stand beside the server; ARCHITECTURE.md says what each must not know.
+ *
+ * The page, `web/`, imports nothing of `src/`: it talks to the API like any other client. Its own layers:
+ *
+ *   core ← ui ← views ← shell
  */
 /** What every layer may import: the switches for debugging, and what remembers values by object. */
 const everywhere = ['switches', 'memo'];
@@ -27,6 +31,14 @@ const may = {
   envtest: ['envtest', 'cli', 'cluster', 'pki', 'store/owner', 'api/duration', 'clock'],
 };
 
+/** Layers of the page, with what each may import of it. */
+const webMay = {
+  core: ['core'],
+  ui: ['core', 'ui'],
+  views: ['core', 'ui', 'views'],
+  shell: ['core', 'ui', 'views', 'shell'],
+};
+
 module.exports = {
   forbidden: [
     ...Object.entries(may).map(([layer, allowed]) => ({
@@ -34,6 +46,12 @@ module.exports = {
       severity: 'error',
       from: { path: `^src/${layer}/`, pathNot: '\\.(test|case)\\.ts$' },
       to: { path: '^src/', pathNot: [...allowed, ...everywhere].map((name) => `^src/${name}(/|\\.ts$)`) },
+    })),
+    ...Object.entries(webMay).map(([layer, allowed]) => ({
+      name: `web-${layer}-looks-only-down`,
+      severity: 'error',
+      from: { path: `^web/${layer}/`, pathNot: '\\.test\\.ts$' },
+      to: { path: '^(web|src)/', pathNot: allowed.map((name) => `^web/${name}/`) },
     })),
     { name: 'no-cycles', severity: 'error', from: { pathNot: '\\.(test|case)\\.ts$' }, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
     { name: 'api-is-pure', severity: 'error', from: { path: '^src/api/', pathNot: '\\.test\\.ts$' }, to: { dependencyTypes: ['core'], pathNot: '^(buffer|node:buffer|module|node:module)$' } },
@@ -43,6 +61,6 @@ module.exports = {
     doNotFollow: { path: 'node_modules' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
-    enhancedResolveOptions: { extensions: ['.ts', '.js', '.mjs', '.json'] },
+    enhancedResolveOptions: { extensions: ['.ts', '.tsx', '.js', '.mjs', '.json'] },
   },
 };

@@ -34,10 +34,11 @@ const config: KnipConfig = {
     'examples/**/*.mjs',
   ],
   include: ['files', 'dependencies', 'unlisted', 'unresolved', 'exports', 'types', 'duplicates'],
-  // Run by scripts/checks.mjs and package.test.ts; named in a template by jsonpatch.test.ts.
+  // Run by scripts/checks.mjs and package.test.ts; named in a template by jsonpatch.test.ts; read as text by browser.ts.
   ignoreDependencies: [
     '@arethetypeswrong/cli',
     '@biomejs/biome',
+    'axe-core',
     'dependency-cruiser',
     'json-patch-test-suite',
   ],

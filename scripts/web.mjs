@@ -38,14 +38,18 @@ export async function buildWeb(folder, { small }) {
   const params = {
     [constants.BROTLI_PARAM_QUALITY]: small ? constants.BROTLI_MAX_QUALITY : fastQuality,
   };
+  const style = outputFiles.find(({ path: file }) => file.endsWith('.css'));
   for (const { path: file, contents } of outputFiles)
-    writeFileSync(`${file}.br`, brotliCompressSync(contents, { params }));
-  writeFileSync(path.join(folder, 'index.html'), indexPage(metafile));
+    if (file !== style.path) writeFileSync(`${file}.br`, brotliCompressSync(contents, { params }));
+  writeFileSync(path.join(folder, 'index.html'), indexPage(metafile, style.text));
   return metafile.inputs;
 }
 
-/** The page itself, with the names of the first script, of what it imports at once, and of the style sheet. */
-function indexPage({ outputs }) {
+/**
+ * The page itself, with the names of the first script and of what it imports at once. The style sheet is in it: the first
+ * paint then needs one request.
+ */
+function indexPage({ outputs }, style) {
   const [main, entry] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === 'web/main.tsx');
   const preloads = entry.imports
     .filter(({ kind }) => kind === 'import-statement')
@@ -53,7 +57,7 @@ function indexPage({ outputs }) {
   const icon = Object.keys(outputs).find((name) => name.endsWith('.svg'));
   return readFileSync('web/index.html', 'utf8')
     .replace('{{icon}}', path.basename(icon))
-    .replace('{{style}}', path.basename(entry.cssBundle))
+    .replace('{{style}}', () => style.trim())
     .replace('{{preloads}}', preloads.join('\n    '))
     .replace('{{script}}', path.basename(main));
 }

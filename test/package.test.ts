@@ -18,7 +18,16 @@ const unpackedBytesMax = 3_000_000;
 const buildMaxMs = 300_000;
 
 /** The inputs of the package. */
-const sources = ['src', 'scripts', 'package.json', 'tsconfig.json', 'README.md', 'LICENSE', 'CHANGELOG.md'];
+const sources = [
+  'src',
+  'web',
+  'scripts',
+  'package.json',
+  'tsconfig.json',
+  'README.md',
+  'LICENSE',
+  'CHANGELOG.md',
+];
 
 let folder: string;
 /** A project with the package installed: `node_modules/wherry` and its dependencies. */
@@ -68,10 +77,15 @@ describe('the package', () => {
       'README.md',
       'package.json',
     ]);
-    // Only code and types, and licences of code that is not ours: no source maps, no compiled code.
-    expect(built.filter((path) => !/^dist\/[\w-]+\.(?:js|cjs|d\.ts|d\.cts)$/.test(path))).toEqual([
-      'dist/LICENSES.txt',
+    // The page: compressed files with a hash in their names, and the one that names them.
+    const page = built.filter((path) => path.startsWith('dist/ui/'));
+    expect(page.filter((path) => !/^dist\/ui\/[\w-]+-[A-Z0-9]{8}\.(?:js|svg)\.br$/.test(path))).toEqual([
+      'dist/ui/index.html',
     ]);
+    // Only code and types, and licences of code that is not ours: no source maps, no compiled code.
+    expect(
+      built.filter((path) => !page.includes(path) && !/^dist\/[\w-]+\.(?:js|cjs|d\.ts|d\.cts)$/.test(path)),
+    ).toEqual(['dist/LICENSES.txt']);
     expect(packed.unpackedSize).toBeLessThan(unpackedBytesMax);
   });
 

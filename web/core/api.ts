@@ -77,9 +77,14 @@ export async function fetchAnswer(path: string, options: Ask = {}): Promise<Resp
   }
   if (answer.ok) return answer;
   const status = await statusOf(answer);
-  if (answer.status === 401) signInReason.value = status.message ?? 'Unauthorized';
+  if (answer.status === 401 || isAnonymous(answer.status, status))
+    signInReason.value = 'The server does not know who you are.';
   throw new ApiError(status);
 }
+
+/** Users that are not known may be let in, to be refused nearly everything. */
+const isAnonymous = (code: number, { message = '' }: Status): boolean =>
+  code === 403 && !token.value && message.includes('User "system:anonymous"');
 
 async function statusOf(answer: Response): Promise<Status> {
   const text = await answer.text().catch(() => '');

@@ -4,10 +4,11 @@
  */
 import { signal } from '@preact/signals';
 import { json } from './api.ts';
-import { findRange, type HistoryRange, readHistory, writerOf } from './history.ts';
+import { findRange, type HistoryRange, readHistory } from './history.ts';
 import { type Kind, kinds, pathOf } from './kinds.ts';
 import type { ApiObject } from './objects.ts';
 import { usualKinds } from './usualkinds.ts';
+import { writerOf } from './writer.ts';
 
 export interface LogRecord {
   readonly version: number;

@@ -9,7 +9,7 @@ import type { Metadata, TableAnswer, TableColumn, TableRow } from './objects.ts'
 import type { WatchEvent } from './watch.ts';
 
 /** Rows that are kept; a longer list is cut, and the page says so. */
-export const rowsMax = 100_000;
+const rowsMax = 100_000;
 /** How long a deleted row stays visible as such, and a new or changed one is marked. */
 const departureMs = 1_500;
 const markMs = 2_500;

@@ -34,7 +34,7 @@ export function go(path: readonly string[], query: Changes = {}): void {
   follow(addressOf(path, query));
 }
 
-export function follow(address: string): void {
+function follow(address: string): void {
   history.pushState(null, '', address);
   place.value = read();
 }

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { HistoryLog, type LogRecord } from '../core/historylog.ts';
 import { useKeys } from '../core/keys.ts';
-import { moment } from '../core/moment.ts';
+import { moment, momentMs } from '../core/moment.ts';
 import { changeQuery } from '../core/router.ts';
 import { ObjectLink } from '../ui/link.tsx';
 
@@ -45,6 +45,10 @@ export function TimeBar({ onClose }: { readonly onClose: () => void }) {
     { key: 'p', does: 'play history, or pause', run: play },
     { key: 'n', does: 'back to now', run: leave },
   ]);
+  const timeMs = moment.value === undefined ? undefined : log.timeOf(moment.value);
+  useEffect(() => {
+    momentMs.value = timeMs;
+  }, [timeMs]);
   const record = log.records.value.findLast(({ version }) => version <= at);
   return (
     <section class="timebar" aria-label="Time machine">

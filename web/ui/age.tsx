@@ -1,11 +1,16 @@
 /** Ages as kubectl writes them, counted on while they are shown. */
 import { signal } from '@preact/signals';
+import { moment, momentMs } from '../core/moment.ts';
 
 /** The time by which ages are written; one timer for all of them. */
 export const now = signal(Date.now());
 setInterval(() => {
   if (document.visibilityState === 'visible') now.value = Date.now();
 }, 1_000);
+
+/** What ages are counted from: now, or the moment in the past that the page shows. */
+export const shownNow = (): number =>
+  moment.value === undefined ? now.value : (momentMs.value ?? now.value);
 
 const minute = 60;
 const hour = 60 * minute;
@@ -31,7 +36,7 @@ export function Age({ since }: { readonly since: string | undefined }) {
   if (!since) return null;
   return (
     <time dateTime={since} title={new Date(since).toLocaleString()}>
-      {ageText(Date.parse(since), now.value)}
+      {ageText(Date.parse(since), shownNow())}
     </time>
   );
 }

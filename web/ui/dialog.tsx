@@ -15,6 +15,10 @@ export function Dialog({ title, onClose, wide, children }: DialogProps) {
     const dialog = box.current!;
     const before = document.activeElement;
     dialog.showModal();
+    // What the dialog asks for, not the button that closes it.
+    dialog
+      .querySelector<HTMLElement>('form input, form select, form button[type=submit], footer button')
+      ?.focus();
     return () => {
       dialog.close();
       if (before instanceof HTMLElement) before.focus();

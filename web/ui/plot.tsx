@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type uPlot from 'uplot';
 import { theme } from '../core/theme.ts';
 
-export interface Series {
+interface Series {
   readonly label: string;
   /** A colour variable of the page. */
   readonly colour: string;

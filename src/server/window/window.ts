@@ -13,11 +13,10 @@ import type { Headers, RequestContext } from '../http/context.ts';
 
 const types: ReadonlyMap<string, string> = new Map([
   ['js', 'text/javascript; charset=utf-8'],
-  ['css', 'text/css; charset=utf-8'],
   ['svg', 'image/svg+xml'],
 ]);
 
-/** Replaced by a new value in every answer; it lets the page's libraries add style sheets, and nobody else. */
+/** Replaced by a new value in every answer; it lets the page and its libraries have style sheets, and nobody else. */
 const noncePlace = '{{nonce}}';
 const nonceBytes = 16;
 
@@ -44,7 +43,7 @@ export class Window {
     if (file) return sendFile(context, name, file);
     const page = files.get('index.html');
     // A file of a former build is missing, not a view of the page.
-    if (!page || /\.(?:js|css|svg|map)$/.test(name)) return answerText(context, 404, '404 page not found\n');
+    if (!page || /\.(?:js|svg)$/.test(name)) return answerText(context, 404, '404 page not found\n');
     sendPage(context, page.toString('utf8'));
   }
 

@@ -8,7 +8,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
 
 /** What is deleted: enough of a row or an object. */
-export interface Doomed {
+interface Doomed {
   readonly namespace: string | undefined;
   readonly name: string;
   readonly uid: string;

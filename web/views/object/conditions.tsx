@@ -17,7 +17,7 @@ const badWhenTrue =
 
 const order: Readonly<Record<Tone, number>> = { bad: 0, warn: 1, good: 2 };
 
-export function toneOfCondition({ type, status }: Pick<Condition, 'type' | 'status'>): Tone {
+function toneOfCondition({ type, status }: Pick<Condition, 'type' | 'status'>): Tone {
   if (status !== 'True' && status !== 'False') return 'warn';
   return (status === 'True') !== badWhenTrue.test(type) ? 'good' : 'bad';
 }
@@ -26,16 +26,17 @@ export function toneOfCondition({ type, status }: Pick<Condition, 'type' | 'stat
 const words = (type: string): string =>
   type
     .replace(/^.*\//, '')
-    .replace(/([a-z\d])([A-Z])/g, '$1 $2')
+    .replace(/([a-z\d])([A-Z])|([A-Z])([A-Z][a-z])/g, '$1$3 $2$4')
     .toLowerCase();
 
 function sentence({ type, status }: Condition): string {
   const what = words(type);
-  const text = status === 'True' ? what : status === 'False' ? `not ${what}` : `unknown whether ${what}`;
+  const not = badWhenTrue.test(type) ? 'no' : 'not';
+  const text = status === 'True' ? what : status === 'False' ? `${not} ${what}` : `unknown whether ${what}`;
   return text[0]!.toUpperCase() + text.slice(1);
 }
 
-export function conditionsOf({ status }: ApiObject): readonly Condition[] {
+function conditionsOf({ status }: ApiObject): readonly Condition[] {
   const list: readonly Condition[] = Array.isArray(status?.conditions) ? status.conditions : [];
   return list
     .filter((each) => typeof each?.type === 'string')

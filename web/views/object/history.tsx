@@ -1,9 +1,10 @@
 /** All versions of an object that are kept, the latest first: who wrote each and when, and what changed. */
 import { useEffect, useState } from 'preact/hooks';
-import { type Change, readHistory, type Writer, writerOf } from '../../core/history.ts';
+import { type Change, readHistory } from '../../core/history.ts';
 import { pathOf } from '../../core/kinds.ts';
 import type { ApiObject } from '../../core/objects.ts';
 import { changeQuery } from '../../core/router.ts';
+import { type Writer, writerOf } from '../../core/writer.ts';
 import { yamlText } from '../../core/yamltext.ts';
 import { Age } from '../../ui/age.tsx';
 import { Diff } from '../../ui/diff.tsx';

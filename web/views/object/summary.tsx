@@ -10,7 +10,7 @@ export function Tab({ kind, object }: TabProps) {
   const facts = factsOf(object);
   const { labels, annotations } = object.metadata;
   return (
-    <div class="panels">
+    <div class="panels flow">
       {facts.length > 0 && (
         <section class="panel">
           <h2>{kind.kind}</h2>
@@ -33,7 +33,7 @@ export function Tab({ kind, object }: TabProps) {
           <Pairs of={labels} />
           {annotations && (
             <details>
-              <summary>{Object.keys(annotations).length} annotations</summary>
+              <summary>{countText(Object.keys(annotations).length)}</summary>
               <Pairs of={annotations} />
             </details>
           )}
@@ -43,6 +43,8 @@ export function Tab({ kind, object }: TabProps) {
     </div>
   );
 }
+
+const countText = (count: number): string => (count === 1 ? '1 annotation' : `${count} annotations`);
 
 function Pairs({ of = {} }: { readonly of?: Readonly<Record<string, string>> }) {
   const entries = Object.entries(of);

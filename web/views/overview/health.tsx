@@ -55,5 +55,5 @@ export function Health() {
 }
 
 /** Lines such as `[+]ping ok` and `[-]etcd failed: reason withheld`. */
-export const checksOf = (text: string): Check[] =>
+const checksOf = (text: string): Check[] =>
   [...text.matchAll(/^\[([+-])\](\S+)/gm)].map(([, sign, name]) => ({ name: name!, ok: sign === '+' }));

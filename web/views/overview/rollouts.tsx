@@ -49,7 +49,7 @@ function useRollouts(id: string, namespace: string | undefined): Rollout[] {
 }
 
 /** Undefined for what is complete. */
-export function progressOf(id: string, object: ApiObject): Rollout | undefined {
+function progressOf(id: string, object: ApiObject): Rollout | undefined {
   const { spec, status, metadata } = object;
   const isDaemon = id.startsWith('daemonsets');
   const wanted = (isDaemon ? status?.desiredNumberScheduled : spec?.replicas) ?? 0;

@@ -41,7 +41,7 @@ export interface RequestCounts {
 /** Watches and connections last as long as they are wanted, so their durations say nothing. */
 const lasting = /verb="(?:WATCH|CONNECT)"/;
 
-export function countRequests(text: string, time: number): RequestCounts {
+function countRequests(text: string, time: number): RequestCounts {
   let [requests, seconds, timed] = [0, 0, 0];
   for (const line of text.split('\n')) {
     if (!line.startsWith('apiserver_request_') || lasting.test(line)) continue;

@@ -2,17 +2,18 @@
  * Lanes: what happened to each object, in order, worked out from the versions of it. Times come from the objects
  * themselves; a version that names none happened when the latest one before it did.
  */
-import type { Change, Writer } from '../../core/history.ts';
-import { writerOf } from '../../core/history.ts';
+import type { Change } from '../../core/history.ts';
 import type { Kind } from '../../core/kinds.ts';
 import type { ApiObject, Json } from '../../core/objects.ts';
+import { type Writer, writerOf } from '../../core/writer.ts';
 import type { Tone } from '../../ui/tone.ts';
 import { eventTime } from '../object/eventtime.ts';
 
 export interface Mark {
   readonly timeMs: number;
   readonly what: string;
-  readonly tone: Tone | 'plain';
+  /** `calm`: neither good nor bad; `rest`: calm, and so from then on. */
+  readonly tone: Tone | 'calm' | 'rest';
   /** The version of the cluster that shows it. */
   readonly version: number;
   readonly isEvent?: boolean;
@@ -56,7 +57,7 @@ export class Lanes {
     for (const mark of marksOf(change, before, writer, this.#newestMs)) addMark(lane, { ...mark, version });
     if (change.type === 'DELETED') {
       lane.deletedMs = Math.max(this.#newestMs, lane.marks.at(-1)?.timeMs ?? 0);
-      addMark(lane, { timeMs: lane.deletedMs, what: 'deleted', tone: 'plain', version });
+      addMark(lane, { timeMs: lane.deletedMs, what: 'deleted', tone: 'calm', version });
       this.#latest.delete(uid);
     } else this.#latest.set(uid, object);
   }
@@ -69,7 +70,7 @@ export class Lanes {
     addMark(lane, {
       timeMs,
       what,
-      tone: object.type === 'Warning' ? 'warn' : 'plain',
+      tone: object.type === 'Warning' ? 'warn' : 'calm',
       version,
       isEvent: true,
     });
@@ -95,7 +96,7 @@ function addMark(lane: Lane, mark: Mark): void {
 type NewMark = Omit<Mark, 'version'>;
 
 /** What a version of an object shows that the one before did not. */
-export function marksOf(
+function marksOf(
   { type, object }: Change,
   before: ApiObject | undefined,
   writer: Writer | undefined,
@@ -106,7 +107,7 @@ export function marksOf(
     const timeMs = typeof time === 'number' ? time : Date.parse(String(time ?? ''));
     marks.push({ timeMs: Number.isNaN(timeMs) ? newestMs : timeMs, what, tone });
   };
-  if (!before && type !== 'DELETED') add(object.metadata.creationTimestamp, 'created', 'plain');
+  if (!before && type !== 'DELETED') add(object.metadata.creationTimestamp, 'created', 'calm');
   if (object.metadata.deletionTimestamp && !before?.metadata.deletionTimestamp && type !== 'DELETED')
     add(newestMs, 'being deleted', 'warn');
   if (object.kind === 'Pod' || object.spec?.containers) podMarks(object, before, add);
@@ -126,19 +127,19 @@ function podMarks(pod: ApiObject, before: ApiObject | undefined, add: Add): void
   };
   const scheduled = turned('PodScheduled');
   if (scheduled?.status === 'True')
-    add(scheduled.lastTransitionTime, `scheduled to ${pod.spec?.nodeName}`, 'plain');
+    add(scheduled.lastTransitionTime, `scheduled to ${pod.spec?.nodeName}`, 'calm');
   if (scheduled?.status === 'False')
     add(scheduled.lastTransitionTime, `cannot be scheduled: ${scheduled.message}`, 'bad');
   const phase = pod.status?.phase;
   if (phase !== before?.status?.phase) {
-    if (phase === 'Running') add(startedAt(pod), 'started', 'plain');
+    if (phase === 'Running') add(startedAt(pod), 'started', 'calm');
     if (phase === 'Failed') add(undefined, 'failed', 'bad');
     if (phase === 'Succeeded') add(undefined, 'completed', 'good');
   }
   const ready = turned('Ready');
   if (ready?.status === 'True') add(ready.lastTransitionTime, 'ready', 'good');
   else if (ready && conditionOf(before, 'Ready')?.status === 'True')
-    add(ready.lastTransitionTime, 'not ready', phase === 'Succeeded' ? 'plain' : 'warn');
+    add(ready.lastTransitionTime, 'not ready', phase === 'Succeeded' ? 'calm' : 'warn');
   const restarts = restartsOf(pod);
   if (before && restarts > restartsOf(before)) add(undefined, `restarted, ${restarts} times now`, 'bad');
 }
@@ -162,16 +163,20 @@ function workloadMarks(
   const wanted = object.spec?.replicas;
   const was = before?.spec?.replicas;
   if (before && wanted !== was)
-    add(writer?.time, `scaled from ${was} to ${wanted} by ${writer?.name ?? 'unknown'}`, 'plain');
+    add(
+      writer?.time,
+      `scaled from ${was} to ${wanted} by ${writer?.name ?? 'unknown'}`,
+      wanted === 0 ? 'rest' : 'calm',
+    );
   else if (before && (object.metadata.generation ?? 0) > (before.metadata.generation ?? 0))
-    add(writer?.time, `changed by ${writer?.name ?? 'unknown'}`, 'plain');
+    add(writer?.time, `changed by ${writer?.name ?? 'unknown'}`, 'calm');
   const ready = (of: ApiObject | undefined): boolean => {
     const size = of?.spec?.replicas ?? of?.status?.desiredNumberScheduled;
     return size > 0 && (of?.status?.readyReplicas ?? of?.status?.numberReady ?? 0) >= size;
   };
   if (ready(object) && !ready(before))
     add(before ? writer?.time : object.metadata.creationTimestamp, 'all ready', 'good');
-  if (before && ready(before) && !ready(object)) add(writer?.time, 'not all ready', 'warn');
+  if (before && ready(before) && !ready(object) && wanted !== 0) add(writer?.time, 'not all ready', 'warn');
   const isTrue = (of: ApiObject | undefined, type: string): boolean =>
     conditionOf(of, type)?.status === 'True';
   if (isTrue(object, 'Complete') && !isTrue(before, 'Complete'))
@@ -189,10 +194,10 @@ export interface Span {
 /** The life of an object as stretches between its marks, each in the tone of what it began with. */
 export function spansOf({ marks, deletedMs }: Lane, nowMs: number): Span[] {
   const own = marks.filter(({ isEvent }) => !isEvent);
-  let tone: Mark['tone'] = 'plain';
+  let tone: Mark['tone'] = 'calm';
   return own.flatMap((mark, i) => {
     if (mark.what === 'deleted') return [];
-    if (mark.tone !== 'plain') tone = mark.tone;
+    if (mark.tone !== 'calm') tone = mark.tone === 'rest' ? 'calm' : mark.tone;
     const toMs = own[i + 1]?.timeMs ?? deletedMs ?? nowMs;
     return toMs > mark.timeMs ? [{ fromMs: mark.timeMs, toMs, tone }] : [];
   });

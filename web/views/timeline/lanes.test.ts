@@ -1,0 +1,98 @@
+/** Proves what the lanes of a timeline tell of the versions of objects. */
+import { describe, expect, it } from 'vitest';
+import type { Change } from '../../core/history.ts';
+import type { Kind } from '../../core/kinds.ts';
+import { Lanes, spansOf } from './lanes.ts';
+
+const kind = { id: 'pods', kind: 'Pod' } as Kind;
+const at = (second: number): string => `2026-01-01T00:00:0${second}Z`;
+const ms = (second: number): number => Date.parse(at(second));
+
+function pod(type: Change['type'], version: number, second: number, fields: object = {}): Change {
+  const managedFields = [{ manager: `writer-${version}`, operation: 'Update', time: at(second) }];
+  const metadata = {
+    name: 'p',
+    uid: 'u',
+    resourceVersion: String(version),
+    creationTimestamp: at(0),
+    managedFields,
+  };
+  return { type, version, object: { kind: 'Pod', metadata, ...fields } };
+}
+
+const condition = (type: string, status: string, second: number) => ({
+  type,
+  status,
+  lastTransitionTime: at(second),
+});
+
+describe('the lane of a pod', () => {
+  const lanes = new Lanes();
+  lanes.take(kind, pod('ADDED', 1, 0));
+  const scheduled = condition('PodScheduled', 'True', 1);
+  lanes.take(
+    kind,
+    pod('MODIFIED', 2, 1, { spec: { nodeName: 'n' }, status: { phase: 'Pending', conditions: [scheduled] } }),
+  );
+  const ready = {
+    phase: 'Running',
+    startTime: at(2),
+    conditions: [scheduled, condition('Ready', 'True', 3)],
+  };
+  lanes.take(kind, pod('MODIFIED', 3, 3, { spec: { nodeName: 'n' }, status: ready }));
+  const failed = { ...ready, phase: 'Failed', conditions: [scheduled, condition('Ready', 'False', 5)] };
+  lanes.take(kind, pod('MODIFIED', 4, 5, { spec: { nodeName: 'n' }, status: failed }));
+  lanes.take(kind, pod('DELETED', 5, 6));
+  const lane = lanes.byUid.get('u')!;
+
+  it('tells what happened, when, and at which version', () => {
+    expect(lane.marks.map(({ what, timeMs, version }) => [what, (timeMs - ms(0)) / 1000, version])).toEqual([
+      ['created', 0, 1],
+      ['scheduled to n', 1, 2],
+      ['started', 2, 3],
+      ['ready', 3, 3],
+      ['failed', 5, 4],
+      ['not ready', 5, 4],
+      ['deleted', 6, 5],
+    ]);
+  });
+
+  it('is drawn as stretches in the tone of what came last', () => {
+    expect(spansOf(lane, ms(9)).map(({ tone, fromMs }) => [tone, (fromMs - ms(0)) / 1000])).toEqual([
+      ['calm', 0],
+      ['calm', 1],
+      ['calm', 2],
+      ['good', 3],
+      ['warn', 5],
+    ]);
+  });
+
+  it('has the events about it', () => {
+    const event = {
+      type: 'Warning',
+      reason: 'Odd',
+      message: 'very',
+      lastTimestamp: at(4),
+      involvedObject: { uid: 'u' },
+    };
+    lanes.takeEvent({
+      type: 'ADDED',
+      version: 9,
+      object: { ...event, metadata: { name: 'e', uid: 'e', resourceVersion: '9' } },
+    });
+    expect(lane.marks.find(({ isEvent }) => isEvent)).toMatchObject({
+      what: 'Odd: very',
+      tone: 'warn',
+      timeMs: ms(4),
+    });
+  });
+
+  it('is dropped when there are too many', () => {
+    const many = new Lanes();
+    for (let i = 0; i < 400; i++) {
+      const { object, ...change } = pod('ADDED', i + 1, 0);
+      many.take(kind, { ...change, object: { ...object, metadata: { ...object.metadata, uid: `u${i}` } } });
+    }
+    expect(many.byUid.size).toBe(300);
+  });
+});
