@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { apiVersionOf, type Kind, kindOf, kinds } from '../../core/kinds.ts';
 import type { Json } from '../../core/objects.ts';
-import { addressOf, changeQuery, follow, go, place } from '../../core/router.ts';
+import { changeQuery, go, place } from '../../core/router.ts';
 import { yamlText } from '../../core/yamltext.ts';
 import { adoptStyle } from '../../ui/adoptedstyle.ts';
 import { Command } from '../../ui/commandline.tsx';
@@ -44,7 +44,7 @@ function Creating({ kind }: { readonly kind: Kind }) {
   const [passed, setPassed] = useState(false);
   const object = value ?? begun ?? template;
   const fromForm = useMemo(() => yamlText(filled(object)), [object]);
-  const start = useMemo(() => (value ? fromForm : yamlText(blank(object))), [fromForm]);
+  const start = useMemo(() => (value ? fromForm : yamlText(blank(object))), [object]);
   const text = byForm ? fromForm : (typed ?? start);
   // What was typed stays as it is, whatever the form holds.
   useEffect(() => {
@@ -84,7 +84,7 @@ function Creating({ kind }: { readonly kind: Kind }) {
         <select
           aria-label="Kind"
           value={kind.id}
-          onChange={({ currentTarget }) => follow(addressOf(['create', currentTarget.value], { by: byForm ? 'form' : undefined }))}
+          onChange={({ currentTarget }) => go(['create', currentTarget.value], { by: byForm ? 'form' : undefined })}
         >
           {(kinds.value ?? [])
             .filter(({ verbs }) => verbs.has('create') && verbs.has('list'))
