@@ -63,6 +63,8 @@ export function CodeEditor({
       parent: box.current!,
     });
     view.current = editor;
+    // Reached by the keyboard, so that it can be scrolled without changing the text.
+    editor.scrollDOM.tabIndex = 0;
     if (!readOnly) editor.focus();
     return () => editor.destroy();
   }, [readOnly, label]);

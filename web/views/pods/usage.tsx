@@ -34,7 +34,7 @@ export function Tab({ object }: TabProps) {
   const containers: readonly Json[] = [...(object.spec?.initContainers ?? []), ...(object.spec?.containers ?? [])];
   return (
     <div class="panels">
-      {[...samples].map(([name, list]) => {
+      {[...samples].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, list]) => {
         const { limits, requests } = containers.find((each) => each.name === name)?.resources ?? {};
         const last = list.at(-1)!;
         const times = list.map(({ seconds }) => seconds);
