@@ -38,11 +38,17 @@ export async function buildWeb(folder, { small }) {
   const params = {
     [constants.BROTLI_PARAM_QUALITY]: small ? constants.BROTLI_MAX_QUALITY : fastQuality,
   };
-  const style = outputFiles.find(({ path: file }) => file.endsWith('.css'));
+  const { cssBundle } = mainOf(metafile).entry;
+  const style = outputFiles.find(({ path: file }) => path.basename(file) === path.basename(cssBundle));
   for (const { path: file, contents } of outputFiles)
     if (file !== style.path) writeFileSync(`${file}.br`, brotliCompressSync(contents, { params }));
   writeFileSync(path.join(folder, 'index.html'), indexPage(metafile, style.text));
   return metafile.inputs;
+}
+
+function mainOf({ outputs }) {
+  const [main, entry] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === 'web/main.tsx');
+  return { main, entry };
 }
 
 /**
@@ -50,7 +56,7 @@ export async function buildWeb(folder, { small }) {
  * paint then needs one request.
  */
 function indexPage({ outputs }, style) {
-  const [main, entry] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === 'web/main.tsx');
+  const { main, entry } = mainOf({ outputs });
   const preloads = entry.imports
     .filter(({ kind }) => kind === 'import-statement')
     .map(({ path: name }) => `<link rel="modulepreload" href="/ui/${path.basename(name)}">`);

@@ -61,6 +61,19 @@ function refusal(path: string, headers: Record<string, string> = {}): Promise<{ 
 }
 
 describe('a watch over a WebSocket', () => {
+  it('has the form that a parameter asks for, since pages cannot set headers', async () => {
+    const from = await currentVersion(client);
+    const table = encodeURIComponent('application/json;as=Table;v=v1;g=meta.k8s.io');
+    const { socket, next } = await open(`&resourceVersion=${from}&accept=${table}`);
+    await created(client, configMaps, configMap('as-a-row'));
+    expect(JSON.parse(await next())).toMatchObject({
+      type: 'ADDED',
+      object: { kind: 'Table', rows: [{ object: { metadata: { name: 'as-a-row' } } }] },
+    });
+    socket.close();
+    expect(await refusal(`${configMaps}?watch=true&accept=text/plain`)).toMatchObject({ code: 406 });
+  });
+
   it('sends each event as a text frame, like a line', async () => {
     const watch = await open(`&resourceVersion=${await currentVersion(client)}`);
     const object = await created(client, configMaps, configMap('framed'));

@@ -21,6 +21,7 @@ interface Live {
 interface Shared {
   readonly live: Live;
   users: number;
+  /** Set while nobody uses it any more. Before its first use it has none, and is not closed. */
   timer: ReturnType<typeof setTimeout> | undefined;
 }
 
@@ -48,6 +49,7 @@ function useLive<T extends Live>(what: string, query: Query, open: (at?: number)
     if (!entry) return;
     entry.users++;
     clearTimeout(entry.timer);
+    entry.timer = undefined;
     return () => release(key, entry);
   }, [key]);
   if (live.state.value === 'loading' && before.current?.asked === asked) return before.current.live;
@@ -68,7 +70,7 @@ function find(key: string, open: () => Live): Live {
 function release(key: string, entry: Shared): void {
   if (--entry.users > 0) return;
   entry.timer = setTimeout(() => drop(key, entry), idleMs);
-  const idle = [...shared].filter(([, { users }]) => users === 0);
+  const idle = [...shared].filter(([, { timer }]) => timer !== undefined);
   for (const [oldKey, old] of idle.slice(0, -idleMax)) drop(oldKey, old);
 }
 

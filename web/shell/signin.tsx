@@ -16,7 +16,10 @@ export function SignIn({ reason }: { readonly reason: string }) {
     } catch (error) {
       token.value = undefined;
       // Known, but not allowed to list groups: the page then shows what it may.
-      if (error instanceof ApiError && error.code === 403) return signIn(text.trim());
+      if (error instanceof ApiError && error.code === 403) {
+        signIn(text.trim());
+        return discover();
+      }
       signInReason.value = reason;
       setFailure(
         error instanceof ApiError && error.code === 401

@@ -245,3 +245,15 @@ it.runIf(optimized)('is worked out once for a URL', () => {
   expect(parseRequest('GET', '/api/v1/pods?limit=7')).toBe(first);
   expect(first.query).toBe(first.query);
 });
+
+describe('the page for people', () => {
+  it.each([
+    ['GET', '/', 'root'],
+    ['GET', '/ui', 'ui'],
+    ['HEAD', '/ui/list/pods?ns=default', 'ui'],
+    ['POST', '/ui/', undefined],
+    ['GET', '/uix', undefined],
+    ['GET', '/api/v1/pods', undefined],
+    ['GET', '/version', undefined],
+  ])('%s %s: %s', (method, url, page) => expect(parseRequest(method, url).page).toBe(page));
+});
