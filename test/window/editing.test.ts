@@ -37,7 +37,9 @@ describeWith('chromium')('editing in the page', () => {
         versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema } }],
       },
     });
-    await vi.waitFor(async () => expect((await server.client.get(boats)).status).toBe(200), { timeout: 60_000 });
+    await vi.waitFor(async () => expect((await server.client.get(boats)).status).toBe(200), {
+      timeout: 60_000,
+    });
   });
 
   /** Replaces the end of a line. */
@@ -70,7 +72,10 @@ describeWith('chromium')('editing in the page', () => {
   });
 
   it('merges a change of another writer, and asks where both changed the same', async () => {
-    await server.client.post(configMaps, { metadata: { name: 'settings' }, data: { a: 'one', b: 'one', c: 'one' } });
+    await server.client.post(configMaps, {
+      metadata: { name: 'settings' },
+      data: { a: 'one', b: 'one', c: 'one' },
+    });
     const page = await open('object/configmaps/default/settings?tab=edit');
     await page.locator('.cm-line', { hasText: 'a: one' }).waitFor();
     await rewrite(page, 'a: one', 3, 'mine');
@@ -122,7 +127,10 @@ describeWith('chromium')('editing in the page', () => {
 
   it('keeps hostile YAML text', async () => {
     const evil = '"><img src=x onerror=alert(1)><script>alert(2)</script>{{x}}\u202e';
-    await server.client.post(configMaps, { metadata: { name: 'evil', annotations: { evil } }, data: { evil, second: 'no: [' } });
+    await server.client.post(configMaps, {
+      metadata: { name: 'evil', annotations: { evil } },
+      data: { evil, second: 'no: [' },
+    });
     const page = await open('object/configmaps/default/evil?tab=yaml');
     page.on('dialog', () => expect.fail('text was run'));
     await page.locator('.cm-line', { hasText: 'onerror' }).first().waitFor();

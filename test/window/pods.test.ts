@@ -10,16 +10,26 @@ import { CuttableWay } from './cuttable.ts';
 import { pods } from './workloads.ts';
 
 const hostile = '<img src=x onerror=alert(1)><script>alert(2)</script>';
-const counting = 'i=0; while :; do i=$((i+1)); echo "{\\"level\\":\\"info\\",\\"msg\\":\\"line $i\\"}"; sleep 0.2; done';
+const counting =
+  'i=0; while :; do i=$((i+1)); echo "{\\"level\\":\\"info\\",\\"msg\\":\\"line $i\\"}"; sleep 0.2; done';
 const waiting = { timeout: 60_000 };
 
 describeWith('chromium')('pods in the page', () => {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'wherry-window-'));
-  const server = useBuiltCluster({ simulatedNodes: 0, node: { podNetwork: 'host' }, dataDir, store: 'memory' });
+  const server = useBuiltCluster({
+    simulatedNodes: 0,
+    node: { podNetwork: 'host' },
+    dataDir,
+    store: 'memory',
+  });
   const browser = useBrowser();
   let way: CuttableWay;
 
-  const container = (name: string, script: string) => ({ name, image: 'host', command: ['sh', '-c', script] });
+  const container = (name: string, script: string) => ({
+    name,
+    image: 'host',
+    command: ['sh', '-c', script],
+  });
   const run = async (name: string, spec: object): Promise<void> => {
     await server.client.post(pods, { metadata: { name }, spec });
     await vi.waitFor(
@@ -83,7 +93,9 @@ describeWith('chromium')('pods in the page', () => {
 
   it('shows 100,000 lines, and draws those in sight', async () => {
     await run('flood', { containers: [container('main', 'seq 100000; sleep 100000')] });
-    const page = await browser.open(`${server.cluster.url}/ui/object/pods/default/flood?tab=logs&tail=100000`);
+    const page = await browser.open(
+      `${server.cluster.url}/ui/object/pods/default/flood?tab=logs&tail=100000`,
+    );
     await page.getByText('100,000 lines').waitFor();
     await page.getByRole('cell', { name: '100000', exact: true }).waitFor();
     await page.locator('.loglist').evaluate((list) => list.scrollTo(0, 0));
@@ -115,7 +127,7 @@ describeWith('chromium')('pods in the page', () => {
     await page.keyboard.press('Enter');
     await expect.poll(text, waiting).toContain('49y');
     await page.getByRole('button', { name: 'New terminal' }).click();
-    await page.getByLabel('Command', { exact: true }).fill("echo 'two  words'");
+    await page.getByRole('textbox', { name: 'Command' }).fill("echo 'two  words'");
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await expect.poll(text, waiting).toContain('two  words');
     expect(await seriousFindings(page)).toEqual([]);

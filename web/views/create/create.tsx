@@ -61,10 +61,15 @@ function Creating({ kind }: { readonly kind: Kind }) {
       const { kind: made, object: first } = created[0]!;
       go(objectPlace(kindOf(made.id) ?? made, first.metadata.namespace, first.metadata.name));
     } catch (refusal) {
-      const { reason, text: document, offset } =
-        refusal instanceof DocumentError ? refusal : { reason: refusal as Error, text, offset: 0 };
+      const {
+        reason,
+        text: document,
+        offset,
+      } = refusal instanceof DocumentError ? refusal : { reason: refusal as Error, text, offset: 0 };
       setError(reason);
-      setProblems(problemsOf(reason, document).map(({ line, ...rest }) => ({ line: line + offset, ...rest })));
+      setProblems(
+        problemsOf(reason, document).map(({ line, ...rest }) => ({ line: line + offset, ...rest })),
+      );
     }
   };
   const byField = useMemo(
@@ -84,7 +89,9 @@ function Creating({ kind }: { readonly kind: Kind }) {
         <select
           aria-label="Kind"
           value={kind.id}
-          onChange={({ currentTarget }) => go(['create', currentTarget.value], { by: byForm ? 'form' : undefined })}
+          onChange={({ currentTarget }) =>
+            go(['create', currentTarget.value], { by: byForm ? 'form' : undefined })
+          }
         >
           {(kinds.value ?? [])
             .filter(({ verbs }) => verbs.has('create') && verbs.has('list'))
@@ -95,15 +102,15 @@ function Creating({ kind }: { readonly kind: Kind }) {
             ))}
         </select>
         <div class="ways" role="tablist" aria-label="How">
-          <button type="button" role="tab" aria-selected={!byForm} onClick={() => changeQuery({ by: undefined })}>
-            YAML
-          </button>
           <button
             type="button"
             role="tab"
-            aria-selected={byForm}
-            onClick={() => changeQuery({ by: 'form' })}
+            aria-selected={!byForm}
+            onClick={() => changeQuery({ by: undefined })}
           >
+            YAML
+          </button>
+          <button type="button" role="tab" aria-selected={byForm} onClick={() => changeQuery({ by: 'form' })}>
             Form
           </button>
         </div>

@@ -43,7 +43,11 @@ export function documentsOf(text: string): readonly YamlDocument[] {
 }
 
 /** Throws a DocumentError; those before it have been created. */
-export async function createAll(text: string, namespace: string, dryRun: boolean): Promise<readonly Created[]> {
+export async function createAll(
+  text: string,
+  namespace: string,
+  dryRun: boolean,
+): Promise<readonly Created[]> {
   const created: Created[] = [];
   for (const { text: body, offset } of documentsOf(text)) {
     try {
@@ -73,7 +77,8 @@ export function targetOf(text: string, namespace: string): { readonly kind: Kind
   const apiVersion = valueOf('apiVersion');
   const name = valueOf('kind');
   const found = kindNamed(apiVersion, name);
-  if (!found) throw new Error(`The server has no kind ${name || '(none)'} in ${apiVersion || '(no apiVersion)'}.`);
+  if (!found)
+    throw new Error(`The server has no kind ${name || '(none)'} in ${apiVersion || '(no apiVersion)'}.`);
   const kind = { ...found, version: apiVersion.split('/').at(-1)! };
   return { kind, path: pathOf(kind, valueOf('metadata', 'namespace') || namespace) };
 }

@@ -22,7 +22,8 @@ export function emptyValue(schemas: KindSchema, schema: Schema, depth = 0): Json
 /** A copy in which one place has another value; undefined removes a field. */
 export function withValue(whole: Json, [step, ...rest]: Path, value: Json): Json {
   if (step === undefined) return value;
-  if (Array.isArray(whole)) return whole.map((item, at) => (at === step ? withValue(item, rest, value) : item));
+  if (Array.isArray(whole))
+    return whole.map((item, at) => (at === step ? withValue(item, rest, value) : item));
   return { ...whole, [step]: withValue(whole?.[step], rest, value) };
 }
 

@@ -56,7 +56,12 @@ function PlainField({ form, name, schema, value, path, isRequired, onRemove }: F
     else if (isNumber || (isEither && /^-?\d+$/.test(text))) form.change(path, Number(text));
     else form.change(path, text);
   };
-  const common = { id, name: fieldText(path), 'aria-invalid': problem !== undefined, 'aria-describedby': `${id}-about` };
+  const common = {
+    id,
+    name: fieldText(path),
+    'aria-invalid': problem !== undefined,
+    'aria-describedby': `${id}-about`,
+  };
   return (
     <div class="formfield">
       <label for={id}>
@@ -65,7 +70,11 @@ function PlainField({ form, name, schema, value, path, isRequired, onRemove }: F
       </label>
       <span class="forminput">
         {resolved.type === 'boolean' || resolved.enum ? (
-          <select {...common} value={value === undefined ? '' : String(value)} onChange={({ currentTarget }) => set(currentTarget.value)}>
+          <select
+            {...common}
+            value={value === undefined ? '' : String(value)}
+            onChange={({ currentTarget }) => set(currentTarget.value)}
+          >
             <option value="" />
             {values.map((each) => (
               <option key={each} value={each}>
@@ -126,9 +135,7 @@ function ObjectField(props: FieldProps) {
   const { properties = {}, required = [] } = form.schemas.resolve(schema);
   const isTop = path.length === 0;
   const isMetadata = path.length === 1 && path[0] === 'metadata';
-  const names = Object.keys(properties).filter(
-    (name) => !((isTop || isMetadata) && serverFields.has(name)),
-  );
+  const names = Object.keys(properties).filter((name) => !((isTop || isMetadata) && serverFields.has(name)));
   const isShown = (name: string): boolean => name in value || required.includes(name);
   const rest = names.filter((name) => !isShown(name)).sort();
   const fields = (
@@ -188,7 +195,12 @@ function ListField(props: FieldProps & { readonly items: Schema }) {
           schema={items}
           value={item}
           path={[...path, at]}
-          onRemove={() => form.change(path, list.filter((_, other) => other !== at))}
+          onRemove={() =>
+            form.change(
+              path,
+              list.filter((_, other) => other !== at),
+            )
+          }
         />
       ))}
       <button
@@ -213,7 +225,9 @@ function MapField(props: FieldProps & { readonly values: Schema }) {
           schema={values}
           value={each}
           path={[...path, key]}
-          onRemove={() => form.change(path, Object.fromEntries(Object.entries(value).filter(([other]) => other !== key)))}
+          onRemove={() =>
+            form.change(path, Object.fromEntries(Object.entries(value).filter(([other]) => other !== key)))
+          }
         />
       ))}
       <form
@@ -225,7 +239,13 @@ function MapField(props: FieldProps & { readonly values: Schema }) {
           input.value = '';
         }}
       >
-        <input name="key" type="text" aria-label={`New key of ${name}`} placeholder="key" autocomplete="off" />
+        <input
+          name="key"
+          type="text"
+          aria-label={`New key of ${name}`}
+          placeholder="key"
+          autocomplete="off"
+        />
         <button type="submit">Add</button>
       </form>
     </Group>

@@ -41,8 +41,6 @@ const frame = EditorView.theme({
   },
   '.cm-completionInfo': { padding: '6px 10px' },
   '.cm-panels': { backgroundColor: 'var(--back)', color: 'var(--text)', borderColor: 'var(--line)' },
-  '.cm-searchMatch': { backgroundColor: 'var(--warn-soft)' },
-  '.cm-searchMatch-selected': { outline: '1px solid var(--warn)' },
   '.cm-diagnostic': { whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' },
 });
 

@@ -26,7 +26,8 @@ export function Tab({ kind, object }: TabProps) {
     <div class="panels">
       {token.value && (
         <p class="quiet">
-          A link cannot carry the token you signed in with: these open only for users with a client certificate.
+          A link cannot carry the token you signed in with: these open only for users with a client
+          certificate.
         </p>
       )}
       {ports.map((port) => (
@@ -51,7 +52,10 @@ export function Tab({ kind, object }: TabProps) {
           {port.protocol === 'TCP' && (
             <Command
               lines={[
-                commandText(['kubectl', 'port-forward', `${resource}/${name}`, `${port.number}:${port.number}`], namespace),
+                commandText(
+                  ['kubectl', 'port-forward', `${resource}/${name}`, `${port.number}:${port.number}`],
+                  namespace,
+                ),
               ]}
             />
           )}
@@ -72,9 +76,11 @@ const podPorts = (pod: TabProps['object']): readonly Port[] =>
   );
 
 const servicePorts = (spec: Json): readonly Port[] =>
-  (Array.isArray(spec?.ports) ? (spec.ports as Json[]) : []).map(({ port, name, protocol = 'TCP', targetPort }) => ({
-    number: port,
-    name,
-    protocol,
-    of: `to ${targetPort ?? port} of the pods`,
-  }));
+  (Array.isArray(spec?.ports) ? (spec.ports as Json[]) : []).map(
+    ({ port, name, protocol = 'TCP', targetPort }) => ({
+      number: port,
+      name,
+      protocol,
+      of: `to ${targetPort ?? port} of the pods`,
+    }),
+  );

@@ -31,33 +31,38 @@ export function Tab({ object }: TabProps) {
   const { samples, error } = useSamples(object);
   if (error && samples.size === 0) return <Refusal error={error} what="There are no figures of this pod." />;
   if (samples.size === 0) return <p class="waiting">Waiting for the first figures…</p>;
-  const containers: readonly Json[] = [...(object.spec?.initContainers ?? []), ...(object.spec?.containers ?? [])];
+  const containers: readonly Json[] = [
+    ...(object.spec?.initContainers ?? []),
+    ...(object.spec?.containers ?? []),
+  ];
   return (
     <div class="panels">
-      {[...samples].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, list]) => {
-        const { limits, requests } = containers.find((each) => each.name === name)?.resources ?? {};
-        const last = list.at(-1)!;
-        const times = list.map(({ seconds }) => seconds);
-        return (
-          <section key={name} class="panel">
-            <h2>{name}</h2>
-            <Plot
-              title="CPU"
-              now={withBounds(coresText(last.cores), requests?.cpu, limits?.cpu)}
-              series={[{ label: 'CPU', colour: '--accent' }]}
-              data={[times, list.map(({ cores }) => cores)]}
-              format={coresText}
-            />
-            <Plot
-              title="Memory"
-              now={withBounds(bytesText(last.bytes), requests?.memory, limits?.memory)}
-              series={[{ label: 'Memory', colour: '--good' }]}
-              data={[times, list.map(({ bytes }) => bytes)]}
-              format={bytesText}
-            />
-          </section>
-        );
-      })}
+      {[...samples]
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([name, list]) => {
+          const { limits, requests } = containers.find((each) => each.name === name)?.resources ?? {};
+          const last = list.at(-1)!;
+          const times = list.map(({ seconds }) => seconds);
+          return (
+            <section key={name} class="panel">
+              <h2>{name}</h2>
+              <Plot
+                title="CPU"
+                now={withBounds(coresText(last.cores), requests?.cpu, limits?.cpu)}
+                series={[{ label: 'CPU', colour: '--accent' }]}
+                data={[times, list.map(({ cores }) => cores)]}
+                format={coresText}
+              />
+              <Plot
+                title="Memory"
+                now={withBounds(bytesText(last.bytes), requests?.memory, limits?.memory)}
+                series={[{ label: 'Memory', colour: '--good' }]}
+                data={[times, list.map(({ bytes }) => bytes)]}
+                format={bytesText}
+              />
+            </section>
+          );
+        })}
     </div>
   );
 }
