@@ -8,7 +8,7 @@ export interface OwnerReference {
   readonly controller?: boolean;
 }
 
-interface ManagedEntry {
+export interface ManagedEntry {
   readonly manager?: string;
   readonly operation?: string;
   readonly subresource?: string;

@@ -22,6 +22,8 @@ const views: readonly ViewEntry[] = [
   { name: 'list', load: () => import('./list/list.tsx') },
   // /ui/object/pods/default/web-1; `-` stands for no namespace
   { name: 'object', load: () => import('./object/object.tsx') },
+  // /ui/create/deployments.apps
+  { name: 'create', load: () => import('./create/create.tsx') },
   { name: 'timeline', load: () => import('./timeline/timeline.tsx') },
 ];
 

@@ -1,15 +1,14 @@
-/** A YAML editor: syntax, folding, search, problems at their lines, documentation, and who manages what. */
+/** A YAML editor: syntax, folding, problems at their lines, documentation, and who manages what. */
 import { autocompletion, closeBrackets, completionKeymap } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { yaml } from '@codemirror/lang-yaml';
 import { codeFolding, foldGutter, foldKeymap, indentOnInput, indentUnit } from '@codemirror/language';
 import { lintGutter, lintKeymap, setDiagnostics } from '@codemirror/lint';
-import { search, searchKeymap } from '@codemirror/search';
 import { EditorState, type Extension } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import type { KindSchema } from '../../core/openapi.ts';
 import type { ApiObject } from '../../core/objects.ts';
+import type { KindSchema } from '../../core/schema.ts';
 import { styleNonce } from '../../core/theme.ts';
 import { adoptStyle } from '../../ui/adoptedstyle.ts';
 import { schemaCompletion, schemaHover } from './completion.ts';
@@ -38,7 +37,15 @@ interface CodeEditorProps {
 
 const none: readonly Problem[] = [];
 
-export function CodeEditor({ label, text, edition = 0, onChange, problems = none, schema, owners }: CodeEditorProps) {
+export function CodeEditor({
+  label,
+  text,
+  edition = 0,
+  onChange,
+  problems = none,
+  schema,
+  owners,
+}: CodeEditorProps) {
   const box = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | undefined>(undefined);
   const current = useRef({ onChange, schema });
@@ -50,8 +57,13 @@ export function CodeEditor({ label, text, edition = 0, onChange, problems = none
       onChange: (changed) => current.current.onChange?.(changed),
       schema: () => current.current.schema,
     });
-    const editor = new EditorView({ state: EditorState.create({ doc: text, extensions }), parent: box.current! });
+    const editor = new EditorView({
+      state: EditorState.create({ doc: text, extensions }),
+      parent: box.current!,
+    });
     view.current = editor;
+    // Reached by the keyboard, so that it can be scrolled without changing the text.
+    editor.scrollDOM.tabIndex = 0;
     if (!readOnly) editor.focus();
     return () => editor.destroy();
   }, [readOnly, label]);
@@ -89,10 +101,9 @@ function extensionsOf(label: string, readOnly: boolean, { onChange, schema }: Ho
     ownerGutter,
     codeFolding(),
     foldGutter({ openText: '▾', closedText: '▸' }),
-    search({ top: true }),
     schemaHover(schema),
     EditorView.contentAttributes.of({ 'aria-label': label, 'aria-readonly': String(readOnly) }),
-    keymap.of([...defaultKeymap, ...searchKeymap, ...foldKeymap, ...lintKeymap]),
+    keymap.of([...defaultKeymap, ...foldKeymap, ...lintKeymap]),
     lintGutter(),
     ...(readOnly
       ? [EditorState.readOnly.of(true)]

@@ -1,7 +1,7 @@
 /** Completion and documentation from the schema of the kind: the fields that may stand here, and what they mean. */
 import type { Completion, CompletionContext, CompletionResult } from '@codemirror/autocomplete';
 import { type EditorView, hoverTooltip, type Tooltip } from '@codemirror/view';
-import { type KindSchema, type Path, type Schema, typeText, valuesOf } from '../../core/openapi.ts';
+import { type KindSchema, type Path, type Schema, typeText, valuesOf } from '../../core/schema.ts';
 import { outlineOf } from './outline.ts';
 
 /** The schema of the kind that the text is about, as far as it is known by now. */
@@ -16,7 +16,13 @@ export const schemaCompletion =
     const line = state.doc.lineAt(pos);
     const before = line.text.slice(0, pos - line.from);
     const value = /^(\s*(?:- +)*[^\s#:][^#]*?:\s+)(\S*)$/.exec(before);
-    if (value) return valueResult(schemas, textWith(state.doc.toString(), line.number, `${value[1]}x`), line.number, pos - value[2]!.length);
+    if (value)
+      return valueResult(
+        schemas,
+        textWith(state.doc.toString(), line.number, `${value[1]}x`),
+        line.number,
+        pos - value[2]!.length,
+      );
     const key = /^(\s*(?:- +)*)([\w$./-]*)$/.exec(before);
     if (!key || (!explicit && key[2] === '')) return null;
     const text = textWith(state.doc.toString(), line.number, `${key[1]}${key[2] || 'x'}:`);
@@ -45,11 +51,19 @@ function keyResult(schemas: KindSchema, text: string, line: number, from: number
   );
   const options = Object.entries(schema.properties)
     .filter(([name]) => !there.has(name))
-    .map(([name, field]) => fieldOption(schemas, name, field, schema.required?.includes(name) ?? false, parent));
+    .map(([name, field]) =>
+      fieldOption(schemas, name, field, schema.required?.includes(name) ?? false, parent),
+    );
   return { from, options, validFor: /^[\w$./-]*$/ };
 }
 
-function fieldOption(schemas: KindSchema, name: string, field: Schema, isRequired: boolean, parent: Path): Completion {
+function fieldOption(
+  schemas: KindSchema,
+  name: string,
+  field: Schema,
+  isRequired: boolean,
+  parent: Path,
+): Completion {
   const resolved = schemas.resolve(field);
   const isMap = resolved.properties !== undefined || resolved.additionalProperties !== undefined;
   const deeper = resolved.items || isMap;

@@ -22,7 +22,11 @@ const frame = EditorView.theme({
   '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground': {
     backgroundColor: 'var(--accent-soft)',
   },
-  '.cm-foldPlaceholder': { backgroundColor: 'var(--back)', border: '1px solid var(--line)', color: 'var(--quiet)' },
+  '.cm-foldPlaceholder': {
+    backgroundColor: 'var(--back)',
+    border: '1px solid var(--line)',
+    color: 'var(--quiet)',
+  },
   '.cm-tooltip': {
     backgroundColor: 'var(--raised)',
     color: 'var(--text)',
@@ -37,8 +41,6 @@ const frame = EditorView.theme({
   },
   '.cm-completionInfo': { padding: '6px 10px' },
   '.cm-panels': { backgroundColor: 'var(--back)', color: 'var(--text)', borderColor: 'var(--line)' },
-  '.cm-searchMatch': { backgroundColor: 'var(--warn-soft)' },
-  '.cm-searchMatch-selected': { outline: '1px solid var(--warn)' },
   '.cm-diagnostic': { whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' },
 });
 

@@ -12,8 +12,13 @@ export function readingText(kind: Kind, object: ApiObject): string {
 
 /** What a person can change: without what the server counts, and without a status that has a path of its own. */
 export function editingText(kind: Kind, object: ApiObject): string {
-  const { managedFields: _, resourceVersion: __, generation: ___, selfLink: ____, ...metadata } = object
-    .metadata as ApiObject['metadata'] & { selfLink?: string };
+  const {
+    managedFields: _,
+    resourceVersion: __,
+    generation: ___,
+    selfLink: ____,
+    ...metadata
+  } = object.metadata as ApiObject['metadata'] & { selfLink?: string };
   const { status, ...rest } = object;
   return wholeText(kind, kind.subresources.has('status') || status === undefined ? rest : object, metadata);
 }

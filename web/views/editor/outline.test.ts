@@ -8,7 +8,8 @@ const paths = (text: string): string[] =>
 describe('outlines of YAML', () => {
   test('lists may stand at the indentation of their key or deeper', () => {
     const flat = 'spec:\n  containers:\n  - name: a\n    image: b\n  - name: c\n  volumes: []\n';
-    const deep = 'spec:\n    containers:\n      - name: a\n        image: b\n      - name: c\n    volumes: []\n';
+    const deep =
+      'spec:\n    containers:\n      - name: a\n        image: b\n      - name: c\n    volumes: []\n';
     const expected = [
       '1 spec',
       '2 spec/containers',
@@ -24,7 +25,8 @@ describe('outlines of YAML', () => {
   });
 
   test('text blocks, comments and quoted keys', () => {
-    const text = 'data:\n  "a: b": |\n    x: 1\n\n    - y\n  # c: d\n  \'e\'\'f\': >-\n   z: 2\n  g.h/i: http://j\nk: 1\n';
+    const text =
+      "data:\n  \"a: b\": |\n    x: 1\n\n    - y\n  # c: d\n  'e''f': >-\n   z: 2\n  g.h/i: http://j\nk: 1\n";
     expect(paths(text)).toEqual(['1 data', '2 data/a: b', "7 data/e'f", '9 data/g.h/i', '10 k']);
   });
 
@@ -41,7 +43,9 @@ describe('outlines of YAML', () => {
   });
 
   test('the line of a field, or of the nearest one around it', () => {
-    const entries = outlineOf('metadata:\n  name: x\nspec:\n  containers:\n  - name: a\n    ports: [{containerPort: 1}]\n');
+    const entries = outlineOf(
+      'metadata:\n  name: x\nspec:\n  containers:\n  - name: a\n    ports: [{containerPort: 1}]\n',
+    );
     expect(lineOfField(entries, 'spec.containers[0].name')).toBe(5);
     expect(lineOfField(entries, 'spec.containers[0].image')).toBe(5);
     expect(lineOfField(entries, 'spec.containers[0].ports[0].containerPort')).toBe(6);

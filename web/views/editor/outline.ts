@@ -3,7 +3,7 @@
  * while a line is being typed and the text is not yet YAML. Fields inside of `{…}` and `[…]` are on the line of the field
  * that holds them.
  */
-import type { Path } from '../../core/openapi.ts';
+import type { Path } from '../../core/schema.ts';
 
 export interface OutlineEntry {
   /** From 1. */
@@ -22,7 +22,8 @@ interface Frame {
   step: string | number;
 }
 
-const keyPattern = /^("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#"'[\]{},&*!|>%@`-][^#]*?|-[^\s#][^#]*?)\s*:(?=\s|$)/;
+const keyPattern =
+  /^("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#"'[\]{},&*!|>%@`-][^#]*?|-[^\s#][^#]*?)\s*:(?=\s|$)/;
 const scalarBlock = /^(?:[&!]\S+\s+)*[|>][+-]?\d?[+-]?\s*(?:#.*)?$/;
 
 export function outlineOf(text: string): readonly OutlineEntry[] {
@@ -42,7 +43,9 @@ export function outlineOf(text: string): readonly OutlineEntry[] {
     let rest = line.slice(column);
     let inItem = false;
     while (rest === '-' || rest.startsWith('- ')) {
-      stack = stack.filter(({ indent, isList }) => indent < column || (indent === column && (isList || !inItem)));
+      stack = stack.filter(
+        ({ indent, isList }) => indent < column || (indent === column && (isList || !inItem)),
+      );
       const top = stack.at(-1);
       if (top?.isList && top.indent === column) top.step = Number(top.step) + 1;
       else stack.push({ indent: column, path: pathBelow(top), isList: true, step: 0 });

@@ -1,6 +1,7 @@
 /** Who manages which field, by `metadata.managedFields`. */
-import type { Path } from '../../core/openapi.ts';
+
 import type { ApiObject, Json, ManagedEntry } from '../../core/objects.ts';
+import type { Path } from '../../core/schema.ts';
 
 export interface Manager {
   readonly name: string;

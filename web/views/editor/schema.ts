@@ -1,7 +1,8 @@
 /** The schema of a kind for a component, once it is loaded. Without one, there is only no completion. */
 import { useEffect, useState } from 'preact/hooks';
 import type { Kind } from '../../core/kinds.ts';
-import { type KindSchema, schemaOf } from '../../core/openapi.ts';
+import { schemaOf } from '../../core/openapi.ts';
+import type { KindSchema } from '../../core/schema.ts';
 
 export function useSchema(kind: Kind | undefined): KindSchema | undefined {
   const [schema, setSchema] = useState<{ readonly of: string; readonly schema: KindSchema | undefined }>();

@@ -7,7 +7,11 @@ const base = lines('a', 'b', 'c', 'd', 'e', 'f');
 
 describe('three-way merges', () => {
   test('changes of different lines are merged', () => {
-    const pieces = mergeThree(base, lines('a', 'B', 'c', 'd', 'e', 'f'), lines('a', 'b', 'c', 'd', 'e', 'F', 'g'));
+    const pieces = mergeThree(
+      base,
+      lines('a', 'B', 'c', 'd', 'e', 'f'),
+      lines('a', 'b', 'c', 'd', 'e', 'F', 'g'),
+    );
     expect(pieces.map(({ kind }) => kind)).toEqual(['same', 'mine', 'same', 'theirs']);
     expect(mergedText(pieces, [])).toBe(lines('a', 'B', 'c', 'd', 'e', 'F', 'g'));
   });
@@ -18,7 +22,11 @@ describe('three-way merges', () => {
   });
 
   test('a conflict is decided by choice', () => {
-    const pieces = mergeThree(base, lines('a', 'b', 'mine', 'd', 'e', 'f'), lines('a', 'b', 'theirs', 'e', 'f'));
+    const pieces = mergeThree(
+      base,
+      lines('a', 'b', 'mine', 'd', 'e', 'f'),
+      lines('a', 'b', 'theirs', 'e', 'f'),
+    );
     expect(pieces.filter(({ kind }) => kind === 'conflict')).toEqual([
       { kind: 'conflict', base: ['c', 'd'], mine: ['mine', 'd'], theirs: ['theirs'] },
     ]);

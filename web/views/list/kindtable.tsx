@@ -7,7 +7,7 @@ import type { LiveTable, Row } from '../../core/livetable.ts';
 import { moment } from '../../core/moment.ts';
 import { changeQuery, go, place } from '../../core/router.ts';
 import { pluralOf } from '../../ui/kindname.ts';
-import { objectPlace } from '../../ui/link.tsx';
+import { Link, objectPlace } from '../../ui/link.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
 import { ActionDialog } from '../object/actiondialog.tsx';
 import { runPod } from '../object/runpod.ts';
@@ -57,6 +57,7 @@ export function KindTable({ kind, table, namespace }: KindTableProps) {
     const one = current();
     return picked.length ? picked : one ? [one] : [];
   };
+  const mayCreate = kind.verbs.has('create') && moment.value === undefined;
   const mayDelete = kind.verbs.has('delete') && moment.value === undefined;
   useKeys([
     { key: '/', does: 'search', run: () => search.current?.focus() },
@@ -71,6 +72,9 @@ export function KindTable({ kind, table, namespace }: KindTableProps) {
     ...tabsOf(kind, moment.value !== undefined).flatMap(({ id, key, title }) =>
       key ? [{ key, does: `open ${title} of the row`, run: () => open(current(), id) }] : [],
     ),
+    ...(mayCreate
+      ? [{ key: 'c', does: `create one of ${kind.resource}`, run: () => go(['create', kind.id]) }]
+      : []),
     ...(mayDelete
       ? [{ key: 'Delete', does: 'delete what is selected', run: () => setDeleting(chosen()) }]
       : []),
@@ -89,6 +93,7 @@ export function KindTable({ kind, table, namespace }: KindTableProps) {
             Run a pod
           </button>
         )}
+        {mayCreate && <Link to={['create', kind.id]}>Create</Link>}
         {mayDelete && count > 0 && (
           <button type="button" class="danger" onClick={() => setDeleting(chosen())}>
             Delete {count}

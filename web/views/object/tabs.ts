@@ -3,7 +3,7 @@
  * exports `Tab`, and an entry here; `tab=` in the address names it, and its key opens it from tables, too.
  */
 import type { ComponentType } from 'preact';
-import type { Kind } from '../../core/kinds.ts';
+import { type Kind, kindOf } from '../../core/kinds.ts';
 import type { ApiObject } from '../../core/objects.ts';
 
 export interface TabProps {
@@ -60,6 +60,21 @@ const tabs: readonly ObjectTab[] = [
     applies: isPod,
     past: false,
     load: () => import('../terminal/terminal.tsx'),
+  },
+  {
+    id: 'usage',
+    title: 'Usage',
+    key: 'u',
+    applies: (kind) => isPod(kind) && kindOf('pods.metrics.k8s.io') !== undefined,
+    past: false,
+    load: () => import('../pods/usage.tsx'),
+  },
+  {
+    id: 'ports',
+    title: 'Ports',
+    applies: ({ id }) => id === 'pods' || id === 'services',
+    past: false,
+    load: () => import('../pods/ports.tsx'),
   },
   {
     id: 'history',

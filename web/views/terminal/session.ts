@@ -150,7 +150,7 @@ export class Session {
   /** Words of the page, told apart from the program's. They are plain text: a server's message may hold anything. */
   #note(text: string): void {
     const plain = text.replace(/[\x00-\x1f\x7f-\x9f]/g, ' ');
-    this.terminal.write(`\x1b[0m\r\n\x1b[2m— ${plain} —\x1b[0m\r\n`);
+    this.terminal.write(`\x1b[0m\r\n\x1b[3m— ${plain} —\x1b[0m\r\n`);
   }
 
   #sendSize(): void {

@@ -43,7 +43,7 @@ export function Tab({ kind, object }: TabProps) {
   return (
     <div class="terminals">
       <div class="sessionbar">
-        <div class="sessions" role="tablist" aria-label="Terminals">
+        <div class="sessions" role="group" aria-label="Terminals">
           {mine.map((session) => (
             <SessionTab key={session.id} session={session} isCurrent={session === current} />
           ))}
@@ -73,9 +73,8 @@ function SessionTab({ session, isCurrent }: { readonly session: Session; readonl
     <span class={isCurrent ? 'session current' : 'session'}>
       <button
         type="button"
-        role="tab"
         class="plain"
-        aria-selected={isCurrent}
+        aria-pressed={isCurrent}
         onClick={() => changeQuery({ session: String(session.id) })}
       >
         {session.id}: {session.title}

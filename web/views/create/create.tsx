@@ -1,0 +1,177 @@
+/** Creates objects: from YAML, or by a form that is made from the schema of the kind. */
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { apiVersionOf, type Kind, kindOf, kinds } from '../../core/kinds.ts';
+import type { Json } from '../../core/objects.ts';
+import { changeQuery, go, place } from '../../core/router.ts';
+import { yamlText } from '../../core/yamltext.ts';
+import { adoptStyle } from '../../ui/adoptedstyle.ts';
+import { Command } from '../../ui/commandline.tsx';
+import { objectPlace } from '../../ui/link.tsx';
+import { Refusal } from '../../ui/refusal.tsx';
+import { CodeEditor } from '../editor/codeeditor.tsx';
+import { type Problem, problemsOf } from '../editor/problems.ts';
+import { useSchema } from '../editor/schema.ts';
+import type { ViewProps } from '../views.ts';
+import css from './create.css' with { type: 'text' };
+import { createAll, DocumentError } from './creation.ts';
+import { blank, emptyValue, filled, withValue } from './emptyvalue.ts';
+import { Field } from './field.tsx';
+
+adoptStyle(css);
+
+export function View({ path: [id = 'pods'] }: ViewProps) {
+  const kind = kindOf(id);
+  if (!kind)
+    return <Refusal error={new Error(`The server has no kind ${id}.`)} what="There is no such kind." />;
+  return <Creating key={kind.id} kind={kind} />;
+}
+
+function Creating({ kind }: { readonly kind: Kind }) {
+  const schema = useSchema(kind);
+  const namespace = place.value.query.get('ns') ?? 'default';
+  const byForm = place.value.query.get('by') === 'form';
+  const template = useMemo(() => templateOf(kind, namespace), [kind.id]);
+  const begun = useMemo(() => {
+    if (!schema) return undefined;
+    const spec = schema.at(['spec']);
+    return spec ? { ...template, spec: emptyValue(schema, spec) } : template;
+  }, [schema]);
+  const [value, setValue] = useState<Json>();
+  const [typed, setTyped] = useState<string>();
+  const [edition, setEdition] = useState(0);
+  const [error, setError] = useState<Error>();
+  const [problems, setProblems] = useState<readonly Problem[]>(none);
+  const [passed, setPassed] = useState(false);
+  const object = value ?? begun ?? template;
+  const fromForm = useMemo(() => yamlText(filled(object)), [object]);
+  const start = useMemo(() => (value ? fromForm : yamlText(blank(object))), [object]);
+  const text = byForm ? fromForm : (typed ?? start);
+  // What was typed stays as it is, whatever the form holds.
+  useEffect(() => {
+    if (typed === undefined) setEdition((before) => before + 1);
+  }, [start]);
+
+  const send = async (dryRun: boolean): Promise<void> => {
+    setError(undefined);
+    setProblems(none);
+    setPassed(false);
+    try {
+      const created = await createAll(text, namespace, dryRun);
+      if (dryRun) return setPassed(true);
+      const { kind: made, object: first } = created[0]!;
+      go(objectPlace(kindOf(made.id) ?? made, first.metadata.namespace, first.metadata.name));
+    } catch (refusal) {
+      const {
+        reason,
+        text: document,
+        offset,
+      } = refusal instanceof DocumentError ? refusal : { reason: refusal as Error, text, offset: 0 };
+      setError(reason);
+      setProblems(
+        problemsOf(reason, document).map(({ line, ...rest }) => ({ line: line + offset, ...rest })),
+      );
+    }
+  };
+  const byField = useMemo(
+    () =>
+      new Map(
+        problems.flatMap(({ message }) => {
+          const [, field, words] = /^([^\s:]+): (.*)$/s.exec(message) ?? [];
+          return field && words ? [[field, words] as const] : [];
+        }),
+      ),
+    [problems],
+  );
+  return (
+    <>
+      <div class="titleline">
+        <h1>Create</h1>
+        <select
+          aria-label="Kind"
+          value={kind.id}
+          onChange={({ currentTarget }) =>
+            go(['create', currentTarget.value], { by: byForm ? 'form' : undefined })
+          }
+        >
+          {(kinds.value ?? [])
+            .filter(({ verbs }) => verbs.has('create') && verbs.has('list'))
+            .map((each) => (
+              <option key={each.id} value={each.id}>
+                {each.kind} {each.group && `(${each.group})`}
+              </option>
+            ))}
+        </select>
+        <div class="ways" role="tablist" aria-label="How">
+          <button
+            type="button"
+            role="tab"
+            aria-selected={!byForm}
+            onClick={() => changeQuery({ by: undefined })}
+          >
+            YAML
+          </button>
+          <button type="button" role="tab" aria-selected={byForm} onClick={() => changeQuery({ by: 'form' })}>
+            Form
+          </button>
+        </div>
+        <span class="gap" />
+        <button type="button" onClick={() => void send(true)}>
+          Check
+        </button>
+        <button type="button" class="main" onClick={() => void send(false)}>
+          Create
+        </button>
+      </div>
+      {passed && (
+        <p class="good" role="status">
+          The server would accept this.
+        </p>
+      )}
+      {error && <Refusal error={error} what="The server would not accept this." />}
+      {byForm ? (
+        <div class="creating">
+          <div class="form">
+            {schema ? (
+              <Field
+                form={{
+                  schemas: schema,
+                  problems: byField,
+                  change: (path, changed) => setValue(withValue(object, path, changed)),
+                }}
+                name={kind.kind}
+                schema={schema.root}
+                value={object}
+                path={[]}
+              />
+            ) : (
+              <p class="waiting">The server has no schema for this kind, or has not sent it yet.</p>
+            )}
+          </div>
+          <div class="editing">
+            <CodeEditor label="YAML of the form" text={text} schema={schema} problems={problems} />
+          </div>
+        </div>
+      ) : (
+        <div class="editing">
+          <CodeEditor
+            label="YAML to create"
+            text={text}
+            edition={edition}
+            onChange={setTyped}
+            schema={schema}
+            problems={problems}
+          />
+        </div>
+      )}
+      <Command lines={["kubectl create -f - <<'EOF'", text.trimEnd(), 'EOF']} />
+    </>
+  );
+}
+
+const none: readonly Problem[] = [];
+
+const templateOf = (kind: Kind, namespace: string): Json => ({
+  apiVersion: apiVersionOf(kind),
+  kind: kind.kind,
+  metadata: { name: '', ...(kind.namespaced ? { namespace } : {}) },
+});

@@ -1,0 +1,51 @@
+/** Values of forms: what a new field begins with, and changes of a value at a path. */
+import type { Json } from '../../core/objects.ts';
+import type { KindSchema, Path, Schema } from '../../core/schema.ts';
+
+/** Objects inside of objects that are begun by themselves; deeper ones are added by hand. */
+const depthMax = 6;
+
+/** An object with what it must have; undefined for a plain value, which the user fills in. */
+export function emptyValue(schemas: KindSchema, schema: Schema, depth = 0): Json {
+  const { properties, items, required = [], additionalProperties } = schemas.resolve(schema);
+  if (items) return depth < depthMax ? [emptyValue(schemas, items, depth + 1)] : [];
+  if (properties) {
+    const value: Record<string, Json> = {};
+    if (depth < depthMax)
+      for (const name of required)
+        if (properties[name]) value[name] = emptyValue(schemas, properties[name], depth + 1);
+    return value;
+  }
+  return additionalProperties ? {} : undefined;
+}
+
+/** A copy in which one place has another value; undefined removes a field. */
+export function withValue(whole: Json, [step, ...rest]: Path, value: Json): Json {
+  if (step === undefined) return value;
+  if (Array.isArray(whole))
+    return whole.map((item, at) => (at === step ? withValue(item, rest, value) : item));
+  return { ...whole, [step]: withValue(whole?.[step], rest, value) };
+}
+
+/** Without fields that were not filled in, and without the objects that are empty because of it. */
+export function filled(value: Json): Json {
+  if (Array.isArray(value)) return value.map(filled).filter((item) => item !== undefined);
+  if (value === null || typeof value !== 'object') return value === '' ? undefined : value;
+  const entries = Object.entries(value).map(([name, each]) => [name, filled(each)] as const);
+  const kept = entries.filter(([, each]) => each !== undefined);
+  return kept.length === 0 && entries.length > 0 ? undefined : Object.fromEntries(kept);
+}
+
+/** With empty text for what is to be filled in. */
+export function blank(value: Json): Json {
+  if (Array.isArray(value)) return value.map(blank);
+  if (value === null || typeof value !== 'object') return value ?? '';
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, blank(each)]));
+}
+
+/** As the server writes fields in its messages. */
+export const fieldText = (path: Path): string =>
+  path.reduce<string>(
+    (text, step) => (typeof step === 'number' ? `${text}[${step}]` : text ? `${text}.${step}` : step),
+    '',
+  );

@@ -1,0 +1,86 @@
+/** The ports of a pod or service: links through the API server's proxy, and commands that forward a local port. */
+import { token } from '../../core/credentials.ts';
+import { pathOf } from '../../core/kinds.ts';
+import type { Json } from '../../core/objects.ts';
+import { commandText } from '../../ui/command.ts';
+import { Command } from '../../ui/commandline.tsx';
+import type { TabProps } from '../object/tabs.ts';
+import { containersOf } from './containers.ts';
+
+interface Port {
+  readonly number: number;
+  readonly name: string | undefined;
+  readonly protocol: string;
+  readonly of: string;
+}
+
+export function Tab({ kind, object }: TabProps) {
+  const { namespace, name } = object.metadata;
+  const ports = kind.id === 'services' ? servicePorts(object.spec) : podPorts(object);
+  if (ports.length === 0)
+    return <p class="waiting">It names no ports; a container may listen on some all the same.</p>;
+  const resource = kind.id === 'services' ? 'service' : 'pod';
+  const address = ({ number }: Port, scheme: string): string =>
+    `${pathOf(kind, namespace, `${scheme}${name}:${number}`, 'proxy')}/`;
+  return (
+    <div class="panels">
+      {token.value && (
+        <p class="quiet">
+          A link cannot carry the token you signed in with: these open only for users with a client
+          certificate.
+        </p>
+      )}
+      {ports.map((port) => (
+        <section key={`${port.of} ${port.number} ${port.protocol}`} class="panel">
+          <h2>
+            {port.number} {port.name && <span class="quiet">{port.name}</span>}
+          </h2>
+          <p class="quiet">
+            {port.protocol} {port.of}
+          </p>
+          {port.protocol === 'TCP' && (
+            <p>
+              <a href={address(port, '')} target="_blank" rel="noopener noreferrer">
+                Open by HTTP
+              </a>
+              {' · '}
+              <a href={address(port, 'https:')} target="_blank" rel="noopener noreferrer">
+                Open by HTTPS
+              </a>
+            </p>
+          )}
+          {port.protocol === 'TCP' && (
+            <Command
+              lines={[
+                commandText(
+                  ['kubectl', 'port-forward', `${resource}/${name}`, `${port.number}:${port.number}`],
+                  namespace,
+                ),
+              ]}
+            />
+          )}
+        </section>
+      ))}
+    </div>
+  );
+}
+
+const podPorts = (pod: TabProps['object']): readonly Port[] =>
+  containersOf(pod).flatMap(({ name: of, ports }) =>
+    ports.map(({ containerPort, name, protocol = 'TCP' }) => ({
+      number: containerPort,
+      name,
+      protocol,
+      of: `of the container ${of}`,
+    })),
+  );
+
+const servicePorts = (spec: Json): readonly Port[] =>
+  (Array.isArray(spec?.ports) ? (spec.ports as Json[]) : []).map(
+    ({ port, name, protocol = 'TCP', targetPort }) => ({
+      number: port,
+      name,
+      protocol,
+      of: `to ${targetPort ?? port} of the pods`,
+    }),
+  );
