@@ -1,13 +1,13 @@
 /**
  * The layers, each of which may import only those before it:
  *
- *   api ← store ← registry ← extensions ← server ← cluster ← cli
+ *   api ← store ← registry ← extensions ← server ← cluster ← testing ← cli
  *
  * `clock` is the wall clock; `api`, `registry` and `controllers` are handed the time.
  * `streams`, `client`, `controllers`, `node` and `ingress` stand beside the server; ARCHITECTURE.md says what each must not know.
  */
-/** What every layer may import: the switches for debugging, and what remembers values by object. */
-const everywhere = ['switches', 'memo'];
+/** What every layer may import: the switches for debugging, what remembers values by object, and timers. */
+const everywhere = ['switches', 'memo', 'timers'];
 
 const may = {
   api: ['api'],
@@ -23,8 +23,9 @@ const may = {
   node: ['node', 'client', 'pki', 'streams', 'api', 'clock'],
   ingress: ['ingress', 'client', 'streams', 'api'],
   cluster: ['cluster', 'extensions', 'access', 'pki', 'ingress', 'node', 'controllers', 'client', 'streams', 'server', 'registry', 'store', 'api', 'clock'],
-  cli: ['cli', 'cluster', 'envtest', 'store/store', 'clock'],
-  envtest: ['envtest', 'cli', 'cluster', 'pki', 'store/owner', 'api/duration', 'clock'],
+  testing: ['testing', 'cluster', 'controllers', 'extensions', 'node', 'client', 'server', 'registry', 'store', 'api', 'clock'],
+  cli: ['cli', 'cluster', 'testing', 'envtest', 'store/store', 'clock'],
+  envtest: ['envtest', 'cli', 'cluster', 'pki', 'store/owner', 'api/duration', 'api/runtimeconfig', 'clock'],
 };
 
 module.exports = {

@@ -18,6 +18,7 @@ const config: KnipConfig = {
     // Built into files of their own: the thread that writes to LMDB, and a process that damage.test.ts runs.
     'src/store/lmdbthread.ts!',
     'src/store/damage.case.ts',
+    'web/main.tsx!',
     'scripts/*.mjs',
     'bench/*.mjs',
     'examples/*/run.mjs',
@@ -25,6 +26,8 @@ const config: KnipConfig = {
   project: [
     'src/**/*.ts!',
     '!src/**/*.{test,case}.ts!',
+    'web/**/*.{ts,tsx}!',
+    '!web/**/*.{test,case}.ts!',
     'test/**/*.ts',
     'scripts/**/*.mjs',
     'bench/**/*.mjs',

@@ -27,6 +27,7 @@ const kubectlTests = [
 const parts = [
   'src/{access,api,controllers,extensions,pki,registry,server}/**/!(longanswer).test.ts',
   'src/store/!(lmdb|lmdbwriter|damage).test.ts',
+  'web/**/*.test.ts',
 ];
 
 /** Misuse of shared memory and shared objects fails in tests; see src/switches.ts. Tests on etcd find its versions. */

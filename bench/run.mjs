@@ -9,11 +9,13 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import path from 'node:path';
 import { decisions } from './decisions.mjs';
+import { envtestStart } from './envtest.mjs';
 import { fanout } from './fanout.mjs';
 import { living } from './living.mjs';
 import { fill, podNamed } from './objects.mjs';
 import { secureBench } from './secure.mjs';
 import { bare, beside, keepCompiledCode, wherry } from './servers.mjs';
+import { testKit } from './testing.mjs';
 import { acceptLua, applyLua, createLua, deleteLua, measure, patchLua } from './wrk.mjs';
 
 const quick = process.argv.includes('--quick');
@@ -183,9 +185,15 @@ async function many(store, yardstick, count) {
 
 /** What does not depend on the store. */
 async function others() {
+  say('the programs of wherry envtest:');
+  const { startMs, usedMs } = await envtestStart(quick ? 1 : undefined);
+  row('drop-in for envtest, to a healthy server', 'lmdb', startMs, 'ms');
+  row('drop-in for envtest, processor time of both', 'lmdb', usedMs, 'ms');
   say('decisions, with 1,000 roles and 10,000 bindings:');
   for (const [name, value] of Object.entries((await decisions()).figures))
     row(`decision, ${name}`, 'memory', value, 'µs');
+  say('the test kit:');
+  await testKit(row);
   say('the living cluster:');
   await living(row, {
     quick,

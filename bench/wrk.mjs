@@ -59,7 +59,7 @@ export function patchLua(path) {
 
 /** Lua for an apply that changes a value every time. */
 export function applyLua(path) {
-  return `return wrk.format("PATCH", ${JSON.stringify(path)} .. string.format("%06d", n % 100) .. "?fieldManager=bench", {["Content-Type"]="application/apply-patch+yaml"}, '{"apiVersion":"v1","kind":"Pod","metadata":{"annotations":{"n":"' .. id .. n .. '"}}}')`;
+  return `return wrk.format("PATCH", ${JSON.stringify(path)} .. string.format("%06d", n % 100) .. "?fieldManager=bench", {["Content-Type"]="application/apply-patch+yaml"}, '{"apiVersion":"v1","kind":"Pod","metadata":{"annotations":{"applied":"' .. id .. n .. '"}}}')`;
 }
 
 /** Lua that deletes numbered objects, each once. */

@@ -1,18 +1,57 @@
-/** Writes the types of the package into one file, `dist/index.d.ts`, and the same as `index.d.cts` for CommonJS. */
+/**
+ * Writes the types of the package: those of the embedding API into one file, `dist/index.d.ts`, those of the test kit
+ * into `testing.d.ts`, and the same as `.d.cts` for CommonJS.
+ */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { publicDeclarations } from './publictypes.mjs';
+import { publicDeclarations, testingDeclarations } from './publictypes.mjs';
 
 const folder = path.join(path.dirname(import.meta.dirname), 'dist');
 
 /** The declarations with `export {}` at the end: without it, TypeScript exports every name of such a file. */
-function typesText() {
-  const parts = publicDeclarations().map(({ node, comment, exported }) => {
+function typesText(declarations) {
+  const parts = declarations.map(({ node, comment, exported }) => {
     const code = node.getText().replace(/^export /, '');
     return `${comment ? `${comment}\n` : ''}${exported ? 'export ' : ''}${code}\n`;
   });
   return `${parts.join('\n')}\nexport {};\n`;
 }
 
-const text = typesText();
-for (const name of ['index.d.ts', 'index.d.cts']) writeFileSync(path.join(folder, name), text);
+/** @param ending of the files that are imported: each form of the types imports its own */
+function testingText({ declarations, shared, foreign }, ending) {
+  const peers = foreign.map(
+    ([name, from]) =>
+      `// @ts-ignore: without this optional package, the type is any\nimport type { ${name} } from '${from}';\n`,
+  );
+  const own = `import type { ${shared.join(', ')} } from './index.${ending}';\n`;
+  return `${peers.join('')}${own}\n${typesText(declarations)}`;
+}
+
+const runnerText = (
+  runner,
+  ending,
+) => `import type { TestCluster, TestClusterOptions } from './testing.${ending}';
+export * from './testing.${ending}';
+/**
+ * Starts a cluster before the first test of a file, with the hooks of ${runner}, resets it before each test and closes it
+ * after the last. What it gives can be used inside of tests and hooks.
+ */
+export declare const useCluster: (options?: TestClusterOptions) => TestCluster;
+`;
+
+const types = typesText(publicDeclarations());
+const testing = testingDeclarations();
+for (const [ending, form] of [
+  ['d.ts', 'js'],
+  ['d.cts', 'cjs'],
+]) {
+  const write = (name, text) => writeFileSync(path.join(folder, `${name}.${ending}`), text);
+  write('index', types);
+  write('testing', testingText(testing, form));
+  for (const [file, runner] of [
+    ['vitest', 'Vitest'],
+    ['jest', 'Jest'],
+    ['node', 'node:test'],
+  ])
+    write(`testing-${file}`, runnerText(runner, form));
+}

@@ -6,8 +6,10 @@
  *   LICENSES.txt      of the packages that the bundle contains
  *   index.cjs         for `require('wherry')`: the public names of the bundle
  *   index.js          for `import 'wherry'`: the same
+ *   testing*.js, .cjs for `wherry/testing`, and with the hooks of a test runner for `wherry/testing/vitest`, …
  *   lmdbthread.cjs    the thread that writes to LMDB
  *   cli.cjs           the command: runs the bundle with compiled code (see src/cli/bundleload.ts)
+ *   ui/               the page that the server serves at /ui/ (see web.mjs)
  *   envtest.cjs       etcd and kube-apiserver as test harnesses start them (see src/envtest/launch.ts)
  *
  * `--package` is for publishing: names are shortened, which makes the package a quarter smaller.
@@ -22,6 +24,7 @@ import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
 import { bundledLmdb, licencesOf } from './lmdb.mjs';
 import { buildThread, defineThread } from './thread.mjs';
+import { buildWeb } from './web.mjs';
 
 const { values: asked } = parseArgs({
   options: { package: { type: 'boolean' }, 'source-maps': { type: 'boolean' } },
@@ -91,7 +94,7 @@ const lateLoader = `${late} = (name) => new Proxy({}, { get: (_, member) => requ
  * Writes the bundle; returns its file name, which contains a hash of its contents. It is ASCII alone, so that V8 keeps
  * its text in one byte for each character.
  */
-async function bundle() {
+async function bundle(webInputs) {
   const { outputFiles, metafile } = await build({
     ...common,
     entryPoints: { wherry: 'src/cli/bundle.ts' },
@@ -117,7 +120,10 @@ async function bundle() {
   for (const { path: name, contents } of outputFiles)
     writeFileSync(name, name === script.path ? withLoaders(script.text) : contents);
   writeFileSync(path.join(folder, 'importer.cjs'), 'module.exports = (name) => import(name);\n');
-  writeFileSync(path.join(folder, 'LICENSES.txt'), licencesOf(metafile));
+  writeFileSync(
+    path.join(folder, 'LICENSES.txt'),
+    licencesOf({ inputs: { ...metafile.inputs, ...webInputs } }),
+  );
   return path.basename(script.path);
 }
 
@@ -133,6 +139,7 @@ function library(bundleFile) {
   const {
     runCommand: _,
     serveInPlace: __,
+    testing,
     ...exported
   } = createRequire(import.meta.url)(path.join(folder, bundleFile));
   const names = Object.keys(exported).sort().join(', ');
@@ -141,6 +148,38 @@ function library(bundleFile) {
     `const { ${names} } = require('./${bundleFile}');\nmodule.exports = { ${names} };\n`,
   );
   writeFileSync(path.join(folder, 'index.js'), `export { ${names} } from './index.cjs';\n`);
+  testKit(bundleFile, Object.keys(testing).sort().join(', '));
+}
+
+/** The hooks of test runners. Vitest cannot be required, so its CommonJS form takes them from where `globals` puts them. */
+const runners = {
+  vitest: { import: `import * as hooks from 'vitest';`, require: 'const hooks = globalThis;' },
+  jest: { import: 'const hooks = globalThis;', require: 'const hooks = globalThis;' },
+  node: {
+    import: `import { after, before, beforeEach } from 'node:test';\nconst hooks = { beforeAll: before, beforeEach, afterAll: after };`,
+    require: `const { after, before, beforeEach } = require('node:test');\nconst hooks = { beforeAll: before, beforeEach, afterAll: after };`,
+  },
+};
+
+/** `wherry/testing`, and one file for each test runner that adds `useCluster`. */
+function testKit(bundleFile, names) {
+  const write = (name, text) => writeFileSync(path.join(folder, name), text);
+  write(
+    'testing.cjs',
+    `const { ${names} } = require('./${bundleFile}').testing;\nmodule.exports = { ${names} };\n`,
+  );
+  write('testing.js', `export { ${names} } from './testing.cjs';\n`);
+  for (const [runner, hooks] of Object.entries(runners)) {
+    const useCluster = 'useCluster = clusterHooks(hooks);\n';
+    write(
+      `testing-${runner}.js`,
+      `${hooks.import}\nimport { clusterHooks } from './testing.js';\nexport * from './testing.js';\nexport const ${useCluster}`,
+    );
+    write(
+      `testing-${runner}.cjs`,
+      `${hooks.require}\nconst { ${names} } = require('./testing.cjs');\nconst ${useCluster}module.exports = { ${names}, useCluster };\n`,
+    );
+  }
 }
 
 async function commands(bundleFile) {
@@ -153,7 +192,8 @@ async function commands(bundleFile) {
 
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder);
-const bundleFile = await bundle();
+const webInputs = await buildWeb(path.join(folder, 'ui'), { small: asked.package ?? false });
+const bundleFile = await bundle(webInputs);
 library(bundleFile);
 const { minifyWhitespace, minifySyntax, logLevel } = common;
 await buildThread(folder, { minifyWhitespace, minifySyntax, logLevel });

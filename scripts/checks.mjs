@@ -7,9 +7,10 @@ export const binary = (name) => path.join('node_modules', '.bin', name);
 export function runChecks() {
   run(binary('biome'), ['check', '--error-on-warnings', '.'], 'Biome found something');
   run(binary('tsc'), ['-p', '.'], 'the types do not fit');
+  run(binary('tsc'), ['-p', 'web'], 'the types of the page do not fit');
   run(
     binary('depcruise'),
-    ['--config', '.dependency-cruiser.cjs', 'src'],
+    ['--config', '.dependency-cruiser.cjs', 'src', 'web'],
     'a layer imports what it must not',
   );
   run(binary('knip'), ['--no-progress'], 'something is not used: see knip.ts');

@@ -1,5 +1,6 @@
 /**
- * The declarations of the embedding API: what `src/cluster/index.ts` exports, and the types these refer to.
+ * The declarations of the embedding API: what `src/cluster/index.ts` exports, and the types these refer to; and those of
+ * the test kit, `src/testing/index.ts`, which refer to the former.
  * Made from the declarations that TypeScript emits for each file; `build-types.mjs` writes them into one
  * file, `generate-docs.mjs` makes a reference from them.
  */
@@ -8,6 +9,9 @@ import ts from 'typescript';
 
 const root = path.dirname(import.meta.dirname);
 const entry = path.join(root, 'src/cluster/index.ts');
+const testing = path.join(root, 'src/testing/index.ts');
+/** Packages whose types a public type may name: they are optional peers. */
+const peers = new Set(['@kubernetes/client-node']);
 /** Declares the imported JSON files, which have no types. */
 const ambient = path.join(root, 'src/api/definitions/definitions.d.ts');
 
@@ -16,11 +20,32 @@ const ambient = path.join(root, 'src/api/definitions/definitions.d.ts');
  * exported, comment, node }`, where `node` is in TypeScript's syntax tree.
  */
 export function publicDeclarations() {
+  return declarationsOf(new Modules(), entry, () => false);
+}
+
+/** Declarations of the test kit, the names that these take from the embedding API, and those that they take of peers. */
+export function testingDeclarations() {
   const modules = new Modules();
+  const exported = new Map(
+    modules.exportsOf(entry).map((name) => [name, modules.resolve(entry, name)?.node]),
+  );
+  const shared = new Set();
+  const foreign = new Set();
+  const declarations = declarationsOf(modules, testing, ({ name, node, peer }) => {
+    if (peer) foreign.add(`${name} ${peer}`);
+    else if (exported.get(name) !== node) return false;
+    else shared.add(name);
+    return true;
+  });
+  return { declarations, shared: [...shared].sort(), foreign: [...foreign].map((one) => one.split(' ')) };
+}
+
+/** @param isElsewhere whether a declaration is taken from somewhere else */
+function declarationsOf(modules, entry, isElsewhere) {
   const found = new Map();
   const add = (file, name, exported) => {
     const declaration = modules.resolve(file, name);
-    if (!declaration) return;
+    if (!declaration || isElsewhere(declaration)) return;
     const known = found.get(declaration.name);
     if (known?.node === declaration.node) return;
     if (known) throw new Error(`two public types are named ${declaration.name}`);
@@ -42,7 +67,7 @@ class Modules {
   constructor() {
     const { config } = ts.readConfigFile(path.join(root, 'tsconfig.json'), ts.sys.readFile);
     const { options } = ts.parseJsonConfigFileContent({ ...config, include: [] }, ts.sys, root);
-    this.#program = ts.createProgram([entry, ambient], {
+    this.#program = ts.createProgram([entry, testing, ambient], {
       ...options,
       noEmit: false,
       declaration: true,
@@ -60,6 +85,7 @@ class Modules {
     if (declared.has(name)) return { file, name, ...declared.get(name) };
     const source = imported.get(name);
     if (!source) return undefined;
+    if (peers.has(source.from)) return { name: source.name, peer: source.from };
     if (!source.from.startsWith('.'))
       throw new Error(`${path.relative(root, file)}: public types need ${name} of ${source.from}`);
     return this.resolve(path.resolve(path.dirname(file), source.from.replace(/\.js$/, '.ts')), source.name);

@@ -13,7 +13,10 @@ await import('../dist/cli.cjs');
 function isStale() {
   if (!existsSync('dist/cli.cjs')) return true;
   const built = statSync('dist/cli.cjs').mtimeMs;
-  return readdirSync('src', { recursive: true, withFileTypes: true }).some(
+  const files = ['src', 'web'].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, withFileTypes: true }),
+  );
+  return files.some(
     (file) => file.isFile() && statSync(path.join(file.parentPath, file.name)).mtimeMs > built,
   );
 }

@@ -1,7 +1,7 @@
 /**
- * The real clients and servers used in tests. Python's client and etcd are installed with the system's package manager
- * if they are missing and this user may do so; versions of kubectl and of etcd are downloaded privately (kubectls.mjs,
- * etcds.mjs).
+ * The real clients and servers used in tests. Python's client, Go, etcd and Chromium are installed with the system's
+ * package manager if they are missing and this user may do so; versions of kubectl and of etcd are downloaded privately
+ * (kubectls.mjs, etcds.mjs).
  */
 import { spawnSync } from 'node:child_process';
 import { findEtcds } from './etcds.mjs';
@@ -14,6 +14,8 @@ const tools = {
     package: 'python3-kubernetes',
     check: ['/usr/bin/python3', '-c', 'import kubernetes'],
   },
+  golang: { package: 'golang-go', check: ['go', 'version'] },
+  chromium: { package: 'chromium', check: ['sh', '-c', 'command -v chromium'] },
   'etcd-server': { package: 'etcd-server', check: ['sh', '-c', 'command -v etcd'] },
 };
 

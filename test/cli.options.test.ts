@@ -1,6 +1,6 @@
 /** Proves which options the help names: a new one is written down here, and has a test of what it does. */
 import { expect, it } from 'vitest';
-import { help } from '../src/cli/options.ts';
+import { help } from '../src/cli/help.ts';
 
 it('names exactly the options that are known to have a test', () => {
   const options = new Set([...help.matchAll(/^ {2}(--[a-z0-9-]+)/gm)].map(([, option]) => option));
@@ -11,9 +11,18 @@ it('names exactly the options that are known to have a test', () => {
     '--anonymous-auth',
     '--api-audiences',
     '--audit-log',
+    '--audit-log-format',
+    '--audit-log-maxage',
     '--audit-log-maxbackup',
     '--audit-log-maxsize',
+    '--audit-log-mode',
     '--audit-policy-file',
+    '--audit-webhook-batch-buffer-size',
+    '--audit-webhook-batch-max-size',
+    '--audit-webhook-batch-max-wait',
+    '--audit-webhook-config-file',
+    '--audit-webhook-initial-backoff',
+    '--audit-webhook-mode',
     '--authentication-config',
     '--authentication-token-webhook-cache-ttl',
     '--authentication-token-webhook-config-file',
@@ -57,6 +66,7 @@ it('names exactly the options that are known to have a test', () => {
     '--in-memory',
     '--ingress-port',
     '--ingress-tls-port',
+    '--keep-on-failure',
     '--kubelet-port',
     '--leader-elect',
     '--like',
@@ -97,6 +107,7 @@ it('names exactly the options that are known to have a test', () => {
     '--requestheader-uid-headers',
     '--requestheader-username-headers',
     '--runtime',
+    '--runtime-config',
     '--secure-host',
     '--secure-port',
     '--server',
@@ -110,6 +121,7 @@ it('names exactly the options that are known to have a test', () => {
     '--service-node-port-range',
     '--simulated-nodes',
     '--store',
+    '--testing',
     '--tls-cert-file',
     '--tls-cipher-suites',
     '--tls-min-version',
@@ -119,6 +131,7 @@ it('names exactly the options that are known to have a test', () => {
     '--token',
     '--token-auth-file',
     '--ttl',
+    '--ui',
     '--user',
     '--version',
     '--volumes',

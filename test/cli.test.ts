@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { help } from '../src/cli/options.ts';
+import { help } from '../src/cli/help.ts';
 import { Child } from './child.ts';
 import { expectSentence, inMemory, stop, useCommand } from './command.ts';
 import { Client } from './http.ts';
@@ -71,7 +71,7 @@ describe.each([
   [['up', '-x'], /-x/],
   [
     ['down'],
-    /there is no command "down"; the commands are up, serve, node, backup, restore, token, kubeconfig and envtest/,
+    /there is no command "down"; the commands are up, serve, node, backup, restore, token, kubeconfig, test, cleanup and envtest/,
   ],
   [['__proto__'], /there is no command "__proto__"/],
   [['up', 'now'], /up takes options only, not "now"/],

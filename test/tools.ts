@@ -9,7 +9,7 @@ const missing = (process.env.WHERRY_MISSING_TOOLS ?? '').split(',');
 
 /** A suite that needs a tool, named as in `scripts/tools.mjs`: reported as skipped where the tool is missing. */
 export function describeWith(
-  tool: 'kubectl' | 'python3-kubernetes' | 'etcd-server',
+  tool: 'kubectl' | 'python3-kubernetes' | 'golang' | 'etcd-server' | 'chromium',
 ): typeof describe | typeof describe.skip {
   if (tool !== 'kubectl') return describe.skipIf(missing.includes(tool));
   if (kubectls.length > 1) throw new Error('this file is not among the kubectlTests of vitest.config.ts');

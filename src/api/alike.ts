@@ -9,7 +9,7 @@ import type { Field, Model } from './model.ts';
 import type { JsonObject } from './object.ts';
 
 export function writtenAlike(model: Model, a: JsonObject, b: JsonObject): boolean {
-  if (!optimized) return encodeObject(model, a) === encodeObject(model, b);
+  if (!optimized || model.definition.open) return encodeObject(model, a) === encodeObject(model, b);
   let compare = comparers.get(model);
   if (!compare) {
     compare = generatedComparer(model) ?? ((one, other) => walkedAlike(model, one, other));

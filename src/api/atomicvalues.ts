@@ -23,7 +23,7 @@ function visit(declared: FieldType, value: unknown, path: string[], found: Field
     return;
   }
   for (const name of Object.keys(value)) {
-    const below = type.name === 'struct' ? type.members.get(name)?.type : type.items;
+    const below = type.under(name);
     if (below) visit(below, value[name], [...path, `f:${name}`], found);
   }
 }

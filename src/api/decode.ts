@@ -242,6 +242,9 @@ function rethrown<T>(parse: () => T): T {
 function mismatch(field: Field, shown: string, path: string, owner: Model): DecodeError {
   // Go's errors name the fields on the path, but not list indexes.
   const fields = path.replace(/\[\d+\]/g, '');
+  // Metadata of custom objects is read by itself.
+  if (owner.definition.custom && fields === 'metadata')
+    return new DecodeError(`json: cannot unmarshal ${shown} into Go value of type ${goType(field)}`);
   return new DecodeError(
     `json: cannot unmarshal ${shown} into Go struct field ${owner.name}.${fields} of type ${goType(field)}`,
   );

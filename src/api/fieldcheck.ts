@@ -30,6 +30,7 @@ function checkModel(model: Model, value: unknown, path: string, errors: string[]
   for (const name of Object.keys(value)) {
     const member = members.get(name);
     const inner = `${path}.${name}`;
+    if (!member && model.definition.open) continue;
     if (!member) return report(errors, inner, 'field not declared in schema');
     checkField(member.field, member.type, value[name], inner, errors);
   }

@@ -2,6 +2,7 @@
  * Field errors: what validation finds wrong, in Kubernetes' words (`spec.replicas: Invalid value: -1: …`).
  * A path is text: join with `child`, `index` and `key`.
  */
+import { goNumber } from './gonumber.ts';
 import { jsonText } from './jsontext.ts';
 
 export type FieldErrorReason =
@@ -81,7 +82,13 @@ export const child = (path: string, name: string): string => (path ? `${path}.${
 export const index = (path: string, position: number): string => `${path}[${position}]`;
 export const key = (path: string, name: string): string => `${path}[${name}]`;
 
-/** Strings are quoted, numbers and booleans bare, everything else is JSON. */
+/** Strings are quoted, numbers and booleans bare, everything else is JSON as Go writes it. */
 function shown(value: unknown): string {
-  return value === undefined ? 'null' : jsonText(value);
+  if (value === undefined) return 'null';
+  if (typeof value === 'number' || typeof value === 'bigint') return goNumber(value);
+  return typeof value === 'object' ? htmlSafe(jsonText(value)) : jsonText(value);
 }
+
+/** JSON in Go escapes what HTML would take for markup. */
+export const htmlSafe = (json: string): string =>
+  json.replace(/[<>&]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);

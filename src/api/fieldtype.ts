@@ -32,6 +32,22 @@ export class FieldType {
     private readonly keyNames: readonly string[] = [],
   ) {}
 
+  /** Whether a struct may have fields that its model does not name; they are entries with the type of their value. */
+  get isOpen(): boolean {
+    return this.model?.definition.open === true;
+  }
+
+  /** The type of what an object has under a name; undefined when it may not be there. */
+  under(name: string): FieldType | undefined {
+    if (this.name !== 'struct') return this.items;
+    return this.members.get(name)?.type ?? (this.isOpen ? deduced : undefined);
+  }
+
+  /** Whether that is a field of a struct: other than entries, fields are no members of a set for what is in them. */
+  isField(name: string): boolean {
+    return this.name === 'struct' && this.members.has(name);
+  }
+
   /** The fields of a struct. Found on first use, because models may be recursive. */
   get members(): ReadonlyMap<string, Member> {
     this.#members ??= new Map(this.model!.order.map((field) => [field.name, new Member(field, this.model!)]));
@@ -151,8 +167,10 @@ export function isEmptyObject(object: JsonObject): boolean {
 export function isWrittenEmpty(type: FieldType, value: JsonObject): boolean {
   if (type.always.length) return false;
   for (const name in value)
-    if (Object.hasOwn(value, name) && type.members.get(name)?.written(value[name]) !== undefined)
-      return false;
+    if (Object.hasOwn(value, name)) {
+      const member = type.members.get(name);
+      if (member ? member.written(value[name]) !== undefined : type.isOpen) return false;
+    }
   return true;
 }
 
@@ -206,7 +224,7 @@ export function typeFor(type: FieldType, a: unknown, b: unknown): FieldType {
 export function typeBelow(type: FieldType, element: string): FieldType | undefined {
   switch (type.name) {
     case 'struct':
-      return type.members.get(element.slice(2))?.type;
+      return type.under(element.slice(2));
     case 'leaf':
       return undefined;
     case 'deduced':

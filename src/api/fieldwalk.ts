@@ -49,10 +49,10 @@ function contentOf(declared: FieldType, value: unknown): FieldSet | undefined {
     const object = asObject(value);
     if (!object) return noFields;
     for (const name of Object.keys(object)) {
-      const below = type.name === 'struct' ? type.members.get(name)?.type : type.items;
+      const below = type.under(name);
       if (!below) continue;
       const inner = contentOf(below, object[name]);
-      if (type.name === 'map') out[`f:${name}`] = memberWith(inner ?? noFields);
+      if (!type.isField(name)) out[`f:${name}`] = memberWith(inner ?? noFields);
       else if (inner) out[`f:${name}`] = inner;
       else if (isJsonObject(object[name])) out[`f:${name}`] = noFields;
     }
@@ -74,7 +74,7 @@ export function named(type: FieldType, set: FieldSet): FieldSet {
     const node = set[element]!;
     const below = element === '.' ? undefined : typeBelow(type, element);
     const inner = below ? named(below, node) : node;
-    out[element] = type.name === 'struct' && below ? memberWith(inner) : inner;
+    out[element] = below && type.isField(element.slice(2)) ? memberWith(inner) : inner;
   }
   return out;
 }
@@ -205,6 +205,8 @@ class Comparison {
 
   #member(type: FieldType, name: string, a: JsonObject | undefined, b: JsonObject | undefined): void {
     const member = type.members.get(name);
+    if (!member && type.isOpen)
+      this.#step(`f:${name}`, type.under(name)!, a && ownValue(a, name), b && ownValue(b, name));
     if (!member || member.skipped) return;
     const value = (object: JsonObject | undefined): unknown => {
       if (!object) return undefined;
@@ -300,7 +302,7 @@ function mergeValues(declared: FieldType, live: unknown, body: unknown): unknown
 function mergeObjects(type: FieldType, live: JsonObject, body: JsonObject): JsonObject {
   const out: JsonObject = {};
   for (const name of new Set([...Object.keys(live), ...Object.keys(body)])) {
-    const below = type.name === 'struct' ? type.members.get(name)?.type : type.items;
+    const below = type.under(name);
     const [ours, theirs] = [ownValue(live, name), ownValue(body, name)];
     const merged = below ? mergeValues(below, ours, theirs) : (theirs ?? ours);
     if (merged !== undefined) setKey(out, name, merged);
@@ -364,7 +366,7 @@ export function remove(declared: FieldType, value: unknown, set: FieldSet): unkn
   const out: JsonObject = {};
   for (const name of Object.keys(value)) {
     const node = set[`f:${name}`];
-    const below = type.name === 'struct' ? type.members.get(name)?.type : type.items;
+    const below = type.under(name);
     if (!node || !below) setKey(out, name, value[name]);
     else if (!isMember(node)) setKey(out, name, remove(below, value[name], node));
   }

@@ -4,6 +4,7 @@
  */
 import { jsonType } from './decode.ts';
 import { isInt64 } from './exactjson.ts';
+import { goNumber } from './gonumber.ts';
 import { isJsonObject } from './object.ts';
 
 /** Characters of one formatted value. Kubernetes has no such limit; here messages do not repeat whole bodies. */
@@ -28,18 +29,23 @@ export function goFormat(value: unknown, charsMax = formatCharsMax): string {
   // Stops at the first part that does not fit, so a huge value costs no more than the limit.
   const write = (inner: unknown): boolean => {
     if (Array.isArray(inner)) return members('[', inner.length, (index) => write(inner[index]));
-    if (!isJsonObject(inner)) return put(inner === null || inner === undefined ? '<nil>' : String(inner));
+    if (!isJsonObject(inner)) return put(scalarText(inner));
     const keys = Object.keys(inner).sort();
     return members('map[', keys.length, (index) => put(`${keys[index]}:`) && write(inner[keys[index]!]));
   };
   return write(value) ? parts.join('') : `${parts.join('')}...`;
 }
 
+function scalarText(value: unknown): string {
+  if (value === null || value === undefined) return '<nil>';
+  return typeof value === 'number' || typeof value === 'bigint' ? goNumber(value) : String(value);
+}
+
 /** Formats like `%s`, which marks every value that is no string as an error. */
 export function goFormatText(value: unknown): string {
   if (value === null) return '%!s(<nil>)';
   if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')
-    return `%!s(${goType(value)}=${value})`;
+    return `%!s(${goType(value)}=${goFormat(value)})`;
   return goFormat(value);
 }
 
@@ -89,7 +95,7 @@ export function goValue(value: unknown): string {
 function goSyntax(value: unknown): string {
   if (value === null || value === undefined) return 'interface {}(nil)';
   if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(', ')}}`;
-  if (!isJsonObject(value)) return typeof value === 'string' ? JSON.stringify(value) : String(value);
+  if (!isJsonObject(value)) return typeof value === 'string' ? JSON.stringify(value) : scalarText(value);
   const members = Object.keys(value)
     .sort()
     .map((name) => `${JSON.stringify(name)}:${goSyntax(value[name])}`);

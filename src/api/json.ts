@@ -110,19 +110,26 @@ function replaceLoneSurrogates(text: string): string {
   );
 }
 
+/** A key that stands twice in one object. */
+export interface Duplicate {
+  /** Such as `data.a` or `spec.containers[0].name`. */
+  readonly path: string;
+  /** The path of the last key of the same object that is new there, before the repetition. */
+  readonly after: string;
+}
+
 interface Frame {
   /** Keys seen so far; undefined in an array. */
   readonly keys: Set<string> | undefined;
   key: string;
+  /** The last key that was not seen before. */
+  newest: string;
   index: number;
 }
 
-/**
- * Paths of repeated keys, such as `data.a` or `spec.containers[0].name`, in the order of the repetitions in the text,
- * each path once. For text that JSON.parse has accepted.
- */
-export function findDuplicates(text: string): string[] {
-  const found = new Set<string>();
+/** Repeated keys, in the order of the repetitions in the text, each path once. For text that JSON.parse has accepted. */
+export function findDuplicates(text: string): Duplicate[] {
+  const found = new Map<string, Duplicate>();
   let pathChars = 0;
   const frames: Frame[] = [];
   let frame: Frame | undefined;
@@ -131,15 +138,16 @@ export function findDuplicates(text: string): string[] {
     switch (text.charCodeAt(at)) {
       case 0x22: {
         const end = stringEnd(text, at);
-        if (end < 0) return [...found];
+        if (end < 0) return [...found.values()];
         if (keyNext && frame?.keys) {
           frame.key = unquote(text.slice(at, end + 1));
           if (frame.keys.has(frame.key)) {
             const path = pathOf(frames);
-            found.add(path);
+            const after = path.slice(0, path.length - frame.key.length) + frame.newest;
+            if (!found.has(path)) found.set(path, { path, after });
             pathChars += path.length + frames.length;
-            if (found.size >= duplicatesMax || pathChars > pathCharsMax) return [...found];
-          }
+            if (found.size >= duplicatesMax || pathChars > pathCharsMax) return [...found.values()];
+          } else frame.newest = frame.key;
           frame.keys.add(frame.key);
           keyNext = false;
         }
@@ -147,12 +155,12 @@ export function findDuplicates(text: string): string[] {
         break;
       }
       case 0x7b:
-        frame = { keys: new Set(), key: '', index: 0 };
+        frame = { keys: new Set(), key: '', newest: '', index: 0 };
         frames.push(frame);
         keyNext = true;
         break;
       case 0x5b:
-        frame = { keys: undefined, key: '', index: 0 };
+        frame = { keys: undefined, key: '', newest: '', index: 0 };
         frames.push(frame);
         keyNext = false;
         break;
@@ -168,7 +176,7 @@ export function findDuplicates(text: string): string[] {
         break;
     }
   }
-  return [...found];
+  return [...found.values()];
 }
 
 function unquote(quoted: string): string {

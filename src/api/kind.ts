@@ -173,6 +173,8 @@ export interface KindForm<T extends ApiObject> {
    * to the list. Runs on every decoded body.
    */
   prune?(object: T, unknown: string[]): void;
+  /** The same for what an apply results in: its fields are known to its types, of which some allow any. */
+  pruneApplied?(object: T): void;
   /**
    * Brings an object into the form in which this kind would store it now. It may have been stored under an earlier
    * definition of the kind.

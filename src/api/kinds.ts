@@ -156,8 +156,17 @@ export class KindTable {
   /** Changes are made one after the other; this settles with the newest. */
   #newest: Promise<unknown> = Promise.resolve();
 
-  constructor(kinds: readonly Kind[] = builtinKinds) {
+  /** @param isEnabled whether a built-in resource is served; the server itself knows also those that are not */
+  constructor(
+    kinds: readonly Kind[] = builtinKinds,
+    private readonly isEnabled: (apiVersion: string, resource?: string) => boolean = () => true,
+  ) {
     for (const kind of kinds) this.#put(kind);
+  }
+
+  /** Whether clients are served a resource of a version, or the version as a whole. */
+  serves(apiVersion: string, resource?: string): boolean {
+    return this.isEnabled(apiVersion, resource);
   }
 
   add(...kinds: Kind[]): Promise<void> {
@@ -273,6 +282,11 @@ export class KindTable {
     return this.#generations.get(apiVersion) ?? 0;
   }
 
+  /** Whether there are kinds of a version, served or not. */
+  hasVersion(apiVersion: string): boolean {
+    return this.#byResource.has(apiVersion);
+  }
+
   /** By `v1` and `pods`, also when the kind is not served. */
   find(apiVersion: string, resource: string): Kind | undefined {
     return this.#all.get(`${apiVersion} ${resource}`);
@@ -288,9 +302,13 @@ export class KindTable {
     return this.#byKind.get(apiVersion)?.get(kind);
   }
 
-  /** The kinds of `v1`. */
-  inVersion(apiVersion: string): Iterable<Kind> {
-    return this.#byResource.get(apiVersion)?.values() ?? [];
+  /** The kinds of `v1` that are served. */
+  *inVersion(apiVersion: string): Iterable<Kind> {
+    for (const kind of this.#byResource.get(apiVersion)?.values() ?? []) if (this.#isServed(kind)) yield kind;
+  }
+
+  #isServed({ custom, apiVersion, resource }: Kind): boolean {
+    return custom || this.isEnabled(apiVersion, resource);
   }
 
   /** All kinds whose objects are stored under an id. */
@@ -305,7 +323,7 @@ export class KindTable {
 
   /** The served kinds, in the order in which they were added. */
   *[Symbol.iterator](): IterableIterator<Kind> {
-    for (const kind of this.#all.values()) if (!kind.hidden) yield kind;
+    for (const kind of this.#all.values()) if (!kind.hidden && this.#isServed(kind)) yield kind;
   }
 }
 

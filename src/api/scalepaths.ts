@@ -1,6 +1,6 @@
 /** Where the scale subresource of a custom kind finds its numbers, by paths such as `.spec.replicas`. */
 
-import { jsonText } from './jsontext.ts';
+import { goFormat, goType } from './goformat.ts';
 import { isJsonObject, type JsonObject, setKey } from './object.ts';
 
 export interface ScalePaths {
@@ -11,12 +11,24 @@ export interface ScalePaths {
 
 export const scaleNames = (path: string): string[] => path.split('.').slice(1);
 
-/** A value as Go's errors show it: `three is of the type string`. */
-export function goTyped(value: unknown): string {
-  if (typeof value === 'string') return `${value} is of the type string`;
-  if (typeof value === 'boolean') return `${value} is of the type bool`;
-  if (typeof value === 'number') return `${value} is of the type float64`;
-  return `${jsonText(value)} is of the type ${Array.isArray(value) ? '[]interface {}' : 'map[string]interface {}'}`;
+/** What is found at a path: undefined when the way to it ends early, a text when something else is on the way. */
+export function readAt(object: unknown, path: string): { value: unknown } | { problem: string } | undefined {
+  const names = scaleNames(path);
+  let value = object;
+  for (const [i, name] of names.entries()) {
+    if (value === null) return undefined;
+    if (!isJsonObject(value))
+      return { problem: accessProblem(names.slice(0, i + 1), value, 'map[string]interface {}') };
+    if (!Object.hasOwn(value, name)) return undefined;
+    value = value[name];
+  }
+  return { value };
+}
+
+/** The text of Go's helpers for a value of another type: `.spec.replicas accessor error: three is of the type string, …`. */
+export function accessProblem(names: readonly string[], value: unknown, expected: string): string {
+  const type = value === null ? '<nil>' : goType(value);
+  return `.${names.join('.')} accessor error: ${goFormat(value)} is of the type ${type}, expected ${expected}`;
 }
 
 /** Sets a value, with the objects on the way to it. */

@@ -98,9 +98,13 @@ describe('keys', () => {
   test('given twice, the last value wins and the path is reported', () => {
     expect(readYaml('a: 1\nb: {c: 1, c: 2}\nl:\n- x: 1\n  x: 2\na: 2\na: 3')).toEqual({
       value: { a: 3, b: { c: 2 }, l: [{ x: 2 }] },
-      duplicates: ['b.c', 'l[0].x', 'a'],
+      duplicates: [
+        { path: 'b.c', after: 'b.c' },
+        { path: 'l[0].x', after: 'l[0].x' },
+        { path: 'a', after: 'l' },
+      ],
     });
-    expect(readYaml('yes: 1\ntrue: 2').duplicates).toEqual(['true']);
+    expect(readYaml('yes: 1\ntrue: 2').duplicates).toEqual([{ path: 'true', after: 'true' }]);
     expect(readYaml(`[${Array(300).fill('{a: 1, a: 2}').join()}]`).duplicates).toHaveLength(100);
     const long = 'x'.repeat(1000);
     expect(
@@ -138,7 +142,7 @@ describe('documents', () => {
   test('JSON is YAML, with its duplicates', () => {
     expect(readYaml('\n{"a":{"b":1,"b":2},"c":"\\ud83d\\ude00"}')).toEqual({
       value: { a: { b: 2 }, c: '😀' },
-      duplicates: ['a.b'],
+      duplicates: [{ path: 'a.b', after: 'a.b' }],
     });
     expect(read('{"a": yes}')).toEqual({ a: true });
   });

@@ -8,7 +8,15 @@
 import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
 import { exactNumber } from './exactjson.ts';
-import { countKeys, duplicatesMax, findDuplicates, JsonError, pathCharsMax, readJsonText } from './json.ts';
+import {
+  countKeys,
+  type Duplicate,
+  duplicatesMax,
+  findDuplicates,
+  JsonError,
+  pathCharsMax,
+  readJsonText,
+} from './json.ts';
 import { jsonText } from './jsontext.ts';
 import { type JsonObject, setKey } from './object.ts';
 
@@ -42,8 +50,8 @@ export class YamlError extends Error {
 export interface YamlDocument {
   /** A JSON value: no undefined, no dates, no infinite numbers, all keys strings. */
   readonly value: unknown;
-  /** Paths of repeated keys, as `findDuplicates` returns them; the last value wins. */
-  readonly duplicates: readonly string[];
+  /** Repeated keys, as `findDuplicates` returns them; the last value wins. */
+  readonly duplicates: readonly Duplicate[];
 }
 
 /** Reads a text that holds one document. The caller bounds its size. */
@@ -81,7 +89,7 @@ function yamlDocument(text: string): YamlDocument {
   const document = parse(text);
   const reader = new Reader(text);
   const value = reader.value(document.contents, 0);
-  return { value, duplicates: [...reader.duplicates] };
+  return { value, duplicates: [...reader.duplicates.values()] };
 }
 
 /**
@@ -133,7 +141,7 @@ function lineOf(text: string, offset: number): number {
 
 /** Turns the nodes of one document into JSON values. */
 class Reader {
-  readonly duplicates = new Set<string>();
+  readonly duplicates = new Map<string, Duplicate>();
   /** The same keys, by name and line. */
   readonly repeated: string[] = [];
   /** The latest node of each anchor name, in document order: an alias refers to the last anchor before it. */
@@ -220,6 +228,7 @@ class Reader {
   #map(node: Yaml.YAMLMap, depth: number): JsonObject {
     const map: JsonObject = {};
     const keys = new Set<string>();
+    let newest = '';
     for (const { key, value } of node.items as Yaml.Pair<Yaml.Node | null, Yaml.Node | null>[]) {
       if (isMergeKey(key)) {
         this.#merge(map, value ?? node, this.value(value, depth + 1));
@@ -227,7 +236,8 @@ class Reader {
       }
       const name = this.#key(key, node, depth);
       this.#path.push(name);
-      if (keys.has(name)) this.#duplicate(name, key ?? node);
+      if (keys.has(name)) this.#duplicate(name, newest, key ?? node);
+      else newest = name;
       keys.add(name);
       setKey(map, name, this.value(value, depth + 1));
       this.#path.pop();
@@ -252,7 +262,7 @@ class Reader {
     throw this.#error(node ?? map, `unsupported map key of type ${key === null ? 'null' : 'map or list'}`);
   }
 
-  #duplicate(name: string, node: Yaml.Node): void {
+  #duplicate(name: string, newest: string, node: Yaml.Node): void {
     if (this.duplicates.size >= duplicatesMax || this.#pathChars > pathCharsMax || this.#aliases > 0) return;
     let path = '';
     for (const part of this.#path) {
@@ -260,7 +270,8 @@ class Reader {
       else path += path ? `.${part}` : part;
     }
     this.#pathChars += path.length + this.#path.length;
-    this.duplicates.add(path);
+    const after = path.slice(0, path.length - name.length) + newest;
+    if (!this.duplicates.has(path)) this.duplicates.set(path, { path, after });
     const line = lineOf(this.text, node.range?.[0] ?? 0);
     this.repeated.push(`line ${line}: key ${JSON.stringify(name)} already set in map`);
   }

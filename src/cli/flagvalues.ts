@@ -25,6 +25,22 @@ export const withTruths = (args: readonly string[], forms: Readonly<Record<strin
 export const listOf = (values: readonly string[] | undefined): string[] | undefined =>
   values?.flatMap((value) => value.split(',')).filter(Boolean);
 
+/** Pairs such as `apps/v1=false`; without a value, `true`. The last one of a name counts. */
+export function runtimeConfigOf(
+  values: readonly string[] | undefined,
+  refuse: Refuse,
+): Readonly<Record<string, boolean>> | undefined {
+  const pairs = listOf(values)?.map((pair): [string, boolean] => {
+    const [name = '', value = 'true'] = pair.split('=');
+    if (value !== 'true' && value !== 'false')
+      refuse(
+        `--runtime-config must be names with true or false, such as apps/v1=false, not ${JSON.stringify(pair)}`,
+      );
+    return [name, value === 'true'];
+  });
+  return pairs && Object.fromEntries(pairs);
+}
+
 type Named<Name extends string> = { readonly [name in Name]?: string | undefined };
 
 export function truthOf<Name extends string>(

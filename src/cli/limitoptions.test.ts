@@ -1,7 +1,8 @@
 /** Proves that every limit has an option, the errors for wrong values, and the help text. */
 import { describe, expect, it } from 'vitest';
 import { defaultLimits, limitForms, limitNames } from '../cluster/index.ts';
-import { type ClusterLine, help, readCommandLine, UsageError } from './options.ts';
+import { help } from './help.ts';
+import { type ClusterLine, readCommandLine, UsageError } from './options.ts';
 
 const limitsOf = (...args: string[]) => (readCommandLine(['serve', ...args]) as ClusterLine).start.limits;
 

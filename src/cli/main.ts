@@ -7,11 +7,19 @@ import { type Cluster, type StartOptions, start, startNode } from '../cluster/in
 import type { AssetsLine } from '../envtest/assets.ts';
 import { exposeCollector } from './collector.ts';
 import { Ending } from './ending.ts';
+import { help } from './help.ts';
 import type { KubeconfigLine } from './kubeconfigflags.ts';
 import { activityLog, logger } from './log.ts';
-import { type BackupLine, type ClusterLine, help, type NodeLine, readCommandLine } from './options.ts';
+import {
+  type BackupLine,
+  type ClusterLine,
+  type LogForm,
+  type NodeLine,
+  readCommandLine,
+} from './options.ts';
 import { ProgressLine } from './progress.ts';
 import type { CleanupLine } from './runtimeflags.ts';
+import type { TestLine } from './testflags.ts';
 import type { TokenLine } from './tokenflags.ts';
 
 /** Resolves when the command has started, or is over. Never throws: errors are printed to stderr and set the exit code. */
@@ -32,6 +40,7 @@ async function run(ending: Ending): Promise<void> {
   else if (line.command === 'cleanup') await runCleanup(line);
   else if (line.command === 'token') await runTokens(line);
   else if (line.command === 'envtest') await runEnvtest(line);
+  else if (line.command === 'test') await runTests(line);
   else if ('file' in line) await runBackup(line);
   else await runCluster(ending, line);
 }
@@ -41,19 +50,28 @@ const packageVersion = (): string =>
   (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string })
     .version;
 
+/** The options of a cluster, with the functions that write what it tells to the log. */
+function logged(options: StartOptions, form: LogForm): StartOptions {
+  const log = logger(form, wallClock);
+  return {
+    ...options,
+    onError: (error) => log('error', error.stack ?? error.message),
+    onWarning: (message) => log('warn', message),
+    log: activityLog(form.level, log),
+  };
+}
+
+/** What starts a cluster, with the test kit or without. */
+const starter = async (testing: boolean): Promise<(options: StartOptions) => ReturnType<typeof start>> =>
+  testing ? (await import('../testing/testingserver.ts')).startTestingServer : start;
+
 async function runCluster(
   ending: Ending,
-  { command, start: options, log: form }: ClusterLine,
+  { command, start: options, testing, log: form }: ClusterLine,
 ): Promise<void> {
-  const log = logger(form, wallClock);
+  const begin = await starter(testing);
   const cluster = await ending.of(
-    start({
-      ...options,
-      onError: (error) => log('error', error.stack ?? error.message),
-      onWarning: (message) => log('warn', message),
-      log: activityLog(form.level, log),
-      onFatal: (error) => ending.failRunning(error),
-    }),
+    begin({ ...logged(options, form), onFatal: (error) => ending.failRunning(error) }),
   );
   process.stdout.write(`Wherry is ready at ${cluster.url}\n`);
   process.stdout.write(secureLines(cluster, options));
@@ -88,6 +106,15 @@ async function runKubeconfig(line: KubeconfigLine): Promise<void> {
 async function runEnvtest(line: AssetsLine): Promise<void> {
   const { writeAssets } = await import('../envtest/assets.ts');
   process.stdout.write(writeAssets(line, fileURLToPath(new URL('envtest.cjs', import.meta.url))));
+}
+
+/** A signal during the start ends the process: nothing is to be closed before the command runs. */
+async function runTests({ start: options, testing, log: form, program, keeps }: TestLine): Promise<void> {
+  const { runTest } = await import('./testrun.ts');
+  const begin = await starter(testing);
+  const cluster = await begin(logged(options, form));
+  await cluster.nodesReady;
+  process.exit(await runTest({ cluster, program, keeps }));
 }
 
 async function runCleanup(line: CleanupLine): Promise<void> {

@@ -1,38 +1,22 @@
 /** The options of the command: names, defaults, and errors. */
 import { parseArgs } from 'node:util';
 import type { RestoreTarget } from '../cluster/backup.ts';
-import type { AuditOptions, NodeOptions, SecureOptions, StartOptions } from '../cluster/index.ts';
+import type { NodeOptions, SecureOptions, StartOptions } from '../cluster/index.ts';
 import { nearestName } from '../cluster/suggestion.ts';
-import { authenticationArgs, authenticationHelp, readAuthentication } from './authenticationflags.ts';
-import {
-  admissionArgs,
-  admissionHelp,
-  authorizationArgs,
-  authorizationHelp,
-  readAdmission,
-  readAuthorization,
-} from './authorizationflags.ts';
-import { type AssetsLine, assetsHelp, readAssetsLine } from './envtestflags.ts';
-import { withTruths } from './flagvalues.ts';
-import {
-  type KubeconfigLine,
-  kubeconfigArgs,
-  kubeconfigHelp,
-  readKubeconfigLine,
-} from './kubeconfigflags.ts';
-import { limitArgs, limitHelp, readLimits } from './limitoptions.ts';
-import { protectionArgs, protectionHelp, readProtection } from './protectionflags.ts';
-import {
-  type CleanupLine,
-  cleanupHelp,
-  readCleanupLine,
-  readRuntime,
-  runtimeArgs,
-  runtimeHelp,
-} from './runtimeflags.ts';
-import { readListening, secureArgs, secureHelp } from './secureflags.ts';
-import { readRestoreTarget, readStore, storeArgs, storeHelp } from './storeflags.ts';
-import { readTokenLine, type TokenLine, tokenArgs, tokenHelp } from './tokenflags.ts';
+import { auditArgs, readAudit } from './auditflags.ts';
+import { authenticationArgs, readAuthentication } from './authenticationflags.ts';
+import { admissionArgs, authorizationArgs, readAdmission, readAuthorization } from './authorizationflags.ts';
+import { type AssetsLine, readAssetsLine } from './envtestflags.ts';
+import { runtimeConfigOf, withTruths } from './flagvalues.ts';
+import { type KubeconfigLine, kubeconfigArgs, readKubeconfigLine } from './kubeconfigflags.ts';
+import { limitArgs, readLimits } from './limitoptions.ts';
+import { protectionArgs, readProtection } from './protectionflags.ts';
+import { type CleanupLine, readCleanupLine, readRuntime, runtimeArgs } from './runtimeflags.ts';
+import { readListening, secureArgs } from './secureflags.ts';
+import { readRestoreTarget, readStore, storeArgs } from './storeflags.ts';
+import { isTestOption, splitTestLine, type TestLine, testArgs, testDefaults } from './testflags.ts';
+import { readTesting, testingArgs } from './testingflags.ts';
+import { readTokenLine, type TokenLine, tokenArgs } from './tokenflags.ts';
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 const logLevels: readonly string[] = ['silent', 'error', 'warn', 'info', 'debug'];
@@ -47,12 +31,12 @@ export interface LogForm {
 
 /** Maximum number of simulated nodes; each takes some memory and a periodic heartbeat. */
 const simulatedNodesMax = 10_000;
-const auditMegabytesMax = 1_000_000;
-const auditBackupsMax = 10_000;
 
 export interface ClusterLine {
   readonly command: 'up' | 'serve';
   readonly start: StartOptions;
+  /** With the test kit. */
+  readonly testing: boolean;
   readonly log: LogForm;
 }
 
@@ -79,115 +63,12 @@ export type CommandLine =
   | KubeconfigLine
   | CleanupLine
   | AssetsLine
+  | TestLine
   | { readonly command: 'help' }
   | { readonly command: 'version' };
 
 /** A wrong command line; the message says what is wrong. */
 export class UsageError extends Error {}
-
-export const help = `Usage: wherry <command> [options]
-
-Commands
-  up       run the cluster: API server, controllers, and this machine as a node
-  serve    run the API server, with the controllers that keep house for it
-  node     run this machine as a node of a server elsewhere
-  backup   write all objects of a running server to a file: wherry backup FILE
-  restore  make a data folder from such a file, or fill an etcd: wherry restore FILE
-  token    make, list and delete the tokens that nodes join with: wherry token create|list|delete
-  kubeconfig
-           print a kubeconfig for the administrator or any user of the secure door
-  cleanup  remove the containers that a cluster has left in a container engine
-  envtest  write etcd, kube-apiserver and kubectl for test suites that start these: wherry envtest FOLDER
-
-Options of up and serve
-  --port PORT           port for plain HTTP; 0 takes any free one, off none (default 8080)
-  --host HOST           loopback address for plain HTTP (default 127.0.0.1)
-${secureHelp}  --data-dir FOLDER     where objects, pods and logs are kept (default .wherry)
-${storeHelp}  --history AGE,COUNT   how long and how many changes are kept for watches (default 10m,50000)
-  --like KIND           kubernetes: do as today's Kubernetes where Wherry's contract, the API of 1.1, differs;
-                        the same as --create-status 201 --watch-start state
-  --watch-start WHERE   where a watch without a version begins: history or state (default history)
-  --create-status CODE  HTTP code of a create: 200 or 201 (default 200)
-  --managed-fields MODE whose writes metadata.managedFields names: all, those since an object was applied
-                        (applied), or off (default all)
-  --service-cluster-ip-range RANGE
-                        addresses that services get (default 10.0.0.0/24)
-  --service-node-port-range FIRST-LAST
-                        ports that services get on every node (default 30000-32767)
-  --audit-log FILE      write down every request, as lines of JSON
-  --audit-log-maxsize MEGABYTES
-                        size from which on the file is put aside and a new one begun (default 100)
-  --audit-log-maxbackup N
-                        files put aside that are kept (default 10)
-${protectionHelp}  --controllers LIST    which controllers run: names, * for all, housekeeping for those the API needs, none, or -name
-                        for the default without that one (default: up *, serve housekeeping)
-  --leader-elect        agree with other servers on the same store about who runs the controllers (always done with
-                        --store etcd)
-  --service-account-token-secrets
-                        make a secret with a token for every account, as Kubernetes 1.1 did
-
-Users of the secure door
-${authenticationHelp}
-What users of the secure door may do
-${authorizationHelp}
-Admission
-${admissionHelp}
-Limits of up and serve
-${limitHelp}
-Options of up
-  --ingress-port PORT   let traffic reach services as ingresses say, on this port
-  --ingress-tls-port PORT
-                        the same over HTTPS, with certificates from secrets
-  --simulated-nodes N   nodes that only pretend to run pods, instead of this machine
-  --default-storage-class NAME
-                        local-path: claims that name no class get a folder on the node's disk; off: no class is made
-                        (default local-path)
-
-Options of node
-  --server URL          the server the node belongs to, such as http://127.0.0.1:8080
-  --token TOKEN         with which the node joins a server over https; wherry token create prints the whole command
-  --ca-hash HASH        sha256: and the hash of the key of the cluster's authority, which proves that the server is it
-  --ca-file FILE        the cluster's authority itself, instead of asking the server for it
-  --data-dir FOLDER     where pods, logs and the certificates of the node are kept (default .wherry)
-  --service-cluster-ip-range RANGE
-                        addresses that services get, as the server has it (default 10.0.0.0/24)
-
-Options of up and node
-  --node-name NAME      name of the node (default: the name of the machine)
-  --images FILE         maps names of images to commands
-${runtimeHelp}  --volumes FOLDER      where volumes for claims are made (default: volumes in the data folder)
-  --log-links FOLDER    make links to the logs of containers in FOLDER/pods and FOLDER/containers, as log
-                        shippers expect them in /var/log
-  --pod-network KIND    netns: each pod has an address of its own (Linux, as root); host: pods share the
-                        machine's network; auto: the best this machine allows (default auto)
-  --pod-range RANGE     addresses of pods that have their own (default 10.217.0.0/16)
-  --kubelet-port PORT   port of the node agent, over TLS (default: up none, node 10250)
-
-Options of backup
-  --server URL          the server to back up (default http://127.0.0.1:8080)
-
-Options of restore
-  --data-dir FOLDER     the folder to make; it must not hold objects yet (default .wherry)
-  --store etcd          restore into an etcd, with the --etcd-… options of serve; it must not hold objects under the
-                        prefix yet
-
-Options of token
-${tokenHelp}
-Options of kubeconfig
-${kubeconfigHelp}
-Options of cleanup
-${cleanupHelp}
-Options of envtest
-${assetsHelp}
-Options of up, serve and node
-  --log-level LEVEL     what is logged on standard error: silent, error, warn, info (the configuration in force,
-                        nodes that join, events of pods, slow requests) or debug (every request) (default warn)
-  --log-format FORMAT   json: a JSON object per line; text: a line for people (default json)
-
-Options of all
-  --version             print the version
-  --help                print this text
-`;
 
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
@@ -200,6 +81,7 @@ const commands: readonly string[] = [
   'restore',
   'token',
   'kubeconfig',
+  'test',
   'cleanup',
   'envtest',
 ];
@@ -215,11 +97,11 @@ const options = {
   'watch-start': { ...text, for: ['up', 'serve'] },
   'create-status': { ...text, for: ['up', 'serve'] },
   'managed-fields': { ...text, for: ['up', 'serve'] },
+  'runtime-config': { ...text, multiple: true, for: ['up', 'serve'] },
+  ui: { ...text, for: ['up', 'serve'] },
   'service-cluster-ip-range': { ...text, for: ['up', 'serve', 'node'] },
   'service-node-port-range': { ...text, for: ['up', 'serve'] },
-  'audit-log': { ...text, for: ['up', 'serve'] },
-  'audit-log-maxsize': { ...text, for: ['up', 'serve'] },
-  'audit-log-maxbackup': { ...text, for: ['up', 'serve'] },
+  ...auditArgs,
   ...protectionArgs,
   ...secureArgs,
   ...authenticationArgs,
@@ -229,9 +111,10 @@ const options = {
   controllers: { ...text, for: ['up', 'serve'] },
   'leader-elect': { ...flag, for: ['up', 'serve'] },
   'service-account-token-secrets': { ...flag, for: ['up', 'serve'] },
+  ...testingArgs,
   'ingress-port': { ...text, for: ['up'] },
   'ingress-tls-port': { ...text, for: ['up'] },
-  'simulated-nodes': { ...text, for: ['up'] },
+  'simulated-nodes': { ...text, for: ['up', 'test'] },
   'default-storage-class': { ...text, for: ['up'] },
   server: { ...text, for: ['node', 'backup', 'kubeconfig'] },
   token: { ...text, for: ['node'] },
@@ -239,6 +122,7 @@ const options = {
   'ca-file': { ...text, for: ['node'] },
   ...tokenArgs,
   ...kubeconfigArgs,
+  ...testArgs,
   'node-name': { ...text, for: ['up', 'node'] },
   images: { ...text, for: ['up', 'node'] },
   ...runtimeArgs,
@@ -257,7 +141,8 @@ type Values = ReturnType<typeof parse>['values'];
 
 export function readCommandLine(args: readonly string[]): CommandLine {
   if (args[0] === 'envtest') return readAssetsLine(args.slice(1), refuse);
-  const { values, positionals } = parse(args);
+  const { options: ownArgs, program } = splitTestLine(args);
+  const { values, positionals } = parse(args[0] === 'test' ? ownArgs : args);
   const log: LogForm = {
     level: oneOf('--log-level', values['log-level'] ?? 'warn', logLevels) as LogLevel,
     format: oneOf('--log-format', values['log-format'] ?? 'json', logFormats) as LogFormat,
@@ -274,16 +159,37 @@ export function readCommandLine(args: readonly string[]): CommandLine {
   if (!takesFile && command !== 'token' && rest.length)
     throw new UsageError(`${command} takes options only, not ${JSON.stringify(rest[0])}`);
   for (const name of Object.keys(values))
-    if (!(options[name as keyof typeof options].for as readonly string[]).includes(command))
+    if (!isFor(command, name as keyof typeof options))
       throw new UsageError(`${command} does not take --${name}; see wherry --help`);
   if (takesFile) return { command, file: rest[0]!, ...backupOptions(values) };
   if (command === 'token') return readTokenLine(values, rest, refuse);
   if (command === 'kubeconfig') return readKubeconfigLine(values, refuse);
   if (command === 'cleanup') return readCleanupLine(values);
   if (command === 'node') return { command, log, ...nodeLine(values) };
-  if (command === 'serve') return { command, log, start: startOptions(values, 'housekeeping') };
-  return { command: 'up', log, start: { ...startOptions(values, '*'), ...upOptions(values) } };
+  if (command === 'test') return { command, log, ...testLine(values, program) };
+  const testing = readTesting(values, refuse);
+  if (command === 'serve') return { command, log, testing, start: startOptions(values, 'housekeeping') };
+  return { command: 'up', log, testing, start: { ...startOptions(values, '*'), ...upOptions(values) } };
 }
+
+function isFor(command: string, name: keyof typeof options): boolean {
+  const takers: readonly string[] = options[name].for;
+  return command === 'test' ? isTestOption(name, takers) : takers.includes(command);
+}
+
+function testLine(values: Values, program: readonly string[] = []): Omit<TestLine, 'command' | 'log'> {
+  if (!program[0]) throw new UsageError('test needs a command: wherry test [options] -- COMMAND…');
+  const given = { ...testDefaults, ...values };
+  return {
+    start: { ...startOptions(given, '*'), simulatedNodes: simulatedNodesOf(values) },
+    testing: readTesting(given, refuse),
+    program,
+    keeps: values['keep-on-failure'] ?? false,
+  };
+}
+
+const simulatedNodesOf = (values: Values): number =>
+  countOf('--simulated-nodes', values['simulated-nodes'] ?? '0', simulatedNodesMax);
 
 const refuse = (message: string): never => {
   throw new UsageError(message);
@@ -309,13 +215,15 @@ function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions 
     like: optionOf('--like', values.like, ['kubernetes']),
     watchStart: optionOf('--watch-start', values['watch-start'], ['history', 'state']),
     createStatus: values['create-status'] === undefined ? undefined : createStatusOf(values['create-status']),
+    ui: optionOf('--ui', values.ui, ['on', 'off']) !== 'off',
     managedFields: optionOf('--managed-fields', values['managed-fields'], ['all', 'applied', 'off']),
+    runtimeConfig: runtimeConfigOf(values['runtime-config'], refuse),
     serviceClusterIPRange: values['service-cluster-ip-range'],
     serviceNodePortRange: values['service-node-port-range'],
     controllers: controllersOf(values.controllers ?? runs, runs),
     leaderElection: values['leader-elect'],
     controllerSettings: { serviceAccountTokenSecrets: values['service-account-token-secrets'] ?? false },
-    auditLog: auditOptions(values),
+    auditLog: readAudit(values, refuse),
     ...readProtection(values, refuse),
     limits: readLimits(values, refuse),
   };
@@ -331,28 +239,8 @@ function controllersOf(text: string, runs: string): readonly string[] {
   return list.every((item) => item.startsWith('-')) ? [runs, ...list] : list;
 }
 
-function auditOptions(values: Values): AuditOptions | undefined {
-  const { 'audit-log': file, 'audit-log-maxsize': size, 'audit-log-maxbackup': backups } = values;
-  if (file === undefined) {
-    const idle = size === undefined ? (backups === undefined ? undefined : 'maxbackup') : 'maxsize';
-    if (idle) throw new UsageError(`--audit-log-${idle} needs --audit-log`);
-    if (values['audit-policy-file'] !== undefined)
-      throw new UsageError('--audit-policy-file needs --audit-log');
-    return undefined;
-  }
-  if (!file) throw new UsageError('--audit-log must name a file');
-  const megabytes = countOf('--audit-log-maxsize', size ?? '100', auditMegabytesMax);
-  if (megabytes === 0) throw new UsageError('--audit-log-maxsize must be at least 1');
-  return {
-    file,
-    fileBytesMax: megabytes * 1024 * 1024,
-    policyFile: values['audit-policy-file'],
-    backupsMax: countOf('--audit-log-maxbackup', backups ?? '10', auditBackupsMax),
-  };
-}
-
 function upOptions(values: Values): StartOptions {
-  const simulatedNodes = countOf('--simulated-nodes', values['simulated-nodes'] ?? '0', simulatedNodesMax);
+  const simulatedNodes = simulatedNodesOf(values);
   const storageClass = optionOf('--default-storage-class', values['default-storage-class'], [
     'local-path',
     'off',

@@ -1,4 +1,4 @@
-/** The options of admission, audit and encryption: names, help, and how values are read. */
+/** The options of admission and encryption: names, help, and how values are read. */
 import type { StartOptions } from '../cluster/index.ts';
 import { text as file, type Refuse, truth, truthOf, type ValuesOf } from './flagvalues.ts';
 
@@ -6,7 +6,6 @@ import { text as file, type Refuse, truth, truthOf, type ValuesOf } from './flag
 export const protectionArgs = {
   'admission-control-config-file': file,
   'allow-privileged': truth,
-  'audit-policy-file': file,
   'encryption-provider-config': file,
 } as const;
 
@@ -14,8 +13,6 @@ export const protectionHelp = `  --admission-control-config-file FILE
                         settings of admission plugins: exemptions and defaults of PodSecurity
   --allow-privileged BOOL
                         let containers have securityContext.privileged (default false)
-  --audit-policy-file FILE
-                        which requests are written down, at which stages, with which objects (default: all, without)
   --encryption-provider-config FILE
                         which resources are encrypted in the store, and by which keys
 `;

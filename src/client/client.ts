@@ -56,6 +56,7 @@ export class Client {
   readonly #secure: typeof import('node:https') | undefined;
   #agent: Agent;
   #certificate: Pick<ClientOptions, 'cert' | 'key'>;
+  #underWay = 0;
 
   /** @param connect opens a connection in memory, in place of one over the network */
   constructor(
@@ -68,6 +69,11 @@ export class Client {
     this.#secure = this.#base.protocol === 'https:' ? process.getBuiltinModule('node:https') : undefined;
     this.#certificate = { cert: options.cert, key: options.key };
     this.#agent = this.#newAgent();
+  }
+
+  /** Requests that are not answered yet, watches aside. */
+  get underWay(): number {
+    return this.#underWay;
   }
 
   #newAgent(): Agent {
@@ -198,7 +204,8 @@ export class Client {
 
   #call(method: string, path: string, body?: unknown, type?: string): Promise<unknown> {
     const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
-    return new Promise((resolve, reject) => {
+    this.#underWay++;
+    return new Promise<unknown>((resolve, reject) => {
       const send = (again: boolean) => {
         const sent = this.#open(method, path, bytes, type);
         sent.setTimeout(answerMaxMs, () => sent.destroy(new Error(`${method} ${path}: no answer`)));
@@ -215,6 +222,8 @@ export class Client {
         sent.end(bytes);
       };
       send(true);
+    }).finally(() => {
+      this.#underWay--;
     });
   }
 }

@@ -31,6 +31,8 @@ export {
   limitNames,
 } from '../server/http/limits.ts';
 export type { AuditOptions } from '../server/observe/auditlog.ts';
+export type { AuditMode } from '../server/observe/auditsink.ts';
+export type { AuditWebhookOptions } from '../server/observe/auditwebhook.ts';
 export {
   type CustomColumn,
   type CustomError,

@@ -1,6 +1,8 @@
 /** The nodes of this process: one that runs pods as processes of the machine, and any number of simulated ones. */
 import { userAgentOf } from '../api/release.ts';
 import { Client } from '../client/client.ts';
+import type { Agent } from '../node/agent/agent.ts';
+import type { Timers } from '../timers.ts';
 import type { ApiWay } from './doors.ts';
 import { type NodeOptions, type OpenNode, openNode } from './node.ts';
 import type { Ways } from './nodeway.ts';
@@ -15,6 +17,7 @@ export interface LocalNodesOptions {
   /** Grace period before a silent node counts as lost. */
   readonly graceMs: number;
   readonly now: () => number;
+  readonly timers: Timers;
   readonly onError: (error: Error) => void;
 }
 
@@ -35,6 +38,17 @@ export class LocalNodes {
     return this.#node?.description;
   }
 
+  /** The agents of this process, by the name of their node. */
+  get agents(): ReadonlyMap<string, Agent> {
+    const { agents } = this.simulated;
+    return this.#node ? new Map([...agents, [this.#node.name, this.#node.agent]]) : agents;
+  }
+
+  /** Requests of the agents that are not answered yet. */
+  get requestsUnderWay(): number {
+    return this.#client.underWay;
+  }
+
   /** Resolves when all nodes are registered. */
   start(): Promise<void> {
     this.#starting ??= this.#start();
@@ -46,9 +60,9 @@ export class LocalNodes {
   }
 
   async #startOwn(): Promise<void> {
-    const { node, now, onError, ways } = this.options;
+    const { node, now, timers, onError, ways } = this.options;
     if (!node) return;
-    const opened = await openNode(this.#client, { now, onError, ...node });
+    const opened = await openNode(this.#client, { now, timers, onError, ...node });
     if (this.#closed) return opened.close();
     this.#node = opened;
     ways.addLocal(opened.name, () => opened.agent.connect());

@@ -16,6 +16,7 @@ import type { LogFolder } from '../node/pods/logfolder.ts';
 import type { RuntimeMode } from '../node/runtime/runtimechoice.ts';
 import { clusterInfo } from '../registry/clusterinfo.ts';
 import { policyFeature } from '../registry/policyenforcement.ts';
+import type { Timers } from '../timers.ts';
 import { Closers } from './closers.ts';
 import { type LoggedEvent, type LogOptions, logConfiguration, logEvent } from './log.ts';
 import { checkNodeOptionNames } from './optioncheck.ts';
@@ -123,10 +124,15 @@ async function orSentence<T>(work: Promise<T>, words?: string): Promise<T> {
 /** How the kubelet API of a node is served at an address and a port. */
 type Listen = (name: string, address: string, port: number) => Promise<KubeletListening>;
 
+/** Options of a node in the process of its server, which also hands it the clock's timers. */
+interface LocalNodeOptions extends NodeOptions {
+  readonly timers?: Timers;
+}
+
 /** @param seesAllPods whether the client may read the pods of all nodes; one with credentials of a node may not */
 export async function openNode(
   client: Client,
-  options: NodeOptions,
+  options: LocalNodeOptions,
   listen?: Listen,
   seesAllPods = listen === undefined,
 ): Promise<OpenNode> {
@@ -148,7 +154,7 @@ const eventOf = (type: string, about: ObjectReference, reason: string, message: 
 
 async function openParts(
   client: Client,
-  options: NodeOptions,
+  options: LocalNodeOptions,
   listen: Listen,
   seesAllPods: boolean,
   closers: Closers,
@@ -218,6 +224,7 @@ async function openParts(
     features: network.policyProblem === undefined ? [policyFeature] : [],
     kubelet,
     now,
+    timers: options.timers,
     onEvent: log && ((type, about, reason, message) => logEvent(log, eventOf(type, about, reason, message))),
     onError,
   });

@@ -5,6 +5,7 @@ import type { AdmissionOptions } from '../registry/admission/plugins.ts';
 import type { HistoryBounds } from '../registry/history.ts';
 import type { Chance } from '../registry/registry.ts';
 import type { AuditOptions } from '../server/observe/auditlog.ts';
+import type { AuditWebhookOptions } from '../server/observe/auditwebhook.ts';
 import type { EtcdOptions } from './etcdoptions.ts';
 import type { IngressOptions } from './localingress.ts';
 import type { LogOptions } from './log.ts';
@@ -27,6 +28,7 @@ const startNames: Names<StartOptions> = {
   admission: true,
   users: true,
   kinds: true,
+  runtimeConfig: true,
   history: true,
   like: true,
   createStatus: true,
@@ -42,6 +44,7 @@ const startNames: Names<StartOptions> = {
   simulatedNodes: true,
   defaultStorageClass: true,
   ingress: true,
+  ui: true,
   limits: true,
   admissionConfigFile: true,
   encryptionConfigFile: true,
@@ -120,7 +123,19 @@ const auditNames: Names<AuditOptions> = {
   file: true,
   fileBytesMax: true,
   backupsMax: true,
+  fileAgeMaxMs: true,
+  fileFormat: true,
+  fileMode: true,
+  webhook: true,
   policyFile: true,
+};
+const auditWebhookNames: Names<AuditWebhookOptions> = {
+  configFile: true,
+  mode: true,
+  batchEventsMax: true,
+  batchWaitMs: true,
+  bufferEventsMax: true,
+  retryMs: true,
 };
 const admissionNames: Names<AdmissionOptions> = { enabled: true, disabled: true };
 const chanceNames: Names<Chance> = { nowMs: true, uid: true, randomBelow: true };
@@ -151,6 +166,8 @@ export function checkStartOptions(options: StartOptions): void {
   checkNames(options.history, historyNames, 'history.');
   checkNames(options.ingress, ingressNames, 'ingress.');
   checkNames(options.auditLog, auditNames, 'auditLog.');
+  if (typeof options.auditLog === 'object')
+    checkNames(options.auditLog.webhook, auditWebhookNames, 'auditLog.webhook.');
   checkNames(options.log, logNames, 'log.');
   checkNames(options.admission, admissionNames, 'admission.');
   checkNames(options.chance, chanceNames, 'chance.');

@@ -22,14 +22,15 @@ export async function auditLog(
   report: (error: Error) => void,
 ): Promise<AuditLog> {
   const options = typeof asked === 'string' ? { file: asked } : asked;
+  if (options.file === undefined && !options.webhook)
+    throw new StartError('the audit log needs a file or a webhook');
   try {
     return await openAuditLog(options, nowMs, report, await auditPolicy(options));
   } catch (error) {
     if (error instanceof StartError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
-    throw new StartError(`the audit log ${options.file} cannot be written (${code ?? message})`, {
-      cause: error,
-    });
+    const sentence = code ? `the audit log ${options.file} cannot be written (${code})` : message;
+    throw new StartError(sentence, { cause: error });
   }
 }
 

@@ -6,6 +6,7 @@ import { subdomainName } from '../api/names.ts';
 import type { Client } from '../client/client.ts';
 import type { Agent } from '../node/agent/agent.ts';
 import type { SharedPods } from '../node/agent/podfeed.ts';
+import type { Timers } from '../timers.ts';
 import type { Ways } from './nodeway.ts';
 
 /** Number of nodes registered concurrently. */
@@ -23,6 +24,7 @@ export interface SimulatedNodesOptions {
   /** Grace period before a silent node counts as lost. */
   readonly graceMs: number;
   readonly now: () => number;
+  readonly timers: Timers;
   readonly onError: (error: Error) => void;
 }
 
@@ -69,6 +71,11 @@ export class SimulatedNodes implements SimulatedPower {
     await agent.start();
   }
 
+  /** The agents that run, by the name of their node. */
+  get agents(): ReadonlyMap<string, Agent> {
+    return this.#agents;
+  }
+
   async stop(name: string): Promise<void> {
     const agent = this.#agents.get(name);
     if (!agent) return this.#stopping.get(name);
@@ -93,7 +100,7 @@ export class SimulatedNodes implements SimulatedPower {
 
   /** Loads what all simulated nodes share, with the first of them. */
   async #maker(): Promise<(name: string) => Agent> {
-    const { client, graceMs, now, onError } = this.options;
+    const { client, graceMs, now, timers, onError } = this.options;
     const [
       { Agent },
       { SharedPods },
@@ -120,7 +127,7 @@ export class SimulatedNodes implements SimulatedPower {
       return new Agent({
         nodeName: name,
         client,
-        runtime: new SimulatedRuntime(addresses, now),
+        runtime: new SimulatedRuntime(addresses, now, timers),
         folder: '',
         volumes,
         address,
@@ -129,6 +136,7 @@ export class SimulatedNodes implements SimulatedPower {
         podFeed,
         heartbeat,
         now,
+        timers,
         onError,
       });
     };

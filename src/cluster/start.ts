@@ -8,6 +8,7 @@ import path from 'node:path';
 import { makeAuthenticator } from '../access/authentication/makeauthenticator.ts';
 import { readTokenSettings } from '../access/authentication/tokensettings.ts';
 import { builtinKinds, KindTable } from '../api/kinds.ts';
+import { Enablement, runtimeConfigProblem } from '../api/runtimeconfig.ts';
 import { wallClock } from '../clock.ts';
 import { chosenControllers, startControllers } from '../controllers/controllers.ts';
 import { eventExpiryController } from '../controllers/eventexpiry.ts';
@@ -42,11 +43,13 @@ import { ensureSystemPriorityClasses } from '../registry/systempriorityclasses.t
 import type { TokenSettings } from '../registry/tokens.ts';
 import { UsageReports } from '../server/computed/usagereports.ts';
 import { LimitKeeper, limitsProblem } from '../server/http/limits.ts';
-import { computedVersions } from '../server/http/routetable.ts';
+import { computedVersions, servedComputedVersions } from '../server/http/routetable.ts';
 import { ApiServer } from '../server/http/server.ts';
+import type { RequestObserver } from '../server/http/steps/step.ts';
 import { Capacity } from '../server/observe/capacity.ts';
 import { StoreMetrics } from '../server/observe/storemetrics.ts';
 import { NodeVolumes } from '../server/pods/nodevolumes.ts';
+import { Window } from '../server/window/window.ts';
 import type { Access } from './access.ts';
 import { observeActivity, requestObserver } from './activity.ts';
 import { Closers } from './closers.ts';
@@ -54,6 +57,7 @@ import { kindsOfProgram } from './customkind.ts';
 import { Doors } from './doors.ts';
 import { heldHere, openEventStore } from './eventstore.ts';
 import { controllersCheck, nodesCheck, Startup, storeCheck, viewCheck } from './healthchecks.ts';
+import type { ClusterParts, Instruments } from './instruments.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
 import type { RunningIngress } from './localingress.ts';
 import { LocalNodes } from './localnodes.ts';
@@ -79,8 +83,16 @@ const systemChance: Chance = {
 
 /** Starts a cluster in this process. Resolves when the API answers; nodes register after that. */
 export async function start(options: StartOptions = {}): Promise<Cluster> {
+  return (await startWith(options, undefined)).cluster;
+}
+
+/** The same with instruments, and with the parts that they look at. */
+export async function startWith(
+  options: StartOptions,
+  instruments: Instruments | undefined,
+): Promise<{ readonly cluster: Cluster; readonly parts: ClusterParts }> {
   checkStartOptions(options);
-  const chance: Chance = { ...systemChance, ...options.chance };
+  const chance: Chance = { ...(instruments?.chance ?? systemChance), ...options.chance };
   const report = options.onError ?? (() => undefined);
   const { log } = options;
   const wantedRanges = serviceRanges(options);
@@ -92,7 +104,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   const storeMetrics = new StoreMetrics();
   const closers = new Closers();
   const store = await encrypted(
-    await openStore(options, chance, storeMetrics),
+    await openStore(options, chance, storeMetrics, instruments),
     kinds,
     options.encryptionConfigFile,
   );
@@ -121,6 +133,8 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       finalizing,
       tokenSettings,
     );
+    if (instruments) registry.timers = instruments.timers;
+    instruments?.attach(registry);
     const dial: ServiceDial = (...place) => {
       if (!running) throw new Error('the server is starting');
       return running.dialService(...place);
@@ -144,7 +158,15 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     closers.add(() => definitions.close());
     await definitions.start();
     const bounds = { ...defaultHistory, ...options.history };
-    const history = new History(store, view, bounds, chance.nowMs, report, isShared(options));
+    const history = new History(
+      store,
+      view,
+      bounds,
+      chance.nowMs,
+      report,
+      isShared(options),
+      registry.timers,
+    );
     closers.add(() => history.close());
     const credentials = new NodeCredentials(registry);
     const ways = new Ways(async () => {
@@ -164,7 +186,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const aggregation = new Aggregation(registry, {
       dial,
       client: () => access?.proxyClient,
-      computed: [...computedVersions.keys()],
+      computed: [...servedComputedVersions(kinds).keys()],
       report,
     });
     const server = new ApiServer(registry, {
@@ -189,9 +211,11 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
         nodesCheck(registry, () => ways.localNames, nodesStartup),
         ...(access?.authorization.checks ?? []),
       ],
+      window: options.ui === false ? undefined : new Window(),
       nodes: ways,
       usage,
-      observer: log && requestObserver(log),
+      observer: joined(instruments?.observer, log && requestObserver(log)),
+      instruments,
       report,
     });
     running = server;
@@ -222,6 +246,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       simulated: options.simulatedNodes ?? 0,
       graceMs: settings.nodeGraceMs,
       now: chance.nowMs,
+      timers: registry.timers,
       onError: report,
     });
     closers.add(() => nodes.close());
@@ -259,7 +284,7 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
     const nodesReady = nodes.start().then(described);
     nodesStartup.follow(nodesReady);
     nodesReady.catch(report);
-    return {
+    const cluster: Cluster = {
       nodesReady,
       simulated: nodes.simulated,
       url: doors.url,
@@ -269,18 +294,36 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
       kubeconfigFor: (name) => userKubeconfig(access, name),
       close: () => closers.close(),
     };
+    return { cluster, parts: { registry, definitions, nodes, controllers: () => controllers } };
   } catch (error) {
     await closers.close().catch(report);
     throw asStartError(error, options);
   }
 }
 
+const joined = (
+  first: RequestObserver | undefined,
+  second: RequestObserver | undefined,
+): RequestObserver | undefined =>
+  first && second
+    ? (...request) => {
+        first(...request);
+        second(...request);
+      }
+    : (first ?? second);
+
 /** The built-in kinds, and those of the program. */
-function kindTable({ kinds = [] }: StartOptions): KindTable {
+function kindTable({ kinds = [], runtimeConfig = {} }: StartOptions): KindTable {
   const own = kindsOfProgram(kinds);
   const names = own.map(({ apiVersion, resource }) => `${apiVersion} ${resource}`);
   if (new Set(names).size < names.length) throw new StartError('two of the kinds have the same name');
-  return new KindTable([...builtinKinds, ...own]);
+  const enablement = new Enablement(runtimeConfig);
+  const table = new KindTable([...builtinKinds, ...own], enablement.serves);
+  const problem =
+    runtimeConfigProblem(runtimeConfig) ??
+    enablement.problem((apiVersion) => computedVersions.has(apiVersion) || table.hasVersion(apiVersion));
+  if (problem) throw new StartError(problem);
+  return table;
 }
 
 /** undefined: the defaults. */

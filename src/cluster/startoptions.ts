@@ -1,5 +1,6 @@
 /** Options of a cluster, and what a started one offers: the types of the embedding API. */
 import type { StaticUser } from '../access/authentication/statictokens.ts';
+import type { RuntimeConfig } from '../api/runtimeconfig.ts';
 import type { ControllerSettings } from '../controllers/shared/controller.ts';
 import type { AdmissionOptions } from '../registry/admission/plugins.ts';
 import type { HistoryBounds } from '../registry/history.ts';
@@ -38,6 +39,11 @@ export interface StartOptions {
   readonly users?: readonly StaticUser[];
   /** Kinds of the program's own, made by `customKind`, that the cluster serves beside the built-in ones. */
   readonly kinds?: readonly CustomKind[];
+  /**
+   * Which built-in versions and resources are served, by kube-apiserver's names: `{ 'batch/v1': false }`. `api/all`,
+   * `api/ga`, `api/beta` and `api/alpha` stand for all versions of a stage. Default: all that there are.
+   */
+  readonly runtimeConfig?: RuntimeConfig;
   /** How long and how many changes are kept for watches. Default: 10 minutes, 50,000 changes. */
   readonly history?: Partial<HistoryBounds>;
   /**
@@ -81,6 +87,8 @@ export interface StartOptions {
   readonly defaultStorageClass?: boolean;
   /** Run an ingress controller on these ports. Default: none runs. */
   readonly ingress?: IngressOptions;
+  /** Serve the page that shows the cluster to people, at `/ui/` and, for browsers, at `/`. Default true. */
+  readonly ui?: boolean;
   /** Limits of requests, watches and connections, and sizes from which on a warning is given. */
   readonly limits?: Partial<Limits>;
   /** File with settings of admission plugins: an AdmissionConfiguration, as kube-apiserver reads it. */

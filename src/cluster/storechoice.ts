@@ -8,6 +8,7 @@ import { upgradedSentence } from '../store/format.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import { SEPARATOR, type Store } from '../store/store.ts';
 import { checkedEtcd, readTls } from './etcdoptions.ts';
+import type { Instruments } from './instruments.ts';
 import { StartError } from './starterror.ts';
 import type { StartOptions } from './startoptions.ts';
 
@@ -25,6 +26,7 @@ export async function openStore(
   options: StartOptions,
   { nowMs }: Chance,
   metrics: StoreMetrics,
+  instruments?: Instruments,
 ): Promise<Store> {
   const kind = storeKind(options);
   const observed = {
@@ -32,7 +34,7 @@ export async function openStore(
     observe: (...write: Parameters<StoreMetrics['observe']>) => metrics.observe(...write),
   };
   if (options.etcd && kind !== 'etcd') throw new StartError('the option "etcd" needs the store "etcd"');
-  if (kind === 'memory') return openMemoryStore(observed);
+  if (kind === 'memory') return instruments?.openStore(observed) ?? openMemoryStore(observed);
   if (kind === 'etcd') {
     const { openEtcdStore } = await import('../store/etcd/etcdstore.ts');
     return openEtcdStore({ ...(await etcdStoreOptions(options)), ...observed });

@@ -1,22 +1,24 @@
-/** Temporary folders of nodes. The folder of a killed process is removed by the next process that makes one. */
+/** Temporary folders of nodes and test runs. The folder of a killed process is removed by the next process that makes one. */
 import { lstat, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { removeFolder } from '../node/volumes/foldercare.ts';
 import { currentOwner, formatOwner, isAlive, parseOwner } from '../store/owner.ts';
 
-const prefix = 'wherry-node-';
 const ownerName = 'owner';
 
 /** @param base parent folder; for tests */
-export async function makeTemporaryFolder(base: string = tmpdir()): Promise<string> {
-  await removeAbandoned(base);
+export async function makeTemporaryFolder(
+  base: string = tmpdir(),
+  prefix: 'wherry-node-' | 'wherry-run-' = 'wherry-node-',
+): Promise<string> {
+  await removeAbandoned(base, prefix);
   const folder = await mkdtemp(join(base, prefix));
   await writeFile(join(folder, ownerName), formatOwner(currentOwner()), { mode: 0o600 });
   return folder;
 }
 
-async function removeAbandoned(base: string): Promise<void> {
+async function removeAbandoned(base: string, prefix: string): Promise<void> {
   // Ignore errors: a folder that cannot be removed does no harm.
   for (const name of await readdir(base).catch(() => []))
     if (name.startsWith(prefix)) await removeIfAbandoned(join(base, name)).catch(() => undefined);

@@ -57,6 +57,7 @@ class Autoscalers {
     this.#registry = context.registry;
     this.#recorder = recorderFor(context, 'horizontal-pod-autoscaler');
     this.#queue = new WorkQueue({
+      timers: context.registry.timers,
       work: (key) => this.#look(key),
       onError: (_, error) => context.onError(error),
     });

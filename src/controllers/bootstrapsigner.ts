@@ -26,6 +26,7 @@ export const bootstrapSigner: Controller = {
   writer: 'bootstrap-signer',
   start(context) {
     const queue: WorkQueue = new WorkQueue({
+      timers: context.registry.timers,
       work: () => signClusterInfo(context, queue),
       onError: (_, error) => context.onError(error),
     });

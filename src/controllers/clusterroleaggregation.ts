@@ -24,6 +24,7 @@ export const clusterRoleAggregation: Controller = {
   start(context) {
     const gathering = new Set<string>();
     const queue = new WorkQueue({
+      timers: context.registry.timers,
       work: (name) => gather(context, name),
       onError: (_, error) => context.onError(error),
     });

@@ -126,6 +126,9 @@ export function startControllers(
     get settled() {
       return running.every((controller) => controller.settled);
     },
+    get busy() {
+      return chosen.filter((_, index) => !running[index]!.settled).map(({ name }) => name);
+    },
     close: async () => {
       await Promise.all(running.map((controller) => controller.close()));
       pods?.close();

@@ -64,10 +64,12 @@ class Disruption {
     this.#registry = registry;
     this.#recorder = recorderFor(context, 'controllermanager');
     this.#budgets = new WorkQueue({
+      timers: context.registry.timers,
       work: (key) => this.#sync(key),
       onError: (_, error) => onError(error),
     });
     this.#targets = new WorkQueue({
+      timers: context.registry.timers,
       work: (key) => this.#relieve(key),
       onError: (_, error) => onError(error),
     });

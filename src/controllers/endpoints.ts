@@ -73,6 +73,7 @@ class EndpointsKeeper {
     this.#recorder = recorderFor(context, component);
     this.#kind = registry.kinds.resource('v1', 'endpoints')!;
     this.#queue = new WorkQueue({
+      timers: context.registry.timers,
       work: (key) => this.#sync(key),
       onError: (_, error) => onError(error),
     });

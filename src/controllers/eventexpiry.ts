@@ -36,9 +36,18 @@ class EventExpiry {
 
   constructor(private readonly context: SharedContext) {
     const onError = (_: string, error: Error): void => context.onError(error);
-    this.#sweeps = new WorkQueue({ work: async () => this.#sweep(), onError });
+    this.#sweeps = new WorkQueue({
+      timers: context.registry.timers,
+      work: async () => this.#sweep(),
+      onError,
+    });
     // Retry: an expired event is not written any more, so no change would bring its key back.
-    this.#removals = new WorkQueue({ work: (key) => this.#remove(key), onError, triesMax: Infinity });
+    this.#removals = new WorkQueue({
+      timers: context.registry.timers,
+      work: (key) => this.#remove(key),
+      onError,
+      triesMax: Infinity,
+    });
   }
 
   start(): RunningController {

@@ -64,6 +64,7 @@ class GarbageCollector implements RunningController {
     this.#registry = registry;
     this.#deleted = context.settings.collectOnlyDeletedOwners ? new Set() : undefined;
     this.#queue = new WorkQueue({
+      timers: context.registry.timers,
       work: (place) => this.#look(place),
       onError: (_, error) => onError(error),
     });

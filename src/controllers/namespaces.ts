@@ -30,6 +30,7 @@ export const namespaceController: Controller = {
   start(context) {
     const { registry, settings, onError } = context;
     const queue = new WorkQueue({
+      timers: context.registry.timers,
       work: (name) => empty(context, name),
       onError: (_, error) => onError(error),
     });

@@ -62,6 +62,7 @@ class NodeLifecycle {
     this.#registry = context.registry;
     this.#recorder = recorderFor(context, 'node-controller');
     this.#queue = new WorkQueue({
+      timers: context.registry.timers,
       work: (name) => this.#look(name),
       onError: (_, error) => context.onError(error),
     });

@@ -41,6 +41,7 @@ class PodCollector {
 
   constructor(private readonly context: SharedContext) {
     this.#queue = new WorkQueue({
+      timers: context.registry.timers,
       work: (key) => this.#look(key),
       onError: (_, error) => context.onError(error),
     });

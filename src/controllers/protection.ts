@@ -33,14 +33,17 @@ export const protectionController: Controller = {
     const byAttributesProtection = (verb: Verb): Request =>
       actingAs('volumeattributesclass-protection-controller', verb);
     const claims = new WorkQueue({
+      timers: context.registry.timers,
       work: (key) => releaseClaim(context, key),
       onError: (_, error) => onError(error),
     });
     const volumes = new WorkQueue({
+      timers: context.registry.timers,
       work: (name) => releaseVolume({ registry, request: byVolumeProtection }, name),
       onError: (_, error) => onError(error),
     });
     const attributes = new WorkQueue({
+      timers: context.registry.timers,
       work: (name) => settleAttributes({ registry, request: byAttributesProtection }, name),
       onError: (_, error) => onError(error),
     });

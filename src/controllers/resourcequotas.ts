@@ -14,6 +14,7 @@ export const resourceQuotaController: Controller = {
   start(context) {
     const { registry, onError } = context;
     const queue = new WorkQueue({
+      timers: context.registry.timers,
       work: (namespace) => registry.quotas.recount(namespace),
       onError: (_, error) => onError(error),
     });
@@ -46,7 +47,7 @@ export const resourceQuotaController: Controller = {
     });
     const { onDoubt } = registry.quotas;
     registry.quotas.onDoubt = (namespace) => queue.addAfter(namespace, gatherMs);
-    const timer = setInterval(recountAll, recountMs);
+    const timer = registry.timers.repeat(recountAll, recountMs);
     timer.unref();
     const whole = running([observation], [queue]);
     return {
@@ -54,7 +55,7 @@ export const resourceQuotaController: Controller = {
         return whole.settled;
       },
       close: async () => {
-        clearInterval(timer);
+        registry.timers.clear(timer);
         registry.quotas.onDoubt = onDoubt;
         await whole.close();
       },

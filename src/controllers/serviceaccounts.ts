@@ -10,6 +10,7 @@ export const serviceAccountController: Controller = {
   start(context) {
     const { registry, request, onError } = context;
     const queue = new WorkQueue({
+      timers: context.registry.timers,
       work: (namespace) => ensureDefaultAccount(registry, request('create'), namespace),
       onError: (_, error) => onError(error),
     });

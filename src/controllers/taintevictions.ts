@@ -35,6 +35,7 @@ export class TaintEvictions {
   constructor(private readonly context: SharedContext) {
     this.#recorder = recorderFor(context, 'taint-eviction-controller');
     this.#queue = new WorkQueue({
+      timers: context.registry.timers,
       work: (key) => this.#look(key),
       onError: (_, error) => context.onError(error),
     });

@@ -13,6 +13,7 @@ export const tokenCleaner: Controller = {
   writer: 'token-cleaner',
   start(context) {
     const queue: WorkQueue = new WorkQueue({
+      timers: context.registry.timers,
       work: (name) => clean(context, queue, name),
       onError: (_, error) => context.onError(error),
     });

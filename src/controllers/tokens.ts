@@ -25,14 +25,17 @@ export const tokenController: Controller = {
     const { registry, settings, onError } = context;
     const report = (_: string, error: Error): void => onError(error);
     const secrets = new WorkQueue({
+      timers: context.registry.timers,
       work: (key) => completeToken(context, ...fromKey(key)),
       onError: report,
     });
     const accounts = new WorkQueue({
+      timers: context.registry.timers,
       work: (key) => forgetGone(context, ...fromKey(key)),
       onError: report,
     });
     const lacking = new WorkQueue({
+      timers: context.registry.timers,
       work: (key) => ensureTokenSecret(context, ...fromKey(key)),
       onError: report,
     });

@@ -50,19 +50,28 @@ export async function runApiServer(args: readonly string[], host: ApiServerHost)
   if (isTrue(values, 'help')) process.stdout.write(apiServerHelp());
   else if (values.has('version') && !/^v\d/.test(lastOf(values, 'version')!))
     process.stdout.write(apiServerVersion(lastOf(values, 'version')!, host.wherryVersion));
-  else await serve(values, host).catch((error: Error) => fail(error.message));
+  else {
+    const fail = failing(values);
+    await serve(values, host, fail).catch((error: Error) => fail(error.message));
+  }
 }
 
-function fail(message: string): never {
-  process.stderr.write(failureLine(wallClock(), message));
-  process.exit(1);
-}
+const formatOf = (values: FlagValues): 'text' | 'json' =>
+  lastOf(values, 'logging-format') === 'json' ? 'json' : 'text';
 
-async function serve(values: FlagValues, host: ApiServerHost): Promise<void> {
+/** A function that ends the process with a message. */
+const failing =
+  (values: FlagValues): ServerPlan['fail'] =>
+  (message) => {
+    process.stderr.write(failureLine(wallClock(), message, formatOf(values)));
+    process.exit(1);
+  };
+
+async function serve(values: FlagValues, host: ApiServerHost, fail: ServerPlan['fail']): Promise<void> {
   const problems = problemsOf(values);
   if (problems.length) fail(problems.length === 1 ? problems[0]! : `[${problems.join(', ')}]`);
   const log = (source: string, text: string): void =>
-    void process.stderr.write(klogLine('I', wallClock(), source, text));
+    void process.stderr.write(klogLine('I', wallClock(), source, text, formatOf(values)));
   if (Number(lastOf(values, 'v') ?? 0) > 0) log('server.go:150', `Version: ${kubernetesVersion}`);
   const idle = apiServerFlags.filter(({ name, use }) => use === 'accept' && values.has(name));
   if (idle.length)

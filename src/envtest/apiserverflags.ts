@@ -22,6 +22,9 @@ const own: readonly Flag[] = [
   },
 ];
 
+/** A map whose names may stand alone. */
+const bareNames = 'runtime-config';
+
 export const apiServerFlags: readonly Flag[] = [...file.flags, ...own];
 const known = flagMap(apiServerFlags);
 
@@ -30,7 +33,7 @@ export function readApiServerFlags(args: readonly string[]): FlagValues {
   const values = new Map<string, string[]>();
   const rest: string[] = [];
   const take = (flag: Flag, shown: string, value: string): void => {
-    const problem = problemOf(flag.type, value);
+    const problem = flag.name === bareNames ? undefined : problemOf(flag.type, value);
     if (problem)
       throw new FlagError(`invalid argument ${JSON.stringify(value)} for ${shown} flag: ${problem}`);
     const list = values.get(flag.name);

@@ -1,7 +1,9 @@
 /**
  * `wherry envtest DIR`: writes programs named `etcd`, `kube-apiserver` and `kubectl`, which test harnesses start in the
  * place of Kubernetes' own (`KUBEBUILDER_ASSETS=DIR`). Each becomes its Node process by `exec`, because harnesses send
- * signals to the program they started; paths are absolute, because they start it in any folder with any `PATH`.
+ * signals to the program they started; paths are absolute, because they start it in any folder with any `PATH`. The help,
+ * which harnesses ask for before every start, is part of the programs: it takes the shell a few milliseconds, and Node a
+ * hundred.
  */
 import {
   accessSync,
@@ -14,7 +16,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { kubernetesVersion } from './apiserverhelp.ts';
+import { apiServerHelp, kubernetesVersion } from './apiserverhelp.ts';
+import { etcdHelp, etcdUsage } from './etcdflags.ts';
 
 export interface AssetsLine {
   readonly command: 'envtest';
@@ -38,9 +41,11 @@ export function writeAssets({ folder, versioned, controllers }: AssetsLine, scri
   const version = `${kubernetesVersion.slice(1)}-${process.platform}-${architectures[process.arch] ?? process.arch}`;
   const target = versioned ? path.join(root, 'k8s', version) : root;
   mkdirSync(target, { recursive: true });
-  const run = (program: string): string =>
-    `exec ${[process.execPath, script, program, controllers ?? ''].map(quoted).join(' ')} "$PPID" "$@"`;
-  for (const program of ['etcd', 'kube-apiserver']) writeProgram(path.join(target, program), run(program));
+  const run = (program: string, help: string): string =>
+    `if [ "$*" = --help ]; then ${help}; exit 0; fi
+exec ${[process.execPath, script, program, controllers ?? ''].map(quoted).join(' ')} "$PPID" "$@"`;
+  writeProgram(path.join(target, 'etcd'), run('etcd', `${printing(etcdUsage)} >&2; ${printing(etcdHelp())}`));
+  writeProgram(path.join(target, 'kube-apiserver'), run('kube-apiserver', printing(apiServerHelp())));
   const kubectl = findKubectl(target);
   if (kubectl) linkTo(path.join(target, 'kubectl'), kubectl);
   else writeProgram(path.join(target, 'kubectl'), missingKubectl);
@@ -49,6 +54,9 @@ export function writeAssets({ folder, versioned, controllers }: AssetsLine, scri
     versioned ? using : `${using} go test ./...`
   }\n`;
 }
+
+/** A command that every shell has built in: the path may be empty. */
+const printing = (text: string): string => `printf %s ${quoted(text)}`;
 
 const missingKubectl =
   'echo "kubectl is not installed: see https://kubernetes.io/docs/tasks/tools, then run wherry envtest again" >&2; exit 1';

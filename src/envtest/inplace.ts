@@ -10,6 +10,8 @@ import { type Cluster, defaultLimits, type StartOptions, start } from '../cluste
 import { Authority, makeAuthority, servingUsages, yearMs } from '../pki/authority.ts';
 import { writePrivately } from '../pki/pkifolder.ts';
 import { type FlagValues, isTrue, lastOf } from './flag.ts';
+import { fileProblem } from './givenfiles.ts';
+import { runtimeConfigOf } from './requirements.ts';
 import { serveLine } from './serveline.ts';
 
 export interface ServerPlan {
@@ -30,6 +32,8 @@ const collector = 'garbagecollector';
 /** Resolves when the server answers. */
 export async function serveInPlace(plan: ServerPlan): Promise<{ end(): void }> {
   const { values, log, fail } = plan;
+  const problem = fileProblem(values);
+  if (problem) fail(problem);
   const certificate = servingFiles(values, log);
   const line = serveLine(values, {
     dataDir: plan.dataDir,
@@ -51,6 +55,7 @@ function optionsOf(plan: ServerPlan, options: StartOptions, onFatal: (error: Err
   const lifeMs = parseDurationMs(lastOf(values, 'event-ttl') ?? '1h0m0s')!;
   return {
     ...options,
+    runtimeConfig: runtimeConfigOf(values),
     controllers: controllersOf(plan.controllers, isTrue(values, 'enable-garbage-collector', true)),
     controllerSettings: {
       ...options.controllerSettings,

@@ -1,5 +1,8 @@
 /** What kube-apiserver demands of its flags together, in its order and words. */
+import { runtimeConfigProblem } from '../api/runtimeconfig.ts';
+import { admissionPlugins } from './admissionplugins.ts';
 import { apiServerFlags } from './apiserverflags.ts';
+import { gateProblems } from './featuregates.ts';
 import { type FlagValues, lastOf, listOf, truthOf } from './flag.ts';
 
 /** Why a server with these flags does not start; empty: it does. */
@@ -22,7 +25,7 @@ export function problemsOf(values: FlagValues): string[] {
     problems.push('either `--service-account-key-file` or `--service-account-signing-endpoint` must be set');
   problems.push(...signingProblems(has('service-account-signing-key-file'), has('service-account-issuer')));
   problems.push(...rangeProblems(lastOf(values, 'service-cluster-ip-range')));
-  problems.push(...gateProblems(listOf(values, 'feature-gates')));
+  problems.push(...gateProblems(values));
   if (
     has('admission-control') &&
     (values.has('enable-admission-plugins') || values.has('disable-admission-plugins'))
@@ -33,7 +36,9 @@ export function problemsOf(values: FlagValues): string[] {
   if (has('tls-cert-file') && !has('tls-private-key-file')) problems.push('missing filename for serving key');
   if (!has('tls-cert-file') && has('tls-private-key-file'))
     problems.push('missing filename for serving cert');
-  problems.push(...runtimeProblems(listOf(values, 'runtime-config')));
+  problems.push(...runtimeProblems(values));
+  problems.push(...auditProblems(values));
+  problems.push(...nameProblems(values));
   for (const { name, use } of apiServerFlags)
     if (use === 'refuse' && has(name)) problems.push(`--${name} is not supported here`);
   return problems;
@@ -59,22 +64,65 @@ function rangeProblems(ranges: string | undefined): string[] {
   });
 }
 
-function gateProblems(gates: readonly string[]): string[] {
-  return gates.flatMap((gate) => {
-    const [name, value = ''] = gate.split(':').at(-1)!.split('=');
-    if (truthOf(value) !== undefined) return [];
-    return [
-      `invalid value of ${name}=${value}, err: strconv.ParseBool: parsing ${JSON.stringify(value)}: invalid syntax`,
-    ];
+/** Which versions and resources are switched on and off; a name without a value is switched on. */
+export const runtimeConfigOf = (values: FlagValues): Readonly<Record<string, boolean>> =>
+  Object.fromEntries(
+    listOf(values, 'runtime-config').map((pair) => {
+      const [name = '', value = ''] = pair.split('=');
+      return [name, value === '' || truthOf(value) === true];
+    }),
+  );
+
+function runtimeProblems(values: FlagValues): string[] {
+  const odd = listOf(values, 'runtime-config').flatMap((pair) => {
+    const [name = '', value = ''] = pair.split('=');
+    return value === '' || truthOf(value) !== undefined
+      ? []
+      : [
+          `invalid value of ${name}: ${value}, err: strconv.ParseBool: parsing ${JSON.stringify(value)}: invalid syntax`,
+        ];
   });
+  const problem = runtimeConfigProblem(runtimeConfigOf(values));
+  return problem === undefined ? odd : [...odd, problem];
 }
 
-/** Groups and versions can be asked for, but none of those that are served can be switched off. */
-function runtimeProblems(pairs: readonly string[]): string[] {
-  return pairs.flatMap((pair) => {
-    const [name = '', value = ''] = pair.split('=');
-    if (value !== '' && truthOf(value) === undefined) return [`invalid value ${name}=${value}`];
-    const off = truthOf(value) === false && !/^api\/(beta|alpha)$/.test(name);
-    return off ? [`runtime-config: ${name} cannot be switched off here`] : [];
-  });
+function auditProblems(values: FlagValues): string[] {
+  const modes = ['batch', 'blocking', 'blocking-strict'];
+  const unfit = (name: string, allowed: readonly string[]): boolean =>
+    !allowed.includes(lastOf(values, name) || allowed[0]!);
+  const problems: string[] = [];
+  for (const backend of ['log', 'webhook']) {
+    if (unfit(`audit-${backend}-mode`, modes))
+      problems.push(
+        `invalid audit ${backend} mode ${lastOf(values, `audit-${backend}-mode`)}, allowed modes are ${JSON.stringify(modes.join(','))}`,
+      );
+    if (unfit(`audit-${backend}-version`, ['audit.k8s.io/v1']))
+      problems.push(`invalid group version, allowed versions are ${JSON.stringify(['audit.k8s.io/v1'])}`);
+  }
+  if (unfit('audit-log-format', ['json', 'legacy']))
+    problems.push(
+      `invalid audit log format ${lastOf(values, 'audit-log-format')}, allowed formats are ${JSON.stringify('legacy,json')}`,
+    );
+  return problems;
+}
+
+const authorizationModes = new Set(['AlwaysAllow', 'AlwaysDeny', 'ABAC', 'Webhook', 'RBAC', 'Node']);
+
+/** Names of authorization modes and admission plugins that kube-apiserver does not know. */
+function nameProblems(values: FlagValues): string[] {
+  const modes = listOf(values, 'authorization-mode').filter((mode) => !authorizationModes.has(mode));
+  const plugins = ['enable-admission-plugins', 'disable-admission-plugins', 'admission-control'].flatMap(
+    (flag) =>
+      listOf(values, flag)
+        .filter((name) => !admissionPlugins.has(name))
+        .map((name) => `${flag} plugin ${JSON.stringify(name)} is unknown`),
+  );
+  const format = lastOf(values, 'logging-format') || 'text';
+  return [
+    ...modes.map((mode) => `authorization-mode ${JSON.stringify(mode)} is not a valid mode`),
+    ...plugins,
+    ...(format === 'text' || format === 'json'
+      ? []
+      : [`format: Invalid value: ${JSON.stringify(format)}: Unsupported log format`]),
+  ];
 }

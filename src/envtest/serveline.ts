@@ -1,4 +1,6 @@
 /** From kube-apiserver's flags to those of `wherry serve`, most of which have the same names. */
+import { parseDurationMs } from '../api/duration.ts';
+import { admissionPlugins } from './admissionplugins.ts';
 import { type FlagValues, lastOf, listOf } from './flag.ts';
 
 /** Flags that are passed on as they are. */
@@ -35,7 +37,6 @@ const same: readonly string[] = [
   'encryption-provider-config',
   'max-requests-inflight',
   'max-mutating-requests-inflight',
-  'audit-policy-file',
   'allow-privileged',
 ];
 
@@ -88,8 +89,15 @@ export function serveLine(values: FlagValues, place: Place): string[] {
     if (items.length) pass(name, items.join(','));
   }
   for (const name of repeated) for (const value of values.get(name) ?? []) if (value) pass(name, value);
+  // The old list of all plugins that run.
   const plugins = listOf(values, 'admission-control');
-  if (plugins.length) pass('enable-admission-plugins', plugins.join(','));
+  if (plugins.length) {
+    pass('enable-admission-plugins', plugins.join(','));
+    pass(
+      'disable-admission-plugins',
+      [...admissionPlugins].filter((name) => !plugins.includes(name)).join(','),
+    );
+  }
   // kube-apiserver's default allows everything, and then lets nobody in without a name.
   if (!listOf(values, 'authorization-mode').length && !lastOf(values, 'authorization-config')) {
     pass('authorization-mode', 'AlwaysAllow');
@@ -110,12 +118,36 @@ export function serveLine(values: FlagValues, place: Place): string[] {
   return args;
 }
 
+/** Flags of the audit log whose names and values are those of `wherry serve`, by what they belong to. */
+const auditLog: readonly string[] = ['audit-log-format', 'audit-log-mode', 'audit-log-maxage'];
+const auditWebhook: readonly string[] = [
+  'audit-webhook-config-file',
+  'audit-webhook-mode',
+  'audit-webhook-batch-max-size',
+  'audit-webhook-batch-buffer-size',
+];
+const auditWebhookTimes: readonly string[] = [
+  'audit-webhook-batch-max-wait',
+  'audit-webhook-initial-backoff',
+];
+
 function audit(values: FlagValues, pass: (name: string, value: string) => void): void {
-  const file = lastOf(values, 'audit-log-path');
-  if (!file) return;
-  pass('audit-log', file === '-' ? '/dev/stdout' : file);
-  for (const name of ['audit-log-maxsize', 'audit-log-maxbackup']) {
-    const value = lastOf(values, name);
-    if (value && value !== '0') pass(name, value);
+  const given = (name: string): string => lastOf(values, name) ?? '';
+  const passAll = (names: readonly string[]): void => {
+    for (const name of names) if (given(name)) pass(name, given(name));
+  };
+  const file = given('audit-log-path');
+  if (file) {
+    pass('audit-log', file);
+    passAll(auditLog);
+    if (!given('audit-log-mode')) pass('audit-log-mode', 'blocking');
+    for (const name of ['audit-log-maxsize', 'audit-log-maxbackup']) if (given(name) !== '0') passAll([name]);
   }
+  if (given('audit-webhook-config-file')) {
+    passAll(auditWebhook);
+    for (const name of auditWebhookTimes)
+      if (given(name)) pass(name, `${Math.round(parseDurationMs(given(name))!)}ms`);
+  }
+  // Without a place for events, a policy decides about nothing.
+  if (file || given('audit-webhook-config-file')) passAll(['audit-policy-file']);
 }

@@ -190,6 +190,7 @@ function mergedObject(
     : applied(application);
   const object = decoded(kind, result.merged, body);
   reportDuplicates(patch, request);
+  kind.pruneApplied?.(object);
   kind.defaults?.(object);
   setEntries(object.metadata, result.entries, managed);
   keepLastApplied(who.manager, object, body);

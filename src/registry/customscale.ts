@@ -51,7 +51,7 @@ export function partialScale(object: ApiObject, kind: Kind, paths: ScalePaths): 
       resourceVersion,
       creationTimestamp,
     },
-    spec: replicas === undefined ? {} : { replicas },
+    spec: replicas ? { replicas } : {},
     status: {
       replicas: replicasAt(object, paths.status) ?? 0,
       ...(typeof selector === 'string' && selector ? { selector } : {}),
@@ -64,9 +64,19 @@ function replicasAt(object: ApiObject, path: string): number | undefined {
   return Number.isInteger(value) ? (value as number) : undefined;
 }
 
-/** The object with another number of replicas. */
-export function rescaled(object: ApiObject, { spec }: ScalePaths, replicas: number | undefined): ApiObject {
-  if (replicas === undefined)
+/** What a scale that is about to be changed shows for an object without replicas; nobody can want that. */
+const unsetReplicas = -2_147_483_648;
+
+/** The scale that a change begins with. */
+export function scaleToChange(object: ApiObject, kind: Kind, paths: ScalePaths): Scale {
+  const scale = partialScale(object, kind, paths);
+  if (replicasAt(object, paths.spec) === undefined) scale.spec.replicas = unsetReplicas;
+  return scale;
+}
+
+/** The object with another number of replicas; a Scale without any means none. */
+export function rescaled(object: ApiObject, { spec }: ScalePaths, replicas = 0): ApiObject {
+  if (replicas === unsetReplicas)
     throw badRequest(`the spec replicas field ${JSON.stringify(spec)} cannot be empty`);
   setValueAt(object, scaleNames(spec), replicas);
   return object;

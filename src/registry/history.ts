@@ -3,6 +3,7 @@
  * and compacted in the store, in the background.
  */
 import type { Store } from '../store/store.ts';
+import { systemTimers, type Timer, type Timers } from '../timers.ts';
 import type { View } from './view.ts';
 
 export interface HistoryBounds {
@@ -20,7 +21,7 @@ const intervalMs = 1_000;
 const sharedCompactionMs = 60_000;
 
 export class History {
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer: Timer;
   #running: Promise<void> | undefined;
   #compactedMs = Number.NEGATIVE_INFINITY;
 
@@ -31,8 +32,9 @@ export class History {
     private readonly nowMs: () => number,
     private readonly onError: (error: Error) => void,
     private readonly isShared = false,
+    private readonly timers: Timers = systemTimers,
   ) {
-    this.#timer = setInterval(() => this.trim(), intervalMs);
+    this.#timer = timers.repeat(() => this.trim(), intervalMs);
     this.#timer.unref();
   }
 
@@ -59,7 +61,7 @@ export class History {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer);
+    this.timers.clear(this.#timer);
     await this.#running;
   }
 }

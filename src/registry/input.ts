@@ -5,7 +5,8 @@
 import { DecodeError, decodeObject } from '../api/decode.ts';
 import { badRequest, invalid, invalidPatch } from '../api/errors.ts';
 import { invalid as invalidField } from '../api/fielderror.ts';
-import { documentOrder } from '../api/fieldpaths.ts';
+import { findingsInOrder } from '../api/fieldpaths.ts';
+import type { Duplicate } from '../api/json.ts';
 import { jsonText } from '../api/jsontext.ts';
 import type { KindTable } from '../api/kinds.ts';
 import type { Model } from '../api/model.ts';
@@ -17,7 +18,7 @@ export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 export interface Input {
   readonly value: unknown;
   /** Paths of duplicate keys. */
-  readonly duplicates: readonly string[];
+  readonly duplicates: readonly Duplicate[];
 }
 
 export interface ReadOptions {
@@ -64,7 +65,7 @@ export function readObject(
 export function readPatched(
   expected: Expected,
   patched: unknown,
-  duplicates: readonly string[],
+  duplicates: readonly Duplicate[],
   options: ReadOptions,
 ): ApiObject {
   if (expected.custom && isJsonObject(patched)) checkCustomKind(expected, patched);
@@ -83,15 +84,8 @@ function decodeStrictly(expected: Expected, input: Input, options: ReadOptions):
   object.kind = expected.kind;
   object.apiVersion = expected.apiVersion;
   if (options.fieldValidation !== 'Ignore' && (unknown.length || input.duplicates.length)) {
-    const duplicates = input.duplicates.filter((path) => !unknown.includes(path));
-    const inOrder =
-      duplicates.length && unknown.length
-        ? documentOrder(input.value, [...duplicates, ...unknown])
-        : [...duplicates, ...unknown];
-    const isDuplicate = new Set(duplicates);
-    const findings = inOrder.map(
-      (path) => `${isDuplicate.has(path) ? 'duplicate' : 'unknown'} field "${path}"`,
-    );
+    const duplicates = input.duplicates.filter(({ path }) => !unknown.includes(path));
+    const findings = findingsInOrder(input.value, duplicates, unknown);
     if (options.fieldValidation === 'Strict')
       throw new DecodeError(`strict decoding error: ${findings.join(', ')}`);
     options.warnings.push(...findings);

@@ -2,6 +2,7 @@
 import { badRequest, invalid, invalidPatch, modified, StatusError } from '../api/errors.ts';
 import { invalid as invalidField } from '../api/fielderror.ts';
 import { cannotUnmarshal } from '../api/goformat.ts';
+import type { Duplicate } from '../api/json.ts';
 import { applyJsonPatch, extraKeys, type JsonPatch, parseJsonPatch } from '../api/jsonpatch.ts';
 import { jsonText } from '../api/jsontext.ts';
 import { applyMergePatch } from '../api/mergepatch.ts';
@@ -26,11 +27,11 @@ export interface Patch {
   readonly type: PatchType;
   readonly body: unknown;
   /** Paths of duplicate keys in the patch. */
-  readonly duplicates: readonly string[];
+  readonly duplicates: readonly Duplicate[];
   readonly operations: JsonPatch | undefined;
 }
 
-export function readPatch(type: PatchType, body: unknown, duplicates: readonly string[]): Patch {
+export function readPatch(type: PatchType, body: unknown, duplicates: readonly Duplicate[]): Patch {
   const operations = type === 'json' ? asStatus(() => parseJsonPatch(body)) : undefined;
   if (type !== 'json' && (body === null || typeof body !== 'object' || Array.isArray(body)))
     throw badRequest(

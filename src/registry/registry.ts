@@ -20,6 +20,7 @@ import {
   type Write,
   type WriteResult,
 } from '../store/store.ts';
+import { systemTimers, type Timers } from '../timers.ts';
 import type { AdmissionChain } from './admission/admission.ts';
 import { admissionChain } from './admission/plugins.ts';
 import { openPodSecurity, type PodSecuritySettings } from './admission/podsecuritysettings.ts';
@@ -61,6 +62,8 @@ export class Registry {
   managedFields: ManagedFieldsMode = 'all';
   /** Set before the server listens. */
   allowance: Allowance = { privileged: false };
+  /** Timers on the clock of `chance`. Set before the server listens. */
+  timers: Timers = systemTimers;
   #writeFailure: Error | undefined;
   readonly allocators: ReadonlyMap<ResourceId, Allocator>;
 

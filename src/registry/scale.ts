@@ -14,7 +14,7 @@ import { modelOf } from '../api/model.ts';
 import type { ApiObject } from '../api/object.ts';
 import { ageCell, ageColumn, nameColumn } from '../api/rules/columns.ts';
 import { converted } from './conversion.ts';
-import { customScale, partialScale, rescaled } from './customscale.ts';
+import { customScale, partialScale, rescaled, scaleToChange } from './customscale.ts';
 import type { Entry } from './entry.ts';
 import type { Expected } from './input.ts';
 import { checkPreconditions, modify } from './modify.ts';
@@ -139,7 +139,7 @@ export async function rescale(
     request,
     target,
     (current) => {
-      const wanted = read(scaleToChange(current, form, kind), current) as Scale;
+      const wanted = read(changeableScale(current, form, kind), current) as Scale;
       checkName(wanted, name);
       if (wanted.metadata.namespace && wanted.metadata.namespace !== namespace)
         throw badRequest(
@@ -163,5 +163,7 @@ export async function rescale(
 }
 
 /** The current scale; that of a custom object may have no replicas yet. */
-const scaleToChange = (current: Entry, form: ScaleForm, kind: Kind): Scale =>
-  scaleOfObject(kind, current.object(kind), form);
+function changeableScale(current: Entry, form: ScaleForm, kind: Kind): Scale {
+  const object = current.object(kind);
+  return kind.scalePaths ? scaleToChange(object, kind, kind.scalePaths) : scaleOfObject(kind, object, form);
+}

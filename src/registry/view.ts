@@ -309,6 +309,12 @@ export class View {
     for (const collection of this.#collections.values()) collection.forget(revision);
   }
 
+  /** Begins history anew after a revision, and ends the watches of clients: they cannot follow a jump of the state. */
+  restart(revision: number): void {
+    this.forget(revision);
+    for (const collection of this.#collections.values()) collection.expire(({ patient }) => patient);
+  }
+
   close(): void {
     this.#leaveTable?.();
     this.#feed.close();

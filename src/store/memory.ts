@@ -6,7 +6,7 @@
  */
 import type { Engine, EngineState, Removal, Version } from './engine.ts';
 import { compareKeys, type SortedEntry, SortedMap } from './sortedmap.ts';
-import type { Store } from './store.ts';
+import type { Store, Stored } from './store.ts';
 import { VersionedStore, type VersionedStoreOptions } from './versioned.ts';
 
 export type MemoryStoreOptions = VersionedStoreOptions;
@@ -15,11 +15,23 @@ export function openMemoryStore(options?: MemoryStoreOptions): Store {
   return new VersionedStore(new MemoryEngine(), options);
 }
 
+/** All that a store holds at one revision. */
+export interface MemoryState {
+  readonly revision: number;
+  readonly items: readonly Stored[];
+}
+
 export class MemoryEngine implements Engine {
-  readonly opened: EngineState = { revision: 0, compacted: 0, swept: 0 };
+  readonly opened: EngineState;
   readonly #versions = new Map<number, Version>();
   readonly #heads = new SortedMap<number>();
   #bytes = 0;
+
+  /** @param state what it holds from the beginning; default: nothing */
+  constructor({ revision, items }: MemoryState = { revision: 0, items: [] }) {
+    this.opened = { revision, compacted: revision, swept: revision };
+    this.#put(items.map((item) => ({ ...item, previous: 0, timeMs: 0, endsCommit: true })));
+  }
 
   head(key: string): number {
     return this.#heads.get(key) ?? 0;
@@ -37,6 +49,10 @@ export class MemoryEngine implements Engine {
   }
 
   commit(versions: readonly Version[]): void | Promise<void> {
+    this.#put(versions);
+  }
+
+  #put(versions: readonly Version[]): void {
     for (const version of versions) {
       this.#versions.set(version.revision, version);
       this.#heads.set(version.key, version.revision);

@@ -81,15 +81,26 @@ export class ControlPlane {
 
   /** A client certificate, which can be made at any time. */
   user(commonName: string, ...organizations: string[]): Identity {
-    const subject = { commonName, organizations };
-    return this.#clients.issue({ subject, usages: clientUsages, lifeMs }, Date.now());
+    return certificateBy(this.#clients, commonName, organizations, Date.now());
+  }
+
+  /** A certificate that has expired. */
+  formerUser(commonName: string, ...organizations: string[]): Identity {
+    return certificateBy(this.#clients, commonName, organizations, Date.now() - 2 * lifeMs);
+  }
+
+  /** A certificate of an authority that the server does not know, with the name of the one it does. */
+  foreignUser(commonName: string, ...organizations: string[]): Identity {
+    const foreign = new Authority(makeAuthority('envtest-environment', Date.now()));
+    return certificateBy(foreign, commonName, organizations, Date.now());
   }
 
   get admin(): Identity {
     return this.user('admin', 'system:masters');
   }
 
-  async startEtcd(): Promise<ChildProcess> {
+  /** Chooses ports for etcd; returns its flags. */
+  async etcdFlags(): Promise<string[]> {
     const [client, peer] = await freePorts(2);
     this.etcdUrl = `http://127.0.0.1:${client}`;
     const flags = {
@@ -99,12 +110,17 @@ export class ControlPlane {
       'listen-peer-urls': `http://127.0.0.1:${peer}`,
       'unsafe-no-fsync': 'true',
     };
-    const child = this.#spawn('etcd', lines(flags));
+    return lines(flags);
+  }
+
+  async startEtcd(): Promise<ChildProcess> {
+    const child = this.#spawn('etcd', await this.etcdFlags());
     await until('etcd answers', async () => (await getPlain(`${this.etcdUrl}/health`))?.code === 200, child);
     return child;
   }
 
-  async startServer(more: Readonly<Record<string, string>> = {}): Promise<ChildProcess> {
+  /** Chooses a port for the server; returns its flags. */
+  async serverFlags(more: Readonly<Record<string, string>> = {}): Promise<string[]> {
     const [port] = await freePorts(1);
     this.url = `https://127.0.0.1:${port}`;
     const flags = {
@@ -122,7 +138,11 @@ export class ControlPlane {
       'service-cluster-ip-range': '10.0.0.0/24',
       ...more,
     };
-    const child = this.#spawn('kube-apiserver', lines(flags));
+    return lines(flags);
+  }
+
+  async startServer(more: Readonly<Record<string, string>> = {}): Promise<ChildProcess> {
+    const child = this.#spawn('kube-apiserver', await this.serverFlags(more));
     await until('the server is healthy', async () => (await this.get('/healthz'))?.code === 200, child);
     return child;
   }
@@ -183,6 +203,14 @@ export class ControlPlane {
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
+
+const certificateBy = (
+  authority: Authority,
+  commonName: string,
+  organizations: readonly string[],
+  nowMs: number,
+): Identity =>
+  authority.issue({ subject: { commonName, organizations }, usages: clientUsages, lifeMs }, nowMs);
 
 /** Sends a signal to the process group, and resolves with the exit code or the signal that ended the program. */
 export async function stopped(child: ChildProcess, signal: NodeJS.Signals): Promise<number | string | null> {

@@ -99,7 +99,11 @@ describe('a control plane', () => {
   beforeAll(async () => {
     plane = new ControlPlane(folder);
     await plane.startEtcd();
-    await plane.startServer({ 'watch-cache': 'false' });
+    await plane.startServer({
+      'watch-cache': 'false',
+      'feature-gates': 'WatchList=true',
+      'runtime-config': 'scheduling.k8s.io/v1=false,v1/podtemplates=false',
+    });
   });
   afterAll(() => plane.close());
 
@@ -133,6 +137,22 @@ describe('a control plane', () => {
       username: 'somebody',
       groups: ['a-group', 'system:authenticated'],
     });
+  });
+
+  it('does not let in certificates of others, or that have expired', async () => {
+    for (const user of [
+      plane.foreignUser('admin', 'system:masters'),
+      plane.formerUser('admin', 'system:masters'),
+    ])
+      for (const where of ['/healthz', '/api/v1/namespaces'])
+        expect([where, (await plane.get(where, user))?.code]).toEqual([where, 401]);
+  });
+
+  it('serves neither groups nor resources that are switched off', async () => {
+    const groups = bodyOf(await plane.get('/apis', plane.admin)).groups.map(({ name }: any) => name);
+    expect(groups).not.toContain('scheduling.k8s.io');
+    expect((await plane.get('/apis/scheduling.k8s.io/v1/priorityclasses', plane.admin))?.code).toBe(404);
+    expect((await plane.get('/api/v1/podtemplates', plane.admin))?.code).toBe(404);
   });
 
   it('starts with what a real one has, and no more', async () => {
@@ -276,21 +296,41 @@ describe('stopping and starting', () => {
   it('leaves nothing behind when the harness is killed', async () => {
     const plane = new ControlPlane(folder);
     try {
-      // A parent that starts etcd and is then killed, as a test run is by its user.
+      // A parent that starts both and is then killed, as a test run is by its user.
       const script = `const { spawn } = require('node:child_process');
-        const child = spawn(process.argv[1], ['--data-dir=' + process.argv[2], '--listen-client-urls=http://127.0.0.1:0',
-          '--advertise-client-urls=http://127.0.0.1:0', '--listen-peer-urls=http://localhost:0'], { stdio: 'ignore', detached: true });
-        console.log(child.pid);
+        const programs = JSON.parse(process.argv[1]);
+        console.log(programs.map(([file, flags]) => spawn(file, flags, { stdio: 'ignore', detached: true }).pid).join());
         setInterval(() => undefined, 1000);`;
-      const parent = execute(process.execPath, ['-e', script, program('etcd'), plane.dataDir]);
-      let pid = 0;
-      parent.child.stdout!.on('data', (text: string) => (pid = Number(text)));
-      await until('the parent has started it', () => pid > 0);
+      const programs = [
+        [program('etcd'), await plane.etcdFlags()],
+        [program('kube-apiserver'), await plane.serverFlags()],
+      ];
+      const parent = execute(process.execPath, ['-e', script, JSON.stringify(programs)]);
+      let pids: number[] = [];
+      parent.child.stdout!.on('data', (text: string) => (pids = text.split(',').map(Number)));
+      await until('the server is healthy', async () => (await plane.get('/healthz'))?.code === 200);
       parent.child.kill('SIGKILL');
       await parent.catch(() => undefined);
-      await until('it has noticed', () => !alive(pid));
+      await until('both have noticed', () => pids.length === 2 && !pids.some(alive));
     } finally {
       await plane.close();
+    }
+  });
+
+  it('works ten times beside each other', async () => {
+    const planes = Array.from({ length: 10 }, () => new ControlPlane(folder));
+    try {
+      const uids = await Promise.all(
+        planes.map(async (plane) => {
+          await plane.startEtcd();
+          await plane.startServer();
+          const made = bodyOf(await plane.ask('POST', '/api/v1/namespaces', namespace('own'), plane.admin));
+          return made.metadata.uid;
+        }),
+      );
+      expect(new Set(uids).size).toBe(10);
+    } finally {
+      await Promise.all(planes.map((plane) => plane.close()));
     }
   });
 });

@@ -82,10 +82,10 @@ describe('pruning', () => {
       'x-kubernetes-preserve-unknown-fields': true,
     });
     const object: JsonObject = { spec: { kind: 5, metadata: { name: 'a', labels: 7, odd: 1 } } };
-    schema.prune(object, true);
+    schema.prune(object, 'stored');
     expect(object).toEqual({ spec: { metadata: { name: 'a' } } });
     const strange: JsonObject = { spec: { metadata: 'text' } };
-    schema.prune(strange, true);
+    schema.prune(strange, 'stored');
     expect(strange).toEqual({ spec: { metadata: {} } });
   });
 

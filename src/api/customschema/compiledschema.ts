@@ -6,7 +6,14 @@ import { embeddedErrors } from './embeddedresources.ts';
 import { listTypeErrors } from './listtypes.ts';
 import { pruneObject } from './prune.ts';
 import { blocksRules, compileRules, type SchemaRules, uncheckedRules } from './rules.ts';
-import type { CompiledSchema, Schema, ValidateOptions, Validation, ValidationWork } from './schema.ts';
+import type {
+  CompiledSchema,
+  ObjectOrigin,
+  Schema,
+  ValidateOptions,
+  Validation,
+  ValidationWork,
+} from './schema.ts';
 import { SchemaNode } from './schemanode.ts';
 import { compileValidator, type Validator } from './validator.ts';
 
@@ -26,8 +33,8 @@ class LazySchema implements CompiledSchema {
     return this.#root;
   }
 
-  prune(object: JsonObject, stored = false): string[] {
-    return pruneObject(object, this.root, stored);
+  prune(object: JsonObject, origin: ObjectOrigin = 'sent'): string[] {
+    return pruneObject(object, this.root, origin);
   }
 
   applyDefaults(object: JsonObject): void {

@@ -2,16 +2,15 @@
  * The inner form of schemas and rules: how Go prints the structs in which Kubernetes keeps them. Errors that quote a
  * whole schema or rule show it.
  */
+import { htmlSafe } from '../fielderror.ts';
 import { jsonText } from '../jsontext.ts';
 import type { Schema, ValidationRule } from './schema.ts';
-
-/** JSON in Go escapes what HTML would take for markup. */
-const htmlSafe = (text: string): string =>
-  text.replace(/[<>&]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
 
 export const innerSchemaText = (schema: Schema): string => htmlSafe(jsonText(innerSchema(schema)));
 
 export const innerRuleText = (rule: ValidationRule): string => htmlSafe(jsonText(innerRule(rule)));
+
+export const innerItemsText = (items: Schema['items']): string => htmlSafe(jsonText(innerItems(items)));
 
 const innerRule = (rule: ValidationRule): unknown => ({
   Rule: rule.rule,

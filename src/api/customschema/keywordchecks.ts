@@ -1,6 +1,7 @@
 /** Checks of the keywords of a schema that look at one value alone: numbers, strings, enums. Texts are Kubernetes'. */
 import { isInt64 } from '../exactjson.ts';
 import { type FieldError, invalid, notSupported, tooLong } from '../fielderror.ts';
+import { goFloat, goNumber } from '../gonumber.ts';
 import { compileRegexp, type GoRegexp, RegexpError } from '../goregexp.ts';
 import { jsonText } from '../jsontext.ts';
 import { withSortedKeys } from '../object.ts';
@@ -108,7 +109,7 @@ export function numberCheck(schema: Schema, type: string, format: string): Numbe
           invalid(
             field,
             value,
-            `${name} in body should be greater than ${exclusiveMinimum ? '' : 'or equal to '}${numberText(bound)}`,
+            `${name} in body should be greater than ${exclusiveMinimum ? '' : 'or equal to '}${boundText(bound, whole)}`,
           ),
         );
     }
@@ -119,7 +120,7 @@ export function numberCheck(schema: Schema, type: string, format: string): Numbe
           invalid(
             field,
             value,
-            `${name} in body should be less than ${exclusiveMaximum ? '' : 'or equal to '}${numberText(bound)}`,
+            `${name} in body should be less than ${exclusiveMaximum ? '' : 'or equal to '}${boundText(bound, whole)}`,
           ),
         );
     }
@@ -141,12 +142,12 @@ function checkMultiple(value: number | bigint, multipleOf: number, run: Validati
       invalid(
         field,
         factor,
-        `factor MultipleOf declared for ${name} must be positive: ${numberText(factor)}`,
+        `factor MultipleOf declared for ${name} must be positive: ${boundText(factor, whole)}`,
       ),
     );
   else if (factor !== 0 && !isMultiple(value, factor, whole))
     run.fail((field, name) =>
-      invalid(field, value, `${name} in body should be a multiple of ${numberText(factor)}`),
+      invalid(field, value, `${name} in body should be a multiple of ${boundText(factor, whole)}`),
     );
 }
 
@@ -157,11 +158,8 @@ function isMultiple(value: number | bigint, factor: number, whole: boolean): boo
   return ratio === nearest || Math.abs(ratio - nearest) / (Math.abs(ratio) + Math.abs(nearest)) < 1e-9;
 }
 
-/** A number as Go prints it: small ones have an exponent of two digits. */
-function numberText(value: number): string {
-  if (value === 0 || Math.abs(value) >= 1e-4) return String(value);
-  return value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2');
-}
+/** Bounds are of the type of the value: whole, or floating point. */
+const boundText = (bound: number, whole: boolean): string => (whole ? goNumber(bound) : goFloat(bound));
 
 export type EnumCheck = (value: unknown, run: ValidationRun) => void;
 

@@ -1,6 +1,7 @@
 /** Rules about single keywords of a schema, wherever in it they stand. */
 import { child, type FieldError, forbidden, index, invalid, key, notSupported } from '../fielderror.ts';
 import { keyPresenceErrors, listTypeRuleErrors, mapTypeErrors } from './listrules.ts';
+import { ruleFormErrors } from './ruleform.ts';
 import type { Schema } from './schema.ts';
 import { isMetaField } from './schemanode.ts';
 
@@ -53,6 +54,7 @@ function* nodeErrors(
   yield* mapTypeErrors(schema, path);
   yield* listTypeRuleErrors(schema, path, rules.atomicSets);
   if (rules.keyPresence) yield* keyPresenceErrors(schema, path);
+  yield* ruleFormErrors(schema, path);
 }
 
 function* entryErrors(
@@ -94,12 +96,15 @@ const unsupported = [
 
 /** Whether a schema uses what structural schemas have no place for; then only that is reported. */
 export const usesUnsupported = (schema: Schema): boolean =>
-  schema.type === 'null' || Array.isArray(schema.items) || unsupported.some((name) => isSet(schema[name]));
+  schema.type === 'null' || Array.isArray(schema.items) || unsupported.some((name) => isUsed(schema, name));
 
-const isSet = (value: unknown): boolean =>
-  value !== undefined &&
-  value !== '' &&
-  (typeof value !== 'object' || value === null || Object.keys(value).length > 0);
+/** Go's zero values count as unset; of these, the first are values and the others pointers. */
+function isUsed(schema: Schema, name: (typeof unsupported)[number]): boolean {
+  const value = schema[name] ?? undefined;
+  if (name === 'id') return value !== undefined && value !== '';
+  if (name === 'patternProperties' || name === 'definitions') return Object.keys(value ?? {}).length > 0;
+  return value !== undefined;
+}
 
 export const hasValidType = ({ type }: Schema): boolean => !type || types.includes(type);
 
@@ -109,7 +114,7 @@ function* ownErrors(schema: Schema, path: string, rules: KeywordRules, place: Pl
   if (place.noDefaults !== undefined && (schema.default ?? undefined) !== undefined)
     yield forbidden(child(path, 'default'), `must not be set ${place.noDefaults}`);
   for (const name of unsupported)
-    if (isSet(schema[name])) yield forbidden(child(path, name), `${name} is not supported`);
+    if (isUsed(schema, name)) yield forbidden(child(path, name), `${name} is not supported`);
   if (schema.type === 'null')
     yield forbidden(typeField, 'type cannot be set to null, use nullable as an alternative');
   if (Array.isArray(schema.items))

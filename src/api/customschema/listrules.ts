@@ -1,5 +1,6 @@
 /** Rules about `x-kubernetes-list-type`, `x-kubernetes-list-map-keys` and `x-kubernetes-map-type` in a schema. */
 import { child, type FieldError, forbidden, invalid, key, notSupported, required } from '../fielderror.ts';
+import { innerItemsText } from './innerform.ts';
 import type { Schema } from './schema.ts';
 import { itemsOf } from './schemanode.ts';
 
@@ -60,6 +61,12 @@ function* keyedErrors(schema: Schema, keys: readonly string[], path: string): Ge
   const itemsField = child(path, 'items');
   if (!keys.length) yield required(field, 'must not be empty if x-kubernetes-list-type is map');
   if (!schema.items) yield required(itemsField, 'must have a schema if x-kubernetes-list-type is map');
+  if (Array.isArray(schema.items))
+    yield {
+      field: itemsField,
+      reason: 'FieldValueInvalid',
+      message: `Invalid value: ${innerItemsText(schema.items)}: must only have a single schema if x-kubernetes-list-type is map`,
+    };
   const items = itemsOf(schema);
   if (!items) return;
   if (items.type !== 'object') {

@@ -53,3 +53,37 @@ it('follows types, list types and map types', () => {
   ]);
   expect(keyed?.items.name).toBe('struct');
 });
+
+it('knows the named fields beside unknown ones, and allows unknown ones everywhere below', () => {
+  const set: Schema = { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'set' };
+  const half: Schema = {
+    type: 'object',
+    properties: { tags: set, inner: { type: 'object', properties: { a: { type: 'string' } } } },
+    'x-kubernetes-preserve-unknown-fields': true,
+  };
+  expect(at(half, 'tags')?.name).toBe('set');
+  expect(at(half, 'inner')?.name).toBe('struct');
+  expect([at(half, 'inner', 'a')?.name, at(half, 'inner', 'b')?.name]).toEqual(['leaf', 'deduced']);
+  const untyped: Schema = { properties: { tags: set }, 'x-kubernetes-preserve-unknown-fields': true };
+  expect(at(untyped, 'tags')?.name).toBe('set');
+  const whole: Schema = { ...half, 'x-kubernetes-map-type': 'atomic' };
+  expect(at(whole)?.name).toBe('leaf');
+});
+
+it('takes objects without named fields for maps, unless nothing may be in them', () => {
+  const free = at({ type: 'object' });
+  expect([free?.name, free?.items.name]).toEqual(['map', 'deduced']);
+  expect(at({ type: 'object', additionalProperties: true }, 'a')?.name).toBe('deduced');
+  expect(at({ type: 'object', additionalProperties: false }, 'a')).toBeUndefined();
+});
+
+it('knows the metadata of embedded resources', () => {
+  const embedded: Schema = {
+    type: 'object',
+    'x-kubernetes-embedded-resource': true,
+    'x-kubernetes-preserve-unknown-fields': true,
+  };
+  expect(at(embedded, 'metadata')?.name).toBe('struct');
+  expect(at(embedded, 'metadata', 'finalizers')?.name).toBe('set');
+  expect(at(embedded, 'spec')?.name).toBe('deduced');
+});

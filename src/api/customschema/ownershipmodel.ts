@@ -27,26 +27,32 @@ class SchemaTable {
     const root = nodeOf(schema);
     const fields = { ...definition.fields };
     for (const [property, node] of root.properties)
-      if (!isMetaField(property) && property !== '__proto__') fields[property] = this.#field(node);
-    const models = { ...this.#models, [name]: { order: Object.keys(fields), fields } };
-    return modelsOf({ apiVersion: file, models })(name);
+      if (!isMetaField(property) && property !== '__proto__')
+        fields[property] = this.#field(node, root.preserves);
+    const whole = { order: Object.keys(fields), fields, open: root.preserves };
+    return modelsOf({ apiVersion: file, models: { ...this.#models, [name]: whole } })(name);
   }
 
-  /** Every field is a pointer: it is there when it was sent, whatever its value. */
-  #field(node: SchemaNode): FieldDefinition {
-    return { ...this.#shape(node), ptr: true, default: node.default };
+  /**
+   * Every field is a pointer: it is there when it was sent, whatever its value.
+   *
+   * @param open whether a node around this one preserves unknown fields: then fields below it may be unknown, too. What
+   * pruning does not keep of them is gone afterwards, and owned nevertheless, as by Kubernetes
+   */
+  #field(node: SchemaNode, open: boolean): FieldDefinition {
+    return { ...this.#shape(node, open || node.preserves), ptr: true, default: node.default };
   }
 
-  #shape(node: SchemaNode): FieldDefinition {
+  #shape(node: SchemaNode, open: boolean): FieldDefinition {
     const { schema } = node;
     if (schema['x-kubernetes-int-or-string']) return { type: 'int-or-string' };
     switch (schema.type) {
       case 'object':
-        return this.#object(node);
+        return this.#object(node, open);
       case 'array':
         return {
           type: 'array',
-          items: node.items ? this.#field(node.items) : { raw: true },
+          items: node.items ? this.#field(node.items, open) : { raw: true },
           listType: node.listType as FieldDefinition['listType'],
           listKeys: [...node.listKeys],
         };
@@ -56,28 +62,35 @@ class SchemaTable {
       case 'boolean':
         return { type: schema.type };
       default:
-        return { raw: true };
+        return node.properties.size ? this.#object(node, open) : { raw: true };
     }
   }
 
-  #object(node: SchemaNode): FieldDefinition {
+  #object(node: SchemaNode, open: boolean): FieldDefinition {
     const atomic = node.schema['x-kubernetes-map-type'] === 'atomic' ? { mapType: 'atomic' as const } : {};
-    if (node.additional) return { type: 'map', values: this.#field(node.additional), ...atomic };
-    if (node.hasAdditional) return { type: 'map', values: { raw: true }, mapType: 'atomic' };
-    // Unknown fields have the type of their value, and so have the known ones beside them.
-    if (node.preserves) return { raw: true };
+    if (node.additional) return { type: 'map', values: this.#field(node.additional, open), ...atomic };
+    const isFree = node.properties.size === 0 && !node.embedded;
+    // Fields of which the schema says nothing have the type of their value.
+    if (isFree && node.preserves && !atomic.mapType) return { raw: true };
+    if (isFree && node.schema.additionalProperties !== false)
+      return { type: 'map', values: { raw: true }, ...atomic };
     const fields: Record<string, FieldDefinition> = {};
     if (node.embedded)
       Object.assign(fields, {
-        apiVersion: { type: 'string' },
-        kind: { type: 'string' },
-        metadata: { raw: true },
+        apiVersion: { type: 'string', ptr: true },
+        kind: { type: 'string', ptr: true },
+        metadata: { ref: 'core-v1:ObjectMeta', ptr: true },
       });
     for (const [name, property] of node.properties)
-      if (name !== '__proto__' && !Object.hasOwn(fields, name)) fields[name] = this.#field(property);
+      if (name !== '__proto__' && !Object.hasOwn(fields, name)) fields[name] = this.#field(property, open);
     // Names of properties can be anything, so they are not part of the names of models.
     const ref = `Part${++this.#count}`;
-    this.#models[ref] = { order: Object.keys(fields), fields };
+    this.#models[ref] = {
+      order: Object.keys(fields),
+      fields,
+      open:
+        node.schema.additionalProperties === true || (open && node.schema.additionalProperties === undefined),
+    };
     return { ref, ...atomic };
   }
 }

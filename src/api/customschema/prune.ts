@@ -6,6 +6,7 @@ import { DecodeError, decodeObject } from '../decode.ts';
 import { invalid } from '../fielderror.ts';
 import { modelOf } from '../model.ts';
 import { cloneJson, isJsonObject, type JsonObject } from '../object.ts';
+import type { ObjectOrigin } from './schema.ts';
 import { isMetaField, type SchemaNode } from './schemanode.ts';
 import { ValuePath } from './valuepath.ts';
 
@@ -13,12 +14,9 @@ import { ValuePath } from './valuepath.ts';
 const reportsMax = 100;
 const reportCharsMax = 65_536;
 
-/**
- * @param stored the object comes from the store: where its embedded resources no longer fit, fields are dropped
- * @returns the paths of unknown fields, sorted
- */
-export function pruneObject(object: JsonObject, root: SchemaNode, stored: boolean): string[] {
-  const walk = new PruneWalk(stored);
+/** @returns the paths of unknown fields, sorted */
+export function pruneObject(object: JsonObject, root: SchemaNode, origin: ObjectOrigin): string[] {
+  const walk = new PruneWalk(origin !== 'sent', origin === 'applied');
   walk.object(object, root, root.preserves, true);
   return walk.unknown.sort();
 }
@@ -45,8 +43,14 @@ class PruneWalk {
   readonly #path = new ValuePath();
   #chars = 0;
 
-  /** @param drops drop fields of embedded resources that have the wrong type, instead of refusing them */
-  constructor(private readonly drops = false) {}
+  /**
+   * @param drops drop fields of embedded resources that have the wrong type, instead of refusing them
+   * @param nulls keep nulls, which are refused later
+   */
+  constructor(
+    private readonly drops = false,
+    private readonly nulls = false,
+  ) {}
 
   /** @param node undefined where the schema says nothing: everything goes, unless `keep` */
   value(value: unknown, node: SchemaNode | undefined, keep: boolean): void {
@@ -65,7 +69,7 @@ class PruneWalk {
       this.#path.push(name);
       if (entry) {
         if (object[name] === null) {
-          if (!entry.nullable && entry.default === undefined) delete object[name];
+          if (!entry.nullable && entry.default === undefined && !this.nulls) delete object[name];
         } else this.value(object[name], entry, entry.preserves);
       } else if (node?.hasAdditional) this.value(object[name], undefined, false);
       else if (!keep) {

@@ -3,6 +3,7 @@ import { compile, type Program } from '../cel/cel.ts';
 import { anyJson } from '../cel/jsonvalues.ts';
 import { ruleFunctions } from '../cel/libraries.ts';
 import { dyn, optional, type Type } from '../cel/types.ts';
+import { type PathStep, readFieldPath } from './fieldpath.ts';
 import { type RuleType, ruleTypeOf } from './ruletypes.ts';
 import type { Schema, ValidationRule } from './schema.ts';
 
@@ -17,8 +18,6 @@ export interface CompiledRule {
   /** Steps from the node to the field that errors point to; undefined when the path is wrong. */
   readonly fieldPath: readonly PathStep[] | undefined;
 }
-
-export type PathStep = string | { readonly key: string };
 
 export interface CompiledRules {
   readonly type: RuleType;
@@ -45,47 +44,29 @@ function compileRule(rule: ValidationRule, { type }: RuleType, schema: Schema): 
   const blank = rule.rule.trim() === '';
   const compiled = blank ? undefined : compile(rule.rule, environment);
   let error = compiled?.errors === undefined ? undefined : `compilation failed: ${compiled.errors}`;
-  if (compiled?.program && !isOf(compiled.program, 'bool')) error = 'cel expression must evaluate to a bool';
+  if (compiled?.program && compiled.program.type.kind !== 'bool')
+    error = 'cel expression must evaluate to a bool';
   const expression = rule.messageExpression?.trim();
-  const message = expression ? compile(rule.messageExpression as string, environment) : undefined;
+  // As by Kubernetes, a message is not looked at when its rule is wrong.
+  const message =
+    expression && error === undefined ? compile(rule.messageExpression as string, environment) : undefined;
   let messageError =
     message?.errors === undefined ? undefined : `messageExpression compilation failed: ${message.errors}`;
-  if (message?.program && !isOf(message.program, 'string'))
+  if (message?.program && message.program.type.kind !== 'string')
     messageError = 'messageExpression must evaluate to a string';
   return {
     rule,
     program: error === undefined ? compiled?.program : undefined,
     error,
-    usesOldSelf: compiled?.program?.references.has('oldSelf') ?? false,
+    usesOldSelf: error === undefined && (compiled?.program?.references.has('oldSelf') ?? false),
     message: messageError === undefined ? message?.program : undefined,
     messageError,
-    fieldPath: rule.fieldPath ? readFieldPath(rule.fieldPath, schema) : [],
+    fieldPath: rule.fieldPath ? stepsTo(rule.fieldPath, schema) : [],
   };
 }
 
-function isOf({ type }: Program, kind: 'bool' | 'string'): boolean {
-  return type.kind === kind || type.kind === 'dyn';
-}
-
-const pathStep = /\.([A-Za-z_][A-Za-z0-9_-]*)|\['((?:[^'\\]|\\['\\])*)'\]/y;
-
 /** Undefined when the path does not lead to a field of the schema. */
-function readFieldPath(path: string, schema: Schema): readonly PathStep[] | undefined {
-  const steps: PathStep[] = [];
-  let node: Schema | undefined = schema;
-  pathStep.lastIndex = 0;
-  while (pathStep.lastIndex < path.length) {
-    const step = pathStep.exec(path);
-    if (step === null) return undefined;
-    const name = step[1] ?? (step[2] as string).replace(/\\(.)/g, '$1');
-    const { properties, additionalProperties }: Schema = node;
-    if (properties && Object.hasOwn(properties, name)) {
-      steps.push(name);
-      node = properties[name] as Schema;
-    } else if (typeof additionalProperties === 'object') {
-      steps.push({ key: name });
-      node = additionalProperties;
-    } else return undefined;
-  }
-  return steps;
+function stepsTo(path: string, schema: Schema): readonly PathStep[] | undefined {
+  const found = readFieldPath(path, schema, true);
+  return typeof found === 'string' ? undefined : found.steps;
 }

@@ -1,14 +1,5 @@
-/** The check of all rules of a schema when its definition is written: their form, their types, and what they cost. */
-import {
-  child,
-  type FieldError,
-  forbidden,
-  index,
-  invalid,
-  key,
-  notSupported,
-  required,
-} from '../fielderror.ts';
+/** The check of all rules of a schema when its definition is written: their types, and what they cost. */
+import { child, type FieldError, forbidden, index, invalid, key } from '../fielderror.ts';
 import { innerRuleText } from './innerform.ts';
 import { type CompiledRule, compileNodeRules } from './rulecompilation.ts';
 import { requestBytesMax } from './ruletypes.ts';
@@ -22,13 +13,20 @@ const schemaCostMax = 100_000_000;
 const dearestMax = 4;
 const dearestShare = 0.01;
 
-const reasons = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 const advice =
   '(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)';
 
-/** @param path where the schema is in the definition */
-export function ruleDefinitionErrors(schema: Schema, path: string): FieldError[] {
-  const check = new RuleCheck();
+/**
+ * @param path where the schema is in the definition
+ * @param others errors of keywords; rules at and above the places of these are not compiled, because their types would
+ * be wrong
+ */
+export function ruleDefinitionErrors(
+  schema: Schema,
+  path: string,
+  others: readonly FieldError[],
+): FieldError[] {
+  const check = new RuleCheck(others.map(({ field }) => field));
   check.node(schema, path, { isRoot: true, times: 1, uncorrelatable: undefined });
   return [...check.errors, ...check.totalErrors(path)];
 }
@@ -46,29 +44,18 @@ class RuleCheck {
   readonly #dearest: { field: string; cost: number }[] = [];
   #total = 0;
 
-  /** Returns whether the form of all rules at the node and below is right; only then are those above compiled. */
-  node(schema: Schema, path: string, place: Place): boolean {
-    let wellFormed = true;
+  constructor(private readonly wrong: readonly string[]) {}
+
+  node(schema: Schema, path: string, place: Place): void {
     for (const [inner, innerPath, innerPlace] of children(schema, path, place))
-      wellFormed = this.node(inner, innerPath, innerPlace) && wellFormed;
-    const rules = schema['x-kubernetes-validations'] ?? [];
-    if (rules.length === 0) return wellFormed;
-    const rulesPath = child(path, 'x-kubernetes-validations');
+      this.node(inner, innerPath, innerPlace);
+    if (!schema['x-kubernetes-validations']?.length) return;
+    if (this.wrong.some((field) => field.startsWith(`${path}.`))) return;
     const isResource = place.isRoot || schema['x-kubernetes-embedded-resource'] === true;
-    const before = this.errors.length;
-    for (const [position, rule] of rules.entries())
-      this.errors.push(...formErrors(rule, index(rulesPath, position)));
     const compiled = compileNodeRules(schema, isResource);
-    for (const [position, { fieldPath, rule }] of compiled.rules.entries())
-      if (fieldPath === undefined)
-        this.errors.push(
-          invalid(child(index(rulesPath, position), 'fieldPath'), rule.fieldPath, 'must be a valid path'),
-        );
-    if (this.errors.length > before || !wellFormed) return false;
     const times = place.times ?? Math.floor(requestBytesMax / (compiled.type.bytesMin + 1));
     for (const [position, rule] of compiled.rules.entries())
-      this.#rule(rule, index(rulesPath, position), times, place);
-    return true;
+      this.#rule(rule, index(child(path, 'x-kubernetes-validations'), position), times, place);
   }
 
   #rule(compiled: CompiledRule, path: string, times: number, place: Place): void {
@@ -89,7 +76,7 @@ class RuleCheck {
             `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelatable}`,
           ),
         );
-    } else if (program && rule.optionalOldSelf !== undefined)
+    } else if (rule.optionalOldSelf !== undefined)
       this.errors.push(
         invalid(
           child(path, 'optionalOldSelf'),
@@ -128,29 +115,6 @@ function costText(what: string, factor: number): string {
 /** Errors quote the whole rule. */
 function quoting(field: string, rule: ValidationRule, detail: string): FieldError {
   return { field, reason: 'FieldValueInvalid', message: `Invalid value: ${innerRuleText(rule)}: ${detail}` };
-}
-
-const lineBreak = /[\r\n]/;
-
-function* formErrors(rule: ValidationRule, path: string): Generator<FieldError> {
-  const { message = '', messageExpression = '', reason, fieldPath = '' } = rule;
-  const expression = rule.rule.trim();
-  const shown = message.trim();
-  if (expression === '') yield required(child(path, 'rule'), 'rule is not specified');
-  else if (message !== '' && shown === '')
-    yield invalid(child(path, 'message'), message, 'must be non-empty if specified');
-  else if (lineBreak.test(shown))
-    yield invalid(child(path, 'message'), message, 'must not contain line breaks');
-  else if (lineBreak.test(expression) && shown === '')
-    yield required(child(path, 'message'), 'message must be specified if rule contains line breaks');
-  if (messageExpression !== '' && messageExpression.trim() === '')
-    yield required(child(path, 'messageExpression'), 'messageExpression must be non-empty if specified');
-  if (reason !== undefined && !reasons.includes(reason))
-    yield notSupported(child(path, 'reason'), reason, reasons);
-  if (fieldPath !== '' && fieldPath.trim() === '')
-    yield invalid(child(path, 'fieldPath'), fieldPath, 'must be non-empty if specified');
-  else if (lineBreak.test(fieldPath))
-    yield invalid(child(path, 'fieldPath'), fieldPath, 'must not contain line breaks');
 }
 
 function* children(schema: Schema, path: string, place: Place): Generator<[Schema, string, Place]> {

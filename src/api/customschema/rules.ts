@@ -4,7 +4,8 @@ import { CelError, NoSuchOverload, Optional, type Value } from '../cel/values.ts
 import { type FieldError, type FieldErrorReason, forbidden, invalid, required } from '../fielderror.ts';
 import { jsonText } from '../jsontext.ts';
 import { isJsonObject, type JsonObject, sameJson } from '../object.ts';
-import { type CompiledRule, type CompiledRules, compileNodeRules, type PathStep } from './rulecompilation.ts';
+import { type PathStep, pathText } from './fieldpath.ts';
+import { type CompiledRule, type CompiledRules, compileNodeRules } from './rulecompilation.ts';
 import type { Schema, ValidationRule } from './schema.ts';
 import { itemsOf } from './schemanode.ts';
 
@@ -297,7 +298,7 @@ class RuleRun implements RuleWork {
     try {
       const value = message.run(variables, budget);
       const text = typeof value === 'string' ? value.trim() : '';
-      const usable = text !== '' && !/[\r\n]/.test(text) && Buffer.byteLength(text) <= messageBytesMax;
+      const usable = text !== '' && !text.includes('\n') && Buffer.byteLength(text) <= messageBytesMax;
       return usable ? text : undefined;
     } catch (error) {
       if (error instanceof CelError || error instanceof BudgetExceeded) return undefined;
@@ -315,13 +316,7 @@ class RuleRun implements RuleWork {
   }
 
   #path(more: readonly PathStep[] = []): string {
-    let out = this.#base;
-    for (const step of [...this.#steps, ...more]) {
-      if (typeof step === 'number') out += `[${step}]`;
-      else if (typeof step === 'object') out += `[${step.key}]`;
-      else out += out === '' ? step : `.${step}`;
-    }
-    return out === '' ? noField : out;
+    return pathText(this.#base, [...this.#steps, ...more]) || noField;
   }
 }
 

@@ -98,16 +98,19 @@ export interface ValidationWork {
   advance(): Validation | undefined;
 }
 
+/** Where an object comes from: a body, the store, or a merge of both by server-side apply. */
+export type ObjectOrigin = 'sent' | 'stored' | 'applied';
+
 /** Functions on objects of one version. Each is made on first use, so a definition that is never written to costs nothing. */
 export interface CompiledSchema {
   readonly schema: Schema;
   /**
    * Removes what the schema does not name, in place, and nulls that a field may not have. Throws a DecodeError when the
    * type or metadata of an embedded resource cannot be read.
-   * @param stored the object comes from the store: such fields are dropped instead
+   * @param origin of other objects than sent ones, such fields are dropped; of applied ones, nulls stay to be refused
    * @returns the paths of the fields that were removed as unknown, sorted (`spec.objs[0].m`); some of very many
    */
-  prune(object: JsonObject, stored?: boolean): string[];
+  prune(object: JsonObject, origin?: ObjectOrigin): string[];
   /** Sets defaults in place. */
   applyDefaults(object: JsonObject): void;
   /**

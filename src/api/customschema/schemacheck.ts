@@ -24,11 +24,16 @@ export function checkSchema(schema: Schema, path: string, options: SchemaCheckOp
   const old = options.oldSchemas ?? [];
   const errors = new BoundedErrors();
   errors.addAll(rootErrors(schema, path, options.statusEnabled));
-  if (!someSchema(schema, usesUnsupported) && !old.some(isNotStructural))
-    errors.addAll(structureErrors(schema, path, old));
-  errors.addAll(keywordErrors(schema, path, keywordRules(old)));
+  const supported = !someSchema(schema, usesUnsupported);
+  const structure = new BoundedErrors();
+  if (supported && !old.some(isNotStructural)) structure.addAll(structureErrors(schema, path, old));
+  errors.addAll(structure.list);
+  const keywords = new BoundedErrors();
+  keywords.addAll(keywordErrors(schema, path, keywordRules(old)));
+  errors.addAll(keywords.list);
   // Types of rules come from the schema, so errors of a wrong schema would be misleading.
-  if (errors.list.length === 0) errors.addAll(ruleDefinitionErrors(schema, path));
+  if (supported && structure.list.length === 0)
+    errors.addAll(ruleDefinitionErrors(schema, path, keywords.list));
   return errors.list;
 }
 

@@ -71,7 +71,7 @@ describe('keywords', () => {
       'a small bound',
       { type: 'number', minimum: 0.00001 },
       0.000001,
-      ['x: Invalid value: 0.000001: x in body should be greater than or equal to 1e-05'],
+      ['x: Invalid value: 1e-06: x in body should be greater than or equal to 1e-05'],
     ],
     ['a multiple of a fraction', { type: 'number', multipleOf: 0.1 }, 0.3, []],
     [

@@ -1,5 +1,4 @@
 /** CustomResourceDefinition: a kind that users define. `extensions/definitions/` serves it. */
-import { invalid } from '../fielderror.ts';
 import type {
   CustomResourceDefinition,
   CustomResourceDefinitionCondition,
@@ -28,7 +27,8 @@ export const storageVersionOf = ({
 }: CustomResourceDefinition): CustomResourceDefinitionVersion | undefined =>
   spec?.versions?.find(({ storage }) => storage);
 
-function defaults({ spec = {} }: CustomResourceDefinition): void {
+function defaults(definition: CustomResourceDefinition): void {
+  const { spec = {}, status } = definition;
   const { names = {} } = spec;
   if (names.kind) {
     names.singular ||= names.kind.toLowerCase();
@@ -38,6 +38,7 @@ function defaults({ spec = {} }: CustomResourceDefinition): void {
   spec.conversion.strategy ||= 'None';
   const client = spec.conversion.webhook?.clientConfig;
   if (client) defaultClientConfig(client);
+  if (!status?.storedVersions?.length) noteStorageVersion(definition);
 }
 
 /** The storage version is among those that objects may be stored as. */
@@ -72,12 +73,7 @@ export const customResourceDefinition = defineKind<CustomResourceDefinition>({
   prepareForUpdate: noteStorageVersion,
   validate: (definition, old) => collect(definitionErrors(definition, old)),
   validateUpdate: (definition, old) => collect(definitionUpdateErrors(definition, old)),
-  validateStatusUpdate: ({ status = {} }) => [
-    ...acceptedNamesErrors(status.acceptedNames ?? {}),
-    ...(status.storedVersions?.length
-      ? []
-      : [invalid('status.storedVersions', null, 'must have at least one stored version')]),
-  ],
+  validateStatusUpdate: ({ status = {} }) => acceptedNamesErrors(status.acceptedNames ?? {}),
   warnings: unknownFormatWarnings,
   markForDeletion({ metadata, status }, { now }) {
     if (!metadata.finalizers?.includes(cleanupFinalizer))

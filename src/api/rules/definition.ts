@@ -1,4 +1,6 @@
 /** The rules of definitions of custom kinds, but for their schemas. */
+import type { Schema } from '../customschema/schema.ts';
+import { someSchema } from '../customschema/schemawalk.ts';
 import { child, type FieldError, index, invalid, key, notSupported, required } from '../fielderror.ts';
 import type {
   CustomResourceDefinition,
@@ -9,9 +11,9 @@ import { isLabel1035, isSubdomain1123 } from '../names.ts';
 import { conversionErrors } from './definitionconversion.ts';
 import { innerVersions } from './definitioninnerform.ts';
 import { namesErrors } from './definitionnames.ts';
-import { schemasErrors } from './definitionschemas.ts';
+import { schemasErrors, schemasOf } from './definitionschemas.ts';
 import { viewsErrors } from './definitionviews.ts';
-import { type Findings, problemsOf } from './findings.ts';
+import { type Findings, joinedProblems } from './findings.ts';
 
 const warningLengthMax = 256;
 const scopes: readonly string[] = ['Cluster', 'Namespaced'];
@@ -43,7 +45,7 @@ function* groupErrors(group: string): Findings {
   const path = 'spec.group';
   if (!group) return yield required(path);
   const problems = isSubdomain1123(group);
-  yield* problemsOf(path, group, problems);
+  yield* joinedProblems(path, group, problems);
   if (!problems.length && !group.includes('.'))
     yield invalid(path, group, 'should be a domain with at least one dot');
 }
@@ -92,7 +94,7 @@ function* versionsErrors(spec: CustomResourceDefinitionSpec): Findings {
   const { versions = [] } = spec;
   for (const [i, version] of versions.entries()) yield* versionErrors(version, index(path, i));
   const first = versions[0]?.name;
-  if (first) yield* problemsOf('spec.version', first, isLabel1035(first));
+  if (first) yield* joinedProblems('spec.version', first, isLabel1035(first));
   const names = versions.map(({ name }) => name);
   if (new Set(names).size < names.length) yield shownVersions(spec, 'must contain unique version names');
   if (versions.filter(({ storage }) => storage).length !== 1)
@@ -103,7 +105,11 @@ function* versionsErrors(spec: CustomResourceDefinitionSpec): Findings {
       true,
       'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead',
     );
+  if (spec.preserveUnknownFields && schemasOf(spec).some((schema) => someSchema(schema, hasDefault)))
+    yield invalid('spec.preserveUnknownFields', true, 'must be false in order to use defaults in the schema');
 }
+
+const hasDefault = (schema: Schema): boolean => (schema.default ?? undefined) !== undefined;
 
 const shownVersions = (spec: CustomResourceDefinitionSpec, detail: string): FieldError => ({
   field: 'spec.versions',
@@ -113,11 +119,11 @@ const shownVersions = (spec: CustomResourceDefinitionSpec, detail: string): Fiel
 
 function* versionErrors(version: CustomResourceDefinitionVersion, path: string): Findings {
   const { name = '', deprecationWarning: warning } = version;
-  yield* problemsOf(child(path, 'name'), name, isLabel1035(name));
+  yield* joinedProblems(child(path, 'name'), name, isLabel1035(name));
   if (!version.schema?.openAPIV3Schema) yield required(`${path}.schema.openAPIV3Schema`);
   if (warning === undefined) return;
   const wrong = (detail: string): FieldError => invalid(child(path, 'deprecationWarning'), warning, detail);
-  if (!version.deprecated) yield wrong('can only be set for deprecated versions');
+  if (!version.deprecated) return yield wrong('can only be set for deprecated versions');
   if (Buffer.byteLength(warning) > warningLengthMax)
     yield wrong(`must be <= ${warningLengthMax} characters long`);
   if (warning === '') yield wrong('must not be an empty string');

@@ -16,10 +16,12 @@ const clientPath = `${path}.webhookClientConfig`;
 const versionsPath = `${path}.conversionReviewVersions`;
 
 export function* conversionErrors(
-  { conversion = {} }: CustomResourceDefinitionSpec,
+  { conversion = {}, preserveUnknownFields }: CustomResourceDefinitionSpec,
   old: CustomResourceDefinition | undefined,
 ): Findings {
   const { strategy, webhook } = conversion;
+  if (preserveUnknownFields && strategy !== 'None')
+    yield invalid(`${path}.strategy`, strategy ?? '', 'must be None if spec.preserveUnknownFields is true');
   if (!strategy) yield required(`${path}.strategy`);
   else if (!strategies.includes(strategy)) yield notSupported(`${path}.strategy`, strategy, strategies);
   if (strategy === 'Webhook') return yield* webhookErrors(webhook ?? {}, old);
@@ -38,7 +40,7 @@ function* webhookErrors(
     if (old && mustBeReadable(old) && bundleProblem(clientConfig.caBundle))
       yield invalid(`${clientPath}.caBundle`, clientConfig.caBundle, bundleProblem(clientConfig.caBundle)!);
   }
-  yield* reviewVersionsErrors(versions);
+  yield* reviewVersionsErrors(versions, old);
 }
 
 /** A bundle that was broken before may stay so, and a definition may get one that is not there yet. */
@@ -54,14 +56,22 @@ export function bundleProblem(bundle: string | undefined): string | undefined {
   return isPem ? undefined : 'unable to load root certificates: unable to parse bytes as PEM block';
 }
 
-function* reviewVersionsErrors(versions: readonly string[]): Findings {
+/** Versions of reviews that an old definition did without may stay away. */
+const hasKnownVersion = (versions: readonly string[]): boolean =>
+  versions.some((version) => reviewVersions.includes(version));
+
+function* reviewVersionsErrors(
+  versions: readonly string[],
+  old: CustomResourceDefinition | undefined,
+): Findings {
   if (versions.length === 0) return yield required(versionsPath);
   const seen = new Set<string>();
   for (const [i, version] of versions.entries()) {
     if (seen.has(version)) yield invalid(index(versionsPath, i), version, 'duplicate version');
+    else yield* problemsOf(index(versionsPath, i), version, isLabel1035(version));
     seen.add(version);
-    yield* problemsOf(index(versionsPath, i), version, isLabel1035(version));
   }
-  if (!versions.some((version) => reviewVersions.includes(version)))
+  const before = old?.spec?.conversion?.webhook?.conversionReviewVersions ?? [];
+  if (!hasKnownVersion(versions) && (before.length === 0 || hasKnownVersion(before)))
     yield invalid(versionsPath, versions, `must include at least one of ${reviewVersions.join(', ')}`);
 }

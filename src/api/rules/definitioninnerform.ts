@@ -2,6 +2,8 @@
  * The inner form of a definition: the older shape in which Kubernetes keeps one, and in which errors show it. What all
  * versions have in common stands beside the versions there, and its errors are reported at that place.
  */
+
+import { htmlSafe } from '../fielderror.ts';
 import type { CustomResourceDefinitionSpec, CustomResourceDefinitionVersion } from '../generated/types.ts';
 import { jsonText } from '../jsontext.ts';
 import { withSortedKeys } from '../object.ts';
@@ -53,10 +55,6 @@ export function innerVersions(spec: CustomResourceDefinitionSpec): string {
   }));
   return htmlSafe(jsonText(versions));
 }
-
-/** Go's JSON escapes what HTML would take for markup. */
-const htmlSafe = (text: string): string =>
-  text.replace(/[<>&]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
 
 /** Keys as Go's fields are called. */
 function capitalized(value: unknown): unknown {

@@ -2,7 +2,7 @@
 import { child, index, invalid, required } from '../fielderror.ts';
 import type { CustomResourceDefinitionNames } from '../generated/types.ts';
 import { isLabel1035 } from '../names.ts';
-import { collect, type Findings, problemsOf } from './findings.ts';
+import { collect, type Findings, joinedProblems } from './findings.ts';
 
 export function* namesErrors(names: CustomResourceDefinitionNames, path: string): Findings {
   const { plural = '', singular = '', kind = '', listKind = '' } = names;
@@ -14,18 +14,18 @@ export function* namesErrors(names: CustomResourceDefinitionNames, path: string)
 /** The rules that also hold for names of which some are missing. */
 function* nameErrors(names: CustomResourceDefinitionNames, path: string): Findings {
   for (const name of ['plural', 'singular'] as const)
-    if (names[name]) yield* problemsOf(child(path, name), names[name], isLabel1035(names[name]));
+    if (names[name]) yield* joinedProblems(child(path, name), names[name], isLabel1035(names[name]));
   for (const name of ['kind', 'listKind'] as const)
     if (names[name])
-      for (const problem of isLabel1035(names[name].toLowerCase()))
-        yield invalid(
-          child(path, name),
-          names[name],
-          `may have mixed case, but should otherwise match: ${problem}`,
-        );
+      yield* joinedProblems(
+        child(path, name),
+        names[name],
+        isLabel1035(names[name].toLowerCase()),
+        'may have mixed case, but should otherwise match: ',
+      );
   for (const name of ['shortNames', 'categories'] as const)
     for (const [i, value] of (names[name] ?? []).entries())
-      yield* problemsOf(index(child(path, name), i), value, isLabel1035(value));
+      yield* joinedProblems(index(child(path, name), i), value, isLabel1035(value));
   if (names.kind && names.kind === names.listKind)
     yield invalid(child(path, 'listKind'), names.listKind, 'kind and listKind may not be the same');
 }

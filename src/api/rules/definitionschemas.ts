@@ -26,7 +26,7 @@ export function* schemasErrors(
 
 const hoisted = 'spec.validation';
 
-const schemasOf = ({ versions = [] }: CustomResourceDefinitionSpec): Schema[] =>
+export const schemasOf = ({ versions = [] }: CustomResourceDefinitionSpec): Schema[] =>
   versions.flatMap(({ schema }) => (schema?.openAPIV3Schema ? [schema.openAPIV3Schema as Schema] : []));
 
 /** Texts about formats that nothing checks; each schema is told about, also when versions share it. */

@@ -1,4 +1,5 @@
 /** Columns, scale and selectable fields of a custom kind: the rules of what points into its objects. */
+import { type FieldPath, pathText, readFieldPath } from '../customschema/fieldpath.ts';
 import type { Schema } from '../customschema/schema.ts';
 import { child, duplicate, index, invalid, required, tooMany } from '../fielderror.ts';
 import type {
@@ -6,7 +7,9 @@ import type {
   CustomResourceDefinitionSpec,
   CustomResourceDefinitionVersion,
   CustomResourceSubresourceScale,
+  SelectableField,
 } from '../generated/types.ts';
+import { sameJson } from '../object.ts';
 import { partsOf } from './definitioninnerform.ts';
 import type { Findings } from './findings.ts';
 
@@ -22,6 +25,7 @@ const columnFormats: readonly string[] = [
   'int64',
   'password',
 ];
+const selectableTypes: readonly string[] = ['string', 'boolean', 'integer'];
 const notSimple = 'must be a simple json path starting with .';
 
 export function* viewsErrors(
@@ -49,9 +53,6 @@ function* columnErrors(column: CustomResourceColumnDefinition, path: string): Fi
   else if (!jsonPath.startsWith('.')) yield invalid(child(path, 'JSONPath'), jsonPath, notSimple);
 }
 
-/** Names with dots between them. */
-const simplePath = /^(\.[a-zA-Z0-9_\-[\]/]+)+$/;
-
 function* scaleErrors(scale: CustomResourceSubresourceScale, path: string): Findings {
   yield* scalePathErrors(scale.specReplicasPath, child(path, 'specReplicasPath'), ['.spec']);
   yield* scalePathErrors(scale.statusReplicasPath, child(path, 'statusReplicasPath'), ['.status']);
@@ -61,7 +62,7 @@ function* scaleErrors(scale: CustomResourceSubresourceScale, path: string): Find
 
 function* scalePathErrors(value: string | undefined, path: string, places: readonly string[]): Findings {
   if (!value) return yield required(path);
-  if (!simplePath.test(value)) return yield invalid(path, value, notSimple);
+  if (!value.startsWith('.')) return yield invalid(path, value, notSimple);
   if (!places.some((place) => value.startsWith(`${place}.`)))
     yield invalid(
       path,
@@ -71,51 +72,46 @@ function* scalePathErrors(value: string | undefined, path: string, places: reado
 }
 
 function* selectableErrors(
-  { selectableFields: fields = [], schema }: CustomResourceDefinitionVersion,
+  { name, selectableFields: fields = [], schema }: CustomResourceDefinitionVersion,
   path: string,
   old: CustomResourceDefinitionSpec | undefined,
 ): Findings {
-  const before = Math.max(
-    0,
-    ...(old?.versions ?? []).map((version) => version.selectableFields?.length ?? 0),
-  );
-  if (fields.length > selectableMax && fields.length > before)
-    yield tooMany(path, fields.length, selectableMax);
+  if (fields.length === 0) return;
+  const root = schema?.openAPIV3Schema as Schema | undefined;
+  if (!root) return yield invalid(path, '', 'may only be set when validations.schema is included');
   const seen = new Set<string>();
   for (const [i, { jsonPath = '' }] of fields.entries()) {
     const place = child(index(path, i), 'jsonPath');
-    if (!jsonPath) {
-      yield required(place);
-      continue;
+    const found = jsonPath ? readFieldPath(jsonPath, root, false) : undefined;
+    if (!found) yield required(place);
+    else if (typeof found === 'string') yield invalid(place, jsonPath, `is an invalid path: ${found}`);
+    else {
+      yield* selectableProblems(found, jsonPath, place);
+      const text = pathText('', found.steps);
+      if (seen.has(text)) yield duplicate(place, jsonPath);
+      seen.add(text);
     }
-    const problem = selectableProblem(jsonPath, schema?.openAPIV3Schema as Schema | undefined);
-    if (problem) yield invalid(place, jsonPath, problem);
-    else if (seen.has(jsonPath)) yield duplicate(place, jsonPath);
-    seen.add(jsonPath);
   }
+  if (seen.size > selectableMax && !keptTooMany(name, fields, old))
+    yield tooMany(path, seen.size, selectableMax);
 }
 
-function selectableProblem(jsonPath: string, schema: Schema | undefined): string | undefined {
-  const wrong = (why: string): string => `is an invalid path: ${why}`;
-  if (!/^[.[]/.test(jsonPath)) return wrong(`expected [ or . but got: ${/^[^.[]*/.exec(jsonPath)![0]}`);
-  const segments = jsonPathNames(jsonPath);
-  let node = schema;
-  for (const name of segments ?? []) node = node?.properties?.[name];
-  if (!segments?.length || !node) return wrong('does not refer to a valid field');
-  if (segments[0] === 'metadata') return 'must not point to fields in metadata';
-  return ['string', 'boolean', 'integer'].includes(node.type ?? '')
-    ? undefined
-    : 'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.';
+function* selectableProblems({ steps, schema }: FieldPath, jsonPath: string, place: string): Findings {
+  if (steps[0] === 'metadata') yield invalid(place, jsonPath, 'must not point to fields in metadata');
+  if (!selectableTypes.includes(schema?.type ?? ''))
+    yield invalid(
+      place,
+      jsonPath,
+      'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.',
+    );
 }
 
-/** `.spec.a` and `.spec['a']` → names; undefined when it is something else. */
-export function jsonPathNames(path: string): string[] | undefined {
-  const names: string[] = [];
-  const segment = /\.([^.[\]]+)|\['([^']*)'\]|\["([^"]*)"\]/y;
-  while (segment.lastIndex < path.length) {
-    const found = segment.exec(path);
-    if (!found) return undefined;
-    names.push((found[1] ?? found[2] ?? found[3])!);
-  }
-  return names;
+/** Whether a definition had as many before the bound was there. */
+function keptTooMany(
+  name: string | undefined,
+  fields: readonly SelectableField[],
+  old: CustomResourceDefinitionSpec | undefined,
+): boolean {
+  const before = old?.versions?.find((version) => version.name === name)?.selectableFields ?? [];
+  return before.length > selectableMax && sameJson(before, fields);
 }

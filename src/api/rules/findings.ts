@@ -30,6 +30,15 @@ export const problemsOf = (
 ): readonly FieldError[] =>
   problems.length === 0 ? nothing : problems.map((problem) => invalid(path, value, problem));
 
+/** One error that names all problems that a check of names.ts found in a value. */
+export const joinedProblems = (
+  path: string,
+  value: unknown,
+  problems: readonly string[],
+  before = '',
+): readonly FieldError[] =>
+  problems.length === 0 ? nothing : [invalid(path, value, `${before}${problems.join(',')}`)];
+
 /** The value must be one of an enumeration. */
 export function choice(
   path: string,

@@ -56,8 +56,16 @@ class AddressKeeper {
   constructor(private readonly context: SharedContext) {
     const onError = (_key: string, error: Error): void => context.onError(error);
     this.#recorder = recorderFor(context, 'ipallocator-repair-controller');
-    this.#services = new WorkQueue({ work: (key) => this.#checkService(key), onError });
-    this.#addresses = new WorkQueue({ work: (ip) => this.#checkAddress(ip), onError });
+    this.#services = new WorkQueue({
+      timers: context.registry.timers,
+      work: (key) => this.#checkService(key),
+      onError,
+    });
+    this.#addresses = new WorkQueue({
+      timers: context.registry.timers,
+      work: (ip) => this.#checkAddress(ip),
+      onError,
+    });
   }
 
   start(): RunningController {

@@ -42,6 +42,7 @@ class RangeKeeper {
 
   constructor(private readonly context: SharedContext) {
     this.#queue = new WorkQueue({
+      timers: context.registry.timers,
       work: (name) => this.#sync(name),
       onError: (_, error) => context.onError(error),
     });

@@ -81,6 +81,7 @@ class CronJobs {
     this.#jobs = registry.kinds.resource('batch/v1', 'jobs')!;
     this.#recorder = recorderFor(context, 'cronjob-controller');
     this.#queue = new WorkQueue({
+      timers: context.registry.timers,
       work: (key) => this.#sync(key),
       onError: (_, error) => onError(error),
       // Retry periodically: a quota may get room without a change of the cron job.

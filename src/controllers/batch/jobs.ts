@@ -69,8 +69,17 @@ class Jobs {
     this.#control = new PodControl(context, this.#recorder);
     // Retry periodically: a quota may get room, or a missing account appear, without a change of the job.
     const triesMax = Number.POSITIVE_INFINITY;
-    this.#queue = new WorkQueue({ work: (key) => this.#sync(key), onError, triesMax });
-    this.#strays = new WorkQueue({ work: (key) => this.#releaseStray(key), onError });
+    this.#queue = new WorkQueue({
+      timers: context.registry.timers,
+      work: (key) => this.#sync(key),
+      onError,
+      triesMax,
+    });
+    this.#strays = new WorkQueue({
+      timers: context.registry.timers,
+      work: (key) => this.#releaseStray(key),
+      onError,
+    });
   }
 
   start(): RunningController {

@@ -36,6 +36,7 @@ export const certificateApprover: Controller = {
   start(context) {
     if (!context.trust) return idle;
     const queue: WorkQueue = new WorkQueue({
+      timers: context.registry.timers,
       work: (name) => decide(context, queue, name),
       onError: (_, error) => context.onError(error),
     });

@@ -25,6 +25,7 @@ export const certificateCleaner: Controller = {
   writer: 'certificate-controller',
   start(context) {
     const queue = new WorkQueue({
+      timers: context.registry.timers,
       work: async () => {
         queue.addAfter(sweep, sweepMs);
         await clean(context);

@@ -33,6 +33,7 @@ export const rootCertificatePublisher: Controller = {
     const { trust, registry } = context;
     if (!trust) return idle;
     const queue = new WorkQueue({
+      timers: context.registry.timers,
       work: (namespace) => publish(context, trust, namespace),
       onError: (_, error) => context.onError(error),
     });

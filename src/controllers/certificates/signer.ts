@@ -26,6 +26,7 @@ export const certificateSigner: Controller = {
     const { trust } = context;
     if (!trust) return idle;
     const queue = new WorkQueue({
+      timers: context.registry.timers,
       work: (name) => sign(context, trust.authority, name),
       onError: (_, error) => context.onError(error),
     });

@@ -75,6 +75,7 @@ class Scheduler implements RunningController {
     this.#queue = new SchedulingQueue(
       () => this.#registry.chance.nowMs(),
       () => this.#wake(),
+      this.#registry.timers,
     );
     this.#volumes = new VolumeBinding(context);
     const helps = (): void => this.#queue.clusterChanged();

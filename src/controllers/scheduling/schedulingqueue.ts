@@ -2,6 +2,7 @@
  * The scheduling queue: pods that wait for a node, by priority, then by age. An unschedulable pod waits separately
  * until the cluster changes, and at least for its back-off.
  */
+import type { Timer, Timers } from '../../timers.ts';
 import type { PodFacts } from './podfacts.ts';
 
 const backoffFirstMs = 1_000;
@@ -22,11 +23,12 @@ export class SchedulingQueue {
   readonly #ready = new Map<string, PodFacts>();
   readonly #waiting = new Map<string, Waiting>();
   readonly #attempts = new Map<string, number>();
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
 
   constructor(
     private readonly now: () => number,
     private readonly wake: () => void,
+    private readonly timers: Timers,
   ) {}
 
   get empty(): boolean {
@@ -87,12 +89,12 @@ export class SchedulingQueue {
   }
 
   close(): void {
-    clearTimeout(this.#timer);
+    this.timers.clear(this.#timer);
   }
 
   /** Moves pods whose back-off is over to the heap, and sets a timer for the next. */
   #retry(): void {
-    clearTimeout(this.#timer);
+    this.timers.clear(this.#timer);
     const nowMs = this.now();
     let nextMs = Number.POSITIVE_INFINITY;
     for (const [uid, { pod, notBeforeMs, worthATry }] of this.#waiting) {
@@ -104,7 +106,7 @@ export class SchedulingQueue {
       }
     }
     if (nextMs < Number.POSITIVE_INFINITY) {
-      this.#timer = setTimeout(() => this.#retry(), nextMs - nowMs);
+      this.#timer = this.timers.set(() => this.#retry(), nextMs - nowMs);
       this.#timer.unref();
     }
   }

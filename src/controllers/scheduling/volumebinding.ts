@@ -102,9 +102,10 @@ export class VolumeBinding {
 
   /** Resolves when all claims of the plan are bound. */
   #bound(pod: PodFacts, node: NodeFacts, plan: VolumePlan): Promise<void> {
+    const { timers } = this.#registry;
     return new Promise((resolve, reject) => {
       const end = (error?: Error): void => {
-        clearTimeout(timer);
+        timers.clear(timer);
         this.#waiting.delete(pod.uid);
         if (error) reject(error);
         else resolve();
@@ -116,7 +117,7 @@ export class VolumeBinding {
           end(error as Error);
         }
       };
-      const timer = setTimeout(() => end(new VolumeBindingError('context deadline exceeded')), bindingMaxMs);
+      const timer = timers.set(() => end(new VolumeBindingError('context deadline exceeded')), bindingMaxMs);
       timer.unref();
       this.#waiting.set(pod.uid, { check, end });
       check();

@@ -12,6 +12,7 @@ import { modify } from '../../registry/modify.ts';
 import type { Request } from '../../registry/request.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
 import { actingAs } from '../../registry/writers.ts';
+import type { Timer } from '../../timers.ts';
 import { type ControllerContext, type RunningController, tolerant } from './controller.ts';
 
 const namespace = 'kube-system';
@@ -35,7 +36,7 @@ export class LeaderElection implements RunningController {
   /** The lease as last seen to change, and when. */
   #seen = { version: '', atMs: 0 };
   #renewedMs = 0;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #round: Promise<void> = Promise.resolve();
   #closed = false;
 
@@ -59,7 +60,7 @@ export class LeaderElection implements RunningController {
   /** Steps down, and releases the lease so that another can take over at once. */
   async close(): Promise<void> {
     this.#closed = true;
-    clearTimeout(this.#timer);
+    this.context.registry.timers.clear(this.#timer);
     await this.#round;
     if (!this.#leading) return;
     await this.#stepDown();
@@ -75,7 +76,7 @@ export class LeaderElection implements RunningController {
         const silentMs = this.#nowMs() - this.#renewedMs;
         if (this.#leading && silentMs > this.timing.renewMaxMs) await this.#stepDown();
         if (this.#closed) return;
-        this.#timer = setTimeout(() => this.#next(), this.timing.retryMs);
+        this.#timer = this.context.registry.timers.set(() => this.#next(), this.timing.retryMs);
         this.#timer.unref();
       });
   }

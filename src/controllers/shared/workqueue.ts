@@ -3,6 +3,7 @@
  * it is processed is processed again afterwards. Failed keys are retried with exponential back-off, and dropped after
  * a number of tries: the next change of the object adds them again.
  */
+import { systemTimers, type Timer, type Timers } from '../../timers.ts';
 
 const retryDefault = { firstMs: 5, maxMs: 30_000 };
 const triesMaxDefault = 20;
@@ -14,6 +15,8 @@ const timerMaxMs = 2 ** 31 - 1;
 const soonMs = 1_000;
 
 export interface WorkQueueOptions {
+  /** Default: those of the system. */
+  readonly timers?: Timers;
   /** Reconciles the object of a key. */
   readonly work: (key: string) => Promise<void>;
   /** Called for every failure. */
@@ -27,7 +30,7 @@ export interface WorkQueueOptions {
 }
 
 interface Appointment {
-  readonly timer: NodeJS.Timeout;
+  readonly timer: Timer;
   readonly atMs: number;
 }
 
@@ -36,13 +39,17 @@ export class WorkQueue {
   readonly #working = new Set<string>();
   readonly #again = new Set<string>();
   readonly #tries = new Map<string, number>();
-  readonly #retries = new Map<string, NodeJS.Timeout>();
+  readonly #retries = new Map<string, Timer>();
   readonly #appointments = new Map<string, Appointment>();
   #turn: NodeJS.Immediate | undefined;
   #idle: (() => void)[] = [];
   #closed = false;
 
-  constructor(private readonly options: WorkQueueOptions) {}
+  readonly #timers: Timers;
+
+  constructor(private readonly options: WorkQueueOptions) {
+    this.#timers = options.timers ?? systemTimers;
+  }
 
   add(key: string): void {
     if (this.#closed) return;
@@ -57,11 +64,11 @@ export class WorkQueue {
   addAfter(key: string, delayMs: number): void {
     if (this.#closed || delayMs === Number.POSITIVE_INFINITY) return;
     const waitMs = Math.min(Math.max(delayMs, 0), timerMaxMs);
-    const atMs = performance.now() + waitMs;
+    const atMs = this.#timers.nowMs() + waitMs;
     const before = this.#appointments.get(key);
     if (before && before.atMs <= atMs) return;
-    clearTimeout(before?.timer);
-    const timer = setTimeout(() => {
+    this.#timers.clear(before?.timer);
+    const timer = this.#timers.set(() => {
       this.#appointments.delete(key);
       this.add(key);
     }, waitMs);
@@ -69,10 +76,12 @@ export class WorkQueue {
     this.#appointments.set(key, { timer, atMs });
   }
 
-  /** Whether no key waits, is processed, is to be retried, or is due soon. */
+  /** Whether no key waits, is processed, is to be retried, or is due soon. While time stands still, nothing is due. */
   get settled(): boolean {
-    if (this.#waiting.size + this.#working.size + this.#retries.size > 0) return false;
-    const soon = performance.now() + soonMs;
+    if (this.#waiting.size + this.#working.size > 0) return false;
+    if (!this.#timers.isRunning) return true;
+    if (this.#retries.size > 0) return false;
+    const soon = this.#timers.nowMs() + soonMs;
     for (const { atMs } of this.#appointments.values()) if (atMs <= soon) return false;
     return true;
   }
@@ -95,7 +104,7 @@ export class WorkQueue {
   }
 
   async #run(key: string): Promise<void> {
-    clearTimeout(this.#retries.get(key));
+    this.#timers.clear(this.#retries.get(key));
     this.#retries.delete(key);
     try {
       await this.options.work(key);
@@ -119,7 +128,7 @@ export class WorkQueue {
     }
     this.#tries.set(key, tries);
     const { firstMs, maxMs } = this.options.retry ?? retryDefault;
-    const timer = setTimeout(
+    const timer = this.#timers.set(
       () => {
         this.#retries.delete(key);
         this.add(key);
@@ -134,8 +143,8 @@ export class WorkQueue {
   async close(): Promise<void> {
     this.#closed = true;
     clearImmediate(this.#turn);
-    for (const timer of this.#retries.values()) clearTimeout(timer);
-    for (const { timer } of this.#appointments.values()) clearTimeout(timer);
+    for (const timer of this.#retries.values()) this.#timers.clear(timer);
+    for (const { timer } of this.#appointments.values()) this.#timers.clear(timer);
     this.#retries.clear();
     this.#appointments.clear();
     this.#waiting.clear();

@@ -26,15 +26,14 @@ import { WorkQueue } from '../shared/workqueue.ts';
 import { endpointGroups, type KnownNode, sameEndpoint } from './podendpoints.ts';
 import { planPlaceholder, planSlices } from './sliceplan.ts';
 import {
-  isManagedBy,
   isOwnedBy,
+  livingSlices,
   observeSlices,
   ownerOf,
   removeSlices,
   type SliceMetadata,
   type StoredSlice,
   sameLabels,
-  storedSlice,
   writeSlices,
 } from './slicewriter.ts';
 import { TriggerTimes } from './triggertimes.ts';
@@ -76,6 +75,7 @@ class SliceKeeper {
     this.#recorder = recorderFor(context, 'endpoint-slice-controller');
     this.#slices = new ServiceSlices(registry.view);
     this.#queue = new WorkQueue({
+      timers: context.registry.timers,
       work: (key) => this.#sync(key),
       onError: (_, error) => onError(error),
       retry,
@@ -158,11 +158,7 @@ class SliceKeeper {
   async #write(service: Service, pods: readonly IndexedPod[], triggerMs: number | undefined): Promise<void> {
     const { namespace = '', name = '' } = service.metadata;
     const metadata = metadataFor(service, triggerMs);
-    const existing = this.#slices
-      .of(namespace, name)
-      .filter((entry) => isManagedBy(entry, managerName))
-      .map(storedSlice)
-      .filter((slice) => !slice.metadata.deletionTimestamp);
+    const existing = livingSlices(this.#slices, managerName, namespace, name);
     const families = (service.spec?.ipFamilies ?? ['IPv4']) as AddressFamily[];
     // Left by a deleted service of this name, or of a family that the service no longer has.
     const isOurs = (slice: StoredSlice): boolean =>

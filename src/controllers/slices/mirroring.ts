@@ -23,15 +23,14 @@ import { recorderFor } from '../shared/eventsink.ts';
 import { WorkQueue } from '../shared/workqueue.ts';
 import { planSlices } from './sliceplan.ts';
 import {
-  isManagedBy,
   isOwnedBy,
+  livingSlices,
   observeSlices,
   ownerOf,
   removeSlices,
   type SliceMetadata,
   type StoredSlice,
   sameLabels,
-  storedSlice,
   writeSlices,
 } from './slicewriter.ts';
 
@@ -63,6 +62,7 @@ class MirrorKeeper {
     this.#recorder = recorderFor(context, 'endpoint-slice-mirroring-controller');
     this.#slices = new ServiceSlices(registry.view);
     this.#queue = new WorkQueue({
+      timers: context.registry.timers,
       work: (key) => this.#sync(key),
       onError: (_, error) => onError(error),
       retry,
@@ -90,11 +90,7 @@ class MirrorKeeper {
     const { view } = this.context.registry;
     await view.caughtUp();
     const [namespace, name] = fromKey(key);
-    const existing = this.#slices
-      .of(namespace, name)
-      .filter((entry) => isManagedBy(entry, managerName))
-      .map(storedSlice)
-      .filter((slice) => !slice.metadata.deletionTimestamp);
+    const existing = livingSlices(this.#slices, managerName, namespace, name);
     const service = view.collection('core/services').get(namespace, name);
     const endpoints = view.collection('core/endpoints').get(namespace, name)?.object() as
       | Endpoints

@@ -8,7 +8,7 @@ import { create } from '../../registry/create.ts';
 import { remove } from '../../registry/delete.ts';
 import type { Entry } from '../../registry/entry.ts';
 import { modify } from '../../registry/modify.ts';
-import { serviceOf, sliceId } from '../../registry/serviceslices.ts';
+import { type ServiceSlices, serviceOf, sliceId } from '../../registry/serviceslices.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
 import { keyOf, type Observation, observe, type SharedContext, tolerant } from '../shared/controller.ts';
 import type { SliceContent, SlicePlan } from './sliceplan.ts';
@@ -26,7 +26,18 @@ export interface StoredSlice extends EndpointSlice {
   readonly entry: Entry;
 }
 
-export const storedSlice = (entry: Entry): StoredSlice => ({ ...(entry.object() as EndpointSlice), entry });
+/** The slices of a service that a controller maintains and that are not being deleted. */
+export const livingSlices = (
+  slices: ServiceSlices,
+  controller: string,
+  namespace: string,
+  service: string,
+): StoredSlice[] =>
+  slices
+    .of(namespace, service)
+    .filter((entry) => isManagedBy(entry, controller))
+    .map((entry) => ({ ...(entry.object() as EndpointSlice), entry }))
+    .filter(({ metadata }) => !metadata.deletionTimestamp);
 
 /** A reference to the object that slices are made for: they are deleted with it. */
 export const ownerOf = (
@@ -35,8 +46,7 @@ export const ownerOf = (
   { name, uid }: EndpointSlice['metadata'],
 ): OwnerReference => ({ apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true });
 
-/** Whether slices are maintained by a controller, and were made for this owner. */
-export const isManagedBy = ({ labels }: Entry, controller: string): boolean =>
+const isManagedBy = ({ labels }: Entry, controller: string): boolean =>
   labels?.[managedByLabel] === controller;
 
 export const isOwnedBy = ({ metadata }: EndpointSlice, { uid }: OwnerReference): boolean =>

@@ -45,6 +45,7 @@ class EphemeralVolumes {
     this.#podKind = this.#registry.kinds.resource('v1', 'pods')!;
     this.#claimKind = this.#registry.kinds.resource('v1', 'persistentvolumeclaims')!;
     this.#pods = new WorkQueue({
+      timers: context.registry.timers,
       work: (key) => this.#pod(key),
       onError: (_, error) => context.onError(error),
     });

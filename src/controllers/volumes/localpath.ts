@@ -73,9 +73,21 @@ class LocalPathProvisioner {
     this.#release = new LocalPathRelease(context, nodes, this.#recorders);
     this.#expansion = new LocalPathExpansion(context, this.#recorders);
     const onError = (_: string, error: Error): void => context.onError(error);
-    this.#claims = new WorkQueue({ work: (key) => this.#claim(key), onError });
-    this.#volumes = new WorkQueue({ work: (name) => this.#volume(name), onError });
-    this.#sweeps = new WorkQueue({ work: (name) => this.#sweep(name), onError });
+    this.#claims = new WorkQueue({
+      timers: context.registry.timers,
+      work: (key) => this.#claim(key),
+      onError,
+    });
+    this.#volumes = new WorkQueue({
+      timers: context.registry.timers,
+      work: (name) => this.#volume(name),
+      onError,
+    });
+    this.#sweeps = new WorkQueue({
+      timers: context.registry.timers,
+      work: (name) => this.#sweep(name),
+      onError,
+    });
   }
 
   start(): RunningController {

@@ -49,8 +49,18 @@ class VolumeBinder {
     this.#unmet = new UnmetClaims(context, this.#recorder);
     const onError = (_: string, error: Error): void => context.onError(error);
     // Concurrency 1: two claims must not choose the same volume.
-    this.#claims = new WorkQueue({ work: (key) => this.#claim(key), onError, width: 1 });
-    this.#volumes = new WorkQueue({ work: (name) => this.#volume(name), onError, width: 1 });
+    this.#claims = new WorkQueue({
+      timers: context.registry.timers,
+      work: (key) => this.#claim(key),
+      onError,
+      width: 1,
+    });
+    this.#volumes = new WorkQueue({
+      timers: context.registry.timers,
+      work: (name) => this.#volume(name),
+      onError,
+      width: 1,
+    });
   }
 
   start(): RunningController {

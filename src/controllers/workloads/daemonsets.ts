@@ -81,6 +81,7 @@ class DaemonSets {
     this.#control = new PodControl(context, this.#recorder);
     this.#history = new RevisionHistory(context);
     this.#queue = new WorkQueue({
+      timers: context.registry.timers,
       work: (key) => this.#sync(key),
       onError: (_, error) => onError(error),
       // Retry periodically: a quota may get room, or a missing account appear, without a change of the set.

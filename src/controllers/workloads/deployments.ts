@@ -44,6 +44,7 @@ class Deployments {
     this.#recorder = recorderFor(context, 'deployment-controller');
     this.#sets = new OwnedIndex(registry, 'apps/replicasets');
     this.#queue = new WorkQueue({
+      timers: context.registry.timers,
       work: (key) => this.#sync(key),
       onError: (_, error) => onError(error),
       // Retry periodically: a quota may get room without a change of the deployment.

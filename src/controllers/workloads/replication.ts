@@ -97,6 +97,7 @@ export class Replication<T extends Replicator> {
     this.#control = new PodControl(context, this.#recorder);
     this.#selectors = new Selectors((object) => form.selectorOf(object));
     this.#queue = new WorkQueue({
+      timers: context.registry.timers,
       work: (key) => this.#sync(key),
       onError: (_, error) => onError(error),
       // Retry periodically: a quota may get room, or a missing account appear, without a change of the object.

@@ -83,6 +83,7 @@ class StatefulSets {
     this.#claims = new StatefulClaims(context, this.#kind, this.#recorder);
     this.#history = new RevisionHistory(context);
     this.#queue = new WorkQueue({
+      timers: context.registry.timers,
       work: (key) => this.#sync(key),
       onError: (_, error) => onError(error),
       // Retry periodically: a quota may get room, or a name become free, without a change of the set.

@@ -75,6 +75,8 @@ export class LocalServices {
       .catch(this.report)
       .finally(() => {
         this.#working = undefined;
+        // A change may have come after the last look and before this.
+        if (this.#again) this.#settle();
       });
   }
 

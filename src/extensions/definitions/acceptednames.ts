@@ -84,6 +84,10 @@ function compared(
   const names: CustomResourceDefinitionNames = { ...before, categories: wanted.categories };
   let conflict: { reason: string; message: string } | undefined;
   const inUse = (name: string): string => `${JSON.stringify(name)} is already in use`;
+  // A definition's own names are taken, too: its singular cannot become what is its short name.
+  const own = takenNames([before]);
+  const resources = new Set([...taken.resources, ...own.resources]);
+  const kinds = new Set([...taken.kinds, ...own.kinds]);
   const take = (
     name: 'plural' | 'singular' | 'kind' | 'listKind',
     used: ReadonlySet<string>,
@@ -93,18 +97,20 @@ function compared(
     if (value !== before[name] && used.has(value)) conflict = { reason, message: inUse(value) };
     else names[name] = value;
   };
-  take('plural', taken.resources, 'PluralConflict');
-  take('singular', taken.resources, 'SingularConflict');
+  take('plural', resources, 'PluralConflict');
+  take('singular', resources, 'SingularConflict');
   const short = wanted.shortNames ?? [];
-  const refused = short.filter((name) => !before.shortNames?.includes(name) && taken.resources.has(name));
+  const refused = [...new Set(short)].filter(
+    (name) => !before.shortNames?.includes(name) && resources.has(name),
+  );
   if (refused.length)
     conflict = {
       reason: 'ShortNamesConflict',
       message: refused.length > 1 ? `[${refused.map(inUse).join(', ')}]` : inUse(refused[0]!),
     };
   else names.shortNames = wanted.shortNames;
-  take('kind', taken.kinds, 'KindConflict');
-  take('listKind', taken.kinds, 'ListKindConflict');
+  take('kind', kinds, 'KindConflict');
+  take('listKind', kinds, 'ListKindConflict');
   return { names, ...(conflict ? { conflict } : {}) };
 }
 

@@ -24,7 +24,6 @@ import { definitionCondition, storageVersionOf } from '../../api/kinds/customres
 import { takeStoredMetadata } from '../../api/meta.ts';
 import { type Model, type ModelDefinition, modelsOf } from '../../api/model.ts';
 import { type ApiObject, cloneJson, type JsonObject } from '../../api/object.ts';
-import { jsonPathNames } from '../../api/rules/definitionviews.ts';
 import type { ScalePaths } from '../../api/scalepaths.ts';
 import { compareVersions } from '../../api/versionorder.ts';
 import { preparedForm } from '../../registry/conversion.ts';
@@ -79,10 +78,9 @@ function versionKind(
   const { spec = {}, metadata } = definition;
   const { group = '' } = spec;
   const schema = compileSchema((version.schema?.openAPIV3Schema ?? {}) as Schema);
-  const { status } = version.subresources ?? {};
   const scale = scalePathsOf(version);
   const isTerminating = definitionCondition(definition, 'Terminating')?.status === 'True';
-  const rules = customErrors({ schema, scale, hasStatus: status !== undefined });
+  const rules = customErrors({ schema, scale });
   const form: KindForm<ApiObject> = {
     custom: true,
     kind: names.kind!,
@@ -112,6 +110,7 @@ function versionKind(
     prune(object, unknown) {
       unknown.push(...schema.prune(object as unknown as JsonObject));
     },
+    pruneApplied: (object) => void schema.prune(object as unknown as JsonObject, 'applied'),
     refresh: (object) => shape(schema, object),
     defaults: (object) => schema.applyDefaults(object as unknown as JsonObject),
     prepareForCreate: dropUnset,
@@ -139,7 +138,7 @@ function dropUnset(object: ApiObject): void {
 
 /** Of an object from the store, which may have been written with another schema. */
 function shape(schema: CompiledSchema, object: ApiObject): void {
-  schema.prune(object as unknown as JsonObject, true);
+  schema.prune(object as unknown as JsonObject, 'stored');
   schema.applyDefaults(object as unknown as JsonObject);
 }
 
@@ -208,8 +207,9 @@ function deprecationOf(
 function selectable({ selectableFields = [] }: CustomResourceDefinitionVersion) {
   const fields: Record<string, (object: ApiObject) => string> = {};
   for (const { jsonPath = '' } of selectableFields) {
-    const names = jsonPathNames(jsonPath);
-    if (names) fields[jsonPath.slice(1)] = (object) => scalarText(valueAt(object, names));
+    const name = jsonPath.replace(/^\./, '');
+    const names = name.split('.');
+    fields[name] = (object) => scalarText(valueAt(object, names));
   }
   return {
     selectableFields: fields,

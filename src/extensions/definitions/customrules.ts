@@ -1,9 +1,10 @@
 /** Validation of custom objects: the schema of their version, and the numbers that their scale reads. */
 import type { CompiledSchema, Validation, ValidationWork } from '../../api/customschema/schema.ts';
 import { type FieldError, invalid } from '../../api/fielderror.ts';
-import { valueAt } from '../../api/jsonpath.ts';
+import { goQuoted } from '../../api/goformat.ts';
+import { isQualifiedName } from '../../api/names.ts';
 import type { ApiObject, JsonObject } from '../../api/object.ts';
-import { goTyped, type ScalePaths, scaleNames } from '../../api/scalepaths.ts';
+import { accessProblem, readAt, type ScalePaths, scaleNames } from '../../api/scalepaths.ts';
 import { computed, turnToCompute } from '../../registry/looplane.ts';
 
 const replicasMax = 2_147_483_647;
@@ -11,11 +12,10 @@ const replicasMax = 2_147_483_647;
 export interface CustomVersion {
   readonly schema: CompiledSchema;
   readonly scale: ScalePaths | undefined;
-  readonly hasStatus: boolean;
 }
 
 /** The hooks of a kind that validate. */
-export function customErrors({ schema, scale, hasStatus }: CustomVersion) {
+export function customErrors({ schema, scale }: CustomVersion) {
   /** Rules that fail on values that have not changed only warn; they are found with the errors, and asked for later. */
   const warned = new WeakMap<ApiObject, readonly string[]>();
   /** What was found before `validate` is called. */
@@ -52,20 +52,24 @@ export function customErrors({ schema, scale, hasStatus }: CustomVersion) {
     examined.set(object, validation);
     return undefined;
   };
-  const scaleErrors = (object: ApiObject, parts: readonly ('spec' | 'status')[]): FieldError[] =>
-    scale ? parts.flatMap((part) => replicasErrors(object, scale, part)) : [];
+  const specScaleErrors = (object: ApiObject): FieldError[] =>
+    scale ? replicasErrors(object, scale.spec) : [];
+  const statusScaleErrors = (object: ApiObject): FieldError[] =>
+    scale ? [...replicasErrors(object, scale.status), ...selectorErrors(object, scale.selector)] : [];
   return {
     examine,
     validate: (object: ApiObject, old?: ApiObject): FieldError[] => [
       ...check(object, old),
-      ...scaleErrors(object, hasStatus ? ['spec'] : ['spec', 'status']),
+      ...specScaleErrors(object),
+      ...statusScaleErrors(object),
     ],
     validateStatus: (object: ApiObject, old: ApiObject): FieldError[] => [
       ...check(object, old, 'status'),
-      ...scaleErrors(object, ['status']),
+      ...statusScaleErrors(object),
     ],
     validationWarnings: (object: ApiObject): readonly string[] => warned.get(object) ?? [],
-    warnings: ({ metadata }: ApiObject): string[] => finalizerWarnings(metadata.finalizers),
+    warnings: ({ metadata }: ApiObject, old: ApiObject | undefined): string[] =>
+      finalizerWarnings(metadata.finalizers, old?.metadata.finalizers),
   };
 }
 
@@ -84,25 +88,43 @@ function validated(work: ValidationWork): Validation {
   }
 }
 
-function replicasErrors(object: ApiObject, scale: ScalePaths, part: 'spec' | 'status'): FieldError[] {
-  const path = scale[part];
-  const value = valueAt(object, scaleNames(path));
-  if (value === undefined || value === null) return [];
+function replicasErrors(object: ApiObject, path: string): FieldError[] {
+  const found = readAt(object, path);
+  if (!found) return [];
+  if ('problem' in found) return [invalid(path, 0, found.problem)];
+  const { value } = found;
   if (!Number.isInteger(value) && typeof value !== 'bigint')
-    return [invalid(path, 0, `${path} accessor error: ${goTyped(value)}, expected int64`)];
+    return [invalid(path, 0, accessProblem(scaleNames(path), value, 'int64'))];
   const replicas = Number(value);
   if (replicas < 0) return [invalid(path, value, 'should be a non-negative integer')];
   if (replicas > replicasMax) return [invalid(path, value, `should be less than or equal to ${replicasMax}`)];
   return [];
 }
 
-/** Any name is a finalizer of a custom object, but those without a domain may meet. */
-function finalizerWarnings(finalizers: readonly string[] = []): string[] {
-  return finalizers.flatMap((name) => {
-    if (name.includes('/') || ['orphan', 'foregroundDeletion'].includes(name)) return [];
+function selectorErrors(object: ApiObject, path: string | undefined): FieldError[] {
+  const found = path ? readAt(object, path) : undefined;
+  if (!path || !found) return [];
+  if ('problem' in found) return [invalid(path, '', found.problem)];
+  if (typeof found.value === 'string') return [];
+  return [invalid(path, '', accessProblem(scaleNames(path), found.value, 'string'))];
+}
+
+/** Finalizers of Kubernetes itself. */
+const standardFinalizers: readonly string[] = ['foregroundDeletion', 'kubernetes', 'orphan'];
+
+/** Any name is a finalizer of a custom object, but those without a domain may meet. Only new ones are looked at. */
+function finalizerWarnings(finalizers: readonly string[] = [], old: readonly string[] = []): string[] {
+  const added = [...new Set(finalizers)].filter((name) => !old.includes(name)).sort();
+  return added.flatMap((name) => {
+    const about = (text: string): string => `metadata.finalizers: ${goQuoted(name)}: ${text}`;
+    const warnings = isQualifiedName(name).map(about);
+    if (name.includes('/') || standardFinalizers.includes(name)) return warnings;
     const including = name.includes('.') ? ' including a path (/)' : '';
     return [
-      `metadata.finalizers: ${JSON.stringify(name)}: prefer a domain-qualified finalizer name${including} to avoid accidental conflicts with other finalizer writers`,
+      ...warnings,
+      about(
+        `prefer a domain-qualified finalizer name${including} to avoid accidental conflicts with other finalizer writers`,
+      ),
     ];
   });
 }

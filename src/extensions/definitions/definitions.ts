@@ -89,6 +89,11 @@ export class Definitions {
     removeForgottenObjects(this.registry).catch(this.report);
   }
 
+  /** Whether no definition is being looked at. */
+  get settled(): boolean {
+    return this.#working === undefined;
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     this.#watcher?.close();

@@ -1,15 +1,18 @@
 /** Printer columns: what `kubectl get` shows of custom objects. */
 
 import { type Cell, elapsed } from '../../api/elapsed.ts';
+import { htmlSafe } from '../../api/fielderror.ts';
 import type {
   CustomResourceColumnDefinition,
   CustomResourceDefinitionVersion,
 } from '../../api/generated/types.ts';
+import { goFormat } from '../../api/goformat.ts';
 import { type JsonPath, JsonPathError, parseJsonPath } from '../../api/jsonpath.ts';
 import { jsonText } from '../../api/jsontext.ts';
 import type { Column, KindForm } from '../../api/kind.ts';
 import { type ApiObject, withSortedKeys } from '../../api/object.ts';
 import { nameColumn } from '../../api/rules/columns.ts';
+import { TimeError, timeToMs } from '../../api/time.ts';
 
 type CellReader = (object: ApiObject) => Cell;
 
@@ -55,7 +58,8 @@ function cellOf({ jsonPath = '', type = 'string' }: CustomResourceColumnDefiniti
 
 function cellValue(path: JsonPath, type: string, object: ApiObject): Cell {
   const value = path.find(object)[0];
-  if (value === undefined || value === null) return null;
+  if (value === undefined) return null;
+  if (value === null) return type === 'string' ? noValue : null;
   switch (type) {
     case 'integer':
       if (typeof value === 'bigint') return value;
@@ -67,8 +71,23 @@ function cellValue(path: JsonPath, type: string, object: ApiObject): Cell {
     case 'date':
       return typeof value === 'string' ? dateCell(value) : null;
     default:
-      return typeof value === 'object' ? jsonText(withSortedKeys(value)) : String(value);
+      return typeof value === 'object'
+        ? htmlSafe(jsonText(withSortedKeys(value)))
+        : goFormat(value, Infinity);
   }
 }
 
-const dateCell = (value: string): Cell => (Number.isNaN(Date.parse(value)) ? '<invalid>' : elapsed(value));
+/** Null as Go's templates print it. */
+const noValue = '<no value>';
+
+/** Empty dates are unknown; `null` is one, because old clients wrote that. */
+function dateCell(value: string): Cell {
+  if (value === '' || value === 'null') return elapsed(undefined);
+  try {
+    timeToMs(value);
+  } catch (error) {
+    if (error instanceof TimeError) return '<invalid>';
+    throw error;
+  }
+  return elapsed(value);
+}

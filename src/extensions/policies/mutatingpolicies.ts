@@ -6,34 +6,23 @@
 import type { Value } from '../../api/cel/values.ts';
 import { forbidden, StatusError } from '../../api/errors.ts';
 import { parseExact } from '../../api/exactjson.ts';
-import type {
-  MutatingAdmissionPolicy,
-  MutatingAdmissionPolicyBinding,
-  ParamRef,
-} from '../../api/generated/types.ts';
+import type { MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind.ts';
 import type { JsonObject } from '../../api/object.ts';
 import type { Admission, AdmissionPlugin } from '../../registry/admission/admission.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { AskedWrite, questionOf } from '../webhooks/askedwrite.ts';
 import type { HookQuestion } from '../webhooks/hookindex.ts';
-import { Match } from './match.ts';
 import { MutatingPolicy, MutationProblem } from './mutatingpolicy.ts';
 import { ConfigurationProblem, paramKindOf, paramsOf } from './params.ts';
+import { type PolicyBinding, policyBinding } from './policybinding.ts';
 import { type BoundPolicy, PolicyIndex } from './policyindex.ts';
 import { WriteValues } from './writevalues.ts';
-
-interface Binding {
-  readonly name: string;
-  readonly policyName: string;
-  readonly match: Match;
-  readonly paramRef: ParamRef | undefined;
-}
 
 export class MutatingPolicies implements AdmissionPlugin {
   readonly name = 'MutatingAdmissionPolicy';
   readonly #registry: Registry;
-  readonly #index: PolicyIndex<MutatingPolicy, Binding>;
+  readonly #index: PolicyIndex<MutatingPolicy, PolicyBinding>;
 
   constructor(registry: Registry) {
     this.#registry = registry;
@@ -41,7 +30,10 @@ export class MutatingPolicies implements AdmissionPlugin {
       policies: 'mutatingadmissionpolicies',
       bindings: 'mutatingadmissionpolicybindings',
       readPolicy: (entry) => new MutatingPolicy(entry.peek() as MutatingAdmissionPolicy),
-      readBinding: (entry) => bindingOf(entry.peek() as MutatingAdmissionPolicyBinding),
+      readBinding: (entry) => {
+        const { metadata, spec = {} } = entry.peek() as MutatingAdmissionPolicyBinding;
+        return policyBinding(metadata, spec);
+      },
     });
   }
 
@@ -62,7 +54,7 @@ export class MutatingPolicies implements AdmissionPlugin {
   async #change(
     admission: Admission,
     question: HookQuestion,
-    found: readonly BoundPolicy<MutatingPolicy, Binding>[],
+    found: readonly BoundPolicy<MutatingPolicy, PolicyBinding>[],
   ): Promise<void> {
     const write = new AskedWrite(this.#registry, admission, question);
     const again = (admission.round ?? 0) > 0;
@@ -78,7 +70,7 @@ export class MutatingPolicies implements AdmissionPlugin {
   }
 
   /** Whether the object has changed. */
-  async #bound(policy: MutatingPolicy, binding: Binding, write: AskedWrite): Promise<boolean> {
+  async #bound(policy: MutatingPolicy, binding: PolicyBinding, write: AskedWrite): Promise<boolean> {
     const { kinds } = this.#registry;
     const version = policy.match.versionFor(write, kinds);
     if (!version || !binding.match.versionFor(write, kinds)) return false;
@@ -112,15 +104,6 @@ export class MutatingPolicies implements AdmissionPlugin {
     }
     return changed;
   }
-}
-
-function bindingOf({ metadata, spec = {} }: MutatingAdmissionPolicyBinding): Binding {
-  return {
-    name: metadata.name ?? '',
-    policyName: spec.policyName ?? '',
-    match: new Match(spec.matchResources ?? {}),
-    paramRef: spec.paramRef,
-  };
 }
 
 function refusal({ question, name }: AskedWrite, message: string): StatusError {

@@ -1,7 +1,6 @@
 /** ValidatingAdmissionPolicy: policies that refuse writes, warn of them, or note them in the audit log. */
 import { forbidden, StatusError } from '../../api/errors.ts';
 import type {
-  ParamRef,
   ValidatingAdmissionPolicy,
   ValidatingAdmissionPolicyBinding,
 } from '../../api/generated/types.ts';
@@ -10,17 +9,13 @@ import type { Admission, AdmissionPlugin } from '../../registry/admission/admiss
 import type { Registry } from '../../registry/registry.ts';
 import { AskedWrite, questionOf } from '../webhooks/askedwrite.ts';
 import type { HookQuestion } from '../webhooks/hookindex.ts';
-import { Match } from './match.ts';
 import { ConfigurationProblem, paramKindOf, paramsOf } from './params.ts';
+import { type PolicyBinding, policyBinding } from './policybinding.ts';
 import { type BoundPolicy, PolicyIndex } from './policyindex.ts';
 import { type Failure, ValidatingPolicy } from './validatingpolicy.ts';
 import { WriteValues } from './writevalues.ts';
 
-interface Binding {
-  readonly name: string;
-  readonly policyName: string;
-  readonly match: Match;
-  readonly paramRef: ParamRef | undefined;
+interface Binding extends PolicyBinding {
   readonly actions: readonly string[];
 }
 
@@ -117,13 +112,7 @@ export class ValidatingPolicies implements AdmissionPlugin {
 }
 
 function bindingOf({ metadata, spec = {} }: ValidatingAdmissionPolicyBinding): Binding {
-  return {
-    name: metadata.name ?? '',
-    policyName: spec.policyName ?? '',
-    match: new Match(spec.matchResources ?? {}),
-    paramRef: spec.paramRef,
-    actions: spec.validationActions ?? [],
-  };
+  return { ...policyBinding(metadata, spec), actions: spec.validationActions ?? [] };
 }
 
 /** What all policies together say of a write. */

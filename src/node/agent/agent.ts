@@ -13,6 +13,7 @@ import { eventSink } from '../../client/eventsink.ts';
 import { Informer } from '../../client/informer.ts';
 import { services } from '../../client/resources.ts';
 import { wallClock } from '../../clock.ts';
+import { systemTimers, type Timers } from '../../timers.ts';
 import { type BackOffTimes, defaultBackOff } from '../pods/backoff.ts';
 import type { LogFolder } from '../pods/logfolder.ts';
 import { type NetworkAdvice, NodeSetup } from '../pods/nodesetup.ts';
@@ -79,6 +80,8 @@ export interface AgentOptions {
   readonly secondMs?: number;
   readonly refreshMs?: number;
   readonly now?: () => number;
+  /** Timers on the same clock. */
+  readonly timers?: Timers;
   /** Told of every event that the agent records. */
   readonly onEvent?: RecorderOptions['onRecorded'];
   readonly onError?: (error: Error) => void;
@@ -143,6 +146,29 @@ export class Agent {
   start(): Promise<void> {
     this.#starting ??= this.#start();
     return this.#starting;
+  }
+
+  /**
+   * Whether it has work under way, or has not seen a change of its pods yet.
+   * @param bound versions of the pods that are bound to this node, by uid
+   */
+  isBusy(bound: ReadonlyMap<string, string>): boolean {
+    if (this.#closed) return false;
+    if (!this.#writer.idle || !this.#recorder.idle || this.#workers.size !== bound.size) return true;
+    for (const [uid, version] of bound) {
+      const worker = this.#workers.get(uid);
+      if (!worker || worker.busy || worker.version !== version) return true;
+    }
+    return false;
+  }
+
+  /** Kills a running container of a pod; false when there is none. */
+  killContainer(namespace: string, pod: string, container: string | undefined): boolean {
+    const worker = this.#byName.get(`${namespace}/${pod}`);
+    const name = container ?? worker?.pod.spec?.containers?.[0]?.name;
+    const running = name === undefined ? undefined : worker?.containerOf(name)?.running;
+    running?.kill('SIGKILL');
+    return running !== undefined;
   }
 
   /** The certificate of the kubelet API was renewed. */
@@ -245,7 +271,7 @@ export class Agent {
   }
 
   #work(pod: Pod, runtime: Runtime): PodWorker {
-    const { client, address, backOff, secondMs = 1_000 } = this.options;
+    const { client, address, backOff, secondMs = 1_000, timers = systemTimers } = this.options;
     const onError = this.#onError;
     return new PodWorker(pod, {
       client,
@@ -256,6 +282,7 @@ export class Agent {
       backOff: { ...defaultBackOff, ...backOff },
       secondMs,
       now: this.#now,
+      timers,
       admit: (pod) => refusalOf(pod, this.#heldBeside(pod), this.#registration!.allocatable),
       resizable: (pod) => resizeRefusalOf(pod, this.#heldBeside(pod), this.#registration!.allocatable),
       tell: (pod, type, reason, message, fieldPath) => {
@@ -317,7 +344,7 @@ export class Agent {
       features = [],
       capacity = {},
     } = this.options;
-    const { runtime, heartbeat, maxPods = defaultMaxPods } = this.options;
+    const { runtime, heartbeat, maxPods = defaultMaxPods, timers = systemTimers } = this.options;
     return new NodeRegistration({
       nodeName,
       client,
@@ -332,6 +359,7 @@ export class Agent {
       runtime,
       heartbeat: { ...defaultHeartbeat, ...heartbeat },
       now: this.#now,
+      timers,
       tell: (reason) => this.#tellNode(reason, `Node ${nodeName} status is now: ${reason}`),
       onError: this.#onError,
     });

@@ -21,6 +21,7 @@ import { isExtendedResource } from '../../api/rules/resourcename.ts';
 import { formatMicroTime, formatTime } from '../../api/time.ts';
 import type { Client } from '../../client/client.ts';
 import { csiNodes, leases, nodes } from '../../client/resources.ts';
+import type { Timer, Timers } from '../../timers.ts';
 import { statusPatch } from '../pods/statuspatch.ts';
 import {
   goArch,
@@ -72,6 +73,7 @@ export interface RegistrationOptions {
   readonly runtime: { readonly name: string; readonly version: string; readonly simulated: boolean };
   readonly heartbeat: HeartbeatTimes;
   readonly now: () => number;
+  readonly timers: Timers;
   /** Called with the event reason of each changed condition: `NodeReady`, `NodeHasSufficientMemory`, … */
   readonly tell: (reason: string) => void;
   readonly onError: (error: Error) => void;
@@ -98,8 +100,8 @@ export class NodeRegistration {
     reason: 'KubeletReady',
     message: 'kubelet is posting ready status',
   };
-  #leaseTimer: NodeJS.Timeout | undefined;
-  #statusTimer: NodeJS.Timeout | undefined;
+  #leaseTimer: Timer | undefined;
+  #statusTimer: Timer | undefined;
   #retryTimer: NodeJS.Timeout | undefined;
   #wake: (() => void) | undefined;
   #beating: Promise<void> = Promise.resolve();
@@ -137,14 +139,15 @@ export class NodeRegistration {
     if (this.#closed) return;
     await this.#renew();
     if (!this.options.runtime.simulated) await this.#makeCsiNode();
-    const { leaseMs, lookMs } = this.options.heartbeat;
+    const { timers, heartbeat } = this.options;
+    const { leaseMs, lookMs } = heartbeat;
     const beat = (): void => {
       this.#beating = this.#renew();
-      this.#leaseTimer = setTimeout(beat, leaseMs);
+      this.#leaseTimer = timers.set(beat, leaseMs);
     };
     // Spread the renewals of agents that start together.
-    this.#leaseTimer = setTimeout(beat, leaseMs * shareOf(this.options.nodeName));
-    this.#statusTimer = setInterval(() => {
+    this.#leaseTimer = timers.set(beat, leaseMs * shareOf(this.options.nodeName));
+    this.#statusTimer = timers.repeat(() => {
       this.#looking = this.#look();
     }, lookMs);
   }
@@ -153,8 +156,8 @@ export class NodeRegistration {
   async close(silently = false): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    clearTimeout(this.#leaseTimer);
-    clearInterval(this.#statusTimer);
+    this.options.timers.clear(this.#leaseTimer);
+    this.options.timers.clear(this.#statusTimer);
     clearTimeout(this.#retryTimer);
     this.#wake?.();
     await Promise.all([this.#beating, this.#looking]);

@@ -1,5 +1,6 @@
 /** Proves that a stop keeps to its grace period, and does nothing to hooks and containers that are gone. */
 import { describe, expect, it } from 'vitest';
+import { systemTimers } from '../../timers.ts';
 import { ContainerStop } from './containerstop.ts';
 import type { ProbeTarget } from './probe.ts';
 
@@ -23,6 +24,7 @@ function stopping(graceMs: number) {
     graceMs,
     secondMs: 1_000,
     now: () => Date.now(),
+    timers: systemTimers,
     hookFailed: () => hooksFailed++,
   });
   return { stop, target, signals, killed, hooksFailed: () => hooksFailed };

@@ -6,6 +6,7 @@
  * It only sends signals; the owner of the run closes it when it ends.
  */
 import type { LifecycleHandler } from '../../api/generated/types.ts';
+import type { Timer, Timers } from '../../timers.ts';
 import type { RunningContainer } from '../runtime/runtime.ts';
 import { runHook } from './hook.ts';
 import type { ProbeTarget } from './probe.ts';
@@ -28,6 +29,7 @@ export interface StopOptions {
   /** Length of one second of the spec in milliseconds; tests use less. */
   readonly secondMs: number;
   readonly now: () => number;
+  readonly timers: Timers;
   /** The preStop hook has failed or timed out. */
   readonly hookFailed: () => void;
 }
@@ -35,7 +37,7 @@ export interface StopOptions {
 export class ContainerStop {
   readonly reason: StopReason;
   #deadlineMs: number;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   /** Aborts the preStop hook. */
   #giveUpHook: (() => void) | undefined;
   /** The run that the stop signal was sent to. */
@@ -75,7 +77,7 @@ export class ContainerStop {
   /** Called when the run has ended, or another stop takes over. */
   close(): void {
     this.#closed = true;
-    clearTimeout(this.#timer);
+    this.options.timers.clear(this.#timer);
     this.#giveUpHook?.();
   }
 
@@ -93,10 +95,10 @@ export class ContainerStop {
   }
 
   #armDeadline(): void {
-    clearTimeout(this.#timer);
+    this.options.timers.clear(this.#timer);
     if (this.#closed) return;
     const leftMs = Math.max(0, this.#deadlineMs - this.options.now());
-    this.#timer = setTimeout(() => {
+    this.#timer = this.options.timers.set(() => {
       if (this.#asked) this.#asked.kill('SIGKILL');
       else this.#giveUpHook?.();
     }, leftMs);

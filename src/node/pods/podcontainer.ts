@@ -6,48 +6,28 @@
  *      ▲                  │                                              │
  *      └── back-off ◀─────┴── no image, no config, no start              └──run()──▶ starting, or waiting (back-off)
  */
-import type { Container, ContainerStateTerminated, ContainerStatus, Pod } from '../../api/generated/types.ts';
+import type { Container, ContainerStateTerminated, ContainerStatus } from '../../api/generated/types.ts';
 import { formatTime } from '../../api/time.ts';
 import {
   type ContainerExit,
   type ImageCommand,
-  type PodPlace,
   type RunningContainer,
-  type Runtime,
   StartFailure,
 } from '../runtime/runtime.ts';
-import { BackOff, type BackOffTimes, goDuration } from './backoff.ts';
+import { BackOff, goDuration } from './backoff.ts';
+import type { ContainerContext, ContainerRole } from './containercontext.ts';
 import { ContainerResize } from './containerresize.ts';
 import { adoptedStatus, endedState, newStatus, restoredStatus, timeOf } from './containerstate.ts';
 import { ContainerStop, type StopReason } from './containerstop.ts';
 import { runHook } from './hook.ts';
 import { imageComplaint, isPullProblem } from './imageproblems.ts';
-import type { LaunchParts, PodSetup } from './podsetup.ts';
+import type { LaunchParts } from './podsetup.ts';
 import { isSidecar } from './podstatus.ts';
 import type { ProbeTarget } from './probe.ts';
 import { Prober } from './prober.ts';
 
 /** Limit for postStart hooks, which have no time-out in Kubernetes. */
 const postStartMaxMs = 10 * 60_000;
-
-export type ContainerRole = 'init' | 'main' | 'ephemeral';
-
-export interface ContainerContext {
-  readonly runtime: Runtime;
-  readonly setup: PodSetup;
-  readonly pod: () => Pod;
-  readonly place: () => PodPlace;
-  readonly backOff: BackOffTimes;
-  /** Length of one second of the spec in milliseconds; tests use less. */
-  readonly secondMs: number;
-  readonly now: () => number;
-  /** Called on every change: the pod worker has to look again. */
-  readonly changed: () => void;
-  /** Asks the pod worker to look again after this time. */
-  readonly wakeIn: (ms: number) => void;
-  readonly tell: (type: 'Normal' | 'Warning', reason: string, message: string, fieldPath: string) => void;
-  readonly onError: (error: Error) => void;
-}
 
 export class PodContainer {
   #status: ContainerStatus;
@@ -97,6 +77,11 @@ export class PodContainer {
   /** Whether a run is under way or about to start. */
   get active(): boolean {
     return this.#starting || this.#running !== undefined;
+  }
+
+  /** Whether it is being started or stopped. */
+  get changing(): boolean {
+    return this.#starting || (this.#stopping !== undefined && this.#running !== undefined);
   }
 
   /** The running container, for exec, attach and logs. */
@@ -197,12 +182,13 @@ export class PodContainer {
   stop(graceMs: number, reason: StopReason = {}): void {
     if (!this.active) return;
     if (this.#stopping) return this.#stopping.hurry(graceMs);
-    const { secondMs, now } = this.context;
+    const { secondMs, now, timers } = this.context;
     this.#stopping = new ContainerStop({
       reason,
       graceMs,
       secondMs,
       now,
+      timers,
       hookFailed: () => this.#tell('Warning', 'FailedPreStopHook', 'PreStopHook failed'),
     });
     if (this.#running) this.#end(this.#running, this.#stopping).catch(this.context.onError);
@@ -335,6 +321,7 @@ export class PodContainer {
       hasStarted: started,
       secondMs: this.context.secondMs,
       now: this.context.now,
+      timers: this.context.timers,
       started: () => this.#judged({ started: true, ready: !readinessProbe }),
       ready: (ready) => this.#judged({ ready }),
       sick: (kind, probe) => {

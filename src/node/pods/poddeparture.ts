@@ -43,6 +43,10 @@ export class PodDeparture {
     return this.#state === 'deleted';
   }
 
+  get busy(): boolean {
+    return this.#state === 'deleting' || this.#state === 'removing';
+  }
+
   /** Takes the next step for a finished pod. */
   goOn(): void {
     const { pod, gone } = this.options;

@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest';
 import type { Pod } from '../../api/generated/types.ts';
 import { Client } from '../../client/client.ts';
 import { pods } from '../../client/resources.ts';
+import { systemTimers } from '../../timers.ts';
 import { container } from '../agent/agent.case.ts';
 import { ScriptedRuntime } from '../runtime/scriptedruntime.case.ts';
 import { defaultBackOff } from './backoff.ts';
@@ -89,6 +90,7 @@ describe('deletion', () => {
       backOff: defaultBackOff,
       secondMs: 10,
       now: Date.now,
+      timers: systemTimers,
       admit: () => undefined,
       resizable: () => undefined,
       tell: () => undefined,

@@ -21,10 +21,12 @@ import type { Container, ContainerStatus, Pod, PodStatus } from '../../api/gener
 import { isFinished } from '../../api/rules/podfacts.ts';
 import { formatTime, timeToMs } from '../../api/time.ts';
 import type { Client } from '../../client/client.ts';
+import type { Timers } from '../../timers.ts';
 import type { PodPlace, Runtime } from '../runtime/runtime.ts';
 import { BackOff, type BackOffTimes } from './backoff.ts';
+import type { ContainerContext, ContainerRole } from './containercontext.ts';
 import { PodAllocation } from './podallocation.ts';
-import { type ContainerContext, type ContainerRole, PodContainer } from './podcontainer.ts';
+import { PodContainer } from './podcontainer.ts';
 import { PodDeparture } from './poddeparture.ts';
 import type { PodSetup } from './podsetup.ts';
 import { hasBegun, isSidecar, podStatus, restartsAfter } from './podstatus.ts';
@@ -52,6 +54,7 @@ export interface WorkerOptions {
   readonly backOff: BackOffTimes;
   readonly secondMs: number;
   readonly now: () => number;
+  readonly timers: Timers;
   /** Returns why the node refuses a new pod, if it does. */
   readonly admit: (pod: Pod) => PodRefusal | undefined;
   /** Returns why the node cannot grant a resize, if it cannot: `Infeasible` or `Deferred`. */
@@ -125,7 +128,7 @@ export class PodWorker {
     this.#awaitsAdoption = this.#is('unplaced') && options.runtime.adopt !== undefined;
     this.#prepares = new BackOff({ ...backOff, firstMs: backOff.firstMs / 20, maxMs: backOff.firstMs * 12 });
     this.#setup = options.setup(pod);
-    this.#wakeups = new Wakeups(() => this.#lookAgain(), options.now);
+    this.#wakeups = new Wakeups(() => this.#lookAgain(), options.now, options.timers);
     this.#departure = new PodDeparture({
       ...options,
       setup: this.#setup,
@@ -168,6 +171,16 @@ export class PodWorker {
   /** Whether it still occupies its ports and resources. */
   get holds(): boolean {
     return !this.#is('over');
+  }
+
+  /** The version of the pod that it has seen. */
+  get version(): string | undefined {
+    return this.#pod.metadata.resourceVersion;
+  }
+
+  /** Whether it works on the pod now, rather than waits for a change or a moment. */
+  get busy(): boolean {
+    return this.#is('preparing') || this.#departure.busy || this.#all().some(({ changing }) => changing);
   }
 
   containerOf(name: string): PodContainer | undefined {
@@ -433,7 +446,7 @@ export class PodWorker {
   }
 
   #containerContext(): ContainerContext {
-    const { runtime, backOff, secondMs, now, onError } = this.options;
+    const { runtime, backOff, secondMs, now, timers, onError } = this.options;
     return {
       runtime,
       setup: this.#setup,
@@ -442,6 +455,7 @@ export class PodWorker {
       backOff,
       secondMs,
       now,
+      timers,
       changed: () => this.changed(),
       wakeIn: (ms) => this.#wakeups.in(ms),
       tell: (type, reason, message, fieldPath) => this.#tell(type, reason, message, fieldPath),

@@ -1,5 +1,6 @@
 /** A prober: runs the startup, liveness and readiness probes of a running container. */
 import type { Probe } from '../../api/generated/types.ts';
+import type { Timer, Timers } from '../../timers.ts';
 import { ask, type ProbeResult, type ProbeTarget } from './probe.ts';
 
 export type ProbeKind = 'Startup' | 'Liveness' | 'Readiness';
@@ -18,6 +19,7 @@ export interface ProberOptions {
   /** Length of one second of the spec in milliseconds; tests use less. */
   readonly secondMs: number;
   readonly now: () => number;
+  readonly timers: Timers;
 }
 
 interface Asking {
@@ -25,7 +27,7 @@ interface Asking {
   readonly probe: Probe;
   successes: number;
   failures: number;
-  timer: NodeJS.Timeout | undefined;
+  timer: Timer | undefined;
 }
 
 export class Prober {
@@ -40,7 +42,7 @@ export class Prober {
 
   close(): void {
     this.#closed = true;
-    for (const { timer } of this.#askings) clearTimeout(timer);
+    for (const { timer } of this.#askings) this.options.timers.clear(timer);
     this.#askings.clear();
   }
 
@@ -61,7 +63,7 @@ export class Prober {
   }
 
   #later(asking: Asking, delayMs: number): void {
-    asking.timer = setTimeout(() => void this.#ask(asking), delayMs);
+    asking.timer = this.options.timers.set(() => void this.#ask(asking), delayMs);
   }
 
   async #ask(asking: Asking): Promise<void> {

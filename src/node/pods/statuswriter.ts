@@ -75,6 +75,11 @@ export class StatusWriter {
     return new Promise((resolve) => entry.waiters.push(resolve));
   }
 
+  /** Whether no status is being written or waits for it; those that failed wait for their retry. */
+  get idle(): boolean {
+    return this.#writes === 0 && this.#queue.size === 0;
+  }
+
   forget(uid: string): void {
     const entry = this.#entries.get(uid);
     if (!entry) return;

@@ -1,5 +1,6 @@
 /** Proves that a worker looks once for changes that happen together, on time, and not after it was closed. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { systemTimers } from '../../timers.ts';
 import { Wakeups } from './wakeups.ts';
 
 let looks: number;
@@ -8,7 +9,7 @@ let wakeups: Wakeups;
 beforeEach(() => {
   vi.useFakeTimers();
   looks = 0;
-  wakeups = new Wakeups(() => looks++, Date.now);
+  wakeups = new Wakeups(() => looks++, Date.now, systemTimers);
 });
 afterEach(() => {
   vi.useRealTimers();

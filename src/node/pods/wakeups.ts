@@ -1,16 +1,18 @@
 /** Wakeups: when a worker looks at its pod again. All changes in one event loop tick cause one look. */
+import type { Timer, Timers } from '../../timers.ts';
 
 const timerMaxMs = 2 ** 31 - 1;
 
 export class Wakeups {
   /** `idle` until something asks for a look. */
   #state: 'idle' | 'soon' | 'closed' = 'idle';
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #timerAtMs = Number.POSITIVE_INFINITY;
 
   constructor(
     private readonly look: () => void,
     private readonly now: () => number,
+    private readonly timers: Timers,
   ) {}
 
   /** Looks in a microtask, after all changes that happen now. */
@@ -28,9 +30,9 @@ export class Wakeups {
   in(ms: number): void {
     const atMs = this.now() + ms;
     if (this.#state === 'closed' || atMs >= this.#timerAtMs) return;
-    clearTimeout(this.#timer);
+    this.timers.clear(this.#timer);
     this.#timerAtMs = atMs;
-    this.#timer = setTimeout(
+    this.#timer = this.timers.set(
       () => {
         this.#timerAtMs = Number.POSITIVE_INFINITY;
         this.soon();
@@ -41,6 +43,6 @@ export class Wakeups {
 
   close(): void {
     this.#state = 'closed';
-    clearTimeout(this.#timer);
+    this.timers.clear(this.#timer);
   }
 }

@@ -10,6 +10,7 @@ import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import type { Pod } from '../../api/generated/types.ts';
 import type { Session, SessionResult } from '../../streams/session.ts';
+import { systemTimers, type Timer, type Timers } from '../../timers.ts';
 import type {
   ContainerExit,
   ContainerLaunch,
@@ -70,6 +71,7 @@ export class SimulatedRuntime implements Runtime {
   constructor(
     private readonly addresses: SimulatedAddresses,
     private readonly now: () => number,
+    private readonly timers: Timers = systemTimers,
   ) {}
 
   async resolveImage(): Promise<ImageCommand> {
@@ -87,7 +89,9 @@ export class SimulatedRuntime implements Runtime {
 
   async start(launch: ContainerLaunch): Promise<RunningContainer> {
     const pod = this.#pods.get(launch.pod.metadata.uid!);
-    const container = new SimulatedContainer(launch, this.now, () => pod?.containers.delete(container));
+    const container = new SimulatedContainer(launch, this.now, this.timers, () =>
+      pod?.containers.delete(container),
+    );
     pod?.containers.add(container);
     return container;
   }
@@ -133,24 +137,25 @@ class SimulatedContainer implements RunningContainer {
   readonly startedAt: Date;
   readonly exited: Promise<ContainerExit>;
   #end: (exit: ContainerExit) => void = () => undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
 
   constructor(
     private readonly launch: ContainerLaunch,
     private readonly now: () => number,
+    timers: Timers,
     gone: () => void,
   ) {
     this.startedAt = new Date(now());
     this.exited = new Promise((resolve) => {
       this.#end = (exit) => {
-        clearTimeout(this.#timer);
+        timers.clear(this.#timer);
         gone();
         resolve(exit);
       };
     });
     const runMs = this.#runMs();
     if (runMs !== undefined)
-      this.#timer = setTimeout(() => this.#exit(annotation(launch.pod, 'exit-code') ?? 0), runMs);
+      this.#timer = timers.set(() => this.#exit(annotation(launch.pod, 'exit-code') ?? 0), runMs);
     this.#timer?.unref();
   }
 

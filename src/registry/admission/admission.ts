@@ -2,7 +2,9 @@
  * Admission: the checks between a decoded object and the store. Each plugin is a file of its own; which of them a server
  * has, and in which order, is in `plugins.ts`. A plugin may change a new object (`mutate`) or refuse a write (`validate`).
  */
+import type { Kind, ResourceId } from '../../api/kind.ts';
 import type { ApiObject } from '../../api/object.ts';
+import { Memo } from '../../memo.ts';
 import type { Lock } from '../../store/store.ts';
 import type { Companion } from '../allocation/companion.ts';
 import type { DeleteOptions } from '../delete.ts';
@@ -51,6 +53,8 @@ export function holdLock(admission: Admission, lock: Lock | undefined): void {
 export interface AdmissionPlugin {
   /** By which it is enabled and disabled; Kubernetes' own. */
   readonly name: string;
+  /** The kinds that it looks at; undefined: all. */
+  readonly kinds?: readonly ResourceId[];
   mutate?(registry: Registry, admission: Admission): void | Promise<void>;
   validate?(registry: Registry, admission: Admission): void | Promise<void>;
   /** Refuses what is asked of a part that is no write of the object itself: an eviction, a token, a connection. */
@@ -60,18 +64,28 @@ export interface AdmissionPlugin {
 /** Refuses creates and updates after the plugins have changed them, and before the rules of the kind are looked at. */
 export type Guard = (registry: Registry, admission: Admission) => void | Promise<void>;
 
+interface Steps {
+  readonly mutating: readonly AdmissionPlugin[];
+  readonly validating: readonly AdmissionPlugin[];
+  readonly connecting: readonly AdmissionPlugin[];
+}
+
 export class AdmissionChain {
-  readonly #mutating: readonly AdmissionPlugin[];
-  readonly #validating: readonly AdmissionPlugin[];
-  readonly #connecting: readonly AdmissionPlugin[];
+  /** The plugins that look at a kind. */
+  readonly #steps = new Memo<Kind, Steps>((kind) => this.#stepsFor(kind));
 
   constructor(
     private readonly plugins: readonly AdmissionPlugin[],
     private readonly guards: readonly Guard[] = [],
-  ) {
-    this.#mutating = plugins.filter(({ mutate }) => mutate);
-    this.#validating = plugins.filter(({ validate }) => validate);
-    this.#connecting = plugins.filter(({ connect }) => connect);
+  ) {}
+
+  #stepsFor({ id }: Kind): Steps {
+    const plugins = this.plugins.filter(({ kinds }) => !kinds || kinds.includes(id));
+    return {
+      mutating: plugins.filter(({ mutate }) => mutate),
+      validating: plugins.filter(({ validate }) => validate),
+      connecting: plugins.filter(({ connect }) => connect),
+    };
   }
 
   /** The same plugins, with one more guard. */
@@ -92,7 +106,7 @@ export class AdmissionChain {
   }
 
   async #change(registry: Registry, admission: Admission): Promise<void> {
-    for (const plugin of this.#mutating) {
+    for (const plugin of this.#steps.of(admission.target.kind).mutating) {
       // Most plugins return synchronously: an await for each would cost a microtask for nothing.
       const waiting = plugin.mutate!(registry, admission);
       if (waiting) await waiting;
@@ -110,7 +124,7 @@ export class AdmissionChain {
   ): Promise<T | undefined> {
     let stored = false;
     try {
-      for (const plugin of this.#validating) {
+      for (const plugin of this.#steps.of(admission.target.kind).validating) {
         const waiting = plugin.validate!(registry, admission);
         if (waiting) await waiting;
       }
@@ -130,7 +144,8 @@ export class AdmissionChain {
     object: ApiObject,
     operation: 'create' | 'connect' = 'create',
   ): Promise<void> {
-    if (this.#connecting.length === 0) return;
+    const { connecting } = this.#steps.of(target.kind);
+    if (connecting.length === 0) return;
     const admission: Admission = {
       request,
       target,
@@ -139,7 +154,7 @@ export class AdmissionChain {
       old: undefined,
       afterwards: [],
     };
-    for (const plugin of this.#connecting) {
+    for (const plugin of connecting) {
       const waiting = plugin.connect!(registry, admission);
       if (waiting) await waiting;
     }

@@ -5,10 +5,9 @@ import { checkSigner } from './signerpermission.ts';
 
 export const certificateApproval: AdmissionPlugin = {
   name: 'CertificateApproval',
+  kinds: [signingRequestId],
 
   validate(registry, admission) {
-    const { kind, part } = admission.target;
-    if (part === 'approval' && kind.id === signingRequestId)
-      return checkSigner(registry, admission, 'approve');
+    if (admission.target.part === 'approval') return checkSigner(registry, admission, 'approve');
   },
 };

@@ -6,10 +6,11 @@ import { checkSigner } from './signerpermission.ts';
 
 export const certificateSigning: AdmissionPlugin = {
   name: 'CertificateSigning',
+  kinds: [signingRequestId],
 
   validate(registry, admission) {
     const { target, object } = admission;
-    if (target.part !== 'status' || target.kind.id !== signingRequestId) return;
+    if (target.part !== 'status') return;
     if (!semanticEqual(object?.status, admission.old?.status))
       return checkSigner(registry, admission, 'sign');
   },

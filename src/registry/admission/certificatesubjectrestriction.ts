@@ -9,9 +9,10 @@ const clientSigner = 'kubernetes.io/kube-apiserver-client';
 
 export const certificateSubjectRestriction: AdmissionPlugin = {
   name: 'CertificateSubjectRestriction',
+  kinds: [signingRequestId],
 
   validate(_registry, { target, operation, object }) {
-    if (operation !== 'create' || target.kind.id !== signingRequestId) return;
+    if (operation !== 'create') return;
     const request = object as CertificateSigningRequest;
     if (request.spec?.signerName !== clientSigner) return;
     if (requestIn(request).read.organizations.includes(masters))

@@ -9,11 +9,11 @@ import type { AdmissionPlugin } from './admission.ts';
 
 export const claimResize: AdmissionPlugin = {
   name: 'PersistentVolumeClaimResize',
+  kinds: ['core/persistentvolumeclaims'],
 
   validate(registry, { operation, target, object, old }) {
     const { kind, name, part } = target;
-    if (operation !== 'update' || kind.id !== 'core/persistentvolumeclaims') return;
-    if (part === 'whole' || subresourceOf(part)) return;
+    if (operation !== 'update' || part === 'whole' || subresourceOf(part)) return;
     const [claim, before] = [object as PersistentVolumeClaim, old as PersistentVolumeClaim];
     if (compareQuantities(requested(claim), requested(before)) <= 0) return;
     if (before.status?.phase !== 'Bound')

@@ -1,5 +1,7 @@
 /** DefaultIngressClass: a new Ingress that names no class gets the default one. */
+
 import type { IngressClass, IngressV1 } from '../../api/generated/types.ts';
+import type { ResourceId } from '../../api/kind.ts';
 import { isDefaultIngressClass } from '../../api/rules/defaultclass.ts';
 import { ingressClassAnnotation } from '../../api/rules/ingressclassname.ts';
 import { subresourceOf } from '../target.ts';
@@ -10,13 +12,14 @@ const classes = new DefaultClasses('networking.k8s.io/ingressclasses', (object) 
   isDefaultIngressClass(object as IngressClass),
 );
 
-const ids: readonly string[] = ['networking.k8s.io/ingresses', 'extensions/ingresses'];
+const ids: readonly ResourceId[] = ['networking.k8s.io/ingresses', 'extensions/ingresses'];
 
 export const defaultIngressClass: AdmissionPlugin = {
   name: 'DefaultIngressClass',
+  kinds: ids,
 
-  mutate(registry, { operation, target: { kind, part }, object }) {
-    if (operation !== 'create' || !ids.includes(kind.id) || subresourceOf(part)) return;
+  mutate(registry, { operation, target: { part }, object }) {
+    if (operation !== 'create' || subresourceOf(part)) return;
     const ingress = object as IngressV1;
     if (ingress.spec?.ingressClassName !== undefined) return;
     if (ingress.metadata.annotations?.[ingressClassAnnotation] !== undefined) return;

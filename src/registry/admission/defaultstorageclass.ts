@@ -12,9 +12,10 @@ export const defaultStorageClasses = new DefaultClasses('storage.k8s.io/storagec
 
 export const defaultStorageClass: AdmissionPlugin = {
   name: 'DefaultStorageClass',
+  kinds: ['core/persistentvolumeclaims'],
 
-  mutate(registry, { operation, target: { kind, part }, object }) {
-    if (operation !== 'create' || kind.id !== 'core/persistentvolumeclaims' || subresourceOf(part)) return;
+  mutate(registry, { operation, target: { part }, object }) {
+    if (operation !== 'create' || subresourceOf(part)) return;
     const claim = object as PersistentVolumeClaim;
     // An empty name is a name: such a claim is for volumes without a class.
     if (claimClass(claim) !== undefined) return;

@@ -11,9 +11,10 @@ const tolerationSeconds = 300;
 
 export const defaultTolerations: AdmissionPlugin = {
   name: 'DefaultTolerationSeconds',
+  kinds: ['core/pods'],
 
   mutate(_registry, { target, object }) {
-    if (target.kind.id !== 'core/pods' || subresourceOf(target.part)) return;
+    if (subresourceOf(target.part)) return;
     const spec = ((object as Pod).spec ??= {});
     const given = spec.tolerations ?? [];
     const added = conditions

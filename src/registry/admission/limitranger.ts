@@ -22,6 +22,7 @@ type ResourceList = Record<string, string>;
 
 export const limitRanger: AdmissionPlugin = {
   name: 'LimitRanger',
+  kinds: ['core/pods', 'core/persistentvolumeclaims'],
 
   mutate(registry, { operation, target: { kind, namespace }, object }) {
     if (operation !== 'create' || kind.id !== 'core/pods') return;

@@ -63,6 +63,7 @@ const foreign = new Set([
   'LimitPodHardAntiAffinityTopology',
   'NamespaceAutoProvision',
   'NamespaceExists',
+  'NodeDeclaredFeatureValidator',
   'OwnerReferencesPermissionEnforcement',
   'PodNodeSelector',
   'PodTolerationRestriction',

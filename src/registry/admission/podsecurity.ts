@@ -32,19 +32,6 @@ const labelMark = Buffer.from(labelPrefix);
 /** Whether a namespace may have labels for it, found by a search of its JSON without parsing it. */
 const labelled = new Memo(({ document }: Entry) => document.includes(labelMark));
 
-export const podSecurity: AdmissionPlugin = {
-  name: 'PodSecurity',
-
-  validate(registry, admission) {
-    const { operation, target } = admission;
-    if (operation === 'delete') return;
-    if (target.kind.id === 'core/namespaces') return checkNamespace(registry, admission);
-    if (target.kind.id === 'core/pods') return checkPod(registry, admission);
-    const read = templateReaders.get(target.kind.id);
-    if (read && target.part === 'main') checkTemplate(registry, admission, read);
-  },
-};
-
 type TemplateReader = (object: ApiObject) => PodTemplateSpec | undefined;
 
 const specTemplate: TemplateReader = (object) =>
@@ -66,6 +53,20 @@ const templateReaders: ReadonlyMap<Kind['id'], TemplateReader> = new Map([
   ['batch/jobs', specTemplate],
   ['batch/cronjobs', jobTemplate],
 ]);
+
+export const podSecurity: AdmissionPlugin = {
+  name: 'PodSecurity',
+  kinds: ['core/namespaces', 'core/pods', ...templateReaders.keys()],
+
+  validate(registry, admission) {
+    const { operation, target } = admission;
+    if (operation === 'delete') return;
+    if (target.kind.id === 'core/namespaces') return checkNamespace(registry, admission);
+    if (target.kind.id === 'core/pods') return checkPod(registry, admission);
+    const read = templateReaders.get(target.kind.id);
+    if (read && target.part === 'main') checkTemplate(registry, admission, read);
+  },
+};
 
 /** Parts of a pod through which its spec can change. */
 const podParts: ReadonlySet<Target['part']> = new Set(['main', 'ephemeralcontainers', 'resize']);

@@ -9,16 +9,17 @@ const topologyLabels = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/r
 
 export const podTopologyLabels: AdmissionPlugin = {
   name: 'PodTopologyLabels',
+  kinds: ['core/pods'],
 
-  mutate(registry, { operation, target: { kind, part }, object }) {
-    if (operation !== 'create' || kind.id !== 'core/pods' || subresourceOf(part)) return;
+  mutate(registry, { operation, target: { part }, object }) {
+    if (operation !== 'create' || subresourceOf(part)) return;
     const nodeName = (object as Pod).spec?.nodeName;
     if (nodeName) copyLabels(registry, nodeName, object!);
   },
 
   /** The labels of a binding become those of its pod. */
-  connect(registry, { target: { kind, part }, object }) {
-    if (kind.id !== 'core/pods' || part !== 'binding') return;
+  connect(registry, { target: { part }, object }) {
+    if (part !== 'binding') return;
     const { target } = object as Binding;
     if (target?.name) copyLabels(registry, target.name, object!);
   },

@@ -21,6 +21,7 @@ const defaultMark = Buffer.from('"globalDefault":true');
 
 export const priority: AdmissionPlugin = {
   name: 'Priority',
+  kinds: ['core/pods', 'scheduling.k8s.io/priorityclasses'],
 
   mutate(registry, { operation, target, object }) {
     if (operation !== 'create' || target.kind.id !== 'core/pods') return;

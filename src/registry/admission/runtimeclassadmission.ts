@@ -12,6 +12,7 @@ type Overhead = Readonly<Record<string, string>>;
 
 export const runtimeClassAdmission: AdmissionPlugin = {
   name: 'RuntimeClass',
+  kinds: ['core/pods'],
 
   mutate(registry, admission) {
     if (!isNewPod(admission)) return;
@@ -43,8 +44,8 @@ export const runtimeClassAdmission: AdmissionPlugin = {
   },
 };
 
-const isNewPod = ({ operation, target: { kind, part } }: Admission): boolean =>
-  operation === 'create' && kind.id === 'core/pods' && !subresourceOf(part);
+const isNewPod = ({ operation, target: { part } }: Admission): boolean =>
+  operation === 'create' && !subresourceOf(part);
 
 const rejected = ({ kind, name }: Target, why: string) => forbidden(kind, name, why);
 

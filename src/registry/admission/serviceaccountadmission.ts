@@ -16,10 +16,11 @@ const tokenSeconds = 3607;
 
 export const serviceAccountAdmission: AdmissionPlugin = {
   name: 'ServiceAccount',
+  kinds: ['core/pods'],
 
   mutate(registry, { operation, target, object }) {
-    const { kind, namespace } = target;
-    if (operation !== 'create' || kind.id !== 'core/pods') return;
+    const { namespace } = target;
+    if (operation !== 'create') return;
     const spec = ((object as Pod).spec ??= {});
     if (object!.metadata.annotations?.[mirrorAnnotation] !== undefined) return checkMirror(target, spec);
     spec.serviceAccountName ||= 'default';

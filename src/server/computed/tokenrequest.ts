@@ -2,7 +2,6 @@
 import { badRequest, conflict, invalid as invalidObject } from '../../api/errors.ts';
 import { invalid } from '../../api/fielderror.ts';
 import type { Pod, ServiceAccount, TokenRequest } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kind.ts';
 import { modelOf } from '../../api/model.ts';
 import { formatTime } from '../../api/time.ts';
 import { readObject } from '../../registry/input.ts';
@@ -26,13 +25,8 @@ const group = 'authentication.k8s.io';
 const kind = 'TokenRequest';
 const resource = { kind, resource: kind, group };
 
-export async function requestToken(
-  serving: Serving,
-  context: RequestContext,
-  accounts: Kind,
-  namespace: string,
-  name: string,
-): Promise<void> {
+export async function requestToken(serving: Serving, context: RequestContext, target: Target): Promise<void> {
+  const { namespace, name } = target;
   checkPathName(name);
   const { registry, createStatus } = serving;
   const asking = writeRequest(serving, context, 'CreateOptions');
@@ -41,11 +35,8 @@ export async function requestToken(
   const expected = { kind, apiVersion: `${group}/v1`, model: modelOf(kind) };
   const request = readObject(registry.kinds, expected, input, asking) as TokenRequest;
   checkMetadata(request, namespace, name);
-  const account = (
-    await read(registry, { kind: accounts, namespace, name }, undefined)
-  ).object() as ServiceAccount;
+  const account = (await read(registry, target, undefined)).object() as ServiceAccount;
   checkUid(request, account);
-  const target: Target = { kind: accounts, namespace, name, part: 'token' };
   await registry.admission.connect(registry, asking, target, request);
   const spec = settledSpec(request, registry, context.warnings);
   const bound = boundObject(registry, account, spec.boundObjectRef);

@@ -178,7 +178,7 @@ export class Discovery {
   apiVersions(serverAddress: string) {
     return {
       kind: 'APIVersions',
-      versions: ['v1'],
+      versions: this.kinds.serves('v1') ? ['v1'] : [],
       serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress }],
     };
   }
@@ -241,7 +241,10 @@ export class Discovery {
   served(): string[] {
     const groups = [...this.#groups()];
     const all = groups.flatMap(([name, versions]) => versions.map((version) => `${name}/${version}`));
-    return ['v1', ...all.filter((apiVersion) => !this.remote(apiVersion))];
+    return [
+      ...(this.kinds.serves('v1') ? ['v1'] : []),
+      ...all.filter((apiVersion) => !this.remote(apiVersion)),
+    ];
   }
 
   /** Versions that other servers serve and that can be reached. */

@@ -29,6 +29,8 @@ export class OpenApi {
     private readonly discovery: Discovery,
     private readonly kinds: KindTable,
     private readonly nowMs: () => number,
+    /** Documents about paths that are not of the API, by name. */
+    private readonly others?: Readonly<Record<string, object>>,
   ) {}
 
   /** Answers if the path is one of these documents; false otherwise. */
@@ -84,7 +86,7 @@ export class OpenApi {
   async #load(): Promise<Documents> {
     if (!this.#documents) {
       const { Documents } = await import('./openapi/documents.ts');
-      this.#documents ??= new Documents(this.discovery, this.kinds);
+      this.#documents ??= new Documents(this.discovery, this.kinds, this.others);
     }
     return this.#documents;
   }

@@ -8,12 +8,13 @@
  * | parse        | `steps/parsing.ts`        | request info: what the method and URL ask for       | 400                          |
  * | enter        | `steps/entry.ts`          | may a request like this come in here at all?        | 403, 503                     |
  * | authenticate | `steps/authentication.ts` | who sends it?                                       | 401                          |
- * | auditReceipt | `steps/auditing.ts`       | has it written down as received, if a policy says so |                             |
+ * | auditReceipt | `steps/auditing.ts`       | has it written down as received, if a policy says so | 500                         |
  * | impersonate  | `steps/impersonation.ts`  | as whom does the sender want to act?                | 400, 403                     |
  * | share        | `steps/sharing.ts`        | waits for its turn, on doors with flow control      | 429                          |
  * | authorize    | `steps/authorization.ts`  | may this user do that?                              | 403                          |
  * | limit        | `steps/limiting.ts`       | counts it in, says how long its answer may take     | 429, 400                     |
  * | auditStart   | `steps/auditing.ts`       | has the beginning of answers that last written down |                              |
+ * | (instrument) | `src/testing/`            | in clusters of the test kit: records, and makes faults | any                       |
  * | route        | `steps/routing.ts`        | finds its handler                                   | 404, 405, 400                |
  * | answer       | `steps/answering.ts`      | runs the handler                                    | any, 504                     |
  * | (error exit) | `steps/failing.ts`        | tells the client what was thrown                    |                              |
@@ -69,7 +70,12 @@ export class Chain implements Reception {
   /** Called when no request is under way any more. */
   #onRest = (): void => undefined;
 
-  constructor(private readonly services: Services) {}
+  readonly #steps: readonly Step[];
+
+  constructor(private readonly services: Services) {
+    const { instrument } = services;
+    this.#steps = instrument ? steps.flatMap((step) => (step === route ? [instrument, route] : step)) : steps;
+  }
 
   get keeper(): LimitKeeper {
     return this.services.keeper;
@@ -135,6 +141,7 @@ export class Chain implements Reception {
 
   /** Runs the steps from an index on; synchronously, without a promise, as long as no step returns one. */
   #take(context: RequestContext, from: number): void | Promise<void> {
+    const steps = this.#steps;
     for (let at = from; at < steps.length; at++) {
       const waiting = steps[at]!(context, this.services);
       if (waiting) return at === steps.length - 1 ? waiting : this.#takeAfter(waiting, context, at + 1);

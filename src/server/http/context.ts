@@ -135,7 +135,14 @@ export class RequestContext {
 
   /** The form of the answer, of those that the path has. Throws a 406 when the client accepts none. */
   negotiate(messages: Messages = 'none', watching = false, tables = true): Negotiated {
-    return negotiate(this.request.headers.accept, messages, watching, tables);
+    return negotiate(this.#accept, messages, watching, tables);
+  }
+
+  /** A page cannot set headers of a WebSocket, so there a parameter may say what it accepts. */
+  get #accept(): string | undefined {
+    const { upgrade, info, request } = this;
+    const asked = upgrade && info.mayHave('accept') ? this.query.get('accept') : undefined;
+    return asked || request.headers.accept;
   }
 
   /** Whether to indent the answer, for human readers. */

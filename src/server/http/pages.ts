@@ -11,8 +11,28 @@ import { versionInfo } from '../discovery/version.ts';
 import { expositionType } from '../observe/exposition.ts';
 import { answerHealth, type HealthCheck } from '../observe/health.ts';
 import { answerStatusPage } from '../observe/statuspages.ts';
+import type { Window } from '../window/window.ts';
 import { answerText, answerValue } from './answer.ts';
 import type { RequestContext } from './context.ts';
+
+/** What a test kit adds to the pages. */
+export interface PageInstruments {
+  /** Answers paths of its own; false when the path is none of them. */
+  readonly page: (context: RequestContext) => Promise<boolean>;
+  /** OpenAPI 3 documents about these paths, by name. */
+  readonly documents?: Readonly<Record<string, object>> | undefined;
+}
+
+/** What pages show that is not in the registry. */
+export interface PageSources {
+  readonly health: readonly HealthCheck[];
+  /** The metrics, as text. */
+  readonly metrics: () => Promise<string>;
+  /** The page for people; absent: it is not served. */
+  readonly window?: Window | undefined;
+  /** Pages of the test kit. */
+  readonly instruments?: PageInstruments | undefined;
+}
 
 export class Pages {
   readonly #aggregated: AggregatedDiscovery;
@@ -21,15 +41,20 @@ export class Pages {
   constructor(
     private readonly registry: Registry,
     private readonly discovery: Discovery,
-    private readonly health: readonly HealthCheck[],
-    /** The metrics, as text. */
-    private readonly metrics: () => Promise<string>,
+    private readonly sources: PageSources,
   ) {
     this.#aggregated = new AggregatedDiscovery(discovery);
-    this.#openApi = new OpenApi(discovery, registry.kinds, () => registry.chance.nowMs());
+    this.#openApi = new OpenApi(
+      discovery,
+      registry.kinds,
+      () => registry.chance.nowMs(),
+      sources.instruments?.documents,
+    );
   }
 
   async answer(context: RequestContext): Promise<void> {
+    const { window } = this.sources;
+    if (context.info.page && window?.isFor(context)) return window.answer(context);
     if (!(await this.#answer(context))) answerText(context, 404, '404 page not found\n');
   }
 
@@ -37,13 +62,14 @@ export class Pages {
   async #answer(context: RequestContext): Promise<boolean> {
     const { path, method } = context.info;
     if (method === 'GET' || method === 'HEAD') {
-      if (await answerHealth(context, this.health)) return true;
+      if (await answerHealth(context, this.sources.health)) return true;
       if (path === '/metrics') {
-        answerText(context, 200, await this.metrics(), expositionType);
+        answerText(context, 200, await this.sources.metrics(), expositionType);
         return true;
       }
-      if (await answerStatusPage(context, this.health, this.registry.chance.nowMs())) return true;
+      if (await answerStatusPage(context, this.sources.health, this.registry.chance.nowMs())) return true;
     }
+    if (this.sources.instruments && (await this.sources.instruments.page(context))) return true;
     if (await answerIssuer(context, this.registry.tokens)) return true;
     if (await answerBackup(context, this.registry)) return true;
     if (await this.#aggregated.answer(context)) return true;

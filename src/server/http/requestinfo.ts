@@ -27,6 +27,8 @@ export class RequestInfo {
   readonly readOnly: boolean;
   /** Whether the request timeout applies. Not to reads of one object, which are answered from memory. */
   readonly timed: boolean;
+  /** Set for paths of the page that people look at (`window/`): its own ones, and `/`, which API clients ask for, too. */
+  readonly page: 'ui' | 'root' | undefined;
   #query: Query | undefined;
   #action: Action | undefined;
 
@@ -44,6 +46,7 @@ export class RequestInfo {
     this.readOnly = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
     this.timed =
       method !== 'GET' || queryText !== '' || (resource !== undefined && resource.name === undefined);
+    this.page = resource ? undefined : pageOf(method, path);
     this.lasting = resource && lastingOf(this, resource);
     this.verb = verbOf(this, resource);
   }
@@ -110,6 +113,12 @@ function lastingOf(info: RequestInfo, resource: ResourceInfo): Lasting | undefin
   // Only collections are watched by a parameter: for an object it is ignored, as in Kubernetes.
   if (resource.name !== undefined || info.queryText === '') return undefined;
   return hasWatchFlag(info) ? 'watch' : undefined;
+}
+
+function pageOf(method: string, path: string): RequestInfo['page'] {
+  if (method !== 'GET' && method !== 'HEAD') return undefined;
+  if (path === '/ui' || path.startsWith('/ui/')) return 'ui';
+  return path === '/' ? 'root' : undefined;
 }
 
 function hasWatchFlag(info: RequestInfo): boolean {

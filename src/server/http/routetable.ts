@@ -3,6 +3,7 @@
  * route is two map lookups, without any work per request.
  */
 import type { Kind } from '../../api/kind.ts';
+import type { KindTable } from '../../api/kinds.ts';
 import type { Aggregation } from '../../extensions/aggregation/aggregation.ts';
 import { answerComponentStatus, type Component } from '../computed/componentstatus.ts';
 import { answerMetrics, metricsResources, metricsVersion } from '../computed/metricsapi.ts';
@@ -23,6 +24,9 @@ export const computedVersions: ComputedVersions = new Map([
   ...reviewVersions,
   [metricsVersion, metricsResources],
 ]);
+
+export const servedComputedVersions = (kinds: KindTable): ComputedVersions =>
+  new Map([...computedVersions].filter(([apiVersion]) => kinds.serves(apiVersion)));
 
 /** What the handlers need. */
 export interface Resources {
@@ -52,13 +56,16 @@ export class RouteTable {
     for (const kind of kinds) this.#add(kind, kindRoutes(serving, watching, kind));
     this.#addCore(resources);
     const pods = kinds.resource('v1', 'pods');
-    if (pods) this.#add(pods, withConnections(connecting, pods, this.#stored('v1').get('pods')!));
+    if (pods && kinds.serves('v1', 'pods'))
+      this.#add(pods, withConnections(connecting, pods, this.#stored('v1').get('pods')!));
     for (const kind of kinds) this.#addOldScale(serving, kind);
-    this.#addComputed(metricsVersion, (context, info) =>
-      answerMetrics(serving.registry, usage, context, info),
-    );
+    if (kinds.serves(metricsVersion))
+      this.#addComputed(metricsVersion, (context, info) =>
+        answerMetrics(serving.registry, usage, context, info),
+      );
     for (const version of reviewVersions.keys())
-      this.#addComputed(version, (context, info) => answerReview(serving, context, info));
+      if (kinds.serves(version))
+        this.#addComputed(version, (context, info) => answerReview(serving, context, info));
   }
 
   /** The handler of a whole version, or the routes of a resource; undefined when there is neither. */
@@ -106,6 +113,7 @@ export class RouteTable {
 
   /** Core resources that are not stored kinds. */
   #addCore({ serving, components }: Resources): void {
+    if (!serving.registry.kinds.serves('v1')) return;
     const core = this.#stored('v1');
     const { chance } = serving.registry;
     core.set(

@@ -12,6 +12,7 @@ import type { UsageReports } from '../computed/usagereports.ts';
 import { Discovery } from '../discovery/discovery.ts';
 import type { Door } from '../doors/door.ts';
 import type { Watching } from '../objects/watching.ts';
+import type { WatchStream } from '../objects/watchstream.ts';
 import type { AuditLog } from '../observe/auditlog.ts';
 import type { HealthCheck } from '../observe/health.ts';
 import { Metrics } from '../observe/metrics.ts';
@@ -21,12 +22,14 @@ import { WatchMetrics } from '../observe/watchmetrics.ts';
 import { type Connecting, OpenConnections } from '../pods/connecting.ts';
 import { defaultAddressTypes } from '../pods/nodelocation.ts';
 import type { ServiceDialing } from '../pods/servicedialing.ts';
+import type { Window } from '../window/window.ts';
 import { Chain } from './chain.ts';
+import type { RequestContext } from './context.ts';
 import type { LimitKeeper } from './limits.ts';
-import { Pages } from './pages.ts';
+import { type PageInstruments, Pages } from './pages.ts';
 import { Router } from './router.ts';
-import { computedVersions, type Resources } from './routetable.ts';
-import type { RequestObserver } from './steps/step.ts';
+import { type Resources, servedComputedVersions } from './routetable.ts';
+import type { RequestObserver, Step } from './steps/step.ts';
 import { Traffic } from './traffic.ts';
 
 /** On close, requests under way get this long. */
@@ -60,8 +63,19 @@ export interface ServerOptions {
   readonly audit?: AuditLog;
   /** Told of every request that is over. */
   readonly observer?: RequestObserver;
+  /** The page for people; absent: it is not served. */
+  readonly window?: Window;
+  /** What a test kit looks at and changes; absent in ordinary servers. */
+  readonly instruments?: ServerInstruments;
   /** Called for internal errors of the server. */
   readonly report: (error: Error) => void;
+}
+
+export interface ServerInstruments extends PageInstruments {
+  /** Runs for every request that may be answered, before it is routed. */
+  readonly step: Step;
+  /** Told of every watch that begins. */
+  readonly watched: (context: RequestContext, stream: WatchStream) => void;
 }
 
 export class ApiServer {
@@ -81,8 +95,14 @@ export class ApiServer {
     const watches = new WatchMetrics();
     const traffic = new Traffic(keeper);
     const requests = new RequestMetrics((...of) => this.#router.serves(...of));
-    const discovery = new Discovery(registry.kinds, computedVersions, options.aggregation);
-    const pages = new Pages(registry, discovery, options.health, () => this.#metrics.text());
+    const discovery = new Discovery(
+      registry.kinds,
+      servedComputedVersions(registry.kinds),
+      options.aggregation,
+    );
+    const { health, window, instruments } = options;
+    const metrics = () => this.#metrics.text();
+    const pages = new Pages(registry, discovery, { health, metrics, window, instruments });
     this.#doors = options.doors;
     this.#watching = {
       registry,
@@ -91,6 +111,7 @@ export class ApiServer {
       streams: new Set(),
       keeper,
       metrics: watches,
+      watched: options.instruments?.watched,
       report,
     };
     this.#connecting = {
@@ -118,8 +139,10 @@ export class ApiServer {
       audit,
       impersonation: new Impersonation(),
       rights: registry,
+      window,
       isIdentityHeader: (name) => options.authentication.isIdentityHeader(name),
       observer: options.observer,
+      instrument: instruments?.step,
       report,
       closing: false,
     });

@@ -14,16 +14,12 @@ import { answerSuccess } from './presentation.ts';
 export function createBinding(serving: Serving, context: RequestContext, info: ResourceInfo): Promise<void> {
   if (info.name !== undefined) throw resourceNotFound();
   if (context.info.method !== 'POST') throw methodNotAllowed();
-  return bindPod(serving, context, info.namespace, undefined);
+  const kind = serving.registry.kinds.resource('v1', 'pods')!;
+  return bindPod(serving, context, { kind, namespace: info.namespace ?? '', name: '', part: 'binding' });
 }
 
-/** @param name of the pod; undefined when the body names it */
-export async function bindPod(
-  serving: Serving,
-  context: RequestContext,
-  namespace: string | undefined,
-  name: string | undefined,
-): Promise<void> {
+/** What the path does not say, namespace and name of the pod, is in the body. */
+export async function bindPod(serving: Serving, context: RequestContext, asked: Target): Promise<void> {
   const { registry } = serving;
   const request = writeRequest(serving, context, 'CreateOptions');
   context.negotiate('all');
@@ -31,10 +27,9 @@ export async function bindPod(
   const expected = { kind: 'Binding', apiVersion: 'v1', model: modelOf('Binding') };
   const binding = readObject(registry.kinds, expected, input, request) as Binding;
   const target: Target = {
-    kind: registry.kinds.resource('v1', 'pods')!,
-    namespace: namespace ?? (binding.metadata.namespace || 'default'),
-    name: name ?? binding.metadata.name ?? '',
-    part: 'binding',
+    ...asked,
+    namespace: asked.namespace || binding.metadata.namespace || 'default',
+    name: asked.name || (binding.metadata.name ?? ''),
   };
   await bind(registry, request, target, binding, serving.manner);
   await answerSuccess(context, serving.createStatus);

@@ -1,33 +1,25 @@
 /** Evictions: `POST …/pods/{name}/eviction` deletes a pod if its disruption budget allows it. */
 import type { Eviction } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kind.ts';
 import { modelOf } from '../../api/model.ts';
 import { isJsonObject } from '../../api/object.ts';
 import { settleNamespace } from '../../registry/create.ts';
 import { evict } from '../../registry/eviction.ts';
 import { type Input, readObject } from '../../registry/input.ts';
+import type { Target } from '../../registry/target.ts';
 import type { RequestContext } from '../http/context.ts';
-import type { ResourceInfo } from '../http/requestinfo.ts';
 import { checkPathName, objectBody, type Serving, writeRequest } from './objects.ts';
 import { answerSuccess } from './presentation.ts';
 
-export async function evictPod(
-  serving: Serving,
-  context: RequestContext,
-  pods: Kind,
-  info: ResourceInfo,
-): Promise<void> {
-  const namespace = info.namespace ?? '';
-  const name = info.name!;
-  checkPathName(name);
+export async function evictPod(serving: Serving, context: RequestContext, target: Target): Promise<void> {
+  checkPathName(target.name);
   const { registry } = serving;
   const request = writeRequest(serving, context, 'CreateOptions');
   context.negotiate('all');
   const input = await objectBody(serving, context, 'Eviction');
   const expected = { kind: 'Eviction', apiVersion: evictionVersion(input), model: modelOf('Eviction') };
   const eviction = readObject(registry.kinds, expected, input, request) as Eviction;
-  settleNamespace(pods, eviction, namespace);
-  await evict(registry, request, { kind: pods, namespace, name, part: 'eviction' }, eviction);
+  settleNamespace(target.kind, eviction, target.namespace);
+  await evict(registry, request, target, eviction);
   await answerSuccess(context, serving.createStatus);
 }
 

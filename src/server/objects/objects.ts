@@ -28,14 +28,13 @@ import { type Patch, type PatchType, patch, readPatch } from '../../registry/pat
 import type { Registry } from '../../registry/registry.ts';
 import { Request, type RequestForm } from '../../registry/request.ts';
 import { filterOf } from '../../registry/selection.ts';
-import { collectionOf, type Part, type Target } from '../../registry/target.ts';
+import { collectionOf, type Target } from '../../registry/target.ts';
 import { update } from '../../registry/update.ts';
 import { answerStatus } from '../http/answer.ts';
 import { applyType, bodyFormat, mediaType, parseBody, readBody, readJsonInput } from '../http/body.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { LimitKeeper } from '../http/limits.ts';
 import { messagesOf } from '../http/negotiation.ts';
-import type { ResourceInfo } from '../http/requestinfo.ts';
 import { applyBody, authorizeCreate } from './applying.ts';
 import { answerEntry, answerList } from './presentation.ts';
 
@@ -202,28 +201,23 @@ export async function patchBody(serving: Serving, context: RequestContext, type:
   }
 }
 
-// Verbs
+// Verbs: handlers of requests about a target. A collection has no name, and maybe no namespace.
 
 /** The most frequent request: answered in the same tick unless it has to wait for the view. */
-export function getObject(
-  serving: Serving,
-  context: RequestContext,
-  kind: Kind,
-  namespace: string,
-  name: string,
-): void | Promise<void> {
-  checkPathName(name);
+export function getObject(serving: Serving, context: RequestContext, target: Target): void | Promise<void> {
+  checkPathName(target.name);
   const version = context.info.queryText ? context.query.get('resourceVersion') : undefined;
-  const found = read(serving.registry, { kind, namespace, name }, version, deadlineOf(serving, context));
-  const answer = (entry: Entry) => answerEntry(context, 200, kind, entry, serving.registry.chance.nowMs());
+  const found = read(serving.registry, target, version, deadlineOf(serving, context));
+  const answer = (entry: Entry) =>
+    answerEntry(context, 200, target.kind, entry, serving.registry.chance.nowMs());
   return found instanceof Promise ? found.then(answer) : answer(found);
 }
 
+/** Without a namespace in the path, it lists those of all namespaces. */
 export async function listObjects(
   serving: Serving,
   context: RequestContext,
-  kind: Kind,
-  info: ResourceInfo,
+  { kind, namespace }: Target,
 ): Promise<void> {
   const { query } = context;
   if (query.has('sendInitialEvents'))
@@ -235,7 +229,7 @@ export async function listObjects(
       },
     ]);
   const asked = {
-    namespace: info.namespace,
+    namespace: namespace || undefined,
     labelSelector: query.get('labelSelector'),
     fieldSelector: query.get('fieldSelector'),
     limit: query.integer('limit'),
@@ -248,20 +242,16 @@ export async function listObjects(
 }
 
 /** A create without a namespace in the path uses that of the body, or `default`. */
-export async function createObject(
-  serving: Serving,
-  context: RequestContext,
-  kind: Kind,
-  info: ResourceInfo,
-): Promise<void> {
+export async function createObject(serving: Serving, context: RequestContext, target: Target): Promise<void> {
   const { registry } = serving;
+  const { kind } = target;
   const request = writeRequest(serving, context, 'CreateOptions');
   context.negotiate(messagesOf(kind));
   refuseProtobuf(context, kind);
   const input = await objectBody(serving, context, kind.kind);
   const object = readObject(registry.kinds, kind, input, request);
   context.audited?.takeObject(kind, object);
-  const namespace = kind.namespaced ? (info.namespace ?? (object.metadata.namespace || 'default')) : '';
+  const namespace = kind.namespaced ? target.namespace || object.metadata.namespace || 'default' : '';
   const entry = await create(registry, request, collectionOf(kind, namespace), object);
   context.objectName = entry.name;
   await answerEntry(context, serving.createStatus, kind, entry, registry.chance.nowMs());
@@ -270,14 +260,11 @@ export async function createObject(
 export async function replaceObject(
   serving: Serving,
   context: RequestContext,
-  kind: Kind,
-  namespace: string,
-  name: string,
-  part: Part,
+  target: Target,
 ): Promise<void> {
+  const { kind, name, part } = target;
   checkPathName(name);
   const { registry } = serving;
-  const target: Target = { kind, namespace, name, part };
   const request = writeRequest(serving, context, 'UpdateOptions');
   context.negotiate(messagesOf(kind));
   refuseProtobuf(context, kind);
@@ -311,17 +298,10 @@ function oldEphemeralContainers({ value, duplicates }: Input): Patch | undefined
   return readPatch('strategic', { metadata, spec: { ephemeralContainers } }, duplicates);
 }
 
-export async function patchObject(
-  serving: Serving,
-  context: RequestContext,
-  kind: Kind,
-  namespace: string,
-  name: string,
-  part: Part,
-): Promise<void> {
+export async function patchObject(serving: Serving, context: RequestContext, target: Target): Promise<void> {
+  const { kind, name } = target;
   checkPathName(name);
   const { registry } = serving;
-  const target: Target = { kind, namespace, name, part };
   const type = patchType(serving, context, kind);
   const request = writeRequest(serving, context, 'PatchOptions', type === 'apply');
   context.negotiate(messagesOf(kind));
@@ -399,20 +379,15 @@ function queryDeleteOptions(context: RequestContext): DeleteOptions {
 
 const isDryRun = ({ dryRun }: DeleteOptions): boolean => (dryRun?.length ?? 0) > 0;
 
-export async function deleteObject(
-  serving: Serving,
-  context: RequestContext,
-  kind: Kind,
-  namespace: string,
-  name: string,
-): Promise<void> {
+export async function deleteObject(serving: Serving, context: RequestContext, target: Target): Promise<void> {
+  const { kind, name } = target;
   checkPathName(name);
   const { registry } = serving;
   const negotiated = context.negotiate(messagesOf(kind));
   const deadlineMs = deadlineOf(serving, context);
   const options = await deleteOptions(serving, context, kind);
   const request = requestOf(context, 'delete', deadlineMs, { dryRun: isDryRun(options) });
-  const deletion = await remove(registry, request, { kind, namespace, name, part: 'main' }, options);
+  const deletion = await remove(registry, request, target, options);
   if (!deletion.removed || kind.deleteReturnsObject)
     return answerEntry(context, 200, kind, deletion.entry, registry.chance.nowMs());
   const { code, ...rest } = success(200, {
@@ -429,16 +404,15 @@ export async function deleteObject(
 export async function deleteCollection(
   serving: Serving,
   context: RequestContext,
-  kind: Kind,
-  info: ResourceInfo,
+  target: Target,
 ): Promise<void> {
   const { registry } = serving;
-  if (!kind.verbs.includes('deletecollection') || (kind.namespaced && info.namespace === undefined))
-    throw methodNotAllowed();
+  const { kind, namespace } = target;
+  if (!kind.verbs.includes('deletecollection') || (kind.namespaced && !namespace)) throw methodNotAllowed();
   context.negotiate(messagesOf(kind));
   const { query } = context;
   const filter = filterOf(kind, {
-    namespace: info.namespace,
+    namespace: namespace || undefined,
     labelSelector: query.get('labelSelector'),
     fieldSelector: query.get('fieldSelector'),
   });
@@ -448,7 +422,7 @@ export async function deleteCollection(
   const { entries, revision } = await removeCollection(
     registry,
     requestOf(context, 'deletecollection', deadlineMs, { dryRun: isDryRun(options) }),
-    collectionOf(kind, info.namespace ?? ''),
+    target,
     filter,
     options,
     limit && limit > 0 ? limit : undefined,

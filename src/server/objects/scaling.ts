@@ -1,6 +1,5 @@
 /** Scaling: `…/scale`, read, replaced and patched. */
 import { methodNotAllowed } from '../../api/errors.ts';
-import type { Kind } from '../../api/kind.ts';
 import { applyScale } from '../../registry/apply.ts';
 import { converted } from '../../registry/conversion.ts';
 import { readObject } from '../../registry/input.ts';
@@ -10,7 +9,6 @@ import { rescale, type Scale, type ScaleForm, scaleOf } from '../../registry/sca
 import type { Target } from '../../registry/target.ts';
 import type { RequestContext } from '../http/context.ts';
 import { messagesOf } from '../http/negotiation.ts';
-import type { ResourceInfo } from '../http/requestinfo.ts';
 import { applyBody } from './applying.ts';
 import { checkPathName, objectBody, patchBody, patchType, type Serving, writeRequest } from './objects.ts';
 import { answerObject } from './presentation.ts';
@@ -18,12 +16,11 @@ import { answerObject } from './presentation.ts';
 export async function scaleObject(
   serving: Serving,
   context: RequestContext,
-  kind: Kind,
-  info: ResourceInfo,
+  target: Target,
   form: ScaleForm,
 ): Promise<void> {
   const { registry } = serving;
-  const target: Target = { kind, namespace: info.namespace ?? '', name: info.name!, part: 'scale' };
+  const { kind } = target;
   checkPathName(target.name);
   context.negotiate(messagesOf(form));
   const answer = (scale: Scale) => answerObject(context, 200, form, scale, registry.chance.nowMs());

@@ -31,6 +31,8 @@ export interface Watching {
   readonly streams: Set<WatchStream>;
   readonly keeper: LimitKeeper;
   readonly metrics: WatchMetrics;
+  /** Told of every watch that begins. */
+  readonly watched?: ((context: RequestContext, stream: WatchStream) => void) | undefined;
   /** Called for internal errors of the server. */
   readonly report: (error: Error) => void;
 }
@@ -90,6 +92,7 @@ async function prepare(
     stream,
     run: () => {
       watching.streams.add(stream);
+      watching.watched?.(context, stream);
       void stream.ended.then(() => watching.streams.delete(stream));
       if (kind !== kind.storage || kind.edition !== undefined)
         endWithVersion(watching.registry.kinds, kind, stream);

@@ -9,6 +9,7 @@
  */
 import { type FileHandle, open, readdir, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
+import type { AuditSink } from './auditsink.ts';
 
 /** Characters that may be buffered. */
 const queueCharsMax = 8 * 1024 * 1024;
@@ -28,6 +29,8 @@ export interface AuditFileOptions {
   readonly bytesMax: number;
   /** Rotated files that are kept. */
   readonly backupsMax: number;
+  /** Age at which rotated files are deleted. Default: no age. */
+  readonly ageMaxMs?: number;
   readonly nowMs: () => number;
   /** Called when a write fails; not again until one has succeeded. */
   readonly report: (error: Error) => void;
@@ -35,7 +38,7 @@ export interface AuditFileOptions {
   readonly queueCharsMax?: number;
 }
 
-export class AuditFile {
+export class AuditFile implements AuditSink {
   #lines: string[] = [];
   #chars = 0;
   #bytes: number;
@@ -51,6 +54,8 @@ export class AuditFile {
     private readonly options: AuditFileOptions,
     handle: FileHandle,
     bytes: number,
+    /** Devices and pipes cannot be renamed. */
+    private readonly isRotated: boolean,
   ) {
     this.#handle = handle;
     this.#bytes = bytes;
@@ -59,7 +64,8 @@ export class AuditFile {
   /** Rejects when the file cannot be written at all. */
   static async open(options: AuditFileOptions): Promise<AuditFile> {
     const handle = await open(options.file, 'a', fileMode);
-    return new AuditFile(options, handle, (await handle.stat()).size);
+    const stats = await handle.stat();
+    return new AuditFile(options, handle, stats.size, stats.isFile());
   }
 
   /** Lines written. */
@@ -83,6 +89,13 @@ export class AuditFile {
     if (this.#writing) return;
     if (this.#chars >= gatherChars && !this.#failing) this.#flush();
     else this.#timer ??= setTimeout(() => this.#flush(), this.#failing ? retryMs : gatherMs);
+  }
+
+  async flushed(): Promise<boolean> {
+    await this.#writing;
+    this.#flush();
+    await this.#writing;
+    return !this.#failing;
   }
 
   async close(): Promise<void> {
@@ -125,7 +138,7 @@ export class AuditFile {
     const bytes = Buffer.from(lines.join(''));
     try {
       this.#handle ??= await this.#reopen();
-      if (this.#bytes > 0 && this.#bytes + bytes.length > this.options.bytesMax) {
+      if (this.isRotated && this.#bytes > 0 && this.#bytes + bytes.length > this.options.bytesMax) {
         await this.#putAside();
         this.#handle = await this.#reopen();
       }
@@ -157,8 +170,16 @@ export class AuditFile {
     await rename(file, await this.#backupName()).catch(ignoreMissing);
     const folder = dirname(file);
     const names = (await readdir(folder)).filter((name) => isBackup(name, file)).sort();
-    for (const name of names.slice(0, Math.max(names.length - backupsMax, 0)))
+    const surplus = names.length - backupsMax;
+    for (const name of names.filter((name, i) => i < surplus || this.#isOld(name)))
       await unlink(join(folder, name)).catch(ignoreMissing);
+  }
+
+  #isOld(name: string): boolean {
+    const { file, ageMaxMs = Number.POSITIVE_INFINITY, nowMs } = this.options;
+    const time = name.slice(stem(file).length + 1, name.length - extname(file).length);
+    const [date, clock] = time.split('T') as [string, string];
+    return nowMs() - Date.parse(`${date}T${clock.replaceAll('-', ':')}Z`) > ageMaxMs;
   }
 
   async #backupName(): Promise<string> {

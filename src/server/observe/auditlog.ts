@@ -7,13 +7,17 @@
  */
 
 import { allowed, type Decision } from '../../api/access.ts';
-import type { Status } from '../../api/errors.ts';
+import { internal, type Status } from '../../api/errors.ts';
 import type { User } from '../../api/user.ts';
 import { LastMemo, Memo } from '../../memo.ts';
 import type { RequestContext } from '../http/context.ts';
 import { AuditFile } from './auditfile.ts';
 import type { AuditPolicy, Stage } from './auditpolicy.ts';
 import { AuditRecord } from './auditrecord.ts';
+import type { AuditBackend, AuditMode, AuditSink } from './auditsink.ts';
+import { AuditStream } from './auditstream.ts';
+import type { AuditWebhookOptions } from './auditwebhook.ts';
+import { LegacyAudit } from './legacyaudit.ts';
 import { sourceIPs } from './sourceips.ts';
 
 /** Longer URLs and user agents are cut; a request may have a mebibyte of either. */
@@ -28,28 +32,61 @@ const fileBytesDefault = 100 * 1024 * 1024;
 const backupsDefault = 10;
 
 export interface AuditOptions {
-  /** Path of the file; created when missing, otherwise appended to. */
-  readonly file: string;
+  /** Path of the file; created when missing, otherwise appended to. `-`: standard output. Default: no file. */
+  readonly file?: string;
   /** Size at which the file is renamed and a new one started. Default 100 MiB. */
   readonly fileBytesMax?: number;
   /** Renamed files that are kept; the oldest beyond that are deleted. Default 10. */
   readonly backupsMax?: number;
+  /** Age at which renamed files are deleted. Default: no age. */
+  readonly fileAgeMaxMs?: number;
+  /** `legacy`: a line of names and values for each event. Default `json`. */
+  readonly fileFormat?: 'json' | 'legacy';
+  /** Whether requests wait for the file. Default `batch`. */
+  readonly fileMode?: AuditMode;
+  /** A server that events are sent to. Default: none. */
+  readonly webhook?: AuditWebhookOptions;
   /** File of the audit policy. Default: all requests are recorded, without objects. */
   readonly policyFile?: string;
 }
 
-/** Rejects when the file cannot be written. */
+/** Rejects when the file cannot be written, or the webhook's configuration not be read. */
 export async function openAuditLog(
-  { file, fileBytesMax = fileBytesDefault, backupsMax = backupsDefault }: AuditOptions,
+  options: AuditOptions,
   nowMs: () => number,
   report: (error: Error) => void,
   policy?: AuditPolicy,
 ): Promise<AuditLog> {
-  const options = { file, bytesMax: fileBytesMax, backupsMax, nowMs, report };
-  return new AuditLog(await AuditFile.open(options), nowMs, policy);
+  const { file, fileMode = 'batch', fileFormat, webhook } = options;
+  const backends: AuditBackend[] = [];
+  if (webhook) {
+    const { openAuditWebhook } = await import('./auditwebhook.ts');
+    const sink = await openAuditWebhook(webhook, report);
+    backends.push({ plugin: 'webhook', sink, mode: webhook.mode ?? 'batch' });
+  }
+  if (file !== undefined) {
+    const sink = await fileSink(file, options, nowMs, report);
+    backends.unshift({
+      plugin: 'log',
+      sink: fileFormat === 'legacy' ? new LegacyAudit(sink) : sink,
+      mode: fileMode,
+    });
+  }
+  return new AuditLog(backends, nowMs, policy);
+}
+
+async function fileSink(
+  file: string,
+  { fileBytesMax = fileBytesDefault, backupsMax = backupsDefault, fileAgeMaxMs }: AuditOptions,
+  nowMs: () => number,
+  report: (error: Error) => void,
+): Promise<AuditSink> {
+  if (file === '-') return new AuditStream(process.stdout);
+  return AuditFile.open({ file, bytesMax: fileBytesMax, backupsMax, ageMaxMs: fileAgeMaxMs, nowMs, report });
 }
 
 export class AuditLog {
+  readonly #isBlocking: boolean;
   readonly #users = new Memo(userText);
   /** Cached, because many requests share a millisecond. */
   readonly #received = new LastMemo(microTime);
@@ -59,30 +96,44 @@ export class AuditLog {
   readonly #address = new LastMemo((address: string) => text(address, wordCharsMax));
 
   constructor(
-    private readonly file: AuditFile,
+    readonly backends: readonly AuditBackend[],
     private readonly nowMs: () => number,
     private readonly policy: AuditPolicy | undefined,
-  ) {}
+  ) {
+    this.#isBlocking = backends.some(({ mode }) => mode !== 'batch');
+  }
 
+  /** Events stored by the sink that has stored most. */
   get events(): number {
-    return this.file.written;
+    return Math.max(...this.backends.map(({ sink }) => sink.written));
   }
 
-  get dropped(): number {
-    return this.file.dropped;
-  }
-
-  /** Called when the user of a request is known: decides what is recorded of it. */
-  receive(context: RequestContext): void {
+  /** Called when the user of a request is known: decides what is recorded of it. Resolves when the request may go on. */
+  receive(context: RequestContext): void | Promise<void> {
     if (!this.policy) return;
     const record = this.#recordOf(context, this.policy);
     if (!context.info.lasting && !context.upgrade) record.copyAnswer(context.response);
-    this.#append(context, record, 'RequestReceived', 0);
+    if (this.#append(context, record, 'RequestReceived', 0) && this.#isBlocking) return this.#stored();
+  }
+
+  /** Waits for the sinks that requests wait for. */
+  async #stored(): Promise<void> {
+    const waiting = this.backends.filter(({ mode }) => mode !== 'batch');
+    const stored = await Promise.all(waiting.map(({ sink }) => sink.flushed()));
+    if (waiting.some(({ mode }, i) => mode === 'blocking-strict' && !stored[i]))
+      throw internal('failed to store audit event');
+  }
+
+  #write(line: string): void {
+    for (const { sink, mode } of this.backends) {
+      sink.append(line);
+      if (mode !== 'batch') void sink.flushed();
+    }
   }
 
   /** @param code of the answer; 0 when the client disconnected before it */
   tell(context: RequestContext, stage: 'ResponseStarted' | 'ResponseComplete', code: number): void {
-    if (!this.policy) return this.file.append(this.#line(context, stage, code, undefined));
+    if (!this.policy) return this.#write(this.#line(context, stage, code, undefined));
     const record = this.#recordOf(context, this.policy);
     this.#append(context, record, this.#stageOf(context, record, stage), code);
   }
@@ -100,14 +151,16 @@ export class AuditLog {
     return context.audited;
   }
 
-  #append(context: RequestContext, record: AuditRecord, stage: Stage, code: number): void {
+  /** Whether there is an event of this stage. */
+  #append(context: RequestContext, record: AuditRecord, stage: Stage, code: number): boolean {
     const { level, omittedStages } = record.rule;
-    if (level === 'None' || omittedStages.has(stage)) return;
-    this.file.append(this.#line(context, stage, code, record));
+    if (level === 'None' || omittedStages.has(stage)) return false;
+    this.#write(this.#line(context, stage, code, record));
+    return true;
   }
 
-  close(): Promise<void> {
-    return this.file.close();
+  async close(): Promise<void> {
+    await Promise.all(this.backends.map(({ sink }) => sink.close()));
   }
 
   #line(context: RequestContext, stage: Stage, code: number, record: AuditRecord | undefined): string {

@@ -73,5 +73,5 @@ function writeLimits(out: Exposition, keeper: LimitKeeper): void {
 function writeAudit(out: Exposition, audit: AuditLog): void {
   out.single('apiserver_audit_event_total', 'counter', 'Lines written to the audit log.', audit.events);
   out.family('apiserver_audit_error_total', 'counter', 'Lines that were lost.');
-  out.sample(audit.dropped, labelText({ plugin: 'log' }));
+  for (const { plugin, sink } of audit.backends) out.sample(sink.dropped, labelText({ plugin }));
 }

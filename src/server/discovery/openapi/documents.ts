@@ -32,6 +32,8 @@ export class Documents {
   constructor(
     private readonly discovery: Discovery,
     private readonly kinds: KindTable,
+    /** Documents about paths that are not of the API, by name. */
+    private readonly others: Readonly<Record<string, object>> = {},
   ) {
     this.#v3 = new VersionCache(kinds);
     this.#swagger12 = new VersionCache(kinds);
@@ -62,12 +64,14 @@ export class Documents {
         const name = prefixOf(apiVersion).slice(1);
         paths[name] = { serverRelativeURL: `/openapi/v3/${name}` };
       }
+      for (const name of Object.keys(this.others)) paths[name] = { serverRelativeURL: `/openapi/v3/${name}` };
       return ApiDocument.json({ paths });
     });
   }
 
   /** By `api/v1` or `apis/extensions/v1beta1`; undefined when that version is not served. */
   async v3(name: string): Promise<ApiDocument | undefined> {
+    if (Object.hasOwn(this.others, name)) return ApiDocument.json(this.others[name]!);
     const apiVersion = this.#apiVersionAt(name);
     if (apiVersion === undefined) return undefined;
     const build = async (): Promise<ApiDocument> =>

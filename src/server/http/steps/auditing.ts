@@ -1,6 +1,6 @@
 /**
  * Auditing: records requests when they are received, if a policy wants that, and long-running ones when their answer starts,
- * not only at their end. It has no error exit. The latter comes before routing, because a request that is refused there is
+ * not only at their end. Error exit: 500, when a request must not go on because its receipt cannot be stored. The latter comes before routing, because a request that is refused there is
  * also answered.
  */
 import type { RequestContext } from '../context.ts';
@@ -8,8 +8,8 @@ import { onSocketStarted, onStarted } from '../statusline.ts';
 import type { Services } from './step.ts';
 
 /** Comes right after authentication: what is recorded depends on the user, before any impersonation. */
-export function auditReceipt(context: RequestContext, { audit }: Services): void {
-  audit?.receive(context);
+export function auditReceipt(context: RequestContext, { audit }: Services): void | Promise<void> {
+  return audit?.receive(context);
 }
 
 export function auditStart(context: RequestContext, { audit }: Services): void {

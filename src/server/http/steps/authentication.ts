@@ -1,9 +1,11 @@
-/** Authentication: asks the door for the user of a request. Error exit: 401. */
+/** Authentication: asks the door for the user of a request; the page for people needs none. Error exit: 401. */
 import type { User } from '../../../api/user.ts';
 import { takeBearerProtocol } from '../bearerprotocol.ts';
 import type { RequestContext } from '../context.ts';
+import type { Services } from './step.ts';
 
-export function authenticate(context: RequestContext): void | Promise<void> {
+export function authenticate(context: RequestContext, { window }: Services): void | Promise<void> {
+  if (context.info.page && window?.isFor(context)) return;
   // Removed from the request at every door, so that a token is never passed on.
   const token = context.upgrade && takeBearerProtocol(context.http.request);
   const user = context.door.identify(context, token);

@@ -5,10 +5,13 @@
 import type { Flow } from '../../../access/fairness/flowcontrol.ts';
 import type { RequestContext } from '../context.ts';
 import { overloadFor } from '../traffic.ts';
+import type { Services } from './step.ts';
 
-export function share(context: RequestContext): void | Promise<void> {
+export function share(context: RequestContext, { window }: Services): void | Promise<void> {
   const { fairness } = context.door;
   if (!fairness) return;
+  // Files from memory, several at a time: the level of users that are not known has room for few requests.
+  if (context.info.page && window?.isFor(context)) return;
   const { info, upgrade } = context;
   const flow = fairness.flowOf(context.user, info.action);
   context.flow = flow;

@@ -3,6 +3,7 @@ import type { Impersonation } from '../../../access/impersonation.ts';
 import type { Registry } from '../../../registry/registry.ts';
 import type { AuditLog } from '../../observe/auditlog.ts';
 import type { RequestMetrics } from '../../observe/requestmetrics.ts';
+import type { Window } from '../../window/window.ts';
 import type { RequestContext } from '../context.ts';
 import type { LimitKeeper } from '../limits.ts';
 import type { Router } from '../router.ts';
@@ -24,10 +25,14 @@ export interface Services {
   readonly router: Router;
   readonly audit: AuditLog | undefined;
   readonly observer: RequestObserver | undefined;
+  /** A step of the test kit, before routing. */
+  readonly instrument?: Step | undefined;
   readonly impersonation: Impersonation;
   /** Whether a header, in small letters, says who a user is, beside the usual ones. */
   /** Who says what users may do, whichever door they come by: the registry. */
   readonly rights: Pick<Registry, 'authorizer'>;
+  /** The page for people, whose files need no credentials; absent: it is not served. */
+  readonly window: Window | undefined;
   readonly isIdentityHeader: (name: string) => boolean;
   /** Called for internal errors of the server. */
   readonly report: (error: Error) => void;

@@ -1,0 +1,3 @@
+module wherry.dev/examples/go
+
+go 1.19

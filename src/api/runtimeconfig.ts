@@ -1,0 +1,109 @@
+/**
+ * Which built-in versions and resources are served, in the form of kube-apiserver's `--runtime-config`: pairs of a name
+ * and true or false. A name is all versions of a stage (`api/all`, `api/ga`, `api/beta`, `api/alpha`), a version (`v1`,
+ * `apps/v1`), or a resource of a version (`apps/v1/deployments`). The more a name says, the more it counts.
+ */
+
+/** Names and whether they are served. */
+export type RuntimeConfig = Readonly<Record<string, boolean>>;
+
+/** Least specific first. */
+const stages: readonly (readonly [string, RegExp])[] = [
+  ['api/all', /^/],
+  ['api/ga', /^v\d+$/],
+  ['api/beta', /^v\d+beta\d+$/],
+  ['api/alpha', /^v\d+alpha\d+$/],
+];
+const stageNames = new Set(stages.map(([name]) => name));
+const trials = /^v\d+(alpha|beta)\d+$/;
+
+/** The groups of kube-apiserver; the core has no name. */
+const groups = new Set([
+  '',
+  'admissionregistration.k8s.io',
+  'apiextensions.k8s.io',
+  'apiregistration.k8s.io',
+  'apps',
+  'authentication.k8s.io',
+  'authorization.k8s.io',
+  'autoscaling',
+  'batch',
+  'certificates.k8s.io',
+  'coordination.k8s.io',
+  'discovery.k8s.io',
+  'events.k8s.io',
+  'extensions',
+  'flowcontrol.apiserver.k8s.io',
+  'internal.apiserver.k8s.io',
+  'metrics.k8s.io',
+  'networking.k8s.io',
+  'node.k8s.io',
+  'policy',
+  'rbac.authorization.k8s.io',
+  'resource.k8s.io',
+  'scheduling.k8s.io',
+  'storage.k8s.io',
+  'storagemigration.k8s.io',
+]);
+
+interface Name {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string | undefined;
+}
+
+/** undefined: it is not the name of a version or of a resource. */
+function nameOf(text: string): Name | undefined {
+  const [first, ...rest] = text.split('/');
+  if (/^v\d/.test(first!))
+    return rest.length > 1 ? undefined : { group: '', version: first!, resource: rest[0] };
+  const [version, resource, ...more] = rest;
+  return version === undefined || more.length ? undefined : { group: first!, version, resource };
+}
+
+/** Why names cannot be used, in the words of kube-apiserver; undefined: they can. */
+export function runtimeConfigProblem(config: RuntimeConfig): string | undefined {
+  const names = Object.keys(config);
+  if (names.length === 1 && config['api/all'] === false) return 'invalid key with only api/all=false';
+  const others = names.filter((name) => !stageNames.has(name));
+  const odd = others.find((name) => nameOf(name) === undefined);
+  if (odd !== undefined) return `runtime-config invalid key ${odd}`;
+  const unknown = others.filter((name) => !groups.has(nameOf(name)!.group));
+  return unknown.length ? `unknown api groups ${unknown.join(',')}` : undefined;
+}
+
+/** Says of every built-in resource whether it is served. */
+export class Enablement {
+  readonly #stages: readonly (readonly [RegExp, boolean])[];
+
+  constructor(private readonly config: RuntimeConfig) {
+    this.#stages = stages
+      .filter(([name]) => config[name] !== undefined)
+      .map(([name, pattern]) => [pattern, config[name]!]);
+  }
+
+  /** @param resource undefined: the version as a whole */
+  readonly serves = (apiVersion: string, resource?: string): boolean => {
+    const one = resource === undefined ? undefined : this.config[`${apiVersion}/${resource}`];
+    return one ?? this.config[apiVersion] ?? this.#stage(apiVersion.split('/').at(-1)!);
+  };
+
+  #stage(version: string): boolean {
+    return this.#stages.findLast(([pattern]) => pattern.test(version))?.[1] ?? true;
+  }
+
+  /**
+   * Why a named version is not there; versions on trial are known to come and go.
+   * @param known whether there is such a version
+   */
+  problem(known: (apiVersion: string) => boolean): string | undefined {
+    for (const text of Object.keys(this.config)) {
+      if (stageNames.has(text)) continue;
+      const { group, version } = nameOf(text)!;
+      const apiVersion = group ? `${group}/${version}` : version;
+      if (!known(apiVersion) && !trials.test(version))
+        return `group version ${apiVersion} that has not been registered`;
+    }
+    return undefined;
+  }
+}

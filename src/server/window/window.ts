@@ -1,0 +1,119 @@
+/**
+ * The window: the page that shows the cluster to people, at `/ui/…` and, for browsers, at `/`. Its files are public and
+ * hold nothing of the cluster, so they are served without credentials; what the page shows, it asks the API for, as its
+ * user. They are built from `web/` into a folder beside the bundle, hold a hash in their names and are stored
+ * compressed.
+ */
+import { randomBytes } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { brotliDecompress } from 'node:zlib';
+import { answerText } from '../http/answer.ts';
+import type { Headers, RequestContext } from '../http/context.ts';
+
+const types: ReadonlyMap<string, string> = new Map([
+  ['js', 'text/javascript; charset=utf-8'],
+  ['css', 'text/css; charset=utf-8'],
+  ['svg', 'image/svg+xml'],
+]);
+
+/** Replaced by a new value in every answer; it lets the page's libraries add style sheets, and nobody else. */
+const noncePlace = '{{nonce}}';
+const nonceBytes = 16;
+
+/** Where the build puts the files; beside the bundle. Sources that were not built have none. */
+const builtFolder = new URL('./ui/', import.meta.url);
+
+const inflate = promisify(brotliDecompress);
+
+export class Window {
+  #files: Promise<ReadonlyMap<string, Buffer>> | undefined;
+
+  constructor(private readonly folder: URL = builtFolder) {}
+
+  /** Whether a request is for the page: by its path or, at `/`, because a browser shows the answer to a person. */
+  isFor({ info, request }: RequestContext): boolean {
+    return info.page === 'ui' || (info.page === 'root' && prefersHtml(request.headers.accept));
+  }
+
+  async answer(context: RequestContext): Promise<void> {
+    const files = await this.#load();
+    const { path } = context.info;
+    const name = path.startsWith('/ui/') ? path.slice('/ui/'.length) : '';
+    const file = files.get(`${name}.br`);
+    if (file) return sendFile(context, name, file);
+    const page = files.get('index.html');
+    // A file of a former build is missing, not a view of the page.
+    if (!page || /\.(?:js|css|svg|map)$/.test(name)) return answerText(context, 404, '404 page not found\n');
+    sendPage(context, page.toString('utf8'));
+  }
+
+  /** Reads all files at the first request; they stay in memory, compressed. */
+  #load(): Promise<ReadonlyMap<string, Buffer>> {
+    this.#files ??= this.#read();
+    return this.#files;
+  }
+
+  async #read(): Promise<ReadonlyMap<string, Buffer>> {
+    const names = await readdir(this.folder).catch(() => []);
+    const read = async (name: string) => [name, await readFile(new URL(name, this.folder))] as const;
+    return new Map(await Promise.all(names.map(read)));
+  }
+}
+
+/** Whether HTML comes before JSON in the list of accepted types: browsers say so, API clients do not. */
+const prefersHtml = (accept: string | undefined): boolean =>
+  accept !== undefined &&
+  /(?:^|,)\s*text\/html\s*(?:,|$)/.test(accept) &&
+  !/^\s*application\/json/.test(accept);
+
+/** The name of a file changes with its contents, so browsers need never ask again. */
+async function sendFile(context: RequestContext, name: string, compressed: Buffer): Promise<void> {
+  const headers: Headers = {
+    'Content-Type': types.get(name.slice(name.lastIndexOf('.') + 1)) ?? 'application/octet-stream',
+    'Cache-Control': 'public, max-age=31536000, immutable',
+    Vary: 'Accept-Encoding',
+    'X-Content-Type-Options': 'nosniff',
+  };
+  const asIs = acceptsBrotli(context);
+  if (asIs) headers['Content-Encoding'] = 'br';
+  send(context, headers, asIs ? compressed : await inflate(compressed));
+}
+
+/**
+ * Nothing is loaded from elsewhere, nothing inline runs, and nobody may show the page inside a page of their own.
+ * `trusted-types`: text can never become markup or code, wherever in the page it comes from.
+ */
+function sendPage(context: RequestContext, page: string): void {
+  const nonce = randomBytes(nonceBytes).toString('base64url');
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ');
+  const headers: Headers = {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Cache-Control': 'no-cache',
+    'Content-Security-Policy': policy,
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Referrer-Policy': 'no-referrer',
+    Vary: 'Accept',
+    'X-Content-Type-Options': 'nosniff',
+  };
+  send(context, headers, Buffer.from(page.replaceAll(noncePlace, nonce)));
+}
+
+function send({ response, info }: RequestContext, headers: Headers, body: Buffer): void {
+  response.writeHead(200, { ...headers, 'Content-Length': String(body.length) });
+  response.end(info.method === 'HEAD' ? undefined : body);
+}
+
+const acceptsBrotli = ({ request }: RequestContext): boolean =>
+  /(?:^|[\s,])br\s*(?:,|$)/.test(String(request.headers['accept-encoding'] ?? ''));

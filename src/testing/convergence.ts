@@ -1,0 +1,64 @@
+/**
+ * Convergence: whether the parts of a cluster have anything left to do, and which of them have. Retries and work that
+ * is due within a second count while the clock runs; while it stands, nothing happens until it is moved.
+ */
+import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises';
+import type { Pod } from '../api/generated/types.ts';
+import type { ClusterParts } from '../cluster/instruments.ts';
+import { everything } from '../registry/filter.ts';
+import type { VirtualClock } from './virtualclock.ts';
+
+/** Ticks of the event loop in a row in which nothing may be busy. */
+const calmTicks = 3;
+/** After this many ticks it is looked less often, so that real work gets the processor. */
+const eagerTicks = 200;
+const pauseMs = 2;
+
+export class Convergence {
+  constructor(
+    private readonly parts: ClusterParts,
+    private readonly clock: VirtualClock,
+  ) {}
+
+  /** What is busy, in words; empty when nothing is. */
+  busy(): string[] {
+    const { registry, definitions, nodes, controllers } = this.parts;
+    const { view } = registry;
+    const running = controllers();
+    const busy = (running?.busy ?? []).map((name) => `the controller ${name}`);
+    if (running && !running.busy && !running.settled) busy.push('the controllers');
+    if (!definitions.settled) busy.push('the kinds of custom resource definitions');
+    if (view.revision < (registry.store.revision() as number)) busy.push('the feed of changes');
+    if (nodes.requestsUnderWay > 0) busy.push(`${nodes.requestsUnderWay} requests of nodes`);
+    if (this.clock.isDue) busy.push('a timer that is due');
+    if (busy.length === 0) for (const name of this.#busyNodes()) busy.push(`the node ${name}`);
+    return busy;
+  }
+
+  /** Resolves when nothing is busy; rejects with a sentence about who is, after the time. */
+  async reached(timeoutMs: number, what = 'the cluster has not settled'): Promise<void> {
+    const deadlineMs = performance.now() + timeoutMs;
+    let calm = 0;
+    for (let ticks = 0; ; ticks++) {
+      const busy = this.busy();
+      calm = busy.length ? 0 : calm + 1;
+      if (calm >= calmTicks) return;
+      if (busy.length && performance.now() > deadlineMs)
+        throw new Error(`${what} within ${timeoutMs} ms; still busy: ${busy.join(', ')}`);
+      await (calm > 0 || ticks < eagerTicks ? nextTick() : sleep(pauseMs));
+    }
+  }
+
+  /** Looked at last, because it takes a walk over all pods. */
+  #busyNodes(): string[] {
+    const { registry, nodes } = this.parts;
+    const { agents } = nodes;
+    if (agents.size === 0) return [];
+    const bound = new Map<string, Map<string, string>>([...agents.keys()].map((name) => [name, new Map()]));
+    for (const entry of registry.view.collection('core/pods').select(everything).entries) {
+      const { metadata, spec } = entry.peek() as Pod;
+      bound.get(spec?.nodeName ?? '')?.set(metadata.uid!, String(entry.revision));
+    }
+    return [...agents].filter(([name, agent]) => agent.isBusy(bound.get(name)!)).map(([name]) => name);
+  }
+}

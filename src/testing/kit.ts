@@ -1,0 +1,230 @@
+/**
+ * The kit: everything that is attached to one test cluster. It is made before the cluster starts, because clock, store
+ * and the step of requests are handed in, and gets the cluster's parts when they exist.
+ */
+import { randomInt, randomUUID } from 'node:crypto';
+import type { ClusterParts, Instruments } from '../cluster/instruments.ts';
+import { startWith } from '../cluster/start.ts';
+import type { Cluster, StartOptions } from '../cluster/startoptions.ts';
+import { parseStoreKey } from '../registry/key.ts';
+import type { Chance, Registry } from '../registry/registry.ts';
+import type { RequestContext } from '../server/http/context.ts';
+import type { MemoryState } from '../store/memory.ts';
+import { Convergence } from './convergence.ts';
+import { type Accidents, InjectedFaults } from './faults.ts';
+import { ObjectHistory } from './objecthistory.ts';
+import { Randomness } from './randomness.ts';
+import { RefusingStore } from './refusingstore.ts';
+import { factsOf, RequestLog } from './requestlog.ts';
+import type { RequestFacts } from './requestmatch.ts';
+import { returnTo, storedState } from './states.ts';
+import { TestingPages } from './testingpages.ts';
+import { VirtualClock } from './virtualclock.ts';
+
+/** How long the clock waits at each timer for the cluster to do what follows from it. */
+const quietMaxMs = 30_000;
+/** Snapshots of one cluster. */
+const snapshotsMax = 1_000;
+
+/** A state to return to. */
+export interface Snapshot {
+  readonly state: MemoryState;
+  /** The simulated nodes that were running. */
+  readonly nodes: readonly string[];
+  /** Where the seeded sequence was. */
+  readonly position: number | undefined;
+}
+
+export interface KitOptions {
+  readonly start: StartOptions;
+  readonly seed: number | string | undefined;
+  /** Serve the kit's paths on the local door. */
+  readonly http: boolean;
+  /** What the cluster begins with; undefined: nothing. */
+  readonly snapshot?: Snapshot;
+}
+
+export class Kit {
+  readonly clock: VirtualClock;
+  readonly faults: InjectedFaults;
+  readonly requests: RequestLog;
+  readonly history = new ObjectHistory();
+  readonly snapshots = new Map<string, Snapshot>();
+  readonly #randomness: Randomness | undefined;
+  #store: RefusingStore | undefined;
+  #registry: Registry | undefined;
+  #cluster: Cluster | undefined;
+  #parts: ClusterParts | undefined;
+  #convergence: Convergence | undefined;
+  #baseline: Snapshot | undefined;
+
+  private constructor(private readonly options: KitOptions) {
+    const { seed, snapshot } = options;
+    this.#randomness = seed === undefined ? undefined : new Randomness(seed);
+    if (this.#randomness && snapshot?.position !== undefined) this.#randomness.position = snapshot.position;
+    this.clock = new VirtualClock({
+      isBusy: () => this.#convergence !== undefined && this.#convergence.busy().length > 0,
+      quiet: async () => this.#convergence?.reached(quietMaxMs, 'the clock cannot move on'),
+    });
+    this.faults = new InjectedFaults(this.#accidents());
+    this.requests = new RequestLog(this.clock.nowMs);
+  }
+
+  /** Starts a cluster with a kit. Resolves when its nodes are registered and everything has settled. */
+  static async start(options: KitOptions): Promise<Kit> {
+    const kit = new Kit(options);
+    const { cluster, parts } = await startWith(options.start, kit.#instruments());
+    kit.#cluster = cluster;
+    kit.#parts = parts;
+    kit.#convergence = new Convergence(parts, kit.clock);
+    return kit;
+  }
+
+  get cluster(): Cluster {
+    return this.#cluster!;
+  }
+
+  get registry(): Registry {
+    return this.#registry!;
+  }
+
+  get convergence(): Convergence {
+    return this.#convergence!;
+  }
+
+  /** Makes the present state the one that `reset` returns to. */
+  async begin(): Promise<void> {
+    this.#baseline = await this.#taken();
+    this.requests.clear();
+  }
+
+  async snapshot(name: string): Promise<void> {
+    if (!this.snapshots.has(name) && this.snapshots.size >= snapshotsMax)
+      throw new RangeError(`there are ${snapshotsMax} snapshots already`);
+    this.snapshots.set(name, await this.#taken());
+  }
+
+  async restore(name: string): Promise<void> {
+    const snapshot = this.snapshots.get(name);
+    if (!snapshot) throw new Error(`there is no snapshot ${JSON.stringify(name)}`);
+    await this.#return(snapshot);
+  }
+
+  /** Returns to the state in which the cluster began: objects, nodes, clock, seed; faults and records are gone. */
+  async reset(): Promise<void> {
+    this.faults.clear();
+    this.clock.reset();
+    await this.#return(this.#baseline!);
+    this.requests.clear();
+    this.history.clear();
+  }
+
+  /** A second cluster with the same objects. */
+  async fork(): Promise<Kit> {
+    const snapshot = await this.#taken();
+    const { nodes } = snapshot;
+    const fork = await Kit.start({
+      ...this.options,
+      start: { ...this.options.start, port: 0, simulatedNodes: 0 },
+      snapshot,
+    });
+    for (const [name, taken] of this.snapshots) fork.snapshots.set(name, taken);
+    await Promise.all(nodes.map((name) => fork.cluster.simulated.start(name)));
+    await fork.begin();
+    return fork;
+  }
+
+  async close(): Promise<void> {
+    this.clock.thaw();
+    await this.#cluster?.close();
+    this.clock.close();
+  }
+
+  async #taken(): Promise<Snapshot> {
+    const nodes = [...this.#parts!.nodes.simulated.agents.keys()];
+    return { state: await storedState(this.#store!), nodes, position: this.#randomness?.position };
+  }
+
+  async #return({ state, nodes, position }: Snapshot): Promise<void> {
+    const { simulated } = this.#parts!.nodes;
+    const gone = [...simulated.agents.keys()].filter((name) => !nodes.includes(name));
+    await Promise.all(gone.map((name) => simulated.stop(name)));
+    await returnTo(this.#store!, this.registry.view, state);
+    const missing = nodes.filter((name) => !simulated.agents.has(name));
+    await Promise.all(missing.map((name) => simulated.start(name)));
+    if (this.#randomness && position !== undefined) this.#randomness.position = position;
+  }
+
+  #instruments(): Instruments {
+    const pages = this.options.http ? new TestingPages(this) : undefined;
+    return {
+      chance: this.#chance(),
+      timers: this.clock,
+      openStore: (options) => {
+        this.#store = new RefusingStore(options, this.options.snapshot?.state, (key) => this.#refuses(key));
+        return this.#store;
+      },
+      step: (context) => this.#see(context),
+      observer: (context, code) => this.requests.end(context, code),
+      watched: (context, stream) => this.faults.watched(context, factsOf(context, this.registry), stream),
+      page: pages ? (context) => pages.answer(context) : async () => false,
+      documents: pages?.documents,
+      attach: (registry) => {
+        this.#registry = registry;
+        this.history.attach(registry);
+      },
+    };
+  }
+
+  #chance(): Chance {
+    const randomness = this.#randomness;
+    return {
+      nowMs: this.clock.nowMs,
+      uid: () => randomness?.uid() ?? randomUUID(),
+      randomBelow: (bound) => randomness?.below(bound) ?? randomInt(bound),
+    };
+  }
+
+  /** Requests to the kit itself are neither recorded nor hit by faults. */
+  #see(context: RequestContext): void | Promise<void> {
+    if (context.info.path.startsWith('/wherry/')) return;
+    const facts = factsOf(context, this.registry);
+    this.requests.begin(context, facts);
+    return this.faults.apply(context, facts);
+  }
+
+  #refuses(key: string): boolean {
+    return this.faults.refusesWrite((): RequestFacts => {
+      const { id, namespace, name } = parseStoreKey(key);
+      const kind = [...this.registry.kinds.stored()].find((one) => one.id === id);
+      const [kindName = '', resource = ''] = [kind?.kind, kind?.resource];
+      return {
+        verb: '',
+        kind: kindName,
+        resource,
+        subresource: '',
+        namespace,
+        name,
+        userAgent: '',
+        user: '',
+      };
+    });
+  }
+
+  #accidents(): Accidents {
+    return {
+      dropNode: async (name) => {
+        const { simulated } = this.#parts!.nodes;
+        if (!simulated.agents.has(name))
+          throw new Error(`there is no simulated node ${JSON.stringify(name)}`);
+        await simulated.stop(name);
+      },
+      restartNode: (name) => this.#parts!.nodes.simulated.start(name),
+      killContainer: ({ namespace, name }, container) => {
+        const { agents } = this.#parts!.nodes;
+        if (![...agents.values()].some((agent) => agent.killContainer(namespace, name, container)))
+          throw new Error(`no container ${container ?? ''} of the pod ${namespace}/${name} runs`);
+      },
+    };
+  }
+}

@@ -1,0 +1,24 @@
+/** The store of a test cluster: in memory, and it can refuse writes as a full disk does. */
+import { MemoryEngine, type MemoryState } from '../store/memory.ts';
+import { StoreFullError, type Write, type WriteResult } from '../store/store.ts';
+import { VersionedStore, type VersionedStoreOptions } from '../store/versioned.ts';
+
+export class RefusingStore extends VersionedStore {
+  constructor(
+    options: VersionedStoreOptions,
+    state: MemoryState | undefined,
+    private readonly refuses: (key: string) => boolean,
+  ) {
+    super(new MemoryEngine(state), options);
+  }
+
+  override write(write: Write): Promise<WriteResult> {
+    if (!this.refuses(write.key)) return super.write(write);
+    return Promise.reject(new StoreFullError('the store is full: no space left on device'));
+  }
+
+  /** Writes whatever faults there are. */
+  force(write: Write): Promise<WriteResult> {
+    return super.write(write);
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * The clock of a test cluster, and its timers. It runs with the wall clock until it is frozen or moved:
+ *
+ *   running ──freeze()──▶ frozen ──thaw()──▶ running
+ *   either  ──advance()─▶ moving, from timer to timer ──▶ as before
+ *
+ * While it moves it stops at every timer that is due, fires it, and waits until the cluster has done what follows from
+ * it. So a renewed lease is renewed before the lease of the next minute, and a cron job runs as often as it should.
+ */
+import { wallClock } from '../clock.ts';
+import type { Timer, Timers } from '../timers.ts';
+import { DueTimers, type Waiting } from './duetimers.ts';
+
+/** The longest delay of Node's timers. */
+const sleepMaxMs = 2 ** 31 - 1;
+/** Timers that may fire at one moment before the clock gives up: something sets them again without a delay. */
+const firingsMax = 100_000;
+/** Timers without consequences that fire in one tick of the event loop. */
+const stepsPerTick = 1_000;
+/** Within this time, Node's timers are not exact: what is due then counts as due now. */
+const soonMs = 20;
+
+/** What the clock needs to know of the cluster that it moves. */
+export interface MovedCluster {
+  /** Whether anything is being done. */
+  isBusy(): boolean;
+  /** Resolves when the cluster has done everything that it can do now. */
+  quiet(): Promise<void>;
+}
+
+export class VirtualClock implements Timers {
+  readonly #timers = new DueTimers();
+  #offsetMs = 0;
+  /** Where it stands; undefined while it runs. */
+  #stoodMs: number | undefined;
+  #alarm: NodeJS.Timeout | undefined;
+  #soon: NodeJS.Immediate | undefined;
+  #moving: Promise<unknown> = Promise.resolve();
+  #closed = false;
+
+  constructor(private readonly cluster: MovedCluster) {}
+
+  readonly nowMs = (): number => this.#stoodMs ?? wallClock() + this.#offsetMs;
+
+  get isRunning(): boolean {
+    return this.#stoodMs === undefined;
+  }
+
+  /** Whether a timer is due now or in a moment. */
+  get isDue(): boolean {
+    const next = this.#timers.next();
+    return next !== undefined && next.dueMs <= this.nowMs() + (this.isRunning ? soonMs : 0);
+  }
+
+  set(callback: () => void, delayMs: number): Timer {
+    return this.#add(callback, delayMs, undefined);
+  }
+
+  repeat(callback: () => void, intervalMs: number): Timer {
+    return this.#add(callback, intervalMs, intervalMs);
+  }
+
+  clear(timer: Timer | undefined): void {
+    if (timer) this.#timers.drop(timer as Waiting);
+  }
+
+  freeze(atMs = this.nowMs()): void {
+    this.#stoodMs = atMs;
+    this.#arm();
+  }
+
+  /** Goes on from where it stands. */
+  thaw(): void {
+    if (this.#stoodMs === undefined) return;
+    this.#offsetMs = this.#stoodMs - wallClock();
+    this.#stoodMs = undefined;
+    this.#arm();
+  }
+
+  /** Moves forward, one timer after the other. */
+  advance(ms: number): Promise<void> {
+    const moved = this.#moving.then(() => this.#advance(ms));
+    this.#moving = moved.catch(() => undefined);
+    return moved;
+  }
+
+  /** Shows the time of day again, and runs. Timers keep the time that they have left. */
+  reset(): void {
+    const beforeMs = this.nowMs();
+    this.#stoodMs = undefined;
+    this.#offsetMs = 0;
+    this.#timers.shift(this.nowMs() - beforeMs);
+    this.#arm();
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#alarm);
+    clearImmediate(this.#soon);
+  }
+
+  async #advance(ms: number): Promise<void> {
+    const wasRunning = this.isRunning;
+    const targetMs = this.nowMs() + ms;
+    this.freeze();
+    try {
+      await this.cluster.quiet();
+      let [firings, steps] = [0, 0];
+      for (let next = this.#timers.next(); next && next.dueMs <= targetMs; next = this.#timers.next()) {
+        const before = this.#stoodMs;
+        this.#stoodMs = Math.max(this.nowMs(), next.dueMs);
+        firings = this.#stoodMs === before ? firings + 1 : 0;
+        if (firings > firingsMax) throw new Error('the clock cannot move on: timers are set without a delay');
+        this.#fire();
+        // Most timers only look after something, and nothing follows from them.
+        await undefined;
+        if (this.cluster.isBusy() || ++steps % stepsPerTick === 0) await this.cluster.quiet();
+      }
+      this.#stoodMs = targetMs;
+    } finally {
+      if (wasRunning) this.thaw();
+    }
+    await this.cluster.quiet();
+  }
+
+  #add(callback: () => void, delayMs: number, intervalMs: number | undefined): Timer {
+    const timer = this.#timers.add(callback, this.nowMs() + Math.max(0, delayMs), intervalMs);
+    if (this.#timers.next() === timer) this.#arm();
+    return timer;
+  }
+
+  /** Wakes up for the next timer. While the clock stands, only those fire that are due already. */
+  #arm(): void {
+    clearTimeout(this.#alarm);
+    const next = this.#timers.next();
+    if (!next || this.#closed) return;
+    const leftMs = next.dueMs - this.nowMs();
+    if (leftMs <= 0)
+      this.#soon ??= setImmediate(() => {
+        this.#soon = undefined;
+        this.#fire();
+      });
+    else if (this.isRunning) {
+      this.#alarm = setTimeout(() => this.#fire(), Math.min(Math.ceil(leftMs), sleepMaxMs));
+      this.#alarm.unref();
+    }
+  }
+
+  /** Fires what is due. What that sets without a delay fires in a later tick. */
+  #fire(): void {
+    if (this.#closed) return;
+    for (const timer of this.#timers.takeDue(this.nowMs())) {
+      if (timer.intervalMs !== undefined && !timer.dropped)
+        this.#timers.put(timer, this.nowMs() + timer.intervalMs);
+      if (!timer.dropped) timer.callback();
+    }
+    this.#arm();
+  }
+}

@@ -1,0 +1,133 @@
+/** Answers about custom objects that the recorded ones do not show: their scale, their metadata, warnings. */
+import { beforeAll, expect, test } from 'vitest';
+import { type Json, useCluster } from '../http.ts';
+import { define, definitionOf, definitionsPath, objectOf, objectsPath } from './definition.ts';
+
+const client = useCluster({ like: 'kubernetes' });
+const path = objectsPath('crews');
+const scaleOf = (spec: Json): Json => ({
+  apiVersion: 'autoscaling/v1',
+  kind: 'Scale',
+  metadata: { name: 'a' },
+  spec,
+});
+
+beforeAll(async () => {
+  const definition = definitionOf('crews', 'Crew', [{ name: 'v1', spec: { n: { type: 'integer' } } }]);
+  const [version] = definition.spec.versions;
+  version.schema.openAPIV3Schema.properties.status['x-kubernetes-preserve-unknown-fields'] = true;
+  version.subresources.scale = {
+    specReplicasPath: '.spec.n',
+    statusReplicasPath: '.status.n',
+    labelSelectorPath: '.status.s',
+  };
+  await define(client, definition);
+  await client.post(path, objectOf('Crew', 'a'));
+});
+
+test('a scale without a number means none, once the object has one', async () => {
+  const unset = { status: 400, body: { message: 'the spec replicas field ".spec.n" cannot be empty' } };
+  expect(await client.patch(`${path}/a/scale`, { metadata: { labels: { a: 'b' } } })).toMatchObject(unset);
+  const put = await client.put(`${path}/a/scale`, scaleOf({}));
+  expect(put).toMatchObject({ status: 200, body: { spec: {}, status: { replicas: 0 } } });
+  expect((await client.get(`${path}/a`)).body.spec).toEqual({ n: 0 });
+  expect((await client.patch(`${path}/a/scale`, { spec: { replicas: 3 } })).body.spec).toEqual({
+    replicas: 3,
+  });
+  expect((await client.patch(`${path}/a/scale`, { spec: { replicas: null } })).body.spec).toEqual({});
+  expect((await client.get(`${path}/a`)).body.spec).toEqual({ n: 0 });
+});
+
+test('a scale is not created or deleted', async () => {
+  expect(await client.post(`${path}/a/scale`, scaleOf({ replicas: 1 }))).toMatchObject({
+    status: 405,
+    body: { message: 'create is not supported on resources of kind "crews.test.example.com"' },
+  });
+  expect(await client.delete(`${path}/a/scale`)).toMatchObject({
+    status: 405,
+    body: { message: 'delete is not supported on resources of kind "crews.test.example.com"' },
+  });
+});
+
+test.each<[status: Json, errors: string[]]>([
+  [{ n: -1 }, ['.status.n: Invalid value: -1: should be a non-negative integer']],
+  [{ n: 2 ** 31 }, ['.status.n: Invalid value: 2147483648: should be less than or equal to 2147483647']],
+  [
+    { n: 1.5, s: 5 },
+    [
+      '.status.n: Invalid value: 0: .status.n accessor error: 1.5 is of the type float64, expected int64',
+      '.status.s: Invalid value: "": .status.s accessor error: 5 is of the type int64, expected string',
+    ],
+  ],
+  [
+    { n: { a: [1] }, s: false },
+    [
+      '.status.n: Invalid value: 0: .status.n accessor error: map[a:[1]] is of the type map[string]interface {}, expected int64',
+      '.status.s: Invalid value: "": .status.s accessor error: false is of the type bool, expected string',
+    ],
+  ],
+])('the numbers in status %j', async (status, errors) => {
+  const reply = await client.patch(`${path}/a/status`, { status });
+  expect(reply.status).toBe(422);
+  const causes = reply.body.details.causes.map(({ field, message }: Json) => `${field}: ${message}`);
+  expect(causes).toEqual(errors);
+});
+
+test('finalizers are warned about once, when they are new', async () => {
+  const named = objectOf('Crew', 'held');
+  named.metadata.finalizers = ['z', 'a.b', 'kubernetes', 'orphan', 'x.y/z'];
+  const prefer = (name: string, including: string): string =>
+    `metadata.finalizers: "${name}": prefer a domain-qualified finalizer name${including} to avoid accidental conflicts with other finalizer writers`;
+  const created = await client.post(path, named);
+  expect(created.warnings.map((text) => JSON.parse(text))).toEqual([
+    prefer('a.b', ' including a path (/)'),
+    prefer('z', ''),
+  ]);
+  const added = await client.patch(`${path}/held`, { metadata: { finalizers: ['z', 'a.b', 'new', 'new'] } });
+  expect(added.warnings.map((text) => JSON.parse(text))).toEqual([prefer('new', '')]);
+});
+
+test('metadata that is no object', async () => {
+  const body = { apiVersion: 'test.example.com/v1', kind: 'Crew', metadata: 'x' };
+  expect((await client.post(path, body)).body.message).toBe(
+    'Crew in version "v1" cannot be handled as a Crew: json: cannot unmarshal string into Go value of type v1.ObjectMeta',
+  );
+});
+
+test('a definition without stored versions has the storage version', async () => {
+  const status = `${definitionsPath}/crews.test.example.com/status`;
+  const reply = await client.patch(status, { status: { storedVersions: [] } });
+  expect(reply).toMatchObject({ status: 200, body: { status: { storedVersions: ['v1'] } } });
+});
+
+test('an apply owns fields beside unknown ones by their types, and unknown ones by their values', async () => {
+  const definition = definitionOf('rigs', 'Rig');
+  const tags = { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'string' } };
+  definition.spec.versions[0].schema.openAPIV3Schema.properties.spec = {
+    type: 'object',
+    'x-kubernetes-preserve-unknown-fields': true,
+    properties: { tags, inner: { type: 'object', properties: { a: { type: 'string', default: 'x' } } } },
+  };
+  await define(client, definition);
+  const apply = (manager: string, spec: Json) =>
+    client.patch(
+      `${objectsPath('rigs')}/a?fieldManager=${manager}`,
+      objectOf('Rig', 'a', spec),
+      'application/apply-patch+yaml',
+    );
+  const first = await apply('one', { tags: ['x'], inner: { gone: 1 }, free: { b: [1] } });
+  expect(first.body.spec).toEqual({ tags: ['x'], inner: { a: 'x' }, free: { b: [1] } });
+  expect(first.body.metadata.managedFields[0].fieldsV1).toEqual({
+    'f:spec': {
+      'f:free': { '.': {}, 'f:b': {} },
+      'f:inner': { 'f:gone': {} },
+      'f:tags': { 'v:"x"': {} },
+    },
+  });
+  const second = await apply('two', { tags: ['y'], free: { c: 1 } });
+  expect(second.body.spec).toMatchObject({ tags: ['x', 'y'], free: { b: [1], c: 1 } });
+  const third = await apply('one', { tags: [] });
+  expect(third.body.spec).toEqual({ tags: ['y'], free: { c: 1 } });
+  const wrong = await apply('one', { inner: { a: 5 } });
+  expect(wrong.body.message).toContain('.spec.inner.a: expected string, got');
+});

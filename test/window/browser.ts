@@ -1,0 +1,109 @@
+/**
+ * A real browser for tests of the page: one per file. Every page is new, and what it complains about in its console, such as
+ * a breach of its own policy, fails the test. Tests run what is built, since sources have no page.
+ */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import type { Cluster, StartOptions } from '../../src/cluster/index.ts';
+
+/** Bounds against pages that hang, not measurements. */
+const patienceMs = 60_000;
+
+const program = '/usr/bin/chromium';
+const flags = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+export const startBuilt = async (options: StartOptions): Promise<Cluster> => {
+  const { start } = await import('../../dist/index.js' as string);
+  return start(options);
+};
+
+/** Requests of tests. The client of the other tests would load all sources, which are built here. */
+export class ApiClient {
+  constructor(private readonly url: () => string) {}
+
+  get = (path: string) => this.#send('GET', path);
+  post = (path: string, body: object) => this.#send('POST', path, body);
+  patch = (path: string, body: object, type = 'application/merge-patch+json') =>
+    this.#send('PATCH', path, body, type);
+  delete = (path: string) => this.#send('DELETE', path);
+
+  async #send(method: string, path: string, body?: object, type = 'application/json') {
+    const answer = await fetch(`${this.url()}${path}`, {
+      method,
+      headers: body && { 'Content-Type': type },
+      body: body && JSON.stringify(body),
+    });
+    return { status: answer.status, headers: answer.headers, body: (await answer.json()) as any };
+  }
+}
+
+/** A cluster of simulated nodes, in memory, for all tests of a file. */
+export function useBuiltCluster(options: StartOptions = {}) {
+  let cluster: Cluster;
+  beforeAll(async () => {
+    cluster = await startBuilt({ simulatedNodes: 2, ...options });
+    await cluster.nodesReady;
+  });
+  afterAll(() => cluster?.close());
+  return {
+    get cluster(): Cluster {
+      return cluster;
+    },
+    client: new ApiClient(() => cluster.url),
+  };
+}
+
+export function useBrowser() {
+  let browser: Browser;
+  const complaints: string[] = [];
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: program, args: flags });
+  });
+  afterEach(async () => {
+    for (const context of browser.contexts()) await context.close();
+    expect(complaints.splice(0)).toEqual([]);
+  });
+  afterAll(() => browser?.close());
+  return {
+    /** Opens a page. `expected` complaints do not count. */
+    open: async (address: string, options: BrowserContextOptions = {}, expected?: RegExp): Promise<Page> => {
+      const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+      const page = await context.newPage();
+      page.setDefaultTimeout(patienceMs);
+      page.on('pageerror', (error) => complaints.push(String(error)));
+      page.on('console', (message) => {
+        if (message.type() === 'error' && !expected?.test(message.text())) complaints.push(message.text());
+      });
+      await page.goto(address);
+      return page;
+    },
+  };
+}
+
+/** What axe finds serious in a page. */
+export async function seriousFindings(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    const { violations } = await (globalThis as any).axe.run();
+    return violations
+      .filter(({ impact }: any) => impact === 'serious' || impact === 'critical')
+      .flatMap(({ id, nodes }: any) => nodes.map(({ html }: any) => `${id}: ${html.slice(0, 200)}`));
+  });
+}
+
+/** The texts of a column of the table that is shown. */
+export const cellsOf = (page: Page, column: number): Promise<string[]> =>
+  page.locator(`.rows tbody tr[data-name] td:nth-child(${column})`).allTextContents();

@@ -1,0 +1,150 @@
+/**
+ * Proves how the page is served and what it does when the server does not let it in or goes away: content negotiation, its
+ * policy, sign-in on the secure door, refusals, a server that restarts.
+ */
+import { get } from 'node:https';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Cluster } from '../../src/cluster/index.ts';
+import { freePorts } from '../freeports.ts';
+import { describeWith } from '../tools.ts';
+import { ApiClient, cellsOf, startBuilt, useBrowser, useBuiltCluster } from './browser.ts';
+import { configMaps } from './workloads.ts';
+
+const html = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+
+describeWith('chromium')('the page', () => {
+  const server = useBuiltCluster({ simulatedNodes: 0, secure: true });
+  const browser = useBrowser();
+
+  it('is what browsers get at /; API clients get the list of paths', async () => {
+    const ask = async (path: string, accept: string) => {
+      const answer = await fetch(`${server.cluster.url}${path}`, { headers: { Accept: accept } });
+      return { type: answer.headers.get('content-type'), text: await answer.text(), answer };
+    };
+    expect((await ask('/', html)).type).toBe('text/html; charset=utf-8');
+    for (const accept of ['*/*', 'application/json', 'application/json, text/html'])
+      expect(JSON.parse((await ask('/', accept)).text).paths).toContain('/api');
+    expect((await ask('/api/v1', html)).type).toBe('application/json');
+    expect((await ask('/ui/list/pods', html)).type).toBe('text/html; charset=utf-8');
+    expect((await ask('/ui/main-GONE.js', '*/*')).answer.status).toBe(404);
+  });
+
+  it('comes with a strict policy, and files that are cached for good', async () => {
+    const answer = await fetch(`${server.cluster.url}/ui/`, { headers: { Accept: html } });
+    const policy = answer.headers.get('content-security-policy')!;
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("script-src 'self'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toMatch(/unsafe|https?:|\*/);
+    const page = await answer.text();
+    const [, script] = /src="(\/ui\/main-\w+\.js)"/.exec(page)!;
+    const file = await fetch(`${server.cluster.url}${script}`, {
+      headers: { 'Accept-Encoding': 'identity' },
+    });
+    expect(file.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    expect(file.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+    expect(file.headers.get('content-encoding')).toBeNull();
+    expect(await file.text()).toContain('import');
+  });
+
+  it('is not there with the option ui: false', async () => {
+    const without = await startBuilt({ ui: false });
+    try {
+      const root = await fetch(without.url, { headers: { Accept: html } });
+      expect(((await root.json()) as any).paths).toContain('/api');
+      expect((await fetch(`${without.url}/ui/`, { headers: { Accept: html } })).status).toBe(404);
+    } finally {
+      await without.close();
+    }
+  });
+
+  it('asks for a token on the secure door, and shows only what its user may see', async () => {
+    const { client, cluster } = server;
+    await client.post(configMaps, { metadata: { name: 'shown' } });
+    await client.post('/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'viewer' } });
+    await client.post('/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles', {
+      metadata: { name: 'viewer' },
+      rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'watch'] }],
+    });
+    await client.post('/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings', {
+      metadata: { name: 'viewer' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'viewer' },
+      subjects: [{ kind: 'ServiceAccount', name: 'viewer', namespace: 'default' }],
+    });
+    const { body } = await client.post('/api/v1/namespaces/default/serviceaccounts/viewer/token', {
+      spec: {},
+    });
+    const page = await browser.open(
+      `${cluster.secureUrl}/ui/list/configmaps?ns=default`,
+      { ignoreHTTPSErrors: true },
+      /40[13]/,
+    );
+    await page.getByLabel('Token').fill('nonsense');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('does not know this token').waitFor();
+    await page.getByLabel('Token').fill(body.status.token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await expect.poll(() => cellsOf(page, 2)).toContain('shown');
+    // Live over HTTP/2.
+    await client.post(configMaps, { metadata: { name: 'shown-later' } });
+    await expect.poll(() => cellsOf(page, 2)).toContain('shown-later');
+    await page.goto(`${cluster.secureUrl}/ui/list/secrets?ns=default`);
+    await page.getByText('cannot list resource "secrets"').waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Token').waitFor();
+  });
+
+  it('needs no credentials for its own files on the secure door, and for nothing else', async () => {
+    const status = (path: string) =>
+      new Promise((resolve, reject) =>
+        get(
+          `${server.cluster.secureUrl}${path}`,
+          { rejectUnauthorized: false, headers: { Accept: html } },
+          (answer) => {
+            answer.resume();
+            resolve(answer.statusCode);
+          },
+        ).on('error', reject),
+      );
+    expect(await status('/ui/')).toBe(200);
+    expect(await status('/')).toBe(200);
+    expect(await status('/api/v1/namespaces/default/configmaps')).toBeGreaterThanOrEqual(401);
+  });
+});
+
+describeWith('chromium')('a server that goes away', () => {
+  const browser = useBrowser();
+  let cluster: Cluster;
+  let port: number;
+  const client = new ApiClient(() => cluster.url);
+  beforeAll(async () => {
+    [port] = (await freePorts(1)) as [number];
+    cluster = await startBuilt({ port });
+  });
+  afterAll(() => cluster?.close());
+
+  it('is noticed, and found again when it is back, with selection and scroll as they were', async () => {
+    const many = Array.from({ length: 120 }, (_, i) => `item-${String(i).padStart(3, '0')}`);
+    for (const name of many) await client.post(configMaps, { metadata: { name } });
+    const page = await browser.open(
+      `${cluster.url}/ui/list/configmaps?ns=default`,
+      {},
+      /ERR_CONNECTION_REFUSED|WebSocket|503|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/,
+    );
+    await page.getByLabel('Select item-003').check();
+    await page.locator('.tablebox').evaluate((box) => {
+      box.scrollTop = 2_000;
+    });
+    await page.locator('tr[data-name=item-070]').waitFor();
+    await cluster.close();
+    await page.getByText('The server does not answer.').waitFor();
+    await page.locator('tr[data-name=item-070]').waitFor();
+    // Another server, in memory: it begins anew, with versions of its own.
+    cluster = await startBuilt({ port });
+    await client.post(configMaps, { metadata: { name: 'new' } });
+    await page.getByText('The server does not answer.').waitFor({ state: 'detached' });
+    await expect.poll(() => cellsOf(page, 2)).toContain('new');
+    await client.post(configMaps, { metadata: { name: 'newer' } });
+    await expect.poll(() => cellsOf(page, 2)).toContain('newer');
+  });
+});

@@ -1,0 +1,2 @@
+/** Files that the build turns into style sheets. */
+declare module '*.css';

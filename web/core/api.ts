@@ -1,0 +1,104 @@
+/** Requests to the API: JSON in and out, with the user's token, and refusals as errors that can be read. */
+import { connectionLost } from './connection.ts';
+import { signInReason, token } from './credentials.ts';
+
+/** One cause of a refusal: the field and what is wrong with it. */
+export interface Cause {
+  readonly field?: string;
+  readonly message?: string;
+  readonly reason?: string;
+}
+
+export interface Status {
+  readonly code?: number;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly details?: { readonly causes?: readonly Cause[]; readonly name?: string; readonly kind?: string };
+}
+
+/** A refusal of the server, with its own words. */
+export class ApiError extends Error {
+  readonly code: number;
+  readonly reason: string;
+  readonly causes: readonly Cause[];
+
+  constructor({ code = 0, reason = '', message = '', details }: Status) {
+    super(message || reason || `The server answered ${code}`);
+    this.code = code;
+    this.reason = reason;
+    this.causes = details?.causes ?? [];
+  }
+}
+
+/** The server could not be reached at all. */
+export class UnreachableError extends Error {}
+
+export interface Ask {
+  readonly method?: string;
+  readonly query?: Query;
+  readonly accept?: string;
+  /** A value is sent as JSON, text as it is. */
+  readonly body?: unknown;
+  readonly contentType?: string;
+  readonly signal?: AbortSignal;
+}
+
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export const json = 'application/json';
+export const tableAs = `${json};as=Table;v=v1;g=meta.k8s.io`;
+
+export function withQuery(path: string, query: Query = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
+  if (given.length === 0) return path;
+  return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+}
+
+/** The answer, with a status of success. Throws ApiError, UnreachableError, or the signal's reason. */
+export async function fetchAnswer(path: string, options: Ask = {}): Promise<Response> {
+  const { method = 'GET', query, accept = json, body, contentType = json, signal } = options;
+  const headers: Record<string, string> = { Accept: accept };
+  if (token.value) headers.Authorization = `Bearer ${token.value}`;
+  if (body !== undefined) headers['Content-Type'] = contentType;
+  let answer: Response;
+  try {
+    answer = await fetch(withQuery(path, query), {
+      method,
+      headers,
+      body:
+        body === undefined || typeof body === 'string' ? (body as string | undefined) : JSON.stringify(body),
+      signal,
+      cache: 'no-store',
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    void connectionLost();
+    throw new UnreachableError('The server does not answer.');
+  }
+  if (answer.ok) return answer;
+  const status = await statusOf(answer);
+  if (answer.status === 401 || isAnonymous(answer.status, status))
+    signInReason.value = 'The server does not know who you are.';
+  throw new ApiError(status);
+}
+
+/** Users that are not known may be let in, to be refused nearly everything. */
+const isAnonymous = (code: number, { message = '' }: Status): boolean =>
+  code === 403 && !token.value && message.includes('User "system:anonymous"');
+
+async function statusOf(answer: Response): Promise<Status> {
+  const text = await answer.text().catch(() => '');
+  try {
+    return { ...(JSON.parse(text) as Status), code: answer.status };
+  } catch {
+    return { code: answer.status, message: text.trim() || answer.statusText };
+  }
+}
+
+export async function ask<T>(path: string, options: Ask = {}): Promise<T> {
+  return (await (await fetchAnswer(path, options)).json()) as T;
+}
+
+export async function askText(path: string, options: Ask = {}): Promise<string> {
+  return (await fetchAnswer(path, { accept: '*/*', ...options })).text();
+}

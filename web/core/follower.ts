@@ -1,0 +1,103 @@
+/**
+ * Follows a collection: lists it page by page, then watches it. What can happen then, and what is done:
+ *
+ *   the watch ends        goes on from the newest version seen
+ *   410 Gone              lists again; what is shown stays until the new list is complete
+ *   connection lost       waits for the server, then lists again: it may have another history after a restart
+ *   429, 5xx              tries again, with growing pauses
+ *   any other refusal     is told to the sink, and ends it
+ */
+import { ApiError, ask, type Query, UnreachableError } from './api.ts';
+import { connectionLost, pause } from './connection.ts';
+import { momentQuery } from './moment.ts';
+import type { ListAnswer, TableAnswer } from './objects.ts';
+import { type WatchEvent, watchOnce } from './watch.ts';
+
+/** The first page is small, so that something is shown at once. */
+const firstPage = 250;
+const furtherPages = 2_500;
+const firstPauseMs = 500;
+const pauseMaxMs = 15_000;
+
+export type Page = ListAnswer<unknown> | TableAnswer;
+
+/** Takes what is listed and watched. */
+export interface Sink {
+  /** A list begins; what is not in it by its end is gone. */
+  begin(): void;
+  /** Returns false when no more can be kept; the list then ends early and is watched all the same. */
+  page(page: Page): boolean;
+  /** The list is complete. */
+  end(): void;
+  events(events: readonly WatchEvent[]): void;
+  /** Nothing more will come. */
+  refused(error: Error): void;
+}
+
+export interface Followed {
+  readonly path: string;
+  readonly accept: string;
+  readonly query?: Query;
+  /** A version of the past, which is listed and not watched. */
+  readonly at: number | undefined;
+  readonly signal: AbortSignal;
+}
+
+export async function follow(followed: Followed, sink: Sink): Promise<void> {
+  const { signal } = followed;
+  let version: string | undefined;
+  let pauseMs = firstPauseMs;
+  while (!signal.aborted) {
+    try {
+      version ??= await list(followed, sink);
+      if (followed.at !== undefined) return;
+      version = await watch(followed, version, sink);
+      pauseMs = firstPauseMs;
+    } catch (error) {
+      if (signal.aborted) return;
+      // Where a watch had come to is not known any more.
+      version = undefined;
+      if (error instanceof UnreachableError) await connectionLost();
+      else if (error instanceof ApiError && error.code === 410 && followed.at === undefined) continue;
+      else if (error instanceof ApiError && (error.code === 429 || error.code >= 500)) {
+        await pause(pauseMs);
+        pauseMs = Math.min(pauseMs * 2, pauseMaxMs);
+      } else return sink.refused(error as Error);
+    }
+  }
+}
+
+/** Returns the version of the list. */
+async function list({ path, accept, query, at, signal }: Followed, sink: Sink): Promise<string> {
+  sink.begin();
+  let next: string | undefined;
+  let limit = firstPage;
+  for (;;) {
+    const start = next ? { continue: next } : momentQuery(at);
+    const page = await ask<Page>(path, { accept, query: { ...query, ...start, limit }, signal });
+    const room = sink.page(page);
+    next = page.metadata.continue || undefined;
+    limit = furtherPages;
+    if (next && room) continue;
+    sink.end();
+    return page.metadata.resourceVersion;
+  }
+}
+
+/** Returns the newest version seen, at which the next watch begins. */
+async function watch({ path, accept, query, signal }: Followed, from: string, sink: Sink): Promise<string> {
+  let newest = from;
+  const onEvents = (events: readonly WatchEvent[]): void => {
+    newest = versionOf(events.at(-1)!) ?? newest;
+    const changes = events.filter(({ type }) => type !== 'BOOKMARK');
+    if (changes.length) sink.events(changes);
+  };
+  await watchOnce(path, { query: { ...query, resourceVersion: from }, accept, signal, onEvents });
+  return newest;
+}
+
+/** Of an object, or of the object of a table's last row. */
+function versionOf({ object }: WatchEvent): string | undefined {
+  const rows = object.rows as { object?: { metadata?: { resourceVersion?: string } } }[] | undefined;
+  return rows?.at(-1)?.object?.metadata?.resourceVersion ?? object.metadata?.resourceVersion;
+}

@@ -1,0 +1,79 @@
+/**
+ * Live tables and objects for components. Components that ask for the same share it. It is closed a little after the last
+ * of them is gone, so that a look elsewhere and back shows the table as it was, at once.
+ */
+import type { ReadonlySignal } from '@preact/signals';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import type { Query } from './api.ts';
+import { LiveObjects } from './liveobjects.ts';
+import { LiveTable } from './livetable.ts';
+import { moment } from './moment.ts';
+
+/** How long what nobody uses is kept, and how many of those. */
+const idleMs = 20_000;
+const idleMax = 4;
+
+interface Live {
+  close(): void;
+  readonly state: ReadonlySignal<string>;
+}
+
+interface Shared {
+  readonly live: Live;
+  users: number;
+  timer: ReturnType<typeof setTimeout> | undefined;
+}
+
+const shared = new Map<string, Shared>();
+
+/** A table of a path, at the moment that the page shows. */
+export function useLiveTable(path: string, query: Query = {}): LiveTable {
+  return useLive(`table ${path}`, query, (at) => new LiveTable(path, query, at));
+}
+
+/** Objects of a path, at the moment that the page shows. Give it lists that are short by nature. */
+export function useLiveObjects(path: string, query: Query = {}): LiveObjects {
+  return useLive(`objects ${path}`, query, (at) => new LiveObjects(path, query, at));
+}
+
+/** When only the moment changes, what was shown stays until the new list is there: playing history does not flicker. */
+function useLive<T extends Live>(what: string, query: Query, open: (at?: number) => T): T {
+  const at = moment.value;
+  const asked = `${what} ${JSON.stringify(query)}`;
+  const key = `${asked} ${at ?? ''}`;
+  const live = useMemo(() => find(key, () => open(at)), [key]) as T;
+  const before = useRef<{ live: T; asked: string } | undefined>(undefined);
+  useEffect(() => {
+    const entry = shared.get(key);
+    if (!entry) return;
+    entry.users++;
+    clearTimeout(entry.timer);
+    return () => release(key, entry);
+  }, [key]);
+  if (live.state.value === 'loading' && before.current?.asked === asked) return before.current.live;
+  before.current = { live, asked };
+  return live;
+}
+
+function find(key: string, open: () => Live): Live {
+  let entry = shared.get(key);
+  // What was refused is asked for again.
+  if (!entry || entry.live.state.peek() === 'refused') {
+    entry = { live: open(), users: 0, timer: undefined };
+    shared.set(key, entry);
+  }
+  return entry.live;
+}
+
+function release(key: string, entry: Shared): void {
+  if (--entry.users > 0) return;
+  entry.timer = setTimeout(() => drop(key, entry), idleMs);
+  const idle = [...shared].filter(([, { users }]) => users === 0);
+  for (const [oldKey, old] of idle.slice(0, -idleMax)) drop(oldKey, old);
+}
+
+function drop(key: string, entry: Shared): void {
+  clearTimeout(entry.timer);
+  entry.live.close();
+  if (shared.get(key) === entry) shared.delete(key);
+}

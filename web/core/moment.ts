@@ -1,0 +1,18 @@
+/**
+ * The moment that the page shows: now, or a version of the past (`at` in the address). Everything that lists takes it
+ * from here, so the whole page shows the cluster as it was.
+ */
+import { computed, signal } from '@preact/signals';
+import { place } from './router.ts';
+
+export const moment = computed(() => {
+  const at = Number(place.value.query.get('at'));
+  return Number.isSafeInteger(at) && at > 0 ? at : undefined;
+});
+
+/** The time of that version, as far as it is known; ages are counted from it. */
+export const momentMs = signal<number | undefined>(undefined);
+
+/** Parameters of a list that shows the moment. */
+export const momentQuery = (at: number | undefined) =>
+  at === undefined ? {} : { resourceVersion: at, resourceVersionMatch: 'Exact' };

@@ -1,0 +1,99 @@
+/** The bar at the top: name, namespace, search, connection, moment, theme. */
+import { connection } from '../core/connection.ts';
+import { signOut, token } from '../core/credentials.ts';
+import { kindOf, pathOf } from '../core/kinds.ts';
+import { useLiveTable } from '../core/live.ts';
+import { moment } from '../core/moment.ts';
+import { changeQuery, place } from '../core/router.ts';
+import { switchTheme, theme } from '../core/theme.ts';
+import { Link } from '../ui/link.tsx';
+
+interface BarProps {
+  readonly onMenu: () => void;
+  readonly onTime: () => void;
+  readonly onJump: () => void;
+  readonly onHelp: () => void;
+  readonly menuOpen: boolean;
+}
+
+export function Bar({ onMenu, onTime, onJump, onHelp, menuOpen }: BarProps) {
+  const namespaces = kindOf('namespaces');
+  const lost = connection.value === 'lost';
+  const dark = theme.value === 'dark';
+  return (
+    <header class="bar">
+      <button type="button" class="plain menu" aria-label="Menu" aria-expanded={menuOpen} onClick={onMenu}>
+        ☰
+      </button>
+      <Link to={[]} class="brand">
+        Wherry
+      </Link>
+      {namespaces && <NamespaceChoice path={pathOf(namespaces)} />}
+      <button type="button" class="jump" onClick={onJump}>
+        <span>Jump to a kind</span> <kbd>:</kbd>
+      </button>
+      <span class="gap" />
+      <span class={lost ? 'state bad' : 'state'} title={lost ? 'The server does not answer' : 'Connected'}>
+        <span class="dot" aria-hidden="true" />
+        <span class="label">{lost ? 'lost' : moment.value === undefined ? 'live' : 'past'}</span>
+      </span>
+      <button
+        type="button"
+        class={moment.value === undefined ? 'plain' : 'main'}
+        aria-label="History"
+        title="Key t"
+        onClick={onTime}
+      >
+        <Clock />
+        <span class="label">History</span>
+      </button>
+      {token.value && (
+        <button type="button" class="plain" onClick={signOut}>
+          Sign out
+        </button>
+      )}
+      <button
+        type="button"
+        class="plain"
+        aria-label={dark ? 'Light colours' : 'Dark colours'}
+        onClick={switchTheme}
+      >
+        {dark ? '☀' : '☾'}
+      </button>
+      <button type="button" class="plain" aria-label="Keys" onClick={onHelp}>
+        ?
+      </button>
+    </header>
+  );
+}
+
+const Clock = () => (
+  <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+    <circle cx="8" cy="8" r="6.2" />
+    <path d="M8 4.5V8l2.6 1.8" />
+  </svg>
+);
+
+function NamespaceChoice({ path }: { readonly path: string }) {
+  const table = useLiveTable(path);
+  // Read for the subscription: rows are kept outside of signals.
+  void table.version.value;
+  const chosen = place.value.query.get('ns') ?? '';
+  const names = [...table.rows.values()].map(({ name }) => name).sort();
+  if (chosen && !names.includes(chosen)) names.push(chosen);
+  return (
+    <select
+      class="namespace"
+      aria-label="Namespace"
+      value={chosen}
+      onChange={({ currentTarget }) => changeQuery({ ns: currentTarget.value || undefined }, true)}
+    >
+      <option value="">All namespaces</option>
+      {names.map((name) => (
+        <option key={name} value={name}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}

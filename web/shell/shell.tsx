@@ -1,0 +1,82 @@
+/** The frame of the page: bar, navigation, the view, and what lies over it. */
+
+import type { ComponentType } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { connection } from '../core/connection.ts';
+import { signInReason } from '../core/credentials.ts';
+import { useKeys } from '../core/keys.ts';
+import { kinds, kindsError } from '../core/kinds.ts';
+import { moment } from '../core/moment.ts';
+import { go, place } from '../core/router.ts';
+import { Lazy } from '../ui/lazy.tsx';
+import { Refusal } from '../ui/refusal.tsx';
+import type { ViewProps } from '../views/views.ts';
+import { viewAt } from '../views/views.ts';
+import { Bar } from './bar.tsx';
+import { Help } from './help.tsx';
+import { Jump } from './jump.tsx';
+import { Navigation } from './navigation.tsx';
+import { SignIn } from './signin.tsx';
+import { TimeBar } from './timebar.tsx';
+
+export function Shell() {
+  const [over, setOver] = useState<'help' | 'jump'>();
+  const [time, setTime] = useState(false);
+  const [menu, setMenu] = useState(false);
+  const here = place.value;
+  useEffect(() => setMenu(false), [here]);
+  useKeys([
+    { key: '?', does: 'show the keys', run: () => setOver('help') },
+    { key: ':', does: 'jump to a kind, such as :po kube-system', run: () => setOver('jump') },
+    { key: 't', does: 'open the time machine', run: () => setTime(true) },
+    { key: 'o', does: 'go to the overview', run: () => go([]) },
+  ]);
+  if (signInReason.value !== undefined) return <SignIn reason={signInReason.value} />;
+  return (
+    <div class={moment.value === undefined ? 'shell' : 'shell past'}>
+      <a class="skip" href="#view">
+        Skip to the view
+      </a>
+      <Bar
+        onMenu={() => setMenu(!menu)}
+        onTime={() => setTime(!time)}
+        onJump={() => setOver('jump')}
+        onHelp={() => setOver('help')}
+        menuOpen={menu}
+      />
+      <Navigation open={menu} />
+      <div class="strips">
+        {kinds.value && (time || moment.value !== undefined) && <TimeBar onClose={() => setTime(false)} />}
+        {connection.value === 'lost' && (
+          <p class="lost" role="status">
+            The server does not answer. What you see is the last known state; the page goes on when it is
+            back.
+          </p>
+        )}
+      </div>
+      <main id="view" tabIndex={-1}>
+        <CurrentView />
+      </main>
+      {over === 'help' && <Help onClose={() => setOver(undefined)} />}
+      {over === 'jump' && <Jump onClose={() => setOver(undefined)} />}
+    </div>
+  );
+}
+
+const loaders = new Map<string, () => Promise<ComponentType<ViewProps>>>();
+
+function CurrentView() {
+  const entry = viewAt(place.value);
+  if (!kinds.value) {
+    if (kindsError.value)
+      return <Refusal error={kindsError.value} what="What the server has could not be found out." />;
+    return <p class="waiting">Asking the server what it has…</p>;
+  }
+  if (!entry) return <Refusal error={new Error('There is no such view.')} what="Nothing is here." />;
+  let load = loaders.get(entry.name);
+  if (!load) {
+    load = () => entry.load().then(({ View }) => View);
+    loaders.set(entry.name, load);
+  }
+  return <Lazy load={load} props={{ path: place.value.path.slice(1) }} />;
+}

@@ -1,0 +1,64 @@
+/** Asks for a token, on the secure door, when the server does not know the user. */
+import { useState } from 'preact/hooks';
+import { ApiError, ask } from '../core/api.ts';
+import { signIn, signInReason, token } from '../core/credentials.ts';
+import { discover } from '../core/kinds.ts';
+
+export function SignIn({ reason }: { readonly reason: string }) {
+  const [text, setText] = useState('');
+  const [failure, setFailure] = useState<string>();
+  const attempt = async (): Promise<void> => {
+    token.value = text.trim();
+    try {
+      await ask('/apis');
+      signIn(text.trim());
+      await discover();
+    } catch (error) {
+      token.value = undefined;
+      // Known, but not allowed to list groups: the page then shows what it may.
+      if (error instanceof ApiError && error.code === 403) return signIn(text.trim());
+      signInReason.value = reason;
+      setFailure(
+        error instanceof ApiError && error.code === 401
+          ? 'The server does not know this token.'
+          : String(error),
+      );
+    }
+  };
+  return (
+    <main class="signin">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void attempt();
+        }}
+      >
+        <h1>Wherry</h1>
+        <p>
+          This server asks who you are. Paste a token, or choose a client certificate in your browser and load
+          the page anew.
+        </p>
+        <label>
+          Token
+          <input
+            type="password"
+            autocomplete="off"
+            spellcheck={false}
+            required
+            value={text}
+            onInput={({ currentTarget }) => setText(currentTarget.value)}
+          />
+        </label>
+        <button type="submit" class="main">
+          Sign in
+        </button>
+        <p role="alert" class="quiet">
+          {failure ?? reason}
+        </p>
+        <p class="quiet">
+          A token for an account: <code>kubectl create token NAME</code>
+        </p>
+      </form>
+    </main>
+  );
+}

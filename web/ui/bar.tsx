@@ -1,0 +1,19 @@
+/** A part of a whole as a bar, with its numbers as text. */
+interface ShareBarProps {
+  readonly label: string;
+  readonly part: number;
+  readonly whole: number;
+  readonly text: string;
+}
+
+export function ShareBar({ label, part, whole, text }: ShareBarProps) {
+  const share = whole > 0 ? Math.min(1, part / whole) : 0;
+  const tone = share > 0.9 ? 'bad' : share > 0.75 ? 'warn' : '';
+  return (
+    <div class="sharebar">
+      <span class="quiet">{label}</span>
+      <meter class={tone} min={0} max={1} value={share} aria-label={`${label} ${text}`} />
+      <span class="numbers">{text}</span>
+    </div>
+  );
+}

@@ -1,0 +1,24 @@
+/** The same as a command, to copy. */
+import { useState } from 'preact/hooks';
+
+const saidMs = 1_500;
+
+export function Command({ lines }: { readonly lines: readonly string[] }) {
+  const [copied, setCopied] = useState(false);
+  const text = lines.join('\n');
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(text);
+    setCopied(true);
+    setTimeout(() => setCopied(false), saidMs);
+  };
+  return (
+    <div class="command">
+      <pre tabIndex={0} role="region" aria-label="Command">
+        {text}
+      </pre>
+      <button type="button" onClick={() => void copy()}>
+        {copied ? 'Copied' : 'Copy'}
+      </button>
+    </div>
+  );
+}

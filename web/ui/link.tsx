@@ -1,0 +1,44 @@
+/** Links to places of the page. */
+import type { ComponentChildren } from 'preact';
+import type { Kind } from '../core/kinds.ts';
+import { addressOf, type Changes } from '../core/router.ts';
+
+/** Stands for no namespace in the address of an object. */
+export const noNamespace = '-';
+
+export const listPlace = (kind: Kind): string[] => ['list', kind.id];
+
+export const objectPlace = (kind: Kind, namespace: string | undefined, name: string): string[] => [
+  'object',
+  kind.id,
+  namespace ?? noNamespace,
+  name,
+];
+
+interface LinkProps {
+  readonly to: readonly string[];
+  readonly query?: Changes;
+  readonly class?: string;
+  readonly current?: boolean;
+  readonly children: ComponentChildren;
+}
+
+export const Link = ({ to, query, current, children, ...rest }: LinkProps) => (
+  <a href={addressOf(to, query)} aria-current={current ? 'page' : undefined} {...rest}>
+    {children}
+  </a>
+);
+
+interface ObjectLinkProps {
+  readonly kind: Kind;
+  readonly namespace?: string;
+  readonly name: string;
+  readonly tab?: string;
+  readonly children?: ComponentChildren;
+}
+
+export const ObjectLink = ({ kind, namespace, name, tab, children }: ObjectLinkProps) => (
+  <Link to={objectPlace(kind, namespace, name)} query={{ tab }}>
+    {children ?? name}
+  </Link>
+);

@@ -1,0 +1,23 @@
+/** The object as YAML, to read, with documentation of its fields and who manages them. */
+import { useMemo } from 'preact/hooks';
+import type { TabProps } from '../object/tabs.ts';
+import { CodeEditor } from './codeeditor.tsx';
+import { Managers } from './managers.tsx';
+import { readingText } from './objecttext.ts';
+import { managersOf } from './owners.ts';
+import { useSchema } from './schema.ts';
+
+export function Tab({ kind, object }: TabProps) {
+  const { resourceVersion } = object.metadata;
+  const text = useMemo(() => readingText(kind, object), [resourceVersion]);
+  const owners = useMemo(
+    () => ({ managers: managersOf(object.metadata.managedFields), object }),
+    [resourceVersion],
+  );
+  return (
+    <div class="editing">
+      <CodeEditor label="YAML" text={text} schema={useSchema(kind)} owners={owners} />
+      <Managers managers={owners.managers} />
+    </div>
+  );
+}

@@ -1,0 +1,21 @@
+/** A kind: its objects as a live table, with the server's own columns. */
+
+import { type Kind, kindOf, pathOf } from '../../core/kinds.ts';
+import { useLiveTable } from '../../core/live.ts';
+import { place } from '../../core/router.ts';
+import { Refusal } from '../../ui/refusal.tsx';
+import type { ViewProps } from '../views.ts';
+import { KindTable } from './kindtable.tsx';
+
+export function View({ path: [id = ''] }: ViewProps) {
+  const kind = kindOf(id);
+  if (!kind)
+    return <Refusal error={new Error(`The server has no kind ${id}.`)} what="There is no such kind." />;
+  return <KindList key={kind.id} kind={kind} />;
+}
+
+function KindList({ kind }: { readonly kind: Kind }) {
+  const namespace = place.value.query.get('ns') ?? undefined;
+  const table = useLiveTable(pathOf(kind, namespace));
+  return <KindTable kind={kind} table={table} namespace={namespace} />;
+}

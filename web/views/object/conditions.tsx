@@ -1,0 +1,70 @@
+/** Conditions as a person reads them: what is wrong comes first, and each says since when. */
+import type { ApiObject } from '../../core/objects.ts';
+import { Age } from '../../ui/age.tsx';
+import type { Tone } from '../../ui/tone.ts';
+
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly lastTransitionTime?: string;
+}
+
+/** Conditions that are bad news when they are true; all others are good news then. */
+const badWhenTrue =
+  /(Pressure|Unavailable|Failure|Failed|Degraded|Stalled|Terminating|DisruptionTarget|Problem|Deadlock|NonStructural|Deletion)/;
+
+const order: Readonly<Record<Tone, number>> = { bad: 0, warn: 1, good: 2 };
+
+export function toneOfCondition({ type, status }: Pick<Condition, 'type' | 'status'>): Tone {
+  if (status !== 'True' && status !== 'False') return 'warn';
+  return (status === 'True') !== badWhenTrue.test(type) ? 'good' : 'bad';
+}
+
+/** `PodReadyToStartContainers` as `pod ready to start containers`. */
+const words = (type: string): string =>
+  type
+    .replace(/^.*\//, '')
+    .replace(/([a-z\d])([A-Z])|([A-Z])([A-Z][a-z])/g, '$1$3 $2$4')
+    .toLowerCase();
+
+function sentence({ type, status }: Condition): string {
+  const what = words(type);
+  const not = badWhenTrue.test(type) ? 'no' : 'not';
+  const text = status === 'True' ? what : status === 'False' ? `${not} ${what}` : `unknown whether ${what}`;
+  return text[0]!.toUpperCase() + text.slice(1);
+}
+
+export function conditionsOf({ status }: ApiObject): readonly Condition[] {
+  const list: readonly Condition[] = Array.isArray(status?.conditions) ? status.conditions : [];
+  return list
+    .filter((each) => typeof each?.type === 'string')
+    .toSorted((a, b) => order[toneOfCondition(a)] - order[toneOfCondition(b)]);
+}
+
+export function Conditions({ object }: { readonly object: ApiObject }) {
+  const conditions = conditionsOf(object);
+  if (conditions.length === 0) return null;
+  return (
+    <section class="panel">
+      <h2>Conditions</h2>
+      <ul class="conditions">
+        {conditions.map((condition) => (
+          <li key={condition.type}>
+            <span
+              class={`badge ${toneOfCondition(condition)}`}
+              title={`${condition.type}: ${condition.status}`}
+            >
+              {sentence(condition)}
+            </span>
+            <span class="quiet">
+              <Age since={condition.lastTransitionTime} />
+            </span>
+            {(condition.message || condition.reason) && <p>{condition.message || condition.reason}</p>}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

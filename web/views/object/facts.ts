@@ -1,0 +1,127 @@
+/** The facts of an object that a person asks for first, by kind; of other kinds, the plain values of spec and status. */
+import type { ApiObject, Json } from '../../core/objects.ts';
+
+export interface Fact {
+  readonly label: string;
+  readonly value: string;
+}
+
+type Row = readonly [label: string, value: unknown];
+
+const text = (value: unknown): string => {
+  if (value === undefined || value === null) return '';
+  if (Array.isArray(value)) return value.map(text).filter(Boolean).join(', ');
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+};
+
+const share = (part: unknown, whole: unknown): string => `${text(part ?? 0)} of ${text(whole ?? 0)}`;
+
+const ports = (list: Json): string[] =>
+  (list ?? []).map(
+    ({ name, port, targetPort, nodePort, protocol }: Json) =>
+      `${name ? `${name} ` : ''}${port}${targetPort && targetPort !== port ? `→${targetPort}` : ''}${nodePort ? ` (node ${nodePort})` : ''}${protocol && protocol !== 'TCP' ? `/${protocol}` : ''}`,
+  );
+
+const workload = ({ spec, status }: ApiObject): Row[] => [
+  ['Ready', share(status?.readyReplicas, spec?.replicas)],
+  ['Up to date', share(status?.updatedReplicas, spec?.replicas)],
+  ['Strategy', spec?.strategy?.type ?? spec?.updateStrategy?.type],
+  ['Images', (spec?.template?.spec?.containers ?? []).map(({ image }: Json) => image)],
+  ['Paused', spec?.paused],
+];
+
+const byKind: Readonly<Record<string, (object: ApiObject) => readonly Row[]>> = {
+  Pod: ({ spec, status }) => [
+    ['Phase', status?.phase],
+    ['Reason', status?.reason],
+    ['Node', spec?.nodeName],
+    ['Address', status?.podIP],
+    ['Restart policy', spec?.restartPolicy],
+    ['Service account', spec?.serviceAccountName],
+    ['Quality of service', status?.qosClass],
+    ['Priority', spec?.priorityClassName],
+  ],
+  Node: ({ spec, status }) => [
+    ['Scheduling', spec?.unschedulable ? 'cordoned: no new pods' : 'takes pods'],
+    ['Addresses', (status?.addresses ?? []).map(({ address }: Json) => address)],
+    ['Version', status?.nodeInfo?.kubeletVersion],
+    ['System', status?.nodeInfo?.osImage],
+    ['Kernel', status?.nodeInfo?.kernelVersion],
+    ['Runtime', status?.nodeInfo?.containerRuntimeVersion],
+    ['Pod range', spec?.podCIDR],
+    [
+      'Taints',
+      (spec?.taints ?? []).map(
+        ({ key, value, effect }: Json) => `${key}${value ? `=${value}` : ''}:${effect}`,
+      ),
+    ],
+  ],
+  Deployment: workload,
+  StatefulSet: workload,
+  ReplicaSet: workload,
+  DaemonSet: ({ spec, status }) => [
+    ['Ready', share(status?.numberReady, status?.desiredNumberScheduled)],
+    ['Up to date', share(status?.updatedNumberScheduled, status?.desiredNumberScheduled)],
+    ['Strategy', spec?.updateStrategy?.type],
+    ['Images', (spec?.template?.spec?.containers ?? []).map(({ image }: Json) => image)],
+  ],
+  Job: ({ spec, status }) => [
+    ['Completed', share(status?.succeeded, spec?.completions ?? 1)],
+    ['Running', status?.active],
+    ['Failed', status?.failed],
+    ['Tries', spec?.backoffLimit],
+    ['Suspended', spec?.suspend],
+  ],
+  CronJob: ({ spec, status }) => [
+    ['Schedule', spec?.schedule],
+    ['Time zone', spec?.timeZone],
+    ['Suspended', spec?.suspend],
+    ['Last run', status?.lastScheduleTime],
+    ['Last success', status?.lastSuccessfulTime],
+    ['Running', status?.active?.length],
+  ],
+  Service: ({ spec, status }) => [
+    ['Type', spec?.type],
+    ['Address', spec?.clusterIP],
+    ['Ports', ports(spec?.ports)],
+    ['External name', spec?.externalName],
+    ['Ingress', (status?.loadBalancer?.ingress ?? []).map(({ ip, hostname }: Json) => ip ?? hostname)],
+  ],
+  PersistentVolumeClaim: ({ spec, status }) => [
+    ['Phase', status?.phase],
+    ['Asked for', spec?.resources?.requests?.storage],
+    ['Capacity', status?.capacity?.storage],
+    ['Access', spec?.accessModes],
+    ['Class', spec?.storageClassName],
+  ],
+  PersistentVolume: ({ spec, status }) => [
+    ['Phase', status?.phase],
+    ['Capacity', spec?.capacity?.storage],
+    ['Access', spec?.accessModes],
+    ['Reclaim', spec?.persistentVolumeReclaimPolicy],
+    ['Class', spec?.storageClassName],
+  ],
+  Secret: ({ type, data }) => [
+    ['Type', type],
+    ['Keys', Object.keys(data ?? {})],
+  ],
+  ConfigMap: ({ data, binaryData }) => [
+    ['Keys', [...Object.keys(data ?? {}), ...Object.keys(binaryData ?? {})]],
+  ],
+};
+
+const plainMax = 12;
+
+/** Plain values of spec and status: for kinds that nothing is known about. */
+function plainFacts({ spec, status }: ApiObject): Row[] {
+  const values = (of: Json): Row[] =>
+    Object.entries(of ?? {})
+      .filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value))
+      .map(([name, value]) => [name, value] as const);
+  return [...values(spec), ...values(status)].slice(0, plainMax);
+}
+
+export function factsOf(object: ApiObject): readonly Fact[] {
+  const rows = (byKind[object.kind ?? ''] ?? plainFacts)(object);
+  return rows.map(([label, value]) => ({ label, value: text(value) })).filter(({ value }) => value !== '');
+}

@@ -1,0 +1,128 @@
+/** One object: its title, what can be done with it, and its tabs. */
+import type { ComponentType } from 'preact';
+import { useState } from 'preact/hooks';
+import { useKeys } from '../../core/keys.ts';
+import { type Kind, kindOf, pathOf } from '../../core/kinds.ts';
+import { useLiveObjects } from '../../core/live.ts';
+import { moment } from '../../core/moment.ts';
+import { changeQuery, go, place } from '../../core/router.ts';
+import { Age } from '../../ui/age.tsx';
+import { Lazy } from '../../ui/lazy.tsx';
+import { Link, listPlace, noNamespace } from '../../ui/link.tsx';
+import { Refusal } from '../../ui/refusal.tsx';
+import { DeleteDialog } from '../list/deletion.tsx';
+import type { ViewProps } from '../views.ts';
+import { ActionDialog } from './actiondialog.tsx';
+import { type Action, actionsOf } from './actions.ts';
+import { type ObjectTab, type TabProps, tabsOf } from './tabs.ts';
+
+export function View({ path: [id = '', within = noNamespace, name = ''] }: ViewProps) {
+  const kind = kindOf(id);
+  if (!kind)
+    return <Refusal error={new Error(`The server has no kind ${id}.`)} what="There is no such kind." />;
+  const namespace = within === noNamespace ? undefined : within;
+  return <ObjectPage key={`${id} ${within} ${name}`} kind={kind} namespace={namespace} name={name} />;
+}
+
+interface ObjectPageProps {
+  readonly kind: Kind;
+  readonly namespace: string | undefined;
+  readonly name: string;
+}
+
+function ObjectPage({ kind, namespace, name }: ObjectPageProps) {
+  const live = useLiveObjects(pathOf(kind, namespace), { fieldSelector: `metadata.name=${name}` });
+  const tabs = tabsOf(kind, moment.value !== undefined);
+  const tab = tabs.find(({ id }) => id === place.value.query.get('tab')) ?? tabs[0]!;
+  const [acting, setActing] = useState<Action | 'delete'>();
+  const isNow = moment.value === undefined;
+  useKeys([
+    ...tabs.flatMap(({ id, title, key }) =>
+      key ? [{ key, does: `show ${title}`, run: () => changeQuery({ tab: id }, true) }] : [],
+    ),
+    { key: 'Escape', does: `go to the list of ${kind.resource}`, run: () => go(listPlace(kind)) },
+  ]);
+  const object = live.items.value[0];
+  return (
+    <>
+      <div class="titleline">
+        <Link to={listPlace(kind)}>{kind.kind}</Link>
+        <h1>{name}</h1>
+        {namespace && <span class="quiet">in {namespace}</span>}
+        {object?.metadata.deletionTimestamp && <span class="badge warn">being deleted</span>}
+        <span class="quiet">
+          <Age since={object?.metadata.creationTimestamp} />
+        </span>
+        <span class="gap" />
+        {object && isNow && (
+          <div class="actions">
+            {actionsOf({ kind, object }).map((action) => (
+              <button key={action.id} type="button" onClick={() => setActing(action)}>
+                {action.title}
+              </button>
+            ))}
+            {kind.verbs.has('delete') && (
+              <button type="button" class="danger" onClick={() => setActing('delete')}>
+                Delete
+              </button>
+            )}
+          </div>
+        )}
+      </div>
+      {live.error.value && (
+        <Refusal error={live.error.value} what={`${kind.kind} ${name} cannot be shown.`} />
+      )}
+      {!object && live.state.value !== 'loading' && !live.error.value && (
+        <p class="waiting">
+          {moment.value === undefined
+            ? `There is no ${kind.kind} ${name}, or not any more.`
+            : `There was no ${kind.kind} ${name} at that time.`}
+        </p>
+      )}
+      {object && (
+        <>
+          <div class="tabs" role="tablist">
+            {tabs.map(({ id, title, key }) => (
+              <button
+                key={id}
+                type="button"
+                role="tab"
+                aria-selected={id === tab.id}
+                title={key && `Key ${key}`}
+                onClick={() => changeQuery({ tab: id === 'summary' ? undefined : id }, true)}
+              >
+                {title}
+              </button>
+            ))}
+          </div>
+          <Lazy load={loaderOf(tab)} props={{ kind, object: { ...object, kind: kind.kind } }} />
+          {acting === 'delete' && (
+            <DeleteDialog
+              kind={kind}
+              rows={[{ namespace, name, uid: object.metadata.uid }]}
+              onClose={() => setActing(undefined)}
+            />
+          )}
+          {acting && acting !== 'delete' && (
+            <ActionDialog
+              title={`${acting.title} ${name}`}
+              load={() => acting.plan({ kind, object })}
+              onClose={() => setActing(undefined)}
+            />
+          )}
+        </>
+      )}
+    </>
+  );
+}
+
+const loaders = new Map<string, () => Promise<ComponentType<TabProps>>>();
+
+function loaderOf({ id, load }: ObjectTab): () => Promise<ComponentType<TabProps>> {
+  let loader = loaders.get(id);
+  if (!loader) {
+    loader = () => load().then(({ Tab }) => Tab);
+    loaders.set(id, loader);
+  }
+  return loader;
+}

@@ -1,0 +1,227 @@
+/**
+ * What belongs to an object: what it names, and what names it. Service → endpoints → pods → node; volume → claim → pod.
+ * Asked for when the page is opened and while it is looked at, a bounded number of each.
+ */
+import { ask, tableAs } from '../../core/api.ts';
+import { type Kind, kindNamed, kindOf, pathOf } from '../../core/kinds.ts';
+import { momentQuery } from '../../core/moment.ts';
+import type { ApiObject, Json, OwnerReference, TableAnswer } from '../../core/objects.ts';
+
+export interface Relative {
+  readonly kind: Kind;
+  readonly namespace?: string;
+  readonly name: string;
+  /** A word on its state, from the table of its kind. */
+  readonly note?: string;
+}
+
+export interface RelativeGroup {
+  readonly title: string;
+  readonly members: readonly Relative[];
+}
+
+const shownMax = 200;
+
+export interface Found extends Relative {
+  readonly uid: string;
+  readonly owners: readonly OwnerReference[];
+}
+
+/** The first objects of a kind that fit, with their state. A kind that may not be listed has none. */
+export async function findObjects(
+  id: string,
+  namespace: string | undefined,
+  query: { readonly labelSelector?: string; readonly fieldSelector?: string },
+  at: number | undefined,
+): Promise<readonly Found[]> {
+  const kind = kindOf(id);
+  if (!kind?.verbs.has('list')) return [];
+  const answer = await ask<TableAnswer>(pathOf(kind, namespace), {
+    accept: tableAs,
+    query: { ...query, ...momentQuery(at), limit: shownMax },
+  }).catch(() => undefined);
+  const columns = answer?.columnDefinitions ?? [];
+  const state =
+    ['Status', 'Phase', 'Ready']
+      .map((wanted) => columns.findIndex(({ name }) => name === wanted))
+      .find((at) => at >= 0) ?? -1;
+  return (answer?.rows ?? []).map(({ cells, object: { metadata } }) => ({
+    kind,
+    namespace: metadata.namespace,
+    name: metadata.name,
+    uid: metadata.uid,
+    owners: metadata.ownerReferences ?? [],
+    note: state < 0 ? undefined : String(cells[state] ?? ''),
+  }));
+}
+
+const selectorText = (labels: Json): string =>
+  Object.entries(labels ?? {})
+    .map(([name, value]) => `${name}=${value}`)
+    .join();
+
+const named = (id: string, namespace: string | undefined, name: unknown): Relative[] => {
+  const kind = kindOf(id);
+  return kind && typeof name === 'string' && name
+    ? [{ kind, namespace: kind.namespaced ? namespace : undefined, name }]
+    : [];
+};
+
+type Finder = (object: ApiObject, at: number | undefined) => Promise<readonly RelativeGroup[]>;
+
+const pod: Finder = async ({ spec, metadata: { namespace, labels = {} } }, at) => {
+  const volumes: Json[] = spec?.volumes ?? [];
+  const containers: Json[] = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
+  const sources = containers.flatMap(({ envFrom = [], env = [] }: Json) => [
+    ...envFrom,
+    ...env.map(({ valueFrom }: Json) => ({
+      configMapRef: valueFrom?.configMapKeyRef,
+      secretRef: valueFrom?.secretKeyRef,
+    })),
+  ]);
+  const unique = (list: Relative[]): Relative[] => [
+    ...new Map(list.map((each) => [each.name, each])).values(),
+  ];
+  const services = await findSelecting(namespace, labels, at);
+  return [
+    { title: 'Node', members: named('nodes', undefined, spec?.nodeName) },
+    {
+      title: 'Claims',
+      members: volumes.flatMap(({ persistentVolumeClaim }) =>
+        named('persistentvolumeclaims', namespace, persistentVolumeClaim?.claimName),
+      ),
+    },
+    {
+      title: 'Configuration',
+      members: unique([
+        ...volumes.flatMap(({ configMap }) => named('configmaps', namespace, configMap?.name)),
+        ...sources.flatMap(({ configMapRef }) => named('configmaps', namespace, configMapRef?.name)),
+      ]),
+    },
+    {
+      title: 'Secrets',
+      members: unique([
+        ...volumes.flatMap(({ secret }) => named('secrets', namespace, secret?.secretName)),
+        ...sources.flatMap(({ secretRef }) => named('secrets', namespace, secretRef?.name)),
+      ]),
+    },
+    { title: 'Service account', members: named('serviceaccounts', namespace, spec?.serviceAccountName) },
+    { title: 'Services that lead here', members: services },
+  ];
+};
+
+/** Services whose selector fits labels. */
+async function findSelecting(
+  namespace: string | undefined,
+  labels: Json,
+  at: number | undefined,
+): Promise<Relative[]> {
+  const kind = kindOf('services');
+  if (!kind) return [];
+  const { items } = await ask<{ items: ApiObject[] }>(pathOf(kind, namespace), {
+    query: { ...momentQuery(at), limit: shownMax },
+  }).catch(() => ({ items: [] as ApiObject[] }));
+  return items
+    .filter(({ spec }) => {
+      const wanted = Object.entries(spec?.selector ?? {});
+      return wanted.length > 0 && wanted.every(([name, value]) => labels[name] === value);
+    })
+    .map(({ metadata }) => ({ kind, namespace, name: metadata.name }));
+}
+
+const service: Finder = async ({ spec, metadata: { namespace, name } }, at) => {
+  const selector = selectorText(spec?.selector);
+  const [slices, pods] = await Promise.all([
+    findObjects(
+      'endpointslices.discovery.k8s.io',
+      namespace,
+      { labelSelector: `kubernetes.io/service-name=${name}` },
+      at,
+    ),
+    selector ? findObjects('pods', namespace, { labelSelector: selector }, at) : [],
+  ]);
+  return [
+    { title: 'Endpoint slices', members: slices },
+    { title: 'Pods', members: pods },
+  ];
+};
+
+/** Pods of a namespace that use a claim. Only whole objects tell. */
+async function podsOfClaim(
+  namespace: string | undefined,
+  claim: string,
+  at: number | undefined,
+): Promise<Relative[]> {
+  const kind = kindOf('pods');
+  if (!kind) return [];
+  const { items } = await ask<{ items: ApiObject[] }>(pathOf(kind, namespace), {
+    query: { ...momentQuery(at), limit: shownMax },
+  }).catch(() => ({ items: [] as ApiObject[] }));
+  return items
+    .filter(({ spec }) =>
+      spec?.volumes?.some((volume: Json) => volume.persistentVolumeClaim?.claimName === claim),
+    )
+    .map(({ metadata, status }) => ({ kind, namespace, name: metadata.name, note: status?.phase }));
+}
+
+const finders: Readonly<Record<string, Finder>> = {
+  Pod: pod,
+  Service: service,
+  Node: async ({ metadata: { name } }, at) => [
+    {
+      title: 'Pods',
+      members: await findObjects('pods', undefined, { fieldSelector: `spec.nodeName=${name}` }, at),
+    },
+  ],
+  PersistentVolumeClaim: async ({ spec, metadata: { namespace, name } }, at) => [
+    { title: 'Volume', members: named('persistentvolumes', undefined, spec?.volumeName) },
+    { title: 'Class', members: named('storageclasses.storage.k8s.io', undefined, spec?.storageClassName) },
+    { title: 'Pods', members: await podsOfClaim(namespace, name, at) },
+  ],
+  PersistentVolume: async ({ spec }, at) => {
+    const { namespace, name } = spec?.claimRef ?? {};
+    return [
+      { title: 'Claim', members: named('persistentvolumeclaims', namespace, name) },
+      { title: 'Pods', members: name ? await podsOfClaim(namespace, name, at) : [] },
+      { title: 'Class', members: named('storageclasses.storage.k8s.io', undefined, spec?.storageClassName) },
+    ];
+  },
+  Ingress: async ({ spec, metadata: { namespace } }) => {
+    const backends: Json[] = [
+      spec?.defaultBackend,
+      ...(spec?.rules ?? []).flatMap(({ http }: Json) =>
+        (http?.paths ?? []).map(({ backend }: Json) => backend),
+      ),
+    ];
+    return [
+      {
+        title: 'Services',
+        members: backends.flatMap((backend) => named('services', namespace, backend?.service?.name)),
+      },
+      {
+        title: 'Secrets',
+        members: (spec?.tls ?? []).flatMap(({ secretName }: Json) => named('secrets', namespace, secretName)),
+      },
+    ];
+  },
+  EndpointSlice: async ({ endpoints = [], metadata: { namespace, labels } }) => [
+    { title: 'Service', members: named('services', namespace, labels?.['kubernetes.io/service-name']) },
+    {
+      title: 'Pods',
+      members: (endpoints ?? []).flatMap(({ targetRef }: Json) => named('pods', namespace, targetRef?.name)),
+    },
+  ],
+  HorizontalPodAutoscaler: async ({ spec, metadata: { namespace } }) => {
+    const target = spec?.scaleTargetRef;
+    const kind = target && kindNamed(target.apiVersion ?? '', target.kind);
+    return [{ title: 'Scales', members: kind ? [{ kind, namespace, name: target.name }] : [] }];
+  },
+};
+
+export async function relativesOf(
+  object: ApiObject,
+  at: number | undefined,
+): Promise<readonly RelativeGroup[]> {
+  const groups = (await finders[object.kind ?? '']?.(object, at)) ?? [];
+  return groups.filter(({ members }) => members.length > 0);
+}

@@ -1,0 +1,108 @@
+/** The family of an object as a tree, and what else belongs to it. */
+import { useEffect, useState } from 'preact/hooks';
+import type { Kind } from '../../core/kinds.ts';
+import { moment } from '../../core/moment.ts';
+import type { ApiObject } from '../../core/objects.ts';
+import { ObjectLink } from '../../ui/link.tsx';
+import { toneOf } from '../../ui/tone.ts';
+import { type FamilyMember, familyOf } from './family.ts';
+import { type Relative, type RelativeGroup, relativesOf } from './related.ts';
+
+const refreshMs = 5_000;
+const membersMax = 30;
+
+interface Relations {
+  readonly family: FamilyMember | undefined;
+  readonly groups: readonly RelativeGroup[];
+}
+
+export function RelationPanels({ kind, object }: { readonly kind: Kind; readonly object: ApiObject }) {
+  const relations = useRelations(kind, object);
+  return (
+    <>
+      {relations?.family && (
+        <section class="panel">
+          <h2>Owners and owned</h2>
+          <ul class="tree">
+            <Branch member={relations.family} />
+          </ul>
+        </section>
+      )}
+      {relations && relations.groups.length > 0 && (
+        <section class="panel">
+          <h2>Related</h2>
+          {relations.groups.map(({ title, members }) => (
+            <div key={title} class="related">
+              <h3>
+                {title} {members.length > 1 && <span class="quiet">{members.length}</span>}
+              </h3>
+              <ul>
+                {members.slice(0, membersMax).map((member) => (
+                  <li key={`${member.namespace} ${member.name}`}>
+                    <Member member={member} />
+                  </li>
+                ))}
+                {members.length > membersMax && <li class="quiet">and {members.length - membersMax} more</li>}
+              </ul>
+            </div>
+          ))}
+        </section>
+      )}
+    </>
+  );
+}
+
+/** Asked for anew when the object changes and every few seconds, while the page is looked at. */
+function useRelations(kind: Kind, object: ApiObject): Relations | undefined {
+  const [relations, setRelations] = useState<Relations>();
+  const at = moment.value;
+  const { uid, resourceVersion, namespace, name } = object.metadata;
+  useEffect(() => {
+    let shown = true;
+    const look = async (): Promise<void> => {
+      const [family, groups] = await Promise.all([
+        familyOf(object, { kind, namespace, name }, at),
+        relativesOf(object, at),
+      ]);
+      if (shown) setRelations({ family, groups });
+    };
+    void look();
+    const timer = setInterval(
+      () => document.visibilityState === 'visible' && at === undefined && void look(),
+      refreshMs,
+    );
+    return () => {
+      shown = false;
+      clearInterval(timer);
+    };
+  }, [uid, resourceVersion, at]);
+  return relations;
+}
+
+function Member({ member }: { readonly member: Relative }) {
+  return (
+    <>
+      <ObjectLink kind={member.kind} namespace={member.namespace} name={member.name} />
+      {member.note && <span class={`note ${toneOf(member.note) ?? 'quiet'}`}>{member.note}</span>}
+    </>
+  );
+}
+
+function Branch({ member }: { readonly member: FamilyMember }) {
+  return (
+    <li>
+      <span class="quiet">{member.kind.kind}</span>{' '}
+      {member.isSelf ? <strong>{member.name}</strong> : <Member member={member} />}
+      {member.children.length > 0 && (
+        <ul>
+          {member.children.slice(0, membersMax).map((child) => (
+            <Branch key={`${child.kind.id} ${child.name}`} member={child} />
+          ))}
+          {member.children.length > membersMax && (
+            <li class="quiet">and {member.children.length - membersMax} more</li>
+          )}
+        </ul>
+      )}
+    </li>
+  );
+}

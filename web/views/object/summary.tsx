@@ -1,0 +1,59 @@
+/** What a person wants to know of an object first. */
+import { Conditions } from './conditions.tsx';
+import { Containers } from './containers.tsx';
+import { Events } from './events.tsx';
+import { factsOf } from './facts.ts';
+import { RelationPanels } from './relations.tsx';
+import type { TabProps } from './tabs.ts';
+
+export function Tab({ kind, object }: TabProps) {
+  const facts = factsOf(object);
+  const { labels, annotations } = object.metadata;
+  return (
+    <div class="panels">
+      {facts.length > 0 && (
+        <section class="panel">
+          <h2>{kind.kind}</h2>
+          <dl class="facts">
+            {facts.map(({ label, value }) => (
+              <div key={label}>
+                <dt>{label}</dt>
+                <dd>{value}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      )}
+      <Conditions object={object} />
+      <RelationPanels kind={kind} object={object} />
+      {object.kind === 'Pod' && <Containers object={object} />}
+      {(labels || annotations) && (
+        <section class="panel">
+          <h2>Labels</h2>
+          <Pairs of={labels} />
+          {annotations && (
+            <details>
+              <summary>{Object.keys(annotations).length} annotations</summary>
+              <Pairs of={annotations} />
+            </details>
+          )}
+        </section>
+      )}
+      {object.kind !== 'Event' && <Events object={object} />}
+    </div>
+  );
+}
+
+function Pairs({ of = {} }: { readonly of?: Readonly<Record<string, string>> }) {
+  const entries = Object.entries(of);
+  if (entries.length === 0) return <p class="quiet">none</p>;
+  return (
+    <ul class="pairs">
+      {entries.map(([name, value]) => (
+        <li key={name} class="badge">
+          <span class="quiet">{name}</span> {value}
+        </li>
+      ))}
+    </ul>
+  );
+}

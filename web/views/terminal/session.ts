@@ -1,0 +1,169 @@
+/**
+ * A terminal session: a command in a container, or the container's own process, over a WebSocket. It lives outside of
+ * the view, so it goes on while the page shows something else. Its states:
+ *
+ *   connecting → open      the server has accepted it
+ *   open → ended           the command ended; the server says how
+ *   open → lost            the connection broke; the text stays, and a new run begins when the server is back
+ *   any → closed           by the user
+ */
+import { signal } from '@preact/signals';
+import type { FitAddon } from '@xterm/addon-fit';
+import type { Terminal } from '@xterm/xterm';
+import { askText } from '../../core/api.ts';
+import { connectionLost } from '../../core/connection.ts';
+import { openSocket } from '../../core/socket.ts';
+import { theme } from '../../core/theme.ts';
+import { makeTerminal, terminalTheme } from './xtermhost.ts';
+
+/** Bytes that begin every message, by which the protocol tells streams apart. */
+const channels = { input: 0, output: 1, errors: 2, outcome: 3, size: 4 } as const;
+const protocols = ['v5.channel.k8s.io', 'v4.channel.k8s.io'];
+
+export interface SessionWish {
+  /** uid of the pod. */
+  readonly pod: string;
+  /** Of the pod, to which `/exec` or `/attach` is added. */
+  readonly path: string;
+  readonly container: string;
+  /** Undefined: attach to the process of the container. */
+  readonly command: readonly string[] | undefined;
+}
+
+interface Outcome {
+  readonly status?: string;
+  readonly message?: string;
+}
+
+export class Session {
+  readonly state = signal<'connecting' | 'open' | 'ended' | 'lost' | 'closed'>('connecting');
+  readonly title: string;
+  /** What is shown; moved into the view and out of it. */
+  readonly element = document.createElement('div');
+  readonly terminal: Terminal;
+  readonly #fit: FitAddon;
+  readonly #stopTheme: () => void;
+  #socket: WebSocket | undefined;
+
+  constructor(
+    readonly id: number,
+    readonly wish: SessionWish,
+  ) {
+    this.title = `${wish.container}${wish.command ? '' : ' (attached)'}`;
+    const { terminal, fit } = makeTerminal();
+    this.terminal = terminal;
+    this.#fit = fit;
+    this.element.className = 'sessionscreen';
+    this.element.dataset.keys = 'own';
+    terminal.onData((text) => this.#send(channels.input, text));
+    terminal.onResize(() => this.#sendSize());
+    this.#stopTheme = theme.subscribe(() => {
+      terminal.options.theme = terminalTheme();
+    });
+    this.connect();
+  }
+
+  /** Shows the terminal in an element of the page. */
+  show(place: HTMLElement): void {
+    place.append(this.element);
+    if (!this.terminal.element) this.terminal.open(this.element);
+    this.fit();
+    this.terminal.focus();
+  }
+
+  fit(): void {
+    if (this.element.isConnected && this.element.clientHeight > 0) this.#fit.fit();
+  }
+
+  connect(): void {
+    const { path, container, command } = this.wish;
+    const query = new URLSearchParams({ container, stdin: 'true', stdout: 'true', tty: 'true' });
+    for (const word of command ?? []) query.append('command', word);
+    const asked = `${path}/${command ? 'exec' : 'attach'}`;
+    const socket = openSocket(asked, query, protocols);
+    this.#socket = socket;
+    this.state.value = 'connecting';
+    socket.onopen = () => {
+      this.state.value = 'open';
+      this.#sendSize();
+      // The program of an attached terminal draws nothing until something changes.
+      if (!command) this.#note('attached; press Enter if nothing is shown');
+    };
+    socket.onmessage = ({ data }) => this.#receive(new Uint8Array(data as ArrayBuffer));
+    socket.onclose = ({ code }) => void this.#closed(socket, code, `${asked}?${query}`);
+  }
+
+  close(): void {
+    this.state.value = 'closed';
+    this.#socket?.close();
+    this.#stopTheme();
+    this.terminal.dispose();
+    this.element.remove();
+  }
+
+  #receive(message: Uint8Array): void {
+    const channel = message[0];
+    const bytes = message.subarray(1);
+    if (bytes.length === 0) return;
+    if (channel === channels.output || channel === channels.errors) this.terminal.write(bytes);
+    else if (channel === channels.outcome) this.#ended(new TextDecoder().decode(bytes));
+  }
+
+  #ended(text: string): void {
+    this.state.value = 'ended';
+    let outcome: Outcome = { message: text };
+    try {
+      outcome = JSON.parse(text);
+    } catch {
+      // Older servers send plain text.
+    }
+    this.#note(outcome.status === 'Success' ? 'ended' : (outcome.message ?? 'ended'));
+  }
+
+  async #closed(socket: WebSocket, code: number, asked: string): Promise<void> {
+    const before = this.state.value;
+    if (socket !== this.#socket || before === 'ended' || before === 'closed') return;
+    // A WebSocket does not say why it was refused; a plain request is answered with the reason.
+    const why =
+      before === 'connecting'
+        ? await askText(asked, { method: 'POST' }).then(
+            () => undefined,
+            (error: Error) => error,
+          )
+        : undefined;
+    if (before === 'open' && code === 1000) {
+      this.state.value = 'ended';
+      return this.#note('ended');
+    }
+    if (why && 'code' in why && !/pgrade/.test(why.message)) {
+      this.state.value = 'ended';
+      return this.#note(why.message);
+    }
+    this.state.value = 'lost';
+    this.#note('the connection was lost');
+    await connectionLost();
+    if (this.state.value !== 'lost') return;
+    this.#note('connected again: this is a new run');
+    this.connect();
+  }
+
+  /** Words of the page, told apart from the program's. They are plain text: a server's message may hold anything. */
+  #note(text: string): void {
+    const plain = text.replace(/[\x00-\x1f\x7f-\x9f]/g, ' ');
+    this.terminal.write(`\x1b[0m\r\n\x1b[2m— ${plain} —\x1b[0m\r\n`);
+  }
+
+  #sendSize(): void {
+    const { cols, rows } = this.terminal;
+    this.#send(channels.size, JSON.stringify({ Width: cols, Height: rows }));
+  }
+
+  #send(channel: number, text: string): void {
+    if (this.#socket?.readyState !== WebSocket.OPEN) return;
+    const bytes = new TextEncoder().encode(text);
+    const message = new Uint8Array(bytes.length + 1);
+    message[0] = channel;
+    message.set(bytes, 1);
+    this.#socket.send(message);
+  }
+}

@@ -1,0 +1,286 @@
+/** What happened in a namespace, as lanes per object, zoomable. */
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { readHistory } from '../../core/history.ts';
+import { type Kind, kindOf, pathOf } from '../../core/kinds.ts';
+import { changeQuery, place } from '../../core/router.ts';
+import { now } from '../../ui/age.tsx';
+import { ObjectLink } from '../../ui/link.tsx';
+import { type Lane, Lanes, type Mark, spansOf } from './lanes.ts';
+
+const ids = [
+  'deployments.apps',
+  'statefulsets.apps',
+  'daemonsets.apps',
+  'replicasets.apps',
+  'cronjobs.batch',
+  'jobs.batch',
+  'pods',
+  'services',
+  'persistentvolumeclaims',
+  'configmaps',
+];
+const shownMax = 150;
+const newsMax = 40;
+const drawMs = 300;
+
+interface Window {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+export function View() {
+  const namespace = place.value.query.get('ns') ?? undefined;
+  const lanes = useLanes(namespace);
+  const [chosen, setChosen] = useState<{ lane: Lane; mark: Mark }>();
+  const list = [...lanes.byUid.values()]
+    .filter(({ marks }) => marks.length > 0)
+    .sort(byKindAndStart)
+    .slice(-shownMax);
+  const whole = wholeOf(list, now.value);
+  const { query } = place.value;
+  const view: Window = {
+    fromMs: Number(query.get('from')) || whole.fromMs,
+    toMs: Number(query.get('to')) || whole.toMs,
+  };
+  const zoom = (factor: number, around = 0.5): void => {
+    const span = (view.toMs - view.fromMs) * factor;
+    const middle = view.fromMs + (view.toMs - view.fromMs) * around;
+    const fromMs = Math.max(whole.fromMs, Math.round(middle - span * around));
+    const toMs = Math.min(whole.toMs, Math.round(fromMs + Math.max(1_000, span)));
+    const isWhole = fromMs <= whole.fromMs && toMs >= whole.toMs;
+    changeQuery({ from: isWhole ? undefined : String(fromMs), to: isWhole ? undefined : String(toMs) });
+  };
+  const shift = (part: number): void => {
+    const step = (view.toMs - view.fromMs) * part;
+    changeQuery({ from: String(Math.round(view.fromMs + step)), to: String(Math.round(view.toMs + step)) });
+  };
+  return (
+    <>
+      <div class="titleline">
+        <h1>Timeline</h1>
+        <span class="quiet">
+          {namespace ? `of the namespace ${namespace}` : 'of all namespaces; choose one above'}
+        </span>
+        <span class="gap" />
+        <button type="button" aria-label="Earlier" onClick={() => shift(-0.25)}>
+          ←
+        </button>
+        <button type="button" aria-label="Later" onClick={() => shift(0.25)}>
+          →
+        </button>
+        <button type="button" aria-label="Zoom in" onClick={() => zoom(0.5)}>
+          +
+        </button>
+        <button type="button" aria-label="Zoom out" onClick={() => zoom(2)}>
+          −
+        </button>
+        <button type="button" onClick={() => changeQuery({ from: undefined, to: undefined })}>
+          All
+        </button>
+      </div>
+      {list.length === 0 && (
+        <p class="waiting">Nothing has happened here that is kept, or it is being read.</p>
+      )}
+      {list.length > 0 && (
+        <Chart lanes={list} view={view} zoom={zoom} onChoose={(lane, mark) => setChosen({ lane, mark })} />
+      )}
+      {chosen && <Chosen {...chosen} />}
+      <News lanes={list} onChoose={(lane, mark) => setChosen({ lane, mark })} />
+    </>
+  );
+}
+
+function byKindAndStart(a: Lane, b: Lane): number {
+  const order = ids.indexOf(a.kind.id) - ids.indexOf(b.kind.id);
+  return order || a.marks[0]!.timeMs - b.marks[0]!.timeMs;
+}
+
+function wholeOf(lanes: readonly Lane[], nowMs: number): Window {
+  const fromMs = Math.min(...lanes.map(({ marks }) => marks[0]!.timeMs), nowMs - 10_000);
+  return { fromMs: fromMs - 1_000, toMs: nowMs + 1_000 };
+}
+
+/** Reads history of all kinds of the lanes; draws at most a few times a second. */
+function useLanes(namespace: string | undefined): Lanes {
+  const [, draw] = useState(0);
+  const lanes = useMemo(() => new Lanes(), [namespace]);
+  useEffect(() => {
+    const stop = new AbortController();
+    let scheduled = false;
+    const changed = (): void => {
+      if (scheduled) return;
+      scheduled = true;
+      setTimeout(() => {
+        scheduled = false;
+        if (!stop.signal.aborted) draw((n) => n + 1);
+      }, drawMs);
+    };
+    const read = (
+      kind: Kind,
+      take: (lanes: Lanes, change: Parameters<Lanes['takeEvent']>[0]) => void,
+    ): Promise<void> =>
+      readHistory(
+        pathOf(kind, namespace),
+        { signal: stop.signal },
+        {
+          reset: () => lanes.clear(kind),
+          changes: (changes) => {
+            for (const change of changes) take(lanes, change);
+            changed();
+          },
+          refused: () => undefined,
+        },
+      );
+    for (const kind of ids.map(kindOf).filter((each) => each !== undefined))
+      void read(kind, (to, change) => to.take(kind, change));
+    // Events name objects, which are to be there when they come.
+    const events = kindOf('events');
+    const timer = setTimeout(
+      () => events && void read(events, (to, change) => to.takeEvent(change)),
+      drawMs * 3,
+    );
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [lanes]);
+  return lanes;
+}
+
+interface ChartProps {
+  readonly lanes: readonly Lane[];
+  readonly view: Window;
+  readonly zoom: (factor: number, around: number) => void;
+  readonly onChoose: (lane: Lane, mark: Mark) => void;
+}
+
+function Chart({ lanes, view, zoom, onChoose }: ChartProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const turn = useRef(zoom);
+  turn.current = zoom;
+  useEffect(() => {
+    const element = box.current!;
+    const onWheel = (event: WheelEvent): void => {
+      if (!event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      const track = element.querySelector('.track')!.getBoundingClientRect();
+      turn.current(
+        event.deltaY > 0 ? 1.25 : 0.8,
+        Math.min(1, Math.max(0, (event.clientX - track.left) / track.width)),
+      );
+    };
+    // Not passive: it replaces the browser's own zoom.
+    element.addEventListener('wheel', onWheel, { passive: false });
+    return () => element.removeEventListener('wheel', onWheel);
+  }, []);
+  const span = view.toMs - view.fromMs;
+  const place = (ms: number): number => ((ms - view.fromMs) / span) * 100;
+  return (
+    <div class="lanes" ref={box} tabIndex={0} role="region" aria-label="Lanes">
+      <div class="lane axis">
+        <span />
+        <div class="track">
+          {ticksOf(view).map((ms) => (
+            <span key={ms} class="tick" style={{ left: `${place(ms)}%` }}>
+              {new Date(ms).toLocaleTimeString()}
+            </span>
+          ))}
+        </div>
+      </div>
+      {lanes.map((lane) => (
+        <div class="lane" key={lane.uid}>
+          <span class="lanename">
+            <span class="quiet">{lane.kind.kind}</span>{' '}
+            <ObjectLink kind={lane.kind} namespace={lane.namespace} name={lane.name} tab="history" />
+          </span>
+          <div class="track">
+            {spansOf(lane, Math.min(now.value, view.toMs)).map(({ fromMs, toMs, tone }) => {
+              const left = Math.max(0, place(fromMs));
+              const width = Math.min(100, place(toMs)) - left;
+              return (
+                width > 0 && (
+                  <span
+                    key={fromMs}
+                    class={`span ${tone}`}
+                    style={{ left: `${left}%`, width: `${width}%` }}
+                  />
+                )
+              );
+            })}
+            {lane.marks.map((mark) => {
+              const left = place(mark.timeMs);
+              if (left < 0 || left > 100) return null;
+              return (
+                <button
+                  key={`${mark.timeMs} ${mark.what}`}
+                  type="button"
+                  tabIndex={-1}
+                  class={`mark ${mark.tone} ${mark.isEvent ? 'event' : ''}`}
+                  style={{ left: `${left}%` }}
+                  title={`${new Date(mark.timeMs).toLocaleTimeString()} ${mark.what}`}
+                  aria-label={mark.what}
+                  onClick={() => onChoose(lane, mark)}
+                />
+              );
+            })}
+          </div>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+const tickSteps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 86400].map(
+  (s) => s * 1000,
+);
+
+function ticksOf({ fromMs, toMs }: Window): number[] {
+  const step = tickSteps.find((ms) => (toMs - fromMs) / ms <= 7) ?? tickSteps.at(-1)!;
+  const ticks: number[] = [];
+  for (let ms = Math.ceil(fromMs / step) * step; ms < toMs; ms += step) ticks.push(ms);
+  return ticks;
+}
+
+function Chosen({ lane, mark }: { readonly lane: Lane; readonly mark: Mark }) {
+  return (
+    <p class="panel chosen" role="status">
+      <strong>{new Date(mark.timeMs).toLocaleTimeString()}</strong> {lane.kind.kind}{' '}
+      <ObjectLink kind={lane.kind} namespace={lane.namespace} name={lane.name} /> {mark.what}{' '}
+      <button type="button" onClick={() => changeQuery({ at: String(mark.version) }, true)}>
+        Show the cluster then
+      </button>
+    </p>
+  );
+}
+
+/** The latest marks as text, for those who cannot see the lanes or do not use a mouse. */
+function News({ lanes, onChoose }: Pick<ChartProps, 'lanes' | 'onChoose'>) {
+  const news = lanes
+    .flatMap((lane) => lane.marks.map((mark) => ({ lane, mark })))
+    .sort((a, b) => b.mark.timeMs - a.mark.timeMs)
+    .slice(0, newsMax);
+  if (news.length === 0) return null;
+  return (
+    <section class="panel news">
+      <h2>Latest</h2>
+      <table class="simple events">
+        <tbody>
+          {news.map(({ lane, mark }) => (
+            <tr key={`${lane.uid} ${mark.timeMs} ${mark.what}`}>
+              <td class="quiet">{new Date(mark.timeMs).toLocaleTimeString()}</td>
+              <td>
+                <span class="quiet">{lane.kind.kind}</span>{' '}
+                <ObjectLink kind={lane.kind} namespace={lane.namespace} name={lane.name} />
+              </td>
+              <td>
+                <button type="button" class={`plain ${mark.tone}`} onClick={() => onChoose(lane, mark)}>
+                  {mark.what}
+                </button>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
