@@ -18,14 +18,15 @@ const [image] = positionals;
 if (!image) throw new Error('usage: node bench/runtimes.mjs IMAGE [--docker-socket FILE]');
 const socket = values['docker-socket'] ? ['--docker-socket', values['docker-socket']] : [];
 
-const run = (url, runtime, count) =>
+/** Makes pods until there are this many of them, and waits until all run. */
+const run = (url, runtime, before, count) =>
   timed(url, count, () =>
     Promise.all(
-      Array.from({ length: count }, (_, i) =>
+      Array.from({ length: count - before }, (_, i) =>
         fetch(`${url}/api/v1/namespaces/default/pods`, {
           method: 'POST',
           body: JSON.stringify({
-            metadata: { name: `${runtime}-${count}-${i}` },
+            metadata: { name: `${runtime}-${before + i}` },
             spec: {
               runtimeClassName: runtime,
               automountServiceAccountToken: false,
@@ -59,14 +60,10 @@ for (const runtime of ['process', 'docker']) {
   const server = await cluster('memory', socket);
   try {
     await nodesReady(server.url, 1);
-    const { runningSeconds } = await run(server.url, runtime, startCount);
+    const { runningSeconds } = await run(server.url, runtime, 0, startCount);
     figure(`${runtime}: ${startCount} pods at once, all running`, 's', runningSeconds);
-    figure(
-      `${runtime}: commands one after the other`,
-      '1/s',
-      await execs(server.url, `${runtime}-${startCount}-0`),
-    );
-    await run(server.url, runtime, manyCount - startCount);
+    figure(`${runtime}: commands one after the other`, '1/s', await execs(server.url, `${runtime}-0`));
+    await run(server.url, runtime, startCount, manyCount);
     figure(`${runtime}: resident with ${manyCount} pods`, 'MB', server.residentMB);
   } finally {
     await server.close();

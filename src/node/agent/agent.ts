@@ -210,8 +210,14 @@ export class Agent {
       this.#tellNode('Starting', 'Starting kubelet.');
       await this.#services.start();
     }
+    const makeClasses = (): Promise<void> => makeRuntimeClasses(client, names);
+    // Before the node is ready, so that its pods can name them; again if the server does not answer yet.
+    const early = await makeClasses().then(
+      () => true,
+      () => false,
+    );
     await this.#registration.start();
-    await makeRuntimeClasses(client, names, this.#onError);
+    if (!early && !this.#closed) await makeClasses().catch(this.#onError);
     if (this.#closed) return;
     taking = true;
     for (const pod of bound.values()) this.#take(pod, undefined);

@@ -24,16 +24,11 @@ const classOf = (name: string): RuntimeClass => ({
 });
 
 /** Makes the classes that are missing. A node with credentials of its own may not: then its server has to. */
-export async function makeRuntimeClasses(
-  client: Client,
-  names: readonly string[],
-  onError: (error: Error) => void,
-): Promise<void> {
+export async function makeRuntimeClasses(client: Client, names: readonly string[]): Promise<void> {
   for (const name of names)
     await client.create(runtimeClasses, undefined, classOf(name)).catch((error: unknown) => {
       // It is there, this node may not make it, or this is a server without such objects.
-      const expected = error instanceof StatusError && [403, 404, 409].includes(error.code);
-      if (!expected) onError(error as Error);
+      if (!(error instanceof StatusError && [403, 404, 409].includes(error.code))) throw error;
     });
 }
 

@@ -15,6 +15,7 @@
 import { constants } from 'node:fs';
 import { access, readFile, stat } from 'node:fs/promises';
 import { delimiter, dirname, join, resolve } from 'node:path';
+import type { Container } from '../../api/generated/types.ts';
 import { isJsonObject } from '../../api/object.ts';
 import { readYaml } from '../../api/yaml.ts';
 import { type ImageCommand, ImageError } from './runtime.ts';
@@ -54,6 +55,16 @@ export class ImageTable {
     const program = await this.#program(image);
     if (program) return { entrypoint: [program], args: [] };
     throw new ImageError(this.#advice(image));
+  }
+
+  /** The command of a container's image. A container that has a command of its own can run without the image. */
+  async resolveFor({ image = '', command }: Container): Promise<ImageCommand> {
+    try {
+      return await this.resolve(image);
+    } catch (error) {
+      if (error instanceof ImageError && command?.length) return { entrypoint: [], args: [] };
+      throw error;
+    }
   }
 
   /** Whether the table has an entry for an image, or the image is the machine itself. */

@@ -43,7 +43,6 @@ import {
   type ContainerLog,
   type ContainerUsage,
   type ImageCommand,
-  ImageError,
   type ImageRequest,
   type PodPlace,
   type RunningContainer,
@@ -111,14 +110,8 @@ export class ProcessRuntime implements Runtime {
     this.#images = new ImageFolders(options.images, join(options.folder, 'images'), this.#spawner);
   }
 
-  async resolveImage({ container }: ImageRequest): Promise<ImageCommand> {
-    try {
-      return await this.options.images.resolve(container.image ?? '');
-    } catch (error) {
-      // Without the image, a container that has its own command can run nevertheless.
-      if (error instanceof ImageError && container.command?.length) return { entrypoint: [], args: [] };
-      throw error;
-    }
+  resolveImage({ container }: ImageRequest): Promise<ImageCommand> {
+    return this.options.images.resolveFor(container);
   }
 
   async preparePod(pod: Pod): Promise<PodPlace> {

@@ -96,7 +96,7 @@ export interface ImageCommand {
 }
 
 /** An image in the store of a container engine. */
-export interface EngineImage {
+interface EngineImage {
   /** Names exactly this image, even when its tag moves. */
   readonly id: string;
   /** As the status of a container shows it: with the digest that the registry knows it by, if it has one. */

@@ -14,7 +14,7 @@ import { parseImageName } from './imagename.ts';
 import { MissingRuntime } from './missingruntime.ts';
 import type { ContainerUsage, Runtime } from './runtime.ts';
 
-export const runtimeNames = ['process', 'docker', 'cri', 'simulated'] as const;
+const runtimeNames = ['process', 'docker', 'cri', 'simulated'] as const;
 export type RuntimeName = (typeof runtimeNames)[number];
 export type RuntimeMode = RuntimeName | 'auto';
 

@@ -51,7 +51,7 @@ export function sandboxBody(parts: SandboxParts): object {
 }
 
 /** The ports that containers declare, such as `80/tcp`. */
-export const portKeys = ({ spec }: Pod): string[] => [
+const portKeys = ({ spec }: Pod): string[] => [
   ...new Set(
     (spec?.containers ?? []).flatMap(({ ports = [] }) =>
       ports.map(({ containerPort, protocol = 'TCP' }) => `${containerPort}/${protocol.toLowerCase()}`),

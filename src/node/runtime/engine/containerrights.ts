@@ -21,7 +21,7 @@ export interface ContainerRights {
 }
 
 /** `default` is the engine's own profile. */
-export type Seccomp = 'default' | 'unconfined' | { readonly profile: string };
+type Seccomp = 'default' | 'unconfined' | { readonly profile: string };
 
 /** Throws `StartFailure` for a container that must not run as root and would. */
 export async function containerRights(

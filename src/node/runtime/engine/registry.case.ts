@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { DockerApi } from '../docker/dockerapi.ts';
 import { programOf, testImage } from './engine.case.ts';
 
-export const registryUser = { username: 'reader', password: 'secret' };
+const registryUser = { username: 'reader', password: 'secret' };
 /** Of that password, by bcrypt. */
 const passwordHash = '$2y$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a';
 
