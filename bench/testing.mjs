@@ -53,7 +53,7 @@ async function starting({ testCluster }) {
   return [...rows('test cluster, the first of a process', first), ...rows('test cluster', later)];
 }
 
-/** Half of the objects change before every restore, and a watch of a client is open. */
+/** Half of the objects, at most 100, change before every restore, and a watch of a client is open. */
 async function states({ testCluster }, count) {
   const cluster = await testCluster({ fixtures: Array.from({ length: count }, (_, i) => object(i)) });
   const url = `${cluster.url}/api/v1/configmaps`;
