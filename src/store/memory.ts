@@ -30,7 +30,15 @@ export class MemoryEngine implements Engine {
   /** @param state what it holds from the beginning; default: nothing */
   constructor({ revision, items }: MemoryState = { revision: 0, items: [] }) {
     this.opened = { revision, compacted: revision, swept: revision };
-    this.#put(items.map((item) => ({ ...item, previous: 0, timeMs: 0, endsCommit: true })));
+    const versionOf = ({ key, value, revision }: Stored): Version => ({
+      key,
+      revision,
+      previous: 0,
+      timeMs: 0,
+      value,
+      endsCommit: true,
+    });
+    this.#put(items.map(versionOf));
   }
 
   head(key: string): number {
