@@ -328,7 +328,8 @@ export class Entry {
 
   /** The metadata in the JSON text; undefined when it is not where all kinds have it. */
   get metadataText(): Buffer | undefined {
-    return metadataText(this.document, this.itemStart);
+    // Parsing shows whether the managed fields can be skipped.
+    return metadataText(this.document, this.itemStart, this.#managedSpan ?? undefined);
   }
 
   get labels(): Record<string, string> | undefined {

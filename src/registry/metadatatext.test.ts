@@ -1,5 +1,6 @@
 /** Proves that metadata is found in the text of an object, whatever its strings contain. */
 import { expect, test } from 'vitest';
+import { managedSpan } from './managedspan.ts';
 import { metadataText } from './metadatatext.ts';
 
 const start = '{"kind":"K",';
@@ -25,4 +26,16 @@ test('finds nothing where none is', () => {
   expect(at(`${start}"metadata":null}`)).toBeUndefined();
   expect(at(`${start}"metadata":{"a":"b`)).toBeUndefined();
   expect(at(start)).toBeUndefined();
+});
+
+test('skips managed fields where they are known to be', () => {
+  const managedFields = [{ manager: 'a', fieldsV1: { 'f:a"}': { '.': {} }, 'k:{"name":"}"}': {} } }];
+  for (const rest of [',"spec":{"a":{}}}', '}', '}\n']) {
+    const metadata = JSON.stringify({ name: 'a', labels: { b: '}' }, managedFields });
+    const text = Buffer.from(`${start}"metadata":${metadata}${rest}`);
+    const from = start.length + '"metadata":{'.length;
+    const span = managedSpan(text, text.toString().trimEnd().length, from);
+    expect(span).toBeDefined();
+    expect(metadataText(text, start.length, span)?.toString()).toBe(metadata);
+  }
 });

@@ -21,8 +21,9 @@ const rowForms = new Memo(
   (kind: Kind) =>
     new Form(
       (entry): KeptRow => {
+        let object = entry.object(kind);
         const shared = kind === entry.kind ? entry.metadataText : undefined;
-        const object = shared ? entry.object(kind) : entry.shown(kind);
+        if (!shared) object = entry.shown(kind);
         return {
           template: new RowTemplate(cellsOf(kind, object), kind.rowConditions?.(object)),
           metadata: shared ?? Buffer.from(jsonText(object.metadata)),
