@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { complaintsAbout } from './houserules.ts';
 
-const folders = ['src', 'test', 'scripts', 'bench'];
+const folders = ['src', 'web', 'test', 'scripts', 'bench'];
 const generated = 'src/api/generated/';
 
 const files = folders
@@ -11,7 +11,7 @@ const files = folders
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),
   )
   .map((path) => path.replaceAll('\\', '/'))
-  .filter((path) => /\.(ts|mjs|py)$/.test(path) && !path.startsWith(generated));
+  .filter((path) => /\.(tsx?|mjs|py)$/.test(path) && !path.startsWith(generated));
 
 it('every file keeps the rules', () => {
   expect(files.length).toBeGreaterThan(500);

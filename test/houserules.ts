@@ -14,7 +14,7 @@ const clock = 'src/clock.ts';
 const vagueNames = /(^|\.)(utils?|helpers?|misc|common|stuff|lib)\./;
 /** Every violation of the code rules contains one of these; files without them are not parsed. */
 const suspects = /\bexport\s+default\b|\bas\s+default\b|\bDate\b|\btimeOrigin\b|\.\s*(only|skip|todo)\b/;
-const nounNames = /^[a-z][a-z0-9]*(\.[a-z0-9]+)*\.(ts|mjs|py)$/;
+const nounNames = /^[a-z][a-z0-9]*(\.[a-z0-9]+)*\.(tsx?|mjs|py)$/;
 
 interface SourceFile {
   /** Relative to the repository's root, with slashes. */

@@ -2,6 +2,7 @@
 import 'uplot/dist/uPlot.min.css';
 import './style/page.css';
 import './style/parts.css';
+import './style/tables.css';
 import './style/overview.css';
 import './style/time.css';
 import { render } from 'preact';

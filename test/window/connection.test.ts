@@ -26,6 +26,7 @@ describeWith('chromium')('the page', () => {
       expect(JSON.parse((await ask('/', accept)).text).paths).toContain('/api');
     expect((await ask('/api/v1', html)).type).toBe('application/json');
     expect((await ask('/ui/list/pods', html)).type).toBe('text/html; charset=utf-8');
+    expect((await ask('/ui/object/configmaps/default/main.js', html)).type).toBe('text/html; charset=utf-8');
     expect((await ask('/ui/main-GONE.js', '*/*')).answer.status).toBe(404);
   });
 

@@ -42,14 +42,17 @@ export class Window {
     const file = files.get(`${name}.br`);
     if (file) return sendFile(context, name, file);
     const page = files.get('index.html');
-    // A file of a former build is missing, not a view of the page.
-    if (!page || /\.(?:js|svg)$/.test(name)) return answerText(context, 404, '404 page not found\n');
+    // A file of a former build is missing; a view may end like this, too, but has a slash: object/configmaps/default/a.js.
+    if (!page || /^[^/]+\.(?:js|svg)$/.test(name)) return answerText(context, 404, '404 page not found\n');
     sendPage(context, page.toString('utf8'));
   }
 
   /** Reads all files at the first request; they stay in memory, compressed. */
   #load(): Promise<ReadonlyMap<string, Buffer>> {
-    this.#files ??= this.#read();
+    this.#files ??= this.#read().catch((error: unknown) => {
+      this.#files = undefined;
+      throw error;
+    });
     return this.#files;
   }
 
