@@ -26,7 +26,7 @@ interface YamlDocument {
   readonly offset: number;
 }
 
-export function documentsOf(text: string): readonly YamlDocument[] {
+function documentsOf(text: string): readonly YamlDocument[] {
   const documents: YamlDocument[] = [];
   let lines: string[] = [];
   let offset = 0;
@@ -68,17 +68,17 @@ export async function createAll(
 }
 
 /** Where a document is to be sent. */
-export function targetOf(text: string, namespace: string): { readonly kind: Kind; readonly path: string } {
+function targetOf(text: string, namespace: string): { readonly kind: Kind; readonly path: string } {
   const entries = outlineOf(text);
-  const valueOf = (...path: string[]): string =>
+  const textAt = (...path: string[]): string =>
     (entries.find((entry) => entry.path.join('\n') === path.join('\n'))?.value ?? '')
       .replace(/\s+#.*$/, '')
       .replace(/^(["'])(.*)\1$/, '$2');
-  const apiVersion = valueOf('apiVersion');
-  const name = valueOf('kind');
+  const apiVersion = textAt('apiVersion');
+  const name = textAt('kind');
   const found = kindNamed(apiVersion, name);
   if (!found)
     throw new Error(`The server has no kind ${name || '(none)'} in ${apiVersion || '(no apiVersion)'}.`);
   const kind = { ...found, version: apiVersion.split('/').at(-1)! };
-  return { kind, path: pathOf(kind, valueOf('metadata', 'namespace') || namespace) };
+  return { kind, path: pathOf(kind, textAt('metadata', 'namespace') || namespace) };
 }

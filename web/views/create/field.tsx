@@ -4,14 +4,14 @@ import type { Json } from '../../core/objects.ts';
 import { type KindSchema, type Path, type Schema, typeText, valuesOf } from '../../core/schema.ts';
 import { emptyValue, fieldText } from './emptyvalue.ts';
 
-export interface FormState {
+interface FormState {
   readonly schemas: KindSchema;
   /** What the server said, by field. */
   readonly problems: ReadonlyMap<string, string>;
   readonly change: (path: Path, value: Json) => void;
 }
 
-export interface FieldProps {
+interface FieldProps {
   readonly form: FormState;
   readonly name: string;
   readonly schema: Schema;

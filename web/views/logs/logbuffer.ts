@@ -5,7 +5,7 @@
 import { signal } from '@preact/signals';
 import { compareLines, type LogLine } from './logline.ts';
 
-export const linesMax = 100_000;
+const linesMax = 100_000;
 /** Characters that are kept in all lines together. */
 const charactersMax = 64 * 1024 * 1024;
 /** Dropped at a time, because moving 100,000 lines for each new one would cost too much. */
