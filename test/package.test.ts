@@ -79,7 +79,7 @@ describe('the package', () => {
     ]);
     // The page: compressed files with a hash in their names, and the one that names them.
     const page = built.filter((path) => path.startsWith('dist/ui/'));
-    expect(page.filter((path) => !/^dist\/ui\/[\w-]+-[A-Z0-9]{8}\.(?:js|svg)\.br$/.test(path))).toEqual([
+    expect(page.filter((path) => !/^dist\/ui\/[\w.-]+-[A-Z0-9]{8}\.(?:js|svg)\.br$/.test(path))).toEqual([
       'dist/ui/index.html',
     ]);
     // Only code and types, and licences of code that is not ours: no source maps, no compiled code.
