@@ -107,3 +107,7 @@ export async function seriousFindings(page: Page): Promise<string[]> {
 /** The texts of a column of the table that is shown. */
 export const cellsOf = (page: Page, column: number): Promise<string[]> =>
   page.locator(`.rows tbody tr[data-name] td:nth-child(${column})`).allTextContents();
+
+/** Scrolls the editor to its end: it draws the lines in sight alone. */
+export const scrollEditor = (page: Page): Promise<void> =>
+  page.locator('.cm-scroller').evaluate((scroller) => scroller.scrollTo(0, scroller.scrollHeight));

@@ -120,8 +120,7 @@ describeWith('chromium')('editing in the page', () => {
     await page.keyboard.press('End');
     await page.keyboard.press('Enter');
     await page.keyboard.type('col');
-    await page.locator('.cm-tooltip-autocomplete').getByText('colour').waitFor();
-    await page.keyboard.press('Enter');
+    await page.locator('.cm-tooltip-autocomplete').getByText('colour').click();
     await page.locator('.cm-line', { hasText: 'colour:' }).waitFor();
   });
 
