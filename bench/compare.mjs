@@ -39,7 +39,7 @@ const asks = {
   apply: (n) => [
     'PATCH',
     `${numbered('pod', n % 100)}?fieldManager=bench`,
-    { apiVersion: 'v1', kind: 'Pod', metadata: { annotations: { n: `${n}` } } },
+    { apiVersion: 'v1', kind: 'Pod', metadata: { annotations: { applied: `${n}` } } },
     'application/apply-patch+yaml',
   ],
 };
