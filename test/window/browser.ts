@@ -108,6 +108,6 @@ export async function seriousFindings(page: Page): Promise<string[]> {
 export const cellsOf = (page: Page, column: number): Promise<string[]> =>
   page.locator(`.rows tbody tr[data-name] td:nth-child(${column})`).allTextContents();
 
-/** Scrolls the editor to its end: it draws the lines in sight alone. */
-export const scrollEditor = (page: Page): Promise<void> =>
-  page.locator('.cm-scroller').evaluate((scroller) => scroller.scrollTo(0, scroller.scrollHeight));
+/** Makes the page so high that the editor, which draws the lines in sight alone, draws all of them. */
+export const showWholeEditor = (page: Page): Promise<void> =>
+  page.setViewportSize({ width: 1280, height: 4_000 });

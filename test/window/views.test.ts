@@ -1,7 +1,7 @@
 /** Proves that the page shows the cluster live: overview, tables, objects; by mouse, by keyboard, and to a screen reader. */
 import { beforeAll, expect, it, vi } from 'vitest';
 import { describeWith } from '../tools.ts';
-import { cellsOf, scrollEditor, seriousFindings, useBrowser, useBuiltCluster } from './browser.ts';
+import { cellsOf, seriousFindings, showWholeEditor, useBrowser, useBuiltCluster } from './browser.ts';
 import {
   configMaps,
   cronJob,
@@ -106,7 +106,7 @@ describeWith('chromium')('the page', () => {
       .getByRole('link', { name: /^simulated-/ })
       .waitFor();
     await page.getByRole('tab', { name: 'YAML' }).click();
-    await scrollEditor(page);
+    await showWholeEditor(page);
     await page.getByText('restartPolicy: Always').waitFor();
     await page.goto(`${server.cluster.url}/ui/object/services/default/web`);
     await expect.poll(() => page.locator('.related li').count()).toBe(4);
@@ -136,7 +136,7 @@ describeWith('chromium')('the page', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: second! }).waitFor();
     await page.keyboard.press('y');
-    await scrollEditor(page);
+    await showWholeEditor(page);
     await page.getByText('nodeName: simulated-').waitFor();
     await page.keyboard.press('Escape');
     await page.locator('tr[data-name]').first().waitFor();
