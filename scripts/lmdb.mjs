@@ -44,14 +44,27 @@ const packageFolder = (name) => path.resolve('node_modules', name);
 const packageOf = (name) => JSON.parse(readFileSync(path.join(packageFolder(name), 'package.json'), 'utf8'));
 const versionOf = (name) => packageOf(name).version;
 
-/** The licences of all packages whose code a bundle contains, by esbuild's metafile. */
+/**
+ * The licences of all packages whose code a bundle contains, by esbuild's metafile. A text that several packages share
+ * stands there once, behind the names and copyright notices of all of them.
+ */
 export function licencesOf({ inputs }) {
   const found = Object.keys(inputs).map(
     (file) => /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1],
   );
-  const names = [...new Set(found.filter(Boolean))].sort();
-  return names
-    .map((name) => `${name} ${versionOf(name)} (${packageOf(name).license})\n\n${licenceText(name)}`)
+  const shared = new Map();
+  for (const name of [...new Set(found.filter(Boolean))].sort()) {
+    const lines = licenceText(name).split('\n');
+    const isNotice = (line) => /^Copyright\b/.test(line);
+    const terms = lines.filter((line) => !isNotice(line)).join('\n');
+    const key = terms.replace(/\s+/g, ' ').trim();
+    const title = `${name} ${versionOf(name)} (${packageOf(name).license})`;
+    const group = shared.get(key) ?? { terms: terms.trim(), holders: [] };
+    shared.set(key, group);
+    group.holders.push([title, ...lines.filter(isNotice)].join('\n'));
+  }
+  return [...shared.values()]
+    .map(({ terms, holders }) => `${holders.join('\n\n')}\n\n${terms}\n`)
     .join('\n---\n\n');
 }
 
