@@ -41,13 +41,14 @@ const fieldTables = {
   setup({ onLoad }) {
     onLoad({ filter: /\.fields\.json$/ }, async ({ path }) => {
       const text = JSON.stringify(JSON.parse(await readFile(path, 'utf8')));
+      const isSeldomRead = /resource-v1\.fields\.json$/.test(path);
       return {
-        contents: `const text = ${JSON.stringify(text)};
+        contents: `${isSeldomRead ? compressed(text) : `const read = () => ${JSON.stringify(text)};`}
           let table;
-          const read = () => (table ??= JSON.parse(text));
+          const parsed = () => (table ??= JSON.parse(read()));
           export default {
-            get apiVersion() { return read().apiVersion; },
-            get models() { return read().models; },
+            get apiVersion() { return parsed().apiVersion; },
+            get models() { return parsed().models; },
           };`,
       };
     });
@@ -60,14 +61,14 @@ const descriptions = {
   setup({ onLoad }) {
     onLoad({ filter: /definitions\/descriptions\.json$/ }, async ({ path }) => {
       const text = JSON.stringify(JSON.parse(await readFile(path, 'utf8')));
-      return {
-        contents: `import { brotliDecompressSync } from 'node:zlib';
-          const bytes = Buffer.from(${JSON.stringify(brotliCompressSync(text).toString('base64'))}, 'base64');
-          export default JSON.parse(brotliDecompressSync(bytes).toString('utf8'));`,
-      };
+      return { contents: `${compressed(text)} export default JSON.parse(read());` };
     });
   },
 };
+
+/** Code with a function `read` that returns a text, which it holds compressed. */
+const compressed = (text) => `import { brotliDecompressSync } from 'node:zlib';
+  const read = () => brotliDecompressSync(Buffer.from('${brotliCompressSync(text).toString('base64')}', 'base64')).toString('utf8');`;
 
 /** For every script: minified for a faster start, but with names where they are looked at, in stack traces and profiles. */
 const common = {
