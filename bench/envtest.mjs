@@ -9,9 +9,9 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { get as getPlain } from 'node:http';
 import { get as getSecure } from 'node:https';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { freePort } from './freeport.mjs';
 import { processorMs } from './servers.mjs';
 
 const root = path.dirname(import.meta.dirname);
@@ -20,15 +20,6 @@ const roundsDefault = 5;
 const lookMs = 5;
 
 const median = (figures) => [...figures].sort((a, b) => a - b)[Math.floor(figures.length / 2)];
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 const isHealthy = (get, url) =>
   new Promise((resolve) => {

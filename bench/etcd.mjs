@@ -3,11 +3,10 @@
  * program than the one on the path.
  */
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { freePort } from './freeport.mjs';
 
 let running;
 let prefixes = 0;
@@ -51,13 +50,4 @@ async function start() {
     if (child.exitCode !== null) throw new Error('etcd did not start');
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -25,7 +25,8 @@ const stringStart = /(?:[bB][rR]?|[rR][bB]?)?(?:"""|'''|"|')/y;
 /** The start of an operator that lacks its second half, with the character that is not it. */
 const halfOperator = /[=&|].?/sy;
 
-const simpleEscapes: Record<string, string> = {
+/** What stands for a character behind a backslash; quotes and backslashes stand for themselves. */
+export const simpleEscapes: Readonly<Record<string, string>> = {
   a: '\x07',
   b: '\b',
   f: '\f',

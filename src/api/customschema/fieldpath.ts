@@ -1,4 +1,5 @@
 /** Paths to fields of a schema, as rules (`fieldPath`) and selectable fields name them: `.spec.a`, `.labels['a.b']`. */
+import { simpleEscapes } from '../cel/lexer.ts';
 import type { Schema } from './schema.ts';
 
 /** A field by its name, or an entry of a map by its key. */
@@ -16,17 +17,7 @@ const endedEarly = 'unexpected end of JSON path';
 /** The delimiters, strings in single quotes, and what is between them. */
 const token = /[.[\]]|'(?:[^'\\]|\\[\s\S])*'|'[\s\S]*$|[^.[\]]+/g;
 
-const escapes: Readonly<Record<string, string>> = {
-  a: '\u0007',
-  b: '\b',
-  f: '\f',
-  n: '\n',
-  r: '\r',
-  t: '\t',
-  v: '\v',
-  "'": "'",
-  '\\': '\\',
-};
+const escapes: Readonly<Record<string, string>> = { ...simpleEscapes, "'": "'", '\\': '\\' };
 
 /** @returns the path, or what is wrong with it */
 export function readFieldPath(path: string, root: Schema, brackets: boolean): FieldPath | string {
