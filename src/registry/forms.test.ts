@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { configMap } from '../api/kinds/configmap.ts';
 import { optimized } from '../switches.ts';
 import { Entry } from './entry.ts';
-import { Form } from './forms.ts';
+import { Form, Keeper } from './forms.ts';
 
 const text = '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","uid":"u"}}';
 const entryOf = (revision: number): Entry => Entry.of(configMap, 'default', 'a', Buffer.from(text), revision);
@@ -16,8 +16,6 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  // Everything that a test has kept grows old.
-  vi.advanceTimersByTime(5 * minuteMs);
   vi.useRealTimers();
 });
 
@@ -29,6 +27,7 @@ function counted(bytes = 10): { form: Form<object>; made: () => number } {
       return {};
     },
     () => bytes,
+    new Keeper(),
   );
   return { form, made: () => made };
 }

@@ -12,7 +12,7 @@
 import { optimized } from '../switches.ts';
 import type { Entry } from './entry.ts';
 
-/** Bytes of the forms in one generation, over all kinds and clusters of the process. */
+/** Bytes of the forms in one generation of a keeper. */
 const generationBytesMax = 32 * 1024 * 1024;
 const generationMs = 60_000;
 /** What a kept form takes beside its own bytes. */
@@ -31,6 +31,7 @@ export class Form<Value> implements Ageing {
     private readonly make: (entry: Entry) => Value,
     /** Bytes that a value takes. */
     private readonly size: (value: Value) => number,
+    private readonly keeper = sharedKeeper,
   ) {}
 
   of(entry: Entry): Value {
@@ -38,7 +39,7 @@ export class Form<Value> implements Ageing {
     if (young !== undefined) return young;
     const value = this.#old.get(entry) ?? this.make(entry);
     if (optimized) {
-      keeper.add(this, this.size(value) + overheadBytes);
+      this.keeper.add(this, this.size(value) + overheadBytes);
       this.#young.set(entry, value);
     }
     return value;
@@ -51,8 +52,12 @@ export class Form<Value> implements Ageing {
   }
 }
 
-/** Lets all forms grow old together. */
-class Keeper {
+/**
+ * Lets all its forms grow old together. The forms of a process share one, whose bound is that of the process.
+ *
+ * @public Tests of forms have a keeper of their own, which no other test has begun to use.
+ */
+export class Keeper {
   readonly #forms = new Set<Ageing>();
   #youngBytes = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -74,4 +79,4 @@ class Keeper {
   }
 }
 
-const keeper = new Keeper();
+const sharedKeeper = new Keeper();
