@@ -14,7 +14,8 @@ const config: KnipConfig = {
     'src/cluster/index.ts!',
     'src/cli/bundle.ts!',
     'src/cli/launch.ts!',
-    'src/envtest/launch.ts!',
+    'src/envtest/launchapiserver.ts!',
+    'src/envtest/launchetcd.ts!',
     // Built into files of their own: the thread that writes to LMDB, and a process that damage.test.ts runs.
     'src/store/lmdbthread.ts!',
     'src/store/damage.case.ts',

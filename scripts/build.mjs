@@ -10,7 +10,7 @@
  *   lmdbthread.cjs    the thread that writes to LMDB
  *   cli.cjs           the command: runs the bundle with compiled code (see src/cli/bundleload.ts)
  *   ui/               the page that the server serves at /ui/ (see web.mjs)
- *   envtest.cjs       etcd and kube-apiserver as test harnesses start them (see src/envtest/launch.ts)
+ *   envtest-*.cjs     etcd and kube-apiserver as test harnesses start them (see src/envtest/assets.ts)
  *
  * `--package` is for publishing: names are shortened, which makes the package a quarter smaller.
  * `--source-maps` writes source maps too, for debugging. The code is the same without, so that stack traces of a
@@ -203,7 +203,8 @@ async function commands(bundleFile) {
   const define = { bundleFile: JSON.stringify(bundleFile) };
   const banner = { js: '#!/usr/bin/env node' };
   await build({ ...common, entryPoints: { cli: 'src/cli/launch.ts' }, define, banner });
-  await build({ ...common, entryPoints: { envtest: 'src/envtest/launch.ts' }, define });
+  const programs = ['etcd', 'apiserver'].map((name) => [`envtest-${name}`, `src/envtest/launch${name}.ts`]);
+  await build({ ...common, entryPoints: Object.fromEntries(programs), define });
   chmodSync(path.join(folder, 'cli.cjs'), 0o755);
 }
 

@@ -105,7 +105,9 @@ async function runKubeconfig(line: KubeconfigLine): Promise<void> {
 
 async function runEnvtest(line: AssetsLine): Promise<void> {
   const { writeAssets } = await import('../envtest/assets.ts');
-  process.stdout.write(writeAssets(line, fileURLToPath(new URL('envtest.cjs', import.meta.url))));
+  const script = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+  const scripts = { etcd: script('envtest-etcd.cjs'), apiServer: script('envtest-apiserver.cjs') };
+  process.stdout.write(writeAssets(line, scripts));
 }
 
 /** A signal during the start ends the process: nothing is to be closed before the command runs. */

@@ -94,6 +94,10 @@ function openCertificates(
   const certificates = new ClusterCertificates({
     folder: dataDir === undefined ? undefined : new PkiFolder(pkiFolderOf(dataDir)),
     authority,
+    later: [
+      ...(secure.certFile === undefined ? [] : (['serving'] as const)),
+      ...(secure.kubeconfigFile === false ? (['admin'] as const) : []),
+    ],
     hosts: [...servingNames(), serviceIP, ...addressesOf(secure.host ?? defaultHost), ...(secure.sans ?? [])],
     nowMs: registry.chance.nowMs,
     onError,
@@ -133,7 +137,8 @@ export class Access {
     const folder = dataDir === undefined ? undefined : path.resolve(dataDir);
     this.#registry = registry;
     this.#onError = onError;
-    this.kubeconfigFile = secure.kubeconfigFile ?? (folder && path.join(folder, 'kubeconfig'));
+    const { kubeconfigFile = folder && path.join(folder, 'kubeconfig') } = secure;
+    this.kubeconfigFile = kubeconfigFile || undefined;
     this.certificates = opened.certificates;
     for (const { name, groups = [] } of users)
       this.#users.set(name, this.certificates.clientFor(name, groups));

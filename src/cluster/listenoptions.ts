@@ -24,8 +24,11 @@ export interface ListenOptions {
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
   /** Cipher suites of TLS 1.2, in OpenSSL's words, separated by colons. */
   readonly ciphers?: string;
-  /** File that the administrator's kubeconfig is written to. Default: `kubeconfig` in the data folder, if there is one. */
-  readonly kubeconfigFile?: string;
+  /**
+   * File that the administrator's kubeconfig is written to; false: none is. Default: `kubeconfig` in the data folder, if
+   * there is one.
+   */
+  readonly kubeconfigFile?: string | false;
   /** Whether HTTP/2 is spoken. Default true. */
   readonly http2?: boolean;
   /** Requests that one HTTP/2 connection may have open. Default 1,000. */

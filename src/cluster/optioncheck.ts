@@ -22,6 +22,7 @@ const startNames: Names<StartOptions> = {
   store: true,
   etcd: true,
   dataDir: true,
+  unsafeNoFsync: true,
   host: true,
   port: true,
   secure: true,

@@ -290,7 +290,9 @@ export async function startWith(
       url: doors.url,
       secureUrl: doors.secureUrl,
       kubeconfigFile: access?.kubeconfigFile,
-      kubeconfig: options.port === 'off' ? access!.adminKubeconfig : kubeconfigFor(doors.url),
+      get kubeconfig() {
+        return options.port === 'off' ? access!.adminKubeconfig : kubeconfigFor(doors.url);
+      },
       kubeconfigFor: (name) => userKubeconfig(access, name),
       close: () => closers.close(),
     };

@@ -27,6 +27,11 @@ export interface StartOptions {
   readonly etcd?: EtcdOptions;
   /** Folder for objects, pods and logs; made when it does not exist. One server at a time can use it. */
   readonly dataDir?: string;
+  /**
+   * Answer writes to `dataDir` before they are on disk. They survive the end of the process, but a crash of the machine
+   * may damage the data: for tests. Default false.
+   */
+  readonly unsafeNoFsync?: boolean | undefined;
   /** Address of the local door, which serves plain HTTP; loopback only. Default `127.0.0.1`. */
   readonly host?: string;
   /** Port of the local door. Default 0: any free one. `off` closes it, when there is a secure one. */

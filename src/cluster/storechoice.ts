@@ -45,6 +45,7 @@ export async function openStore(
   const { openLmdbStore } = await import('../store/lmdb.ts');
   return openLmdbStore({
     dataDir: options.dataDir,
+    unsafeNoFsync: options.unsafeNoFsync,
     upgrade: formerKeys,
     onUpgraded: (upgraded) => options.onWarning?.(upgradedSentence(options.dataDir!, upgraded)),
     ...observed,

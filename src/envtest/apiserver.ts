@@ -26,7 +26,7 @@ export interface ServerBundle {
 }
 
 export interface ApiServerHost {
-  readonly wherryVersion: string;
+  readonly wherryVersion: () => string;
   /** Loads the server. */
   readonly load: () => LoadedBundle<ServerBundle>;
   /** Controllers of `wherry envtest --controllers`, written into the program. */
@@ -49,7 +49,7 @@ export async function runApiServer(args: readonly string[], host: ApiServerHost)
   }
   if (isTrue(values, 'help')) process.stdout.write(apiServerHelp());
   else if (values.has('version') && !/^v\d/.test(lastOf(values, 'version')!))
-    process.stdout.write(apiServerVersion(lastOf(values, 'version')!, host.wherryVersion));
+    process.stdout.write(apiServerVersion(lastOf(values, 'version')!, host.wherryVersion()));
   else {
     const fail = failing(values);
     await serve(values, host, fail).catch((error: Error) => fail(error.message));
@@ -77,17 +77,21 @@ async function serve(values: FlagValues, host: ApiServerHost, fail: ServerPlan['
   if (idle.length)
     log('options.go:1', `Flags without a meaning here: ${idle.map(({ name }) => `--${name}`).join(', ')}`);
   const etcds = listOf(values, 'etcd-servers');
-  const pair = await findPair(etcds, findEtcdMaxMs, wallClock);
+  const asked = findPair(etcds, findEtcdMaxMs, wallClock);
+  // Loaded while etcd answers; what is wrong with its answer is told below.
+  asked.catch(() => undefined);
+  const bundle = host.load();
+  const pair = await asked;
   const prefix = encodeURIComponent(lastOf(values, 'etcd-prefix') || '/registry');
   const plan: ServerPlan = {
     values,
     dataDir: path.join(pair.dataDir, 'wherry', prefix),
     requestBytesMax: pair.requestBytesMax,
+    unsafeNoFsync: pair.unsafeNoFsync,
     controllers: controllersOf(values, host),
     log,
     fail,
   };
-  const bundle = host.load();
   const server = await bundle.exports.serveInPlace(plan);
   bundle.started();
   followParent(host.parent, () => server.end());

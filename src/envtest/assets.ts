@@ -28,6 +28,12 @@ export interface AssetsLine {
   readonly controllers: string | undefined;
 }
 
+/** Files that Node runs. */
+export interface Scripts {
+  readonly etcd: string;
+  readonly apiServer: string;
+}
+
 const architectures: Readonly<Record<string, string>> = {
   x64: 'amd64',
   arm: 'arm',
@@ -39,17 +45,23 @@ const architectures: Readonly<Record<string, string>> = {
 const slowVariable = 'NODE_EXTRA_CA_CERTS';
 
 /** Writes the programs; returns what to say about them. */
-export function writeAssets({ folder, versioned, controllers }: AssetsLine, script: string): string {
+export function writeAssets({ folder, versioned, controllers }: AssetsLine, scripts: Scripts): string {
   const root = path.resolve(folder);
   const version = `${kubernetesVersion.slice(1)}-${process.platform}-${architectures[process.arch] ?? process.arch}`;
   const target = versioned ? path.join(root, 'k8s', version) : root;
   mkdirSync(target, { recursive: true });
-  const run = (program: string, help: string): string =>
+  const run = (help: string, ...words: string[]): string =>
     `if [ "$*" = --help ]; then ${help}; exit 0; fi
 unset ${slowVariable}
-exec ${[process.execPath, script, program, controllers ?? ''].map(quoted).join(' ')} "$PPID" "$@"`;
-  writeProgram(path.join(target, 'etcd'), run('etcd', `${printing(etcdUsage)} >&2; ${printing(etcdHelp())}`));
-  writeProgram(path.join(target, 'kube-apiserver'), run('kube-apiserver', printing(apiServerHelp())));
+exec ${[process.execPath, ...words].map(quoted).join(' ')} "$PPID" "$@"`;
+  writeProgram(
+    path.join(target, 'etcd'),
+    run(`${printing(etcdUsage)} >&2; ${printing(etcdHelp())}`, scripts.etcd),
+  );
+  writeProgram(
+    path.join(target, 'kube-apiserver'),
+    run(printing(apiServerHelp()), scripts.apiServer, controllers ?? ''),
+  );
   const kubectl = findKubectl(target);
   if (kubectl) linkTo(path.join(target, 'kubectl'), kubectl);
   else writeProgram(path.join(target, 'kubectl'), missingKubectl);

@@ -72,7 +72,7 @@ async function listen(values: FlagValues, dataDir: string): Promise<void> {
     if (folder) mkdirSync(folder, { recursive: true, mode: 0o700 });
   claimFolder(dataDir);
   const requestBytesMax = Number(lastOf(values, 'max-request-bytes') ?? defaultRequestBytes);
-  const pair: Pair = { dataDir, requestBytesMax };
+  const pair: Pair = { dataDir, requestBytesMax, unsafeNoFsync: isTrue(values, 'unsafe-no-fsync') };
   for (const address of clients)
     await listening(
       createServer((request, response) => answer(request, response, pair)),

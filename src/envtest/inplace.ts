@@ -18,6 +18,8 @@ export interface ServerPlan {
   readonly values: FlagValues;
   readonly dataDir: string;
   readonly requestBytesMax: number;
+  /** What etcd was started with. */
+  readonly unsafeNoFsync: boolean;
   /** In the form of `--wherry-controllers`. */
   readonly controllers: string;
   readonly log: (source: string, text: string) => void;
@@ -63,7 +65,12 @@ function optionsOf(plan: ServerPlan, options: StartOptions, onFatal: (error: Err
       collectOnlyDeletedOwners: true,
       namespaceGraceMs: 100,
     },
-    secure: { ...(options.secure as object), advertiseAddress: lastOf(values, 'advertise-address') },
+    unsafeNoFsync: plan.unsafeNoFsync,
+    secure: {
+      ...(options.secure as object),
+      advertiseAddress: lastOf(values, 'advertise-address'),
+      kubeconfigFile: false,
+    },
     onError: (error) => log('server.go:1', error.stack ?? error.message),
     onWarning: (message) => log('server.go:1', message),
     onFatal,

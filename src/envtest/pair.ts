@@ -10,6 +10,8 @@ export const pairPath = '/wherry/pair';
 export interface Pair {
   readonly dataDir: string;
   readonly requestBytesMax: number;
+  /** Writes need not wait for the disk. */
+  readonly unsafeNoFsync: boolean;
 }
 
 /** Nothing answers at these addresses, or something else does. */
@@ -45,9 +47,9 @@ export const answers = async (urls: readonly string[]): Promise<boolean> => {
 
 function pairOf(text: string): Pair | undefined {
   try {
-    const { dataDir, requestBytesMax } = JSON.parse(text) as Partial<Pair>;
+    const { dataDir, requestBytesMax, unsafeNoFsync } = JSON.parse(text) as Partial<Pair>;
     if (typeof dataDir !== 'string' || typeof requestBytesMax !== 'number') return undefined;
-    return { dataDir, requestBytesMax };
+    return { dataDir, requestBytesMax, unsafeNoFsync: unsafeNoFsync === true };
   } catch {
     return undefined;
   }

@@ -35,6 +35,8 @@ export interface ClusterCertificatesOptions {
   readonly authority?: Certified | undefined;
   /** Names and addresses at which the door is reached. */
   readonly hosts: readonly string[];
+  /** What is made when it is first asked for, and not at once: making and keeping a certificate takes some 10 ms. */
+  readonly later?: readonly ('serving' | 'admin')[];
   readonly nowMs: () => number;
   /** Told when a renewal failed; it is tried again. */
   readonly onError: (error: Error) => void;
@@ -42,18 +44,17 @@ export interface ClusterCertificatesOptions {
 
 export class ClusterCertificates {
   #authority: Authority;
-  #serving: Certified;
-  #admin: Certified;
+  #serving: Certified | undefined;
+  #admin: Certified | undefined;
   #kubeletClient: Certified | undefined;
   #kubeletClientMs = 0;
   readonly #followers = new Set<() => void>();
   readonly #timer: NodeJS.Timeout;
 
   constructor(private readonly options: ClusterCertificatesOptions) {
-    const { folder } = options;
+    const { later = [] } = options;
     this.#authority = this.#openAuthority();
-    this.#serving = this.#usableServing(folder?.read(files.serving)) ?? this.#makeServing();
-    this.#admin = this.#usableAdmin(folder?.read(files.admin)) ?? this.#makeAdmin();
+    for (const name of ['serving', 'admin'] as const) if (!later.includes(name)) void this[name];
     this.#timer = setInterval(() => this.renew(), checkMs);
     this.#timer.unref();
   }
@@ -63,11 +64,13 @@ export class ClusterCertificates {
   }
 
   get serving(): Certified {
+    this.#serving ??= this.#usableServing(this.options.folder?.read(files.serving)) ?? this.#makeServing();
     return this.#serving;
   }
 
   /** The client certificate of the administrator. */
   get admin(): Certified {
+    this.#admin ??= this.#usable(this.options.folder?.read(files.admin)) ?? this.#makeAdmin();
     return this.#admin;
   }
 
@@ -94,8 +97,8 @@ export class ClusterCertificates {
       const before = [this.#authority, this.#serving, this.#admin];
       if (this.#authority.notAfterMs - this.options.nowMs() < yearMs)
         this.#keepAuthority(this.#authority.renewed(authorityName, this.options.nowMs()));
-      this.#serving = this.#usableServing(this.#serving) ?? this.#makeServing();
-      this.#admin = this.#usableAdmin(this.#admin) ?? this.#makeAdmin();
+      if (this.#serving) this.#serving = this.#usableServing(this.#serving) ?? this.#makeServing();
+      if (this.#admin) this.#admin = this.#usable(this.#admin) ?? this.#makeAdmin();
       const after = [this.#authority, this.#serving, this.#admin];
       if (after.some((one, at) => one !== before[at])) for (const changed of this.#followers) changed();
     } catch (error) {
@@ -148,10 +151,6 @@ export class ClusterCertificates {
   #usableServing(found: Certified | undefined): Certified | undefined {
     const usable = this.#usable(found);
     return usable && isFor(new X509Certificate(usable.cert), this.options.hosts) ? usable : undefined;
-  }
-
-  #usableAdmin(found: Certified | undefined): Certified | undefined {
-    return this.#usable(found);
   }
 
   /** Whether it is of this authority, belongs to its key, and lasts long enough. */

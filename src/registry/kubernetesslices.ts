@@ -2,7 +2,6 @@
  * The endpoint slices of the `kubernetes` service: one for each port that servers of the cluster listen at, which is
  * one slice, named like the service, where all listen at the same. They have no owner and no managing controller.
  */
-import { isIPv6 } from 'node:net';
 import type { EndpointSlice } from '../api/generated/types.ts';
 import type { Kind, Verb } from '../api/kind.ts';
 import { semanticEqual } from '../api/object.ts';
@@ -70,7 +69,7 @@ function contents(servers: readonly { ip: string; port: number }[]): Map<string,
     [...byPort].map(([port, ips], i) => [
       i === 0 ? service : `${service}-${port}`,
       {
-        addressType: ips.every((ip) => isIPv6(ip)) ? 'IPv6' : 'IPv4',
+        addressType: ips.every((ip) => ip.includes(':')) ? 'IPv6' : 'IPv4',
         endpoints: ips.map((ip) => ({ addresses: [ip], conditions: { ready: true } })),
         ports: [{ name: 'https', protocol: 'TCP', port }],
       },

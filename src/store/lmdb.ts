@@ -51,6 +51,8 @@ import { APPEND, databases, PUT, WriteSheet, writeRevisionKey } from './writeshe
 export interface LmdbStoreOptions extends VersionedStoreOptions {
   /** The folder for the data file; it is created when it does not exist. */
   readonly dataDir: string;
+  /** Do not wait for the disk: what was answered survives the end of the process, but not a crash of the machine. */
+  readonly unsafeNoFsync?: boolean | undefined;
   /** How to upgrade a folder of a former format; without it, such a folder is refused. */
   readonly upgrade?: Upgrade;
   /** Called when a folder of a former format has been upgraded. */
@@ -72,7 +74,8 @@ const OPENING_BYTES = 112 * 1024;
 
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
   const { dataDir, upgrade, onUpgraded } = options;
-  let engine = openEngine(dataDir, upgrade);
+  const opening = { unsafeNoFsync: options.unsafeNoFsync };
+  let engine = openEngine(dataDir, { ...opening, upgrade });
   if (upgrade && engine.format === upgrade.from) {
     const { folder } = engine;
     try {
@@ -82,13 +85,15 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
     } finally {
       releaseFolder(folder);
     }
-    engine = openEngine(dataDir);
+    engine = openEngine(dataDir, opening);
   }
   return new VersionedStore(engine, options);
 }
 
+type Opening = Partial<Pick<LmdbStoreOptions, 'upgrade' | 'unsafeNoFsync'>>;
+
 /** Opens the data file of a folder, and creates both when missing. With `upgrade`, it may be of a former format. */
-export function openEngine(dataDir: string, upgrade?: Upgrade): LmdbEngine {
+export function openEngine(dataDir: string, opening: Opening = {}): LmdbEngine {
   const library = findLmdb();
   let folder: string | undefined;
   let isNew = false;
@@ -107,8 +112,9 @@ export function openEngine(dataDir: string, upgrade?: Upgrade): LmdbEngine {
     isNew = !existsSync(join(path, 'data.mdb'));
     closeFile(join(path, 'data.mdb'));
     prepareLockFile(join(path, 'lock.mdb'));
-    const engine = new LmdbEngine(library, path, upgrade);
-    if (isNew) syncFolders(path, created === undefined ? path : realpathSync(created));
+    const engine = new LmdbEngine(library, path, opening);
+    if (isNew && !opening.unsafeNoFsync)
+      syncFolders(path, created === undefined ? path : realpathSync(created));
     return engine;
   } catch (error) {
     // A partly created file would look like a damaged one.
@@ -152,7 +158,7 @@ export class LmdbEngine implements Engine {
   #broken: StoreUnavailableError | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(library: LmdbLibrary, folder: string, upgrade?: Upgrade) {
+  constructor(library: LmdbLibrary, folder: string, { upgrade, unsafeNoFsync = false }: Opening) {
     this.#folder = folder;
     checkDataFile(join(folder, 'data.mdb'));
     let root: RootDatabase<Buffer, string> | undefined;
@@ -163,6 +169,7 @@ export class LmdbEngine implements Engine {
         maxDbs: databases.length,
         mapSize: MAP_BYTES,
         overlappingSync: false,
+        noSync: unsafeNoFsync,
         encoding: 'binary',
         permissionsMode: fileMode,
       } as const;
