@@ -16,8 +16,8 @@ import type { Answer, Order, ThreadStart } from './lmdbthread.ts';
 import { type CarryOut, carryingOut, type WriteFailure } from './lmdbtransaction.ts';
 import type { WriteSheet } from './writesheet.ts';
 
-/** The thread is started after this many transactions. */
-export const TRANSACTIONS_HERE = 8;
+/** The thread is started after this many transactions: more than the first start of a secure server makes. */
+export const TRANSACTIONS_HERE = 24;
 
 /** The built `lmdbthread.ts`, as a URL or relative to this file; set by the build (`scripts/thread.mjs`). */
 declare const lmdbThreadFile: string;

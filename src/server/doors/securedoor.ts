@@ -29,7 +29,7 @@ import { HttpListener, listenerOptions } from './httplistener.ts';
 import { PeerCertificates } from './peercertificates.ts';
 import { RefusalLog } from './refusallog.ts';
 import { RequestCredentials } from './requestcredentials.ts';
-import { contextOptions, TlsContexts } from './tlscontexts.ts';
+import { firstOptions, TlsContexts } from './tlscontexts.ts';
 
 /** Dead peers are found by TCP's own means: a watch may be silent for long. */
 const tcpProbeMs = 30_000;
@@ -118,7 +118,7 @@ export class SecureDoor implements Door {
     const server = createServer({
       ...listenerOptions(reception.keeper.limits),
       ...handshake,
-      ...contextOptions(tls.current),
+      ...firstOptions(tls.current),
       keepAlive: true,
       keepAliveInitialDelay: tcpProbeMs,
     });

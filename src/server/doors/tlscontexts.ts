@@ -2,11 +2,25 @@
 import { createSecureContext, type SecureContext, type SecureContextOptions, type Server } from 'node:tls';
 import type { TlsMaterial, TlsSource } from '../../pki/tlssource.ts';
 
-export const contextOptions = ({ serving, clientAuthorities }: TlsMaterial): SecureContextOptions => ({
+const contextOptions = ({ serving, clientAuthorities }: TlsMaterial): SecureContextOptions => ({
   cert: serving.cert,
   key: serving.key,
   ca: clientAuthorities,
 });
+
+/**
+ * What a server starts with: it does not tell clients yet which authorities their certificates may be of, which is a
+ * hint for those that have several. Node 20 parses all its root certificates for the first authority of a process,
+ * which is a fifth of a start.
+ */
+export const firstOptions = ({ serving }: TlsMaterial): SecureContextOptions => ({
+  cert: serving.cert,
+  key: serving.key,
+  ca: [],
+});
+
+/** Clients are told the authorities this long after the start. */
+const hintAfterMs = 1_000;
 
 export class TlsContexts {
   readonly #exact = new Map<string, SecureContext>();
@@ -14,6 +28,7 @@ export class TlsContexts {
   readonly #wildcards = new Map<string, SecureContext>();
   #usual: SecureContext | undefined;
   readonly #stop: () => void;
+  readonly #hint: NodeJS.Timeout;
 
   /** @param shared what all contexts have in common */
   constructor(
@@ -23,6 +38,7 @@ export class TlsContexts {
   ) {
     this.#readNamed();
     this.#stop = source.follow(() => this.#replace());
+    this.#hint = setTimeout(() => this.#replaceUsual(), hintAfterMs).unref();
   }
 
   /** The certificate for a name; undefined: the server's own. Exact names come before wildcards. */
@@ -39,13 +55,19 @@ export class TlsContexts {
 
   close(): void {
     this.#stop();
+    clearTimeout(this.#hint);
+  }
+
+  #replace(): void {
+    this.#replaceUsual();
+    this.#readNamed();
   }
 
   /** The new context has new keys for session tickets: sessions that an authority taken away vouched for are over. */
-  #replace(): void {
+  #replaceUsual(): void {
+    clearTimeout(this.#hint);
     this.server.setSecureContext({ ...this.shared, ...contextOptions(this.source.current) });
     this.#usual = undefined;
-    this.#readNamed();
   }
 
   #readNamed(): void {
