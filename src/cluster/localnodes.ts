@@ -25,6 +25,9 @@ export class LocalNodes {
   readonly simulated: SimulatedNodes;
   readonly #client: Client;
   #node: OpenNode | undefined;
+  /** The name of the node that is not simulated, also while it has no power. */
+  #ownName: string | undefined;
+  #dropping: Promise<void> | undefined;
   #starting: Promise<void> | undefined;
   #closed = false;
 
@@ -65,15 +68,37 @@ export class LocalNodes {
     const opened = await openNode(this.#client, { now, timers, onError, ...node });
     if (this.#closed) return opened.close();
     this.#node = opened;
+    this.#ownName = opened.name;
     ways.addLocal(opened.name, () => opened.agent.connect());
     await opened.start();
+  }
+
+  /** Stops a node as a power failure would: its containers are gone, and the API is not told. */
+  async drop(name: string): Promise<void> {
+    const node = this.#node;
+    if (!node || node.name !== name) return this.simulated.stop(name);
+    this.#node = undefined;
+    this.options.ways.removeLocal(name);
+    this.#dropping = node.close({ silently: true });
+    await this.#dropping;
+  }
+
+  /** Starts a node that has no power, or a new simulated one. Resolves when it is registered. */
+  async restart(name: string): Promise<void> {
+    await this.#starting;
+    if (name !== this.#ownName) return this.simulated.start(name);
+    await this.#dropping;
+    if (!this.#node && !this.#closed) {
+      this.#starting = this.#startOwn();
+      await this.#starting;
+    }
   }
 
   /** Ends the pods and reports the nodes as not ready; the server must still be running. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#node) this.options.ways.removeLocal(this.#node.name);
-    await Promise.all([this.#node?.close(), this.simulated.close()]);
+    await Promise.all([this.#node?.close(), this.#dropping, this.simulated.close()]);
     // A start under way stops when it sees the close; ignore its error.
     await this.#starting?.catch(() => undefined);
     this.#client.close();

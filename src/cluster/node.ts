@@ -94,6 +94,8 @@ export interface RunningNode {
 /** A node whose agent is created but not started. */
 export interface OpenNode extends RunningNode {
   readonly agent: Agent;
+  /** With `silently` the API is told nothing, as if the machine had lost power. */
+  close(how?: { readonly silently?: boolean }): Promise<void>;
   /** Resolves when the node is registered and its pods are looked after. */
   start(): Promise<void>;
 }
@@ -237,7 +239,10 @@ async function openParts(
       await network.start(client);
       if (!closers.closing) await agent.start();
     },
-    close: () => closers.close(),
+    close: async (how) => {
+      if (how?.silently) await agent.close(how);
+      await closers.close();
+    },
   };
 }
 

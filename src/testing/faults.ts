@@ -5,7 +5,7 @@
 import { StatusError, watchExpired } from '../api/errors.ts';
 import type { RequestContext } from '../server/http/context.ts';
 import type { WatchStream } from '../server/objects/watchstream.ts';
-import { Chaos, type ChaosOptions, type ChaosRule } from './chaos.ts';
+import { Chaos, type ChaosOptions, type ChaosRule, type Victims } from './chaos.ts';
 import { checkMatch, matches, type RequestFacts, type RequestMatch } from './requestmatch.ts';
 
 /** Rules at a time, and the longest delay of an answer. */
@@ -56,17 +56,20 @@ export interface Faults extends Accidents {
   add(rule: FaultRule): Fault;
   /** The rules that are in force. */
   list(): Fault[];
-  /** Removes all rules, and ends chaos. */
+  /** Removes all rules, lets delayed requests go on, and ends chaos. */
   clear(): void;
-  /** Lets requests fail at random, in the same way for the same seed and the same order of requests. */
+  /**
+   * Lets requests, watches, containers and nodes fail at random, in the same way for the same seed and the same order of
+   * requests.
+   */
   chaos(seed: number | string, options?: ChaosOptions): void;
 }
 
 /** Accidents that are not about requests. */
 export interface Accidents {
-  /** Stops a simulated node as a power failure would. */
+  /** Stops a node of this process as a power failure would: its containers are gone, and the API is not told. */
   dropNode(name: string): Promise<void>;
-  /** Starts it again. */
+  /** Starts it again, or a new simulated node. */
   restartNode(name: string): Promise<void>;
   /** Kills a container; default: the first of the pod. */
   killContainer(pod: { namespace: string; name: string }, container?: string): void;
@@ -109,10 +112,12 @@ class ActiveFault implements Fault {
 export class InjectedFaults implements Faults {
   readonly #active = new Set<ActiveFault>();
   readonly #watches = new Map<WatchStream, { context: RequestContext; facts: RequestFacts }>();
+  /** Let requests that wait go on. */
+  readonly #delayed = new Set<() => void>();
   #chaos: Chaos | undefined;
   #ids = 0;
 
-  constructor(private readonly accidents: Accidents) {}
+  constructor(private readonly victims: Omit<Victims, 'watches'>) {}
 
   add(rule: FaultRule): Fault {
     const match = checkedRule(rule);
@@ -131,23 +136,27 @@ export class InjectedFaults implements Faults {
 
   clear(): void {
     this.#active.clear();
+    for (const proceed of [...this.#delayed]) proceed();
+    this.#chaos?.end();
     this.#chaos = undefined;
   }
 
   chaos(seed: number | string, options: ChaosOptions = {}): void {
-    this.#chaos = new Chaos(seed, options);
+    const chaos = new Chaos(seed, options, { ...this.victims, watches: () => this.#openWatches() });
+    this.#chaos?.end();
+    this.#chaos = chaos;
   }
 
   dropNode(name: string): Promise<void> {
-    return this.accidents.dropNode(name);
+    return this.victims.accidents.dropNode(name);
   }
 
   restartNode(name: string): Promise<void> {
-    return this.accidents.restartNode(name);
+    return this.victims.accidents.restartNode(name);
   }
 
   killContainer(pod: { namespace: string; name: string }, container?: string): void {
-    this.accidents.killContainer(pod, container);
+    this.victims.accidents.killContainer(pod, container);
   }
 
   /** Whether a write of an object is refused. */
@@ -161,7 +170,7 @@ export class InjectedFaults implements Faults {
     const rule = this.#ruleFor(facts);
     if (!rule) return;
     const { status, delayMs } = rule;
-    if (delayMs !== undefined) return new Promise((resolve) => setTimeout(resolve, delayMs));
+    if (delayMs !== undefined) return this.#delay(delayMs);
     if (status !== undefined) throw faultStatus(rule as FaultRule, status);
     if (rule.loseAnswer) return loseAnswer(context);
     disconnect(context);
@@ -179,6 +188,29 @@ export class InjectedFaults implements Faults {
       setImmediate(() => endWatch(fault.rule, context, stream));
       return;
     }
+  }
+
+  #delay(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const proceed = (): void => {
+        clearTimeout(timer);
+        this.#delayed.delete(proceed);
+        resolve();
+      };
+      const timer = setTimeout(proceed, ms);
+      this.#delayed.add(proceed);
+    });
+  }
+
+  /** Of clients: nodes would only connect again. */
+  #openWatches(): ((rule: ChaosRule) => void)[] {
+    return [...this.#watches]
+      .filter(([, { facts }]) => matches({}, facts))
+      .map(
+        ([stream, { context }]) =>
+          (rule) =>
+            endWatch(rule, context, stream),
+      );
   }
 
   #ruleFor(facts: RequestFacts): FaultRule | ChaosRule | undefined {
@@ -251,7 +283,11 @@ function loseAnswer(context: RequestContext): void {
   response.end = () => disconnect(context);
 }
 
-function endWatch(rule: FaultRule, context: RequestContext, stream: WatchStream): void {
+function endWatch(
+  rule: Pick<FaultEffect, 'expireWatch'>,
+  context: RequestContext,
+  stream: WatchStream,
+): void {
   if (rule.expireWatch) stream.fail(watchExpired(0, 0).status);
   else {
     disconnect(context);

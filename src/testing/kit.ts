@@ -10,6 +10,7 @@ import { parseStoreKey } from '../registry/key.ts';
 import type { Chance, Registry } from '../registry/registry.ts';
 import type { RequestContext } from '../server/http/context.ts';
 import type { MemoryState } from '../store/memory.ts';
+import type { Victims } from './chaos.ts';
 import { Convergence } from './convergence.ts';
 import { type Accidents, InjectedFaults } from './faults.ts';
 import { ObjectHistory } from './objecthistory.ts';
@@ -29,7 +30,7 @@ const snapshotsMax = 1_000;
 /** A state to return to. */
 export interface Snapshot {
   readonly state: MemoryState;
-  /** The simulated nodes that were running. */
+  /** The nodes of this process that were running. */
   readonly nodes: readonly string[];
   /** Where the seeded sequence was. */
   readonly position: number | undefined;
@@ -67,7 +68,7 @@ export class Kit {
       quiet: async () =>
         this.#convergence?.reached(quietMaxMs, 'the clock cannot move on', () => this.#askers()),
     });
-    this.faults = new InjectedFaults(this.#accidents());
+    this.faults = new InjectedFaults(this.#victims());
     this.requests = new RequestLog(this.clock.nowMs);
   }
 
@@ -130,7 +131,7 @@ export class Kit {
       snapshot,
     });
     for (const [name, taken] of this.snapshots) fork.snapshots.set(name, taken);
-    await Promise.all(nodes.map((name) => fork.cluster.simulated.start(name)));
+    await Promise.all(nodes.map((name) => fork.#parts!.nodes.restart(name)));
     await fork.begin();
     return fork;
   }
@@ -142,17 +143,17 @@ export class Kit {
   }
 
   async #taken(): Promise<Snapshot> {
-    const nodes = [...this.#parts!.nodes.simulated.agents.keys()];
+    const nodes = [...this.#parts!.nodes.agents.keys()];
     return { state: await storedState(this.#store!), nodes, position: this.#randomness?.position };
   }
 
   async #return({ state, nodes, position }: Snapshot): Promise<void> {
-    const { simulated } = this.#parts!.nodes;
-    const gone = [...simulated.agents.keys()].filter((name) => !nodes.includes(name));
-    await Promise.all(gone.map((name) => simulated.stop(name)));
+    const { nodes: local } = this.#parts!;
+    const gone = [...local.agents.keys()].filter((name) => !nodes.includes(name));
+    await Promise.all(gone.map((name) => local.drop(name)));
     await returnTo(this.#store!, this.registry.view, state);
-    const missing = nodes.filter((name) => !simulated.agents.has(name));
-    await Promise.all(missing.map((name) => simulated.start(name)));
+    const missing = nodes.filter((name) => !local.agents.has(name));
+    await Promise.all(missing.map((name) => local.restart(name)));
     if (this.#randomness && position !== undefined) this.#randomness.position = position;
   }
 
@@ -218,15 +219,27 @@ export class Kit {
     });
   }
 
+  #victims(): Omit<Victims, 'watches'> {
+    const agents = () => [...this.#parts!.nodes.agents];
+    return {
+      accidents: this.#accidents(),
+      timers: this.clock,
+      nodes: () => agents().map(([name]) => name),
+      containers: () => agents().flatMap(([, agent]) => agent.runningContainers()),
+    };
+  }
+
   #accidents(): Accidents {
     return {
       dropNode: async (name) => {
-        const { simulated } = this.#parts!.nodes;
-        if (!simulated.agents.has(name))
-          throw new Error(`there is no simulated node ${JSON.stringify(name)}`);
-        await simulated.stop(name);
+        const { nodes } = this.#parts!;
+        if (!nodes.agents.has(name))
+          throw new Error(
+            `there is no simulated node ${JSON.stringify(name)}, and no real one in this process`,
+          );
+        await nodes.drop(name);
       },
-      restartNode: (name) => this.#parts!.nodes.simulated.start(name),
+      restartNode: (name) => this.#parts!.nodes.restart(name),
       killContainer: ({ namespace, name }, container) => {
         const { agents } = this.#parts!.nodes;
         if (![...agents.values()].some((agent) => agent.killContainer(namespace, name, container)))

@@ -227,25 +227,31 @@ const list: readonly Described[] = [
   {
     method: 'POST',
     path: 'chaos',
-    summary: 'Lets requests fail at random, the same way for the same seed',
+    summary: 'Lets requests, watches, containers and nodes fail at random, the same way for the same seed',
     body: {
       seed: text,
-      rate: { type: 'number', description: 'share of requests that fail; default 0.1' },
+      rate: { type: 'number', description: 'share of requests at which something happens; default 0.1' },
+      effects: {
+        type: 'array',
+        items: { type: 'object' },
+        description:
+          'what may happen: status, delayMs, close, loseAnswer, cutWatch, expireWatch, killContainer or dropNodeMs',
+      },
       match: { type: 'object', properties: matchFields },
     },
-    handle: ({ kit, body: { seed = '', rate, match } }) =>
-      kit.faults.chaos(String(seed), { rate, match } as ChaosOptions),
+    handle: ({ kit, body: { seed = '', rate, match, effects } }) =>
+      kit.faults.chaos(String(seed), { rate, match, effects } as ChaosOptions),
   },
   {
     method: 'POST',
     path: 'nodes/{name}/drop',
-    summary: 'Stops a simulated node as a power failure would',
+    summary: 'Stops a node of this process as a power failure would',
     handle: ({ kit, parameters }) => kit.faults.dropNode(parameters.name!),
   },
   {
     method: 'POST',
     path: 'nodes/{name}/start',
-    summary: 'Starts a simulated node again, or a new one',
+    summary: 'Starts a node again, or a new simulated one',
     handle: ({ kit, parameters }) => kit.faults.restartNode(parameters.name!),
   },
   {

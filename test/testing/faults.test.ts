@@ -26,6 +26,10 @@ const pod = (name: string) => ({
   spec: { containers: [{ name: 'main', image: 'work' }] },
 });
 
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
+}
+
 describe('a fault', () => {
   it('answers a status, as often as it says, to requests that match', async () => {
     const fault = cluster.faults.add({
@@ -61,10 +65,16 @@ describe('a fault', () => {
   });
 
   it('delays an answer', async () => {
-    cluster.faults.add({ verb: 'get', delayMs: 100 });
-    const begunMs = performance.now();
+    const fault = cluster.faults.add({ verb: 'get', name: 'late', delayMs: 600_000 });
+    const late = read('late');
+    await until(() => fault.hits === 1);
+    // Others are answered meanwhile, and it is not.
     expect(await read('one')).toBe(404);
-    expect(performance.now() - begunMs).toBeGreaterThan(95);
+    expect(cluster.requests({ name: 'late' })).toMatchObject([{ code: undefined }]);
+    cluster.faults.clear();
+    expect(await late).toBe(404);
+    cluster.faults.add({ verb: 'get', delayMs: 1 });
+    expect(await read('one')).toBe(404);
   });
 
   it('closes the connection, before or after the write', async () => {
@@ -140,6 +150,55 @@ describe('accidents', () => {
   });
 });
 
+describe('accidents of a node that runs processes', () => {
+  let real: TestCluster;
+  beforeAll(async () => {
+    real = await testCluster({
+      node: { name: 'here', runtime: 'process' },
+      controllerSettings: { nodeGraceMs: 10_000 },
+    });
+  });
+  afterAll(() => real.close());
+  const working = (name: string) => ({
+    ...pod(name),
+    spec: { containers: [{ name: 'main', image: 'host', command: ['sleep', '1000'] }] },
+  });
+
+  it('a container is killed, and starts again', async () => {
+    await real.apply(working('worker'));
+    await real.waitFor('Pod/worker', 'Ready', patient);
+    real.faults.killContainer({ namespace: 'default', name: 'worker' }, 'main');
+    const again = await real.waitFor(
+      'Pod/worker',
+      (found) => found?.status.containerStatuses[0].restartCount === 1,
+      patient,
+    );
+    expect(again!.status.containerStatuses[0].lastState.terminated.exitCode).toBe(137);
+  });
+
+  it('it is dropped without a word, and comes back', async () => {
+    await real.faults.dropNode('here');
+    expect(real.events('Node/here').filter(({ reason }) => reason === 'NodeNotReady')).toEqual([]);
+    await real.clock.advance('1m');
+    await real.waitFor(
+      'Node/here',
+      (node) => node?.status.conditions.some((one: any) => one.type === 'Ready' && one.status === 'Unknown'),
+      patient,
+    );
+    await real.faults.restartNode('here');
+    await real.waitFor('Node/here', 'Ready', patient);
+    await real.apply(working('second'));
+    await real.waitFor('Pod/second', 'Ready', patient);
+  });
+
+  it('it is back after a reset', async () => {
+    await real.faults.dropNode('here');
+    await real.reset();
+    await real.apply(working('third'));
+    await real.waitFor('Pod/third', 'Ready', patient);
+  });
+});
+
 describe('chaos', () => {
   const outcomes = async (seed: number): Promise<number[]> => {
     cluster.faults.chaos(seed, { rate: 0.5, effects: [{ status: 500 }, { status: 429 }] });
@@ -155,5 +214,41 @@ describe('chaos', () => {
     expect(await outcomes(8)).not.toEqual(first);
     cluster.faults.clear();
     expect(await read('one')).toBe(404);
+  });
+
+  it('ends watches', async () => {
+    const watch = await readEvents(`${cluster.url}${maps}?watch=true&resourceVersion=0`);
+    cluster.faults.chaos(1, { rate: 1, match: { verb: 'get' }, effects: [{ expireWatch: true }] });
+    expect(await read('one')).toBe(404);
+    expect((await watch.rest()).at(-1)).toMatchObject({ type: 'ERROR', object: { code: 410 } });
+  });
+
+  it('kills containers, and takes the power from nodes until it ends', async () => {
+    await cluster.apply(pod('worker'));
+    await cluster.waitFor('Pod/worker', 'Ready', patient);
+    cluster.faults.chaos(1, { rate: 1, match: { verb: 'get' }, effects: [{ killContainer: true }] });
+    expect(await read('one')).toBe(404);
+    await cluster.waitFor(
+      'Pod/worker',
+      (found) => found?.status.containerStatuses[0].restartCount > 0,
+      patient,
+    );
+    cluster.faults.chaos(1, { rate: 1, match: { verb: 'get' }, effects: [{ dropNodeMs: 3_000_000 }] });
+    for (let i = 0; i < 3; i++) expect(await read('one')).toBe(404);
+    await cluster.clock.advance('2m');
+    const isLost = (node: any) =>
+      node?.status.conditions.some((one: any) => one.type === 'Ready' && one.status === 'Unknown');
+    for (const name of ['Node/simulated-1', 'Node/simulated-2']) await cluster.waitFor(name, isLost, patient);
+    cluster.faults.clear();
+    for (const name of ['Node/simulated-1', 'Node/simulated-2'])
+      await cluster.waitFor(name, 'Ready', patient);
+  });
+
+  it('is refused with effects that there are not', () => {
+    const begin = (effects: any) => () => cluster.faults.chaos(1, { effects });
+    expect(begin([])).toThrow('from 1 to');
+    expect(begin([{ status: 500, close: true }])).toThrow('exactly one of status,');
+    expect(begin([{ explode: true }])).toThrow('exactly one of status,');
+    expect(begin([{ dropNodeMs: -1 }])).toThrow('-1 is no value of dropNodeMs');
   });
 });

@@ -171,6 +171,17 @@ export class Agent {
     return running !== undefined;
   }
 
+  /** The containers that run, of all its pods. */
+  runningContainers(): { namespace: string; name: string; container: string }[] {
+    return [...this.#workers.values()].flatMap((worker) => {
+      const { metadata, spec } = worker.pod;
+      const { namespace = '', name = '' } = metadata;
+      return (spec?.containers ?? [])
+        .map((one) => ({ namespace, name, container: one.name ?? '' }))
+        .filter(({ container }) => worker.containerOf(container)?.running);
+    });
+  }
+
   /** The certificate of the kubelet API was renewed. */
   useServingCertificate(tls: KubeletListening['tls']): void {
     this.#kubelet.useCertificate(tls);
