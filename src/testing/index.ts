@@ -9,7 +9,7 @@ export { testCluster } from './lateloading.ts';
 export type { FieldChange, ObjectVersion } from './objecthistory.ts';
 export type { ObjectName } from './objectplace.ts';
 export type { SeenRequest } from './requestlog.ts';
-export type { Pattern, RequestMatch } from './requestmatch.ts';
+export type { Pattern, RequestFacts, RequestMatch } from './requestmatch.ts';
 export type { TestClock, TestCluster, TestClusterOptions } from './testcluster.ts';
 export type { TestUser } from './testusers.ts';
 export type { AnyObject, Condition } from './waiting.ts';

@@ -10,22 +10,13 @@ const requestsMax = 20_000;
 const bodiesBytesMax = 64 * 1024 * 1024;
 const bodyBytesMax = 4 * 1024 * 1024;
 
-/** A request that a cluster got. */
-export interface SeenRequest {
+/** A request that a cluster got. `kind` is empty for paths that are not about objects. */
+export interface SeenRequest extends RequestFacts {
   /** When it came, as an ISO time on the cluster's clock. */
   readonly time: string;
-  readonly verb: string;
   readonly method: string;
   /** Path and query, as they were sent. */
   readonly url: string;
-  /** Empty for paths that are not about objects. */
-  readonly kind: string;
-  readonly resource: string;
-  readonly subresource: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly user: string;
-  readonly userAgent: string;
   /** What was sent: parsed when it is JSON, else text; undefined when nothing was, or too much. */
   readonly body: unknown;
   /** The HTTP code of the answer; undefined while there is none, 0 when the client left before it. */
@@ -34,36 +25,7 @@ export interface SeenRequest {
   readonly error: string | undefined;
 }
 
-class LoggedRequest implements SeenRequest {
-  readonly time: string;
-  readonly method: string;
-  readonly url: string;
-  readonly verb: string;
-  readonly kind: string;
-  readonly resource: string;
-  readonly subresource: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly user: string;
-  readonly userAgent: string;
-  body: unknown;
-  code: number | undefined;
-  error: string | undefined;
-
-  constructor({ request, info }: RequestContext, facts: RequestFacts, nowMs: number) {
-    this.time = new Date(nowMs).toISOString();
-    this.verb = facts.verb;
-    this.method = info.method;
-    this.url = request.url ?? '';
-    this.kind = facts.kind;
-    this.resource = facts.resource;
-    this.subresource = facts.subresource;
-    this.namespace = facts.namespace;
-    this.name = facts.name;
-    this.user = facts.user;
-    this.userAgent = facts.userAgent;
-  }
-}
+type LoggedRequest = { -readonly [name in keyof SeenRequest]: SeenRequest[name] };
 
 export class RequestLog {
   #requests: LoggedRequest[] = [];
@@ -90,7 +52,15 @@ export class RequestLog {
   }
 
   begin(context: RequestContext, facts: RequestFacts): void {
-    const logged = new LoggedRequest(context, facts, this.nowMs());
+    const logged: LoggedRequest = {
+      time: new Date(this.nowMs()).toISOString(),
+      method: context.info.method,
+      url: context.request.url ?? '',
+      ...facts,
+      body: undefined,
+      code: undefined,
+      error: undefined,
+    };
     this.#underWay.set(context, { logged, body: bodyOf(context) });
     this.#requests.push(logged);
     if (!context.info.lasting) this.#unanswered++;
