@@ -68,3 +68,10 @@ export const nodesCheck = (
 
 const isReady = (node: Node | undefined): boolean =>
   node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
+
+/** Fails while the server still answers, but is about to close. */
+export const shutdownCheck = (isClosing: () => boolean): HealthCheck => ({
+  name: 'shutdown',
+  readyOnly: true,
+  failure: () => (isClosing() ? 'process is shutting down' : undefined),
+});

@@ -12,7 +12,7 @@ import { readError } from '../streams/neterror.ts';
 import type { NodeLocation, NodeWay } from '../streams/nodeway.ts';
 import { allowedAddresses, isAllowedTarget, systemLookup } from '../streams/targetaddress.ts';
 
-/** Timeout of the TLS handshake. */
+/** Default timeout of the TLS handshake. */
 const handshakeMs = 10_000;
 
 const loopback = new BlockList();
@@ -25,7 +25,10 @@ const isLoopback = (address: string): boolean =>
 export class Ways implements NodeWay {
   readonly #local = new Map<string, () => Duplex>();
 
-  constructor(private readonly authority: () => Promise<NodeTrust>) {}
+  constructor(
+    private readonly authority: () => Promise<NodeTrust>,
+    private readonly timeoutMs = handshakeMs,
+  ) {}
 
   /** Registers an agent of this process. `connect` opens a connection to it. */
   addLocal(name: string, connect: () => Duplex): void {
@@ -58,7 +61,7 @@ export class Ways implements NodeWay {
       throw error;
     });
     const verify = !insecure || addresses.some(isLoopback);
-    return handshake(socket, node, authority, verify);
+    return handshake(socket, node, authority, verify, this.timeoutMs);
   }
 }
 
@@ -67,6 +70,7 @@ async function handshake(
   { host }: NodeLocation,
   { ca, client }: NodeTrust,
   verify: boolean,
+  timeoutMs: number,
 ): Promise<TLSSocket> {
   // Load TLS with the first remote node: most clusters have none.
   const { checkServerIdentity, connect: secure } = await import('node:tls');
@@ -97,7 +101,7 @@ async function handshake(
     const onSecure = (): void => settle(() => resolve(tls));
     const onError = (error: Error): void => fail(tlsWords(error, host));
     const onClose = (): void => fail('EOF');
-    const timer = setTimeout(() => fail('net/http: TLS handshake timeout'), handshakeMs);
+    const timer = setTimeout(() => fail('net/http: TLS handshake timeout'), timeoutMs);
     tls.on('secureConnect', onSecure).on('error', onError).on('close', onClose);
   });
 }

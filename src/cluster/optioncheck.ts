@@ -11,6 +11,7 @@ import type { IngressOptions } from './localingress.ts';
 import type { LogOptions } from './log.ts';
 import type { NodeOptions } from './node.ts';
 import type { SecureOptions } from './secureoptions.ts';
+import type { ServerSettings } from './serversettings.ts';
 import { StartError } from './starterror.ts';
 import type { StartOptions } from './startoptions.ts';
 import { nearestName } from './suggestion.ts';
@@ -46,6 +47,7 @@ const startNames: Names<StartOptions> = {
   defaultStorageClass: true,
   ingress: true,
   ui: true,
+  apiServer: true,
   limits: true,
   admissionConfigFile: true,
   encryptionConfigFile: true,
@@ -118,6 +120,22 @@ const etcdNames: Names<EtcdOptions> = {
   eventServers: true,
 };
 
+const serverNames: Names<ServerSettings> = {
+  corsAllowedOrigins: true,
+  strictTransportSecurity: true,
+  goawayChance: true,
+  gitVersion: true,
+  emulatedVersion: true,
+  watchSecondsMin: true,
+  notReadyTolerationSeconds: true,
+  unreachableTolerationSeconds: true,
+  kubernetesNodePort: true,
+  kubernetesEndpoints: true,
+  shutdownDelayMs: true,
+  kubelet: true,
+  proxyClient: true,
+};
+
 const historyNames: Names<HistoryBounds> = { ageMaxMs: true, changesMax: true };
 const ingressNames: Names<IngressOptions> = { port: true, tlsPort: true, host: true };
 const auditNames: Names<AuditOptions> = {
@@ -164,6 +182,7 @@ export function checkStartOptions(options: StartOptions): void {
   checkNames(options.secure, secureNames, 'secure.');
   for (const user of options.users ?? []) checkNames(user, userNames, 'users[].');
   checkNames(options.etcd, etcdNames, 'etcd.');
+  checkNames(options.apiServer, serverNames, 'apiServer.');
   checkNames(options.history, historyNames, 'history.');
   checkNames(options.ingress, ingressNames, 'ingress.');
   checkNames(options.auditLog, auditNames, 'auditLog.');

@@ -5,6 +5,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { makeAuthenticator } from '../access/authentication/makeauthenticator.ts';
 import { readTokenSettings } from '../access/authentication/tokensettings.ts';
 import { builtinKinds, KindTable } from '../api/kinds.ts';
@@ -56,7 +57,15 @@ import { Closers } from './closers.ts';
 import { kindsOfProgram } from './customkind.ts';
 import { Doors } from './doors.ts';
 import { heldHere, openEventStore } from './eventstore.ts';
-import { controllersCheck, nodesCheck, Startup, storeCheck, viewCheck } from './healthchecks.ts';
+import {
+  controllersCheck,
+  nodesCheck,
+  Startup,
+  shutdownCheck,
+  storeCheck,
+  viewCheck,
+} from './healthchecks.ts';
+import { defaultNodePortRange, inForce } from './inforce.ts';
 import type { ClusterParts, Instruments } from './instruments.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
 import type { RunningIngress } from './localingress.ts';
@@ -68,12 +77,11 @@ import { NodeCredentials } from './nodecredentials.ts';
 import { Ways } from './nodeway.ts';
 import { checkStartOptions } from './optioncheck.ts';
 import { auditLog, configureAdmission, encrypted } from './protection.ts';
+import { readServerSettings } from './serversettings.ts';
 import { rangeInForce, tellRefusedRange } from './servicerange.ts';
 import { StartError } from './starterror.ts';
 import type { Cluster, StartOptions } from './startoptions.ts';
-import { isShared, openStore, storeKind } from './storechoice.ts';
-
-const defaultNodePortRange = '30000-32767';
+import { isShared, openStore } from './storechoice.ts';
 
 const systemChance: Chance = {
   nowMs: wallClock,
@@ -100,6 +108,8 @@ export async function startWith(
   const keeper = limitKeeper(options);
   const node = nodeOptions(options);
   if (node) await checkNodeOptions(node);
+  const { apiServer = {} } = options;
+  const settings = await readServerSettings(apiServer);
   const kinds = kindTable(options);
   const storeMetrics = new StoreMetrics();
   const closers = new Closers();
@@ -110,6 +120,7 @@ export async function startWith(
   );
   closers.add(() => store.close());
   const nodesStartup = new Startup();
+  let delayed: Promise<unknown> | undefined;
   try {
     // Opened before the server, so closed after it, when every request has been logged.
     const audit =
@@ -148,6 +159,10 @@ export async function startWith(
     });
     registry.admission = registry.admission.guardedBy(warnUnenforced);
     registry.managedFields = options.managedFields ?? 'all';
+    registry.tolerationSeconds = {
+      notReady: apiServer.notReadyTolerationSeconds ?? 300,
+      unreachable: apiServer.unreachableTolerationSeconds ?? 300,
+    };
     registry.allowance = { privileged: options.allowPrivileged ?? false };
     await configureAdmission(registry, options.admissionConfigFile);
     const namespaces = new SystemNamespaces(registry, report);
@@ -169,10 +184,11 @@ export async function startWith(
     );
     closers.add(() => history.close());
     const credentials = new NodeCredentials(registry);
-    const ways = new Ways(async () => {
+    const trust = settings.nodeTrust(async () => {
       const authority = await credentials.load();
       return access?.nodeTrust(authority) ?? { ca: authority.ca.cert, client: authority.client };
     });
+    const ways = new Ways(trust, apiServer.kubelet?.timeoutMs);
     const usage = new UsageReports(registry, ways);
     let controllers: RunningController | undefined;
     const idle = (): string | undefined => (controllers ? undefined : 'the controllers do not run');
@@ -185,7 +201,7 @@ export async function startWith(
     const doors = new Doors({ ...options, serviceIP: services.firstIP, advertiseAddress }, access);
     const aggregation = new Aggregation(registry, {
       dial,
-      client: () => access?.proxyClient,
+      client: () => settings.proxyClient ?? access?.proxyClient,
       computed: [...servedComputedVersions(kinds).keys()],
       report,
     });
@@ -209,10 +225,13 @@ export async function startWith(
         { ...viewCheck(registry), readyOnly: isShared(options) },
         ...(chosen.length ? [controllersCheck(idle)] : []),
         nodesCheck(registry, () => ways.localNames, nodesStartup),
+        ...(apiServer.shutdownDelayMs ? [shutdownCheck(() => delayed !== undefined)] : []),
         ...(access?.authorization.checks ?? []),
       ],
       window: options.ui === false ? undefined : new Window(),
       nodes: ways,
+      nodeAddressTypes: apiServer.kubelet?.addressTypes,
+      settings: apiServer,
       usage,
       observer: joined(instruments?.observer, log && requestObserver(log)),
       instruments,
@@ -232,19 +251,20 @@ export async function startWith(
     });
     closers.add(() => capacity.close());
     const advertised = { ...doors.advertised(services.firstIP), serviceRange: range.text };
-    const kubernetes = new KubernetesService(registry, advertised, report);
+    const { kubernetesNodePort: nodePort, kubernetesEndpoints: endpoints } = apiServer;
+    const kubernetes = new KubernetesService(registry, { ...advertised, nodePort, endpoints }, report);
     closers.add(() => kubernetes.close());
     // Together, so that what they write shares a commit.
     await Promise.all([access?.announce(), capacity.start(), kubernetes.start()]);
     await tellRefusedRange(registry, range, onWarning, report);
-    const settings = { ...defaultSettings, ...options.controllerSettings };
+    const periods = { ...defaultSettings, ...options.controllerSettings };
     // Closed before the server, so that nodes can report that they are going.
     const nodes = new LocalNodes({
       api: doors.inside,
       ways,
       node: node && { serviceRange: range.text, ...node },
       simulated: options.simulatedNodes ?? 0,
-      graceMs: settings.nodeGraceMs,
+      graceMs: periods.nodeGraceMs,
       now: chance.nowMs,
       timers: registry.timers,
       onError: report,
@@ -252,7 +272,7 @@ export async function startWith(
     closers.add(() => nodes.close());
     const context: ControllerContext = {
       registry,
-      settings,
+      settings: periods,
       nodeVolumes: new NodeVolumes(ways),
       podUsage: (namespace) => usage.podUsage(namespace),
       trust: access?.trust,
@@ -294,7 +314,10 @@ export async function startWith(
         return options.port === 'off' ? access!.adminKubeconfig : kubeconfigFor(doors.url);
       },
       kubeconfigFor: (name) => userKubeconfig(access, name),
-      close: () => closers.close(),
+      close: async () => {
+        if (apiServer.shutdownDelayMs) await (delayed ??= sleep(apiServer.shutdownDelayMs));
+        await closers.close();
+      },
     };
     return { cluster, parts: { registry, definitions, nodes, controllers: () => controllers } };
   } catch (error) {
@@ -384,39 +407,6 @@ function finalizingOf({ like }: StartOptions, chosen: readonly Controller[]): Fi
     collection: runs('garbagecollector'),
     prompt: like === undefined,
     kept: like === undefined,
-  };
-}
-
-/** What the cluster is run with, defaults included, as its log tells it. */
-function inForce(
-  options: StartOptions,
-  url: string,
-  controllers: readonly Controller[],
-  { limits }: LimitKeeper,
-): Readonly<Record<string, unknown>> {
-  const {
-    dataDir,
-    history,
-    leaderElection = isShared(options),
-    simulatedNodes = 0,
-    ingress,
-    auditLog,
-  } = options;
-  return {
-    url,
-    store: storeKind(options),
-    etcd: options.etcd,
-    dataDir: dataDir === undefined ? undefined : path.resolve(dataDir),
-    history: { ...defaultHistory, ...history },
-    serviceClusterIPRange: options.serviceClusterIPRange ?? defaultServiceRange,
-    serviceNodePortRange: options.serviceNodePortRange ?? defaultNodePortRange,
-    controllers: controllers.map(({ name }) => name).join(','),
-    leaderElection,
-    node: Boolean(options.node),
-    simulatedNodes,
-    ingress,
-    auditLog,
-    limits,
   };
 }
 

@@ -15,6 +15,7 @@ import type { IngressOptions } from './localingress.ts';
 import type { LogOptions } from './log.ts';
 import type { NodeOptions } from './node.ts';
 import type { SecureOptions } from './secureoptions.ts';
+import type { ServerSettings } from './serversettings.ts';
 import type { SimulatedPower } from './simulatednodes.ts';
 
 export interface StartOptions {
@@ -94,6 +95,8 @@ export interface StartOptions {
   readonly ingress?: IngressOptions;
   /** Serve the page that shows the cluster to people, at `/ui/` and, for browsers, at `/`. Default true. */
   readonly ui?: boolean;
+  /** Settings that kube-apiserver has as flags and few clusters change. */
+  readonly apiServer?: ServerSettings;
   /** Limits of requests, watches and connections, and sizes from which on a warning is given. */
   readonly limits?: Partial<Limits>;
   /** File with settings of admission plugins: an AdmissionConfiguration, as kube-apiserver reads it. */

@@ -9,6 +9,7 @@ import { wallClock } from '../clock.ts';
 import { apiServerFlags, readApiServerFlags } from './apiserverflags.ts';
 import { apiServerHelp, apiServerVersion, kubernetesVersion } from './apiserverhelp.ts';
 import { FlagError, type FlagValues, isTrue, lastOf, listOf } from './flag.ts';
+import { versionProblem } from './flagsettings.ts';
 import type { ServerPlan, serveInPlace } from './inplace.ts';
 import { failureLine, klogLine } from './klog.ts';
 import { answers, findPair } from './pair.ts';
@@ -47,9 +48,16 @@ export async function runApiServer(args: readonly string[], host: ApiServerHost)
     process.exitCode = 1;
     return;
   }
-  if (isTrue(values, 'help')) process.stdout.write(apiServerHelp());
-  else if (values.has('version') && !/^v\d/.test(lastOf(values, 'version')!))
-    process.stdout.write(apiServerVersion(lastOf(values, 'version')!, host.wherryVersion()));
+  const asked = lastOf(values, 'version');
+  const problem = asked?.startsWith('v') ? versionProblem(asked) : undefined;
+  if (problem) {
+    process.stderr.write(
+      `Error: invalid argument ${JSON.stringify(asked)} for "--version" flag: ${problem}\n`,
+    );
+    process.exitCode = 1;
+  } else if (isTrue(values, 'help')) process.stdout.write(apiServerHelp());
+  else if (asked !== undefined && !asked.startsWith('v'))
+    process.stdout.write(apiServerVersion(asked, host.wherryVersion()));
   else {
     const fail = failing(values);
     await serve(values, host, fail).catch((error: Error) => fail(error.message));

@@ -20,6 +20,11 @@ const fileFlags: readonly string[] = [
   'tls-cert-file',
   'tls-private-key-file',
   'service-account-signing-key-file',
+  'kubelet-certificate-authority',
+  'kubelet-client-certificate',
+  'kubelet-client-key',
+  'proxy-client-cert-file',
+  'proxy-client-key-file',
 ];
 
 /** What is wrong with the first file that cannot be used; undefined: all can be. */

@@ -7,9 +7,11 @@ import { Ending } from '../cli/ending.ts';
 import { type ClusterLine, readCommandLine } from '../cli/options.ts';
 import { wallClock } from '../clock.ts';
 import { type Cluster, defaultLimits, type StartOptions, start } from '../cluster/index.ts';
+import type { SecureOptions } from '../cluster/secureoptions.ts';
 import { Authority, makeAuthority, servingUsages, yearMs } from '../pki/authority.ts';
 import { writePrivately } from '../pki/pkifolder.ts';
 import { type FlagValues, isTrue, lastOf } from './flag.ts';
+import { accountSettingsOf, serverSettingsOf } from './flagsettings.ts';
 import { fileProblem } from './givenfiles.ts';
 import { runtimeConfigOf } from './requirements.ts';
 import { serveLine } from './serveline.ts';
@@ -54,6 +56,7 @@ export async function serveInPlace(plan: ServerPlan): Promise<{ end(): void }> {
 
 function optionsOf(plan: ServerPlan, options: StartOptions, onFatal: (error: Error) => void): StartOptions {
   const { values, log } = plan;
+  const secure = options.secure as SecureOptions;
   const lifeMs = parseDurationMs(lastOf(values, 'event-ttl') ?? '1h0m0s')!;
   return {
     ...options,
@@ -66,8 +69,10 @@ function optionsOf(plan: ServerPlan, options: StartOptions, onFatal: (error: Err
       namespaceGraceMs: 100,
     },
     unsafeNoFsync: plan.unsafeNoFsync,
+    apiServer: serverSettingsOf(values),
     secure: {
-      ...(options.secure as object),
+      ...secure,
+      serviceAccounts: { ...secure.serviceAccounts, ...accountSettingsOf(values) },
       advertiseAddress: lastOf(values, 'advertise-address'),
       kubeconfigFile: false,
     },

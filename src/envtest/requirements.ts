@@ -4,6 +4,7 @@ import { admissionPlugins } from './admissionplugins.ts';
 import { apiServerFlags } from './apiserverflags.ts';
 import { gateProblems } from './featuregates.ts';
 import { type FlagValues, lastOf, listOf, truthOf } from './flag.ts';
+import { settingProblems } from './flagsettings.ts';
 
 /** Why a server with these flags does not start; empty: it does. */
 export function problemsOf(values: FlagValues): string[] {
@@ -39,6 +40,7 @@ export function problemsOf(values: FlagValues): string[] {
   problems.push(...runtimeProblems(values));
   problems.push(...auditProblems(values));
   problems.push(...nameProblems(values));
+  problems.push(...settingProblems(values));
   for (const { name, use } of apiServerFlags)
     if (use === 'refuse' && has(name)) problems.push(`--${name} is not supported here`);
   return problems;

@@ -39,6 +39,10 @@ export interface Advertised extends Address {
   readonly clusterIP: string;
   /** The cluster's own range of addresses, which is kept as an object. Default: it is not. */
   readonly serviceRange?: string;
+  /** Its port on every node. Default: it has none. */
+  readonly nodePort?: number | undefined;
+  /** Whether endpoints are written. Default true. */
+  readonly endpoints?: boolean | undefined;
 }
 
 export class KubernetesService {
@@ -100,6 +104,7 @@ export class KubernetesService {
     if (serviceRange !== undefined)
       await restoreServiceRange(this.registry, serviceRange).catch(this.onError);
     await this.#restoreService().catch(this.onError);
+    if (this.advertised.endpoints === false) return;
     await this.#restoreEndpoints().catch(this.onError);
     await this.#slices.restore(this.#servers).catch(this.onError);
   }
@@ -131,12 +136,14 @@ export class KubernetesService {
    * HTTP. Of servers with different ports the first counts: all of them write the same.
    */
   #spec(): ServiceSpec {
-    const { clusterIP } = this.advertised;
+    const { clusterIP, nodePort } = this.advertised;
+    const port = { name: 'https', protocol: 'TCP', port: 443, targetPort: this.#servers[0]!.port };
     return {
-      ports: [{ name: 'https', protocol: 'TCP', port: 443, targetPort: this.#servers[0]!.port }],
+      ports: [nodePort ? { ...port, nodePort } : port],
       clusterIP,
       clusterIPs: [clusterIP],
-      type: 'ClusterIP',
+      type: nodePort ? 'NodePort' : 'ClusterIP',
+      ...(nodePort ? { externalTrafficPolicy: 'Cluster' } : {}),
       sessionAffinity: 'None',
       ipFamilies: ['IPv4'],
       ipFamilyPolicy: 'SingleStack',

@@ -62,6 +62,8 @@ export class Registry {
   managedFields: ManagedFieldsMode = 'all';
   /** Set before the server listens. */
   allowance: Allowance = { privileged: false };
+  /** How long pods stay on nodes that are lost, unless they say so themselves. Set before the server listens. */
+  tolerationSeconds = { notReady: 300, unreachable: 300 };
   /** Timers on the clock of `chance`. Set before the server listens. */
   timers: Timers = systemTimers;
   #writeFailure: Error | undefined;

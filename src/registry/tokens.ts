@@ -19,6 +19,8 @@ export interface TokenSettings {
   readonly extendExpiration: boolean;
   /** Longer lives are shortened to this. */
   readonly expirationMaxSeconds?: number;
+  /** Where the discovery document says that the public keys are. Default: at the door that is asked. */
+  readonly keysUrl?: string;
 }
 
 const issuerDefault = 'https://kubernetes.default.svc';

@@ -73,6 +73,10 @@ export interface ServiceAccountOptions {
   readonly extendTokenExpiration?: boolean;
   /** Longer lives are shortened to this. */
   readonly maxTokenExpirationSeconds?: number;
+  /** Where the discovery document of the issuer says that its keys are. Default: at the server itself. */
+  readonly jwksUri?: string;
+  /** Whether tokens in secrets are good only while the secret and its account exist. Default true. */
+  readonly lookup?: boolean;
 }
 
 export const requestHeaderDefaults = {

@@ -233,7 +233,7 @@ async function tokenMethods(
   const signed = new SignedClaims(registry.tokens);
   return [
     ...(known.length ? [new StaticTokens(audiences, known)] : []),
-    new LegacyTokens(registry, signed, onError),
+    new LegacyTokens(registry, signed, options.serviceAccounts?.lookup ?? true, onError),
     new BoundTokens(registry, signed),
     ...((options.bootstrapTokens ?? true) ? [new BootstrapTokens(registry, audiences)] : []),
     ...(issuers ? [issuers] : []),

@@ -30,6 +30,7 @@ export async function readTokenSettings({
     keyType: 'rsa',
     extendExpiration: serviceAccounts.extendTokenExpiration ?? true,
     expirationMaxSeconds: seconds,
+    keysUrl: serviceAccounts.jwksUri,
   };
 }
 

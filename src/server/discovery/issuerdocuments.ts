@@ -31,7 +31,7 @@ const configuration = (
   keys: readonly TokenKey[],
 ): object => ({
   issuer: settings.issuers[0],
-  jwks_uri: `${door.url}${keysPath}`,
+  jwks_uri: settings.keysUrl ?? `${door.url}${keysPath}`,
   response_types_supported: ['id_token'],
   subject_types_supported: ['public'],
   id_token_signing_alg_values_supported: [...new Set(keys.map(({ algorithm }) => algorithm))],

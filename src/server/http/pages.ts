@@ -7,7 +7,7 @@ import { AggregatedDiscovery } from '../discovery/aggregateddiscovery.ts';
 import type { Discovery } from '../discovery/discovery.ts';
 import { answerIssuer } from '../discovery/issuerdocuments.ts';
 import { OpenApi } from '../discovery/openapi.ts';
-import { versionInfo } from '../discovery/version.ts';
+import { type ReportedVersion, versionInfo } from '../discovery/version.ts';
 import { expositionType } from '../observe/exposition.ts';
 import { answerHealth, type HealthCheck } from '../observe/health.ts';
 import { answerStatusPage } from '../observe/statuspages.ts';
@@ -30,6 +30,7 @@ export interface PageSources {
   readonly metrics: () => Promise<string>;
   /** The page for people; absent: it is not served. */
   readonly window?: Window | undefined;
+  readonly version?: ReportedVersion | undefined;
   /** Pages of the test kit. */
   readonly instruments?: PageInstruments | undefined;
 }
@@ -87,7 +88,7 @@ export class Pages {
   #document(context: RequestContext, path: string): unknown {
     const { discovery } = this;
     if (path === '/' || path === '') return { paths: discovery.paths() };
-    if (path === '/version') return versionInfo;
+    if (path === '/version') return versionInfo(this.sources.version);
     if (path === '/api') return discovery.apiVersions(context.request.headers.host ?? '');
     if (path === '/apis') return discovery.groupList();
     const [, root, group, version, ...rest] = path.split('/');

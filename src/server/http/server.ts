@@ -10,6 +10,7 @@ import type { NodeWay } from '../../streams/nodeway.ts';
 import type { Component } from '../computed/componentstatus.ts';
 import type { UsageReports } from '../computed/usagereports.ts';
 import { Discovery } from '../discovery/discovery.ts';
+import type { ReportedVersion } from '../discovery/version.ts';
 import type { Door } from '../doors/door.ts';
 import type { Watching } from '../objects/watching.ts';
 import type { WatchStream } from '../objects/watchstream.ts';
@@ -29,6 +30,7 @@ import type { LimitKeeper } from './limits.ts';
 import { type PageInstruments, Pages } from './pages.ts';
 import { Router } from './router.ts';
 import { type Resources, servedComputedVersions } from './routetable.ts';
+import { type ServingRuleOptions, withServingRules } from './servingrules.ts';
 import type { RequestObserver, Step } from './steps/step.ts';
 import { Traffic } from './traffic.ts';
 
@@ -52,7 +54,9 @@ export interface ServerOptions {
    * Types of node addresses, in order of preference. Default: Hostname, InternalDNS, InternalIP, ExternalDNS,
    * ExternalIP.
    */
-  readonly nodeAddressTypes?: readonly string[];
+  readonly nodeAddressTypes?: readonly string[] | undefined;
+  /** Rules for all requests, and what `/version` says. */
+  readonly settings?: ServingRuleOptions & ReportedVersion & { readonly watchSecondsMin?: number };
   /** Versions that other servers serve; absent: there are none. The server does not close it. */
   readonly aggregation?: Aggregation;
   /** Metrics of the store, shown with those of the server. */
@@ -80,6 +84,7 @@ export interface ServerInstruments extends PageInstruments {
 
 export class ApiServer {
   readonly #doors: readonly Door[];
+  readonly #rules: ServingRuleOptions;
   readonly #chain: Chain;
   readonly #router: Router;
   readonly #watching: Watching;
@@ -102,8 +107,15 @@ export class ApiServer {
     );
     const { health, window, instruments } = options;
     const metrics = () => this.#metrics.text();
-    const pages = new Pages(registry, discovery, { health, metrics, window, instruments });
+    const pages = new Pages(registry, discovery, {
+      health,
+      metrics,
+      window,
+      instruments,
+      version: options.settings,
+    });
     this.#doors = options.doors;
+    this.#rules = options.settings ?? {};
     this.#watching = {
       registry,
       watchDefault: options.watchDefault,
@@ -112,6 +124,7 @@ export class ApiServer {
       keeper,
       metrics: watches,
       watched: options.instruments?.watched,
+      secondsMin: options.settings?.watchSecondsMin,
       report,
     };
     this.#connecting = {
@@ -168,7 +181,8 @@ export class ApiServer {
 
   /** Opens all doors, in order. */
   async listen(): Promise<void> {
-    for (const door of this.#doors) await door.listen(this.#chain);
+    const reception = withServingRules(this.#chain, this.#rules, Math.random);
+    for (const door of this.#doors) await door.listen(reception);
   }
 
   /** A connection of the server itself to a port of a service. */

@@ -19,7 +19,7 @@ import { includeObject } from './presentation.ts';
 import { type Outlet, WatchStream } from './watchstream.ts';
 
 /** Default timeout of a watch: random between half an hour and an hour, so that not all end at once. */
-const timeoutMinMs = 1_800_000;
+const secondsMinDefault = 1_800;
 /** Longer timeouts are cut to the maximum of a timer. */
 const timeoutMaxMs = 2 ** 31 - 1;
 
@@ -31,6 +31,8 @@ export interface Watching {
   readonly streams: Set<WatchStream>;
   readonly keeper: LimitKeeper;
   readonly metrics: WatchMetrics;
+  /** How long watches that name no end last at least. Default 1,800 seconds. */
+  readonly secondsMin?: number | undefined;
   /** Told of every watch that begins. */
   readonly watched?: ((context: RequestContext, stream: WatchStream) => void) | undefined;
   /** Called for internal errors of the server. */
@@ -52,7 +54,9 @@ async function prepare(
   const wishMs =
     timeoutSeconds && timeoutSeconds > 0
       ? timeoutSeconds * 1000
-      : timeoutMinMs * (1 + watching.registry.chance.randomBelow(1000) / 1000);
+      : (watching.secondsMin ?? secondsMinDefault) *
+        1000 *
+        (1 + watching.registry.chance.randomBelow(1000) / 1000);
   const stream = new WatchStream(watching.registry.view.of(kind), outlet, {
     kind,
     negotiated,

@@ -1,7 +1,7 @@
 /** OpenAPI 2 ("Swagger"): one document for all versions. */
 import type { Descriptions } from '../../../api/descriptions.ts';
 import { modelOf } from '../../../api/model.ts';
-import { versionInfo } from '../version.ts';
+import { release } from '../../../api/release.ts';
 import { groupWord, splitApiVersion } from './names.ts';
 import type { Operation } from './operations.ts';
 import { inlineParameters, type Parameter, parameter } from './parameters.ts';
@@ -80,7 +80,7 @@ export function documentV2(
     }
   return {
     swagger: '2.0',
-    info: { title, version: versionInfo.gitVersion },
+    info: { title, version: release },
     paths,
     definitions: definitions.schemas,
     parameters: Object.fromEntries([...shared].sort().map((name) => [name, parameterV2(parameter(name))])),

@@ -1,7 +1,7 @@
 /** OpenAPI 3: one self-contained document for each version of each group. */
 import type { Descriptions } from '../../../api/descriptions.ts';
 import { modelOf } from '../../../api/model.ts';
-import { versionInfo } from '../version.ts';
+import { release } from '../../../api/release.ts';
 import type { Operation } from './operations.ts';
 import { inlineParameters, type Parameter, parameter } from './parameters.ts';
 import { Definitions, type Schema } from './schema.ts';
@@ -62,7 +62,7 @@ export function documentV3(
   }
   return {
     openapi: '3.0.0',
-    info: isCustom ? customInfo : { title, version: versionInfo.gitVersion },
+    info: isCustom ? customInfo : { title, version: release },
     paths,
     components: {
       schemas: definitions.schemas,
