@@ -2,6 +2,7 @@
 import type { Duplex } from 'node:stream';
 import { connect as tlsConnect } from 'node:tls';
 import type { Certified } from '../../pki/authority.ts';
+import { bundleTrust } from '../webhooks/cabundle.ts';
 import { callError } from '../webhooks/callerror.ts';
 import type { ServiceDial } from '../webhooks/hookclient.ts';
 import type { RemoteVersion } from './apiservices.ts';
@@ -25,7 +26,7 @@ export async function connectRemote(
       servername,
       rejectUnauthorized: !insecure,
       ALPNProtocols: ['http/1.1'],
-      ...(caBundle ? { ca: Buffer.from(caBundle, 'base64').toString('latin1') } : {}),
+      ...bundleTrust(caBundle),
       ...(client ? { cert: client.cert, key: client.key } : {}),
     });
     const fail = (error: Error): void => {

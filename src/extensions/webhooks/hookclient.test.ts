@@ -57,6 +57,13 @@ describe('a webhook', () => {
     );
   });
 
+  it('is trusted by its own certificate, as test harnesses name it in place of the authority', async () => {
+    host.hooks.set('/leaf', { allowed: true });
+    expect(await call('/leaf', longMs, host.leaf)).toMatchObject({ response: { allowed: true } });
+    const other = new HookHost();
+    expect(await failure('/leaf', longMs, other.leaf)).toContain('certificate signed by unknown authority');
+  });
+
   it.each([
     ['no JSON', { raw: 'not json at all' }, /^couldn't get version\/kind; json parse error: /],
     ['a list', { raw: '[]' }, /^couldn't get version\/kind; json parse error: /],

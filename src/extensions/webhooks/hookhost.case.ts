@@ -47,6 +47,7 @@ export class HookHost {
   readonly hooks = new Map<string, HookBehaviour>();
   readonly #authority: Authority;
   readonly #server;
+  readonly #cert: string;
 
   constructor(hosts: readonly string[] = ['127.0.0.1', 'localhost'], nowMs = Date.now()) {
     this.#authority = new Authority(makeAuthority('hooks', nowMs));
@@ -54,7 +55,13 @@ export class HookHost {
       { subject: { commonName: hosts[0]! }, usages: servingUsages, hosts, lifeMs: dayMs },
       nowMs,
     );
+    this.#cert = cert;
     this.#server = createServer({ cert, key }, (request, response) => this.#serve(request, response));
+  }
+
+  /** Its own certificate, without the authority that signed it, in base64. */
+  get leaf(): string {
+    return Buffer.from(this.#cert).toString('base64');
   }
 
   /** In base64, as configurations have it. */

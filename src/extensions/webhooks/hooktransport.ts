@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { Agent, request as openRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { connect as tlsConnect } from 'node:tls';
+import { bundleTrust } from './cabundle.ts';
 import { callError, deadlineExceeded } from './callerror.ts';
 import type { ServiceDial } from './hookclient.ts';
 
@@ -65,7 +66,7 @@ export class HookTransport {
       maxFreeSockets: idleConnectionsMax,
       timeout: idleMs,
       ALPNProtocols: ['http/1.1'],
-      ...(caBundle ? { ca: Buffer.from(caBundle, 'base64').toString('latin1') } : {}),
+      ...bundleTrust(caBundle),
     };
     if (!service) return new Agent(options);
     const { namespace, name, port } = service;
