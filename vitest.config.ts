@@ -9,12 +9,15 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { findEtcds } from './scripts/etcds.mjs';
+import { findJest } from './scripts/jest.mjs';
 import { findKubectls } from './scripts/kubectls.mjs';
 import { buildThread } from './scripts/thread.mjs';
 
 const all: Record<string, string> = JSON.parse(process.env.WHERRY_KUBECTLS ?? 'null') ?? findKubectls();
 
 const etcds: Record<string, string> = JSON.parse(process.env.WHERRY_ETCDS ?? 'null') ?? findEtcds();
+
+const jest: string = process.env.WHERRY_JEST ?? findJest() ?? '';
 
 const kubectlTests = [
   'test/kubectl/*.test.ts',
@@ -31,7 +34,7 @@ const parts = [
 ];
 
 /** Misuse of shared memory and shared objects fails in tests; see src/switches.ts. Tests on etcd find its versions. */
-const environment = { WHERRY_ASSERT: '1', WHERRY_ETCDS: JSON.stringify(etcds) };
+const environment = { WHERRY_ASSERT: '1', WHERRY_ETCDS: JSON.stringify(etcds), WHERRY_JEST: jest };
 
 /** A project whose tests see these versions. */
 const project = (name: string, kubectls: Record<string, string>, files: object) => ({

@@ -1,10 +1,11 @@
 /**
  * The real clients and servers used in tests. Python's client, Go, etcd and Chromium are installed with the system's
  * package manager if they are missing and this user may do so; versions of kubectl and of etcd are downloaded privately
- * (kubectls.mjs, etcds.mjs).
+ * (kubectls.mjs, etcds.mjs), and so is Jest (jest.mjs).
  */
 import { spawnSync } from 'node:child_process';
 import { findEtcds } from './etcds.mjs';
+import { findJest } from './jest.mjs';
 import { findKubectls } from './kubectls.mjs';
 
 /** What can be installed: the Debian package, and a command that succeeds if it is installed. */
@@ -33,6 +34,8 @@ export function prepareTools() {
   const etcds = findEtcds(tell);
   const missing = uninstalled.filter((tool) => tool !== 'etcd-server' || !Object.keys(etcds).length);
   if (!Object.keys(kubectls).length) missing.push('kubectl');
+  const jest = findJest(tell);
+  if (!jest) missing.push('jest');
   for (const [version, program] of Object.entries(etcds)) tell(`Tests use etcd ${version}, ${program}`);
   if (missing.length) {
     const message = `These tools are missing, and tests need them: ${missing.join(', ')}`;
@@ -46,6 +49,7 @@ export function prepareTools() {
     WHERRY_MISSING_TOOLS: missing.join(','),
     WHERRY_KUBECTLS: JSON.stringify(kubectls),
     WHERRY_ETCDS: JSON.stringify(etcds),
+    WHERRY_JEST: jest ?? '',
   };
 }
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describeWith } from '../tools.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
@@ -52,6 +53,42 @@ describe.each(['README.md', 'docs/testing.md'])('the examples for Vitest of %s',
       for (const line of prints.split('\n').filter((shown) => shown.trim() && shown !== '…'))
         expect(stdout).toContain(line.trim());
     }
+  });
+});
+
+describeWith('jest')('Jest itself', () => {
+  it.each([
+    ['cjs', `const { useCluster } = require('wherry/testing/jest');`, []],
+    [
+      'mjs',
+      `import { CoreV1Api } from '@kubernetes/client-node';\nimport { useCluster } from 'wherry/testing/jest';`,
+      ['--experimental-vm-modules'],
+    ],
+  ])('runs tests with a cluster of their own (%s)', async (form, load, flags) => {
+    const program = `${load}
+      const cluster = useCluster({ simulatedNodes: 1 });
+      const pods = () => cluster.url + '/api/v1/namespaces/default/pods';
+      test('a pod runs', async () => {
+        const spec = { containers: [{ name: 'c', image: 'i' }] };
+        await cluster.apply({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec });
+        const found = await cluster.waitFor('Pod/p', 'Ready', { timeoutMs: 60_000 });
+        expect(found.status.phase).toBe('Running');
+        expect((await fetch(pods() + '/p')).status).toBe(200);
+      }, 60_000);
+      test('the next test has a fresh state', async () => {
+        expect((await fetch(pods() + '/p')).status).toBe(404);
+        ${form === 'mjs' ? `expect((await (await cluster.kubeConfig()).makeApiClient(CoreV1Api).listNamespace()).items).not.toEqual([]);` : ''}
+      }, 60_000);`;
+    await writeFile(join(folder, `pod.jest.${form}`), program);
+    const config = {
+      rootDir: folder,
+      testRegex: `pod\\.jest\\.${form}$`,
+      moduleFileExtensions: [form, 'js', 'json'],
+      transform: {},
+    };
+    const args = [...flags, process.env.WHERRY_JEST!, '--ci', '--config', JSON.stringify(config)];
+    const { stderr } = await run(process.execPath, args, { cwd: folder, env: quiet });
+    expect(stderr).toContain('2 passed, 2 total');
   });
 });
 
