@@ -67,18 +67,19 @@ export async function follow(followed: Followed, sink: Sink): Promise<void> {
   }
 }
 
-/** Returns the version of the list. */
+/** Returns the version of the list. The next page is asked for before the sink takes one, so that both go on together. */
 async function list({ path, accept, query, at, signal }: Followed, sink: Sink): Promise<string> {
   sink.begin();
-  let next: string | undefined;
-  let limit = firstPage;
+  const read = (start: Query, limit: number): Promise<Page> =>
+    ask<Page>(path, { accept, query: { ...query, ...start, limit }, signal });
+  let reading = read(momentQuery(at), firstPage);
   for (;;) {
-    const start = next ? { continue: next } : momentQuery(at);
-    const page = await ask<Page>(path, { accept, query: { ...query, ...start, limit }, signal });
-    const room = sink.page(page);
-    next = page.metadata.continue || undefined;
-    limit = furtherPages;
-    if (next && room) continue;
+    const page = await reading;
+    const next = page.metadata.continue;
+    if (next) reading = read({ continue: next }, furtherPages);
+    if (sink.page(page) && next) continue;
+    // A page beyond what is kept is of no use.
+    reading.catch(() => undefined);
     sink.end();
     return page.metadata.resourceVersion;
   }
