@@ -12,7 +12,7 @@ import type { TableColumn } from '../../core/objects.ts';
 import { TableLine } from './tableline.tsx';
 
 const rowHeight = 32;
-const overscan = 12;
+const overscan = 6;
 /** Columns of a higher priority are for wide screens alone, as with `kubectl get -o wide`. */
 const wideFrom = 1400;
 
