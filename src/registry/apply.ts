@@ -178,8 +178,8 @@ function mergedObject(
       return (
         version && {
           type: structOf(ownershipModel(version.model)),
-          to: (object) => inVersion(kind, version, object, live),
-          from: (object) => inVersion(version, kind, object, live),
+          to: (object) => inVersion(request, kind, version, object, live),
+          from: (object) => inVersion(request, version, kind, object, live),
         }
       );
     }),
@@ -206,10 +206,16 @@ function resolved(application: Application): ReturnType<typeof applied> {
   }
 }
 
-function inVersion(from: Kind, to: Kind, object: JsonObject, live: ApiObject | undefined): JsonObject {
+function inVersion(
+  request: Request,
+  from: Kind,
+  to: Kind,
+  object: JsonObject,
+  live: ApiObject | undefined,
+): JsonObject {
   if (from === to) return object;
   const inFrom = decoded(from, object, object);
-  const inTo = converted(from, to, inFrom, live);
+  const inTo = converted(request, from, to, inFrom, live);
   return normalized(to.model, {
     ...(inTo as unknown as JsonObject),
     kind: to.kind,

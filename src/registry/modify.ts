@@ -12,7 +12,7 @@ import { validateMetaUpdate } from '../api/meta.ts';
 import { type ApiObject, cloneJson, type JsonObject, withSortedKeys } from '../api/object.ts';
 import type { Admission } from './admission/admission.ts';
 import { allocated, committed } from './allocation/allocation.ts';
-import { converted, preparedToStore } from './conversion.ts';
+import { converted, preparedToStore, withConversions } from './conversion.ts';
 import { settleNamespace } from './create.ts';
 import { Entry } from './entry.ts';
 import { storeKey } from './key.ts';
@@ -62,9 +62,13 @@ async function modifyInTurn(
     const reading = converted(kind, [current]);
     if (reading) await reading;
     const warnings: string[] = [];
-    const object = change(current);
     const old = kind === current.kind ? current.peek() : current.object(kind);
-    track(registry, request, target, object, old, current);
+    const changed = (): ApiObject => {
+      const object = change(current);
+      track(registry, request, target, object, old, current);
+      return object;
+    };
+    const object = kind.conversion ? await withConversions(registry, request, changed) : changed();
     const admission: Admission = { request, target, operation: 'update', object, old, afterwards: [] };
     // Mutating admission is skipped for changes that the server itself computed.
     if (part !== 'whole') await registry.admission.mutate(registry, admission);
