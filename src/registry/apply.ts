@@ -302,7 +302,7 @@ export async function applyScale(
     const { merged, entries } = resolved({
       live: normalized(form.model, scale as unknown as JsonObject),
       body,
-      entries: scaleEntries(stored, form.apiVersion),
+      entries: scaleEntries(registry, target.kind, stored, form.apiVersion),
       who,
       now: registry.now(),
       force: patch.force,
@@ -312,7 +312,7 @@ export async function applyScale(
           : undefined,
       keep: (set) => set,
     });
-    owned = entriesFromScale(stored, entries, target.kind.apiVersion);
+    owned = entriesFromScale(registry, target.kind, stored, entries);
     const object = decoded(form, merged, body);
     reportDuplicates(patch, request);
     return object;
