@@ -232,10 +232,20 @@ function decoded(expected: Expected, merged: JsonObject, body: JsonObject): ApiO
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     throw plain(
-      `failed to convert new object (${nameText(body)}) to proper version: unable to convert unstructured object to ${kindText(expected.apiVersion, expected.kind)}: ${error.message}`,
+      `failed to convert new object (${nameText(body)}) to proper version: unable to convert unstructured object to ${kindText(expected.apiVersion, expected.kind)}: ${convertedProblem(error.message)}`,
     );
   }
 }
+
+/** The same problem in the words of Kubernetes' converter, which does not read JSON as decoders of bodies do. */
+const convertedProblem = (problem: string): string =>
+  problem
+    .replace(
+      /^json: cannot unmarshal number -?\d+\.\d+ into Go struct field \S+ of type (int\d+)$/,
+      'cannot convert float64 to $1',
+    )
+    .replace(/^(json: cannot unmarshal \w+ into Go) struct field \S+( of type string)$/, '$1 value$2')
+    .replace(/^illegal base64/, 'error decoding from json: $&');
 
 /** Keys that stand twice are told after the merge: a conflict is more important. */
 function reportDuplicates({ duplicates }: ApplyPatch, { fieldValidation, warnings }: Request): void {
