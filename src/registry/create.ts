@@ -87,7 +87,7 @@ export async function create(
   kind.setCreator?.(object, request.user);
   const { name } = target;
   const examining =
-    kind.examine?.(object, undefined) ?? (kind.preparation && inSlices(kind.preparation(object)));
+    kind.examine?.(object, undefined) ?? (kind.preparation && inSlices(kind.preparation(object, undefined)));
   if (examining) await registry.inTime(examining, request.deadlineMs);
   const allocating = allocated(registry, admission, () =>
     check(

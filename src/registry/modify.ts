@@ -77,7 +77,7 @@ async function modifyInTurn(
       kind.examine && (isMain(part) || part === 'status')
         ? kind.examine(object, old, part === 'status' ? 'status' : undefined)
         : kind.preparation && isMain(part)
-          ? inSlices(kind.preparation(object))
+          ? inSlices(kind.preparation(object, old))
           : undefined;
     if (examining) await registry.inTime(examining, request.deadlineMs);
     const allocating = allocated(registry, admission, () =>
