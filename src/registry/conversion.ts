@@ -83,13 +83,17 @@ export function answeredAs(request: Request, to: Kind, object: ApiObject): ApiOb
  * Runs a computation that may need objects in versions into which a webhook converts. Each time it lacks one, it is given
  * up, and begins again when the webhook has answered.
  */
-export async function withConversions<T>(registry: Registry, request: Request, compute: () => T): Promise<T> {
+export async function withConversions<T>(
+  registry: Registry,
+  request: Request,
+  compute: () => T | Promise<T>,
+): Promise<T> {
   const known = new Map<string, ApiObject | StatusError>();
   answers.set(request, known);
   try {
     for (;;)
       try {
-        return compute();
+        return await compute();
       } catch (error) {
         if (!(error instanceof ConversionNeeded)) throw error;
         if (known.size >= comparisonCallsMax) throw plain('the object is owned in too many versions');
