@@ -7,7 +7,7 @@ import { applyJsonPatch, extraKeys, type JsonPatch, parseJsonPatch } from '../ap
 import { jsonText } from '../api/jsontext.ts';
 import { applyMergePatch } from '../api/mergepatch.ts';
 import type { Model } from '../api/model.ts';
-import { type ApiObject, isJsonObject } from '../api/object.ts';
+import { type ApiObject, isJsonObject, withSortedKeys } from '../api/object.ts';
 import { PatchError } from '../api/patcherror.ts';
 import { applyStrategicMerge } from '../api/strategicmerge.ts';
 import { settleNamespace } from './create.ts';
@@ -61,6 +61,8 @@ export function patched(
   expected: Expected,
   document: unknown,
   options: ReadOptions,
+  /** The document once more, to quote what it becomes in an error; decoding changes custom objects. */
+  original = () => document,
 ): ApiObject {
   const result = applyPatch(patch, expected.model, document);
   const warnings: string[] = [];
@@ -70,10 +72,17 @@ export function patched(
       throw invalidPatch(jsonText(patch.body), `strict decoding error: ${findings.join(', ')}`);
     warnings.push(...findings);
   }
-  const object = readPatched(expected, result, patch.duplicates, {
-    fieldValidation: options.fieldValidation,
-    warnings,
-  });
+  const quoted = (): string =>
+    jsonText(
+      expected.custom ? withSortedKeys(applyPatch(patch, expected.model, original())) : (result as object),
+    );
+  const object = readPatched(
+    expected,
+    result,
+    patch.duplicates,
+    { fieldValidation: options.fieldValidation, warnings },
+    quoted,
+  );
   // The patch is applied again when another writer was faster; warnings are added once.
   for (const text of warnings) if (!options.warnings.includes(text)) options.warnings.push(text);
   return object;
@@ -90,7 +99,7 @@ export function patch(registry: Registry, request: Request, target: Target, chan
         ? current.peek()
         : current.object(kind);
     const { uid, resourceVersion } = document.metadata;
-    const object = patched(change, kind, document, request);
+    const object = patched(change, kind, document, request, () => current.shown(kind));
     kind.defaults?.(object);
     checkName(object, name);
     settleNamespace(kind, object, namespace);
