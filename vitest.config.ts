@@ -64,7 +64,8 @@ export default defineConfig({
     testTimeout: 240_000,
     hookTimeout: 240_000,
     expect: { poll: { timeout: 60_000 } },
-    maxWorkers: 2,
+    // More than processors that CI has, because many tests wait for something else than their own work.
+    maxWorkers: 3,
     projects: [
       project('wherry', all, {
         include: ['src/**/*.test.ts', ...aloneTests],
