@@ -14,14 +14,17 @@ export interface CleanupOptions {
 
 /** Text for the user. Throws a `StartError`. */
 export async function cleanUp({ dataDir, dockerSocket, all }: CleanupOptions): Promise<string> {
-  const { openDocker, removeLeftovers } = await import('../node/runtime/docker/dockercleanup.ts');
+  const [{ dockerCalls, openDocker }, { removeLeftovers }] = await Promise.all([
+    import('../node/runtime/docker/dockercalls.ts'),
+    import('../node/runtime/engine/engineleftovers.ts'),
+  ]);
   const folder = path.resolve(dataDir, 'node', 'docker');
   const node = await readFile(path.join(folder, 'agent-id'), 'utf8').catch(() => '');
   if (!all && !node) return `${dataDir} has no containers\n`;
   const api = await openDocker(dockerSocket);
   if (!api) throw new StartError('no container engine answers; name its socket by --docker-socket');
   try {
-    const count = await removeLeftovers(api, all ? undefined : node, folder);
+    const count = await removeLeftovers(dockerCalls(api), all ? undefined : node, folder);
     return `Removed ${count} ${count === 1 ? 'container' : 'containers'}\n`;
   } finally {
     api.close();

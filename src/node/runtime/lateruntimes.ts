@@ -1,6 +1,6 @@
 /** Runtimes that are loaded when the first pod needs them, or their engine is found. */
-import type { DockerRuntimeOptions } from './docker/dockerruntime.ts';
 import { dockerSockets, existing } from './docker/dockersockets.ts';
+import type { EngineRuntimeOptions } from './engine/engineruntime.ts';
 import type { LateRuntime } from './runtimechoice.ts';
 
 /** Simulated pods on a node that also runs real ones. */
@@ -14,10 +14,7 @@ export const lateSimulation = (now: () => number): LateRuntime => ({
 });
 
 /** Docker or Podman. `off` as the socket: never. */
-export function lateDocker(
-  socket: string | undefined,
-  options: Omit<DockerRuntimeOptions, 'api'>,
-): LateRuntime {
+export function lateDocker(socket: string | undefined, options: EngineRuntimeOptions): LateRuntime {
   const sockets = dockerSockets(socket);
   return {
     name: 'docker',
@@ -25,16 +22,14 @@ export function lateDocker(
     open: async (wanted) => {
       const [{ DockerApi }, { openDocker }, { DockerRuntime }] = await Promise.all([
         import('./docker/dockerapi.ts'),
-        import('./docker/dockercleanup.ts'),
+        import('./docker/dockercalls.ts'),
         import('./docker/dockerruntime.ts'),
       ]);
       const api = await openDocker(socket);
-      if (api) return new DockerRuntime({ ...options, api });
+      if (api) return new DockerRuntime(api, options);
       // Its pods wait until it answers.
       const first = existing(sockets)[0] ?? sockets[0];
-      return wanted && first !== undefined
-        ? new DockerRuntime({ ...options, api: new DockerApi(first) })
-        : undefined;
+      return wanted && first !== undefined ? new DockerRuntime(new DockerApi(first), options) : undefined;
     },
   };
 }

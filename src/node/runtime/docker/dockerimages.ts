@@ -61,13 +61,6 @@ export class DockerImages implements ImageStore {
     }
   }
 
-  async remove(id: string): Promise<void> {
-    await this.api.json('DELETE', `/images/${id}`).catch((error) => {
-      // 409: a container uses it.
-      if (!isDone(error) && !(error instanceof DockerError && error.status === 409)) throw error;
-    });
-  }
-
   /** The image of sandboxes, made on the spot. */
   pause(architecture: string): Promise<string> {
     this.#pause ??= this.#makePause(architecture).catch((error) => {
