@@ -57,6 +57,11 @@ export interface NodeOptions {
    * where Docker, Docker Desktop, Colima and Podman have theirs.
    */
   readonly dockerSocket?: string;
+  /**
+   * The socket of an engine that speaks CRI, such as containerd or CRI-O; `off` to use none. Default: the first that exists
+   * where these two have theirs.
+   */
+  readonly criSocket?: string;
   /** Port on which the kubelet API is served over TLS; 0 takes any free one. Default: it is not served. */
   readonly kubeletPort?: number;
   /** Labels of the node object, beside those that every node has. */
@@ -187,12 +192,16 @@ async function openParts(
   });
   const network = await orSentence(opening);
   closers.add(() => network.close());
-  logFolder = new parts.LogFolder(logs, path.join(folder, 'pods'), now, onError);
+  logFolder = new parts.LogFolder(
+    logs,
+    [path.join(folder, 'pods'), path.join(folder, 'cri', 'pods')],
+    now,
+    onError,
+  );
   const kubelet =
     options.kubeletPort === undefined ? undefined : await listen(name, address, options.kubeletPort);
   const runtime = new ProcessRuntime({ folder, network: network.pods, images, logFolder, now, onError });
   const engine = {
-    folder: path.join(folder, 'docker'),
     network: network.pods,
     address,
     // A temporary folder is gone with the node, and then nobody could take over its containers.
@@ -204,7 +213,11 @@ async function openParts(
   const runtimes = new parts.RuntimeChoice({
     mode: options.runtime ?? 'auto',
     main: runtime,
-    late: [lateDocker(options.dockerSocket, engine), parts.lateSimulation(now)],
+    late: [
+      lateDocker(options.dockerSocket, { ...engine, folder: path.join(folder, 'docker') }),
+      parts.lateCri(options.criSocket, { ...engine, folder: path.join(folder, 'cri'), logFolder }),
+      parts.lateSimulation(now),
+    ],
     isMapped: (image) => images.maps(image),
     handlerOf: (runtimeClass) => parts.handlerOf(client, runtimeClass),
     onError,

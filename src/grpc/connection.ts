@@ -31,6 +31,8 @@ const MESSAGE_BYTES_MAX = 2 ** 30;
 
 export interface CallStream {
   write(message: Buffer): void;
+  /** Writes the last message; answers still come. */
+  end(message: Buffer): void;
   close(): void;
 }
 
@@ -117,10 +119,11 @@ export class Connection {
     this.#session.destroy(error);
   }
 
-  /** One message each way. */
-  unary(path: string, message: Buffer, timeoutMs: number): Promise<Buffer> {
+  /** One message each way. The signal gives the call up. */
+  unary(path: string, message: Buffer, timeoutMs: number, signal?: AbortSignal): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       let answer: Buffer | undefined;
+      const giveUp = (): void => call?.fail(new CallError(GrpcCode.cancelled, 'the call was given up'));
       if (this.#waiting++ === 0) this.excuse();
       const timer = setTimeout(
         () =>
@@ -137,6 +140,7 @@ export class Connection {
           },
           end: (error) => {
             clearTimeout(timer);
+            signal?.removeEventListener('abort', giveUp);
             this.#waiting--;
             if (!error && answer) resolve(answer);
             else reject(error ?? new CallError(GrpcCode.internal, 'an answer is missing'));
@@ -144,7 +148,9 @@ export class Connection {
         },
         timeoutMs,
       );
-      call?.send(message, true);
+      signal?.addEventListener('abort', giveUp);
+      if (signal?.aborted) giveUp();
+      else call?.send(message, true);
     });
   }
 
@@ -153,6 +159,7 @@ export class Connection {
     const call = this.#call(path, listener);
     return {
       write: (message) => call?.send(message, false),
+      end: (message) => call?.send(message, true),
       close: () => call?.fail(new CallError(GrpcCode.cancelled, 'the call was given up')),
     };
   }

@@ -15,6 +15,27 @@ export class MessageWriter {
     return this;
   }
 
+  /** A number that may be negative: then it has all of its 64 bits. */
+  signed(field: number, value: number): this {
+    if (value >= 0) return this.number(field, value);
+    this.#varint(field * 8);
+    let rest = BigInt.asUintN(64, BigInt(value));
+    for (; rest > 127n; rest >>= 7n) this.#small.push(Number(rest & 127n) + 128);
+    this.#small.push(Number(rest));
+    return this;
+  }
+
+  /** Numbers in one field. */
+  numbers(field: number, values: readonly number[]): this {
+    const inner = new MessageWriter();
+    for (const value of values) inner.#varint(value);
+    return this.message(field, inner);
+  }
+
+  text(field: number, value: string): this {
+    return this.bytes(field, Buffer.from(value));
+  }
+
   bytes(field: number, value: Buffer): this {
     this.#varint(field * 8 + 2);
     this.#varint(value.length);
