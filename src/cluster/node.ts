@@ -242,13 +242,19 @@ async function openParts(
     onError,
   });
   closers.add(() => agent.close());
+  let available: readonly string[] = [];
   return {
     name,
     agent,
-    description: [`Node ${name} at ${address}`, ...network.describe()].join('\n'),
+    get description() {
+      const lines = [`Node ${name} at ${address}`, ...network.describe()];
+      return [...lines, ...(available.length ? [`runtimes: ${available.join(', ')}`] : [])].join('\n');
+    },
     start: async () => {
       await network.start(client);
-      if (!closers.closing) await agent.start();
+      if (closers.closing) return;
+      await agent.start();
+      available = await runtimes.available();
     },
     close: () => closers.close(),
   };
@@ -384,7 +390,12 @@ async function openJoined(url: string, options: NodeOptions, closers: Closers): 
     identity.listening(address, port),
   );
   return {
-    ...node,
+    name,
+    agent: node.agent,
+    get description() {
+      return node.description;
+    },
+    close: () => node.close(),
     start: async () => {
       await node.start();
       identity.keepServing(node.agent);

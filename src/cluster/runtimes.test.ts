@@ -93,18 +93,18 @@ describeEngine('cri', 'a pod in containerd', () => runAll('cri', ofContainers, c
 
 const pullProblem = noEngine ?? registryProblem;
 
-describe.skipIf(pullProblem).each(present)(
-  `an image of a registry in %s${pullProblem ? ` (left out: ${pullProblem})` : ''}`,
-  (runtime) => {
+describe.skipIf(pullProblem)(
+  `an image of a registry${pullProblem ? ` (left out: ${pullProblem})` : ''}`,
+  () => {
     let registry: TestRegistry;
     let digest = '';
     const waiting = (pod: Pod) => first(pod).state?.waiting?.reason;
-    const secret = `pull-${runtime}`;
+    const secret = 'pull';
 
     beforeAll(async () => {
       registry = await TestRegistry.start();
       digest = await registry.push('team/app:1');
-      await benchOf(runtime).client.create(secrets, 'default', {
+      await benchOf('').client.create(secrets, 'default', {
         metadata: { name: secret },
         type: 'kubernetes.io/dockerconfigjson',
         data: registry.secretData,
@@ -112,37 +112,40 @@ describe.skipIf(pullProblem).each(present)(
     });
     afterAll(() => registry?.close());
 
-    it('is pulled with the secret of the pod, by tag and by digest, and used by such pods only', async () => {
-      const bench = benchOf(runtime);
-      const image = `${registry.host}/team/app:1`;
-      const imagePullSecrets = [{ name: secret }];
-      const container = (name: string) => [sh('sleep 3600', { image: name })];
-      await bench.create('refused', { containers: container(image) });
-      await bench.until('refused', (pod) => waiting(pod) === 'ImagePullBackOff');
-      await bench.event('refused', `Failed to pull image "${image}"`);
-      await bench.event('refused', `Back-off pulling image "${image}"`);
-      await bench.create('pulled', { imagePullSecrets, containers: container(image) });
-      const pulled = await bench.until('pulled', ready);
-      expect(first(pulled).imageID).toBe(`${registry.host}/team/app@${digest}`);
-      await bench.event('pulled', `Pulling image "${image}"`);
-      await bench.event('pulled', `Successfully pulled image "${image}" in`);
-      // It is there now, and still not for a pod without the secret.
-      await bench.create('stranger', { containers: container(image) });
-      await bench.until('stranger', (pod) =>
-        ['ErrImagePull', 'ImagePullBackOff'].includes(waiting(pod) ?? ''),
-      );
-      await bench.create('same', { imagePullSecrets, containers: container(image) });
-      await bench.until('same', ready);
-      await bench.event('same', 'already present on machine');
-      await bench.create('digest', {
-        imagePullSecrets,
-        containers: container(`${registry.host}/team/app@${digest}`),
-      });
-      await bench.until('digest', ready);
-      for (const name of ['refused', 'pulled', 'stranger', 'same', 'digest']) await bench.remove(name);
-    });
+    it.concurrent.each(present)(
+      'is pulled with the secret of the pod, by tag and by digest, and used by such pods only, in %s',
+      async (runtime) => {
+        const bench = benchOf(runtime);
+        const image = `${registry.host}/team/app:1`;
+        const imagePullSecrets = [{ name: secret }];
+        const container = (name: string) => [sh('sleep 3600', { image: name })];
+        await bench.create('refused', { containers: container(image) });
+        await bench.until('refused', (pod) => waiting(pod) === 'ImagePullBackOff');
+        await bench.event('refused', `Failed to pull image "${image}"`);
+        await bench.event('refused', `Back-off pulling image "${image}"`);
+        await bench.create('pulled', { imagePullSecrets, containers: container(image) });
+        const pulled = await bench.until('pulled', ready);
+        expect(first(pulled).imageID).toBe(`${registry.host}/team/app@${digest}`);
+        await bench.event('pulled', `Pulling image "${image}"`);
+        await bench.event('pulled', `Successfully pulled image "${image}" in`);
+        // It is there now, and still not for a pod without the secret.
+        await bench.create('stranger', { containers: container(image) });
+        await bench.until('stranger', (pod) =>
+          ['ErrImagePull', 'ImagePullBackOff'].includes(waiting(pod) ?? ''),
+        );
+        await bench.create('same', { imagePullSecrets, containers: container(image) });
+        await bench.until('same', ready);
+        await bench.event('same', 'already present on machine');
+        await bench.create('digest', {
+          imagePullSecrets,
+          containers: container(`${registry.host}/team/app@${digest}`),
+        });
+        await bench.until('digest', ready);
+        for (const name of ['refused', 'pulled', 'stranger', 'same', 'digest']) await bench.remove(name);
+      },
+    );
 
-    it('that does not exist is told apart', async () => {
+    it.concurrent.each(present)('that does not exist is told apart, in %s', async (runtime) => {
       const bench = benchOf(runtime);
       const image = `${registry.host}/team/none:9`;
       await bench.create('unknown', {

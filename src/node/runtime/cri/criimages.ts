@@ -44,9 +44,9 @@ export class CriImages implements ImageStore {
 
   /** CRI says nothing about progress. */
   async pull(name: ImageName, credentials: Credentials | undefined): Promise<void> {
-    const auth = credentials && { ...credentials, serverAddress: name.registry };
+    const request = { image: { image: referenceOf(name) }, auth: credentials };
     try {
-      await this.api.call('PullImage', { image: { image: referenceOf(name) }, auth }, { timeoutMs: 0 });
+      await this.api.call('PullImage', request, { timeoutMs: 0 });
     } catch (error) {
       const { message } = error as Error;
       throw new ImageError(message, reasons.find((reason) => message.startsWith(reason)) ?? 'ErrImagePull');

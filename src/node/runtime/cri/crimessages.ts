@@ -202,7 +202,6 @@ export const methods = {
         {
           username: [1, 'text'],
           password: [2, 'text'],
-          serverAddress: [4, 'text'],
           identityToken: [5, 'text'],
         },
       ],
