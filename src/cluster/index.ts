@@ -48,6 +48,7 @@ export type { IngressOptions } from './localingress.ts';
 export type { LogLine, LogOptions, LogValue } from './log.ts';
 export { type NodeJoin, type NodeOptions, type RunningNode, startNode } from './node.ts';
 export type { SecureOptions } from './secureoptions.ts';
+export type { CertificateFiles, KubeletSettings, ServerSettings } from './serversettings.ts';
 export type { SimulatedPower } from './simulatednodes.ts';
 export { start } from './start.ts';
 export { StartError } from './starterror.ts';

@@ -83,10 +83,13 @@ export class LocalNodes {
     await this.#dropping;
   }
 
-  /** Starts a node that has no power, or a new simulated one. Resolves when it is registered. */
-  async restart(name: string): Promise<void> {
+  /**
+   * Starts a node that has no power, or a new simulated one. Resolves when it is registered.
+   * @param resumes whether containers of simulated nodes go on that run according to the statuses of their pods
+   */
+  async restart(name: string, { resumes = false } = {}): Promise<void> {
     await this.#starting;
-    if (name !== this.#ownName) return this.simulated.start(name);
+    if (name !== this.#ownName) return this.simulated.start(name, { resumes });
     await this.#dropping;
     if (!this.#node && !this.#closed) {
       this.#starting = this.#startOwn();

@@ -39,7 +39,7 @@ export interface SimulatedPower {
 export class SimulatedNodes implements SimulatedPower {
   readonly #agents = new Map<string, Agent>();
   readonly #stopping = new Map<string, Promise<void>>();
-  #making: Promise<(name: string) => Agent> | undefined;
+  #making: Promise<(name: string, resumes: boolean) => Agent> | undefined;
   #pods: SharedPods | undefined;
   #closed = false;
 
@@ -55,7 +55,8 @@ export class SimulatedNodes implements SimulatedPower {
     await Promise.all(Array.from({ length: Math.min(startWidth, count) }, work));
   }
 
-  async start(name: string): Promise<void> {
+  /** @param resumes whether containers go on that run according to the statuses of their pods */
+  async start(name: string, { resumes = false } = {}): Promise<void> {
     const [problem] = subdomainName(name, false);
     if (problem) throw new Error(`${JSON.stringify(name)} is no name for a node: ${problem}`);
     this.#making ??= this.#maker();
@@ -64,7 +65,7 @@ export class SimulatedNodes implements SimulatedPower {
     if (this.#closed) return;
     let agent = this.#agents.get(name);
     if (!agent) {
-      agent = make(name);
+      agent = make(name, resumes);
       this.#agents.set(name, agent);
       this.options.ways.addLocal(name, () => agent!.connect());
     }
@@ -99,7 +100,7 @@ export class SimulatedNodes implements SimulatedPower {
   }
 
   /** Loads what all simulated nodes share, with the first of them. */
-  async #maker(): Promise<(name: string) => Agent> {
+  async #maker(): Promise<(name: string, resumes: boolean) => Agent> {
     const { client, graceMs, now, timers, onError } = this.options;
     const [
       { Agent },
@@ -121,13 +122,13 @@ export class SimulatedNodes implements SimulatedPower {
       lookMs: heartbeatMs,
       statusMs: heartbeatMs,
     };
-    return (name) => {
+    return (name, resumes) => {
       const address = nodeAddresses.get(name) ?? addresses.take().ip;
       nodeAddresses.set(name, address);
       return new Agent({
         nodeName: name,
         client,
-        runtime: new SimulatedRuntime(addresses, now, timers),
+        runtime: new SimulatedRuntime(addresses, now, timers, resumes),
         folder: '',
         volumes,
         address,

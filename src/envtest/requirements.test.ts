@@ -37,6 +37,11 @@ describe('the flags of kube-apiserver', () => {
     ],
     ['--tls-private-key-file=x', 'missing filename for serving cert'],
     ['--feature-gates=Nope=true', 'unrecognized feature gate: Nope'],
+    ['--feature-gates=CPUCFSQuotaPeriod=true', 'unrecognized feature gate: CPUCFSQuotaPeriod'],
+    [
+      '--feature-gates=GitRepoVolumeDriver=true',
+      'cannot set feature gate GitRepoVolumeDriver to true, feature is locked to false',
+    ],
     ['--feature-gates=kube:Nope=true', 'unrecognized feature gate: Nope'],
     [
       '--feature-gates=SidecarContainers=false',
@@ -64,7 +69,7 @@ describe('the flags of kube-apiserver', () => {
     expect(
       problems(
         '--feature-gates=WatchList=true,kube:AllAlpha=false',
-        '--feature-gates=SidecarContainers=true',
+        '--feature-gates=SidecarContainers=true,CustomCPUCFSQuotaPeriod=false,PodsAPI=true',
         '--runtime-config=api/beta,batch/v1=false',
       ),
     ).toEqual([]);

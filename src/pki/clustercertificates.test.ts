@@ -49,6 +49,24 @@ describe('certificates', () => {
     expect(new X509Certificate(first.admin.cert).subject).toBe('O=wherry:admins\nCN=wherry-admin');
   });
 
+  it('are made when they are first asked for, where they may never be', () => {
+    const made = new ClusterCertificates({
+      folder: new PkiFolder(folder),
+      hosts: ['localhost'],
+      later: ['serving', 'admin'],
+      nowMs: () => nowMs,
+      onError: (error) => errors.push(error),
+    });
+    open.push(made);
+    expect(readdirSync(folder).sort()).toEqual(['ca.crt', 'ca.key']);
+    made.renew();
+    expect(readdirSync(folder).sort()).toEqual(['ca.crt', 'ca.key']);
+    const { admin } = made;
+    expect(readdirSync(folder)).toContain('admin.crt');
+    expect(readdirSync(folder)).not.toContain('apiserver.crt');
+    expect(made.admin).toBe(admin);
+  });
+
   it('stay in memory without a folder', () => {
     const made = new ClusterCertificates({ hosts: ['h'], nowMs: () => nowMs, onError: () => undefined });
     made.close();

@@ -64,7 +64,7 @@ export class Kit {
     this.#randomness = seed === undefined ? undefined : new Randomness(seed);
     if (this.#randomness && snapshot?.position !== undefined) this.#randomness.position = snapshot.position;
     this.clock = new VirtualClock({
-      isBusy: () => this.#askers().length > 0 || (this.#convergence?.busy() ?? []).length > 0,
+      isBusy: () => this.requests.unanswered > 0 || (this.#convergence?.isBusy() ?? false),
       quiet: async () =>
         this.#convergence?.reached(quietMaxMs, 'the clock cannot move on', () => this.#askers()),
     });
@@ -131,7 +131,7 @@ export class Kit {
       snapshot,
     });
     for (const [name, taken] of this.snapshots) fork.snapshots.set(name, taken);
-    await Promise.all(nodes.map((name) => fork.#parts!.nodes.restart(name)));
+    await Promise.all(nodes.map((name) => fork.#parts!.nodes.restart(name, { resumes: true })));
     await fork.begin();
     return fork;
   }
@@ -153,7 +153,7 @@ export class Kit {
     await Promise.all(gone.map((name) => local.drop(name)));
     await returnTo(this.#store!, this.registry.view, state);
     const missing = nodes.filter((name) => !local.agents.has(name));
-    await Promise.all(missing.map((name) => local.restart(name)));
+    await Promise.all(missing.map((name) => local.restart(name, { resumes: true })));
     if (this.#randomness && position !== undefined) this.#randomness.position = position;
   }
 

@@ -4,8 +4,8 @@
  *   running ──freeze()──▶ frozen ──thaw()──▶ running
  *   either  ──advance()─▶ moving, from timer to timer ──▶ as before
  *
- * While it moves it stops at every timer that is due, fires it, and waits until the cluster has done what follows from
- * it. So a renewed lease is renewed before the lease of the next minute, and a cron job runs as often as it should.
+ * While it moves it stops at every timer that is due, fires it and those that follow within a moment, and waits until
+ * the cluster has done what follows from them. So a renewed lease is renewed before the lease of the next minute, and a cron job runs as often as it should.
  */
 import { wallClock } from '../clock.ts';
 import type { Timer, Timers } from '../timers.ts';
@@ -108,7 +108,8 @@ export class VirtualClock implements Timers {
       let [firings, steps] = [0, 0];
       for (let next = this.#timers.next(); next && next.dueMs <= targetMs; next = this.#timers.next()) {
         const before = this.#stoodMs;
-        this.#stoodMs = Math.max(this.nowMs(), next.dueMs);
+        // Nodes that started together renew their leases together, and are waited for once.
+        this.#stoodMs = Math.max(this.nowMs(), Math.min(next.dueMs + soonMs, targetMs));
         firings = this.#stoodMs === before ? firings + 1 : 0;
         if (firings > firingsMax) throw new Error('the clock cannot move on: timers are set without a delay');
         this.#fire();
@@ -151,9 +152,13 @@ export class VirtualClock implements Timers {
     if (this.#closed) return;
     for (const timer of this.#timers.takeDue(this.nowMs())) {
       if (timer.intervalMs !== undefined && !timer.dropped)
-        this.#timers.put(timer, this.nowMs() + timer.intervalMs);
+        this.#timers.put(timer, nextOf(timer, this.nowMs()));
       if (!timer.dropped) timer.callback();
     }
     this.#arm();
   }
 }
+
+/** Repeated timers do not drift, however late they fire. */
+const nextOf = ({ dueMs, intervalMs = 0 }: Waiting, nowMs: number): number =>
+  dueMs + intervalMs > nowMs ? dueMs + intervalMs : nowMs + intervalMs;

@@ -47,6 +47,11 @@ describe('the programs', () => {
     expect([etcd.code, /^\s*--unsafe-no-fsync\b/m.test(etcd.stdout)]).toEqual([0, true]);
   });
 
+  it('do not let Node read authorities at their start', () => {
+    for (const name of ['etcd', 'kube-apiserver'])
+      expect(readFileSync(program(name), 'utf8')).toContain('unset NODE_EXTRA_CA_CERTS\nexec ');
+  });
+
   it('print versions', async () => {
     expect((await outcome(program('kube-apiserver'), '--version')).stdout).toMatch(/^Kubernetes v1\.36\.4\b/);
     expect((await outcome(program('kube-apiserver'), '--version=raw')).stdout).toMatch(
@@ -113,6 +118,12 @@ describe('a control plane', () => {
       expect([where, (await plane.get(where))?.code]).toEqual([where, 200]);
     for (const where of ['/api', '/metrics', '/openapi/v2', '/api/v1/namespaces/default'])
       expect([where, (await plane.get(where))?.code]).toEqual([where, 403]);
+  });
+
+  it('has nothing of its own in its folders but objects and an authority', () => {
+    const kept = path.join(plane.dataDir, 'wherry', encodeURIComponent('/registry'));
+    expect(readdirSync(kept)).not.toContain('kubeconfig');
+    expect(readdirSync(path.join(kept, 'pki')).sort()).toEqual(['ca.crt', 'ca.key']);
   });
 
   it('names flags without a meaning once', () => {
@@ -238,7 +249,12 @@ describe('stopping and starting', () => {
       expect(await stopped(server, 'SIGTERM')).toBe(0);
       // A clean end of the body: the events that had been sent, and no error.
       expect((await watch.ended).code).toBe(200);
+      const killed = await plane.startServer();
+      await plane.ask('POST', '/api/v1/namespaces', namespace('written'), plane.admin);
+      // Without waiting for the disk, writes survive the process all the same.
+      expect(await stopped(killed, 'SIGKILL')).toBe('SIGKILL');
       await plane.startServer();
+      expect((await plane.get('/api/v1/namespaces/written', plane.admin))?.code).toBe(200);
       const found = bodyOf(await plane.get('/api/v1/namespaces/kept', plane.admin));
       expect(found.metadata).toEqual(made.metadata);
       expect(statSync(plane.dataDir).mode & 0o777).toBe(0o700);

@@ -118,4 +118,34 @@ describe('a test cluster', () => {
     expect(await names(fork)).toEqual(['first', 'shared']);
     await fork.close();
   });
+
+  it('forks with containers that go on: same ids, addresses and restarts', async () => {
+    const patient = { timeoutMs: 60_000 };
+    const pod = { metadata: { name: 'worker' }, spec: { containers: [{ name: 'main', image: 'work' }] } };
+    await cluster.cluster.simulated.start('simulated-1');
+    await cluster.apply({ apiVersion: 'v1', kind: 'Pod', ...pod });
+    await cluster.waitFor('Pod/worker', 'Ready', patient);
+    cluster.faults.killContainer({ namespace: 'default', name: 'worker' });
+    const restarted = (found: any) =>
+      found?.status.containerStatuses[0].restartCount === 1 && found.status.containerStatuses[0].ready;
+    const before = await cluster.waitFor('Pod/worker', restarted, patient);
+    await cluster.settled(patient);
+    const fork = await cluster.fork();
+    try {
+      await fork.settled(patient);
+      const there = await fork.waitFor('Pod/worker', restarted, patient);
+      expect(there!.status.containerStatuses).toEqual(before!.status.containerStatuses);
+      expect(there!.status.podIP).toBe(before!.status.podIP);
+      // It is a container of its own.
+      fork.faults.killContainer({ namespace: 'default', name: 'worker' });
+      await fork.waitFor(
+        'Pod/worker',
+        (found) => found?.status.containerStatuses[0].restartCount === 2,
+        patient,
+      );
+      expect(await cluster.waitFor('Pod/worker', restarted, patient)).toBeDefined();
+    } finally {
+      await fork.close();
+    }
+  });
 });

@@ -12,6 +12,7 @@ import type { Pod } from '../../api/generated/types.ts';
 import type { Session, SessionResult } from '../../streams/session.ts';
 import { systemTimers, type Timer, type Timers } from '../../timers.ts';
 import type {
+  AdoptedContainer,
   ContainerExit,
   ContainerLaunch,
   ContainerLog,
@@ -36,19 +37,32 @@ const signalNumbers: Partial<Record<NodeJS.Signals, number>> = {
 /** Memory that a simulated container reports. */
 const rssBytes = 16 * 1024 * 1024;
 
+const room = 2 ** 23 - 2;
+
 /** Addresses for simulated pods, shared by all simulated nodes of a cluster: 10.128.0.1 to 10.255.255.254. */
 export class SimulatedAddresses {
   readonly #taken = new Set<number>();
   #next = 0;
 
-  take(): { ip: string; number: number } {
-    const room = 2 ** 23 - 2;
+  /** @param wished taken if it is free */
+  take(wished?: string): { ip: string; number: number } {
     if (this.#taken.size >= room) throw new Error('no address is left for simulated pods');
-    do this.#next = (this.#next % room) + 1;
-    while (this.#taken.has(this.#next));
-    const number = this.#next;
+    const number = (wished && this.#freeNumber(wished)) || this.#nextNumber();
     this.#taken.add(number);
     return { ip: `10.${128 + (number >> 16)}.${(number >> 8) & 255}.${number & 255}`, number };
+  }
+
+  #nextNumber(): number {
+    do this.#next = (this.#next % room) + 1;
+    while (this.#taken.has(this.#next));
+    return this.#next;
+  }
+
+  /** 0: it is none of these addresses, or not free. */
+  #freeNumber(ip: string): number {
+    const [first, second = 0, third = 0, fourth = 0] = ip.split('.').map(Number);
+    const number = ((second - 128) << 16) + (third << 8) + fourth;
+    return first === 10 && number > 0 && number <= room && !this.#taken.has(number) ? number : 0;
   }
 
   giveBack(number: number): void {
@@ -57,6 +71,7 @@ export class SimulatedAddresses {
 }
 
 interface SimulatedPod {
+  readonly pod: Pod;
   readonly place: PodPlace;
   readonly number: number;
   readonly containers: Set<SimulatedContainer>;
@@ -67,12 +82,17 @@ export class SimulatedRuntime implements Runtime {
   readonly version = '1.0.0';
   readonly simulated = true;
   readonly #pods = new Map<string, SimulatedPod>();
+  readonly adopt?: Runtime['adopt'];
 
+  /** @param resumes whether containers go on that run according to their pods' statuses: those of a copied cluster do */
   constructor(
     private readonly addresses: SimulatedAddresses,
     private readonly now: () => number,
     private readonly timers: Timers = systemTimers,
-  ) {}
+    resumes = false,
+  ) {
+    if (resumes) this.adopt = (uid, container) => this.#resumed(uid, container);
+  }
 
   async resolveImage(): Promise<ImageCommand> {
     return { entrypoint: ['simulated'], args: [] };
@@ -81,19 +101,38 @@ export class SimulatedRuntime implements Runtime {
   async preparePod(pod: Pod): Promise<PodPlace> {
     const known = this.#pods.get(pod.metadata.uid!);
     if (known) return known.place;
-    const { ip, number } = this.addresses.take();
+    const { ip, number } = this.addresses.take(this.adopt && pod.status?.podIP);
     const place = { folder: '', ip };
-    this.#pods.set(pod.metadata.uid!, { place, number, containers: new Set() });
+    this.#pods.set(pod.metadata.uid!, { pod, place, number, containers: new Set() });
     return place;
   }
 
   async start(launch: ContainerLaunch): Promise<RunningContainer> {
+    return this.#run(launch, { id: randomUUID(), startedAt: new Date(this.now()) });
+  }
+
+  #run(launch: Launched, begun: Begun): SimulatedContainer {
     const pod = this.#pods.get(launch.pod.metadata.uid!);
-    const container = new SimulatedContainer(launch, this.now, this.timers, () =>
+    const container = new SimulatedContainer(launch, begun, this.now, this.timers, () =>
       pod?.containers.delete(container),
     );
     pod?.containers.add(container);
     return container;
+  }
+
+  /** The container with the id, start and attempt of its status; undefined when it does not run. */
+  #resumed(uid: string, name: string): AdoptedContainer | undefined {
+    const { pod } = this.#pods.get(uid) ?? {};
+    const { containers = [], initContainers = [] } = pod?.spec ?? {};
+    const container = [...containers, ...initContainers].find((one) => one.name === name);
+    const { containerStatuses = [], initContainerStatuses = [] } = pod?.status ?? {};
+    const status = [...containerStatuses, ...initContainerStatuses].find((one) => one.name === name);
+    const startedAt = status?.state?.running?.startedAt;
+    const id = status?.containerID?.split('://')[1];
+    if (!pod || !container || !startedAt || !id) return undefined;
+    const { restartCount: attempt = 0, image = '', imageID: shownImageId = '' } = status!;
+    const resumed = this.#run({ pod, container }, { id, startedAt: new Date(startedAt) });
+    return Object.assign(resumed, { attempt, image, shownImageId });
   }
 
   async resize(): Promise<void> {
@@ -132,20 +171,29 @@ export class SimulatedRuntime implements Runtime {
   }
 }
 
+type Launched = Pick<ContainerLaunch, 'pod' | 'container'>;
+
+interface Begun {
+  readonly id: string;
+  readonly startedAt: Date;
+}
+
 class SimulatedContainer implements RunningContainer {
-  readonly id = randomUUID();
+  readonly id: string;
   readonly startedAt: Date;
   readonly exited: Promise<ContainerExit>;
   #end: (exit: ContainerExit) => void = () => undefined;
   #timer: Timer | undefined;
 
   constructor(
-    private readonly launch: ContainerLaunch,
+    private readonly launch: Launched,
+    { id, startedAt }: Begun,
     private readonly now: () => number,
     timers: Timers,
     gone: () => void,
   ) {
-    this.startedAt = new Date(now());
+    this.id = id;
+    this.startedAt = startedAt;
     this.exited = new Promise((resolve) => {
       this.#end = (exit) => {
         timers.clear(this.#timer);
@@ -155,7 +203,10 @@ class SimulatedContainer implements RunningContainer {
     });
     const runMs = this.#runMs();
     if (runMs !== undefined)
-      this.#timer = timers.set(() => this.#exit(annotation(launch.pod, 'exit-code') ?? 0), runMs);
+      this.#timer = timers.set(
+        () => this.#exit(annotation(launch.pod, 'exit-code') ?? 0),
+        startedAt.getTime() + runMs - now(),
+      );
     this.#timer?.unref();
   }
 
