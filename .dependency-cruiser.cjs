@@ -3,6 +3,7 @@
  *
  *   api ← store ← registry ← extensions ← server ← cluster ← testing ← cli
  *
+ * `grpc` is a client that the store (etcd) and the node (container engines) share.
  * `clock` is the wall clock; `api`, `registry` and `controllers` are handed the time.
  * `streams`, `client`, `controllers`, `node` and `ingress` stand beside the server; ARCHITECTURE.md says what each must not know.
  *
@@ -15,7 +16,8 @@ const everywhere = ['switches', 'memo', 'timers'];
 
 const may = {
   api: ['api'],
-  store: ['store', 'clock'],
+  grpc: ['grpc'],
+  store: ['store', 'grpc', 'clock'],
   registry: ['registry', 'pki', 'store', 'api'],
   pki: ['pki', 'api', 'clock'],
   access: ['access', 'pki', 'registry', 'api', 'clock'],
@@ -24,9 +26,9 @@ const may = {
   extensions: ['extensions', 'client', 'streams', 'pki', 'access', 'registry', 'api', 'clock'],
   server: ['server', 'extensions', 'access', 'pki', 'streams', 'registry', 'store/store', 'api', 'clock'],
   controllers: ['controllers', 'client', 'pki', 'registry', 'api'],
-  node: ['node', 'client', 'pki', 'streams', 'api', 'clock'],
+  node: ['node', 'grpc', 'client', 'pki', 'streams', 'api', 'clock'],
   ingress: ['ingress', 'client', 'streams', 'api'],
-  cluster: ['cluster', 'extensions', 'access', 'pki', 'ingress', 'node', 'controllers', 'client', 'streams', 'server', 'registry', 'store', 'api', 'clock'],
+  cluster: ['cluster', 'extensions', 'access', 'pki', 'ingress', 'node', 'controllers', 'client', 'streams', 'server', 'registry', 'store', 'grpc', 'api', 'clock'],
   testing: ['testing', 'cluster', 'access', 'controllers', 'extensions', 'node', 'client', 'server', 'registry', 'store', 'api', 'clock'],
   cli: ['cli', 'cluster', 'testing', 'envtest', 'store/store', 'clock'],
   envtest: ['envtest', 'cli', 'cluster', 'pki', 'store/owner', 'api/duration', 'api/runtimeconfig', 'clock'],

@@ -1,7 +1,7 @@
 /**
  * Tests that talk to kubectl run once for each version of it that is found, each as a project of its own. `npm test`
- * fetches versions; without it, those count that are on this machine. Tests of single parts share workers, because
- * loading the modules anew for every file takes longer than most of these tests.
+ * fetches versions; without it, those count that are on this machine. Tests of single parts and of whole clusters share
+ * workers, because loading the modules anew for every file takes longer than most of these tests.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,6 +33,14 @@ const parts = [
   'web/**/*.test.ts',
 ];
 
+/** Tests of whole clusters that cannot share a worker: they replace what modules export, or measure their process. */
+const aloneTests = [
+  'test/{plain,soak}.test.ts',
+  'test/access/routes.test.ts',
+  'test/controllers/{deployments.scaling,jobs.indexed}.test.ts',
+  'test/streams/hostile.test.ts',
+];
+
 /** Misuse of shared memory and shared objects fails in tests; see src/switches.ts. Tests on etcd find its versions. */
 const environment = { WHERRY_ASSERT: '1', WHERRY_ETCDS: JSON.stringify(etcds), WHERRY_JEST: jest };
 
@@ -56,15 +64,21 @@ export default defineConfig({
     testTimeout: 240_000,
     hookTimeout: 240_000,
     expect: { poll: { timeout: 60_000 } },
-    maxWorkers: 2,
+    // More than processors that CI has, because many tests wait for something else than their own work.
+    maxWorkers: 3,
     projects: [
       project('wherry', all, {
-        include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+        include: ['src/**/*.test.ts', ...aloneTests],
         exclude: ['**/node_modules/**', ...kubectlTests, ...parts],
+      }),
+      project('clusters', all, {
+        include: ['test/**/*.test.ts'],
+        exclude: ['**/node_modules/**', ...kubectlTests, ...aloneTests],
+        isolate: false,
       }),
       project('parts', all, { include: parts, exclude: kubectlTests, isolate: false }),
       ...Object.entries(all).map(([version, program]) =>
-        project(`kubectl ${version}`, { [version]: program }, { include: kubectlTests }),
+        project(`kubectl ${version}`, { [version]: program }, { include: kubectlTests, isolate: false }),
       ),
       ...(Object.keys(all).length ? [] : [project('no kubectl', {}, { include: kubectlTests })]),
     ],

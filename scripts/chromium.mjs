@@ -1,4 +1,4 @@
-/** Starts the system's Chromium for benchmarks and screenshots of the page; `npm test` installs it (tools.mjs). */
+/** Starts the system's Chromium for tests, benchmarks and screenshots of the page; `npm test` installs it (tools.mjs). */
 import { chromium } from 'playwright-core';
 import { onPath } from './debian.mjs';
 

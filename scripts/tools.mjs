@@ -1,15 +1,16 @@
 /**
- * The real clients and servers used in tests. Python's client, Go, etcd and Chromium are installed with the system's
- * package manager if they are missing and this user may do so; versions of kubectl and of etcd are downloaded privately
- * (kubectls.mjs, etcds.mjs), and so is Jest (jest.mjs).
+ * The real clients and servers used in tests. Python's client, Go, etcd, Chromium and container engines are installed
+ * with the system's package manager if they are missing and this user may do so; versions of kubectl and of etcd are
+ * downloaded privately (kubectls.mjs, etcds.mjs), and so is Jest (jest.mjs).
  */
 import { spawnSync } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
 import { findEtcds } from './etcds.mjs';
 import { findJest } from './jest.mjs';
 import { findKubectls } from './kubectls.mjs';
 
 /** What can be installed: the Debian package, and a command that succeeds if it is installed. */
-const tools = {
+const clientTools = {
   // Only for the system's Python: a Debian package is not visible to any other.
   'python3-kubernetes': {
     package: 'python3-kubernetes',
@@ -19,6 +20,31 @@ const tools = {
   chromium: { package: 'chromium', check: ['sh', '-c', 'command -v chromium'] },
   'etcd-server': { package: 'etcd-server', check: ['sh', '-c', 'command -v etcd'] },
 };
+
+const installed = (program) => ['sh', '-c', `PATH="$PATH:/usr/sbin:/sbin"; command -v ${program}`];
+
+/** Container engines, and what their tests need; only where the machine may be able to run them. */
+const engineTools = {
+  docker: { package: 'docker.io', check: installed('dockerd') },
+  containerd: { package: 'containerd', check: installed('containerd') },
+  runc: { package: 'runc', check: installed('runc') },
+  'network plugins': { package: 'containernetworking-plugins', check: ['test', '-e', '/usr/lib/cni/bridge'] },
+  registry: { package: 'docker-registry', check: installed('docker-registry') },
+  busybox: { package: 'busybox-static', check: installed('busybox') },
+};
+
+/** Why engines are not installed here; undefined when they may work. Whether they do, their tests find out. */
+function engineObstacle() {
+  if (process.platform !== 'linux') return 'they need Linux';
+  if (process.getuid?.() !== 0) return 'they take the rights of root';
+  if (!succeeds(['unshare', '--net', '--mount', 'true'])) return 'the system allows no namespaces';
+  try {
+    accessSync('/sys/fs/cgroup', constants.W_OK);
+  } catch {
+    return 'control groups cannot be written';
+  }
+  return undefined;
+}
 
 export const tell = (message) => process.stderr.write(`${message}\n`);
 
@@ -55,6 +81,9 @@ export function prepareTools() {
 
 /** Installs what it can; returns what is still missing. */
 function installTools() {
+  const obstacle = engineObstacle();
+  if (obstacle) tell(`Tests with container engines are SKIPPED: ${obstacle}`);
+  const tools = obstacle ? clientTools : { ...clientTools, ...engineTools };
   const isMissing = (tool) => !succeeds(tools[tool].check);
   const wanted = Object.keys(tools).filter(isMissing);
   if (wanted.length && process.getuid?.() === 0 && succeeds(['apt-get', '--version'])) {
@@ -64,11 +93,12 @@ function installTools() {
       env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
     };
     spawnSync('apt-get', ['update', '-qq'], quiet);
-    spawnSync(
-      'apt-get',
-      ['install', '-y', '-qq', '--no-install-recommends', ...wanted.map((tool) => tools[tool].package)],
-      quiet,
-    );
+    // Apart, so that an engine that cannot be installed is not in the way of the rest.
+    for (const group of [clientTools, engineTools]) {
+      const packages = wanted.filter((tool) => group[tool]).map((tool) => tools[tool].package);
+      if (packages.length)
+        spawnSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...packages], quiet);
+    }
   }
   return wanted.filter(isMissing);
 }

@@ -6,9 +6,23 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';
 import { build } from 'esbuild';
+import { commonChunk } from './pagechunks.mjs';
 import { xtermPolicy } from './xtermpolicy.mjs';
 
 const fastQuality = 4;
+const first = 'web/main.tsx';
+/** Small modules that several views use, and the frame of the page with all that it needs. */
+const common = [
+  'web/shell/shell.tsx',
+  ...['linediff', 'quantity', 'socket', 'yamltext'].map((name) => `web/core/${name}.ts`),
+  ...['adoptedstyle.ts', 'age.tsx', 'command.ts', 'commandline.tsx', 'diff.tsx', 'plot.tsx', 'tone.ts'].map(
+    (name) => `web/ui/${name}`,
+  ),
+  ...['object/actiondialog.tsx', 'object/tabs.ts', 'object/eventtime.ts', 'list/deletion.tsx'].map(
+    (name) => `web/views/${name}`,
+  ),
+  'web/views/pods/containers.ts',
+];
 
 /**
  * Returns the files that were read, by esbuild's metafile.
@@ -17,7 +31,7 @@ const fastQuality = 4;
 export async function buildWeb(folder, { small }) {
   mkdirSync(folder, { recursive: true });
   const { outputFiles, metafile } = await build({
-    entryPoints: { main: 'web/main.tsx', icon: 'web/icon.svg' },
+    entryPoints: { main: first, icon: 'web/icon.svg' },
     tsconfig: 'web/tsconfig.json',
     bundle: true,
     splitting: true,
@@ -29,7 +43,7 @@ export async function buildWeb(folder, { small }) {
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
     loader: { '.svg': 'copy' },
-    plugins: [xtermPolicy],
+    plugins: [xtermPolicy, commonChunk(first, common)],
     outdir: folder,
     write: false,
     metafile: true,
@@ -47,7 +61,7 @@ export async function buildWeb(folder, { small }) {
 }
 
 function mainOf({ outputs }) {
-  const [main, entry] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === 'web/main.tsx');
+  const [main, entry] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === first);
   return { main, entry };
 }
 

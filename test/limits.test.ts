@@ -5,7 +5,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { StartError, start } from '../src/cluster/index.ts';
 import { Client, type Reply, type WatchReader } from './http.ts';
-import { Kubectl, kubectls } from './kubectl/kubectl.ts';
+import { Kubectl } from './kubectl/kubectl.ts';
+import { kubectls } from './kubectl/programs.ts';
 import { type Metrics, parseMetrics } from './metrics.ts';
 import { head, type Target, useTarget, webSocketHead } from './target.ts';
 

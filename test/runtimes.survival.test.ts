@@ -2,14 +2,15 @@
  * Proves that containers outlive the agent: however often it is killed, the next one goes on with the same containers.
  * `WHERRY_SURVIVAL=PODS,ROUNDS` sets how many pods and rounds there are.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { problem as networkProblem } from '../src/node/network/netns.case.ts';
-import { engineProblem, TestDocker, testImage } from '../src/node/runtime/engine/engine.case.ts';
+import { TestContainerd } from '../src/node/runtime/cri/containerd.case.ts';
+import { TestDocker } from '../src/node/runtime/docker/docker.case.ts';
+import { type TestEngine, testImage, tryEngine } from '../src/node/runtime/engine/engine.case.ts';
 import { Child, useChildren } from './child.ts';
 import { Client } from './http.ts';
 
 const children = useChildren();
-const problem = networkProblem ?? engineProblem('dockerd');
 const [podCount = 4, rounds = 2] = (process.env.WHERRY_SURVIVAL ?? '4,2').split(',').map(Number);
 const patienceMs = 120_000;
 
@@ -23,17 +24,31 @@ interface PodList {
   }[];
 }
 
-let docker: TestDocker | undefined;
+/** A container of another program, which has to stay; returns its id. */
+const strangers = {
+  docker: async (engine: TestDocker) => {
+    const made = await engine.api.json<{ Id: string }>('POST', '/containers/create', {
+      body: { Image: testImage },
+    });
+    return made.Id;
+  },
+  cri: async (engine: TestContainerd) => {
+    const metadata = { name: 'other', uid: 'other', namespace: 'other' };
+    const linux = { securityContext: { namespaces: { network: 2, pid: 1 } } };
+    const config = { metadata, logDirectory: engine.folder, linux };
+    return (await engine.api.call('RunPodSandbox', { config })).id!;
+  },
+};
 
-beforeAll(async () => {
-  if (!problem) docker = await TestDocker.start();
-});
-afterAll(() => docker?.close());
+const docker = await tryEngine('docker', () => TestDocker.start(), networkProblem);
+const containerd = await tryEngine('containerd', () => TestContainerd.start(), networkProblem);
+afterAll(() => Promise.all([docker.engine?.close(), containerd.engine?.close()]));
 
-describe.skipIf(problem)(`a killed agent${problem ? ` (left out: ${problem})` : ''}`, () => {
-  it('leaves its containers to the next one, and cleanup removes them', async () => {
+describe('a killed agent', () => {
+  const leaves = async (runtime: 'docker' | 'cri', engine: TestEngine, stranger: () => Promise<string>) => {
     const folder = await children.folder();
-    const args = ['--docker-socket', docker!.socket, '--data-dir', folder];
+    const off = runtime === 'docker' ? 'cri' : 'docker';
+    const args = [`--${runtime}-socket`, engine.socket, `--${off}-socket`, 'off', '--data-dir', folder];
     const begin = async () => {
       const child = new Child(['up', '--port', '0', '--secure-port', 'off', ...args], folder);
       return { child, client: new Client(await child.ready()) };
@@ -54,10 +69,10 @@ describe.skipIf(problem)(`a killed agent${problem ? ` (left out: ${problem})` : 
       imagePullPolicy: 'Never',
       readinessProbe: { exec: { command: ['true'] }, periodSeconds: 1, timeoutSeconds: 30 },
     };
-    const classes = '/apis/node.k8s.io/v1/runtimeclasses/docker';
+    const classes = `/apis/node.k8s.io/v1/runtimeclasses/${runtime}`;
     await expect.poll(async () => (await client.get(classes)).status, { timeout: patienceMs }).toBe(200);
     for (let i = 0; i < podCount; i++) {
-      const spec = { runtimeClassName: 'docker', terminationGracePeriodSeconds: 1, containers: [container] };
+      const spec = { runtimeClassName: runtime, terminationGracePeriodSeconds: 1, containers: [container] };
       const made = await client.post('/api/v1/namespaces/default/pods', {
         metadata: { name: `p${i}` },
         spec,
@@ -66,7 +81,7 @@ describe.skipIf(problem)(`a killed agent${problem ? ` (left out: ${problem})` : 
     }
     await expect.poll(async () => settled(await states(client)), { timeout: patienceMs }).toBe(true);
     const before = await states(client);
-    const ids = (await docker!.containers()).sort();
+    const ids = (await engine.containers()).sort();
     for (let round = 0; round < rounds; round++) {
       child.signal('SIGKILL');
       await child.exited;
@@ -79,23 +94,29 @@ describe.skipIf(problem)(`a killed agent${problem ? ` (left out: ${problem})` : 
         })
         .toBe('from the image\n');
       expect(await states(client)).toEqual(before);
-      expect((await docker!.containers()).sort()).toEqual(ids);
+      expect((await engine.containers()).sort()).toEqual(ids);
     }
     // A pod that is deleted leaves nothing.
     await client.delete('/api/v1/namespaces/default/pods/p0');
     await expect
-      .poll(async () => (await docker!.containers()).length, { timeout: patienceMs })
+      .poll(async () => (await engine.containers()).length, { timeout: patienceMs })
       .toBe(ids.length - 2);
-    // A container of another program, which has to stay.
-    const { Id } = await docker!.api.json<{ Id: string }>('POST', '/containers/create', {
-      body: { Image: testImage },
-    });
+    const id = await stranger();
     child.signal('SIGTERM');
     await child.exited;
-    expect(await docker!.containers()).toHaveLength(ids.length - 1);
+    expect(await engine.containers()).toHaveLength(ids.length - 1);
     const cleanup = new Child(['cleanup', ...args], folder);
     expect(await cleanup.exited).toEqual({ code: 0, signal: null });
     expect(cleanup.stdout).toBe(`Removed ${ids.length - 2} containers\n`);
-    expect(await docker!.containers()).toEqual([Id]);
-  });
+    expect(await engine.containers()).toEqual([id]);
+  };
+  const text = 'leaves its containers to the next one, and cleanup removes them';
+
+  it.skipIf(docker.problem)(`${text}, in Docker${docker.note}`, () =>
+    leaves('docker', docker.engine!, () => strangers.docker(docker.engine!)),
+  );
+
+  it.skipIf(containerd.problem)(`${text}, in containerd${containerd.note}`, () =>
+    leaves('cri', containerd.engine!, () => strangers.cri(containerd.engine!)),
+  );
 });

@@ -3,7 +3,7 @@
  * which are available.
  */
 import { describe } from 'vitest';
-import { kubectls } from './kubectl/kubectl.ts';
+import { kubectls } from './kubectl/programs.ts';
 
 const missing = (process.env.WHERRY_MISSING_TOOLS ?? '').split(',');
 

@@ -8,13 +8,18 @@ import './style/time.css';
 import { render } from 'preact';
 import { startKeys } from './core/keys.ts';
 import { discover, followKinds } from './core/kinds.ts';
-import { startRouter } from './core/router.ts';
+import { place, startRouter } from './core/router.ts';
 import { startTheme } from './core/theme.ts';
 import { Shell } from './shell/shell.tsx';
+import { viewAt } from './views/views.ts';
 
 startTheme();
 startRouter();
 startKeys();
+// The view is fetched while the server says what it has. One that fails is asked for again when it is shown.
+viewAt(place.value)
+  ?.load()
+  .catch(() => undefined);
 void discover();
 followKinds();
 const page = document.getElementById('page')!;

@@ -170,13 +170,18 @@ export const namespaceTerminating = (of: Named, name: string, namespace: string)
     },
   );
 
+/** Several errors in one text, each once: `a`, `[a, b]`. */
+export function errorsText(errors: readonly FieldError[]): string {
+  const texts = [...new Set(errors.map((error) => `${error.field}: ${error.message}`))];
+  return texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`;
+}
+
 export const invalid = (
   of: { kind: string; group: string },
   name: string,
   errors: readonly FieldError[],
 ): StatusError => {
-  const texts = [...new Set(errors.map((error) => `${error.field}: ${error.message}`))];
-  const list = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
+  const list = errorsText(errors);
   const kind = of.group ? `${of.kind}.${of.group}` : of.kind;
   return new StatusError(422, 'Invalid', `${kind} "${name}" is invalid: ${list}`, {
     ...(name ? { name } : {}),

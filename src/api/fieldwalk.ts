@@ -216,7 +216,8 @@ class Comparison {
     this.#step(member.element, member.type, value(a), value(b));
   }
 
-  #lists(type: FieldType, a: readonly unknown[], b: readonly unknown[]): void {
+  #lists(type: FieldType, before: readonly unknown[], after: readonly unknown[]): void {
+    const [a, b] = withoutSame(type, before, after);
     const old = grouped(type, a);
     const now = grouped(type, b);
     for (const [element, items] of old) {
@@ -250,6 +251,40 @@ class Comparison {
     }
     this.#path.pop();
   }
+}
+
+/** Items in which two lists may differ for this to be looked for. */
+const differentMax = 16;
+
+/**
+ * Two lists without the items that are the same at their beginnings and ends: mostly, few items of a list change, and path
+ * elements are made only of these. Not when such an item stands in a list again.
+ */
+function withoutSame(
+  type: FieldType,
+  a: readonly unknown[],
+  b: readonly unknown[],
+): readonly [readonly unknown[], readonly unknown[]] {
+  const shorter = Math.min(a.length, b.length);
+  let start = 0;
+  while (start < shorter && sameJson(a[start], b[start])) start++;
+  let end = 0;
+  while (end < shorter - start && sameJson(a[a.length - 1 - end], b[b.length - 1 - end])) end++;
+  const different = a.length + b.length - 2 * (start + end);
+  if (start + end === 0 || different > differentMax) return [a, b];
+  const parts = [a.slice(start, a.length - end), b.slice(start, b.length - end)] as const;
+  const keys = new Set([...parts[0], ...parts[1]].map((item) => firstKey(type, item)));
+  const isAgain = (item: unknown, i: number): boolean =>
+    (i < start || i >= a.length - end) && keys.has(firstKey(type, item));
+  return different > 0 && a.some(isAgain) ? [a, b] : parts;
+}
+
+/** A part of an item's path element: items with the same element have the same. */
+function firstKey(type: FieldType, item: unknown): unknown {
+  if (type.name === 'set' || !isJsonObject(item)) return typeof item === 'object' ? undefined : item;
+  const [key] = type.keys;
+  const value = key && (Object.hasOwn(item, key.name) ? (item[key.name] ?? null) : key.preset);
+  return typeof value === 'object' ? undefined : value;
 }
 
 function grouped(type: FieldType, items: readonly unknown[]): Map<string, unknown[]> {

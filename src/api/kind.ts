@@ -198,7 +198,7 @@ export interface KindForm<T extends ApiObject> {
    * Works out what `validate` needs and what takes long, so that it finds that done. It runs in slices, between which
    * others compute; each `yield` tells about how many steps it took, of which ten thousand take half a millisecond.
    */
-  preparation?(object: T): Generator<number, void>;
+  preparation?(object: T, old: T | undefined): Generator<number, void>;
   /** Validation of every write. `old` is set on an update, for rules that accept unchanged values. */
   validate?(object: T, old?: T): FieldError[];
   validateUpdate?(object: T, old: T): FieldError[];

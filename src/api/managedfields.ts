@@ -157,8 +157,22 @@ export class ApplyConflict extends Error {
   }
 }
 
+export interface Applied {
+  readonly merged: JsonObject;
+  readonly entries: Managed[];
+}
+
 /** Merges what a manager applies into an object. Throws an ApplyConflict. */
-export function applied(apply: Application): { merged: JsonObject; entries: Managed[] } {
+export function applied(apply: Application): Applied {
+  const work = applying(apply);
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+  }
+}
+
+/** The same with a pause after each pass over the object. */
+export function* applying(apply: Application): Generator<void, Applied> {
   const { live, body, who, now, force, keep } = apply;
   const { type } = apply.version(who.apiVersion)!;
   const known = apply.entries.flatMap((entry) => {
@@ -167,10 +181,13 @@ export function applied(apply: Application): { merged: JsonObject; entries: Mana
   });
   const last = known.find((entry) => isSame(entry, who));
   const others = known.filter((entry) => entry !== last);
+  yield;
   const set = keep(fieldsOf(type, body));
+  yield;
   let merged = merge(type, live, body);
-  if (last && !isEmptySet(last.fieldsV1))
-    merged = pruned(apply, merged, last, [...others, entryOf(who, set, undefined)]);
+  yield;
+  if (last && !isSubset(last, entryOf(who, set, undefined)))
+    merged = yield* pruned(apply, merged, last, [...others, entryOf(who, set, undefined)]);
 
   const changesAt = memoized((apiVersion) => {
     const { type: of, to } = apply.version(apiVersion)!;
@@ -180,6 +197,7 @@ export function applied(apply: Application): { merged: JsonObject; entries: Mana
   const conflicts: Conflict[] = [];
   const out: Managed[] = [];
   for (const entry of others) {
+    yield;
     const { changed, removed } = changesAt(entry.apiVersion);
     const fields = intersection(entry.fieldsV1, changed);
     if (!isEmptySet(fields)) conflicts.push({ entry, fields });
@@ -194,16 +212,20 @@ export function applied(apply: Application): { merged: JsonObject; entries: Mana
   return { merged, entries: sortedEntries(out) };
 }
 
+/** Whether all that was applied is applied again: then nothing has to be removed. */
+const isSubset = (last: Managed, now: Managed): boolean =>
+  last.apiVersion === now.apiVersion && isEmptySet(difference(last.fieldsV1, now.fieldsV1));
+
 /**
  * Removes what the manager applied last time and nobody owns now: first everything it had, then what is owned or was not
  * its own is given back.
  */
-function pruned(
+function* pruned(
   apply: Application,
   merged: JsonObject,
   last: Managed,
   entries: readonly Managed[],
-): JsonObject {
+): Generator<void, JsonObject> {
   const own = apply.version(last.apiVersion)!;
   const owned = new Map<string, FieldSet>([[last.apiVersion, noFields]]);
   for (const { apiVersion, fieldsV1 } of entries)
@@ -212,21 +234,26 @@ function pruned(
   const had = named(own.type, last.fieldsV1);
   const asObject = (value: unknown): JsonObject => (value ?? {}) as JsonObject;
   let rest = asObject(remove(own.type, mergedThere, had));
+  yield;
   for (const [apiVersion, sets] of owned) {
     const { type, to, from } = apply.version(apiVersion)!;
     const isOwn = apiVersion === last.apiVersion;
     const all = isOwn ? mergedThere : to(merged);
     const left = isOwn ? rest : to(own.from(rest));
     const kept = union(named(type, fieldsOf(type, left)), named(type, sets));
-    const back = asObject(remove(type, all, difference(named(type, fieldsOf(type, all)), kept)));
+    yield;
+    const there = named(type, fieldsOf(type, all));
+    yield;
+    const back = asObject(remove(type, all, difference(there, kept)));
     rest = isOwn ? back : own.to(from(back));
+    yield;
   }
   const gone = difference(
     named(own.type, fieldsOf(own.type, mergedThere)),
     named(own.type, fieldsOf(own.type, rest)),
   );
-  const out = asObject(remove(own.type, mergedThere, intersection(gone, had)));
-  return own.from(out);
+  yield;
+  return own.from(asObject(remove(own.type, mergedThere, intersection(gone, had))));
 }
 
 /** Remembers what a function of a version gave: entries share few versions. */

@@ -199,12 +199,14 @@ export class Model {
     }
     this.fields = fields;
     this.hasMessage = [...fields.values()].some(({ pb }) => pb.length > 0);
-    const ordered = definition.order.map((name) => {
+    const ordered = new Set<Field>();
+    for (const name of definition.order) {
       const field = fields.get(name);
       if (!field) throw new Error(`the model ${this.name} has no field ${name} to be written`);
-      return field;
-    });
-    this.order = [...ordered, ...[...fields.values()].filter((field) => !ordered.includes(field))];
+      ordered.add(field);
+    }
+    for (const field of fields.values()) ordered.add(field);
+    this.order = [...ordered];
   }
 }
 

@@ -1,6 +1,7 @@
-/** Removes the containers that a cluster or node has left in a container engine, for one that will not be started again. */
+/** Removes the containers that a cluster or node has left in container engines, for one that will not be started again. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { EngineCalls } from '../node/runtime/engine/containerengine.ts';
 import { StartError } from './starterror.ts';
 
 export interface CleanupOptions {
@@ -8,22 +9,56 @@ export interface CleanupOptions {
   readonly dataDir: string;
   /** Default: where Docker and Podman have theirs. */
   readonly dockerSocket: string | undefined;
+  /** Default: where containerd and CRI-O have theirs. */
+  readonly criSocket: string | undefined;
   /** Remove the containers of all clusters and nodes. */
   readonly all: boolean;
 }
 
+interface OpenEngine {
+  readonly calls: EngineCalls;
+  close(): void;
+}
+
+async function openDocker(socket: string | undefined): Promise<OpenEngine | undefined> {
+  const found = await import('../node/runtime/docker/dockercalls.ts');
+  const api = await found.openDocker(socket);
+  return api && { calls: found.dockerCalls(api), close: () => api.close() };
+}
+
+async function openCri(socket: string | undefined): Promise<OpenEngine | undefined> {
+  const found = await import('../node/runtime/cri/cricalls.ts');
+  const api = await found.openCri(socket);
+  return api && { calls: found.criCalls(api), close: () => api.close() };
+}
+
 /** Text for the user. Throws a `StartError`. */
-export async function cleanUp({ dataDir, dockerSocket, all }: CleanupOptions): Promise<string> {
-  const { openDocker, removeLeftovers } = await import('../node/runtime/docker/dockercleanup.ts');
-  const folder = path.resolve(dataDir, 'node', 'docker');
-  const node = await readFile(path.join(folder, 'agent-id'), 'utf8').catch(() => '');
-  if (!all && !node) return `${dataDir} has no containers\n`;
-  const api = await openDocker(dockerSocket);
-  if (!api) throw new StartError('no container engine answers; name its socket by --docker-socket');
-  try {
-    const count = await removeLeftovers(api, all ? undefined : node, folder);
-    return `Removed ${count} ${count === 1 ? 'container' : 'containers'}\n`;
-  } finally {
-    api.close();
+export async function cleanUp(options: CleanupOptions): Promise<string> {
+  const { dataDir, all } = options;
+  const { removeLeftovers } = await import('../node/runtime/engine/engineleftovers.ts');
+  const engines = [
+    { name: 'docker', socket: options.dockerSocket, open: openDocker },
+    { name: 'cri', socket: options.criSocket, open: openCri },
+  ];
+  let [asked, answered, count] = [0, 0, 0];
+  for (const { name, socket, open } of engines) {
+    if (socket === 'off') continue;
+    const folder = path.resolve(dataDir, 'node', name);
+    const node = await readFile(path.join(folder, 'agent-id'), 'utf8').catch(() => '');
+    if (!all && !node) continue;
+    asked++;
+    const engine = await open(socket);
+    if (!engine) continue;
+    answered++;
+    try {
+      count += await removeLeftovers(engine.calls, all ? undefined : node, folder);
+    } finally {
+      engine.close();
+    }
   }
+  if (!asked) return `${dataDir} has no containers\n`;
+  // With --all, either engine will do: few machines have both.
+  if (answered < (all ? 1 : asked))
+    throw new StartError('no container engine answers; name its socket by --docker-socket or --cri-socket');
+  return `Removed ${count} ${count === 1 ? 'container' : 'containers'}\n`;
 }

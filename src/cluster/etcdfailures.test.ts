@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { describeWith } from '../../test/tools.ts';
+import { MessageReader, MessageWriter } from '../grpc/protobuf.ts';
 import { Authority, clientUsages, makeAuthority, servingUsages, yearMs } from '../pki/authority.ts';
 import { etcds, TestEtcd, type TestEtcdOptions } from '../store/etcd/etcdserver.case.ts';
-import { MessageReader, MessageWriter } from '../store/etcd/protobuf.ts';
 import { start } from './start.ts';
 import type { Cluster, StartOptions } from './startoptions.ts';
 

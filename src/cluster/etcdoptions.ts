@@ -1,6 +1,6 @@
 /** The options of the store `etcd`: their check, and the files they name. */
 import { readFile } from 'node:fs/promises';
-import type { EtcdTls } from '../store/etcd/connection.ts';
+import type { ConnectionTls } from '../grpc/connection.ts';
 import { StartError } from './starterror.ts';
 
 /** The etcd that holds the objects, for the store `etcd`. */
@@ -40,7 +40,7 @@ export function checkedEtcd(options: EtcdOptions | undefined): {
   return { servers, prefix };
 }
 
-export async function readTls({ caFile, certFile, keyFile }: EtcdOptions): Promise<EtcdTls> {
+export async function readTls({ caFile, certFile, keyFile }: EtcdOptions): Promise<ConnectionTls> {
   const read = async (file: string | undefined): Promise<Buffer | undefined> => {
     try {
       return file === undefined ? undefined : await readFile(file);

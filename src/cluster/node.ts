@@ -57,6 +57,11 @@ export interface NodeOptions {
    * where Docker, Docker Desktop, Colima and Podman have theirs.
    */
   readonly dockerSocket?: string;
+  /**
+   * The socket of an engine that speaks CRI, such as containerd or CRI-O; `off` to use none. Default: the first that exists
+   * where these two have theirs.
+   */
+  readonly criSocket?: string;
   /** Port on which the kubelet API is served over TLS; 0 takes any free one. Default: it is not served. */
   readonly kubeletPort?: number;
   /** Labels of the node object, beside those that every node has. */
@@ -189,12 +194,16 @@ async function openParts(
   });
   const network = await orSentence(opening);
   closers.add(() => network.close());
-  logFolder = new parts.LogFolder(logs, path.join(folder, 'pods'), now, onError);
+  logFolder = new parts.LogFolder(
+    logs,
+    [path.join(folder, 'pods'), path.join(folder, 'cri', 'pods')],
+    now,
+    onError,
+  );
   const kubelet =
     options.kubeletPort === undefined ? undefined : await listen(name, address, options.kubeletPort);
   const runtime = new ProcessRuntime({ folder, network: network.pods, images, logFolder, now, onError });
   const engine = {
-    folder: path.join(folder, 'docker'),
     network: network.pods,
     address,
     // A temporary folder is gone with the node, and then nobody could take over its containers.
@@ -206,7 +215,11 @@ async function openParts(
   const runtimes = new parts.RuntimeChoice({
     mode: options.runtime ?? 'auto',
     main: runtime,
-    late: [lateDocker(options.dockerSocket, engine), parts.lateSimulation(now)],
+    late: [
+      lateDocker(options.dockerSocket, { ...engine, folder: path.join(folder, 'docker') }),
+      parts.lateCri(options.criSocket, { ...engine, folder: path.join(folder, 'cri'), logFolder }),
+      parts.lateSimulation(now),
+    ],
     isMapped: (image) => images.maps(image),
     handlerOf: (runtimeClass) => parts.handlerOf(client, runtimeClass),
     onError,
@@ -231,13 +244,19 @@ async function openParts(
     onError,
   });
   closers.add(() => agent.close());
+  let available: readonly string[] = [];
   return {
     name,
     agent,
-    description: [`Node ${name} at ${address}`, ...network.describe()].join('\n'),
+    get description() {
+      const lines = [`Node ${name} at ${address}`, ...network.describe()];
+      return [...lines, ...(available.length ? [`runtimes: ${available.join(', ')}`] : [])].join('\n');
+    },
     start: async () => {
       await network.start(client);
-      if (!closers.closing) await agent.start();
+      if (closers.closing) return;
+      await agent.start();
+      available = await runtimes.available();
     },
     close: async (how) => {
       if (how?.silently) await agent.close(how);
@@ -376,7 +395,12 @@ async function openJoined(url: string, options: NodeOptions, closers: Closers): 
     identity.listening(address, port),
   );
   return {
-    ...node,
+    name,
+    agent: node.agent,
+    get description() {
+      return node.description;
+    },
+    close: () => node.close(),
     start: async () => {
       await node.start();
       identity.keepServing(node.agent);

@@ -8,7 +8,7 @@ export { NodeIdentity } from '../node/joining/nodeidentity.ts';
 export { parsePodRange } from '../node/network/subnet.ts';
 export { LogFolder } from '../node/pods/logfolder.ts';
 export { ImageTable } from '../node/runtime/images.ts';
-export { lateDocker, lateSimulation } from '../node/runtime/lateruntimes.ts';
+export { lateCri, lateDocker, lateSimulation } from '../node/runtime/lateruntimes.ts';
 export { ProcessRuntime } from '../node/runtime/processruntime.ts';
 export { RuntimeChoice } from '../node/runtime/runtimechoice.ts';
 export { makeFolders } from '../node/volumes/foldercare.ts';

@@ -71,6 +71,7 @@ const nodeNames: Names<NodeOptions> = {
   images: true,
   runtime: true,
   dockerSocket: true,
+  criSocket: true,
   kubeletPort: true,
   labels: true,
   join: true,

@@ -15,3 +15,7 @@ export const processLimits: Readonly<Record<Name, string>> = {
   'waits for an image that must not be pulled, or has no possible name': 'nothing is pulled',
   'starts again when its sandbox has died': 'there is no sandbox',
 };
+
+export const criLimits: Readonly<Partial<Record<Name, string>>> = {
+  'mounts the files of an image as a volume': 'CRI has no call that gives out the files of an image',
+};

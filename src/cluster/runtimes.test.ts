@@ -8,35 +8,43 @@ import type { Pod } from '../api/generated/types.ts';
 import { Client } from '../client/client.ts';
 import { pods, runtimeClasses, secrets, services } from '../client/resources.ts';
 import { problem as networkProblem, serviceRange } from '../node/network/netns.case.ts';
-import { engineProblem, TestDocker, testImage } from '../node/runtime/engine/engine.case.ts';
+import { TestContainerd } from '../node/runtime/cri/containerd.case.ts';
+import { TestDocker } from '../node/runtime/docker/docker.case.ts';
+import { testImage, tryEngine } from '../node/runtime/engine/engine.case.ts';
 import { registryProblem, TestRegistry } from '../node/runtime/engine/registry.case.ts';
 import { mountsBelow } from '../node/volumes/foldercare.ts';
 import { containerBehaviours } from './containerbehaviours.case.ts';
 import { podBehaviours } from './podbehaviours.case.ts';
 import { first, PodBench, ready, sh } from './podbench.case.ts';
-import { processLimits } from './runtimelimits.case.ts';
+import { criLimits, processLimits } from './runtimelimits.case.ts';
 import { start } from './start.ts';
 import type { Cluster } from './startoptions.ts';
 
 const nodeName = 'bench';
-const dockerProblem = networkProblem ?? engineProblem('dockerd');
-const note = dockerProblem === undefined ? '' : ` (left out: ${dockerProblem})`;
+const docker = await tryEngine('docker', () => TestDocker.start(), networkProblem);
+const cri = await tryEngine('containerd', () => TestContainerd.start(), networkProblem);
+const engines = { docker, cri } as const;
+type EngineName = keyof typeof engines;
+/** Tests of one engine. */
+const describeEngine = (name: EngineName, text: string, tests: () => void): void => {
+  describe.skipIf(engines[name].problem)(`${text}${engines[name].note}`, tests);
+};
+const present = (Object.keys(engines) as EngineName[]).filter((name) => engines[name].engine);
+const noEngine = networkProblem ?? (present.length ? undefined : 'there is no engine');
 
 let folder = '';
-let docker: TestDocker | undefined;
 let cluster: Cluster | undefined;
 const errors: Error[] = [];
 
 const benchOf = (runtime: string): PodBench => {
   const bench = new PodBench(cluster!, runtime, join(folder, 'host'), nodeName);
-  bench.killSandbox = (uid) => docker!.killSandbox(uid);
+  bench.killSandbox = (uid) => engines[runtime as EngineName].engine!.killSandbox(uid);
   return bench;
 };
 
 beforeAll(async () => {
-  if (dockerProblem) return;
+  if (noEngine) return;
   folder = await mkdtemp(join(tmpdir(), 'wherry-runtimes-'));
-  docker = await TestDocker.start();
   await mkdir(join(folder, 'host'));
   await writeFile(join(folder, 'host/file'), 'of the machine\n');
   cluster = await start({
@@ -46,7 +54,8 @@ beforeAll(async () => {
       name: nodeName,
       podNetwork: 'netns',
       folder: join(folder, 'node'),
-      dockerSocket: docker.socket,
+      dockerSocket: docker.engine?.socket ?? 'off',
+      criSocket: cri.engine?.socket ?? 'off',
     },
     onError: (error) => errors.push(error),
   });
@@ -55,26 +64,34 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await cluster?.close();
-  await docker?.close();
+  await Promise.all([docker.engine?.close(), cri.engine?.close()]);
   // Only after a failure: volumes in memory are unmounted with their pods.
   for (const { point } of folder ? await mountsBelow(folder) : []) execFileSync('umount', ['-l', point]);
   if (folder) await rm(folder, { recursive: true, force: true });
 });
 
-describe.skipIf(dockerProblem)(`a pod of processes${note}`, () => {
-  it.concurrent.each(Object.keys(podBehaviours))('%s', (name) => podBehaviours[name]!(benchOf('process')));
-
+const runAll = (
+  runtime: string,
+  all: Readonly<Record<string, (bench: PodBench) => Promise<void>>>,
+  limits: Readonly<Partial<Record<string, string>>>,
+): void => {
+  const possible = Object.keys(all).filter((name) => !limits[name]);
+  it.concurrent.each(possible)('%s', (name) => all[name]!(benchOf(runtime)));
+  if (possible.length === Object.keys(all).length) return;
   describe('has no counterpart of', () => {
-    it.skipIf(true).each(Object.entries(processLimits))('%s: %s', () => undefined);
+    it.skipIf(true).each(Object.entries(limits))('%s: %s', () => undefined);
   });
-});
+};
 
-describe.skipIf(dockerProblem)(`a pod in Docker${note}`, () => {
-  const all: typeof podBehaviours = { ...podBehaviours, ...containerBehaviours };
-  it.concurrent.each(Object.keys(all))('%s', (name) => all[name]!(benchOf('docker')));
-});
+const ofContainers = { ...podBehaviours, ...containerBehaviours };
 
-const pullProblem = dockerProblem ?? registryProblem;
+describe.skipIf(noEngine)('a pod of processes', () => runAll('process', ofContainers, processLimits));
+
+describeEngine('docker', 'a pod in Docker', () => runAll('docker', ofContainers, {}));
+
+describeEngine('cri', 'a pod in containerd', () => runAll('cri', ofContainers, criLimits));
+
+const pullProblem = noEngine ?? registryProblem;
 
 describe.skipIf(pullProblem)(
   `an image of a registry${pullProblem ? ` (left out: ${pullProblem})` : ''}`,
@@ -82,54 +99,57 @@ describe.skipIf(pullProblem)(
     let registry: TestRegistry;
     let digest = '';
     const waiting = (pod: Pod) => first(pod).state?.waiting?.reason;
+    const secret = 'pull';
 
     beforeAll(async () => {
       registry = await TestRegistry.start();
-      digest = await registry.push(docker!.api, 'team/app:1');
-      const bench = benchOf('docker');
-      await bench.client.create(secrets, 'default', {
-        metadata: { name: 'pull' },
+      digest = await registry.push('team/app:1');
+      await benchOf('').client.create(secrets, 'default', {
+        metadata: { name: secret },
         type: 'kubernetes.io/dockerconfigjson',
         data: registry.secretData,
       });
     });
     afterAll(() => registry?.close());
 
-    it('is pulled with the secret of the pod, by tag and by digest, and used by such pods only', async () => {
-      const bench = benchOf('docker');
-      const image = `${registry.host}/team/app:1`;
-      const imagePullSecrets = [{ name: 'pull' }];
-      const container = (name: string) => [sh('sleep 3600', { image: name })];
-      await bench.create('refused', { containers: container(image) });
-      await bench.until('refused', (pod) => waiting(pod) === 'ImagePullBackOff');
-      await bench.event('refused', `Failed to pull image "${image}"`);
-      await bench.event('refused', `Back-off pulling image "${image}"`);
-      await bench.create('pulled', { imagePullSecrets, containers: container(image) });
-      const pulled = await bench.until('pulled', ready);
-      expect(first(pulled).imageID).toBe(`${registry.host}/team/app@${digest}`);
-      await bench.event('pulled', `Pulling image "${image}"`);
-      await bench.event('pulled', `Successfully pulled image "${image}" in`);
-      // It is there now, and still not for a pod without the secret.
-      await bench.create('stranger', { containers: container(image) });
-      await bench.until('stranger', (pod) =>
-        ['ErrImagePull', 'ImagePullBackOff'].includes(waiting(pod) ?? ''),
-      );
-      await bench.create('same', { imagePullSecrets, containers: container(image) });
-      await bench.until('same', ready);
-      await bench.event('same', 'already present on machine');
-      await bench.create('digest', {
-        imagePullSecrets,
-        containers: container(`${registry.host}/team/app@${digest}`),
-      });
-      await bench.until('digest', ready);
-      for (const name of ['refused', 'pulled', 'stranger', 'same', 'digest']) await bench.remove(name);
-    });
+    it.concurrent.each(present)(
+      'is pulled with the secret of the pod, by tag and by digest, and used by such pods only, in %s',
+      async (runtime) => {
+        const bench = benchOf(runtime);
+        const image = `${registry.host}/team/app:1`;
+        const imagePullSecrets = [{ name: secret }];
+        const container = (name: string) => [sh('sleep 3600', { image: name })];
+        await bench.create('refused', { containers: container(image) });
+        await bench.until('refused', (pod) => waiting(pod) === 'ImagePullBackOff');
+        await bench.event('refused', `Failed to pull image "${image}"`);
+        await bench.event('refused', `Back-off pulling image "${image}"`);
+        await bench.create('pulled', { imagePullSecrets, containers: container(image) });
+        const pulled = await bench.until('pulled', ready);
+        expect(first(pulled).imageID).toBe(`${registry.host}/team/app@${digest}`);
+        await bench.event('pulled', `Pulling image "${image}"`);
+        await bench.event('pulled', `Successfully pulled image "${image}" in`);
+        // It is there now, and still not for a pod without the secret.
+        await bench.create('stranger', { containers: container(image) });
+        await bench.until('stranger', (pod) =>
+          ['ErrImagePull', 'ImagePullBackOff'].includes(waiting(pod) ?? ''),
+        );
+        await bench.create('same', { imagePullSecrets, containers: container(image) });
+        await bench.until('same', ready);
+        await bench.event('same', 'already present on machine');
+        await bench.create('digest', {
+          imagePullSecrets,
+          containers: container(`${registry.host}/team/app@${digest}`),
+        });
+        await bench.until('digest', ready);
+        for (const name of ['refused', 'pulled', 'stranger', 'same', 'digest']) await bench.remove(name);
+      },
+    );
 
-    it('that does not exist is told apart', async () => {
-      const bench = benchOf('docker');
+    it.concurrent.each(present)('that does not exist is told apart, in %s', async (runtime) => {
+      const bench = benchOf(runtime);
       const image = `${registry.host}/team/none:9`;
       await bench.create('unknown', {
-        imagePullSecrets: [{ name: 'pull' }],
+        imagePullSecrets: [{ name: secret }],
         containers: [sh('sleep 3600', { image })],
       });
       const pod = await bench.until('unknown', (one) => waiting(one) === 'ErrImagePull');
@@ -139,12 +159,12 @@ describe.skipIf(pullProblem)(
   },
 );
 
-describe.skipIf(dockerProblem)(`one node with several runtimes${note}`, () => {
+describe.skipIf(noEngine)('one node with several runtimes', () => {
   it('has a class for each of them', async () => {
     const client = new Client(cluster!.url);
     const { items } = await client.list(runtimeClasses);
     expect(items.map(({ metadata, handler }) => `${metadata.name} ${handler}`).sort()).toEqual([
-      'docker docker',
+      ...present.map((name) => `${name} ${name}`).sort(),
       'process process',
       'simulated simulated',
     ]);
@@ -158,7 +178,8 @@ describe.skipIf(dockerProblem)(`one node with several runtimes${note}`, () => {
     await bench.create('plain', { containers: containers('host') });
     const id = async (name: string) =>
       (await bench.until(name, ready)).status!.containerStatuses![0]!.containerID;
-    expect(await id('contained')).toMatch(/^docker:/);
+    // Docker comes first.
+    expect(await id('contained')).toMatch(new RegExp(`^${present[0]}:`));
     expect(await id('plain')).toMatch(/^process:/);
     await Promise.all([bench.remove('contained'), bench.remove('plain')]);
   });
@@ -181,7 +202,8 @@ describe.skipIf(dockerProblem)(`one node with several runtimes${note}`, () => {
       });
       await bench.until('web', ready);
     };
-    await Promise.all([server('process')(), server('docker')()]);
+    const all = ['process', ...present];
+    await Promise.all(all.map((runtime) => server(runtime)()));
     const ask = async (from: string, to: string) =>
       (
         await benchOf(from).exec('web', [
@@ -191,9 +213,10 @@ describe.skipIf(dockerProblem)(`one node with several runtimes${note}`, () => {
           `http://web-${to}.default.svc.cluster.local/`,
         ])
       ).stdout;
-    await expect.poll(() => ask('docker', 'process')).toBe('process\n');
-    await expect.poll(() => ask('process', 'docker')).toBe('docker\n');
-    await Promise.all([benchOf('process').remove('web'), benchOf('docker').remove('web')]);
+    for (const from of all)
+      for (const to of all)
+        if (from !== to) await expect.poll(() => ask(from, to), { timeout: 60_000 }).toBe(`${to}\n`);
+    await Promise.all(all.map((runtime) => benchOf(runtime).remove('web')));
   });
 
   it('leaves nothing in the engine when its pods are gone', async () => {
@@ -206,8 +229,10 @@ describe.skipIf(dockerProblem)(`one node with several runtimes${note}`, () => {
           .catch(() => undefined),
       ),
     );
-    await expect.poll(() => docker!.containers()).toEqual([]);
-    await expect.poll(() => readdir(join(folder, 'node/docker/pods'))).toEqual([]);
+    for (const name of present) {
+      await expect.poll(() => engines[name].engine!.containers(), { timeout: 60_000 }).toEqual([]);
+      await expect.poll(() => readdir(join(folder, 'node', name, 'pods')), { timeout: 60_000 }).toEqual([]);
+    }
   });
 
   it('has reported no error', () => {

@@ -17,6 +17,7 @@ import { eventExpiryController } from './eventexpiry.ts';
 import { garbageCollector } from './garbagecollector.ts';
 import { namespaceController } from './namespaces.ts';
 import { nodeLifecycleController } from './nodelifecycle.ts';
+import { nodeRuntimesController } from './noderuntimes.ts';
 import { podCollector } from './podcollector.ts';
 import { protectionController } from './protection.ts';
 import { resourceQuotaController } from './resourcequotas.ts';
@@ -66,6 +67,7 @@ export const controllers: readonly Controller[] = [
   addressRepairController,
   schedulerController,
   nodeLifecycleController,
+  nodeRuntimesController,
   podCollector,
   eventExpiryController,
   volumeBinder,

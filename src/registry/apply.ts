@@ -13,7 +13,14 @@ import { structOf } from '../api/fieldtype.ts';
 import { goQuoted } from '../api/goformat.ts';
 import type { Kind } from '../api/kind.ts';
 import { entryOf, identity, type Managed } from '../api/managedentry.ts';
-import { type Application, ApplyConflict, applied, type Conflict, memoized } from '../api/managedfields.ts';
+import {
+  type Application,
+  ApplyConflict,
+  applied,
+  applying,
+  type Conflict,
+  memoized,
+} from '../api/managedfields.ts';
 import { type ManagedText, setEntries } from '../api/managedtext.ts';
 import { type ApiObject, isJsonObject, type JsonObject } from '../api/object.ts';
 import { resetFields } from '../api/resetfields.ts';
@@ -21,6 +28,7 @@ import { create, settleNamespace } from './create.ts';
 import type { Entry } from './entry.ts';
 import type { Expected } from './input.ts';
 import { keepLastApplied, unlessApplied } from './lastapplied.ts';
+import { givenInSlices, passSteps } from './looplane.ts';
 import { modify } from './modify.ts';
 import { converted, managerOf, ownedByCreator, trackedAlready, versionOf, zeroObject } from './ownership.ts';
 import type { Registry } from './registry.ts';
@@ -39,6 +47,8 @@ export interface ApplyPatch {
   /** Keys that stand in a map twice, as warnings name them: `line 1: key "a" already set in map`. */
   readonly duplicates: readonly string[];
   readonly force: boolean;
+  /** Length of the body; default: so short that it is merged at once. */
+  readonly bytes?: number;
 }
 
 /** Checks what can be checked without the stored object, and gives the body as an object. */
@@ -111,9 +121,14 @@ function applyToStored(
   body: JsonObject,
 ): Promise<Entry> {
   const { kind, namespace, name } = target;
-  const change = (current: Entry): ApiObject => {
+  const change = (current: Entry): ApiObject | Promise<ApiObject> => {
     const live = current.object(kind);
-    const object = mergedObject(registry, request, target, patch, body, live, current.managed);
+    const { managed } = current;
+    const merging = mergedObject(registry, request, target, patch, body, live, managed);
+    const merged = givenInSlices(inPasses(merging, current.length));
+    return merged instanceof Promise ? merged.then((object) => checked(object, live)) : checked(merged, live);
+  };
+  const checked = (object: ApiObject, live: ApiObject): ApiObject => {
     settleNamespace(kind, object, namespace);
     checkName(object, name);
     const { uid } = object.metadata;
@@ -124,7 +139,16 @@ function applyToStored(
   return modify(registry, request, target, change, trackedAlready);
 }
 
-function createApplied(
+/** Work that pauses after each pass over an object of so many bytes. */
+function* inPasses<T>(work: Generator<void, T>, bytes: number): Generator<number, T> {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+    yield passSteps(bytes);
+  }
+}
+
+async function createApplied(
   registry: Registry,
   request: Request,
   target: Target,
@@ -132,7 +156,8 @@ function createApplied(
   body: JsonObject,
 ): Promise<Entry> {
   const { kind, namespace, name } = target;
-  const object = mergedObject(registry, request, target, patch, body, undefined, undefined);
+  const merging = mergedObject(registry, request, target, patch, body, undefined, undefined);
+  const object = await givenInSlices(inPasses(merging, patch.bytes ?? 0));
   const meta = object.metadata;
   if (meta.uid)
     throw conflict(
@@ -149,7 +174,7 @@ function createApplied(
 }
 
 /** The object that an apply results in, with its managed fields. */
-function mergedObject(
+function* mergedObject(
   registry: Registry,
   request: Request,
   target: Target,
@@ -157,7 +182,7 @@ function mergedObject(
   body: JsonObject,
   live: ApiObject | undefined,
   managed: ManagedText | undefined,
-): ApiObject {
+): Generator<void, ApiObject> {
   const { kind, part } = target;
   const who = managerOf(request, target, 'Apply');
   let entries = managed?.entries ?? [];
@@ -178,16 +203,18 @@ function mergedObject(
       return (
         version && {
           type: structOf(ownershipModel(version.model)),
-          to: (object) => inVersion(kind, version, object, live),
-          from: (object) => inVersion(version, kind, object, live),
+          to: (object) => inVersion(request, kind, version, object, live),
+          from: (object) => inVersion(request, version, kind, object, live),
         }
       );
     }),
     keep: (set) => resetFields(kind, part).keep(set),
   };
+  yield;
   const result = live
-    ? unlessApplied(application, kind, live, ({ conflicts }) => conflictStatus(conflicts))
-    : applied(application);
+    ? yield* unlessApplied(application, kind, live, ({ conflicts }) => conflictStatus(conflicts))
+    : yield* applying(application);
+  yield;
   const object = decoded(kind, result.merged, body);
   reportDuplicates(patch, request);
   kind.pruneApplied?.(object);
@@ -206,10 +233,16 @@ function resolved(application: Application): ReturnType<typeof applied> {
   }
 }
 
-function inVersion(from: Kind, to: Kind, object: JsonObject, live: ApiObject | undefined): JsonObject {
+function inVersion(
+  request: Request,
+  from: Kind,
+  to: Kind,
+  object: JsonObject,
+  live: ApiObject | undefined,
+): JsonObject {
   if (from === to) return object;
   const inFrom = decoded(from, object, object);
-  const inTo = converted(from, to, inFrom, live);
+  const inTo = converted(request, from, to, inFrom, live);
   return normalized(to.model, {
     ...(inTo as unknown as JsonObject),
     kind: to.kind,
@@ -226,10 +259,20 @@ function decoded(expected: Expected, merged: JsonObject, body: JsonObject): ApiO
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     throw plain(
-      `failed to convert new object (${nameText(body)}) to proper version: unable to convert unstructured object to ${kindText(expected.apiVersion, expected.kind)}: ${error.message}`,
+      `failed to convert new object (${nameText(body)}) to proper version: unable to convert unstructured object to ${kindText(expected.apiVersion, expected.kind)}: ${convertedProblem(error.message)}`,
     );
   }
 }
+
+/** The same problem in the words of Kubernetes' converter, which does not read JSON as decoders of bodies do. */
+const convertedProblem = (problem: string): string =>
+  problem
+    .replace(
+      /^json: cannot unmarshal number -?\d+\.\d+ into Go struct field \S+ of type (int\d+)$/,
+      'cannot convert float64 to $1',
+    )
+    .replace(/^(json: cannot unmarshal \w+ into Go) struct field \S+( of type string)$/, '$1 value$2')
+    .replace(/^illegal base64/, 'error decoding from json: $&');
 
 /** Keys that stand twice are told after the merge: a conflict is more important. */
 function reportDuplicates({ duplicates }: ApplyPatch, { fieldValidation, warnings }: Request): void {
@@ -296,7 +339,7 @@ export async function applyScale(
     const { merged, entries } = resolved({
       live: normalized(form.model, scale as unknown as JsonObject),
       body,
-      entries: scaleEntries(stored, form.apiVersion),
+      entries: scaleEntries(registry, target.kind, stored, form.apiVersion),
       who,
       now: registry.now(),
       force: patch.force,
@@ -306,7 +349,7 @@ export async function applyScale(
           : undefined,
       keep: (set) => set,
     });
-    owned = entriesFromScale(stored, entries, target.kind.apiVersion);
+    owned = entriesFromScale(registry, target.kind, stored, entries);
     const object = decoded(form, merged, body);
     reportDuplicates(patch, request);
     return object;

@@ -3,12 +3,18 @@
  * The rest of the registry then finds the results at the entry, or by the object. Kinds without a webhook never come
  * here with anything to do.
  */
+import { plain, StatusError } from '../api/errors.ts';
+import { jsonText } from '../api/jsontext.ts';
 import type { Kind } from '../api/kind.ts';
 import type { ApiObject } from '../api/object.ts';
 import type { Entry } from './entry.ts';
+import type { Registry } from './registry.ts';
+import type { Request } from './request.ts';
 
 /** Bytes of objects that are converted with one call; its answer is bounded, too. */
 const batchBytesMax = 2 * 1024 * 1024;
+/** Calls that comparing one write with the owners of fields in other versions may take. */
+const comparisonCallsMax = 100;
 
 /** Makes entries ready to be read as a kind; undefined when they are. */
 export function converted(kind: Kind, entries: readonly Entry[]): Promise<void> | undefined {
@@ -48,4 +54,60 @@ export function preparedForm(object: ApiObject): ApiObject {
   const stored = prepared.get(object);
   if (!stored) throw new Error('an object was not converted before it was stored');
   return stored;
+}
+
+/** What a webhook has answered for one write, by version and text of the object; an error when it failed. */
+const answers = new WeakMap<Request, Map<string, ApiObject | StatusError>>();
+
+/** Thrown to give up a computation that needs an object in another version, until a webhook has converted it. */
+class ConversionNeeded extends Error {
+  constructor(
+    readonly key: string,
+    readonly object: ApiObject,
+    readonly to: Kind,
+  ) {
+    super(`a ${to.kind} is needed as ${to.apiVersion}`);
+  }
+}
+
+/** An object in another version. Throws unless it runs within `withConversions`. */
+export function answeredAs(request: Request, to: Kind, object: ApiObject): ApiObject {
+  const key = `${to.apiVersion} ${jsonText(object)}`;
+  const answer = answers.get(request)?.get(key);
+  if (!answer) throw new ConversionNeeded(key, object, to);
+  if (answer instanceof StatusError) throw answer;
+  return structuredClone(answer);
+}
+
+/**
+ * Runs a computation that may need objects in versions into which a webhook converts. Each time it lacks one, it is given
+ * up, and begins again when the webhook has answered.
+ */
+export async function withConversions<T>(
+  registry: Registry,
+  request: Request,
+  compute: () => T | Promise<T>,
+): Promise<T> {
+  const known = new Map<string, ApiObject | StatusError>();
+  answers.set(request, known);
+  try {
+    for (;;)
+      try {
+        return await compute();
+      } catch (error) {
+        if (!(error instanceof ConversionNeeded)) throw error;
+        if (known.size >= comparisonCallsMax) throw plain('the object is owned in too many versions');
+        const { key, object, to } = error;
+        const asking = to.conversion!.convert([object], to).then(
+          ([there]) => void known.set(key, there!),
+          (failure) => {
+            if (!(failure instanceof StatusError)) throw failure;
+            known.set(key, failure);
+          },
+        );
+        await registry.inTime(asking, request.deadlineMs);
+      }
+  } finally {
+    answers.delete(request);
+  }
 }

@@ -13,7 +13,7 @@ import type { ApiObject } from '../api/object.ts';
 import { adminAccessErrors } from './adminaccess.ts';
 import type { Admission } from './admission/admission.ts';
 import { allocated, committed } from './allocation/allocation.ts';
-import { preparedToStore } from './conversion.ts';
+import { preparedToStore, withConversions } from './conversion.ts';
 import { Entry } from './entry.ts';
 import { inSlices } from './looplane.ts';
 import { type TrackCreate, trackCreate } from './ownership.ts';
@@ -49,7 +49,13 @@ export async function create(
   if (kind.createRefusal) throw forbidden(kind, object.metadata.name ?? '', kind.createRefusal);
   kind.defaults?.(object);
   settleNew(kind, object, namespace);
-  track(registry, request, collection, object);
+  if (kind.conversion) {
+    const { managedFields } = object.metadata;
+    await withConversions(registry, request, () => {
+      object.metadata.managedFields = managedFields;
+      track(registry, request, collection, object);
+    });
+  } else track(registry, request, collection, object);
   const sent = object.metadata;
   let target = named(collection, sent.name ?? '');
   const admission: Omit<Admission, 'target'> & { target: Target } = {
@@ -81,7 +87,7 @@ export async function create(
   kind.setCreator?.(object, request.user);
   const { name } = target;
   const examining =
-    kind.examine?.(object, undefined) ?? (kind.preparation && inSlices(kind.preparation(object)));
+    kind.examine?.(object, undefined) ?? (kind.preparation && inSlices(kind.preparation(object, undefined)));
   if (examining) await registry.inTime(examining, request.deadlineMs);
   const allocating = allocated(registry, admission, () =>
     check(

@@ -67,12 +67,14 @@ export function readPatched(
   patched: unknown,
   duplicates: readonly Duplicate[],
   options: ReadOptions,
+  /** The object as errors show it. */
+  quoted: () => string,
 ): ApiObject {
   if (expected.custom && isJsonObject(patched)) checkCustomKind(expected, patched);
   try {
     return decodeStrictly(expected, { value: patched, duplicates }, options);
   } catch (error) {
-    if (error instanceof DecodeError) throw invalidPatch(jsonText(patched), error.message);
+    if (error instanceof DecodeError) throw invalidPatch(quoted(), error.message);
     throw error;
   }
 }

@@ -11,24 +11,22 @@ import { structOf } from '../api/fieldtype.ts';
 import { compare, fieldsOf } from '../api/fieldwalk.ts';
 import { jsonText } from '../api/jsontext.ts';
 import type { Kind } from '../api/kind.ts';
-import { type Application, ApplyConflict, applied } from '../api/managedfields.ts';
+import { type Application, type Applied, ApplyConflict, applying } from '../api/managedfields.ts';
 import { type ApiObject, isJsonObject, type JsonObject, withSortedKeys } from '../api/object.ts';
 
 const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
 const clientSideManager = 'kubectl';
 const annotationsBytesMax = 256 * 1024;
 
-type Applied = ReturnType<typeof applied>;
-
 /** Applies; conflicts about what the annotation says and still holds are no conflicts for kubectl. */
-export function unlessApplied(
+export function* unlessApplied(
   application: Application,
   kind: Kind,
   live: ApiObject,
   status: (conflict: ApplyConflict) => StatusError,
-): Applied {
+): Generator<void, Applied> {
   try {
-    return applied(application);
+    return yield* applying(application);
   } catch (error) {
     if (!(error instanceof ApplyConflict)) throw error;
     const ours =
@@ -39,7 +37,7 @@ export function unlessApplied(
       return isEmptySet(others) ? [] : [{ entry, fields: others }];
     });
     if (left.length) throw status(new ApplyConflict(left));
-    return applied({ ...application, force: true });
+    return yield* applying({ ...application, force: true });
   }
 }
 

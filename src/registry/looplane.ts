@@ -28,6 +28,33 @@ async function turnInQueue(): Promise<void> {
   }
 }
 
+/** Steps that a pass over a byte of an object's text takes, roughly. */
+const byteSteps = 2;
+
+/**
+ * To be called after a pass over an object: a promise to await before the next pass; undefined when the object is so small
+ * that several passes fit into a turn of the event loop.
+ */
+export function afterPass(bytes: number): Promise<void> | undefined {
+  const steps = bytes * byteSteps;
+  if (steps < negligibleCost) return undefined;
+  computed(steps);
+  return turnToCompute();
+}
+
+/** The same for a pass inside of work that is done in slices. */
+export const passSteps = (bytes: number): number => bytes * byteSteps;
+
+/** Runs work in slices that gives something in the end; a promise when it is not done at once. */
+export function givenInSlices<T>(work: Generator<number, T>): T | Promise<T> {
+  let result: T;
+  const all = function* (): Generator<number, void> {
+    result = yield* work;
+  };
+  const rest = inSlices(all());
+  return rest ? rest.then(() => result) : result!;
+}
+
 /** Runs work that tells with each `yield` how many steps it has taken; undefined when it is done at once. */
 export function inSlices(work: Generator<number, void>): Promise<void> | undefined {
   const turn = turnToCompute() ?? advanced(work);

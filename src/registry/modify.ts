@@ -12,11 +12,11 @@ import { validateMetaUpdate } from '../api/meta.ts';
 import { type ApiObject, cloneJson, type JsonObject, withSortedKeys } from '../api/object.ts';
 import type { Admission } from './admission/admission.ts';
 import { allocated, committed } from './allocation/allocation.ts';
-import { converted, preparedToStore } from './conversion.ts';
+import { converted, preparedToStore, withConversions } from './conversion.ts';
 import { settleNamespace } from './create.ts';
 import { Entry } from './entry.ts';
 import { storeKey } from './key.ts';
-import { inSlices } from './looplane.ts';
+import { afterPass, inSlices } from './looplane.ts';
 import { type Track, trackUpdate } from './ownership.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
@@ -28,7 +28,7 @@ import { check } from './validation.ts';
 const roundsMax = 1000;
 
 /** Computes the new object from the stored one. It may throw, and may run several times. */
-export type Edit = (current: Entry) => ApiObject;
+export type Edit = (current: Entry) => ApiObject | Promise<ApiObject>;
 
 export async function modify(
   registry: Registry,
@@ -62,18 +62,32 @@ async function modifyInTurn(
     const reading = converted(kind, [current]);
     if (reading) await reading;
     const warnings: string[] = [];
-    const object = change(current);
     const old = kind === current.kind ? current.peek() : current.object(kind);
-    track(registry, request, target, object, old, current);
+    const tracked = (made: ApiObject): ApiObject => {
+      track(registry, request, target, made, old, current);
+      return made;
+    };
+    const changed = (): ApiObject | Promise<ApiObject> => {
+      const made = change(current);
+      const turn = made instanceof Promise ? undefined : afterPass(current.length);
+      if (turn) return turn.then(() => tracked(made as ApiObject));
+      return made instanceof Promise ? made.then(tracked) : tracked(made);
+    };
+    const made = kind.conversion ? withConversions(registry, request, changed) : changed();
+    const object = made instanceof Promise ? await made : made;
+    const turn = afterPass(current.length);
+    if (turn) await turn;
     const admission: Admission = { request, target, operation: 'update', object, old, afterwards: [] };
     // Mutating admission is skipped for changes that the server itself computed.
     if (part !== 'whole') await registry.admission.mutate(registry, admission);
     prepareUpdate(registry, target, object, old, current);
+    const next = afterPass(current.length);
+    if (next) await next;
     const examining =
       kind.examine && (isMain(part) || part === 'status')
         ? kind.examine(object, old, part === 'status' ? 'status' : undefined)
         : kind.preparation && isMain(part)
-          ? inSlices(kind.preparation(object))
+          ? inSlices(kind.preparation(object, old))
           : undefined;
     if (examining) await registry.inTime(examining, request.deadlineMs);
     const allocating = allocated(registry, admission, () =>
@@ -88,6 +102,8 @@ async function modifyInTurn(
       ),
     );
     if (allocating) await allocating;
+    const last = afterPass(current.length);
+    if (last) await last;
     if (kind.validationWarnings) warnings.push(...kind.validationWarnings(object));
     if (isMain(part) && kind.warnings) warnings.push(...kind.warnings(object, old));
     const stored = await registry.admission.admitted(registry, admission, () =>

@@ -5,12 +5,12 @@
 
 import { ownershipModel } from '../api/customschema/ownershipmodel.ts';
 import { normalized } from '../api/encode.ts';
-import { invalid as invalidObject } from '../api/errors.ts';
+import { invalid as invalidObject, StatusError } from '../api/errors.ts';
 import { type FieldError, tooLong } from '../api/fielderror.ts';
 import { type FieldSet, fieldSetText, isEmptySet } from '../api/fieldset.ts';
 import { structOf } from '../api/fieldtype.ts';
 import { compareWritten } from '../api/fieldwalk.ts';
-import type { ManagedFieldsEntry } from '../api/generated/types.ts';
+import type { ManagedFieldsEntry, ObjectMeta } from '../api/generated/types.ts';
 import type { Kind } from '../api/kind.ts';
 import { type Managed, type Manager, readManaged } from '../api/managedentry.ts';
 import { memoized, ownable, updatedEntries } from '../api/managedfields.ts';
@@ -21,6 +21,7 @@ import { createdText } from '../api/ownershiptext.ts';
 import { resetFields } from '../api/resetfields.ts';
 import { Memo } from '../memo.ts';
 import { optimized } from '../switches.ts';
+import { answeredAs } from './conversion.ts';
 import type { Entry } from './entry.ts';
 import { managerErrors } from './managername.ts';
 import type { Registry } from './registry.ts';
@@ -80,12 +81,16 @@ export const trackCreate: TrackCreate = (registry, request, target, object) => {
       setManaged(meta, ManagedText.ofCreator(request.fieldManager, kind.apiVersion, now, set));
     return;
   }
-  const changes = { changed: ownedByCreator(kind, object), removed: {} };
-  const at = (apiVersion: string) =>
-    versionOf(registry, kind, apiVersion) &&
-    (apiVersion === kind.apiVersion ? changes : { changed: {}, removed: {} });
+  const at = memoized((apiVersion) => {
+    const version = versionOf(registry, kind, apiVersion);
+    if (!version) return undefined;
+    const there = converted(request, kind, version, { ...object, metadata: withoutManaged(meta) }, undefined);
+    return { changed: ownedByCreator(version, there), removed: {} };
+  });
   setEntries(meta, updatedEntries(base, managerOf(request, target, 'Update'), now, at));
 };
+
+const withoutManaged = ({ managedFields: _, ...metadata }: ObjectMeta): ObjectMeta => metadata;
 
 /** What an object has that an empty one has not. */
 export function ownedByCreator(kind: Kind, object: ApiObject, part = 'main'): FieldSet {
@@ -133,8 +138,18 @@ function track(
   const stored = current.managed;
   const base = sent ? baseOf(target, sent, stored) : stored;
   const tracked = part !== 'whole' && registry.managedFields !== 'off' && !isUntracked(request, target);
-  const managed = base && tracked ? updated(registry, request, target, object, old, base, only) : base;
+  const managed = base && tracked ? updatedOrLost(registry, request, target, object, old, base, only) : base;
   setManaged(meta, managed && replacing(stored, managed));
+}
+
+/** None when a webhook does not convert the object to a version in which fields are owned, as in Kubernetes. */
+function updatedOrLost(...change: Parameters<typeof updated>): ManagedText | undefined {
+  try {
+    return updated(...change);
+  } catch (error) {
+    if (error instanceof StatusError) return undefined;
+    throw error;
+  }
 }
 
 function updated(
@@ -152,7 +167,7 @@ function updated(
     const version = versionOf(registry, kind, apiVersion);
     if (!version) return undefined;
     const to = (value: ApiObject): JsonObject => {
-      const there = converted(kind, version, value, old) as unknown as JsonObject;
+      const there = converted(request, kind, version, value, old) as unknown as JsonObject;
       return only ? { [only]: there[only] } : there;
     };
     const { changed, removed } = compareWritten(
@@ -207,21 +222,31 @@ const entryErrors = ({ manager, subresource = '' }: Managed, path: string): Fiel
     : []),
 ];
 
-/**
- * The version of a kind with this apiVersion; undefined when it has none. Where a webhook converts, ownership in another
- * version is taken for ownership of the fields of the same name in this one: the webhook would have to be asked for
- * every manager of every write.
- */
+/** The version of a kind with this apiVersion; undefined when it has none. */
 export function versionOf(registry: Registry, kind: Kind, apiVersion: string): Kind | undefined {
   if (kind.apiVersion === apiVersion) return kind;
   for (const version of registry.kinds.versions(kind.storage.id))
-    if (version.apiVersion === apiVersion) return kind.conversion ? kind : version;
+    if (version.apiVersion === apiVersion) return version;
   return undefined;
 }
 
-/** An object in another version of its kind. */
-export function converted(from: Kind, to: Kind, object: ApiObject, old: ApiObject | undefined): ApiObject {
+/**
+ * An object in another version of its kind. Custom objects get no defaults there: a field that was just removed would
+ * come back in the words of the other version.
+ */
+export function converted(
+  request: Request,
+  from: Kind,
+  to: Kind,
+  object: ApiObject,
+  old: ApiObject | undefined,
+): ApiObject {
   if (from === to) return object;
+  if (to.custom) {
+    const there = from.conversion ? answeredAs(request, to, object) : (cloneJson(object) as ApiObject);
+    to.pruneApplied!(there);
+    return { ...there, apiVersion: to.apiVersion };
+  }
   const { metadata } = object;
   const stored = from.stored
     ? from.stored.toStored(
@@ -229,10 +254,7 @@ export function converted(from: Kind, to: Kind, object: ApiObject, old: ApiObjec
         old && storedForm(from, old),
       )
     : object;
-  if (!to.stored) return stored;
-  // Custom kinds convert in place.
-  const source = to.custom ? (cloneJson(stored) as ApiObject) : stored;
-  return { ...to.stored.fromStored(source), metadata: stored.metadata };
+  return to.stored ? { ...to.stored.fromStored(stored), metadata: stored.metadata } : stored;
 }
 
 const storedForm = (from: Kind, old: ApiObject): ApiObject =>

@@ -5,11 +5,13 @@ import { cannotUnmarshal } from '../api/goformat.ts';
 import type { Duplicate } from '../api/json.ts';
 import { applyJsonPatch, extraKeys, type JsonPatch, parseJsonPatch } from '../api/jsonpatch.ts';
 import { jsonText } from '../api/jsontext.ts';
+import type { Kind } from '../api/kind.ts';
 import { applyMergePatch } from '../api/mergepatch.ts';
 import type { Model } from '../api/model.ts';
-import { type ApiObject, isJsonObject } from '../api/object.ts';
+import { type ApiObject, cloneJson, isJsonObject, type JsonObject, withSortedKeys } from '../api/object.ts';
 import { PatchError } from '../api/patcherror.ts';
 import { applyStrategicMerge } from '../api/strategicmerge.ts';
+import { optimized } from '../switches.ts';
 import { settleNamespace } from './create.ts';
 import type { Entry } from './entry.ts';
 import { type Expected, type ReadOptions, readPatched } from './input.ts';
@@ -61,6 +63,8 @@ export function patched(
   expected: Expected,
   document: unknown,
   options: ReadOptions,
+  /** The document once more, to quote what it becomes in an error; decoding changes custom objects. */
+  original = () => document,
 ): ApiObject {
   const result = applyPatch(patch, expected.model, document);
   const warnings: string[] = [];
@@ -70,10 +74,17 @@ export function patched(
       throw invalidPatch(jsonText(patch.body), `strict decoding error: ${findings.join(', ')}`);
     warnings.push(...findings);
   }
-  const object = readPatched(expected, result, patch.duplicates, {
-    fieldValidation: options.fieldValidation,
-    warnings,
-  });
+  const quoted = (): string =>
+    jsonText(
+      expected.custom ? withSortedKeys(applyPatch(patch, expected.model, original())) : (result as object),
+    );
+  const object = readPatched(
+    expected,
+    result,
+    patch.duplicates,
+    { fieldValidation: options.fieldValidation, warnings },
+    quoted,
+  );
   // The patch is applied again when another writer was faster; warnings are added once.
   for (const text of warnings) if (!options.warnings.includes(text)) options.warnings.push(text);
   return object;
@@ -82,15 +93,15 @@ export function patched(
 export function patch(registry: Registry, request: Request, target: Target, change: Patch): Promise<Entry> {
   const { kind, namespace, name } = target;
   const touchesManaged = mayTouchManaged(change);
+  const ofMetadata = isOfMetadata(change);
   const edit = (current: Entry): ApiObject => {
     // No deep copy is needed: patches copy what they change, and decoding copies the rest, except of custom objects.
-    const document = touchesManaged
-      ? current.shown(kind)
-      : kind === current.kind && !kind.custom
-        ? current.peek()
-        : current.object(kind);
+    const isShared = !touchesManaged && kind === current.kind && !kind.custom;
+    const document = isShared ? current.peek() : touchesManaged ? current.shown(kind) : current.object(kind);
     const { uid, resourceVersion } = document.metadata;
-    const object = patched(change, kind, document, request);
+    const object =
+      (ofMetadata && isShared && optimized ? metadataPatched(change, kind, document, request) : undefined) ??
+      patched(change, kind, document, request, () => current.shown(kind));
     kind.defaults?.(object);
     checkName(object, name);
     settleNamespace(kind, object, namespace);
@@ -103,7 +114,29 @@ export function patch(registry: Registry, request: Request, target: Target, chan
       throw modified(kind, name);
     return object;
   };
-  return modify(registry, request, target, edit, isOfMetadata(change) ? trackMetadata : trackUpdate);
+  return modify(registry, request, target, edit, ofMetadata ? trackMetadata : trackUpdate);
+}
+
+/**
+ * Applies a patch that changes nothing but metadata: all other fields are copied instead of decoded, because they are as
+ * decoding left them. A merge patch of an annotation of a pod went from 273 to 261 µs. Undefined: the patch is refused,
+ * with a message that quotes the whole object.
+ */
+function metadataPatched(
+  patch: Patch,
+  kind: Kind,
+  document: Readonly<ApiObject>,
+  options: ReadOptions,
+): ApiObject | undefined {
+  try {
+    const object = patched(patch, kind, { metadata: document.metadata }, options);
+    for (const [name, value] of Object.entries(document))
+      if (name !== 'metadata') (object as unknown as JsonObject)[name] = cloneJson(value);
+    return object;
+  } catch (error) {
+    if (error instanceof StatusError) return undefined;
+    throw error;
+  }
 }
 
 /** Whether a patch changes nothing but metadata. Defaults of other fields do not depend on it. */

@@ -21,6 +21,9 @@ export interface EtcdRoundOptions {
   readonly faults: number;
 }
 
+/** How long a server may be started again. */
+const startMaxMs = 60_000;
+
 const pauseMs = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, milliseconds));
 
@@ -31,11 +34,19 @@ class Server {
 
   constructor(private readonly args: readonly string[]) {}
 
+  /** As under a supervisor: a server that gives up because etcd has no leader for a while is started again. */
   async start(): Promise<this> {
     const common = ['serve', '--port', '0', '--secure-port', 'off', '--controllers', 'none'];
-    this.#child = new Child([...common, ...this.args]);
-    this.url = await this.#child.ready();
-    return this;
+    const giveUpMs = Date.now() + startMaxMs;
+    for (;;)
+      try {
+        this.#child = new Child([...common, ...this.args]);
+        this.url = await this.#child.ready();
+        return this;
+      } catch (error) {
+        if (!this.#child.stderr.includes('wherry: etcd does not answer') || Date.now() > giveUpMs)
+          throw error;
+      }
   }
 
   async kill(): Promise<void> {

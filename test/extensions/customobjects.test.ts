@@ -194,3 +194,42 @@ test('a mutating policy merges into lists of custom objects by their types', asy
   expect(refused.status).toBe(403);
   expect(refused.body.message).toContain('may not mutate atomic arrays, maps or structs: .spec.order');
 });
+
+test('the number of replicas is owned by whoever scaled last, under its own name', async () => {
+  const entriesOf = ({ body }: { body: Json }): Json =>
+    Object.fromEntries(
+      body.metadata.managedFields.map(({ manager, subresource, fieldsV1 }: Json) => [
+        [manager, subresource].filter(Boolean).join('/'),
+        fieldsV1['f:spec'],
+      ]),
+    );
+  const apply = (manager: string, at: string, body: Json) =>
+    client.patch(`${path}/${at}?fieldManager=${manager}`, body, 'application/apply-patch+yaml');
+  await apply('alice', 'owned', objectOf('Crew', 'owned', { n: 1, size: 2 }));
+  const scale = { ...scaleOf({ replicas: 1 }), metadata: { name: 'owned' } };
+  await apply('bob', 'owned/scale', scale);
+  expect(entriesOf(await client.get(`${path}/owned`))).toEqual({
+    alice: { 'f:n': {}, 'f:size': {} },
+    'bob/scale': { 'f:n': {} },
+  });
+  await client.put(`${path}/owned/scale?fieldManager=carol`, { ...scale, spec: { replicas: 4 } });
+  expect(entriesOf(await client.get(`${path}/owned`))).toEqual({
+    alice: { 'f:size': {} },
+    'carol/scale': { 'f:n': {} },
+  });
+  const refused = await apply('bob', 'owned/scale', scale);
+  expect(refused.body.message).toBe(
+    'Apply failed with 1 conflict: conflict with "carol" with subresource "scale" using autoscaling/v1: .spec.replicas',
+  );
+});
+
+test('a strict patch with unknown fields is told with the object as it would be', async () => {
+  await client.post(path, objectOf('Crew', 'strict', { size: 1 }));
+  const { status, body } = await client.patch(`${path}/strict?fieldValidation=Strict`, {
+    spec: { unknown: { deep: 1 } },
+  });
+  expect(status).toBe(422);
+  expect(body.message).toMatch(
+    /^ "" is invalid: patch: Invalid value: "\{.*\\"managedFields\\":.*\\"spec\\":\{\\"size\\":1,\\"unknown\\":\{\\"deep\\":1\}\}\}": strict decoding error: unknown field "spec.unknown"$/,
+  );
+});

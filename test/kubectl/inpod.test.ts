@@ -5,7 +5,7 @@ import { beforeAll, expect, it } from 'vitest';
 import type { Container, Pod } from '../../src/api/generated/types.ts';
 import { podOf, podsPath, useRunningCluster } from '../streams/running.ts';
 import { describeWith } from '../tools.ts';
-import { kubectls } from './kubectl.ts';
+import { kubectls } from './programs.ts';
 
 /** Clusters on one machine share its network, so this one has service addresses of its own. */
 const serviceClusterIPRange = `10.${64 + (process.pid % 128)}.0.0/24`;

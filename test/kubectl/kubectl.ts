@@ -5,20 +5,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { type Cluster, type StartOptions, start } from '../../src/cluster/index.ts';
+import { type KubectlProgram, kubectls } from './programs.ts';
 
 /** How long a command may take. */
 const commandWaitMs = 60_000;
-
-/** A kubectl on this machine; the version has the form `1.20`. */
-export interface KubectlProgram {
-  readonly version: string;
-  readonly program: string;
-}
-
-/** The versions for the tests of this project: see `vitest.config.ts`. */
-export const kubectls: readonly KubectlProgram[] = Object.entries(
-  JSON.parse(process.env.WHERRY_KUBECTLS ?? '{}') as Record<string, string>,
-).map(([version, program]) => ({ version, program }));
 
 export interface Output {
   readonly code: number;

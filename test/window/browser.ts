@@ -4,31 +4,19 @@
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type { Cluster, StartOptions } from '../../src/cluster/index.ts';
 
 /** Bounds against pages that hang, not measurements. */
 const patienceMs = 60_000;
 
-const program = '/usr/bin/chromium';
-const flags = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
+const load = createRequire(import.meta.url);
+const axe = readFileSync(load.resolve('axe-core/axe.min.js'), 'utf8');
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-export const startBuilt = async (options: StartOptions): Promise<Cluster> => {
-  const { start } = await import('../../dist/index.js' as string);
-  return start(options);
-};
+/** Not by `import`, which would send the whole bundle through the tools that make tests of sources. */
+export const startBuilt = (options: StartOptions): Promise<Cluster> =>
+  load('../../dist/index.cjs').start(options);
 
 /** Requests of tests. The client of the other tests would load all sources, which are built here. */
 export class ApiClient {
@@ -70,7 +58,8 @@ export function useBrowser() {
   let browser: Browser;
   const complaints: string[] = [];
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: program, args: flags });
+    const { launchChromium } = await import('../../scripts/chromium.mjs' as string);
+    browser = await launchChromium();
   });
   afterEach(async () => {
     for (const context of browser.contexts()) await context.close();
@@ -97,7 +86,7 @@ export function useBrowser() {
 export async function seriousFindings(page: Page): Promise<string[]> {
   await page.evaluate(axe);
   return page.evaluate(async () => {
-    const { violations } = await (globalThis as any).axe.run();
+    const { violations } = await (globalThis as any).axe.run({ resultTypes: ['violations'] });
     return violations
       .filter(({ impact }: any) => impact === 'serious' || impact === 'critical')
       .flatMap(({ id, nodes }: any) => nodes.map(({ html }: any) => `${id}: ${html.slice(0, 200)}`));

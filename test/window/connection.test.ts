@@ -1,6 +1,6 @@
 /**
  * Proves how the page is served and what it does when the server does not let it in or goes away: content negotiation, its
- * policy, sign-in on the secure door, refusals, a server that restarts.
+ * policy, sign-in on the secure door, refusals, a server that is busy or restarts.
  */
 import { get } from 'node:https';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -115,14 +115,30 @@ describeWith('chromium')('the page', () => {
 
 describeWith('chromium')('a server that goes away', () => {
   const browser = useBrowser();
+  /** More than the page needs. */
+  const watchersPerClientMax = 8;
   let cluster: Cluster;
   let port: number;
   const client = new ApiClient(() => cluster.url);
   beforeAll(async () => {
     [port] = (await freePorts(1)) as [number];
-    cluster = await startBuilt({ port });
+    cluster = await startBuilt({ port, limits: { watchersPerClientMax } });
   });
   afterAll(() => cluster?.close());
+
+  it('is told from one that is busy: the page says what the server says, and goes on by itself', async () => {
+    const stop = new AbortController();
+    const hold = () => fetch(`${cluster.url}${configMaps}?watch=true`, { signal: stop.signal });
+    const held = await Promise.all(Array.from({ length: watchersPerClientMax }, hold));
+    expect(held.map(({ status }) => status)).toEqual(held.map(() => 200));
+    const page = await browser.open(`${cluster.url}/ui/list/configmaps?ns=default`, {}, /429|WebSocket/);
+    await page.getByText('for now: this client has too many watches open').waitFor();
+    expect(await page.getByText('The server does not answer.').count()).toBe(0);
+    await client.post(configMaps, { metadata: { name: 'meanwhile' } });
+    stop.abort();
+    await page.getByText('The server refuses some requests for now').waitFor({ state: 'detached' });
+    await expect.poll(() => cellsOf(page, 2)).toContain('meanwhile');
+  });
 
   it('is noticed, and found again when it is back, with selection and scroll as they were', async () => {
     const many = Array.from({ length: 120 }, (_, i) => `item-${String(i).padStart(3, '0')}`);

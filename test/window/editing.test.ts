@@ -51,6 +51,14 @@ describeWith('chromium')('editing in the page', () => {
     await page.keyboard.press('Escape');
   };
 
+  const paste = (page: Page, text: string): Promise<void> =>
+    page.locator('.cm-content').evaluate((content, pasted) => {
+      const { DataTransfer, ClipboardEvent } = globalThis as any;
+      const clipboardData = new DataTransfer();
+      clipboardData.setData('text/plain', pasted);
+      content.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+    }, text);
+
   it('shows what is wrong at its line, then what would change, and applies it', async () => {
     await server.client.post(deployments, deployment('shop', 1));
     const page = await open('list/deployments.apps');
@@ -112,6 +120,38 @@ describeWith('chromium')('editing in the page', () => {
     await page.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByRole('heading', { name: 'skiff' }).waitFor();
     expect((await server.client.get(`${boats}/skiff`)).body.spec).toEqual({ length: 4, colour: 'red' });
+  });
+
+  it('shows in the form what was typed as YAML, and leaves alone what the form does not show', async () => {
+    const page = await open('create/configmaps?ns=default');
+    await page.locator('.cm-line', { hasText: 'metadata:' }).waitFor();
+    await page.locator('.cm-content').focus();
+    await page.keyboard.press('Control+a');
+    await paste(
+      page,
+      'apiVersion: v1 # typed\nkind: ConfigMap\nmetadata:\n  name: typed\n  namespace: default\nimmutable: yes\n' +
+        'data:\n  empty: ""\n  number: "1"\n  lines: |\n    one\n    two\nunknown:\n- kept: 0\n',
+    );
+    await page.getByRole('tab', { name: 'Form' }).click();
+    expect(await page.getByLabel('name required').inputValue()).toBe('typed');
+    expect(await page.getByLabel('number', { exact: true }).inputValue()).toBe('1');
+    expect(await page.getByLabel('immutable', { exact: true }).inputValue()).toBe('true');
+    await page.getByText('without its comments').waitFor();
+    await page.getByLabel('name required').fill('changed');
+    await page.getByRole('tab', { name: 'YAML' }).click();
+    await expect
+      .poll(() => page.locator('.cm-line').allTextContents())
+      .toEqual([
+        'apiVersion: v1',
+        'kind: ConfigMap',
+        ...['metadata:', '  name: changed', '  namespace: default'],
+        'immutable: true',
+        ...['data:', '  empty: ""', '  number: "1"', '  lines: |', '    one', '    two'],
+        ...['unknown:', '- kept: 0', ''],
+      ]);
+    await rewrite(page, 'unknown:', 0, ' *alias');
+    await page.getByRole('tab', { name: 'Form' }).click();
+    await page.getByText('The form cannot show this text').waitFor();
   });
 
   it('offers fields with their documentation while YAML is typed', async () => {

@@ -13,7 +13,12 @@ export interface Status {
   readonly code?: number;
   readonly reason?: string;
   readonly message?: string;
-  readonly details?: { readonly causes?: readonly Cause[]; readonly name?: string; readonly kind?: string };
+  readonly details?: {
+    readonly causes?: readonly Cause[];
+    readonly name?: string;
+    readonly kind?: string;
+    readonly retryAfterSeconds?: number;
+  };
 }
 
 /** A refusal of the server, with its own words. */
@@ -21,12 +26,15 @@ export class ApiError extends Error {
   readonly code: number;
   readonly reason: string;
   readonly causes: readonly Cause[];
+  /** How long the server asks to wait; 0 when it does not. */
+  readonly retryAfterMs: number;
 
   constructor({ code = 0, reason = '', message = '', details }: Status) {
     super(message || reason || `The server answered ${code}`);
     this.code = code;
     this.reason = reason;
     this.causes = details?.causes ?? [];
+    this.retryAfterMs = (Number(details?.retryAfterSeconds) || 0) * 1_000;
   }
 }
 
@@ -86,12 +94,15 @@ export async function fetchAnswer(path: string, options: Ask = {}): Promise<Resp
 const isAnonymous = (code: number, { message = '' }: Status): boolean =>
   code === 403 && !token.value && message.includes('User "system:anonymous"');
 
+/** Not every refusal is a Status: that of a proxy, or of a server that is overloaded, is text with headers. */
 async function statusOf(answer: Response): Promise<Status> {
   const text = await answer.text().catch(() => '');
+  const code = answer.status;
   try {
-    return { ...(JSON.parse(text) as Status), code: answer.status };
+    return { ...(JSON.parse(text) as Status), code };
   } catch {
-    return { code: answer.status, message: text.trim() || answer.statusText };
+    const details = { retryAfterSeconds: Number(answer.headers.get('Retry-After')) };
+    return { code, message: text.trim() || answer.statusText, details };
   }
 }
 

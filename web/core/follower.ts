@@ -4,11 +4,12 @@
  *   the watch ends        goes on from the newest version seen
  *   410 Gone              lists again; what is shown stays until the new list is complete
  *   connection lost       waits for the server, then lists again: it may have another history after a restart
- *   429, 5xx              tries again, with growing pauses
+ *   429, 5xx              tries the same again, with growing pauses or when the server says
  *   any other refusal     is told to the sink, and ends it
  */
 import { ApiError, ask, type Query, UnreachableError } from './api.ts';
-import { connectionLost, pause } from './connection.ts';
+import { Backoff } from './backoff.ts';
+import { connectionLost } from './connection.ts';
 import { momentQuery } from './moment.ts';
 import type { ListAnswer, TableAnswer } from './objects.ts';
 import { type WatchEvent, watchOnce } from './watch.ts';
@@ -16,8 +17,6 @@ import { type WatchEvent, watchOnce } from './watch.ts';
 /** The first page is small, so that something is shown at once. */
 const firstPage = 250;
 const furtherPages = 2_500;
-const firstPauseMs = 500;
-const pauseMaxMs = 15_000;
 
 export type Page = ListAnswer<unknown> | TableAnswer;
 
@@ -44,56 +43,77 @@ export interface Followed {
 }
 
 export async function follow(followed: Followed, sink: Sink): Promise<void> {
+  const backoff = new Backoff();
+  try {
+    await followWith(backoff, followed, sink);
+  } finally {
+    backoff.reset();
+  }
+}
+
+async function followWith(backoff: Backoff, followed: Followed, sink: Sink): Promise<void> {
   const { signal } = followed;
   let version: string | undefined;
-  let pauseMs = firstPauseMs;
+  const seen = (newest: string): void => {
+    version = newest;
+  };
   while (!signal.aborted) {
     try {
       version ??= await list(followed, sink);
       if (followed.at !== undefined) return;
-      version = await watch(followed, version, sink);
-      pauseMs = firstPauseMs;
+      await watch(followed, version, sink, { seen, onOpen: () => backoff.reset() });
     } catch (error) {
       if (signal.aborted) return;
-      // Where a watch had come to is not known any more.
+      if (Backoff.helps(error)) {
+        await backoff.wait(error);
+        continue;
+      }
+      // Where a watch had come to is of no use any more.
       version = undefined;
       if (error instanceof UnreachableError) await connectionLost();
       else if (error instanceof ApiError && error.code === 410 && followed.at === undefined) continue;
-      else if (error instanceof ApiError && (error.code === 429 || error.code >= 500)) {
-        await pause(pauseMs);
-        pauseMs = Math.min(pauseMs * 2, pauseMaxMs);
-      } else return sink.refused(error as Error);
+      else return sink.refused(error as Error);
     }
   }
 }
 
-/** Returns the version of the list. */
+/** Returns the version of the list. The next page is asked for before the sink takes one, so that both go on together. */
 async function list({ path, accept, query, at, signal }: Followed, sink: Sink): Promise<string> {
   sink.begin();
-  let next: string | undefined;
-  let limit = firstPage;
+  const read = (start: Query, limit: number): Promise<Page> =>
+    ask<Page>(path, { accept, query: { ...query, ...start, limit }, signal });
+  let reading = read(momentQuery(at), firstPage);
   for (;;) {
-    const start = next ? { continue: next } : momentQuery(at);
-    const page = await ask<Page>(path, { accept, query: { ...query, ...start, limit }, signal });
-    const room = sink.page(page);
-    next = page.metadata.continue || undefined;
-    limit = furtherPages;
-    if (next && room) continue;
+    const page = await reading;
+    const next = page.metadata.continue;
+    if (next) reading = read({ continue: next }, furtherPages);
+    if (sink.page(page) && next) continue;
+    // A page beyond what is kept is of no use.
+    reading.catch(() => undefined);
     sink.end();
     return page.metadata.resourceVersion;
   }
 }
 
-/** Returns the newest version seen, at which the next watch begins. */
-async function watch({ path, accept, query, signal }: Followed, from: string, sink: Sink): Promise<string> {
-  let newest = from;
+interface Progress {
+  /** The newest version, at which the next watch begins. */
+  readonly seen: (version: string) => void;
+  readonly onOpen: () => void;
+}
+
+async function watch(
+  { path, accept, query, signal }: Followed,
+  from: string,
+  sink: Sink,
+  { seen, onOpen }: Progress,
+): Promise<void> {
   const onEvents = (events: readonly WatchEvent[]): void => {
-    newest = versionOf(events.at(-1)!) ?? newest;
+    const newest = versionOf(events.at(-1)!);
+    if (newest) seen(newest);
     const changes = events.filter(({ type }) => type !== 'BOOKMARK');
     if (changes.length) sink.events(changes);
   };
-  await watchOnce(path, { query: { ...query, resourceVersion: from }, accept, signal, onEvents });
-  return newest;
+  await watchOnce(path, { query: { ...query, resourceVersion: from }, accept, signal, onOpen, onEvents });
 }
 
 /** Of an object, or of the object of a table's last row. */

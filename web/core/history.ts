@@ -3,10 +3,11 @@
  * between can be listed (`resourceVersionMatch=Exact`), and watched from.
  */
 import { ApiError, ask, json, type Query, UnreachableError } from './api.ts';
+import { Backoff } from './backoff.ts';
 import { connectionLost, pause } from './connection.ts';
 import { kindOf, pathOf } from './kinds.ts';
 import type { ApiObject, ListAnswer } from './objects.ts';
-import { watchOnce } from './watch.ts';
+import { type WatchOptions, watchOnce } from './watch.ts';
 
 export interface HistoryRange {
   readonly oldest: number;
@@ -88,6 +89,8 @@ export async function readHistory(
   { query, accept = json, listAccept = accept, signal }: ReadOptions,
   reader: HistoryReader,
 ): Promise<void> {
+  const backoff = new Backoff();
+  signal.addEventListener('abort', () => backoff.reset());
   while (!signal.aborted) {
     try {
       const { oldest } = await findRange();
@@ -99,12 +102,12 @@ export async function readHistory(
       });
       reader.reset();
       reader.changes(items.map((object) => ({ type: 'STATE', version: versionOf(object), object })));
-      await followFrom(path, { query, accept, signal }, oldest, reader);
+      await followFrom(path, { query, accept, signal, onOpen: () => backoff.reset() }, oldest, reader);
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof UnreachableError) await connectionLost();
-      else if (error instanceof ApiError && error.code !== 410 && error.code < 500)
-        return reader.refused(error);
+      else if (Backoff.helps(error)) await backoff.wait(error);
+      else if (error instanceof ApiError && error.code !== 410) return reader.refused(error);
       else await pause(againMs);
     }
   }
@@ -112,7 +115,7 @@ export async function readHistory(
 
 async function followFrom(
   path: string,
-  options: { readonly query?: Query; readonly accept: string; readonly signal: AbortSignal },
+  options: Omit<WatchOptions, 'query' | 'onEvents'> & { readonly query?: Query },
   oldest: number,
   reader: HistoryReader,
 ): Promise<void> {

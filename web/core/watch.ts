@@ -16,6 +16,8 @@ export interface WatchOptions {
   readonly query: Query;
   readonly accept: string;
   readonly signal: AbortSignal;
+  /** The server has accepted it. */
+  readonly onOpen?: () => void;
   /** Called with the events that arrive together. */
   readonly onEvents: (events: readonly WatchEvent[]) => void;
 }
@@ -31,8 +33,10 @@ export function watchOnce(path: string, options: WatchOptions): Promise<void> {
     : watchBySocket(path, { ...options, query });
 }
 
-async function watchByFetch(path: string, { query, accept, signal, onEvents }: WatchOptions): Promise<void> {
+async function watchByFetch(path: string, options: WatchOptions): Promise<void> {
+  const { query, accept, signal, onOpen, onEvents } = options;
   const { body } = await fetchAnswer(path, { query, accept, signal });
+  onOpen?.();
   const reader = body!.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   for (;;) {
@@ -48,12 +52,14 @@ async function watchByFetch(path: string, { query, accept, signal, onEvents }: W
 }
 
 /** Messages that arrive within one task are delivered together. */
-function watchBySocket(path: string, { query, accept, signal, onEvents }: WatchOptions): Promise<void> {
+function watchBySocket(path: string, options: WatchOptions): Promise<void> {
+  const { query, accept, signal, onOpen, onEvents } = options;
   const address = new URL(withQuery(path, { ...query, accept }), location.href);
   address.protocol = 'ws:';
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(address);
     let waiting: string[] = [];
+    let isOpen = false;
     const flush = (): void => {
       const lines = waiting;
       waiting = [];
@@ -65,6 +71,10 @@ function watchBySocket(path: string, { query, accept, signal, onEvents }: WatchO
         socket.close();
       }
     };
+    socket.onopen = () => {
+      isOpen = true;
+      onOpen?.();
+    };
     socket.onmessage = ({ data }) => {
       if (waiting.push(String(data)) === 1) setTimeout(flush);
     };
@@ -72,10 +82,18 @@ function watchBySocket(path: string, { query, accept, signal, onEvents }: WatchO
       flush();
       if (signal.aborted) reject(signal.reason);
       else if (code === 1000) resolve();
-      else reject(lost());
+      else if (isOpen) reject(lost());
+      else reasonOf(path, options).then(reject, reject);
     };
     signal.addEventListener('abort', () => socket.close(), { once: true });
   });
+}
+
+/** A WebSocket does not say why it was refused; a plain request for the same is answered with the reason. */
+async function reasonOf(path: string, { query, accept, signal }: WatchOptions): Promise<Error> {
+  const answer = await fetchAnswer(path, { query, accept, signal });
+  await answer.body?.cancel();
+  return lost();
 }
 
 function lost(): UnreachableError {

@@ -1,4 +1,5 @@
 /** The bar at the top: name, namespace, search, connection, moment, theme. */
+import { refusedNow } from '../core/backoff.ts';
 import { connection } from '../core/connection.ts';
 import { signOut, token } from '../core/credentials.ts';
 import { kindOf, pathOf } from '../core/kinds.ts';
@@ -18,7 +19,6 @@ interface BarProps {
 
 export function Bar({ onMenu, onTime, onJump, onHelp, menuOpen }: BarProps) {
   const namespaces = kindOf('namespaces');
-  const lost = connection.value === 'lost';
   const dark = theme.value === 'dark';
   return (
     <header class="bar">
@@ -33,10 +33,7 @@ export function Bar({ onMenu, onTime, onJump, onHelp, menuOpen }: BarProps) {
         <span>Jump to a kind</span> <kbd>:</kbd>
       </button>
       <span class="gap" />
-      <span class={lost ? 'state bad' : 'state'} title={lost ? 'The server does not answer' : 'Connected'}>
-        <span class="dot" aria-hidden="true" />
-        <span class="label">{lost ? 'lost' : moment.value === undefined ? 'live' : 'past'}</span>
-      </span>
+      <ConnectionState />
       <button
         type="button"
         class={moment.value === undefined ? 'plain' : 'main'}
@@ -64,6 +61,21 @@ export function Bar({ onMenu, onTime, onJump, onHelp, menuOpen }: BarProps) {
         ?
       </button>
     </header>
+  );
+}
+
+function ConnectionState() {
+  const [word, tone, title] =
+    connection.value === 'lost'
+      ? ['lost', 'bad', 'The server does not answer']
+      : refusedNow.value
+        ? ['busy', 'warn', 'The server refuses some requests for now']
+        : [moment.value === undefined ? 'live' : 'past', '', 'Connected'];
+  return (
+    <span class={`state ${tone}`} title={title}>
+      <span class="dot" aria-hidden="true" />
+      <span class="label">{word}</span>
+    </span>
   );
 }
 

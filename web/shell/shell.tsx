@@ -2,6 +2,7 @@
 
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { refusedNow } from '../core/backoff.ts';
 import { connection } from '../core/connection.ts';
 import { signInReason } from '../core/credentials.ts';
 import { useKeys } from '../core/keys.ts';
@@ -51,6 +52,11 @@ export function Shell() {
           <p class="lost" role="status">
             The server does not answer. What you see is the last known state; the page goes on when it is
             back.
+          </p>
+        )}
+        {connection.value === 'open' && refusedNow.value && (
+          <p class="refusednow" role="status">
+            The server refuses some requests for now: {refusedNow.value}. The page asks again by itself.
           </p>
         )}
       </div>

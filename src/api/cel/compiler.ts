@@ -182,6 +182,8 @@ function isKnown(type: Type): boolean {
     case 'parameter':
     // Where an object, list or map is wanted, null passes the checker.
     case 'null':
+    // The old value is optional to the checker and plain when it runs, in messages of some rules.
+    case 'optional':
       return false;
     default:
       return true;

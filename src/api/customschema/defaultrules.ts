@@ -2,6 +2,7 @@
 import { DecodeError } from '../decode.ts';
 import { child, type FieldError, invalid, key } from '../fielderror.ts';
 import { cloneJson, type JsonObject } from '../object.ts';
+import type { NodeFindings } from './boundederrors.ts';
 import { embeddedErrors } from './embeddedresources.ts';
 import { isPruned, pruneValue } from './prune.ts';
 import type { Schema } from './schema.ts';
@@ -20,7 +21,7 @@ interface Options {
 /** Where a node is in the metadata or type of an embedded resource: makes the resource around a value. */
 type Surrounding = (value: unknown) => JsonObject;
 
-export function* defaultErrors(schema: Schema, path: string, options: Options): Generator<FieldError> {
+export function* defaultErrors(schema: Schema, path: string, options: Options): NodeFindings {
   yield* nodeErrors({ ...schema, 'x-kubernetes-embedded-resource': true }, path, options, undefined);
 }
 
@@ -29,7 +30,8 @@ function* nodeErrors(
   path: string,
   options: Options,
   around: Surrounding | undefined,
-): Generator<FieldError> {
+): NodeFindings {
+  yield undefined;
   const { properties = {}, additionalProperties: additional } = schema;
   const embedded = schema['x-kubernetes-embedded-resource'] === true;
   const value = schema.default ?? undefined;

@@ -15,7 +15,7 @@ const unknownField = 'does not refer to a valid field';
 const endedEarly = 'unexpected end of JSON path';
 
 /** The delimiters, strings in single quotes, and what is between them. */
-const token = /[.[\]]|'(?:[^'\\]|\\[\s\S])*'|'[\s\S]*$|[^.[\]]+/g;
+const token = /[.[\]]|'(?:[^']|(?<=\\)')*(?<!\\)'|'[\s\S]*$|[^.[\]]+/g;
 
 const escapes: Readonly<Record<string, string>> = { ...simpleEscapes, "'": "'", '\\': '\\' };
 
@@ -34,9 +34,12 @@ export function readFieldPath(path: string, root: Schema, brackets: boolean): Fi
     if (start === '[') {
       if (!/^'[\s\S]*'$/.test(name) || name.length < 2)
         return `expected single quoted string but got ${name}`;
-      const wrong = /\\([^abfnrtv'\\])/.exec(name);
-      if (wrong) return `invalid string literal: invalid escape char ${wrong[0]}`;
-      name = name.slice(1, -1).replace(/\\(.)/g, (_, char: string) => escapes[char] as string);
+      let wrong: string | undefined;
+      name = name.slice(1, -1).replace(/\\(.)/gu, (found, char: string) => {
+        if (!Object.hasOwn(escapes, char)) wrong = found;
+        return escapes[char] ?? '';
+      });
+      if (wrong) return `invalid string literal: invalid escape char ${wrong}`;
     }
     const step = stepInto(schema, name);
     if (step === undefined) return unknownField;

@@ -1,5 +1,6 @@
 /** Rules about single keywords of a schema, wherever in it they stand. */
 import { child, type FieldError, forbidden, index, invalid, key, notSupported } from '../fielderror.ts';
+import type { NodeFindings } from './boundederrors.ts';
 import { keyPresenceErrors, listTypeRuleErrors, mapTypeErrors } from './listrules.ts';
 import { ruleFormErrors } from './ruleform.ts';
 import type { Schema } from './schema.ts';
@@ -22,7 +23,7 @@ interface Place {
   readonly noDefaults: string | undefined;
 }
 
-export function* keywordErrors(schema: Schema, path: string, rules: KeywordRules): Generator<FieldError> {
+export function* keywordErrors(schema: Schema, path: string, rules: KeywordRules): NodeFindings {
   yield* nodeErrors(schema, path, rules, { inMeta: false, noDefaults: undefined }, true);
 }
 
@@ -32,10 +33,11 @@ function* nodeErrors(
   rules: KeywordRules,
   place: Place,
   isRoot = false,
-): Generator<FieldError> {
+): NodeFindings {
+  yield undefined;
   yield* ownErrors(schema, path, rules, place);
   yield* entryErrors(schema, path, rules, place, isRoot);
-  const nested = function* (inner: Schema | undefined, innerPath: string): Generator<FieldError> {
+  const nested = function* (inner: Schema | undefined, innerPath: string): NodeFindings {
     if (inner) yield* nodeErrors(inner, innerPath, rules, place);
   };
   yield* nested(schema.not, child(path, 'not'));
@@ -63,7 +65,7 @@ function* entryErrors(
   rules: KeywordRules,
   place: Place,
   isRoot: boolean,
-): Generator<FieldError> {
+): NodeFindings {
   const { properties = {}, additionalProperties: additional } = schema;
   const names = Object.keys(properties);
   const field = child(path, 'additionalProperties');

@@ -283,3 +283,50 @@ describe('costs', () => {
     );
   });
 });
+
+describe('messages', () => {
+  const texts = (
+    rule: ValidationRule,
+    old: JsonObject | undefined,
+    others: ValidationRule[] = [],
+  ): string[] => {
+    const field: Schema = { type: 'string', 'x-kubernetes-validations': [rule, ...others] };
+    const schema = compileSchema({ type: 'object', properties: { a: field } });
+    return schema.validate({ a: 'new' }, { old }).errors.map(({ message }) => message);
+  };
+  const rule = {
+    rule: 'oldSelf.hasValue() && false',
+    optionalOldSelf: true,
+    message: 'written down',
+  };
+  const told = 'Invalid value: "new": written down';
+
+  it('see an old value that is optional to their rule as it is', () => {
+    const old = { a: 'old' };
+    const selected = { ...rule, messageExpression: "oldSelf == optional.of('old') ? 'optional' : 'plain'" };
+    expect(texts(selected, old)).toEqual(['Invalid value: "new": plain']);
+    expect(texts({ ...rule, messageExpression: "'was ' + oldSelf.orValue('?')" }, old)).toEqual([told]);
+    expect(texts({ ...rule, messageExpression: "oldSelf.hasValue() ? 'yes' : 'no'" }, old)).toEqual([told]);
+  });
+
+  it('are as written where there is no old value', () => {
+    expect(texts({ ...rule, messageExpression: "'was ' + oldSelf.orValue('?')" }, undefined)).toEqual([told]);
+  });
+
+  it('see the old value only where a rule looks at it', () => {
+    const plain = { rule: 'false', message: 'written down', messageExpression: "'was ' + oldSelf" };
+    expect(texts(plain, { a: 'old' })).toEqual([told]);
+    expect(texts(plain, { a: 'old' }, [{ rule: "oldSelf != ''" }])).toEqual([
+      'Invalid value: "new": was old',
+    ]);
+  });
+
+  it('that cost too much end all rules', () => {
+    const many = (count: number): string => `[${Array.from({ length: count }, () => 1).join(',')}]`;
+    const long = `${many(200)}.all(x, ${many(200)}.all(y, ${many(200)}.all(z, x == y && y == z)))`;
+    const dear = { rule: 'false', messageExpression: `${long} ? 'a' : 'b'` };
+    expect(texts(dear, undefined, [{ rule: 'false' }])).toEqual([
+      `Invalid value: "string": no further validation rules will be run due to call cost exceeds limit for messageExpression: ${JSON.stringify(dear.messageExpression)}`,
+    ]);
+  });
+});

@@ -2,6 +2,7 @@
 import { Budget, BudgetExceeded } from '../cel/budget.ts';
 import { CelError, NoSuchOverload, Optional, type Value } from '../cel/values.ts';
 import { type FieldError, type FieldErrorReason, forbidden, invalid, required } from '../fielderror.ts';
+import { goQuoted } from '../goformat.ts';
 import { jsonText } from '../jsontext.ts';
 import { isJsonObject, type JsonObject, sameJson } from '../object.ts';
 import { type PathStep, pathText } from './fieldpath.ts';
@@ -249,15 +250,17 @@ class RuleRun implements RuleWork {
       this.errors.push(invalid(this.#path(), schema.type ?? '', error.message));
       return;
     }
+    const isOldUsed = rules.some(({ usesOldSelf }) => usesOldSelf);
+    // As in Kubernetes: messages see the old value as it is, and only where a rule looks at it.
+    const told: Record<string, Value> = oldSelf === undefined || !isOldUsed ? { self } : { self, oldSelf };
     for (const compiled of rules) {
       const optional = compiled.rule.optionalOldSelf === true;
       if (compiled.error !== undefined)
         this.errors.push(invalid(this.#path(), schema.type ?? '', `rule compile error: ${compiled.error}`));
       // Rules about the change run when there is an old value.
       if (!compiled.program || (compiled.usesOldSelf && !optional && oldSelf === undefined)) continue;
-      const before = optional ? new Optional(oldSelf) : oldSelf;
-      const variables: Record<string, Value> = before === undefined ? { self } : { self, oldSelf: before };
-      this.#rule(compiled, schema, json, variables, compiled.usesOldSelf ? () => false : unchanged);
+      const variables = optional ? { self, oldSelf: new Optional(oldSelf) } : told;
+      this.#rule(compiled, schema, json, variables, told, compiled.usesOldSelf ? () => false : unchanged);
       if (this.spent > this.#sliceEnd) yield;
     }
   }
@@ -267,6 +270,8 @@ class RuleRun implements RuleWork {
     schema: Schema,
     json: unknown,
     variables: Record<string, Value>,
+    /** What the messageExpression sees. */
+    known: Record<string, Value>,
     ratchets: () => boolean,
   ): void {
     const { rule, program, fieldPath } = compiled;
@@ -297,15 +302,24 @@ class RuleRun implements RuleWork {
       this.#left -= budget.spent;
     }
     if (holds === true) return;
-    const detail =
-      this.#message(compiled, variables) ?? (rule.message?.trim() || `failed rule: ${rule.rule.trim()}`);
-    const failure = failed(this.#path(fieldPath), rule, json, detail);
-    if (ratchets()) this.warnings.push(`${failure.field}: ${failure.message}`);
-    else this.errors.push(failure);
+    const fail = (failure: FieldError): void => {
+      if (ratchets()) this.warnings.push(`${failure.field}: ${failure.message}`);
+      else this.errors.push(failure);
+    };
+    const path = this.#path(fieldPath);
+    const said = this.#message(compiled, known, (detail) => {
+      fail(invalid(path, schema.type ?? '', detail));
+      throw new OutOfBudget();
+    });
+    fail(failed(path, rule, json, said ?? (rule.message?.trim() || `failed rule: ${rule.rule.trim()}`)));
   }
 
   /** The text of the messageExpression; undefined when there is none that can be used. */
-  #message({ message }: CompiledRule, variables: Record<string, Value>): string | undefined {
+  #message(
+    { message, rule }: CompiledRule,
+    variables: Record<string, Value>,
+    exceeded: (detail: string) => never,
+  ): string | undefined {
     if (message === undefined) return undefined;
     const budget = new Budget(Math.min(callCostMax, Math.max(0, this.#left)));
     try {
@@ -314,7 +328,13 @@ class RuleRun implements RuleWork {
       const usable = text !== '' && !text.includes('\n') && Buffer.byteLength(text) <= messageBytesMax;
       return usable ? text : undefined;
     } catch (error) {
-      if (error instanceof CelError || error instanceof BudgetExceeded) return undefined;
+      if (error instanceof BudgetExceeded)
+        exceeded(
+          this.#left < callCostMax
+            ? 'messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run'
+            : `no further validation rules will be run due to call cost exceeds limit for messageExpression: ${goQuoted(rule.messageExpression ?? '')}`,
+        );
+      if (error instanceof CelError) return undefined;
       throw error;
     } finally {
       this.#left -= budget.spent;

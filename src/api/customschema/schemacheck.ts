@@ -15,10 +15,23 @@ import { compileRules } from './rules.ts';
 import { type Schema, type SchemaCheckOptions, schemaDepthMax } from './schema.ts';
 import { nodeOf } from './schemanode.ts';
 import { innerSchemas, isDeeper, someSchema } from './schemawalk.ts';
-import { preparedPatterns, structuralErrors } from './structural.ts';
+import { structuralErrors } from './structural.ts';
 
 /** @param path where the schema is in the definition (`spec.validation.openAPIV3Schema`) */
 export function checkSchema(schema: Schema, path: string, options: SchemaCheckOptions): FieldError[] {
+  const check = schemaCheck(schema, path, options);
+  for (;;) {
+    const { done, value } = check.next();
+    if (done) return value;
+  }
+}
+
+/** The same in slices; each `yield` tells about how many steps it took. */
+export function* schemaCheck(
+  schema: Schema,
+  path: string,
+  options: SchemaCheckOptions,
+): Generator<number, FieldError[]> {
   if (isDeeper(schema, schemaDepthMax))
     return [invalid(path, '', `must not have more than ${schemaDepthMax} levels of schemas`)];
   const old = options.oldSchemas ?? [];
@@ -26,29 +39,22 @@ export function checkSchema(schema: Schema, path: string, options: SchemaCheckOp
   errors.addAll(rootErrors(schema, path, options.statusEnabled));
   const supported = !someSchema(schema, usesUnsupported);
   const structure = new BoundedErrors();
-  if (supported && !old.some(isNotStructural)) structure.addAll(structureErrors(schema, path, old));
+  if (supported && (yield* areStructural(old))) {
+    structure.addAll(yield* structuralErrors(schema, path));
+    const pruned = !old.some(hasUnprunedDefault);
+    if (structure.list.length === 0)
+      yield* structure.addInSlices(defaultErrors(schema, path, { pruned, rules: defaultRules }));
+  }
   errors.addAll(structure.list);
   const keywords = new BoundedErrors();
-  keywords.addAll(keywordErrors(schema, path, keywordRules(old)));
+  yield* keywords.addInSlices(keywordErrors(schema, path, keywordRules(old)));
   errors.addAll(keywords.list);
   // Types of rules come from the schema, so errors of a wrong schema would be misleading.
-  if (supported && structure.list.length === 0)
-    errors.addAll(ruleDefinitionErrors(schema, path, keywords.list));
-  return errors.list;
-}
-
-/** What takes long in that check, ahead of it and in slices. */
-export function* schemaPreparation(schema: Schema): Generator<number, void> {
-  if (isDeeper(schema, schemaDepthMax)) return;
-  yield* preparedPatterns(schema);
-  if (!someSchema(schema, usesUnsupported) && structuralErrors(schema, '').length === 0)
+  if (supported && structure.list.length === 0) {
     yield* preparedRules(schema);
-}
-
-function* structureErrors(schema: Schema, path: string, old: readonly Schema[]): Generator<FieldError> {
-  const errors = structuralErrors(schema, path);
-  if (errors.length) return yield* errors;
-  yield* defaultErrors(schema, path, { pruned: !old.some(hasUnprunedDefault), rules: defaultRules });
+    errors.addAll(ruleDefinitionErrors(schema, path, keywords.list));
+  }
+  return errors.list;
 }
 
 /** Rules that do not compile are told by themselves. */
@@ -122,8 +128,11 @@ function* rootErrors(schema: Schema, path: string, statusEnabled: boolean): Gene
 const isSet = (value: unknown): boolean =>
   value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
 
-const isNotStructural = (schema: Schema): boolean =>
-  someSchema(schema, usesUnsupported) || structuralErrors(schema, '').length > 0;
+function* areStructural(schemas: readonly Schema[]): Generator<number, boolean> {
+  for (const schema of schemas)
+    if (someSchema(schema, usesUnsupported) || (yield* structuralErrors(schema, '')).length > 0) return false;
+  return true;
+}
 
 const hasUnprunedDefault = (schema: Schema): boolean =>
   someSchema(

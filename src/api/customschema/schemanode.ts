@@ -6,8 +6,29 @@ import type { Schema } from './schema.ts';
 
 const nodes = new WeakMap<Schema, SchemaNode>();
 
+/**
+ * A schema that says nothing but a type of scalars, as most do; the same object for all of the type, so that what is made
+ * of it is made once. Undefined for others.
+ */
+export function plainScalar(schema: Schema): Schema | undefined {
+  const plain = plainScalars[schema.type ?? ''];
+  if (!plain) return undefined;
+  for (const name in schema)
+    if (name !== 'type' && name !== 'description' && schema[name as keyof Schema] !== undefined)
+      return undefined;
+  return plain;
+}
+
+const plainScalars: Readonly<Record<string, Schema>> = {
+  string: { type: 'string' },
+  integer: { type: 'integer' },
+  number: { type: 'number' },
+  boolean: { type: 'boolean' },
+};
+
 /** The node of a schema inside of another one. Made once, although the schema may be reached from several places. */
-export function nodeOf(schema: Schema): SchemaNode {
+export function nodeOf(given: Schema): SchemaNode {
+  const schema = plainScalar(given) ?? given;
   let node = nodes.get(schema);
   if (!node) {
     node = new SchemaNode(schema);
@@ -54,13 +75,17 @@ export class SchemaNode {
     this.default = schema.default ?? undefined;
     this.listType = schema['x-kubernetes-list-type'];
     this.listKeys = schema['x-kubernetes-list-map-keys'] ?? [];
-    const below = [...this.properties.values(), this.items, this.additional].filter(
-      (node) => node !== undefined,
-    );
-    this.defaultsBelow = this.default !== undefined || below.some((node) => node.defaultsBelow);
-    this.listsBelow = isUnique(this.listType) || below.some((node) => node.listsBelow);
-    this.embeddedBelow = this.embedded || below.some((node) => node.embeddedBelow);
-    this.keepsAll = this.preserves && !this.embedded && below.length === 0;
+    const below = new Set(this.properties.values());
+    if (this.items) below.add(this.items);
+    if (this.additional) below.add(this.additional);
+    const some = (test: (node: SchemaNode) => boolean): boolean => {
+      for (const node of below) if (test(node)) return true;
+      return false;
+    };
+    this.defaultsBelow = this.default !== undefined || some((node) => node.defaultsBelow);
+    this.listsBelow = isUnique(this.listType) || some((node) => node.listsBelow);
+    this.embeddedBelow = this.embedded || some((node) => node.embeddedBelow);
+    this.keepsAll = this.preserves && !this.embedded && below.size === 0;
   }
 
   /** The node of an entry; undefined when there is none. */
@@ -79,5 +104,7 @@ export const isMetaField = (name: string): boolean =>
 
 function childNodes(properties: Schema['properties']): ReadonlyMap<string, SchemaNode> {
   if (!properties) return none;
-  return new Map(Object.keys(properties).map((name) => [name, nodeOf(properties[name]!)]));
+  const children = new Map<string, SchemaNode>();
+  for (const name of Object.keys(properties)) children.set(name, nodeOf(properties[name]!));
+  return children;
 }

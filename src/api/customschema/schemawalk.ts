@@ -1,18 +1,26 @@
 /** Questions about a whole schema: every schema inside of it is visited, also in places that definitions may not use. */
 import type { Schema } from './schema.ts';
 
-/** The schemas directly inside of a schema. */
-export function* innerSchemas(schema: Schema): Generator<Schema> {
-  const { items, additionalProperties, additionalItems, not } = schema;
-  if (Array.isArray(items)) yield* items;
-  else if (items) yield items;
-  for (const list of [schema.allOf, schema.anyOf, schema.oneOf]) if (list) yield* list;
-  if (not) yield not;
-  for (const map of [schema.properties, schema.patternProperties, schema.definitions])
-    if (map) yield* Object.values(map);
-  if (typeof additionalProperties === 'object') yield additionalProperties;
-  if (typeof additionalItems === 'object') yield additionalItems;
-  for (const needed of Object.values(schema.dependencies ?? {})) if (!Array.isArray(needed)) yield needed;
+const none: readonly Schema[] = [];
+
+/** The schemas directly inside of a schema. Most have none: a list is made only for others. */
+export function innerSchemas(schema: Schema): readonly Schema[] {
+  const { items, properties, additionalProperties, allOf, anyOf, oneOf, not } = schema;
+  const { additionalItems, patternProperties, definitions, dependencies } = schema;
+  if (
+    !(items || properties || additionalProperties || allOf || anyOf || oneOf || not) &&
+    !(additionalItems || patternProperties || definitions || dependencies)
+  )
+    return none;
+  const inner: Schema[] = Array.isArray(items) ? [...items] : items ? [items as Schema] : [];
+  for (const list of [allOf, anyOf, oneOf]) for (const one of list ?? []) inner.push(one);
+  if (not) inner.push(not);
+  for (const map of [properties, patternProperties, definitions])
+    if (map) for (const name of Object.keys(map)) inner.push(map[name]!);
+  if (typeof additionalProperties === 'object') inner.push(additionalProperties);
+  if (typeof additionalItems === 'object') inner.push(additionalItems);
+  for (const needed of Object.values(dependencies ?? {})) if (!Array.isArray(needed)) inner.push(needed);
+  return inner;
 }
 
 export function someSchema(schema: Schema, test: (schema: Schema) => boolean): boolean {
@@ -26,7 +34,7 @@ export function isDeeper(schema: Schema, depthMax: number): boolean {
   let level: Schema[] = [schema];
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth >= depthMax) return true;
-    level = level.flatMap((one) => [...innerSchemas(one)]);
+    level = level.flatMap(innerSchemas);
   }
   return false;
 }

@@ -4,7 +4,7 @@
  */
 import { child, type FieldError, forbidden, index, invalid, key, required } from '../fielderror.ts';
 import { compileRegexp, RegexpError } from '../goregexp.ts';
-import { BoundedErrors } from './boundederrors.ts';
+import { BoundedErrors, type NodeFindings } from './boundederrors.ts';
 import type { Schema } from './schema.ts';
 import { itemsOf } from './schemanode.ts';
 import { innerSchemas } from './schemawalk.ts';
@@ -17,11 +17,12 @@ const noTypeTexts: Readonly<Record<Level, string>> = {
   field: 'must not be empty for specified object fields',
 };
 
-/** Errors, sorted by their text. */
-export function structuralErrors(schema: Schema, path: string): FieldError[] {
+/** Errors, sorted by their text; worked out in slices. */
+export function* structuralErrors(schema: Schema, path: string): Generator<number, FieldError[]> {
+  yield* preparedPatterns(schema);
   const errors = new BoundedErrors();
-  errors.addAll(nodeErrors(schema, 'root', path));
-  errors.addAll(missingErrors(schema, schema, path, path));
+  yield* errors.addInSlices(nodeErrors(schema, 'root', path));
+  yield* errors.addInSlices(missingErrors(schema, schema, path, path));
   const texts = new Map(errors.list.map((error) => [error, `${error.field}: ${error.message}`]));
   return errors.list.sort((a, b) => (texts.get(a)! < texts.get(b)! ? -1 : 1));
 }
@@ -30,7 +31,8 @@ const isEmbedded = (schema: Schema): boolean => schema['x-kubernetes-embedded-re
 const isIntOrString = (schema: Schema): boolean => schema['x-kubernetes-int-or-string'] === true;
 const preserves = (schema: Schema): boolean => schema['x-kubernetes-preserve-unknown-fields'] === true;
 
-function* nodeErrors(schema: Schema, level: Level, path: string): Generator<FieldError> {
+function* nodeErrors(schema: Schema, level: Level, path: string): NodeFindings {
+  yield undefined;
   const { type, properties = {}, additionalProperties: additional } = schema;
   const items = itemsOf(schema);
   if (type === 'array' && !schema.items) yield required(child(path, 'items'), 'must be specified');
@@ -118,7 +120,7 @@ function* checkErrors(
   path: string,
   skipAnyOf: boolean,
   skipAnyOfOfFirst: boolean,
-): Generator<FieldError> {
+): NodeFindings {
   if (!skipAnyOf)
     for (const [i, part] of (schema.anyOf ?? []).entries())
       yield* nestedErrors(part, index(child(path, 'anyOf'), i));
@@ -158,8 +160,8 @@ const nodeSteps = 50;
 const patternSteps = 5_000;
 const patternCharSteps = 500;
 
-/** Compiles the patterns of a schema ahead of its check. */
-export function* preparedPatterns(schema: Schema): Generator<number, void> {
+/** Compiles the patterns of a schema, each of which may take long. */
+function* preparedPatterns(schema: Schema): Generator<number, void> {
   const { pattern } = schema;
   if (pattern) patternProblem(schema);
   yield pattern ? patternSteps + patternCharSteps * pattern.length : nodeSteps;
@@ -187,7 +189,8 @@ const mustBeFalse = [
 ] as const;
 
 /** Inside of allOf, anyOf, oneOf and not. */
-function* nestedErrors(schema: Schema, path: string, skipAnyOf = false): Generator<FieldError> {
+function* nestedErrors(schema: Schema, path: string, skipAnyOf = false): NodeFindings {
+  yield undefined;
   yield* checkErrors(schema, path, skipAnyOf, false);
   const items = itemsOf(schema);
   if (items) yield* nestedErrors(items, child(path, 'items'));
@@ -206,12 +209,7 @@ function* nestedErrors(schema: Schema, path: string, skipAnyOf = false): Generat
 }
 
 /** Fields that the checks at the root name, and its skeleton does not. */
-function* missingErrors(
-  checks: Schema,
-  skeleton: Schema,
-  path: string,
-  checksPath: string,
-): Generator<FieldError> {
+function* missingErrors(checks: Schema, skeleton: Schema, path: string, checksPath: string): NodeFindings {
   for (const name of ['allOf', 'anyOf', 'oneOf'] as const)
     for (const [i, part] of (checks[name] ?? []).entries())
       yield* missingInErrors(part, skeleton, path, index(child(checksPath, name), i));
@@ -223,7 +221,8 @@ function* missingInErrors(
   skeleton: Schema | undefined,
   path: string,
   checksPath: string,
-): Generator<FieldError> {
+): NodeFindings {
+  yield undefined;
   if (!skeleton) return yield required(path, `because it is defined in ${checksPath}`);
   yield* missingErrors(checks, skeleton, path, checksPath);
   const items = itemsOf(checks);

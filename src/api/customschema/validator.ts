@@ -20,7 +20,7 @@ import {
   type ValueKind,
 } from './keywordchecks.ts';
 import type { Schema } from './schema.ts';
-import { itemsOf } from './schemanode.ts';
+import { itemsOf, plainScalar } from './schemanode.ts';
 import { StepsError, ValidationRun } from './validationrun.ts';
 
 /** @param old the value that this one replaces; undefined when there is none */
@@ -56,7 +56,8 @@ const tooManySteps = (base: string): FieldError => ({
 const ratchetedChecks = new WeakMap<Schema, Check>();
 
 /** Made once for each schema: the defaults in a definition are checked by parts of the same schema. */
-function ratcheted(schema: Schema): Check {
+function ratcheted(given: Schema): Check {
+  const schema = plainScalar(given) ?? given;
   let check = ratchetedChecks.get(schema);
   if (!check) {
     check = ratchetedCheck(nodeCheck(schema));
@@ -280,7 +281,8 @@ const keyText = (item: unknown, keys: readonly string[]): string =>
 function objectCheck(schema: Schema): Check | undefined {
   const { minProperties, maxProperties, additionalProperties, required: names = [] } = schema;
   const { properties = {} } = schema;
-  const checks = new Map(Object.keys(properties).map((name) => [name, ratcheted(properties[name]!)]));
+  const checks = new Map<string, Check>();
+  for (const name of Object.keys(properties)) checks.set(name, ratcheted(properties[name]!));
   const additional = typeof additionalProperties === 'object' ? ratcheted(additionalProperties) : undefined;
   const closed = additionalProperties === false;
   return (value, run, old) => {

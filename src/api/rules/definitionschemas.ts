@@ -1,14 +1,36 @@
 /** The schemas of the versions of a custom kind. */
-import type { Schema } from '../customschema/schema.ts';
-import { checkSchema, formatWarnings, schemaPreparation } from '../customschema/schemacheck.ts';
+import type { Schema, SchemaCheckOptions } from '../customschema/schema.ts';
+import { checkSchema, formatWarnings, schemaCheck } from '../customschema/schemacheck.ts';
+import type { FieldError } from '../fielderror.ts';
 import type { CustomResourceDefinition, CustomResourceDefinitionSpec } from '../generated/types.ts';
 import { partsOf } from './definitioninnerform.ts';
 import type { Findings } from './findings.ts';
+
+/** What was found in schemas ahead of their validation. */
+const checked = new WeakMap<Schema, FieldError[]>();
 
 export function* schemasErrors(
   spec: CustomResourceDefinitionSpec,
   old: CustomResourceDefinitionSpec | undefined,
 ): Findings {
+  for (const { schema, path, options } of checksOf(spec, old))
+    yield* checked.get(schema) ?? checkSchema(schema, path, options);
+}
+
+/** Checks all schemas in slices, ahead of the validation, which then knows what is wrong with them. */
+export function* schemasPreparation(
+  { spec = {} }: CustomResourceDefinition,
+  old: CustomResourceDefinition | undefined,
+): Generator<number, void> {
+  for (const { schema, path, options } of checksOf(spec, old?.spec))
+    checked.set(schema, yield* schemaCheck(schema, path, options));
+}
+
+/** The schemas of a definition. One that versions share is checked once. */
+function* checksOf(
+  spec: CustomResourceDefinitionSpec,
+  old: CustomResourceDefinitionSpec | undefined,
+): Generator<{ schema: Schema; path: string; options: SchemaCheckOptions }> {
   const oldSchemas = old && schemasOf(old);
   for (const { path, version } of partsOf(spec, 'schema')) {
     const schema = version.schema?.openAPIV3Schema as Schema | undefined;
@@ -17,18 +39,11 @@ export function* schemasErrors(
     const statusEnabled = (spec.versions ?? []).some(
       (other) => other.subresources?.status && (path === hoisted || other === version),
     );
-    yield* checkSchema(schema, `${path}.openAPIV3Schema`, {
-      statusEnabled,
-      ...(oldSchemas ? { oldSchemas } : {}),
-    });
-  }
-}
-
-/** What takes long in the check of all schemas. A schema that versions share is checked once. */
-export function* schemasPreparation({ spec = {} }: CustomResourceDefinition): Generator<number, void> {
-  for (const { version } of partsOf(spec, 'schema')) {
-    const schema = version.schema?.openAPIV3Schema as Schema | undefined;
-    if (schema) yield* schemaPreparation(schema);
+    yield {
+      schema,
+      path: `${path}.openAPIV3Schema`,
+      options: { statusEnabled, ...(oldSchemas ? { oldSchemas } : {}) },
+    };
   }
 }
 

@@ -5,6 +5,7 @@ import { remove } from '../../registry/delete.ts';
 import type { Entry } from '../../registry/entry.ts';
 import { asTester } from '../../registry/request.case.ts';
 import { targetOf } from '../../registry/target.ts';
+import { systemTimers } from '../../timers.ts';
 import { harness, useHarness } from '../shared/harness.case.ts';
 
 useHarness();
@@ -38,6 +39,22 @@ const said = () =>
     .map(({ reason, message }) => `${reason}: ${message}`);
 const eventually = (check: () => void) => vi.waitFor(check, { timeout: 60_000, interval: 50 });
 
+/** Lets the time of the cluster go faster: what takes ten seconds there takes a fifth of one here. */
+function hurry(aheadMs = 0): void {
+  const speed = 50;
+  const { registry } = harness;
+  const begunMs = performance.now();
+  const beginMs = registry.chance.nowMs() + aheadMs;
+  const goneMs = (): number => Math.floor((performance.now() - begunMs) * speed);
+  vi.spyOn(registry.chance, 'nowMs').mockImplementation(() => beginMs + goneMs());
+  registry.timers = {
+    ...systemTimers,
+    nowMs: goneMs,
+    set: (callback, delayMs) => systemTimers.set(callback, delayMs / speed),
+    repeat: (callback, intervalMs) => systemTimers.repeat(callback, intervalMs / speed),
+  };
+}
+
 describe('ranges', () => {
   it('are made ready, and held by a finalizer', async () => {
     await range('more', '10.9.0.0/24');
@@ -54,6 +71,7 @@ describe('ranges', () => {
   it('stay while addresses need them, and go some seconds after nothing does', async () => {
     const more = await range('more', '10.9.0.0/24');
     const used = await address('10.9.0.7', 'web');
+    hurry();
     harness.start(['servicecidr']);
     await harness.settled();
     await drop(more);
@@ -74,6 +92,7 @@ describe('ranges', () => {
     await range('wide', '10.9.0.0/16');
     const more = await range('more', '10.9.0.0/24');
     await address('10.9.0.7', 'web');
+    hurry();
     harness.start(['servicecidr']);
     await harness.settled();
     await drop(more);
@@ -85,6 +104,7 @@ describe('addresses', () => {
   it('are made for services that have none, silently for those of an older version', async () => {
     await range('kubernetes', '10.0.0.0/24');
     await service('old', '10.0.0.7');
+    hurry();
     harness.start(['addressrepair']);
     await eventually(() => expect(addresses().map(({ metadata }) => metadata.name)).toEqual(['10.0.0.7']));
     expect(said()).toEqual([]);
@@ -109,9 +129,7 @@ describe('addresses', () => {
       metadata: { name: '10.0.0.8' },
       spec: { parentRef: { group: 'g.example', resource: 'gateways', name: 'x' } },
     });
-    const { chance } = harness.registry;
-    const nowMs = chance.nowMs.bind(chance);
-    vi.spyOn(chance, 'nowMs').mockImplementation(() => nowMs() + 120_000);
+    hurry(120_000);
     harness.start(['addressrepair']);
     await drop(web);
     await eventually(() => expect(addresses().map(({ metadata }) => metadata.name)).toEqual(['10.0.0.8']));

@@ -3,6 +3,7 @@
  * kinds come and go with their versions, and come back when they are deleted.
  */
 import type { APIService } from '../../api/generated/types.ts';
+import type { Kind } from '../../api/kind.ts';
 import { apiService, apiServiceName, localCondition } from '../../api/kinds/apiservice.ts';
 import type { Collection } from '../../registry/collection.ts';
 import { remove } from '../../registry/delete.ts';
@@ -37,8 +38,11 @@ export class LocalServices {
 
   async start(): Promise<void> {
     this.#closers.push(
-      this.registry.kinds.follow(({ added, removed }) => {
-        if (added.length || removed.length) this.#settle();
+      this.registry.kinds.follow(({ added, removed, replaced }) => {
+        // A version may be served no longer, or again.
+        const isWrong = ({ apiVersion, custom, hidden }: Kind): boolean =>
+          custom === true && hidden === (this.#collection.get('', nameOf(apiVersion)) !== undefined);
+        if (added.length || removed.length || replaced.some(isWrong)) this.#settle();
       }),
       watchChanges(this.#collection, (_, name) => {
         if (!this.#collection.get('', name)) this.#settle();

@@ -54,7 +54,10 @@ export interface KindTools {
   readonly uid: () => string;
 }
 
-/** The kinds of a definition whose names are accepted: all served versions, and the one that objects are stored as. */
+/**
+ * The kinds of a definition whose names are accepted, one for each version. Those that are not served are hidden:
+ * objects may be stored as them, and fields may be owned in their words.
+ */
 export function kindsOf(definition: CustomResourceDefinition, tools: KindTools): Kind[] {
   const stored = storageVersionOf(definition);
   const names = definition.status?.acceptedNames;
@@ -63,7 +66,7 @@ export function kindsOf(definition: CustomResourceDefinition, tools: KindTools):
   const conversion = strategy === 'Webhook' && webhook ? webhookConversion(webhook, tools) : undefined;
   const storage = versionKind(definition, stored, names, undefined, conversion);
   const others = (definition.spec?.versions ?? [])
-    .filter((version) => version !== stored && version.served)
+    .filter((version) => version !== stored)
     .map((version) => versionKind(definition, version, names, storage, conversion));
   return [storage, ...others].sort((a, b) => compareVersions(a.version, b.version));
 }

@@ -83,7 +83,9 @@ export class HookIndex {
       const matched = fits(kind)
         ? kind
         : hook.equivalent
-          ? [...this.kinds.versions(kind.storage.id)].find((other) => other !== kind && fits(other))
+          ? [...this.kinds.versions(kind.storage.id)].find(
+              (other) => other !== kind && !other.hidden && fits(other),
+            )
           : undefined;
       if (matched) found.push({ hook, kind: matched });
     }

@@ -1,18 +1,14 @@
 /** AdmissionReview: what a webhook is asked, and what its answer says. Fields are in the order of Kubernetes. */
-import { DecodeError, decodeObject } from '../../api/decode.ts';
 import type { AdmissionResponse, AdmissionReview } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind.ts';
-import { modelOf } from '../../api/model.ts';
 import type { JsonObject } from '../../api/object.ts';
 import type { Admission } from '../../registry/admission/admission.ts';
 import type { AskedWrite } from './askedwrite.ts';
 import type { Hook, Operation } from './hook.ts';
-import { HookCallError } from './hookclient.ts';
+import { readReview, typeProblem } from './reviewanswer.ts';
 
 const group = 'admission.k8s.io';
 const reviewKind = 'AdmissionReview';
-/** As messages of Kubernetes name the list of kinds that a webhook may answer with. */
-const scheme = 'k8s.io/apiserver/pkg/util/webhook/client.go:71';
 
 /** Why an answer is not accepted. */
 export class InvalidAnswer extends Error {
@@ -97,40 +93,18 @@ export function responseOf(
   uid: string,
   mutating: boolean,
 ): AdmissionResponse {
-  const { response } = readReview(answer, reviewVersion);
+  const type = { group, version: reviewVersion, kind: reviewKind, table: 'admission-v1' };
+  const { response } = readReview(answer, type) as AdmissionReview;
   if (!response) throw new InvalidAnswer('webhook response was absent');
   if (reviewVersion !== 'v1') return response;
   if ((response.uid ?? '') !== uid)
     throw new InvalidAnswer(
       `expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(response.uid ?? '')}`,
     );
-  const problem = patchProblem(response, mutating);
+  const problem = typeProblem(answer, type) ?? patchProblem(response, mutating);
   if (problem) throw new InvalidAnswer(problem);
   return response;
 }
-
-function readReview(answer: JsonObject, reviewVersion: string): AdmissionReview {
-  const { kind, apiVersion } = answer;
-  const expected = `${group}/${reviewVersion}`;
-  if (kind !== reviewKind)
-    throw new HookCallError(
-      kind
-        ? `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme ${JSON.stringify(scheme)}`
-        : "Object 'Kind' is missing in the answer",
-    );
-  if (apiVersion !== expected)
-    throw new HookCallError(
-      `converting (${versionOf(apiVersion)}.${reviewKind}) to (${reviewVersion}.${reviewKind}): unknown conversion`,
-    );
-  try {
-    return decodeObject(modelOf(reviewKind, 'admission-v1'), answer) as unknown as AdmissionReview;
-  } catch (error) {
-    if (error instanceof DecodeError) throw new HookCallError(error.message);
-    throw error;
-  }
-}
-
-const versionOf = (apiVersion: unknown): string => String(apiVersion).replace(/^.*\//, '');
 
 function patchProblem({ patch, patchType }: AdmissionResponse, mutating: boolean): string | undefined {
   if (!mutating) {

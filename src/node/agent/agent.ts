@@ -7,6 +7,7 @@
  */
 import type { Duplex } from 'node:stream';
 import type { Pod, Service } from '../../api/generated/types.ts';
+import { runtimeLabels } from '../../api/noderuntimes.ts';
 import type { Client } from '../../client/client.ts';
 import { EventRecorder, type RecorderOptions } from '../../client/events.ts';
 import { eventSink } from '../../client/eventsink.ts';
@@ -29,7 +30,7 @@ import { type KubeletListening, KubeletServer } from './kubeletserver.ts';
 import type { KubeletHost } from './kubeletsessions.ts';
 import { defaultHeartbeat, type HeartbeatTimes, NodeRegistration } from './noderegistration.ts';
 import { NodePods, type PodFeed, type PodFollowing } from './podfeed.ts';
-import { makeRuntimeClasses, runtimeLabels } from './runtimeclasses.ts';
+import { makeRuntimeClasses } from './runtimeclasses.ts';
 import { NodeStats } from './stats.ts';
 
 const defaultMaxPods = 110;

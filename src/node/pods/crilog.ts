@@ -4,16 +4,19 @@
  *   2024-01-02T03:04:05.000000001Z stdout F a whole line
  *   2024-01-02T03:04:05.000000002Z stderr P a partial line, continued in the next
  *
- * Times are UTC with nine decimals, so the head of every line has the same length, and lines sort by time.
+ * In logs that Wherry writes, times are UTC with nine decimals, so the head of every line has the same length, and lines
+ * sort by time. Container engines may leave out zeros at the end, or write the zone as an offset.
  */
 
 /** Longer lines are stored in pieces of this size. */
 const pieceBytesMax = 16 * 1024;
 /** Length of `TIMESTAMP STREAM TAG `. */
-export const headBytes = 40;
+const headBytes = 40;
 export const stampBytes = 30;
 const tagOffset = 38;
 export const newline = 10;
+const space = 32;
+const zulu = 'Z'.charCodeAt(0);
 const full = 'F'.charCodeAt(0);
 const partial = 'P'.charCodeAt(0);
 
@@ -27,8 +30,24 @@ export function stamp(ms: number, nano = 0): string {
   return `${new Date(ms).toISOString().slice(0, -1)}${String(nano).padStart(6, '0')}Z`;
 }
 
-/** Whether the stored line at `start` is a piece that goes on in the next line. */
-export const isPartial = (block: Buffer, start: number): boolean => block[start + tagOffset] === partial;
+/** Whether the head of the stored line at `start` is as Wherry writes it. */
+export const isPlain = (block: Buffer, start: number): boolean =>
+  block[start + stampBytes - 1] === zulu && block[start + headBytes - 1] === space;
+
+/** Length of the head of the stored line from `start` to `end`; 0 when it is none. */
+export function headLength(block: Buffer, start: number, end: number): number {
+  if (end - start >= headBytes && isPlain(block, start)) return headBytes;
+  let at = start - 1;
+  for (let part = 0; part < 3; part++) {
+    at = block.indexOf(space, at + 1);
+    if (at < 0 || at >= end) return 0;
+  }
+  return at + 1 - start;
+}
+
+/** Whether the stored line with this head is a piece that goes on in the next line. */
+export const isPartial = (block: Buffer, start: number, head: number): boolean =>
+  block[start + head - 2] === partial;
 
 /**
  * Clock for log lines: milliseconds from the wall clock, the digits below from a counter, so that lines stay

@@ -28,7 +28,7 @@ afterEach(async () => {
 const open = (podsFolder = pods): LogFolder =>
   new LogFolder(
     join(base, 'var', 'log'),
-    podsFolder,
+    [podsFolder],
     () => nowMs,
     (error) => errors.push(error),
   );

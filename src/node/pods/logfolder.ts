@@ -53,8 +53,8 @@ export class LogFolder {
 
   constructor(
     readonly path: string,
-    /** The folder of the pods, whose log files the links point at. */
-    private readonly podsFolder: string,
+    /** The folders of the pods, whose log files the links point at. */
+    private readonly podsFolders: readonly string[],
     private readonly now: () => number,
     private readonly onError: (error: Error) => void,
   ) {}
@@ -131,8 +131,11 @@ export class LogFolder {
   }
 
   async #isLog(path: string): Promise<boolean> {
-    const pods = await realpath(this.podsFolder);
-    return isWithin(path, pods) && logPath.test(relative(pods, path));
+    for (const folder of this.podsFolders) {
+      const pods = await realpath(folder).catch(() => undefined);
+      if (pods !== undefined && isWithin(path, pods) && logPath.test(relative(pods, path))) return true;
+    }
+    return false;
   }
 
   /** Renames the link to the former current file after the time it was rotated. */

@@ -5,7 +5,7 @@
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import type { ContainerLog, LogQuery } from '../runtime/runtime.ts';
-import { headBytes, isPartial, newline, stamp, stampBytes, storedLineBytesMax } from './crilog.ts';
+import { headLength, isPartial, isPlain, newline, stamp, stampBytes, storedLineBytesMax } from './crilog.ts';
 import type { LogSegment, LogSource } from './logfile.ts';
 
 /** Bytes per read. Much longer than the longest line, so that every block contains the end of one. */
@@ -200,8 +200,8 @@ class LogText {
     let at = 0;
     for (let start = 0; start < block.length && at < this.#left; ) {
       const end = block.indexOf(newline, start);
-      if (end - start >= headBytes && !this.#tooOld(block, start))
-        at = this.#line(block, start, end, out, at);
+      const head = headLength(block, start, end);
+      if (head && !this.#tooOld(block, start, head)) at = this.#line(block, start, head, end, out, at);
       start = end + 1;
     }
     const text = out.subarray(0, Math.min(at, this.#left));
@@ -209,19 +209,23 @@ class LogText {
     return text;
   }
 
-  #line(block: Buffer, start: number, end: number, out: Buffer, from: number): number {
+  #line(block: Buffer, start: number, head: number, end: number, out: Buffer, from: number): number {
     let at = from;
     // The time and the space behind it; only once for a line stored in pieces.
-    if (this.query.timestamps && !this.#continued) at += block.copy(out, at, start, start + stampBytes + 1);
-    at += block.copy(out, at, start + headBytes, end);
-    this.#continued = isPartial(block, start);
+    if (this.query.timestamps && !this.#continued)
+      at += block.copy(out, at, start, block.indexOf(' ', start) + 1);
+    at += block.copy(out, at, start + head, end);
+    this.#continued = isPartial(block, start, head);
     if (!this.#continued) out[at++] = newline;
     return at;
   }
 
-  #tooOld(block: Buffer, start: number): boolean {
+  #tooOld(block: Buffer, start: number, head: number): boolean {
     const since = this.#since;
-    return since !== undefined && block.compare(since, 0, stampBytes, start, start + stampBytes) < 0;
+    if (since === undefined) return false;
+    if (isPlain(block, start)) return block.compare(since, 0, stampBytes, start, start + stampBytes) < 0;
+    const [time = ''] = block.toString('latin1', start, start + head).split(' ');
+    return Date.parse(time) < this.query.sinceMs!;
   }
 }
 

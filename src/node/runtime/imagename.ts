@@ -45,6 +45,10 @@ export function parseImageName(text: string): ImageName | undefined {
 /** The repository: registry and path. */
 export const repositoryOf = ({ registry, path }: ImageName): string => `${registry}/${path}`;
 
+/** By digest if there is one: its tag may have moved. */
+export const referenceOf = (name: ImageName): string =>
+  name.digest ? `${repositoryOf(name)}@${name.digest}` : `${repositoryOf(name)}:${name.tag ?? 'latest'}`;
+
 /** `Always` for an image without a tag and a digest, or with the tag `latest`; else `IfNotPresent`. */
 export function pullPolicyOf(name: ImageName, given: string | undefined): string {
   if (given) return given;

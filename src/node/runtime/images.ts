@@ -120,7 +120,7 @@ export class ImageTable {
     return (
       `image "${image}" cannot be pulled: containers are processes of this machine. ` +
       `Set the container's command, or ${table}, or install a program named "${baseName(image)}". ` +
-      'To run it as a container instead, start Docker or Podman on this machine (--docker-socket names the socket)'
+      'To run it as a container instead, start Docker, Podman or containerd on this machine (--docker-socket and --cri-socket name the socket)'
     );
   }
 

@@ -16,7 +16,7 @@ export async function applyBody(serving: Serving, context: RequestContext): Prom
     if (!isUtf8(bytes)) throw new YamlError('invalid UTF-8');
     const { value, repeated } = readYamlWithLines(bytes.toString('utf8'));
     context.audited?.takeValue(value);
-    return { value, duplicates: repeated, force: isForced(context) };
+    return { value, duplicates: repeated, force: isForced(context), bytes: bytes.length };
   } catch (error) {
     if (!(error instanceof YamlError)) throw error;
     const why = 'error converting YAML to JSON: yaml: ';

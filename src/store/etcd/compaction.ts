@@ -3,8 +3,10 @@
  * others only forget what they were asked to forget. A revision that somebody still reads is kept: readers of this
  * process are waited for, and a backup at another server is noted in that server's key.
  */
+
+import { CallError } from '../../grpc/callerror.ts';
 import { StoreUnavailableError } from '../store.ts';
-import { CallError, isCompacted } from './callerror.ts';
+import { isCompacted } from './callproblem.ts';
 import { type Members, pause } from './members.ts';
 import { COMPACT, decodeRange, encodeCompact, encodeRange, RANGE } from './messages.ts';
 import { asUnavailable, type Registration } from './registration.ts';

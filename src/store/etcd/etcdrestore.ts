@@ -7,12 +7,12 @@
  */
 import { randomInt } from 'node:crypto';
 import { wallClock } from '../../clock.ts';
+import { CallError } from '../../grpc/callerror.ts';
 import { type BackupHead, readBackup } from '../backupfile.ts';
 import type { Version } from '../engine.ts';
 import { Renaming } from '../format.ts';
 import type { RestoreOptions, RestoreSummary } from '../restore.ts';
 import { SEPARATOR, StoreUnavailableError } from '../store.ts';
-import { CallError } from './callerror.ts';
 import type { EtcdStoreOptions } from './etcdstore.ts';
 import { ETCD_VALUE_BYTES_MAX } from './etcdwriter.ts';
 import { ExpiryLeases } from './expiryleases.ts';

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { freePorts } from '../../../test/freeports.ts';
-import { CallError } from './callerror.ts';
-import { Connection, type EtcdTls } from './connection.ts';
+import { CallError } from '../../grpc/callerror.ts';
+import { Connection, type ConnectionTls } from '../../grpc/connection.ts';
+import { MessageWriter } from '../../grpc/protobuf.ts';
 import { COMPACT, decodeRange, decodeStatus, encodeCompact, encodeRange, RANGE, STATUS } from './messages.ts';
-import { MessageWriter } from './protobuf.ts';
 
 /**
  * Runs etcd until the standard input of the shell ends, so that no member outlives the test, however that ends. A member
@@ -36,17 +36,17 @@ export interface TestEtcdOptions {
   readonly members?: number;
   /** Files for connections over TLS. */
   readonly tlsArgs?: readonly string[];
-  readonly tls?: EtcdTls;
+  readonly tls?: ConnectionTls;
 }
 
 export class TestEtcd {
   readonly #members: Member[] = [];
-  readonly #tls: EtcdTls;
+  readonly #tls: ConnectionTls;
 
   private constructor(
     private readonly program: string,
     private readonly folder: string,
-    tls: EtcdTls = {},
+    tls: ConnectionTls = {},
   ) {
     this.#tls = tls;
   }

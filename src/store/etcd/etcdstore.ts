@@ -4,6 +4,8 @@
  * of an object. See `keyspace.ts` for what is where.
  */
 import { wallClock } from '../../clock.ts';
+import { CallError } from '../../grpc/callerror.ts';
+import type { ConnectionTls } from '../../grpc/connection.ts';
 import { writeBackup } from '../backupfile.ts';
 import { checkKey } from '../engine.ts';
 import {
@@ -23,9 +25,8 @@ import {
   type WriteResult,
 } from '../store.ts';
 import { type Observe, observeWrite } from '../versioned.ts';
-import { CallError, isCompacted } from './callerror.ts';
+import { isCompacted } from './callproblem.ts';
 import { Compaction, oldestRevision, type Reader } from './compaction.ts';
-import type { EtcdTls } from './connection.ts';
 import { EtcdFeed } from './etcdfeed.ts';
 import { ETCD_VALUE_BYTES_MAX, EtcdWriter, stored } from './etcdwriter.ts';
 import { Keyspace } from './keyspace.ts';
@@ -48,7 +49,7 @@ import { SharedQuestion } from './sharedquestion.ts';
 export interface EtcdStoreOptions {
   /** Addresses of members of one etcd, such as `http://127.0.0.1:2379`. */
   readonly urls: readonly string[];
-  readonly tls?: EtcdTls;
+  readonly tls?: ConnectionTls;
   /** All keys begin with this. */
   readonly prefix: string;
   readonly now?: () => number;

@@ -14,6 +14,7 @@
  * A write that is not settled within its time fails with OutcomeUnknownError.
  */
 import { randomInt } from 'node:crypto';
+import { CallError, GrpcCode } from '../../grpc/callerror.ts';
 import { checkWrite } from '../commitqueue.ts';
 import {
   DeadlineError,
@@ -25,7 +26,7 @@ import {
   type Write,
   type WriteResult,
 } from '../store.ts';
-import { CallError, GrpcCode, isNotDone, isOutOfSpace, isTooLarge } from './callerror.ts';
+import { isNotDone, isOutOfSpace, isTooLarge } from './callproblem.ts';
 import type { EtcdFeed } from './etcdfeed.ts';
 import { ExpiryLeases } from './expiryleases.ts';
 import type { Keyspace } from './keyspace.ts';

@@ -3,15 +3,17 @@
  * taken when the connection ends, when the member has no leader, or when nothing is received although a call waits. A
  * heartbeat makes sure that a call waits at least once a second, so a member that is stopped is left within seconds.
  */
+
+import { CallError, GrpcCode } from '../../grpc/callerror.ts';
+import { Connection, type ConnectionTls } from '../../grpc/connection.ts';
 import { StoreTimeoutError, StoreUnavailableError, storeClosed } from '../store.ts';
-import { CallError, GrpcCode, isNoLeader, isPassing } from './callerror.ts';
-import { Connection, type EtcdTls } from './connection.ts';
+import { isNoLeader, isPassing } from './callproblem.ts';
 import { connectProblem } from './connectproblem.ts';
 import { decodeStatus, encodeRange, RANGE, STATUS, type StatusAnswer } from './messages.ts';
 
 export interface MembersOptions {
   readonly urls: readonly string[];
-  readonly tls?: EtcdTls;
+  readonly tls?: ConnectionTls;
   /** A key that does not exist, for heartbeats. */
   readonly heartbeatKey: Buffer;
   /** Silence after which a member is left, in milliseconds. */
@@ -19,6 +21,8 @@ export interface MembersOptions {
   readonly onWarning?: (message: string) => void;
 }
 
+/** A member without a leader answers so at once instead of being silent. */
+const leaderWanted = { hasleader: 'true' };
 const SILENCE_MS = 1500;
 /** A member that is silent again right after it was taken gets more time, up to this: all of etcd may be slow. */
 const SILENCE_MAX_MS = 12_000;
@@ -123,7 +127,7 @@ export class Members {
       const url = urls[this.#next++ % urls.length]!;
       let connection: Connection | undefined;
       try {
-        connection = await Connection.open(url, tls, timeoutMs);
+        connection = await Connection.open(url, { ...tls, metadata: leaderWanted, peer: 'etcd' }, timeoutMs);
         this.#admit(url, decodeStatus(await connection.unary(STATUS, Buffer.alloc(0), timeoutMs)));
         if (this.#closed) throw storeClosed();
         this.#current = connection;

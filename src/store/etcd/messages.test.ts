@@ -1,9 +1,9 @@
 // Proves the encoding of messages, keys and stamps without an etcd.
 import { describe, expect, it } from 'vitest';
+import { MessageReader, MessageWriter } from '../../grpc/protobuf.ts';
 import { connectProblem } from './connectproblem.ts';
 import { Keyspace } from './keyspace.ts';
 import { decodeRange, decodeWatch, encodeTxn } from './messages.ts';
-import { MessageReader, MessageWriter } from './protobuf.ts';
 import { SharedQuestion } from './sharedquestion.ts';
 import { Marks, STAMP_BYTES, stamp, unstamp } from './stamp.ts';
 

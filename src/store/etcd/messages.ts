@@ -1,5 +1,5 @@
 /** The messages of etcd's API that the store uses. Fields that it does not use are neither written nor read. */
-import { MessageReader, MessageWriter } from './protobuf.ts';
+import { MessageReader, MessageWriter } from '../../grpc/protobuf.ts';
 
 export const RANGE = '/etcdserverpb.KV/Range';
 export const TXN = '/etcdserverpb.KV/Txn';

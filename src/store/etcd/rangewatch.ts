@@ -2,8 +2,9 @@
  * A watch of a range of keys in etcd that survives lost connections: it goes on behind the last revision it has seen, at
  * whichever member is in use. It ends only when it is closed, or when etcd has compacted what comes next.
  */
-import { CallError, GrpcCode, isPassing } from './callerror.ts';
-import type { CallStream, Connection } from './connection.ts';
+import { CallError, GrpcCode } from '../../grpc/callerror.ts';
+import type { CallStream, Connection } from '../../grpc/connection.ts';
+import { isPassing } from './callproblem.ts';
 import { isTemporary, type Members, pause } from './members.ts';
 import { decodeWatch, type EtcdEvent, encodeWatch, WATCH } from './messages.ts';
 

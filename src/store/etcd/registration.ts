@@ -5,8 +5,9 @@
  * outcome is unknown. A server that was paused until its lease expired cannot write before it has registered again.
  */
 import { randomBytes, randomInt } from 'node:crypto';
+import { CallError, GrpcCode } from '../../grpc/callerror.ts';
 import { type Peers, StoreFullError, StoreUnavailableError } from '../store.ts';
-import { CallError, GrpcCode, isOutOfSpace } from './callerror.ts';
+import { isOutOfSpace } from './callproblem.ts';
 import type { Keyspace } from './keyspace.ts';
 import type { Members } from './members.ts';
 import {

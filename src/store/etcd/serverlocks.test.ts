@@ -1,9 +1,9 @@
 // Proves that a lock is held by one server at a time, that servers alternate, and that a lost lock stops writes.
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { describeWith } from '../../../test/tools.ts';
+import { CallError } from '../../grpc/callerror.ts';
+import { Connection } from '../../grpc/connection.ts';
 import { DeadlineError, type Lock, LockLostError, type Store } from '../store.ts';
-import { CallError } from './callerror.ts';
-import { Connection } from './connection.ts';
 import { TestEtcd } from './etcdserver.case.ts';
 import { openEtcdStore } from './etcdstore.ts';
 import { Keyspace } from './keyspace.ts';

@@ -4,8 +4,9 @@
  * others keep coming, it lets no more in after a while, so that the other servers get their turn.
  */
 import { randomInt } from 'node:crypto';
+import { CallError, GrpcCode } from '../../grpc/callerror.ts';
 import { DeadlineError, type Lock, type Locks, type StoreUnavailableError, storeClosed } from '../store.ts';
-import { CallError, GrpcCode, isNotDone } from './callerror.ts';
+import { isNotDone } from './callproblem.ts';
 import type { Keyspace } from './keyspace.ts';
 import { isTemporary, type Members, pause } from './members.ts';
 import { decodeTxn, encodeTxn, TXN, type TxnAnswer } from './messages.ts';

@@ -1,9 +1,8 @@
 /** Creates objects: from YAML, or by a form that is made from the schema of the kind. */
-import { useEffect, useMemo, useState } from 'preact/hooks';
-import { apiVersionOf, type Kind, kindOf, kinds } from '../../core/kinds.ts';
-import type { Json } from '../../core/objects.ts';
+import { useMemo, useState } from 'preact/hooks';
+import { type Kind, kindOf, kinds } from '../../core/kinds.ts';
 import { changeQuery, go, place } from '../../core/router.ts';
-import { yamlText } from '../../core/yamltext.ts';
+import type { KindSchema } from '../../core/schema.ts';
 import { adoptStyle } from '../../ui/adoptedstyle.ts';
 import { Command } from '../../ui/commandline.tsx';
 import { objectPlace } from '../../ui/link.tsx';
@@ -14,7 +13,7 @@ import { useSchema } from '../editor/schema.ts';
 import type { ViewProps } from '../views.ts';
 import css from './create.css' with { type: 'text' };
 import { createAll, DocumentError } from './creation.ts';
-import { blank, emptyValue, filled, withValue } from './emptyvalue.ts';
+import { type CreationDraft, useCreationDraft } from './creationdraft.ts';
 import { Field } from './field.tsx';
 
 adoptStyle(css);
@@ -30,26 +29,11 @@ function Creating({ kind }: { readonly kind: Kind }) {
   const schema = useSchema(kind);
   const namespace = place.value.query.get('ns') ?? 'default';
   const byForm = place.value.query.get('by') === 'form';
-  const template = useMemo(() => templateOf(kind, namespace), [kind.id]);
-  const begun = useMemo(() => {
-    if (!schema) return undefined;
-    const spec = schema.at(['spec']);
-    return spec ? { ...template, spec: emptyValue(schema, spec) } : template;
-  }, [schema]);
-  const [value, setValue] = useState<Json>();
-  const [typed, setTyped] = useState<string>();
-  const [edition, setEdition] = useState(0);
+  const draft = useCreationDraft(kind, namespace, schema, byForm);
+  const { text } = draft;
   const [error, setError] = useState<Error>();
   const [problems, setProblems] = useState<readonly Problem[]>(none);
   const [passed, setPassed] = useState(false);
-  const object = value ?? begun ?? template;
-  const fromForm = useMemo(() => yamlText(filled(object)), [object]);
-  const start = useMemo(() => (value ? fromForm : yamlText(blank(object))), [object]);
-  const text = byForm ? fromForm : (typed ?? start);
-  // What was typed stays as it is, whatever the form holds.
-  useEffect(() => {
-    if (typed === undefined) setEdition((before) => before + 1);
-  }, [start]);
 
   const send = async (dryRun: boolean): Promise<void> => {
     setError(undefined);
@@ -131,21 +115,7 @@ function Creating({ kind }: { readonly kind: Kind }) {
       {byForm ? (
         <div class="creating">
           <div class="form">
-            {schema ? (
-              <Field
-                form={{
-                  schemas: schema,
-                  problems: byField,
-                  change: (path, changed) => setValue(withValue(object, path, changed)),
-                }}
-                name={kind.kind}
-                schema={schema.root}
-                value={object}
-                path={[]}
-              />
-            ) : (
-              <p class="waiting">The server has no schema for this kind, or has not sent it yet.</p>
-            )}
+            <FormOf kind={kind} schema={schema} draft={draft} problems={byField} />
           </div>
           <div class="editing">
             <CodeEditor label="YAML of the form" text={text} schema={schema} problems={problems} />
@@ -156,8 +126,8 @@ function Creating({ kind }: { readonly kind: Kind }) {
           <CodeEditor
             label="YAML to create"
             text={text}
-            edition={edition}
-            onChange={setTyped}
+            edition={draft.edition}
+            onChange={draft.type}
             schema={schema}
             problems={problems}
           />
@@ -168,10 +138,29 @@ function Creating({ kind }: { readonly kind: Kind }) {
   );
 }
 
-const none: readonly Problem[] = [];
+interface FormProps {
+  readonly kind: Kind;
+  readonly schema: KindSchema | undefined;
+  readonly draft: CreationDraft;
+  readonly problems: ReadonlyMap<string, string>;
+}
 
-const templateOf = (kind: Kind, namespace: string): Json => ({
-  apiVersion: apiVersionOf(kind),
-  kind: kind.kind,
-  metadata: { name: '', ...(kind.namespaced ? { namespace } : {}) },
-});
+function FormOf({ kind, schema, draft, problems }: FormProps) {
+  const { object, change, refusal, hasComments } = draft;
+  if (refusal) return <Refusal error={refusal} what="The form cannot show this text; change it as YAML." />;
+  if (!schema) return <p class="waiting">The server has no schema for this kind, or has not sent it yet.</p>;
+  return (
+    <>
+      {hasComments && <p class="quiet">A change made here writes the text anew, without its comments.</p>}
+      <Field
+        form={{ schemas: schema, problems, change }}
+        name={kind.kind}
+        schema={schema.root}
+        value={object}
+        path={[]}
+      />
+    </>
+  );
+}
+
+const none: readonly Problem[] = [];

@@ -27,13 +27,29 @@ export function withValue(whole: Json, [step, ...rest]: Path, value: Json): Json
   return { ...whole, [step]: withValue(whole?.[step], rest, value) };
 }
 
-/** Without fields that were not filled in, and without the objects that are empty because of it. */
-export function filled(value: Json): Json {
-  if (Array.isArray(value)) return value.map(filled).filter((item) => item !== undefined);
-  if (value === null || typeof value !== 'object') return value === '' ? undefined : value;
-  const entries = Object.entries(value).map(([name, each]) => [name, filled(each)] as const);
+/**
+ * Without fields that were not filled in, and without the objects that are empty because of it. Empty text that `written`
+ * has, too, was written on purpose and stays.
+ */
+export function filled(value: Json, written?: Json): Json {
+  if (Array.isArray(value))
+    return value.map((item, at) => filled(item, written?.[at])).filter((item) => item !== undefined);
+  if (value === null || typeof value !== 'object') return value === '' && written !== '' ? undefined : value;
+  const entries = Object.entries(value).map(([name, each]) => [name, filled(each, written?.[name])] as const);
   const kept = entries.filter(([, each]) => each !== undefined);
   return kept.length === 0 && entries.length > 0 ? undefined : Object.fromEntries(kept);
+}
+
+/** What was written into a text that began as `blank(begun)`: empty text that stands there since then is none, nor is null. */
+export function written(value: Json, begun: Json): Json {
+  if (Array.isArray(value)) return value.map((item, at) => written(item, begun?.[at]));
+  if (value === null || typeof value !== 'object') return value ?? undefined;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => {
+      const isBlank = each === '' && begun && Object.hasOwn(begun, name) && !begun[name];
+      return [name, isBlank ? undefined : written(each, begun?.[name])];
+    }),
+  );
 }
 
 /** With empty text for what is to be filled in. */

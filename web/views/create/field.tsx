@@ -33,11 +33,20 @@ const serverFields = new Set([
 export function Field(props: FieldProps) {
   const { form, schema } = props;
   const { properties, items, additionalProperties, type } = form.schemas.resolve(schema);
+  if (!isShaped(props.value, items !== undefined, type === 'object' || properties !== undefined))
+    return <JsonField {...props} />;
   if (properties) return <ObjectField {...props} />;
   if (items) return <ListField {...props} items={items} />;
   if (typeof additionalProperties === 'object') return <MapField {...props} values={additionalProperties} />;
   if (type === 'object') return <JsonField {...props} />;
   return <PlainField {...props} />;
+}
+
+/** Whether a value is what its schema says; a text may hold anything. */
+function isShaped(value: Json, isList: boolean, isObject: boolean): boolean {
+  if (value === undefined || value === '') return true;
+  if (Array.isArray(value)) return isList;
+  return (typeof value === 'object') === isObject && !isList;
 }
 
 /** The first sentence of what the schema says; all of it is in the title. */

@@ -1,6 +1,6 @@
 /** The table of a kind with what belongs to it: title, filters, selection, keys. */
 import { useSignal } from '@preact/signals';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useKeys } from '../../core/keys.ts';
 import type { Kind } from '../../core/kinds.ts';
 import type { LiveTable, Row } from '../../core/livetable.ts';
@@ -164,17 +164,12 @@ export function KindTable({ kind, table, namespace }: KindTableProps) {
 
 /** The rows in order, brought up to date with every change of the table. */
 function useRows(table: LiveTable, wish: Wish): readonly Row[] {
-  const view = useRef<{ of: LiveTable; wish: string; view: RowView } | undefined>(undefined);
   const columns = table.columns.value;
-  const key = JSON.stringify([wish, columns.length]);
   void table.version.value;
-  if (view.current?.of !== table || view.current.wish !== key)
-    view.current = { of: table, wish: key, view: new RowView(table.rows.values(), wish, columns) };
-  useEffect(
-    () => table.listen((change) => view.current?.of === table && view.current.view.apply(change)),
-    [table],
-  );
-  return view.current.view.rows;
+  const order = useMemo(() => new RowView(table.rows.values(), wish, columns), [table, wish.sort, columns]);
+  useMemo(() => order.filter(wish), [order, wish.text, wish.labels]);
+  useLayoutEffect(() => table.listen((change) => order.apply(change)), [table, order]);
+  return order.rows;
 }
 
 function countText(shown: number, table: LiveTable): string {

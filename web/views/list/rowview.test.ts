@@ -80,6 +80,18 @@ describe('rows', () => {
     );
   });
 
+  it('are after a change of many rows, or of the search, as if they had been ordered anew', () => {
+    const many = Array.from({ length: 600 }, (_, n) => rowOf(String(n), `n${n}`, `${n % 7}/9`));
+    const sorted = { ...wish, sort: 'Ready' };
+    const view = new RowView(many.slice(0, 300), sorted, columns);
+    view.apply({ put: many.slice(250), removed: many.slice(0, 20).map(({ uid }) => uid), all: true });
+    expect(names(view)).toEqual(names(new RowView(many.slice(20), sorted, columns)));
+    for (const text of ['n1', 'n12', '3/9', '']) {
+      view.filter({ ...sorted, text });
+      expect(names(view)).toEqual(names(new RowView(many.slice(20), { ...sorted, text }, columns)));
+    }
+  });
+
   it('are ordered by numbers where cells begin with one', () => {
     expect(['10', '9', '2/3', '5 (3m ago)', 'x', '12Gi'].map(cellKey)).toEqual([10, 9, 2, 5, 'x', '12gi']);
   });

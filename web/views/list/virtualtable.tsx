@@ -6,14 +6,13 @@ import {
   Virtualizer,
   type VirtualizerOptions,
 } from '@tanstack/virtual-core';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Row } from '../../core/livetable.ts';
 import type { TableColumn } from '../../core/objects.ts';
-import { Link } from '../../ui/link.tsx';
-import { Cell } from './cell.tsx';
+import { TableLine } from './tableline.tsx';
 
 const rowHeight = 32;
-const overscan = 12;
+const overscan = 6;
 /** Columns of a higher priority are for wide screens alone, as with `kubectl get -o wide`. */
 const wideFrom = 1400;
 
@@ -37,9 +36,20 @@ export function VirtualTable(props: VirtualTableProps) {
   const box = useRef<HTMLDivElement>(null);
   const virtualizer = useVirtualizer(rows.length, box);
   const wide = innerWidth >= wideFrom;
-  const shown = columns
-    .map((column, at) => ({ column, at }))
-    .filter(({ column }) => wide || column.priority === 0);
+  const shown = useMemo(
+    () => columns.map((column, at) => ({ column, at })).filter(({ column }) => wide || column.priority === 0),
+    [columns, wide],
+  );
+  const latest = useRef(props);
+  latest.current = props;
+  const [lines] = useState(() => ({
+    addressOf: (row: Row) => latest.current.addressOf(row),
+    onToggle: ({ uid }: Row) => {
+      const next = new Set(latest.current.selected);
+      if (!next.delete(uid)) next.add(uid);
+      latest.current.onSelect(next);
+    },
+  }));
   useEffect(() => {
     const at = rows.findIndex(({ uid }) => uid === cursor);
     if (at >= 0) virtualizer.scrollToIndex(at, { align: 'auto' });
@@ -74,7 +84,20 @@ export function VirtualTable(props: VirtualTableProps) {
           {before > 0 && <Filler height={before} span={width} />}
           {items.map(({ index }) => {
             const row = rows[index];
-            return row && <TableLine key={row.uid} row={row} index={index} shown={shown} {...props} />;
+            if (!row) return undefined;
+            return (
+              <TableLine
+                key={row.uid}
+                row={row}
+                index={index}
+                shown={shown}
+                withNamespace={withNamespace}
+                selectable={selectable}
+                isSelected={selected.has(row.uid)}
+                isCursor={row.uid === cursor}
+                {...lines}
+              />
+            );
           })}
           {after > 0 && <Filler height={after} span={width} />}
         </tbody>
@@ -111,59 +134,6 @@ function SortHead({ name, title, sort, onSort }: VirtualTableProps & { name: str
         <span aria-hidden="true">{up ? ' ▲' : down ? ' ▼' : ''}</span>
       </button>
     </th>
-  );
-}
-
-interface LineProps extends VirtualTableProps {
-  readonly row: Row;
-  readonly index: number;
-  readonly shown: readonly { readonly column: TableColumn; readonly at: number }[];
-}
-
-function TableLine({
-  row,
-  index,
-  shown,
-  withNamespace,
-  selectable,
-  selected,
-  onSelect,
-  cursor,
-  addressOf,
-}: LineProps) {
-  const isSelected = selected.has(row.uid);
-  const state = [
-    row.deleting || row.mark === 'gone' ? 'dying' : '',
-    row.mark ?? '',
-    row.uid === cursor ? 'cursor' : '',
-  ];
-  return (
-    <tr class={state.join(' ')} aria-rowindex={index + 2} aria-selected={isSelected} data-name={row.name}>
-      {selectable && (
-        <td class="pick">
-          <input
-            type="checkbox"
-            aria-label={`Select ${row.name}`}
-            checked={isSelected}
-            onChange={() => {
-              const next = new Set(selected);
-              if (!next.delete(row.uid)) next.add(row.uid);
-              onSelect(next);
-            }}
-          />
-        </td>
-      )}
-      {withNamespace && <td class="quiet">{row.namespace}</td>}
-      {shown.map(({ column, at }, i) => (
-        <td key={column.name}>
-          {i === 0 ? (
-            <Link to={addressOf(row)}>{String(row.cells[at] ?? row.name)}</Link>
-          ) : (
-            <Cell column={column} value={row.cells[at]} row={row} />
-          )}
-        </td>
-      ))}
-    </tr>
   );
 }
 

@@ -3,12 +3,14 @@
  *
  *   the stream ends        the container has ended; goes on when its state changes (`changed`)
  *   connection lost        waits for the server, and goes on after the last line that it has
+ *   429, 5xx               is told, and tried again after a pause
  *   refused                is told, and tried again when the container's state changes
  *
  * It goes on from the time of the last line. The server answers with all lines of that moment or even that second, so
  * lines that are here already are skipped: older ones, and as many of the same time as were seen.
  */
-import { ApiError, askText, fetchAnswer, type Query, UnreachableError } from '../../core/api.ts';
+import { askText, fetchAnswer, type Query, UnreachableError } from '../../core/api.ts';
+import { Backoff } from '../../core/backoff.ts';
 import { connectionLost } from '../../core/connection.ts';
 import { openSocket } from '../../core/socket.ts';
 import { type LogLine, plainText, splitTime } from './logline.ts';
@@ -64,10 +66,12 @@ export class LogStream {
   async #run(): Promise<void> {
     const { container, follow } = this.source;
     const { signal } = this.#stop;
+    const backoff = new Backoff();
+    signal.addEventListener('abort', () => backoff.reset());
     while (!signal.aborted) {
       const signature = this.#signature;
       try {
-        await this.#read();
+        await this.#read(() => backoff.reset());
         this.sink.state(container, undefined);
       } catch (error) {
         if (signal.aborted) return;
@@ -76,6 +80,10 @@ export class LogStream {
           continue;
         }
         this.sink.state(container, error as Error);
+        if (Backoff.helps(error)) {
+          await backoff.wait(error);
+          continue;
+        }
       }
       if (!follow) return;
       if (signature === this.#signature)
@@ -85,7 +93,8 @@ export class LogStream {
     }
   }
 
-  async #read(): Promise<void> {
+  /** `accepted` is called when something comes. */
+  async #read(accepted: () => void): Promise<void> {
     const { container, previous, follow, tail, path } = this.source;
     const query: Query = {
       container,
@@ -103,6 +112,7 @@ export class LogStream {
     let rest = '';
     const skip = { time: this.#lastTime, count: this.#lastCount };
     for await (const chunk of chunks) {
+      accepted();
       const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
       rest = lines.pop()!.slice(0, openLineMax);
       this.#take(lines, skip);
@@ -175,7 +185,7 @@ async function* chunksBySocket(path: string, query: Query, signal: AbortSignal):
       if (signal.aborted) throw signal.reason;
       if (!isOpen) {
         await askText(path, { query: { ...query, follow: false, limitBytes: 1 }, signal });
-        throw new ApiError({ code: ended, message: 'There is nothing to follow yet.' });
+        throw new Error('There is nothing to follow yet.');
       }
       if (ended !== 1000) throw new UnreachableError('The connection was lost.');
       return;

@@ -5,13 +5,15 @@
  *   connecting → open      the server has accepted it
  *   open → ended           the command ended; the server says how
  *   open → lost            the connection broke; the text stays, and a new run begins when the server is back
+ *   connecting → ended     the server refuses it, and says why
+ *   lost → ended           new runs broke, too, as often as is tried
  *   any → closed           by the user
  */
 import { signal } from '@preact/signals';
 import type { FitAddon } from '@xterm/addon-fit';
 import type { Terminal } from '@xterm/xterm';
-import { askText } from '../../core/api.ts';
-import { connectionLost } from '../../core/connection.ts';
+import { ApiError, askText } from '../../core/api.ts';
+import { connectionLost, pause } from '../../core/connection.ts';
 import { openSocket } from '../../core/socket.ts';
 import { theme } from '../../core/theme.ts';
 import { makeTerminal, terminalTheme } from './xtermhost.ts';
@@ -19,6 +21,11 @@ import { makeTerminal, terminalTheme } from './xtermhost.ts';
 /** Bytes that begin every message, by which the protocol tells streams apart. */
 const channels = { input: 0, output: 1, errors: 2, outcome: 3, size: 4 } as const;
 const protocols = ['v5.channel.k8s.io', 'v4.channel.k8s.io'];
+/** Runs that break at once, one after the other, before it is given up; the pauses between them grow. */
+const failuresMax = 6;
+const firstPauseMs = 500;
+/** A run that lasted this long was a good one. */
+const goodRunMs = 10_000;
 
 export interface SessionWish {
   /** uid of the pod. */
@@ -44,6 +51,7 @@ export class Session {
   readonly #fit: FitAddon;
   readonly #stopTheme: () => void;
   #socket: WebSocket | undefined;
+  #failures = 0;
 
   constructor(
     readonly id: number,
@@ -75,6 +83,12 @@ export class Session {
     if (this.element.isConnected && this.element.clientHeight > 0) this.#fit.fit();
   }
 
+  /** Runs it again, by the wish of the user. */
+  again(): void {
+    this.#failures = 0;
+    this.connect();
+  }
+
   connect(): void {
     const { path, container, command } = this.wish;
     const query = new URLSearchParams({ container, stdin: 'true', stdout: 'true', tty: 'true' });
@@ -83,14 +97,19 @@ export class Session {
     const socket = openSocket(asked, query, protocols);
     this.#socket = socket;
     this.state.value = 'connecting';
+    let openedMs = Number.POSITIVE_INFINITY;
     socket.onopen = () => {
+      openedMs = performance.now();
       this.state.value = 'open';
       this.#sendSize();
       // The program of an attached terminal draws nothing until something changes.
       if (!command) this.#note('attached; press Enter if nothing is shown');
     };
     socket.onmessage = ({ data }) => this.#receive(new Uint8Array(data as ArrayBuffer));
-    socket.onclose = ({ code }) => void this.#closed(socket, code, `${asked}?${query}`);
+    socket.onclose = ({ code, reason }) => {
+      if (performance.now() - openedMs > goodRunMs) this.#failures = 0;
+      void this.#closed(socket, code, reason, `${asked}?${query}`);
+    };
   }
 
   close(): void {
@@ -120,31 +139,30 @@ export class Session {
     this.#note(outcome.status === 'Success' ? 'ended' : (outcome.message ?? 'ended'));
   }
 
-  async #closed(socket: WebSocket, code: number, asked: string): Promise<void> {
+  async #closed(socket: WebSocket, code: number, reason: string, asked: string): Promise<void> {
     const before = this.state.value;
     if (socket !== this.#socket || before === 'ended' || before === 'closed') return;
-    // A WebSocket does not say why it was refused; a plain request is answered with the reason.
-    const why =
-      before === 'connecting'
-        ? await askText(asked, { method: 'POST' }).then(
-            () => undefined,
-            (error: Error) => error,
-          )
-        : undefined;
-    if (before === 'open' && code === 1000) {
-      this.state.value = 'ended';
-      return this.#note('ended');
-    }
-    if (why && 'code' in why && !/pgrade/.test(why.message)) {
-      this.state.value = 'ended';
-      return this.#note(why.message);
-    }
+    if (before === 'open' && code === 1000) return this.#end('ended');
+    const why = before === 'connecting' ? await refusalOf(asked) : undefined;
+    if (socket !== this.#socket || this.state.value === 'closed') return;
+    if (why instanceof ApiError && !isUpgradeWanted(why)) return this.#end(why.message);
     this.state.value = 'lost';
-    this.#note('the connection was lost');
-    await connectionLost();
+    if (++this.#failures >= failuresMax)
+      return this.#end(
+        `given up after ${failuresMax} attempts: ${reason || why?.message || 'the connection breaks'}`,
+      );
+    this.#note(reason ? `the connection was lost: ${reason}` : 'the connection was lost');
+    await pause(firstPauseMs * 2 ** (this.#failures - 1));
+    // A server that has just said something is there.
+    if (!(why instanceof ApiError)) await connectionLost();
     if (this.state.value !== 'lost') return;
     this.#note('connected again: this is a new run');
     this.connect();
+  }
+
+  #end(note: string): void {
+    this.state.value = 'ended';
+    this.#note(note);
   }
 
   /** Words of the page, told apart from the program's. They are plain text: a server's message may hold anything. */
@@ -167,3 +185,13 @@ export class Session {
     this.#socket.send(message);
   }
 }
+
+/** A WebSocket does not say why it was refused; a plain request is answered with the reason. */
+const refusalOf = (asked: string): Promise<Error | undefined> =>
+  askText(asked, { method: 'POST' }).then(
+    () => undefined,
+    (error: Error) => error,
+  );
+
+/** The server would have accepted a WebSocket. */
+const isUpgradeWanted = ({ message }: ApiError): boolean => /pgrade/.test(message);

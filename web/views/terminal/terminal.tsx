@@ -159,7 +159,7 @@ function Screen({ session }: { readonly session: Session }) {
       {session.state.value === 'ended' && (
         <p class="quiet again">
           It has ended.{' '}
-          <button type="button" onClick={() => session.connect()}>
+          <button type="button" onClick={() => session.again()}>
             Run again
           </button>
         </p>

@@ -1,10 +1,17 @@
 /** What is sent to create the sandbox of a pod and its containers. */
-import type { Container, Pod, SELinuxOptions } from '../../../api/generated/types.ts';
-import { messagePathDefault } from '../../pods/terminationmessage.ts';
-import { cpuPeriod, engineLimits, oomScore, sandboxOomScore } from '../engine/containerlimits.ts';
+import type { Pod, SELinuxOptions } from '../../../api/generated/types.ts';
+import {
+  cpuPeriod,
+  type EngineLimits,
+  engineLimits,
+  oomScore,
+  sandboxOomScore,
+} from '../engine/containerlimits.ts';
 import type { ContainerRights } from '../engine/containerrights.ts';
+import { allMounts } from '../engine/enginemounts.ts';
+import type { NewRun } from '../engine/enginepod.ts';
 import { containerLabels, type Owner, sandboxLabels } from '../engine/podidentity.ts';
-import type { ContainerLaunch, Mount } from '../runtime.ts';
+import type { Mount } from '../runtime.ts';
 
 const shmBytes = 64 * 1024 * 1024;
 const log = { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '5' } };
@@ -59,29 +66,19 @@ const portKeys = ({ spec }: Pod): string[] => [
   ),
 ];
 
-export interface ContainerParts {
+export interface ContainerParts extends NewRun {
   readonly owner: Owner;
-  readonly launch: ContainerLaunch;
-  readonly rights: ContainerRights;
-  readonly sandbox: string;
-  /** The container whose processes an ephemeral container is to see. */
-  readonly target: string | undefined;
-  readonly terminationFile: string;
   /** Podman gives every container a host name of its own. */
   readonly hostname: string | undefined;
   readonly lowScores: boolean;
 }
 
 export function containerBody(parts: ContainerParts): object {
-  const { owner, launch, rights, sandbox, target, terminationFile, hostname, lowScores } = parts;
-  const { pod, container, attempt, command, env, workingDir, mounts, image } = launch;
+  const { owner, launch, rights, target, facts, hostname, lowScores } = parts;
+  const sandbox = parts.sandbox.id;
+  const { pod, container, attempt, command, env, workingDir, image } = launch;
   const { hostNetwork, hostPID, hostIPC, shareProcessNamespace } = pod.spec ?? {};
   const score = oomScore(pod, container);
-  const message: Mount = {
-    path: container.terminationMessagePath || messagePathDefault,
-    source: terminationFile,
-    readOnly: false,
-  };
   return {
     ...(hostname === undefined ? {} : { Hostname: hostname }),
     Image: image!.engine!.id,
@@ -111,8 +108,8 @@ export function containerBody(parts: ContainerParts): object {
             ? `container:${sandbox}`
             : '',
       UTSMode: hostNetwork ? 'host' : '',
-      Mounts: [...mounts, message].sort(byDepth).map(mountBody),
-      ...limitsBody(container),
+      Mounts: allMounts(launch, facts.terminationFile).map(mountBody),
+      ...limitsBody(engineLimits(container)),
       OomScoreAdj: lowScores ? score : Math.max(0, score),
       ...rightsBody(
         rights,
@@ -125,8 +122,7 @@ export function containerBody(parts: ContainerParts): object {
 }
 
 /** Memory with swap is the same as without: containers get no swap. */
-export function limitsBody(container: Container): object {
-  const { cpuShares, cpuQuota, memoryBytes } = engineLimits(container);
+export function limitsBody({ cpuShares, cpuQuota, memoryBytes }: EngineLimits): object {
   return {
     CpuShares: cpuShares,
     CpuPeriod: cpuPeriod,
@@ -156,9 +152,6 @@ function rightsBody(rights: ContainerRights, seLinux: SELinuxOptions | undefined
     ...(unmasked ? { MaskedPaths: [], ReadonlyPaths: [] } : {}),
   };
 }
-
-/** Outer folders first, so that a mount does not hide one below it. */
-const byDepth = (a: Mount, b: Mount): number => a.path.split('/').length - b.path.split('/').length;
 
 const propagations: Partial<Record<string, string>> = { HostToContainer: 'rslave', Bidirectional: 'rshared' };
 

@@ -5,7 +5,7 @@ import type { ImageStore, StoredImage } from '../engine/engineimages.ts';
 import { pauseArchive, pausePath } from '../engine/pauseprogram.ts';
 import { labels } from '../engine/podidentity.ts';
 import type { Credentials } from '../engine/registrycredentials.ts';
-import { type ImageName, parseImageName, repositoryOf } from '../imagename.ts';
+import { type ImageName, parseImageName, referenceOf, repositoryOf } from '../imagename.ts';
 import { type DockerApi, DockerError, isDone } from './dockerapi.ts';
 import type { InspectedImage } from './dockertypes.ts';
 
@@ -61,13 +61,6 @@ export class DockerImages implements ImageStore {
     }
   }
 
-  async remove(id: string): Promise<void> {
-    await this.api.json('DELETE', `/images/${id}`).catch((error) => {
-      // 409: a container uses it.
-      if (!isDone(error) && !(error instanceof DockerError && error.status === 409)) throw error;
-    });
-  }
-
   /** The image of sandboxes, made on the spot. */
   pause(architecture: string): Promise<string> {
     this.#pause ??= this.#makePause(architecture).catch((error) => {
@@ -121,10 +114,6 @@ export class DockerImages implements ImageStore {
     return id;
   }
 }
-
-/** By digest if there is one: its tag may have moved. */
-const referenceOf = (name: ImageName): string =>
-  name.digest ? `${repositoryOf(name)}@${name.digest}` : `${repositoryOf(name)}:${name.tag ?? 'latest'}`;
 
 /** The padding is needed: without it Docker uses no credentials, and says nothing. */
 const registryAuth = ({ registry }: ImageName, { username, password, identityToken }: Credentials): string =>

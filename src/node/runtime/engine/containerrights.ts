@@ -21,7 +21,7 @@ export interface ContainerRights {
 }
 
 /** `default` is the engine's own profile. */
-type Seccomp = 'default' | 'unconfined' | { readonly profile: string };
+type Seccomp = 'default' | 'unconfined' | { readonly profile: string; readonly path: string };
 
 /** Throws `StartFailure` for a container that must not run as root and would. */
 export async function containerRights(
@@ -89,7 +89,7 @@ async function seccompOf(profile: SeccompProfile | undefined, folder: string): P
   if (!path.startsWith(join(folder, sep)))
     throw new StartFailure('CreateContainerError', 'the seccomp profile is outside of its folder');
   try {
-    return { profile: await readFile(path, 'utf8') };
+    return { profile: await readFile(path, 'utf8'), path };
   } catch (error) {
     throw new StartFailure(
       'CreateContainerError',

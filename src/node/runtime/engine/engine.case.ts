@@ -1,14 +1,22 @@
 /**
- * Container engines for tests: started in temporary folders on their own sockets, without touching the machine's
- * network, and ended with everything they have made. The image is made on the spot from a static busybox.
+ * What tests need to run container engines: started in temporary folders on their own sockets, and ended with everything
+ * they have made. The image is made on the spot from a static busybox.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { DockerApi } from '../docker/dockerapi.ts';
-import { labels, sandboxName } from './podidentity.ts';
+import { goArch } from '../../agent/machine.ts';
+
+/** An engine that a test has started. */
+export interface TestEngine {
+  readonly socket: string;
+  /** Ids of all containers and sandboxes. */
+  containers(): Promise<string[]>;
+  killSandbox(uid: string): Promise<void>;
+  close(): Promise<void>;
+}
 
 const folders = ['/usr/sbin', '/usr/bin', '/sbin', '/bin', ...(process.env.PATH ?? '').split(delimiter)];
 
@@ -32,25 +40,113 @@ function isStatic(path: string): boolean {
   );
 }
 
-/** Why tests with an engine are skipped on this machine; undefined where they can run. */
-export function engineProblem(program: string): string | undefined {
-  const absent = (why: string): string => {
-    // Where the tools are installed on purpose, a missing one must not go unnoticed.
-    if (process.env.WHERRY_ENGINES === 'required') throw new Error(`tests with engines are required: ${why}`);
-    return why;
-  };
-  if (process.platform !== 'linux') return absent('it needs Linux');
-  if (process.getuid?.() !== 0) return absent('it takes the rights of root');
-  for (const name of [program, 'runc', 'containerd', 'tar'])
-    if (!programOf(name)) return absent(`there is no program called ${name}`);
-  if (!busybox()) return absent('there is no static busybox');
-  return undefined;
+/** Where Debian has the network plugins. */
+export const pluginFolder = '/usr/lib/cni';
+
+const needs = {
+  docker: ['dockerd', 'containerd', 'runc', 'tar'],
+  containerd: ['containerd', 'ctr', 'runc', 'tar'],
+} as const;
+
+function missing(engine: keyof typeof needs): string | undefined {
+  if (process.platform !== 'linux') return 'it needs Linux';
+  if (process.getuid?.() !== 0) return 'it takes the rights of root';
+  for (const name of needs[engine]) if (!programOf(name)) return `there is no program called ${name}`;
+  if (engine === 'containerd')
+    for (const name of ['bridge', 'host-local', 'loopback'])
+      if (!existsSync(join(pluginFolder, name))) return `there is no network plugin called ${name}`;
+  return busybox() ? undefined : 'there is no static busybox';
+}
+
+/** An engine, or why tests with it are left out. */
+export interface Tried<T> {
+  readonly engine?: T;
+  readonly problem?: string;
+  /** For names of tests. */
+  readonly note: string;
+}
+
+/**
+ * Starts an engine and runs a container in it. Many machines have engines and cannot run them, in a container for
+ * example: then its tests are left out, unless `WHERRY_ENGINES=required`.
+ */
+export async function tryEngine<T extends TestEngine>(
+  name: keyof typeof needs,
+  start: () => Promise<T>,
+  before?: string,
+): Promise<Tried<T>> {
+  let problem = before ?? missing(name);
+  if (!problem) {
+    try {
+      return { engine: await start(), note: '' };
+    } catch (error) {
+      problem = `it cannot run here: ${(error as Error).message.slice(-500)}`;
+    }
+  }
+  if (process.env.WHERRY_ENGINES === 'required')
+    throw new Error(`tests with engines are required, and ${name} is left out: ${problem}`);
+  process.stderr.write(`Tests with ${name} are SKIPPED: ${problem}\n`);
+  return { problem, note: ` (left out: ${problem})` };
 }
 
 export const testImage = 'localhost/busybox:1';
 
+export const testImageConfig = {
+  Cmd: ['sh', '-c', 'echo from the image; sleep 3600'],
+  Env: ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', 'FROM_IMAGE=yes'],
+  WorkingDir: '/www',
+};
+
+const digestOf = (content: Buffer): string => `sha256:${createHash('sha256').update(content).digest('hex')}`;
+
+/** The parts of an image with one layer, as registries and archives have them. */
+export function imageParts(layer: Buffer, config: object) {
+  const content = Buffer.from(
+    JSON.stringify({
+      architecture: goArch(),
+      os: 'linux',
+      config,
+      rootfs: { type: 'layers', diff_ids: [digestOf(layer)] },
+    }),
+  );
+  const part = (mediaType: string, bytes: Buffer) => ({
+    mediaType,
+    size: bytes.length,
+    digest: digestOf(bytes),
+  });
+  const manifest = Buffer.from(
+    JSON.stringify({
+      schemaVersion: 2,
+      mediaType: 'application/vnd.docker.distribution.manifest.v2+json',
+      config: part('application/vnd.docker.container.image.v1+json', content),
+      layers: [part('application/vnd.docker.image.rootfs.diff.tar', layer)],
+    }),
+  );
+  return { layer, config: content, manifest, digestOf };
+}
+
+/** Writes an image into a tar archive, as `docker save` does. */
+export async function writeImageArchive(
+  folder: string,
+  name: string,
+  layer: Buffer,
+  config: object,
+): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  const parts = imageParts(layer, config);
+  await writeFile(join(folder, 'layer.tar'), layer);
+  await writeFile(join(folder, 'config.json'), parts.config);
+  await writeFile(
+    join(folder, 'manifest.json'),
+    JSON.stringify([{ Config: 'config.json', RepoTags: [name], Layers: ['layer.tar'] }]),
+  );
+  const names = ['manifest.json', 'config.json', 'layer.tar'];
+  execFileSync(programOf('tar')!, ['-C', folder, '-cf', `${folder}.tar`, ...names]);
+  return `${folder}.tar`;
+}
+
 /** The root of an image with busybox and a few users, as a tar archive. */
-async function busyboxRoot(folder: string): Promise<Buffer> {
+export async function busyboxRoot(folder: string): Promise<Buffer> {
   const root = join(folder, 'root');
   const program = busybox()!;
   for (const name of ['bin', 'etc', 'tmp', 'home', 'www']) await mkdir(join(root, name), { recursive: true });
@@ -61,111 +157,4 @@ async function busyboxRoot(folder: string): Promise<Buffer> {
   await writeFile(join(root, 'etc/group'), 'root:x:0:\nweb:x:1000:\n');
   await writeFile(join(root, 'www/index.html'), 'hello from the image\n');
   return execFileSync(programOf('tar')!, ['-C', root, '-cf', '-', '.'], { maxBuffer: 64 * 1024 * 1024 });
-}
-
-export class TestDocker {
-  readonly api: DockerApi;
-  #child: ChildProcess | undefined;
-
-  private constructor(
-    readonly folder: string,
-    readonly socket: string,
-  ) {
-    this.api = new DockerApi(socket);
-  }
-
-  static async start(): Promise<TestDocker> {
-    const folder = await mkdtemp(join(tmpdir(), 'wherry-docker-'));
-    const docker = new TestDocker(folder, join(folder, 'd.sock'));
-    await docker.run();
-    await docker.#load();
-    return docker;
-  }
-
-  /** Starts the engine, or starts it again. */
-  async run(): Promise<void> {
-    const { folder, socket } = this;
-    const path = (name: string): string => join(folder, name);
-    await rm(path('pid'), { force: true });
-    const child = spawn(
-      programOf('dockerd')!,
-      [
-        ['--data-root', path('data')],
-        ['--exec-root', path('exec')],
-        ['--pidfile', path('pid')],
-        ['--host', `unix://${socket}`],
-        ['--bridge=none', '--iptables=false', '--ip6tables=false', '--ip-masq=false', '--ip-forward=false'],
-        ['--live-restore'],
-      ].flat(),
-      { stdio: ['ignore', 'ignore', 'pipe'] },
-    );
-    this.#child = child;
-    let said = '';
-    child.stderr!.setEncoding('utf8').on('data', (text: string) => {
-      said = (said + text).slice(-4_000);
-    });
-    const ended = new Promise<never>((_resolve, reject) => {
-      child.once('exit', () => reject(new Error(`dockerd has ended: ${said}`)));
-    });
-    ended.catch(() => undefined);
-    await Promise.race([ended, this.#answering()]);
-  }
-
-  async #answering(): Promise<void> {
-    for (;;) {
-      const answered = await this.api.negotiate().then(
-        () => true,
-        () => false,
-      );
-      if (answered) return;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  }
-
-  async #load(): Promise<void> {
-    const [repo, tag] = testImage.split(':');
-    const changes = [
-      'CMD ["sh", "-c", "echo from the image; sleep 3600"]',
-      'ENV FROM_IMAGE=yes',
-      'WORKDIR /www',
-    ];
-    await this.api.json('POST', '/images/create', {
-      query: { fromSrc: '-', repo, tag, changes: changes.join('\n') },
-      body: await busyboxRoot(this.folder),
-    });
-  }
-
-  /** Ids of all containers. */
-  async containers(): Promise<string[]> {
-    const found = await this.api.json<{ Id: string }[]>('GET', '/containers/json', { query: { all: true } });
-    return found.map(({ Id }) => Id);
-  }
-
-  async killSandbox(uid: string): Promise<void> {
-    const filters = JSON.stringify({
-      label: [`${labels.podUid}=${uid}`, `${labels.container}=${sandboxName}`],
-    });
-    for (const { Id } of await this.api.json<{ Id: string }[]>('GET', '/containers/json', {
-      query: { filters },
-    }))
-      await this.api.json('POST', `/containers/${Id}/kill`);
-  }
-
-  async kill(signal: NodeJS.Signals): Promise<void> {
-    const child = this.#child;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = new Promise((resolve) => child.once('exit', resolve));
-    child.kill(signal);
-    await ended;
-  }
-
-  async close(): Promise<void> {
-    for (const id of await this.containers().catch(() => []))
-      await this.api
-        .json('DELETE', `/containers/${id}`, { query: { force: true, v: true } })
-        .catch(() => undefined);
-    this.api.close();
-    await this.kill('SIGTERM');
-    await rm(this.folder, { recursive: true, force: true });
-  }
 }

@@ -4,8 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DockerApi } from '../docker/dockerapi.ts';
-import { programOf, testImage } from './engine.case.ts';
+import { busyboxRoot, imageParts, programOf, testImageConfig } from './engine.case.ts';
 
 const registryUser = { username: 'reader', password: 'secret' };
 /** Of that password, by bcrypt. */
@@ -59,23 +58,33 @@ export class TestRegistry {
   }
 
   /** Puts the test image there under a name; returns its digest. */
-  async push(api: DockerApi, name: string): Promise<string> {
-    const [repo, tag] = [`${this.host}/${name.split(':')[0]}`, name.split(':')[1]];
-    await api.json('POST', `/images/${testImage}/tag`, { query: { repo, tag } });
-    const auth = Buffer.from(JSON.stringify(registryUser))
-      .toString('base64')
-      .replaceAll('+', '-')
-      .replaceAll('/', '_');
-    const answer = await api.stream('POST', `/images/${repo}/push`, {
-      query: { tag },
-      headers: { 'X-Registry-Auth': auth },
+  async push(name: string): Promise<string> {
+    const [repository, tag] = name.split(':');
+    const { layer, config, manifest, digestOf } = imageParts(await busyboxRoot(this.folder), testImageConfig);
+    for (const blob of [layer, config]) {
+      const begun = await this.#send('POST', `/v2/${repository}/blobs/uploads/`);
+      const place = new URL(begun.headers.get('location')!, `http://${this.host}`);
+      place.searchParams.set('digest', digestOf(blob));
+      await this.#send('PUT', place.pathname + place.search, blob, 'application/octet-stream');
+    }
+    const { mediaType } = JSON.parse(manifest.toString()) as { mediaType: string };
+    await this.#send('PUT', `/v2/${repository}/manifests/${tag}`, manifest, mediaType);
+    return digestOf(manifest);
+  }
+
+  async #send(method: string, path: string, body?: Buffer, type?: string): Promise<Response> {
+    const password = `${registryUser.username}:${registryUser.password}`;
+    const answer = await fetch(`http://${this.host}${path}`, {
+      method,
+      headers: {
+        Authorization: `Basic ${Buffer.from(password).toString('base64')}`,
+        ...(type ? { 'Content-Type': type } : {}),
+      },
+      ...(body ? { body: new Uint8Array(body) } : {}),
     });
-    let said = '';
-    for await (const text of answer.setEncoding('utf8')) said += text;
-    const digest = /sha256:[0-9a-f]{64}/.exec(/digest: (\S+)/.exec(said)?.[1] ?? '')?.[0];
-    if (!digest) throw new Error(`the image was not pushed: ${said}`);
-    await api.json('DELETE', `/images/${repo}:${tag}`);
-    return digest;
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    return answer;
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * Protocol buffers as far as etcd's messages use them: varints and length-delimited fields. Revisions and the lease ids
- * that we choose are below 2^53 and fit a number; ids chosen by etcd have 64 bits and are read as text.
+ * Protocol buffers as far as the messages of etcd and of container engines use them: varints and length-delimited fields.
+ * Most numbers are below 2^53; those of 64 bits can be read as text.
  */
 
 export class MessageWriter {
@@ -13,6 +13,27 @@ export class MessageWriter {
     this.#varint(field * 8);
     this.#varint(value);
     return this;
+  }
+
+  /** A number that may be negative: then it has all of its 64 bits. */
+  signed(field: number, value: number): this {
+    if (value >= 0) return this.number(field, value);
+    this.#varint(field * 8);
+    let rest = BigInt.asUintN(64, BigInt(value));
+    for (; rest > 127n; rest >>= 7n) this.#small.push(Number(rest & 127n) + 128);
+    this.#small.push(Number(rest));
+    return this;
+  }
+
+  /** Numbers in one field. */
+  numbers(field: number, values: readonly number[]): this {
+    const inner = new MessageWriter();
+    for (const value of values) inner.#varint(value);
+    return this.message(field, inner);
+  }
+
+  text(field: number, value: string): this {
+    return this.bytes(field, Buffer.from(value));
   }
 
   bytes(field: number, value: Buffer): this {
@@ -123,7 +144,7 @@ export class MessageReader {
     else if (this.#wireType === 2) this.#length();
     else if (this.#wireType === 1) this.#move(8);
     else if (this.#wireType === 5) this.#move(4);
-    else throw new Error(`a message from etcd has a field of unknown type ${this.#wireType}`);
+    else throw new Error(`a message has a field of unknown type ${this.#wireType}`);
   }
 
   /** Moves behind a length-delimited field and returns where its content begins. */
@@ -136,11 +157,11 @@ export class MessageReader {
 
   #move(bytes: number): void {
     this.#at += bytes;
-    if (this.#at > this.#end) throw new Error('a message from etcd ends too early');
+    if (this.#at > this.#end) throw new Error('a message ends too early');
   }
 
   #byte(): number {
-    if (this.#at >= this.#end) throw new Error('a message from etcd ends too early');
+    if (this.#at >= this.#end) throw new Error('a message ends too early');
     return this.#source[this.#at++]!;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The client's side of one HTTP/2 connection (RFC 9113), as far as calls of etcd need it: requests with few headers, and
+ * The client's side of one HTTP/2 connection (RFC 9113), as far as calls of gRPC need it: requests with few headers, and
  * frames of many calls in one write. `node:http2` makes several objects and callbacks of every request, and took two
  * thirds of the processor time of a write to etcd.
  *

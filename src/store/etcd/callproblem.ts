@@ -1,37 +1,5 @@
-/** How calls of etcd fail, and what a failure means for a write. */
-
-/** The status codes of gRPC that are told apart here. */
-export const GrpcCode = {
-  cancelled: 1,
-  unknown: 2,
-  invalidArgument: 3,
-  deadlineExceeded: 4,
-  notFound: 5,
-  alreadyExists: 6,
-  permissionDenied: 7,
-  resourceExhausted: 8,
-  failedPrecondition: 9,
-  outOfRange: 11,
-  internal: 13,
-  unavailable: 14,
-  dataLoss: 15,
-  unauthenticated: 16,
-} as const;
-
-export class CallError extends Error {
-  /** The request did not reach etcd. */
-  readonly unsent: boolean;
-
-  constructor(
-    readonly code: number,
-    message: string,
-    options: ErrorOptions & { readonly unsent?: boolean } = {},
-  ) {
-    super(message, options);
-    this.name = 'CallError';
-    this.unsent = options.unsent ?? false;
-  }
-}
+/** What the failure of a call of etcd means for a write. */
+import { type CallError, GrpcCode } from '../../grpc/callerror.ts';
 
 /** Codes with which etcd itself refuses a request. After any other it may still carry the request out. */
 const refusals = new Set<number>([

@@ -1,9 +1,9 @@
 /**
- * A client of gRPC over one HTTP/2 connection to one member of etcd.
+ * A client of gRPC over one HTTP/2 connection.
  *
  * A message is a byte 0 (not compressed), its length in 4 bytes, and its bytes. The outcome of a call is in the trailers,
  * or in the response's headers if the call was refused at once. A call that ends without an outcome failed, and whether
- * etcd has carried it out is unknown, except where HTTP/2 says that the stream was not processed.
+ * the peer has carried it out is unknown, except where HTTP/2 says that the stream was not processed.
  */
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
@@ -11,11 +11,18 @@ import { CallError, GrpcCode } from './callerror.ts';
 import { encodeHeaders, type Headers } from './headerblock.ts';
 import { type Http2Request, Http2Session } from './http2session.ts';
 
-/** Certificates for connections over TLS, as PEM text. */
-export interface EtcdTls {
+/** Certificates for a connection over TLS, as PEM text. */
+export interface ConnectionTls {
   readonly ca?: Buffer;
   readonly cert?: Buffer;
   readonly key?: Buffer;
+}
+
+export interface ConnectionOptions extends ConnectionTls {
+  /** Headers of every call. */
+  readonly metadata?: Headers;
+  /** What the peer should be, for messages. */
+  readonly peer?: string;
 }
 
 const FRAME_BYTES = 5;
@@ -24,12 +31,14 @@ const MESSAGE_BYTES_MAX = 2 ** 30;
 
 export interface CallStream {
   write(message: Buffer): void;
+  /** Writes the last message; answers still come. */
+  end(message: Buffer): void;
   close(): void;
 }
 
 export interface StreamListener {
   readonly message: (message: Buffer) => void;
-  /** Called once, also after close(); without an error if etcd has ended the call and says that all is well. */
+  /** Called once, also after close(); without an error if the peer has ended the call and says that all is well. */
   readonly end: (error: CallError | undefined) => void;
 }
 
@@ -42,10 +51,13 @@ export class Connection {
   #waiting = 0;
   #quietSinceMs = 0;
 
-  /** Resolves when the member has answered with its settings: TCP alone also connects to a process that is stopped. */
-  static open(url: string, tls: EtcdTls, timeoutMs: number): Promise<Connection> {
+  /**
+   * `url` is that of a server, or `unix://` and the path of a socket. Resolves when the peer has answered with its settings:
+   * TCP alone also connects to a process that is stopped.
+   */
+  static open(url: string, options: ConnectionOptions, timeoutMs: number): Promise<Connection> {
     return new Promise((resolve, reject) => {
-      const socket = connectSocket(new URL(url), tls);
+      const socket = connectSocket(new URL(url), options);
       let connection: Connection | undefined;
       const fail = (error: Error): void => {
         clearTimeout(timer);
@@ -59,7 +71,7 @@ export class Connection {
       });
       socket.once('close', () => fail(connection?.failure ?? new Error('the connection was closed')));
       socket.once(url.startsWith('https:') ? 'secureConnect' : 'connect', () => {
-        const opened = new Connection(socket, new URL(url), () => {
+        const opened = new Connection(socket, new URL(url), options, () => {
           clearTimeout(timer);
           resolve(opened);
         });
@@ -68,8 +80,16 @@ export class Connection {
     });
   }
 
-  private constructor(socket: Socket, { host, protocol }: URL, ready: () => void) {
-    this.#origin = { ':scheme': protocol.slice(0, -1), ':authority': host };
+  private constructor(
+    socket: Socket,
+    { host, protocol }: URL,
+    private readonly options: ConnectionOptions,
+    ready: () => void,
+  ) {
+    this.#origin = {
+      ':scheme': protocol === 'https:' ? 'https' : 'http',
+      ':authority': host || 'localhost',
+    };
     this.#session = new Http2Session(socket, {
       ready,
       failed: (error) => {
@@ -99,10 +119,11 @@ export class Connection {
     this.#session.destroy(error);
   }
 
-  /** One message each way. */
-  unary(path: string, message: Buffer, timeoutMs: number): Promise<Buffer> {
+  /** One message each way. The signal gives the call up. */
+  unary(path: string, message: Buffer, timeoutMs: number, signal?: AbortSignal): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       let answer: Buffer | undefined;
+      const giveUp = (): void => call?.fail(new CallError(GrpcCode.cancelled, 'the call was given up'));
       if (this.#waiting++ === 0) this.excuse();
       const timer = setTimeout(
         () =>
@@ -119,6 +140,7 @@ export class Connection {
           },
           end: (error) => {
             clearTimeout(timer);
+            signal?.removeEventListener('abort', giveUp);
             this.#waiting--;
             if (!error && answer) resolve(answer);
             else reject(error ?? new CallError(GrpcCode.internal, 'an answer is missing'));
@@ -126,7 +148,9 @@ export class Connection {
         },
         timeoutMs,
       );
-      call?.send(message, true);
+      signal?.addEventListener('abort', giveUp);
+      if (signal?.aborted) giveUp();
+      else call?.send(message, true);
     });
   }
 
@@ -135,6 +159,7 @@ export class Connection {
     const call = this.#call(path, listener);
     return {
       write: (message) => call?.send(message, false),
+      end: (message) => call?.send(message, true),
       close: () => call?.fail(new CallError(GrpcCode.cancelled, 'the call was given up')),
     };
   }
@@ -147,6 +172,7 @@ export class Connection {
       return undefined;
     }
     return new Call(this.#session, this.#headersOf(path, timeoutMs), listener, {
+      peer: this.options.peer,
       heard: () => this.excuse(),
       lost: (unsent, why = this.#failure?.message ?? 'the call was ended without an answer') =>
         new CallError(GrpcCode.unavailable, why, { unsent }),
@@ -162,8 +188,7 @@ export class Connection {
         ':path': path,
         'content-type': 'application/grpc',
         te: 'trailers',
-        // A member without a leader answers so at once instead of being silent.
-        hasleader: 'true',
+        ...this.options.metadata,
       });
       this.#headers.set(path, headers);
     }
@@ -172,7 +197,11 @@ export class Connection {
   }
 }
 
-function connectSocket({ protocol, hostname, port }: URL, { ca, cert, key }: EtcdTls): Socket {
+function connectSocket(
+  { protocol, hostname, port, pathname }: URL,
+  { ca, cert, key }: ConnectionTls,
+): Socket {
+  if (protocol === 'unix:') return connectPlain({ path: decodeURIComponent(pathname) });
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   if (protocol !== 'https:') return connectPlain({ host, port: Number(port || 80) });
   return connectTls({
@@ -187,6 +216,8 @@ function connectSocket({ protocol, hostname, port }: URL, { ca, cert, key }: Etc
 }
 
 interface CallContext {
+  /** What the peer should be. */
+  readonly peer: string | undefined;
   readonly heard: () => void;
   /** Makes the error of a call that has ended without an outcome. */
   readonly lost: (unsent: boolean, why: string | undefined) => CallError;
@@ -196,7 +227,7 @@ interface CallContext {
 class Call {
   readonly #request: Http2Request;
   readonly #listener: StreamListener;
-  /** What the member has said: an error, or null for success. */
+  /** What the peer has said: an error, or null for success. */
   #outcome: CallError | null | undefined;
   #isOver = false;
   #chunks: Buffer[] = [];
@@ -209,7 +240,7 @@ class Call {
     this.#request = session.request(headers, {
       headers: (fields) => {
         context.heard();
-        this.#conclude(fields);
+        this.#conclude(fields, context.peer);
       },
       data: (chunk) => {
         context.heard();
@@ -237,7 +268,7 @@ class Call {
     this.#listener.end(outcome ?? undefined);
   }
 
-  #conclude(headers: Headers): void {
+  #conclude(headers: Headers, peer: string | undefined): void {
     if (this.#outcome !== undefined) return;
     const status = headers['grpc-status'];
     const http = headers[':status'];
@@ -245,7 +276,10 @@ class Call {
     else if (status !== undefined)
       this.#outcome = new CallError(Number(status), decoded(headers['grpc-message'] ?? ''));
     else if (http !== undefined && http !== '200')
-      this.#outcome = new CallError(GrpcCode.unavailable, `it answered HTTP ${http}: is it etcd?`);
+      this.#outcome = new CallError(
+        GrpcCode.unavailable,
+        `it answered HTTP ${http}${peer === undefined ? '' : `: is it ${peer}?`}`,
+      );
   }
 
   #take(chunk: Buffer): void {

@@ -27,7 +27,7 @@ describe('a connection', () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   };
   const connect = async (server: Http2Server | Server): Promise<Connection> => {
-    const connection = await Connection.open(await listen(server), {}, waitMs);
+    const connection = await Connection.open(await listen(server), { peer: 'etcd' }, waitMs);
     open.push(() => connection.close(new Error('done') as never));
     return connection;
   };

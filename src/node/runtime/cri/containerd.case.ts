@@ -1,0 +1,153 @@
+/** containerd for tests: in a temporary folder on its own socket, with its own network plugins' configuration. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { goArch } from '../../agent/machine.ts';
+import {
+  busyboxRoot,
+  pluginFolder,
+  programOf,
+  type TestEngine,
+  testImage,
+  testImageConfig,
+  writeImageArchive,
+} from '../engine/engine.case.ts';
+import { pauseArchive, pausePath } from '../engine/pauseprogram.ts';
+import { labels } from '../engine/podidentity.ts';
+import { CriApi } from './criapi.ts';
+import { criCalls } from './cricalls.ts';
+
+const pauseImage = 'localhost/pause:1';
+
+export class TestContainerd implements TestEngine {
+  readonly api: CriApi;
+  #child: ChildProcess | undefined;
+
+  private constructor(
+    readonly folder: string,
+    readonly socket: string,
+  ) {
+    this.api = new CriApi(socket);
+  }
+
+  /** Keeps the layers of containers in plain folders where the system has no overlays. */
+  static start(): Promise<TestContainerd> {
+    return TestContainerd.#start('overlayfs').catch(() => TestContainerd.#start('native'));
+  }
+
+  static async #start(snapshotter: string): Promise<TestContainerd> {
+    const folder = await mkdtemp(join(tmpdir(), 'wherry-containerd-'));
+    const engine = new TestContainerd(folder, join(folder, 'c.sock'));
+    try {
+      await engine.#configure(snapshotter);
+      await engine.run();
+      await engine.#load(pauseImage, pauseArchive(goArch())!, { Entrypoint: [pausePath] });
+      await engine.#load(testImage, await busyboxRoot(folder), testImageConfig);
+      engine.#ctr('run', '--rm', '--snapshotter', snapshotter, testImage, 'trial', 'true');
+      return engine;
+    } catch (error) {
+      await engine.close();
+      throw error;
+    }
+  }
+
+  /** Starts the engine, or starts it again. */
+  async run(): Promise<void> {
+    const child = spawn(programOf('containerd')!, ['-c', join(this.folder, 'config.toml')], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    this.#child = child;
+    let said = '';
+    child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+      said = (said + text).slice(-4_000);
+    });
+    const ended = new Promise<never>((_resolve, reject) => {
+      child.once('exit', () => reject(new Error(`containerd has ended: ${said}`)));
+    });
+    ended.catch(() => undefined);
+    await Promise.race([ended, this.#answering()]);
+  }
+
+  /** Ids of all containers and sandboxes. */
+  async containers(): Promise<string[]> {
+    return (await criCalls(this.api).list({})).map(({ id }) => id);
+  }
+
+  async killSandbox(uid: string): Promise<void> {
+    const { items = [] } = await this.api.call('ListPodSandbox', {
+      filter: { labels: { [labels.podUid]: uid } },
+    });
+    for (const { id } of items) {
+      const { info } = await this.api.call('PodSandboxStatus', { id, verbose: true });
+      const { pid } = JSON.parse(info!['info']!) as { pid: number };
+      process.kill(pid, 'SIGKILL');
+    }
+  }
+
+  async kill(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill(signal);
+    await ended;
+  }
+
+  async close(): Promise<void> {
+    const calls = criCalls(this.api);
+    const { items = [] } = await this.api.call('ListPodSandbox', {}).catch(() => ({ items: [] }));
+    for (const { id = '' } of items) await calls.delete(id, true).catch(() => undefined);
+    this.api.close();
+    await this.kill('SIGTERM');
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  async #configure(snapshotter: string): Promise<void> {
+    const path = (name: string): string => JSON.stringify(join(this.folder, name));
+    await mkdir(join(this.folder, 'cni'));
+    await writeFile(
+      join(this.folder, 'config.toml'),
+      `version = 2
+root = ${path('root')}
+state = ${path('state')}
+[grpc]
+  address = ${path('c.sock')}
+[plugins."io.containerd.internal.v1.opt"]
+  path = ${path('opt')}
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "${pauseImage}"
+  disable_apparmor = true
+  restrict_oom_score_adj = true
+  stream_server_address = "127.0.0.1"
+  stream_server_port = "0"
+  netns_mounts_under_state_dir = true
+[plugins."io.containerd.grpc.v1.cri".containerd]
+  snapshotter = "${snapshotter}"
+[plugins."io.containerd.grpc.v1.cri".cni]
+  bin_dir = "${pluginFolder}"
+  conf_dir = ${path('cni')}
+`,
+    );
+  }
+
+  async #load(name: string, layer: Buffer, config: object): Promise<void> {
+    const folder = join(this.folder, name.replace(/\W/g, '-'));
+    const archive = await writeImageArchive(folder, name, layer, config);
+    this.#ctr('images', 'import', '--no-unpack', archive);
+  }
+
+  #ctr(...args: readonly string[]): void {
+    execFileSync(programOf('ctr')!, ['-a', this.socket, '-n', 'k8s.io', ...args], { stdio: 'pipe' });
+  }
+
+  async #answering(): Promise<void> {
+    for (;;) {
+      const answered = await this.api.call('Version', {}).then(
+        () => true,
+        () => false,
+      );
+      if (answered) return;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}

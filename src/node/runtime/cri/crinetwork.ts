@@ -1,0 +1,137 @@
+/**
+ * The network of sandboxes that speak CRI. Their engine calls plugins (CNI) for it, as a file in a folder of the engine
+ * says, and starts no pod with a network of its own without one:
+ *
+ *   a file of others   the pod has the address that these plugins give it
+ *   no file            the agent writes one, if pods have networks of their own here; else pods share the machine's network
+ *   the agent's file   its plugins only make an interface that the agent replaces by one on its own bridge, so that
+ *                      services, names, policies and host ports are the same as for all other pods
+ */
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Pod } from '../../../api/generated/types.ts';
+import type { EngineBase } from '../engine/containerengine.ts';
+import type { CriApi } from './criapi.ts';
+
+const folderDefault = '/etc/cni/net.d';
+const networkName = 'wherry';
+const fileName = '90-wherry.conflist';
+/** Addresses that are replaced at once, and lead nowhere. */
+const subnet = '169.254.192.0/18';
+const readyMs = 10_000;
+const pollMs = 100;
+
+const configuration = {
+  cniVersion: '0.4.0',
+  name: networkName,
+  plugins: [{ type: 'bridge', bridge: 'wherry-cni', ipam: { type: 'host-local', subnet } }],
+};
+
+interface EngineSettings {
+  readonly cni?: { readonly confDir?: string };
+}
+
+export class CriNetwork {
+  #preparing: Promise<void> | undefined;
+  #kind: 'ours' | 'others' | 'absent' | undefined;
+
+  constructor(
+    private readonly api: CriApi,
+    private readonly base: EngineBase,
+  ) {}
+
+  /** Whether the agent connects sandboxes itself. */
+  get isOurs(): boolean {
+    return this.#kind === 'ours';
+  }
+
+  /** Whether all pods share the network of the machine. */
+  get isAbsent(): boolean {
+    return this.#kind === 'absent';
+  }
+
+  /** Finds out how sandboxes are connected; to be called before one is made. */
+  prepare(): Promise<void> {
+    this.#preparing ??= this.#prepare().catch((error) => {
+      this.#preparing = undefined;
+      throw error;
+    });
+    return this.#preparing;
+  }
+
+  /** Connects a sandbox, made by this agent or an earlier one; returns its address. */
+  async connect(pod: Pod, id: string): Promise<string> {
+    await this.prepare();
+    const { status, info } = await this.api.call('PodSandboxStatus', { id, verbose: true });
+    if (this.isOurs) return this.#join(pod, pidIn(info?.['info']));
+    const ip = status?.network?.ip;
+    if (!ip) throw new Error('the container engine has given the pod no address');
+    return ip;
+  }
+
+  async #join(pod: Pod, pid: number): Promise<string> {
+    const { network, spawner } = this.base;
+    const [nsenter, ip] = [spawner.tool('nsenter'), spawner.tool('ip')];
+    if (!pid || !nsenter || !ip) throw new Error('the network of the sandbox cannot be reached');
+    // That of the plugins. A sandbox of an earlier agent has none any more.
+    await spawner.run([nsenter, '-t', String(pid), '-n', ip, 'link', 'del', 'eth0']);
+    return (await network.join!(pod, pid)).ip;
+  }
+
+  async #prepare(): Promise<void> {
+    const { info } = await this.api.call('Status', { verbose: true });
+    const folder = settingsIn(info?.['config']).cni?.confDir || folderDefault;
+    const found = await firstNetwork(folder);
+    const mayJoin = this.base.network.join !== undefined;
+    if (found === undefined && mayJoin) {
+      await mkdir(folder, { recursive: true });
+      // In place: containerd does not notice a file that is renamed into the folder.
+      await writeFile(join(folder, fileName), JSON.stringify(configuration, null, 2));
+    }
+    if (found !== undefined && found !== networkName) this.#kind = 'others';
+    else this.#kind = mayJoin ? 'ours' : 'absent';
+    if (this.isOurs) await this.#ready();
+  }
+
+  async #ready(): Promise<void> {
+    const endMs = performance.now() + readyMs;
+    for (;;) {
+      const { status } = await this.api.call('Status', {});
+      const network = status?.conditions?.find(({ type }) => type === 'NetworkReady');
+      if (network?.status) return;
+      if (performance.now() > endMs)
+        throw new Error(`the engine has no network for pods: ${network?.message ?? ''}`);
+      await new Promise((resolve) => setTimeout(resolve, pollMs));
+    }
+  }
+}
+
+/** The name of the network that an engine uses: that of the first file. Undefined when there is none. */
+async function firstNetwork(folder: string): Promise<string | undefined> {
+  const names = (await readdir(folder).catch(() => [])).filter((name) =>
+    /\.(conf|conflist|json)$/.test(name),
+  );
+  const [first] = names.sort();
+  if (first === undefined) return undefined;
+  try {
+    return (JSON.parse(await readFile(join(folder, first), 'utf8')) as { name?: string }).name ?? '';
+  } catch {
+    return '';
+  }
+}
+
+function settingsIn(text: string | undefined): EngineSettings {
+  try {
+    return JSON.parse(text ?? '{}') as EngineSettings;
+  } catch {
+    return {};
+  }
+}
+
+function pidIn(text: string | undefined): number {
+  try {
+    return (JSON.parse(text ?? '{}') as { pid?: number }).pid ?? 0;
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,138 @@
+/** Docker for tests: in a temporary folder on its own socket, without touching the machine's network. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  busyboxRoot,
+  programOf,
+  type TestEngine,
+  testImage,
+  testImageConfig,
+} from '../engine/engine.case.ts';
+import { labels, sandboxName } from '../engine/podidentity.ts';
+import { DockerApi } from './dockerapi.ts';
+
+export class TestDocker implements TestEngine {
+  readonly api: DockerApi;
+  #child: ChildProcess | undefined;
+
+  private constructor(
+    readonly folder: string,
+    readonly socket: string,
+  ) {
+    this.api = new DockerApi(socket);
+  }
+
+  static async start(): Promise<TestDocker> {
+    const folder = await mkdtemp(join(tmpdir(), 'wherry-docker-'));
+    const docker = new TestDocker(folder, join(folder, 'd.sock'));
+    try {
+      await docker.run();
+      await docker.#load();
+      await docker.#trial();
+      return docker;
+    } catch (error) {
+      await docker.close();
+      throw error;
+    }
+  }
+
+  /** Starts the engine, or starts it again. */
+  async run(): Promise<void> {
+    const { folder, socket } = this;
+    const path = (name: string): string => join(folder, name);
+    await rm(path('pid'), { force: true });
+    const child = spawn(
+      programOf('dockerd')!,
+      [
+        ['--data-root', path('data')],
+        ['--exec-root', path('exec')],
+        ['--pidfile', path('pid')],
+        ['--host', `unix://${socket}`],
+        ['--bridge=none', '--iptables=false', '--ip6tables=false', '--ip-masq=false', '--ip-forward=false'],
+        ['--live-restore'],
+      ].flat(),
+      { stdio: ['ignore', 'ignore', 'pipe'] },
+    );
+    this.#child = child;
+    let said = '';
+    child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+      said = (said + text).slice(-4_000);
+    });
+    const ended = new Promise<never>((_resolve, reject) => {
+      child.once('exit', () => reject(new Error(`dockerd has ended: ${said}`)));
+    });
+    ended.catch(() => undefined);
+    await Promise.race([ended, this.#answering()]);
+  }
+
+  async #answering(): Promise<void> {
+    for (;;) {
+      const answered = await this.api.negotiate().then(
+        () => true,
+        () => false,
+      );
+      if (answered) return;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  async #load(): Promise<void> {
+    const [repo, tag] = testImage.split(':');
+    const { Cmd, Env, WorkingDir } = testImageConfig;
+    const changes = [
+      `CMD ${JSON.stringify(Cmd)}`,
+      ...Env.map((text) => `ENV ${text}`),
+      `WORKDIR ${WorkingDir}`,
+    ];
+    await this.api.json('POST', '/images/create', {
+      query: { fromSrc: '-', repo, tag, changes: changes.join('\n') },
+      body: await busyboxRoot(this.folder),
+    });
+  }
+
+  async #trial(): Promise<void> {
+    const HostConfig = { NetworkMode: 'none' };
+    const { Id } = await this.api.json<{ Id: string }>('POST', '/containers/create', {
+      body: { Image: testImage, Cmd: ['true'], HostConfig },
+    });
+    await this.api.json('POST', `/containers/${Id}/start`);
+    await this.api.json('POST', `/containers/${Id}/wait`);
+    await this.api.json('DELETE', `/containers/${Id}`, { query: { force: true } });
+  }
+
+  /** Ids of all containers. */
+  async containers(): Promise<string[]> {
+    const found = await this.api.json<{ Id: string }[]>('GET', '/containers/json', { query: { all: true } });
+    return found.map(({ Id }) => Id);
+  }
+
+  async killSandbox(uid: string): Promise<void> {
+    const filters = JSON.stringify({
+      label: [`${labels.podUid}=${uid}`, `${labels.container}=${sandboxName}`],
+    });
+    for (const { Id } of await this.api.json<{ Id: string }[]>('GET', '/containers/json', {
+      query: { filters },
+    }))
+      await this.api.json('POST', `/containers/${Id}/kill`);
+  }
+
+  async kill(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill(signal);
+    await ended;
+  }
+
+  async close(): Promise<void> {
+    for (const id of await this.containers().catch(() => []))
+      await this.api
+        .json('DELETE', `/containers/${id}`, { query: { force: true, v: true } })
+        .catch(() => undefined);
+    this.api.close();
+    await this.kill('SIGTERM');
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,50 @@
+/** What all engines are asked alike, for Docker and Podman; and how one of them is found. */
+import type { EngineCalls, FoundContainer } from '../engine/containerengine.ts';
+import { DockerApi, DockerError, isDone, isUnreachable } from './dockerapi.ts';
+import { dockerSockets, existing } from './dockersockets.ts';
+import type { DockerInfo, ListedContainer } from './dockertypes.ts';
+
+/** How long an engine may take for its first answer. */
+const firstAnswerMs = 5_000;
+
+/** The first engine that answers. */
+export async function openDocker(socket: string | undefined): Promise<DockerApi | undefined> {
+  for (const path of existing(dockerSockets(socket))) {
+    const api = new DockerApi(path);
+    try {
+      await api.negotiate(firstAnswerMs);
+      return api;
+    } catch {
+      api.close();
+    }
+  }
+  return undefined;
+}
+
+/** 404: it is gone; 409: a container uses it, or its removal is under way. */
+function ignoreGone(error: unknown): void {
+  if (!isDone(error) && !(error instanceof DockerError && error.status === 409)) throw error;
+}
+
+export const dockerCalls = (api: DockerApi): EngineCalls => ({
+  list: async (wanted) => {
+    const label = Object.entries(wanted).map(([name, value]) => `${name}=${value}`);
+    const filters = label.length ? JSON.stringify({ label }) : undefined;
+    const found = await api.json<ListedContainer[]>('GET', '/containers/json', {
+      query: { all: true, filters },
+    });
+    return found.map(
+      ({ Id, Labels, State, ImageID = '' }): FoundContainer => ({
+        id: Id,
+        labels: Labels ?? {},
+        state: State === 'running' || State === 'paused' ? 'running' : State === 'created' ? State : 'ended',
+        imageId: ImageID,
+      }),
+    );
+  },
+  delete: (id) =>
+    api.json<void>('DELETE', `/containers/${id}`, { query: { force: true, v: true } }).catch(ignoreGone),
+  imageFolder: async () => (await api.json<DockerInfo>('GET', '/info')).DockerRootDir ?? '',
+  removeImage: (id) => api.json<void>('DELETE', `/images/${id}`).catch(ignoreGone),
+  isUnreachable,
+});

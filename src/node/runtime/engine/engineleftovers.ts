@@ -1,0 +1,43 @@
+/** Removes what agents have left in an engine. */
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { removeFolder } from '../../volumes/foldercare.ts';
+import { MemoryMounts } from '../memorymounts.ts';
+import { Spawner } from '../spawner.ts';
+import type { EngineCalls } from './containerengine.ts';
+import { labels, sandboxName } from './podidentity.ts';
+import { SubPathMounts } from './subpathmounts.ts';
+
+/**
+ * Removes the containers of a node, or of all of them, and the folders of the node's pods. Containers that others have
+ * made are never touched. Returns how many containers were removed.
+ */
+export async function removeLeftovers(
+  calls: EngineCalls,
+  node: string | undefined,
+  folder: string,
+): Promise<number> {
+  const all = await calls.list(node === undefined ? {} : { [labels.node]: node });
+  const ours = all.filter((one) => one.labels[labels.node] !== undefined);
+  const isSandbox = (one: (typeof ours)[number]): boolean => one.labels[labels.container] === sandboxName;
+  // Sandboxes last: containers use their namespaces.
+  await Promise.all(ours.filter((one) => !isSandbox(one)).map(({ id }) => calls.delete(id, false)));
+  await Promise.all(ours.filter(isSandbox).map(({ id }) => calls.delete(id, true)));
+  await removeFolders(join(folder, 'pods'));
+  return ours.length;
+}
+
+async function removeFolders(pods: string): Promise<void> {
+  const uids = await readdir(pods).catch(() => []);
+  if (!uids.length) return;
+  const spawner = new Spawner();
+  try {
+    await new MemoryMounts(spawner, pods).unmount();
+    for (const uid of uids) {
+      await new SubPathMounts(spawner, join(pods, uid, 'volume-subpaths')).release();
+      await removeFolder(join(pods, uid));
+    }
+  } finally {
+    spawner.close();
+  }
+}
