@@ -88,7 +88,8 @@ export class LocalNodes {
    * @param resumes whether containers of simulated nodes go on that run according to the statuses of their pods
    */
   async restart(name: string, { resumes = false } = {}): Promise<void> {
-    await this.#starting;
+    // A failed start has been reported.
+    await this.#starting?.catch(() => undefined);
     if (name !== this.#ownName) return this.simulated.start(name, { resumes });
     await this.#dropping;
     if (!this.#node && !this.#closed) {

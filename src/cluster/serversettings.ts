@@ -33,7 +33,7 @@ export interface KubeletSettings {
   readonly client?: CertificateFiles;
   /** Types of node addresses, in order of preference. */
   readonly addressTypes?: readonly string[];
-  /** How long a connection to an agent may take to open. Default 10 seconds. */
+  /** How long the TLS handshake with an agent may take. Default 10 seconds. */
   readonly timeoutMs?: number;
 }
 

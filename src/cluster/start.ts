@@ -160,8 +160,8 @@ export async function startWith(
     registry.admission = registry.admission.guardedBy(warnUnenforced);
     registry.managedFields = options.managedFields ?? 'all';
     registry.tolerationSeconds = {
-      notReady: apiServer.notReadyTolerationSeconds ?? 300,
-      unreachable: apiServer.unreachableTolerationSeconds ?? 300,
+      notReady: apiServer.notReadyTolerationSeconds ?? registry.tolerationSeconds.notReady,
+      unreachable: apiServer.unreachableTolerationSeconds ?? registry.tolerationSeconds.unreachable,
     };
     registry.allowance = { privileged: options.allowPrivileged ?? false };
     await configureAdmission(registry, options.admissionConfigFile);

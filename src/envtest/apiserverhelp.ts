@@ -1,6 +1,6 @@
 /** What `kube-apiserver --help` and `--version` print. Test harnesses look for flags at the beginning of lines. */
 import { apiServerFlags, apiServerSections } from './apiserverflags.ts';
-import type { Flag } from './flag.ts';
+import { type Flag, textOf } from './flag.ts';
 
 /** The version of Kubernetes whose server this stands in for. */
 export const kubernetesVersion = 'v1.36.4';
@@ -28,7 +28,7 @@ Usage:
 
 function section(name: string, flags: readonly Flag[]): string {
   const column = Math.max(...flags.map((flag) => head(flag).length)) + gap;
-  const lines = flags.map((flag) => `${head(flag).padEnd(column)}${flag.text}${defaultOf(flag)}`);
+  const lines = flags.map((flag) => `${head(flag).padEnd(column)}${textOf(flag)}${defaultOf(flag)}`);
   return `${name} flags:\n\n${lines.join('\n')}\n`;
 }
 

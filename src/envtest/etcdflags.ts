@@ -1,6 +1,6 @@
 /** etcd's command line: one or two dashes, and every flag also as a variable of the environment. */
 import file from './etcdflags.json' with { type: 'json' };
-import { type Flag, FlagError, type FlagValues, flagMap, truthOf } from './flag.ts';
+import { type Flag, FlagError, type FlagValues, flagMap, textOf, truthOf } from './flag.ts';
 
 const etcdFlags: readonly Flag[] = file.flags;
 const known = flagMap(etcdFlags);
@@ -45,4 +45,4 @@ export const etcdUsage = `Usage:
 export const etcdHelp = (): string =>
   ['Wherry in the place of etcd:', ...etcdFlags.map(line)].map((text) => `${text}\n`).join('');
 
-const line = ({ name, default: value, text }: Flag): string => `  --${name} '${value}'\n    ${text}`;
+const line = (flag: Flag): string => `  --${flag.name} '${flag.default}'\n    ${textOf(flag)}`;

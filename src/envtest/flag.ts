@@ -9,7 +9,8 @@ export interface Flag {
   readonly section?: string;
   /** `honour`: it does something here. `accept`: known, but without meaning here. `refuse`: an error. */
   readonly use: 'honour' | 'accept' | 'refuse';
-  readonly text: string;
+  /** What the help says. Default: that it has no meaning here. */
+  readonly text?: string;
   /** Values given one after the other are all kept; otherwise the last one counts. */
   readonly repeatable?: boolean;
   /** Not in the help. */
@@ -21,6 +22,8 @@ export type FlagValues = ReadonlyMap<string, readonly string[]>;
 
 /** A command line that is refused; the message is the program's own. */
 export class FlagError extends Error {}
+
+export const textOf = ({ text = 'Accepted; it has no meaning here.' }: Flag): string => text;
 
 export const flagMap = (flags: readonly Flag[]): ReadonlyMap<string, Flag> =>
   new Map(flags.map((flag) => [flag.name, flag]));

@@ -86,12 +86,12 @@ export function versionProblem(asked: string): string | undefined {
 const emulatedVersion = (values: FlagValues): string | undefined =>
   listOf(values, 'emulated-version')
     .at(-1)
-    ?.replace(/^kube=/, '');
+    ?.replace(/^(kube=)?v?/, '');
 
 function emulationProblems(values: FlagValues): string[] {
   const asked = emulatedVersion(values);
   if (asked === undefined) return [];
-  const [, major, minor] = /^v?(\d+)\.(\d+)$/.exec(asked) ?? [];
+  const [, major, minor] = /^(\d+)\.(\d+)$/.exec(asked) ?? [];
   if (major === undefined) return [`illegal version string ${JSON.stringify(asked)}`];
   const [ownMajor, ownMinor] = kubernetesVersion.slice(1).split('.').map(Number) as [number, number];
   const first = ownMinor - emulatedMax;

@@ -13,7 +13,7 @@ import { writePrivately } from '../pki/pkifolder.ts';
 import { type FlagValues, isTrue, lastOf } from './flag.ts';
 import { accountSettingsOf, serverSettingsOf } from './flagsettings.ts';
 import { fileProblem } from './givenfiles.ts';
-import { runtimeConfigOf } from './requirements.ts';
+import { runtimeConfigOf } from './runtimeconfigflag.ts';
 import { serveLine } from './serveline.ts';
 
 export interface ServerPlan {

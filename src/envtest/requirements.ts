@@ -5,6 +5,7 @@ import { apiServerFlags } from './apiserverflags.ts';
 import { gateProblems } from './featuregates.ts';
 import { type FlagValues, lastOf, listOf, truthOf } from './flag.ts';
 import { settingProblems } from './flagsettings.ts';
+import { runtimeConfigOf } from './runtimeconfigflag.ts';
 
 /** Why a server with these flags does not start; empty: it does. */
 export function problemsOf(values: FlagValues): string[] {
@@ -65,15 +66,6 @@ function rangeProblems(ranges: string | undefined): string[] {
       : [];
   });
 }
-
-/** Which versions and resources are switched on and off; a name without a value is switched on. */
-export const runtimeConfigOf = (values: FlagValues): Readonly<Record<string, boolean>> =>
-  Object.fromEntries(
-    listOf(values, 'runtime-config').map((pair) => {
-      const [name = '', value = ''] = pair.split('=');
-      return [name, value === '' || truthOf(value) === true];
-    }),
-  );
 
 function runtimeProblems(values: FlagValues): string[] {
   const odd = listOf(values, 'runtime-config').flatMap((pair) => {

@@ -1,6 +1,7 @@
 /** The certificates of a TLS server: replaced while it runs, and chosen by the name that a client asks for. */
 import { createSecureContext, type SecureContext, type SecureContextOptions, type Server } from 'node:tls';
 import type { TlsMaterial, TlsSource } from '../../pki/tlssource.ts';
+import { optimized } from '../../switches.ts';
 
 const contextOptions = ({ serving, clientAuthorities }: TlsMaterial): SecureContextOptions => ({
   cert: serving.cert,
@@ -13,10 +14,9 @@ const contextOptions = ({ serving, clientAuthorities }: TlsMaterial): SecureCont
  * hint for those that have several. Node 20 parses all its root certificates for the first authority of a process,
  * which is a fifth of a start.
  */
-export const firstOptions = ({ serving }: TlsMaterial): SecureContextOptions => ({
-  cert: serving.cert,
-  key: serving.key,
-  ca: [],
+export const firstOptions = (material: TlsMaterial): SecureContextOptions => ({
+  ...contextOptions(material),
+  ...(optimized ? { ca: [] } : {}),
 });
 
 /** Clients are told the authorities this long after the start. */
