@@ -11,6 +11,7 @@ import { xtermPolicy } from './xtermpolicy.mjs';
 
 const fastQuality = 4;
 const first = 'web/main.tsx';
+const start = 'web/start.tsx';
 /** Small modules that several views use, and the frame of the page with all that it needs. */
 const common = [
   'web/shell/shell.tsx',
@@ -43,7 +44,7 @@ export async function buildWeb(folder, { small }) {
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
     loader: { '.svg': 'copy' },
-    plugins: [xtermPolicy, commonChunk(first, common)],
+    plugins: [xtermPolicy, commonChunk(common)],
     outdir: folder,
     write: false,
     metafile: true,
@@ -52,7 +53,7 @@ export async function buildWeb(folder, { small }) {
   const params = {
     [constants.BROTLI_PARAM_QUALITY]: small ? constants.BROTLI_MAX_QUALITY : fastQuality,
   };
-  const { cssBundle } = mainOf(metafile).entry;
+  const { cssBundle } = outputOf(metafile, first).output;
   const style = outputFiles.find(({ path: file }) => path.basename(file) === path.basename(cssBundle));
   for (const { path: file, contents } of outputFiles)
     if (file !== style.path) writeFileSync(`${file}.br`, brotliCompressSync(contents, { params }));
@@ -60,24 +61,27 @@ export async function buildWeb(folder, { small }) {
   return metafile.inputs;
 }
 
-function mainOf({ outputs }) {
-  const [main, entry] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === first);
-  return { main, entry };
+function outputOf({ outputs }, file) {
+  const [name, output] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === file);
+  return { name: path.basename(name), output };
 }
 
 /**
- * The page itself, with the names of the first script and of what it imports at once. The style sheet is in it: the first
- * paint then needs one request.
+ * The page itself, with the names of the first script and of what it loads after the first paint. The style sheet is in
+ * it: the first paint then needs one request.
  */
-function indexPage({ outputs }, style) {
-  const { main, entry } = mainOf({ outputs });
-  const preloads = entry.imports
-    .filter(({ kind }) => kind === 'import-statement')
-    .map(({ path: name }) => `<link rel="modulepreload" href="/ui/${path.basename(name)}">`);
+function indexPage(metafile, style) {
+  const { outputs } = metafile;
+  const main = outputOf(metafile, first).name;
+  const { name, output } = outputOf(metafile, start);
+  const parts = output.imports.filter(({ kind }) => kind === 'import-statement');
+  const preloads = [name, ...parts.map((part) => path.basename(part.path))].map(
+    (file) => `<link rel="modulepreload" href="/ui/${file}">`,
+  );
   const icon = Object.keys(outputs).find((name) => name.endsWith('.svg'));
   return readFileSync('web/index.html', 'utf8')
     .replace('{{icon}}', path.basename(icon))
     .replace('{{style}}', () => style.trim())
     .replace('{{preloads}}', preloads.join('\n    '))
-    .replace('{{script}}', path.basename(main));
+    .replace('{{script}}', main);
 }

@@ -1,27 +1,13 @@
-/** Where the page starts. */
+/** Lets the browser paint what the file of the page holds before the script runs: it is fetched by then. */
 import 'uplot/dist/uPlot.min.css';
 import './style/page.css';
 import './style/parts.css';
 import './style/tables.css';
 import './style/overview.css';
 import './style/time.css';
-import { render } from 'preact';
-import { startKeys } from './core/keys.ts';
-import { discover, followKinds } from './core/kinds.ts';
-import { place, startRouter } from './core/router.ts';
-import { startTheme } from './core/theme.ts';
-import { Shell } from './shell/shell.tsx';
-import { viewAt } from './views/views.ts';
 
-startTheme();
-startRouter();
-startKeys();
-// The view is fetched while the server says what it has. One that fails is asked for again when it is shown.
-viewAt(place.value)
-  ?.load()
-  .catch(() => undefined);
-void discover();
-followKinds();
-const page = document.getElementById('page')!;
-page.replaceChildren();
-render(<Shell />, page);
+const start = (): void => void import('./start.tsx');
+
+// A page in the background has no frames.
+if (document.visibilityState === 'visible') requestAnimationFrame(() => setTimeout(start));
+else start();

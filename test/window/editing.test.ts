@@ -154,7 +154,7 @@ describeWith('chromium')('editing in the page', () => {
     await page.getByText('The form cannot show this text').waitFor();
   });
 
-  it('offers fields with their documentation while YAML is typed', async () => {
+  it('offers fields with their documentation while YAML is typed, and finds text in it', async () => {
     const page = await open('create/boats.harbour.example?ns=default');
     await page.locator('.cm-line', { hasText: 'length:' }).click();
     await page.keyboard.press('End');
@@ -162,6 +162,11 @@ describeWith('chromium')('editing in the page', () => {
     await page.keyboard.type('col');
     await page.locator('.cm-tooltip-autocomplete').getByText('colour').click();
     await page.locator('.cm-line', { hasText: 'colour:' }).waitFor();
+    await page.keyboard.press('Control+f');
+    await page.locator('.cm-search input[name=search]:focus').waitFor();
+    await page.keyboard.type('leng');
+    await expect.poll(() => page.locator('.cm-searchMatch').allTextContents()).toEqual(['leng']);
+    expect(await seriousFindings(page)).toEqual([]);
   });
 
   it('keeps hostile YAML text', async () => {

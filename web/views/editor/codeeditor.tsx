@@ -1,9 +1,10 @@
-/** A YAML editor: syntax, folding, problems at their lines, documentation, and who manages what. */
+/** A YAML editor: syntax, folding, search (Ctrl-F), problems at their lines, documentation, and who manages what. */
 import { autocompletion, closeBrackets, completionKeymap } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { yaml } from '@codemirror/lang-yaml';
 import { codeFolding, foldGutter, foldKeymap, indentOnInput, indentUnit } from '@codemirror/language';
 import { lintGutter, lintKeymap, setDiagnostics } from '@codemirror/lint';
+import { search, searchKeymap } from '@codemirror/search';
 import { EditorState, type Extension } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
@@ -103,7 +104,8 @@ function extensionsOf(label: string, readOnly: boolean, { onChange, schema }: Ho
     foldGutter({ openText: '▾', closedText: '▸' }),
     schemaHover(schema),
     EditorView.contentAttributes.of({ 'aria-label': label, 'aria-readonly': String(readOnly) }),
-    keymap.of([...defaultKeymap, ...foldKeymap, ...lintKeymap]),
+    search({ top: true }),
+    keymap.of([...searchKeymap, ...defaultKeymap, ...foldKeymap, ...lintKeymap]),
     lintGutter(),
     ...(readOnly
       ? [EditorState.readOnly.of(true)]

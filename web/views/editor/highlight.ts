@@ -41,6 +41,18 @@ const frame = EditorView.theme({
   },
   '.cm-completionInfo': { padding: '6px 10px' },
   '.cm-panels': { backgroundColor: 'var(--back)', color: 'var(--text)', borderColor: 'var(--line)' },
+  '.cm-panel.cm-search': { padding: '6px 28px 6px 10px', fontFamily: 'var(--font)' },
+  '.cm-panel.cm-search label': { fontSize: '12px', whiteSpace: 'nowrap' },
+  '.cm-textfield, .cm-button': {
+    backgroundColor: 'var(--surface)',
+    backgroundImage: 'none',
+    color: 'var(--text)',
+    border: '1px solid var(--line)',
+    borderRadius: '6px',
+    fontSize: '12.5px',
+  },
+  '.cm-searchMatch': { backgroundColor: 'var(--warn-soft)', outline: '1px solid var(--warn)' },
+  '.cm-searchMatch-selected': { backgroundColor: 'var(--accent-soft)', outlineColor: 'var(--accent)' },
   '.cm-diagnostic': { whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' },
 });
 

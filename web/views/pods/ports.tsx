@@ -53,7 +53,7 @@ export function Tab({ kind, object }: TabProps) {
             <Command
               lines={[
                 commandText(
-                  ['kubectl', 'port-forward', `${resource}/${name}`, `${port.number}:${port.number}`],
+                  ['kubectl', 'port-forward', `${resource}/${name}`, `${localPort(port)}:${port.number}`],
                   namespace,
                 ),
               ]}
@@ -64,6 +64,9 @@ export function Tab({ kind, object }: TabProps) {
     </div>
   );
 }
+
+/** A port that users may open: 8080 for 80, 8443 for 443. */
+const localPort = ({ number }: Port): number => (number < 1024 ? 8000 + number : number);
 
 const podPorts = (pod: TabProps['object']): readonly Port[] =>
   containersOf(pod).flatMap(({ name: of, ports }) =>

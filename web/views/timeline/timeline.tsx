@@ -189,7 +189,7 @@ function Chart({ lanes, view, zoom, onChoose }: ChartProps) {
       </div>
       {lanes.map((lane) => (
         <div class="lane" key={lane.uid}>
-          <span class="lanename">
+          <span class="lanename" title={`${lane.kind.kind} ${lane.name}`}>
             <span class="quiet">{lane.kind.kind}</span>{' '}
             <ObjectLink kind={lane.kind} namespace={lane.namespace} name={lane.name} tab="history" />
           </span>

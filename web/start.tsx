@@ -1,0 +1,21 @@
+/** Starts the page: theme, router, keys, discovery and the frame. */
+import { render } from 'preact';
+import { startKeys } from './core/keys.ts';
+import { discover, followKinds } from './core/kinds.ts';
+import { place, startRouter } from './core/router.ts';
+import { startTheme } from './core/theme.ts';
+import { Shell } from './shell/shell.tsx';
+import { viewAt } from './views/views.ts';
+
+startTheme();
+startRouter();
+startKeys();
+// The view is fetched while the server says what it has. One that fails is asked for again when it is shown.
+viewAt(place.value)
+  ?.load()
+  .catch(() => undefined);
+void discover();
+followKinds();
+const page = document.getElementById('page')!;
+page.replaceChildren();
+render(<Shell />, page);
