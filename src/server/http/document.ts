@@ -23,6 +23,16 @@ export class ApiDocument {
     return new ApiDocument(contentType, Buffer.from(`${JSON.stringify(value)}\n`));
   }
 
+  /** The same of a large object in slices: each `yield` tells about how many steps it took. */
+  static *jsonInSlices(value: object): Generator<number, ApiDocument> {
+    const pieces: string[] = [];
+    for (const piece of jsonPieces(value, 2)) {
+      pieces.push(piece);
+      yield piece.length;
+    }
+    return new ApiDocument('application/json', Buffer.from(`${pieces.join('')}\n`));
+  }
+
   /** Answers a GET or HEAD. `more` are headers that replace the default ones. */
   async answer(context: RequestContext, more: Headers = {}): Promise<void> {
     const { request, response } = context;
@@ -63,4 +73,18 @@ function isKnown(ifNoneMatch: string | undefined, hash: string): boolean {
     const text = tag.trim();
     return text === '*' || text.replace(/^W\//, '') === `"${hash}"`;
   });
+}
+
+/** The JSON text of an object, entry by entry of its first levels. */
+function* jsonPieces(value: object, levels: number): Generator<string> {
+  let before = '{';
+  for (const [name, inner] of Object.entries(value)) {
+    if (inner === undefined) continue;
+    yield `${before}${JSON.stringify(name)}:`;
+    before = ',';
+    if (levels > 0 && typeof inner === 'object' && inner !== null && !Array.isArray(inner))
+      yield* jsonPieces(inner, levels - 1);
+    else yield JSON.stringify(inner);
+  }
+  yield before === '{' ? '{}' : '}';
 }

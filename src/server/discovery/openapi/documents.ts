@@ -4,6 +4,7 @@
  */
 import { Descriptions } from '../../../api/descriptions.ts';
 import type { KindTable } from '../../../api/kinds.ts';
+import { givenInSlices } from '../../../registry/looplane.ts';
 import { ApiDocument } from '../../http/document.ts';
 import type { Discovery } from '../discovery.ts';
 import { VersionCache } from '../versioncache.ts';
@@ -40,13 +41,13 @@ export class Documents {
   }
 
   v2(): Promise<ApiDocument> {
-    return this.#once('v2', async () => ApiDocument.json(await this.#documentV2()));
+    return this.#once('v2', async () => givenInSlices(ApiDocument.jsonInSlices(await this.#documentV2())));
   }
 
   v2Protobuf(): Promise<ApiDocument> {
     return this.#once(
       'v2 protobuf',
-      async () => new ApiDocument(protobufType, encodeV2(await this.#documentV2())),
+      async () => new ApiDocument(protobufType, await givenInSlices(encodeV2(await this.#documentV2()))),
     );
   }
 
@@ -74,15 +75,12 @@ export class Documents {
     if (Object.hasOwn(this.others, name)) return ApiDocument.json(this.others[name]!);
     const apiVersion = this.#apiVersionAt(name);
     if (apiVersion === undefined) return undefined;
-    const build = async (): Promise<ApiDocument> =>
-      ApiDocument.json(
-        documentV3(
-          apiVersion,
-          [...this.kinds.inVersion(apiVersion)].some(({ custom }) => custom),
-          this.#operations(apiVersion),
-          await Descriptions.load(),
-        ),
-      );
+    const build = async (): Promise<ApiDocument> => {
+      const isCustom = [...this.kinds.inVersion(apiVersion)].some(({ custom }) => custom);
+      const operations = this.#operations(apiVersion);
+      const describing = documentV3(apiVersion, isCustom, operations, await Descriptions.load());
+      return givenInSlices(ApiDocument.jsonInSlices(await givenInSlices(describing)));
+    };
     return built(this.#v3.get(apiVersion, () => new Map())!, '', build);
   }
 
@@ -119,7 +117,7 @@ export class Documents {
     const operations = this.discovery
       .served()
       .map((apiVersion) => [apiVersion, this.#operations(apiVersion)] as const);
-    return documentV2(new Map(operations), await Descriptions.load());
+    return givenInSlices(documentV2(new Map(operations), await Descriptions.load()));
   }
 
   #once(key: string, build: () => Promise<ApiDocument>): Promise<ApiDocument> {

@@ -88,15 +88,33 @@ const named = <T>(
 ): string =>
   repeated(number, Object.entries(values), ([name, value]) => text(1, name) + nested(2, encode(value)));
 
-export const encodeV2 = (document: DocumentV2): Buffer =>
-  Buffer.from(
+/** In slices: each `yield` tells about how many steps it took. */
+export function* encodeV2(document: DocumentV2): Generator<number, Buffer> {
+  const paths = yield* namedInSlices(2, { ...document.paths, ...anyObject }, pathItem);
+  const definitions = yield* namedInSlices(1, document.definitions, schema);
+  return Buffer.from(
     text(1, document.swagger) +
       nested(2, text(1, document.info.title) + text(2, document.info.version)) +
-      nested(8, named(2, { ...document.paths, ...anyObject }, pathItem)) +
-      nested(9, named(1, document.definitions, schema)) +
+      nested(8, paths) +
+      nested(9, definitions) +
       nested(10, named(1, document.parameters, parameter)),
     'latin1',
   );
+}
+
+function* namedInSlices<T>(
+  number: number,
+  values: Readonly<Record<string, T>>,
+  encode: (value: T) => string,
+): Generator<number, string> {
+  let bytes = '';
+  for (const name of Object.keys(values)) {
+    const one = named(number, { [name]: values[name]! }, encode);
+    bytes += one;
+    yield one.length;
+  }
+  return bytes;
+}
 
 function schema(value: Schema): string {
   const { additionalProperties, items, properties } = value;

@@ -59,10 +59,14 @@ export const tagOf = (apiVersion: string): string => {
 };
 
 /** Operations arrive by version, and within a version by resource. */
-export function documentV2(
+/** About how many steps it takes to describe an operation, with the models it names. */
+export const operationSteps = 2_000;
+
+/** In slices: each `yield` tells about how many steps it took. */
+export function* documentV2(
   operations: ReadonlyMap<string, readonly Operation[]>,
   descriptions: Descriptions,
-): DocumentV2 {
+): Generator<number, DocumentV2> {
   const definitions = new Definitions('v2', descriptions);
   const shared = new Set<string>();
   const refer = (one: Parameter): ParameterV2 => {
@@ -77,6 +81,7 @@ export function documentV2(
         parameters: pathParameters(operation.path).map((name) => refer(parameter(name))),
       });
       path[operation.method] = operationV2(operation, tagOf(apiVersion), definitions, refer);
+      yield operationSteps;
     }
   return {
     swagger: '2.0',

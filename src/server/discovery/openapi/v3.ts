@@ -5,7 +5,7 @@ import { release } from '../../../api/release.ts';
 import type { Operation } from './operations.ts';
 import { inlineParameters, type Parameter, parameter } from './parameters.ts';
 import { Definitions, type Schema } from './schema.ts';
-import { answerTypes, patchTypes, pathParameters, tagOf, title } from './v2.ts';
+import { answerTypes, operationSteps, patchTypes, pathParameters, tagOf, title } from './v2.ts';
 
 interface ParameterV3 {
   $ref?: string;
@@ -40,12 +40,13 @@ export interface DocumentV3 {
 /** What Kubernetes writes into the documents of custom kinds. */
 const customInfo = { title: 'Kubernetes CRD Swagger', version: 'v0.1.0' };
 
-export function documentV3(
+/** In slices: each `yield` tells about how many steps it took. */
+export function* documentV3(
   apiVersion: string,
   isCustom: boolean,
   operations: readonly Operation[],
   descriptions: Descriptions,
-): DocumentV3 {
+): Generator<number, DocumentV3> {
   const definitions = new Definitions('v3', descriptions);
   const shared = new Set<string>();
   const refer = (one: Parameter): ParameterV3 => {
@@ -59,6 +60,7 @@ export function documentV3(
       parameters: pathParameters(operation.path).map((name) => refer(parameter(name))),
     });
     path[operation.method] = operationV3(operation, tagOf(apiVersion), definitions, refer);
+    yield operationSteps;
   }
   return {
     openapi: '3.0.0',
