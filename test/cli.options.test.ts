@@ -46,6 +46,7 @@ it('names exactly the options that are known to have a test', () => {
     '--disable-admission-plugins',
     '--disable-http2-serving',
     '--docker-socket',
+    '--cri-socket',
     '--enable-admission-plugins',
     '--enable-bootstrap-token-auth',
     '--encryption-provider-config',
