@@ -1,6 +1,6 @@
 /**
- * Pods on each runtime of this machine: `node bench/runtimes.mjs IMAGE [--docker-socket FILE]`. The image must have a
- * shell and be there, or be pullable.
+ * Pods on each runtime of this machine: `node bench/runtimes.mjs IMAGE [--docker-socket FILE] [--cri-socket FILE]
+ * [--runtime NAME …]`. The image must have a shell and be there, or be pullable.
  */
 import { parseArgs } from 'node:util';
 import { nodesReady, timed } from './runningpods.mjs';
@@ -12,11 +12,17 @@ const execCount = 50;
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
-  options: { 'docker-socket': { type: 'string' } },
+  options: {
+    'docker-socket': { type: 'string' },
+    'cri-socket': { type: 'string' },
+    runtime: { type: 'string', multiple: true, default: ['process', 'docker', 'cri'] },
+  },
 });
 const [image] = positionals;
-if (!image) throw new Error('usage: node bench/runtimes.mjs IMAGE [--docker-socket FILE]');
-const socket = values['docker-socket'] ? ['--docker-socket', values['docker-socket']] : [];
+if (!image) throw new Error('usage: node bench/runtimes.mjs IMAGE [--docker-socket FILE] [--cri-socket FILE]');
+const sockets = ['docker-socket', 'cri-socket'].flatMap((name) =>
+  values[name] ? [`--${name}`, values[name]] : [],
+);
 
 /** Makes pods until there are this many of them, and waits until all run. */
 const run = (url, runtime, before, count) =>
@@ -56,8 +62,8 @@ async function execs(url, pod) {
 
 const figure = (name, unit, value) => console.log(`| ${name} | ${unit} | ${value.toFixed(1)} |`);
 
-for (const runtime of ['process', 'docker']) {
-  const server = await cluster('memory', socket);
+for (const runtime of values.runtime) {
+  const server = await cluster('memory', sockets);
   try {
     await nodesReady(server.url, 1);
     const { runningSeconds } = await run(server.url, runtime, 0, startCount);

@@ -40,6 +40,7 @@ it('names exactly the options that are known to have a test', () => {
     '--client-ca-file',
     '--controllers',
     '--create-status',
+    '--cri-socket',
     '--data-dir',
     '--default-storage-class',
     '--description',

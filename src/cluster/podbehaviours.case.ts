@@ -5,7 +5,23 @@
 import { expect } from 'vitest';
 import type { Pod } from '../api/generated/types.ts';
 import { configMaps, secrets } from '../client/resources.ts';
+import { encodeHeaders } from '../grpc/headerblock.ts';
+import { freePort } from '../node/runtime/engine/registry.case.ts';
 import { first, type PodBench, phase, ready, sh } from './podbench.case.ts';
+
+/** Of the answer to `grpc.health.v1.Health/Check` that says SERVING, for `printf`. */
+function healthyBytes(): string {
+  const frame = (type: number, flags: number, stream: number, payload: Buffer): Buffer =>
+    Buffer.concat([Buffer.from([0, 0, payload.length, type, flags, 0, 0, 0, stream]), payload]);
+  const bytes = Buffer.concat([
+    frame(4, 0, 0, Buffer.alloc(0)),
+    frame(4, 1, 0, Buffer.alloc(0)),
+    frame(1, 4, 1, encodeHeaders({ ':status': '200', 'content-type': 'application/grpc' })),
+    frame(0, 0, 1, Buffer.from([0, 0, 0, 0, 2, 8, 1])),
+    frame(1, 5, 1, encodeHeaders({ 'grpc-status': '0' })),
+  ]);
+  return Array.from(bytes, (byte) => `\\\\${byte.toString(8).padStart(3, '0')}`).join('');
+}
 
 export const podBehaviours: Readonly<Record<string, (bench: PodBench) => Promise<void>>> = {
   'runs a command with variables, and shows its output, exit code and termination message': async (bench) => {
@@ -272,6 +288,41 @@ export const podBehaviours: Readonly<Record<string, (bench: PodBench) => Promise
     ]);
     expect(stdout).toBe('the-server\n');
     await Promise.all([bench.remove('server'), bench.remove('client')]);
+  },
+
+  'answers at a port of the machine': async (bench) => {
+    const hostPort = await freePort();
+    const script = 'mkdir -p /v/www; hostname > /v/www/index.html; exec busybox httpd -f -p 18083 -h /v/www';
+    await bench.create('outside', {
+      hostname: 'outside',
+      volumes: [{ name: 'v', emptyDir: {} }],
+      containers: [
+        sh(script, {
+          volumeMounts: [{ name: 'v', mountPath: '/v' }],
+          ports: [{ containerPort: 18083, hostPort }],
+        }),
+      ],
+    });
+    await bench.until('outside', ready);
+    const ask = async () => (await fetch(`http://127.0.0.1:${hostPort}/`)).text();
+    await expect.poll(() => ask().catch(() => ''), { timeout: 60_000 }).toBe('outside\n');
+    await bench.remove('outside');
+  },
+
+  'is asked for its health by gRPC': async (bench) => {
+    // The answer of a healthy server, as the bytes of HTTP/2: settings, headers, the message, trailers.
+    const script = `printf 'sleep 0.3; printf "%s"; sleep 2' '${healthyBytes()}' > /v/answer; chmod +x /v/answer; exec busybox nc -ll -p 18084 -e sh /v/answer`;
+    await bench.create('healthy', {
+      volumes: [{ name: 'v', emptyDir: {} }],
+      containers: [
+        sh(script, {
+          volumeMounts: [{ name: 'v', mountPath: '/v' }],
+          readinessProbe: { grpc: { port: 18084 }, periodSeconds: 1, timeoutSeconds: 20 },
+        }),
+      ],
+    });
+    await bench.until('healthy', ready);
+    await bench.remove('healthy');
   },
 
   'lets an ephemeral container join': async (bench) => {

@@ -1,7 +1,11 @@
 // Proves that our side of HTTP/2 works with Node's server, within the limits that a peer may set, and survives any bytes.
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
 import { createServer as createHttp2Server, type Http2Server, type Http2ServerRequest } from 'node:http2';
 import { type AddressInfo, createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Connection } from './connection.ts';
 import { encodeHeaders, HeaderDecoder } from './headerblock.ts';
@@ -68,6 +72,36 @@ describe('a connection', () => {
     // More than the windows of the whole connection, one call after the other.
     for (let i = 0; i < 4; i++)
       expect((await connection.unary('/Echo', Buffer.alloc(5_000_000), waitMs)).length).toBe(5_000_000);
+  });
+
+  it('is made over a unix socket, with metadata; and a call can be given up', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'wherry grpc-'));
+    open.push(() => rmSync(folder, { recursive: true, force: true }));
+    let tellReset = (): void => undefined;
+    const reset = new Promise<void>((resolve) => {
+      tellReset = resolve;
+    });
+    const server = createHttp2Server((request, response) => {
+      request.stream.on('error', () => undefined);
+      if (request.url === '/Never') request.stream.on('close', () => tellReset());
+      if (request.headers['wanted'] === 'yes' && request.url === '/Answer') {
+        response.addTrailers({ 'grpc-status': '0' });
+        response.end(Buffer.alloc(5));
+      }
+    });
+    const path = join(folder, 's.sock');
+    server.listen(path);
+    open.push(() => server.close());
+    await once(server, 'listening');
+    const url = `unix://${encodeURI(path)}`;
+    const connection = await Connection.open(url, { metadata: { wanted: 'yes' } }, waitMs);
+    open.push(() => connection.close(new Error('done') as never));
+    expect(await connection.unary('/Answer', Buffer.alloc(1), waitMs)).toHaveLength(0);
+    const leaving = new AbortController();
+    const call = connection.unary('/Never', Buffer.alloc(1), waitMs, leaving.signal);
+    leaving.abort();
+    await expect(call).rejects.toMatchObject({ code: 1 });
+    await reset;
   });
 
   it('tells a call that the peer has refused from one whose outcome nobody knows', async () => {

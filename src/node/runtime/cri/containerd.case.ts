@@ -1,5 +1,5 @@
 /** containerd for tests: in a temporary folder on its own socket, with its own network plugins' configuration. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,6 +17,7 @@ import { pauseArchive, pausePath } from '../engine/pauseprogram.ts';
 import { labels } from '../engine/podidentity.ts';
 import { CriApi } from './criapi.ts';
 import { criCalls } from './cricalls.ts';
+import { bridgeOf } from './crinetwork.ts';
 
 const pauseImage = 'localhost/pause:1';
 
@@ -99,6 +100,8 @@ export class TestContainerd implements TestEngine {
     for (const { id = '' } of items) await calls.delete(id, true).catch(() => undefined);
     this.api.close();
     await this.kill('SIGTERM');
+    const ip = programOf('ip');
+    if (ip) spawnSync(ip, ['link', 'del', bridgeOf(join(this.folder, 'cni'))]);
     await rm(this.folder, { recursive: true, force: true });
   }
 

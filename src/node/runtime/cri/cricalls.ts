@@ -72,7 +72,9 @@ export const criCalls = (api: CriApi): EngineCalls => ({
   },
   removeImage: async (id) => {
     const image = { image: id };
-    if (!(await api.call('ImageStatus', { image })).image?.pinned) await api.call('RemoveImage', { image });
+    const { pinned, tags = [] } = (await api.call('ImageStatus', { image })).image ?? {};
+    // An image is removed with all its names, and some of them may be those of others.
+    if (!pinned && tags.length < 2) await api.call('RemoveImage', { image });
   },
   isUnreachable,
 });

@@ -216,6 +216,7 @@ export const methods = {
         1,
         {
           id: [1, 'text'],
+          tags: [2, 'text', '*'],
           digests: [3, 'text', '*'],
           size: [4, 'int'],
           uid: [5, value],

@@ -7,6 +7,7 @@
  *   the agent's file   its plugins only make an interface that the agent replaces by one on its own bridge, so that
  *                      services, names, policies and host ports are the same as for all other pods
  */
+import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pod } from '../../../api/generated/types.ts';
@@ -21,11 +22,19 @@ const subnet = '169.254.192.0/18';
 const readyMs = 10_000;
 const pollMs = 100;
 
-const configuration = {
+/**
+ * A bridge for each folder of configurations, so that engines have nothing in common.
+ *
+ * @public for tests
+ */
+export const bridgeOf = (folder: string): string =>
+  `wherry-${createHash('sha256').update(folder).digest('hex').slice(0, 8)}`;
+
+const configuration = (folder: string) => ({
   cniVersion: '0.4.0',
   name: networkName,
-  plugins: [{ type: 'bridge', bridge: 'wherry-cni', ipam: { type: 'host-local', subnet } }],
-};
+  plugins: [{ type: 'bridge', bridge: bridgeOf(folder), ipam: { type: 'host-local', subnet } }],
+});
 
 interface EngineSettings {
   readonly cni?: { readonly confDir?: string };
@@ -40,9 +49,9 @@ export class CriNetwork {
     private readonly base: EngineBase,
   ) {}
 
-  /** Whether the agent connects sandboxes itself. */
-  get isOurs(): boolean {
-    return this.#kind === 'ours';
+  /** Whether plugins of others connect sandboxes. */
+  get isForeign(): boolean {
+    return this.#kind === 'others';
   }
 
   /** Whether all pods share the network of the machine. */
@@ -50,7 +59,7 @@ export class CriNetwork {
     return this.#kind === 'absent';
   }
 
-  /** Finds out how sandboxes are connected; to be called before one is made. */
+  /** Finds out how sandboxes are connected. */
   prepare(): Promise<void> {
     this.#preparing ??= this.#prepare().catch((error) => {
       this.#preparing = undefined;
@@ -59,11 +68,10 @@ export class CriNetwork {
     return this.#preparing;
   }
 
-  /** Connects a sandbox, made by this agent or an earlier one; returns its address. */
+  /** Connects a sandbox, made by this agent or an earlier one; returns its address. To be prepared before. */
   async connect(pod: Pod, id: string): Promise<string> {
-    await this.prepare();
     const { status, info } = await this.api.call('PodSandboxStatus', { id, verbose: true });
-    if (this.isOurs) return this.#join(pod, pidIn(info?.['info']));
+    if (this.#kind === 'ours') return this.#join(pod, pidIn(info?.['info']));
     const ip = status?.network?.ip;
     if (!ip) throw new Error('the container engine has given the pod no address');
     return ip;
@@ -86,11 +94,11 @@ export class CriNetwork {
     if (found === undefined && mayJoin) {
       await mkdir(folder, { recursive: true });
       // In place: containerd does not notice a file that is renamed into the folder.
-      await writeFile(join(folder, fileName), JSON.stringify(configuration, null, 2));
+      await writeFile(join(folder, fileName), JSON.stringify(configuration(folder), null, 2));
     }
     if (found !== undefined && found !== networkName) this.#kind = 'others';
     else this.#kind = mayJoin ? 'ours' : 'absent';
-    if (this.isOurs) await this.#ready();
+    if (this.#kind === 'ours') await this.#ready();
   }
 
   async #ready(): Promise<void> {

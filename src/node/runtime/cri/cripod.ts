@@ -13,7 +13,7 @@ import type { LogFolder } from '../../pods/logfolder.ts';
 import type { EngineContext } from '../engine/containerengine.ts';
 import type { EngineContainer } from '../engine/enginecontainer.ts';
 import { EnginePod, isScoreProblem, type NewRun, startFailure } from '../engine/enginepod.ts';
-import { labels } from '../engine/podidentity.ts';
+import { identityOf, labels } from '../engine/podidentity.ts';
 import { StartFailure } from '../runtime.ts';
 import { type CriApi, isGone } from './criapi.ts';
 import { containerConfig, sandboxConfig } from './cribodies.ts';
@@ -34,9 +34,8 @@ const sandboxMs = 240_000;
 
 export class CriPod extends EnginePod<CriEngine> {
   override async dial(port: number): Promise<Duplex> {
-    const { cni, network } = this.engine;
-    if (cni.isOurs) return network.dial(this.uid, port);
-    return dialTcp([this.ip], port);
+    const { cni, network, address } = this.engine;
+    return cni.isForeign && this.ip !== address ? dialTcp([this.ip], port) : network.dial(this.uid, port);
   }
 
   override async remove(): Promise<void> {
@@ -53,7 +52,8 @@ export class CriPod extends EnginePod<CriEngine> {
     } catch (error) {
       // A failed one may remain, and would be in the way of the next.
       const left = await calls.list({ [labels.node]: owner.node, [labels.podUid]: this.uid }).catch(() => []);
-      for (const { id, state } of left) if (state === 'ended') await calls.delete(id, true).catch(onError);
+      for (const { id, state, labels: of } of left)
+        if (state === 'ended' && identityOf(of)?.isSandbox) await calls.delete(id, true).catch(onError);
       throw new StartFailure('CreateContainerError', (error as Error).message);
     }
   }
@@ -72,8 +72,8 @@ export class CriPod extends EnginePod<CriEngine> {
 
   protected override async connect(pod: Pod, sandbox: string): Promise<string> {
     const { cni, address } = this.engine;
-    if (this.#sharesNetwork(pod)) return address;
-    return cni.connect(pod, sandbox);
+    await cni.prepare();
+    return this.#sharesNetwork(pod) ? address : cni.connect(pod, sandbox);
   }
 
   protected override async startRun(wanted: NewRun): Promise<CriContainer> {
