@@ -12,7 +12,7 @@ type SyntaxNode = Tree['topNode'];
 /** Maps and lists inside of each other. */
 const depthMax = 100;
 
-export class YamlValueError extends Error {
+class YamlValueError extends Error {
   constructor(
     readonly what: string,
     readonly line: number,

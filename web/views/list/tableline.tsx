@@ -5,7 +5,7 @@ import type { TableColumn } from '../../core/objects.ts';
 import { Link } from '../../ui/link.tsx';
 import { Cell } from './cell.tsx';
 
-export interface ShownColumn {
+interface ShownColumn {
   readonly column: TableColumn;
   /** Its place in the cells of rows. */
   readonly at: number;
