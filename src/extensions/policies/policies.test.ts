@@ -281,7 +281,8 @@ describe('validating policies', () => {
         registry,
         request(),
         targetOf({ kind: kinds.resource('v1', 'configmaps')!, namespace: 'default', name: 'a' }),
-        () => ({ ...made, data: { a } }),
+        // A copy: the first write leaves its owners in the metadata.
+        () => ({ ...made, metadata: { name: 'a' }, data: { a } }),
       );
     expect(await refusal(change('3'))).toMatch(/^failed expression/);
     expect(await refusal(change('2'))).toBe('');
