@@ -19,7 +19,8 @@ const { positionals, values } = parseArgs({
   },
 });
 const [image] = positionals;
-if (!image) throw new Error('usage: node bench/runtimes.mjs IMAGE [--docker-socket FILE] [--cri-socket FILE]');
+if (!image)
+  throw new Error('usage: node bench/runtimes.mjs IMAGE [--docker-socket FILE] [--cri-socket FILE]');
 const sockets = ['docker-socket', 'cri-socket'].flatMap((name) =>
   values[name] ? [`--${name}`, values[name]] : [],
 );
