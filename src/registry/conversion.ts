@@ -56,8 +56,14 @@ export function preparedForm(object: ApiObject): ApiObject {
   return stored;
 }
 
-/** What a webhook has answered for one write, by version and text of the object; an error when it failed. */
-const answers = new WeakMap<Request, Map<string, ApiObject | StatusError>>();
+/** What a webhook has answered for a request, by version and text of the object; an error when it failed. */
+interface Answers {
+  readonly known: Map<string, ApiObject | StatusError>;
+  /** Writes of the request that use them: a request may change several objects at the same time. */
+  writes: number;
+}
+
+const answers = new WeakMap<Request, Answers>();
 
 /** Thrown to give up a computation that needs an object in another version, until a webhook has converted it. */
 class ConversionNeeded extends Error {
@@ -73,7 +79,7 @@ class ConversionNeeded extends Error {
 /** An object in another version. Throws unless it runs within `withConversions`. */
 export function answeredAs(request: Request, to: Kind, object: ApiObject): ApiObject {
   const key = `${to.apiVersion} ${jsonText(object)}`;
-  const answer = answers.get(request)?.get(key);
+  const answer = answers.get(request)?.known.get(key);
   if (!answer) throw new ConversionNeeded(key, object, to);
   if (answer instanceof StatusError) throw answer;
   return structuredClone(answer);
@@ -88,15 +94,17 @@ export async function withConversions<T>(
   request: Request,
   compute: () => T | Promise<T>,
 ): Promise<T> {
-  const known = new Map<string, ApiObject | StatusError>();
-  answers.set(request, known);
+  const shared = answers.get(request) ?? { known: new Map(), writes: 0 };
+  const { known } = shared;
+  answers.set(request, shared);
+  shared.writes++;
   try {
-    for (;;)
+    for (let calls = 0; ; calls++)
       try {
         return await compute();
       } catch (error) {
         if (!(error instanceof ConversionNeeded)) throw error;
-        if (known.size >= comparisonCallsMax) throw plain('the object is owned in too many versions');
+        if (calls >= comparisonCallsMax) throw plain('the object is owned in too many versions');
         const { key, object, to } = error;
         const asking = to.conversion!.convert([object], to).then(
           ([there]) => void known.set(key, there!),
@@ -108,6 +116,6 @@ export async function withConversions<T>(
         await registry.inTime(asking, request.deadlineMs);
       }
   } finally {
-    answers.delete(request);
+    if (--shared.writes === 0) answers.delete(request);
   }
 }
