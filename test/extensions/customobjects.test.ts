@@ -195,7 +195,7 @@ test('a mutating policy merges into lists of custom objects by their types', asy
   expect(refused.body.message).toContain('may not mutate atomic arrays, maps or structs: .spec.order');
 });
 
-test('the number of replicas is owned by whoever scaled last, under its own name', async () => {
+test('the number of replicas is owned by the last user who scaled it, under its own name', async () => {
   const entriesOf = ({ body }: { body: Json }): Json =>
     Object.fromEntries(
       body.metadata.managedFields.map(({ manager, subresource, fieldsV1 }: Json) => [

@@ -3,6 +3,7 @@ import type { CriRuntimeOptions } from './cri/criruntime.ts';
 import { criSockets } from './cri/crisockets.ts';
 import { dockerSockets, existing } from './docker/dockersockets.ts';
 import type { EngineRuntimeOptions } from './engine/engineruntime.ts';
+import type { Runtime } from './runtime.ts';
 import type { LateRuntime } from './runtimechoice.ts';
 
 /** Simulated pods on a node that also runs real ones. */
@@ -16,43 +17,55 @@ export const lateSimulation = (now: () => number): LateRuntime => ({
 });
 
 /** Docker or Podman. `off` as the socket: never. */
-export function lateDocker(socket: string | undefined, options: EngineRuntimeOptions): LateRuntime {
-  const sockets = dockerSockets(socket);
-  return {
-    name: 'docker',
-    isThere: () => existing(sockets).length > 0,
-    open: async (wanted) => {
-      const [{ DockerApi }, { openDocker }, { DockerRuntime }] = await Promise.all([
-        import('./docker/dockerapi.ts'),
-        import('./docker/dockercalls.ts'),
-        import('./docker/dockerruntime.ts'),
-      ]);
-      const api = await openDocker(socket);
-      if (api) return new DockerRuntime(api, options);
-      // Its pods wait until it answers.
-      const first = existing(sockets)[0] ?? sockets[0];
-      return wanted && first !== undefined ? new DockerRuntime(new DockerApi(first), options) : undefined;
-    },
-  };
-}
+export const lateDocker = (socket: string | undefined, options: EngineRuntimeOptions): LateRuntime =>
+  lateEngine('docker', dockerSockets(socket), async () => {
+    const [{ DockerApi }, { openDocker }, { DockerRuntime }] = await Promise.all([
+      import('./docker/dockerapi.ts'),
+      import('./docker/dockercalls.ts'),
+      import('./docker/dockerruntime.ts'),
+    ]);
+    return {
+      find: () => openDocker(socket),
+      at: (path) => new DockerApi(path),
+      runtime: (api) => new DockerRuntime(api, options),
+    };
+  });
 
 /** containerd or CRI-O. `off` as the socket: never. */
-export function lateCri(socket: string | undefined, options: CriRuntimeOptions): LateRuntime {
-  const sockets = criSockets(socket);
-  return {
-    name: 'cri',
-    isThere: () => existing(sockets).length > 0,
-    open: async (wanted) => {
-      const [{ CriApi }, { openCri }, { CriRuntime }] = await Promise.all([
-        import('./cri/criapi.ts'),
-        import('./cri/cricalls.ts'),
-        import('./cri/criruntime.ts'),
-      ]);
-      const api = await openCri(socket);
-      if (api) return new CriRuntime(api, options);
-      // Its pods wait until it answers.
-      const first = existing(sockets)[0] ?? sockets[0];
-      return wanted && first !== undefined ? new CriRuntime(new CriApi(first), options) : undefined;
-    },
-  };
+export const lateCri = (socket: string | undefined, options: CriRuntimeOptions): LateRuntime =>
+  lateEngine('cri', criSockets(socket), async () => {
+    const [{ CriApi }, { openCri }, { CriRuntime }] = await Promise.all([
+      import('./cri/criapi.ts'),
+      import('./cri/cricalls.ts'),
+      import('./cri/criruntime.ts'),
+    ]);
+    return {
+      find: () => openCri(socket),
+      at: (path) => new CriApi(path),
+      runtime: (api) => new CriRuntime(api, options),
+    };
+  });
+
+interface EngineCode<Api> {
+  /** Undefined when no engine answers. */
+  find(): Promise<Api | undefined>;
+  at(socket: string): Api;
+  runtime(api: Api): Runtime;
 }
+
+const lateEngine = <Api>(
+  name: LateRuntime['name'],
+  sockets: readonly string[],
+  load: () => Promise<EngineCode<Api>>,
+): LateRuntime => ({
+  name,
+  isThere: () => existing(sockets).length > 0,
+  open: async (wanted) => {
+    const code = await load();
+    const api = await code.find();
+    if (api) return code.runtime(api);
+    // Its pods wait until it answers.
+    const first = existing(sockets)[0] ?? sockets[0];
+    return wanted && first !== undefined ? code.runtime(code.at(first)) : undefined;
+  },
+});

@@ -1,5 +1,5 @@
 /** containerd for tests: in a temporary folder on its own socket, with its own network plugins' configuration. */
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +13,7 @@ import {
   testImageConfig,
   writeImageArchive,
 } from '../engine/engine.case.ts';
+import { EngineProcess } from '../engine/engineprocess.case.ts';
 import { pauseArchive, pausePath } from '../engine/pauseprogram.ts';
 import { labels } from '../engine/podidentity.ts';
 import { CriApi } from './criapi.ts';
@@ -23,13 +24,15 @@ const pauseImage = 'localhost/pause:1';
 
 export class TestContainerd implements TestEngine {
   readonly api: CriApi;
-  #child: ChildProcess | undefined;
+  readonly #process: EngineProcess;
 
   private constructor(
     readonly folder: string,
     readonly socket: string,
   ) {
     this.api = new CriApi(socket);
+    const ask = () => this.api.call('Version', {});
+    this.#process = new EngineProcess('containerd', ['-c', join(folder, 'config.toml')], ask);
   }
 
   /** Keeps the layers of containers in plain folders where the system has no overlays. */
@@ -54,20 +57,8 @@ export class TestContainerd implements TestEngine {
   }
 
   /** Starts the engine, or starts it again. */
-  async run(): Promise<void> {
-    const child = spawn(programOf('containerd')!, ['-c', join(this.folder, 'config.toml')], {
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    this.#child = child;
-    let said = '';
-    child.stderr!.setEncoding('utf8').on('data', (text: string) => {
-      said = (said + text).slice(-4_000);
-    });
-    const ended = new Promise<never>((_resolve, reject) => {
-      child.once('exit', () => reject(new Error(`containerd has ended: ${said}`)));
-    });
-    ended.catch(() => undefined);
-    await Promise.race([ended, this.#answering()]);
+  run(): Promise<void> {
+    return this.#process.start();
   }
 
   /** Ids of all containers and sandboxes. */
@@ -86,12 +77,8 @@ export class TestContainerd implements TestEngine {
     }
   }
 
-  async kill(signal: NodeJS.Signals): Promise<void> {
-    const child = this.#child;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = new Promise((resolve) => child.once('exit', resolve));
-    child.kill(signal);
-    await ended;
+  kill(signal: NodeJS.Signals): Promise<void> {
+    return this.#process.kill(signal);
   }
 
   async close(): Promise<void> {
@@ -141,16 +128,5 @@ state = ${path('state')}
 
   #ctr(...args: readonly string[]): void {
     execFileSync(programOf('ctr')!, ['-a', this.socket, '-n', 'k8s.io', ...args], { stdio: 'pipe' });
-  }
-
-  async #answering(): Promise<void> {
-    for (;;) {
-      const answered = await this.api.call('Version', {}).then(
-        () => true,
-        () => false,
-      );
-      if (answered) return;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
   }
 }

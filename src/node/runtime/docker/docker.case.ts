@@ -1,27 +1,31 @@
 /** Docker for tests: in a temporary folder on its own socket, without touching the machine's network. */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  busyboxRoot,
-  programOf,
-  type TestEngine,
-  testImage,
-  testImageConfig,
-} from '../engine/engine.case.ts';
+import { busyboxRoot, type TestEngine, testImage, testImageConfig } from '../engine/engine.case.ts';
+import { EngineProcess } from '../engine/engineprocess.case.ts';
 import { labels, sandboxName } from '../engine/podidentity.ts';
 import { DockerApi } from './dockerapi.ts';
 
 export class TestDocker implements TestEngine {
   readonly api: DockerApi;
-  #child: ChildProcess | undefined;
+  readonly #process: EngineProcess;
 
   private constructor(
     readonly folder: string,
     readonly socket: string,
   ) {
     this.api = new DockerApi(socket);
+    const path = (name: string): string => join(folder, name);
+    const args = [
+      ['--data-root', path('data')],
+      ['--exec-root', path('exec')],
+      ['--pidfile', path('pid')],
+      ['--host', `unix://${socket}`],
+      ['--bridge=none', '--iptables=false', '--ip6tables=false', '--ip-masq=false', '--ip-forward=false'],
+      ['--live-restore'],
+    ];
+    this.#process = new EngineProcess('dockerd', args.flat(), () => this.api.negotiate());
   }
 
   static async start(): Promise<TestDocker> {
@@ -40,42 +44,8 @@ export class TestDocker implements TestEngine {
 
   /** Starts the engine, or starts it again. */
   async run(): Promise<void> {
-    const { folder, socket } = this;
-    const path = (name: string): string => join(folder, name);
-    await rm(path('pid'), { force: true });
-    const child = spawn(
-      programOf('dockerd')!,
-      [
-        ['--data-root', path('data')],
-        ['--exec-root', path('exec')],
-        ['--pidfile', path('pid')],
-        ['--host', `unix://${socket}`],
-        ['--bridge=none', '--iptables=false', '--ip6tables=false', '--ip-masq=false', '--ip-forward=false'],
-        ['--live-restore'],
-      ].flat(),
-      { stdio: ['ignore', 'ignore', 'pipe'] },
-    );
-    this.#child = child;
-    let said = '';
-    child.stderr!.setEncoding('utf8').on('data', (text: string) => {
-      said = (said + text).slice(-4_000);
-    });
-    const ended = new Promise<never>((_resolve, reject) => {
-      child.once('exit', () => reject(new Error(`dockerd has ended: ${said}`)));
-    });
-    ended.catch(() => undefined);
-    await Promise.race([ended, this.#answering()]);
-  }
-
-  async #answering(): Promise<void> {
-    for (;;) {
-      const answered = await this.api.negotiate().then(
-        () => true,
-        () => false,
-      );
-      if (answered) return;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    await rm(join(this.folder, 'pid'), { force: true });
+    await this.#process.start();
   }
 
   async #load(): Promise<void> {
@@ -118,12 +88,8 @@ export class TestDocker implements TestEngine {
       await this.api.json('POST', `/containers/${Id}/kill`);
   }
 
-  async kill(signal: NodeJS.Signals): Promise<void> {
-    const child = this.#child;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = new Promise((resolve) => child.once('exit', resolve));
-    child.kill(signal);
-    await ended;
+  kill(signal: NodeJS.Signals): Promise<void> {
+    return this.#process.kill(signal);
   }
 
   async close(): Promise<void> {
