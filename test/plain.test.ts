@@ -9,6 +9,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { TRANSACTIONS_HERE } from '../src/store/lmdbwriter.ts';
 import { Child, useChildren } from './child.ts';
 import { jsonPatch, mergePatch, strategicPatch } from './http.ts';
 
@@ -136,7 +137,7 @@ describe.runIf(process.platform === 'linux')('the thread that writes', () => {
   /** Makes more transactions than are carried out without a thread; returns how many threads that added. */
   async function added(pid: number, url: string, wanted: boolean): Promise<number> {
     const before = threads(pid);
-    for (let i = 0; i < 12; i++)
+    for (let i = 0; i < TRANSACTIONS_HERE + 4; i++)
       await exchange(url, request('POST', maps), JSON.stringify({ metadata: { name: `m${i}` } }));
     if (wanted) await expect.poll(() => threads(pid)).toBeGreaterThan(before);
     return threads(pid) - before;

@@ -2,13 +2,13 @@
 import { expect } from 'vitest';
 import type { Pod } from '../api/generated/types.ts';
 import { testImage } from '../node/runtime/engine/engine.case.ts';
-import { first, type PodBench, phase, ready, sh } from './podbench.case.ts';
+import { eventually, first, type PodBench, phase, ready, sh } from './podbench.case.ts';
 
 export const containerBehaviours = {
   'runs the command of the image, with its variables, folder and files': async (bench: PodBench) => {
     await bench.create('image', { containers: [{ name: 'c', image: testImage, imagePullPolicy: 'Never' }] });
     const pod = await bench.until('image', ready);
-    await expect.poll(() => bench.log('image')).toBe('from the image\n');
+    await eventually(async () => expect(await bench.log('image')).toBe('from the image\n'));
     const { stdout } = await bench.exec('image', ['sh', '-c', 'echo $FROM_IMAGE; pwd; cat index.html; ls /']);
     expect(stdout.split('\n').slice(0, 3)).toEqual(['yes', '/www', 'hello from the image']);
     expect(first(pod).imageID).toMatch(/sha256:[0-9a-f]{64}/);

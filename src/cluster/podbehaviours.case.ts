@@ -7,7 +7,7 @@ import type { Pod } from '../api/generated/types.ts';
 import { configMaps, secrets } from '../client/resources.ts';
 import { encodeHeaders } from '../grpc/headerblock.ts';
 import { freePort } from '../node/runtime/engine/registry.case.ts';
-import { first, type PodBench, phase, ready, sh } from './podbench.case.ts';
+import { eventually, first, type PodBench, phase, ready, sh } from './podbench.case.ts';
 
 /** Of the answer to `grpc.health.v1.Health/Check` that says SERVING, for `printf`. */
 function healthyBytes(): string {
@@ -50,7 +50,7 @@ export const podBehaviours: Readonly<Record<string, (bench: PodBench) => Promise
     await bench.create('again', { ...volumes, containers: [sh(script, { volumeMounts })] });
     const pod = await bench.until('again', (one) => first(one).restartCount === 1 && ready(one));
     expect(first(pod).lastState?.terminated).toMatchObject({ exitCode: 4, reason: 'Error' });
-    await expect.poll(() => bench.log('again')).toBe('second\n');
+    await eventually(async () => expect(await bench.log('again')).toBe('second\n'));
     expect(await bench.log('again', 'previous=true')).toBe('first\n');
     await bench.remove('again');
   },
@@ -238,7 +238,7 @@ export const podBehaviours: Readonly<Record<string, (bench: PodBench) => Promise
       containers: [sh('hostname; sleep 3600')],
     });
     const pod = await bench.until('named', ready);
-    await expect.poll(() => bench.log('named')).toBe('other\n');
+    await eventually(async () => expect(await bench.log('named')).toBe('other\n'));
     const { stdout } = await bench.exec('named', ['cat', '/etc/hosts', '/etc/resolv.conf']);
     expect(stdout).toContain(`${pod.status!.podIP}\tother`);
     expect(stdout).toContain('192.0.2.9\talias');
@@ -277,7 +277,7 @@ export const podBehaviours: Readonly<Record<string, (bench: PodBench) => Promise
     });
     const { status } = await bench.until('server', ready);
     const path = `/api/v1/namespaces/default/pods/${bench.name('server')}:18081/proxy/`;
-    await expect.poll(() => bench.get(path)).toBe('the-server\n');
+    await eventually(async () => expect(await bench.get(path)).toBe('the-server\n'));
     await bench.create('client', { containers: [sh('sleep 3600')] });
     await bench.until('client', ready);
     const { stdout } = await bench.exec('client', [
@@ -305,7 +305,7 @@ export const podBehaviours: Readonly<Record<string, (bench: PodBench) => Promise
     });
     await bench.until('outside', ready);
     const ask = async () => (await fetch(`http://127.0.0.1:${hostPort}/`)).text();
-    await expect.poll(() => ask().catch(() => ''), { timeout: 60_000 }).toBe('outside\n');
+    await eventually(async () => expect(await ask()).toBe('outside\n'));
     await bench.remove('outside');
   },
 
@@ -354,7 +354,7 @@ export const podBehaviours: Readonly<Record<string, (bench: PodBench) => Promise
       (JSON.parse(await bench.get(path)) as Summary).pods.find(
         ({ podRef }) => podRef.name === bench.name('used'),
       );
-    await expect.poll(async () => (await mine())?.cpu.usageCoreNanoSeconds ?? 0).toBeGreaterThan(0);
+    await eventually(async () => expect((await mine())?.cpu.usageCoreNanoSeconds ?? 0).toBeGreaterThan(0));
     expect((await mine())!.memory.workingSetBytes).toBeGreaterThan(10_000);
     await bench.remove('used');
   },

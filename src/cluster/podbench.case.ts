@@ -2,6 +2,7 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { Readable, Writable } from 'node:stream';
+import { vi } from 'vitest';
 import type { Container, ContainerStatus, Event, Pod, PodSpec } from '../api/generated/types.ts';
 import { Client } from '../client/client.ts';
 import { events, pods } from '../client/resources.ts';
@@ -11,6 +12,10 @@ import type { SessionResult } from '../streams/session.ts';
 import type { Cluster } from './startoptions.ts';
 
 const waitMaxMs = 120_000;
+
+/** Waits until a check holds. Unlike `expect.poll`, it works in tests that run at the same time. */
+export const eventually = (check: () => Promise<void>): Promise<void> =>
+  vi.waitFor(check, { timeout: waitMaxMs, interval: 100 });
 
 export interface Ran {
   readonly result: SessionResult;

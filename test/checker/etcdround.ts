@@ -191,8 +191,11 @@ class Faults {
       case 4:
         return this.#pauseMember(await etcd.leader(), 'leader cut off');
       default:
-        await etcd.compact(500);
-        return 'compaction';
+        // On a busy machine, members may not answer this in time either.
+        return etcd.compact(500).then(
+          () => 'compaction',
+          () => 'no compaction',
+        );
     }
   }
 

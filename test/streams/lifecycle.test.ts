@@ -50,7 +50,7 @@ describeWith('kubectl')('wherry up', () => {
     expect(await kubectl.run('run', 'hello', '--image=host', '--command', '--', ...script)).toBe(
       'pod/hello created\n',
     );
-    await kubectl.run('wait', '--for=condition=Ready', 'pod/hello', '--timeout=20s');
+    await kubectl.run('wait', '--for=condition=Ready', 'pod/hello', '--timeout=180s');
     expect(await kubectl.run('logs', 'hello')).toBe('hello\n');
     const [, row] = await kubectl.table('get', 'pods');
     expect(row!.slice(0, 4)).toEqual(['hello', '1/1', 'Running', '0']);
@@ -79,7 +79,7 @@ describeWith('kubectl')('wherry up', () => {
     await kubectl.run('create', '-f', kubectl.file('rc.json', { ...rc, spec: { replicas: 1, template } }));
     await kubectl.run('expose', 'rc', 'web', '--port=80', '--target-port=web');
     const ask = async () => (await client.get('/api/v1/namespaces/default/services/web/proxy/a?b=c')).body;
-    await expect.poll(ask).toMatchObject({ url: '/a?b=c' });
+    await expect.poll(ask, { timeout: 180_000 }).toMatchObject({ url: '/a?b=c' });
     const { pod } = await ask();
     const direct = await client.get(`/api/v1/namespaces/default/pods/${pod}:${port}/proxy/d`);
     expect(direct.body).toMatchObject({ pod, url: '/d' });
@@ -130,7 +130,7 @@ describeWith('kubectl')('wherry up', () => {
     child = up(folder);
     cluster = await accessTo(child);
     await cluster.until('always', restarted(2));
-    await cluster.kubectl.run('delete', 'pod', '--all', '--timeout=20s');
+    await cluster.kubectl.run('delete', 'pod', '--all', '--timeout=180s');
     await expect.poll(() => processesOf(agent).filter((it) => it.includes('sleep 1000'))).toEqual([]);
     child.signal('SIGINT');
     expect(await child.exited).toEqual({ code: 0, signal: null });

@@ -68,7 +68,10 @@ describe('the rights of a container', () => {
     // Proves that a pod cannot read other files of the machine by the name of a profile.
     const local = (localhostProfile: string) =>
       rightsOf({ seccompProfile: { type: 'Localhost', localhostProfile } });
-    expect((await local('strict.json')).seccomp).toEqual({ profile: '{"defaultAction":"SCMP_ACT_ERRNO"}' });
+    expect((await local('strict.json')).seccomp).toEqual({
+      profile: '{"defaultAction":"SCMP_ACT_ERRNO"}',
+      path: join(folder, 'strict.json'),
+    });
     await expect(local('../../etc/passwd')).rejects.toThrow('outside of its folder');
     await expect(local('none.json')).rejects.toThrow('ENOENT');
     expect((await rightsOf({ seccompProfile: { type: 'RuntimeDefault' } })).seccomp).toBe('default');
