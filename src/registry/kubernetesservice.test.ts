@@ -186,6 +186,18 @@ test('another port or another range is followed at the next start', async () => 
   expect(errors).toEqual([]);
 });
 
+test('servers that make them at the same time do not complain of each other', async () => {
+  await kubernetes.close();
+  await drop('services');
+  const advertised = { clusterIP: '10.0.0.1', ip: '127.0.0.1', port: 8080 };
+  const both = [1, 2].map(() => new KubernetesService(registry, advertised, (error) => errors.push(error)));
+  await Promise.all(both.map((one) => one.start()));
+  expect(errors).toEqual([]);
+  expect(found<Service>('services').spec!.clusterIP).toBe('10.0.0.1');
+  expect(found<Endpoints>('endpoints').subsets).toHaveLength(1);
+  await Promise.all(both.map((one) => one.close()));
+});
+
 test('an address that another service holds is reported, not taken away', async () => {
   const spec = { clusterIP: '10.0.0.9', ports: [{ port: 80 }] };
   await create(registry, asTester('create'), collectionOf(kind('services'), 'default'), {

@@ -177,9 +177,15 @@ export class KubernetesService {
     });
   }
 
-  #create(): Promise<Entry> {
+  /** Undefined: another server has made it at the same time, and it is looked at again when the view tells of it. */
+  async #create(): Promise<Entry | undefined> {
     const service: Service = { metadata: { name, labels: { ...serviceLabels } }, spec: this.#spec() };
-    return create(this.registry, by('create'), collectionOf(this.#services, namespace), service);
+    try {
+      return await create(this.registry, by('create'), collectionOf(this.#services, namespace), service);
+    } catch (error) {
+      if (this.#find(this.#services)) return undefined;
+      throw error;
+    }
   }
 
   // The endpoints
