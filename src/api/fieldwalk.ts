@@ -120,6 +120,10 @@ export const compareWritten = (
   except?: ReadonlySet<string>,
 ): Changes => new Comparison(true, except).of(type, old, object);
 
+/** Compares one field of the root as it is written. */
+export const compareField = (type: FieldType, name: string, old: JsonObject, object: JsonObject): Changes =>
+  new Comparison(true, undefined).ofField(type, name, old, object);
+
 class Comparison {
   readonly #changed: FieldSet = {};
   readonly #removed: FieldSet = {};
@@ -132,6 +136,11 @@ class Comparison {
 
   of(type: FieldType, old: JsonObject, object: JsonObject): Changes {
     this.#objects(type, old, object);
+    return { changed: this.#changed, removed: this.#removed };
+  }
+
+  ofField(type: FieldType, name: string, old: JsonObject, object: JsonObject): Changes {
+    this.#member(type, name, old, object);
     return { changed: this.#changed, removed: this.#removed };
   }
 

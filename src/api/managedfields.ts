@@ -3,6 +3,7 @@
  * registry supplies time, versions, and which fields a path does not change.
  */
 
+import { optimized } from '../switches.ts';
 import { difference, type FieldSet, intersection, isEmptySet, noFields, sameSet, union } from './fieldset.ts';
 import type { FieldType } from './fieldtype.ts';
 import {
@@ -24,17 +25,26 @@ const updateEntriesMax = 10;
 /** The manager of merged entries. */
 const ancient = 'ancient-changes';
 
-/** Never owned, because the server sets it, or because it names the object. */
-const neverOwned: FieldSet = {
-  'f:apiVersion': {},
-  'f:kind': {},
-  'f:metadata': {
-    '.': {},
-    ...Object.fromEntries([...metadataNeverOwned].map((name) => [`f:${name}`, {}])),
-  },
+/** Of the metadata, never owned, because the server sets it, or because it names the object. */
+const metadataReset: FieldSet = {
+  '.': {},
+  ...Object.fromEntries([...metadataNeverOwned].map((name) => [`f:${name}`, {}])),
 };
 
-export const ownable = (set: FieldSet): FieldSet => difference(set, neverOwned);
+const neverOwned: FieldSet = { 'f:apiVersion': {}, 'f:kind': {}, 'f:metadata': metadataReset };
+
+/** Mostly nothing has to be taken out: looking for that takes a tenth of the time of taking it out. */
+export const ownable = (set: FieldSet): FieldSet =>
+  optimized && isOwnable(set) ? set : difference(set, neverOwned);
+
+function isOwnable(set: FieldSet): boolean {
+  if (set['f:apiVersion'] !== undefined || set['f:kind'] !== undefined) return false;
+  const metadata = set['f:metadata'];
+  if (metadata === undefined) return true;
+  if (isEmptySet(metadata)) return false;
+  for (const element in metadata) if (metadataReset[element] !== undefined) return false;
+  return true;
+}
 
 const isSame = (a: Managed, b: Manager): boolean =>
   a.manager === b.manager &&

@@ -14,6 +14,10 @@ import { entryOf, type Managed, readManaged } from './managedentry.ts';
  */
 const setMark = ',"fieldsType":"FieldsV1","fieldsV1":';
 const subresourceMark = ',"subresource":"';
+/** Before the time, which has one form. */
+const timeMark = ',"time":"';
+const timeChars = `${timeMark}2006-01-02T15:04:05Z"`.length;
+const quote = 0x22;
 const entryMarks = ['},{"manager":', '},{"operation":'] as const;
 
 /** Stands for a list of entries in an object that is about to be written. */
@@ -120,24 +124,43 @@ function splitEntries(text: string): Managed[] {
     const next = text.indexOf(setMark, from);
     // Of the marks before the set of the next entry, the last is the one that begins it.
     const end = next < 0 ? text.length - 2 : Math.max(...entryMarks.map((at) => text.lastIndexOf(at, next)));
-    const below = text.lastIndexOf(subresourceMark, end);
-    const hasSubresource = below > from;
-    const { manager = '', operation, apiVersion, time } = readHead(`${text.slice(start, mark)}}`);
+    // A set ends with a brace, a subresource with a quote.
+    const hasSubresource = text.charCodeAt(end - 1) === quote;
+    const below = hasSubresource ? text.lastIndexOf(subresourceMark, end) : end;
+    const timed = text.startsWith(timeMark, mark - timeChars);
+    const headEnd = timed ? mark - timeChars : mark;
+    const { manager, operation, apiVersion } = readHead(text.slice(start, headEnd));
+    const time = timed ? text.slice(headEnd + timeMark.length, mark - 1) : undefined;
     const subresource = hasSubresource ? readName(text.slice(below + subresourceMark.length - 1, end)) : '';
-    const set = readSet(text.slice(from, hasSubresource ? below : end));
-    entries.push(entryOf({ manager, operation, apiVersion, subresource }, set, time));
+    entries.push(
+      entryOf({ manager, operation, apiVersion, subresource }, readSet(text.slice(from, below)), time),
+    );
     start = end + 2;
     mark = next;
   }
   return entries;
 }
 
-type Head = Pick<Managed, 'operation' | 'apiVersion'> & { manager?: string; time?: string };
+type Head = Pick<Managed, 'manager' | 'operation' | 'apiVersion'>;
 
+/** Heads that are kept, and the longest text of one. */
+const headsMax = 512;
+const headTextMax = 512;
+
+const heads = new Map<string, Head>();
+
+/** The beginning of an entry, `{"manager":…,"operation":…,"apiVersion":…`: many objects are written by few managers. */
 function readHead(text: string): Head {
-  const head = JSON.parse(text) as Head;
-  if ((head.operation !== 'Apply' && head.operation !== 'Update') || !head.apiVersion)
+  const known = heads.get(text);
+  if (known) return known;
+  const { manager = '', operation, apiVersion, ...rest } = JSON.parse(`${text}}`) as Partial<Head>;
+  if ((operation !== 'Apply' && operation !== 'Update') || !apiVersion)
     throw new SyntaxError('an entry with an unknown operation');
+  if (Object.keys(rest).length) throw new SyntaxError('an entry with an unknown field');
+  const head = { manager, operation, apiVersion };
+  if (text.length > headTextMax) return head;
+  if (heads.size >= headsMax) heads.clear();
+  heads.set(text, head);
   return head;
 }
 

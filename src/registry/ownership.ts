@@ -9,7 +9,7 @@ import { invalid as invalidObject, StatusError } from '../api/errors.ts';
 import { type FieldError, tooLong } from '../api/fielderror.ts';
 import { type FieldSet, fieldSetText, isEmptySet } from '../api/fieldset.ts';
 import { structOf } from '../api/fieldtype.ts';
-import { compareWritten } from '../api/fieldwalk.ts';
+import { compareField, compareWritten } from '../api/fieldwalk.ts';
 import type { ManagedFieldsEntry, ObjectMeta } from '../api/generated/types.ts';
 import type { Kind } from '../api/kind.ts';
 import { type Managed, type Manager, readManaged } from '../api/managedentry.ts';
@@ -166,16 +166,12 @@ function updated(
   const changesAt = memoized((apiVersion) => {
     const version = versionOf(registry, kind, apiVersion);
     if (!version) return undefined;
-    const to = (value: ApiObject): JsonObject => {
-      const there = converted(request, kind, version, value, old) as unknown as JsonObject;
-      return only ? { [only]: there[only] } : there;
-    };
-    const { changed, removed } = compareWritten(
-      structOf(ownershipModel(version.model)),
-      to(old),
-      to(object),
-      reset.roots,
-    );
+    const to = (value: ApiObject): JsonObject =>
+      converted(request, kind, version, value, old) as unknown as JsonObject;
+    const type = structOf(ownershipModel(version.model));
+    const { changed, removed } = only
+      ? compareField(type, only, to(old), to(object))
+      : compareWritten(type, to(old), to(object), reset.roots);
     return { changed: reset.keep(changed), removed: reset.keep(removed) };
   });
   const { changed, removed } = changesAt(kind.apiVersion)!;
