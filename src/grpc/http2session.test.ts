@@ -2,7 +2,12 @@
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
-import { createServer as createHttp2Server, type Http2Server, type Http2ServerRequest } from 'node:http2';
+import {
+  createServer as createHttp2Server,
+  type Http2Server,
+  type Http2ServerRequest,
+  type ServerHttp2Session,
+} from 'node:http2';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,6 +45,25 @@ describe('a connection', () => {
     for await (const chunk of request) chunks.push(chunk as Buffer);
     return Buffer.concat(chunks);
   };
+
+  it('answers pings, with other frames and alone', async () => {
+    const server = createHttp2Server((request, response) => {
+      request.resume();
+      request.stream.session!.ping(() => {});
+      response.addTrailers({ 'grpc-status': '0' });
+      response.end(framed(Buffer.from('answer')));
+    });
+    const sessions: ServerHttp2Session[] = [];
+    server.on('session', (session) => sessions.push(session));
+    const connection = await connect(server);
+    for (let i = 0; i < 3; i++)
+      expect((await connection.unary('/Ask', Buffer.alloc(0), waitMs)).toString()).toContain('answer');
+    const payload = Buffer.from('12345678');
+    const echoed = await new Promise<Buffer>((resolve, reject) => {
+      sessions[0]!.ping(payload, (error, _, echo) => (error ? reject(error) : resolve(echo)));
+    });
+    expect(echoed.equals(payload)).toBe(true);
+  });
 
   it('sends and receives more than windows, frames and streams hold', async () => {
     let running = 0;

@@ -18,6 +18,8 @@ const DEFAULT_WINDOW_BYTES = 65_535;
 const FRAME_BYTES_MAX = 16_384;
 const HEADERS_BYTES_MAX = 256 * 1024;
 const WINDOW_MAX = 2 ** 31 - 1;
+/** How long the answer to a ping waits for other frames. */
+const PONG_MS = 5;
 
 const Frame = {
   data: 0,
@@ -95,6 +97,8 @@ export class Http2Session {
   #received = 0;
   #out: Buffer[] = [];
   #flushing = false;
+  /** Runs while the answer to a ping waits for other frames. */
+  #pong: NodeJS.Timeout | undefined;
   #chunks: Buffer[] = [];
   #bytes = 0;
   #wanted = HEAD_BYTES;
@@ -189,8 +193,24 @@ export class Http2Session {
     }
   }
 
+  /**
+   * With the next frames, or after a while: Go's servers ping with each answer, to measure the connection, and an answer
+   * of its own would wake them up once more for each.
+   */
+  #answerPing(payload: Buffer): void {
+    this.#queue(Frame.ping, Flag.ack, 0, payload);
+    this.#pong ??= setTimeout(() => this.#flush(), PONG_MS).unref();
+  }
+
   /** All frames of one turn of the event loop are sent together. */
   #write(type: number, flags: number, id: number, payload: Buffer): void {
+    this.#queue(type, flags, id, payload);
+    if (this.#flushing) return;
+    this.#flushing = true;
+    setImmediate(() => this.#flush());
+  }
+
+  #queue(type: number, flags: number, id: number, payload: Buffer): void {
     const head = Buffer.allocUnsafe(HEAD_BYTES);
     head.writeUIntBE(payload.length, 0, 3);
     head[3] = type;
@@ -198,16 +218,15 @@ export class Http2Session {
     head.writeUInt32BE(id, 5);
     this.#out.push(head);
     if (payload.length > 0) this.#out.push(payload);
-    if (this.#flushing) return;
-    this.#flushing = true;
-    setImmediate(() => this.#flush());
   }
 
   #flush(): void {
     this.#flushing = false;
+    clearTimeout(this.#pong);
+    this.#pong = undefined;
     const out = this.#out;
     this.#out = [];
-    if (this.#socket.writable) this.#socket.write(Buffer.concat(out));
+    if (out.length && this.#socket.writable) this.#socket.write(Buffer.concat(out));
   }
 
   #openWindow(id: number, bytes: number): void {
@@ -254,7 +273,7 @@ export class Http2Session {
     else if (type === Frame.reset) this.#reset(id, payload.readUInt32BE(0));
     else if (type === Frame.settings) this.#settings(flags, payload);
     else if (type === Frame.ping) {
-      if (!(flags & Flag.ack)) this.#write(Frame.ping, Flag.ack, 0, payload);
+      if (!(flags & Flag.ack)) this.#answerPing(payload);
     } else if (type === Frame.goAway) this.#goAway(payload);
     else if (type === Frame.windowUpdate) this.#windowUpdate(id, payload.readUInt32BE(0) & WINDOW_MAX);
     else if (type === Frame.pushPromise) throw new Error('it pushes what nobody asked for');

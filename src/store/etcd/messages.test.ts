@@ -4,7 +4,6 @@ import { MessageReader, MessageWriter } from '../../grpc/protobuf.ts';
 import { connectProblem } from './connectproblem.ts';
 import { Keyspace } from './keyspace.ts';
 import { decodeRange, decodeWatch, encodeTxn } from './messages.ts';
-import { SharedQuestion } from './sharedquestion.ts';
 import { Marks, STAMP_BYTES, stamp, unstamp } from './stamp.ts';
 
 describe('messages', () => {
@@ -92,21 +91,6 @@ describe('stamps', () => {
   it('are not seen in what another program wrote', () => {
     for (const text of ['', '{"a":1}', '{"a":1}\n1700000000000', `${'x'.repeat(40)}`])
       expect(unstamp(Buffer.from(text))).toEqual({ value: Buffer.from(text) });
-  });
-});
-
-describe('a shared question', () => {
-  it('is never answered by one that was asked before', async () => {
-    const asked: ((answer: number) => void)[] = [];
-    const question = new SharedQuestion(() => new Promise<number>((resolve) => asked.push(resolve)));
-    const first = question.answer();
-    const others = [question.answer(), question.answer()];
-    expect(asked.length).toBe(1);
-    asked[0]!(1);
-    expect(await first).toBe(1);
-    await expect.poll(() => asked.length).toBe(2);
-    asked[1]!(2);
-    expect(await Promise.all(others)).toEqual([2, 2]);
   });
 });
 
