@@ -27,13 +27,23 @@ describe('malformed HTTP', () => {
     ['a length and chunks', post(length, 'Transfer-Encoding: chunked') + body],
     ['a negative length', post('Content-Length: -1') + body],
     ['a length in hex', post('Content-Length: 0x20') + body],
-    ['a tab behind the length', post(`${length}\t`) + body],
     ['a length without end', post(`Content-Length: ${'9'.repeat(30)}`) + body],
     ['a chunk that is none', `${post('Transfer-Encoding: chunked')}zz\r\n${body}\r\n0\r\n\r\n`],
     ['a chunk that is too short', `${post('Transfer-Encoding: chunked')}5\r\n${body}\r\n0\r\n\r\n`],
     ['a chunk without end', `${post('Transfer-Encoding: chunked')}ffffffffffffffffff\r\n${body}`],
   ])('may be %s', async (_what, bytes) => {
     await target.refusesBytes(bytes, 400, /the request is not valid HTTP/);
+  });
+
+  // HTTP allows it; Node 20 refuses it, later versions read the length before it.
+  it('may be a tab behind the length, which never makes two requests of one', async () => {
+    const bytes = post(`${length}\t`) + body;
+    const replies = await target.exchange(bytes, true);
+    expect(replies).toHaveLength(1);
+    if (replies[0]!.status === 400) return target.refusesBytes(bytes, 400, /the request is not valid HTTP/);
+    expect(replies[0]).toMatchObject({ status: 200, body: { metadata: { name: 'smuggled' } } });
+    const [gone] = await target.exchange(head(`DELETE ${configMaps}/smuggled`), true);
+    expect(gone!.status).toBe(200);
   });
 
   it('may end before the body does', async () => {
