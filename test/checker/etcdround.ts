@@ -44,8 +44,10 @@ class Server {
         this.url = await this.#child.ready();
         return this;
       } catch (error) {
-        if (!this.#child.stderr.includes('wherry: etcd does not answer') || Date.now() > giveUpMs)
-          throw error;
+        const isWithoutEtcd = /wherry: (etcd does not answer|no member of etcd can be used)/.test(
+          this.#child.stderr,
+        );
+        if (!isWithoutEtcd || Date.now() > giveUpMs) throw error;
       }
   }
 
