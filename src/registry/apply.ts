@@ -6,7 +6,7 @@ import { ownershipModel } from '../api/customschema/ownershipmodel.ts';
 import { DecodeError, decodeObject } from '../api/decode.ts';
 import { normalized } from '../api/encode.ts';
 import { badRequest, conflict, invalid, notFound, plain, StatusError } from '../api/errors.ts';
-import { schemaErrors } from '../api/fieldcheck.ts';
+import { typedProblem } from '../api/fieldcheck.ts';
 import { invalid as invalidField } from '../api/fielderror.ts';
 import { fieldPaths, isEmptySet } from '../api/fieldset.ts';
 import { structOf } from '../api/fieldtype.ts';
@@ -63,12 +63,8 @@ function readApply({ kind, apiVersion, model }: Expected, { value }: ApplyPatch)
   const meta = isJsonObject(body.metadata) ? body.metadata : {};
   if (meta.managedFields !== undefined && meta.managedFields !== null)
     throw badRequest('metadata.managedFields must be nil');
-  const errors = schemaErrors(ownershipModel(model), body);
-  if (errors.length) {
-    const list =
-      errors.length === 1 ? errors[0] : ['errors:', ...errors.map((error) => `  ${error}`)].join('\n');
-    throw plain(`failed to create typed patch object (${nameText(body)}): ${list}`);
-  }
+  const problem = typedProblem(ownershipModel(model), body);
+  if (problem) throw plain(`failed to create typed patch object (${nameText(body)}): ${problem}`);
   return body;
 }
 
