@@ -10,7 +10,7 @@ import type {
   SelectableField,
 } from '../generated/types.ts';
 import { sameJson } from '../object.ts';
-import { partsOf } from './definitioninnerform.ts';
+import { isHoisted, partsOf } from './definitioninnerform.ts';
 import type { Findings } from './findings.ts';
 
 const selectableMax = 8;
@@ -38,7 +38,9 @@ export function* viewsErrors(
     for (const [i, column] of (version.additionalPrinterColumns ?? []).entries())
       yield* columnErrors(column, index(path, i));
   for (const { path, version } of partsOf(spec, 'selectableFields'))
-    yield* selectableErrors(version, path, old);
+    yield* isHoisted(spec, 'schema') === isHoisted(spec, 'selectableFields')
+      ? selectableErrors(version, path, old)
+      : apartErrors(version, path, isHoisted(spec, 'schema'));
 }
 
 function* columnErrors(column: CustomResourceColumnDefinition, path: string): Findings {
@@ -69,6 +71,22 @@ function* scalePathErrors(value: string | undefined, path: string, places: reado
       value,
       `should be a json path under ${places.length > 1 ? 'either ' : ''}${places.join(' or ')}`,
     );
+}
+
+/**
+ * Selectable fields that are the same in all versions stand apart from schemas that are not, or the other way round, in
+ * the form in which Kubernetes keeps a definition. It looks for the schema beside the fields, and refuses them.
+ */
+function* apartErrors(
+  { selectableFields: fields = [] }: CustomResourceDefinitionVersion,
+  path: string,
+  schemaIsHoisted: boolean,
+): Findings {
+  if (fields.length === 0) return;
+  const detail = schemaIsHoisted
+    ? 'may only be set when version.schema.openAPIV3Schema is not included'
+    : 'may only be set when validations.schema is included';
+  yield invalid(path, '', detail);
 }
 
 function* selectableErrors(
