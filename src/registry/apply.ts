@@ -22,8 +22,10 @@ import {
   memoized,
 } from '../api/managedfields.ts';
 import { type ManagedText, setEntries } from '../api/managedtext.ts';
+import type { Model } from '../api/model.ts';
 import { type ApiObject, isJsonObject, type JsonObject } from '../api/object.ts';
 import { resetFields } from '../api/resetfields.ts';
+import { withWrappedIntegers } from '../api/wrappedintegers.ts';
 import { create, settleNamespace } from './create.ts';
 import type { Entry } from './entry.ts';
 import type { Expected } from './input.ts';
@@ -248,7 +250,7 @@ function inVersion(
 
 function decoded(expected: Expected, merged: JsonObject, body: JsonObject): ApiObject {
   try {
-    const object = decodeObject(expected.model, merged) as unknown as ApiObject;
+    const object = decodedOrWrapped(expected.model, merged) as unknown as ApiObject;
     object.kind = expected.kind;
     object.apiVersion = expected.apiVersion;
     return object;
@@ -257,6 +259,15 @@ function decoded(expected: Expected, merged: JsonObject, body: JsonObject): ApiO
     throw plain(
       `failed to convert new object (${nameText(body)}) to proper version: unable to convert unstructured object to ${kindText(expected.apiVersion, expected.kind)}: ${convertedProblem(error.message)}`,
     );
+  }
+}
+
+function decodedOrWrapped(model: Model, merged: JsonObject): JsonObject {
+  try {
+    return decodeObject(model, merged);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    return decodeObject(model, withWrappedIntegers(model, merged));
   }
 }
 

@@ -8,12 +8,12 @@ import { normalized } from '../api/encode.ts';
 import { invalid as invalidObject, StatusError } from '../api/errors.ts';
 import { type FieldError, tooLong } from '../api/fielderror.ts';
 import { type FieldSet, fieldSetText, isEmptySet } from '../api/fieldset.ts';
-import { structOf } from '../api/fieldtype.ts';
+import { type FieldType, structOf } from '../api/fieldtype.ts';
 import { compareWritten } from '../api/fieldwalk.ts';
 import type { ManagedFieldsEntry, ObjectMeta } from '../api/generated/types.ts';
 import type { Kind } from '../api/kind.ts';
 import { type Managed, type Manager, readManaged } from '../api/managedentry.ts';
-import { memoized, ownable, updatedEntries } from '../api/managedfields.ts';
+import { memoized, ownable, reconciledEntries, updatedEntries } from '../api/managedfields.ts';
 import { ManagedText, replacing, setEntries, setManaged } from '../api/managedtext.ts';
 import type { Model } from '../api/model.ts';
 import { type ApiObject, cloneJson, type JsonObject } from '../api/object.ts';
@@ -180,9 +180,14 @@ function updated(
   });
   const { changed, removed } = changesAt(kind.apiVersion)!;
   if (isEmptySet(changed) && isEmptySet(removed)) return base;
-  const { entries } = base;
+  // Types of custom kinds change with their definitions, and what was owned in parts may be owned as a whole now.
+  const typeAt = (apiVersion: string): FieldType | undefined => {
+    const version = versionOf(registry, kind, apiVersion);
+    return version && structOf(ownershipModel(version.model));
+  };
+  const entries = kind.custom ? reconciledEntries(base.entries, typeAt) : base.entries;
   const now = updatedEntries(entries, managerOf(request, target, 'Update'), registry.now(), changesAt);
-  if (now === entries) return base;
+  if (now === base.entries) return base;
   return now.length ? ManagedText.of(now) : undefined;
 }
 
