@@ -30,7 +30,7 @@ import { create, settleNamespace } from './create.ts';
 import type { Entry } from './entry.ts';
 import type { Expected } from './input.ts';
 import { keepLastApplied, unlessApplied } from './lastapplied.ts';
-import { givenInSlices, passSteps } from './looplane.ts';
+import { givenInPasses } from './looplane.ts';
 import { modify } from './modify.ts';
 import { converted, managerOf, ownedByCreator, trackedAlready, versionOf, zeroObject } from './ownership.ts';
 import type { Registry } from './registry.ts';
@@ -123,7 +123,7 @@ function applyToStored(
     const live = current.object(kind);
     const { managed } = current;
     const merging = mergedObject(registry, request, target, patch, body, live, managed);
-    const merged = givenInSlices(inPasses(merging, current.length));
+    const merged = givenInPasses(merging, current.length);
     return merged instanceof Promise ? merged.then((object) => checked(object, live)) : checked(merged, live);
   };
   const checked = (object: ApiObject, live: ApiObject): ApiObject => {
@@ -137,15 +137,6 @@ function applyToStored(
   return modify(registry, request, target, change, trackedAlready);
 }
 
-/** Work that pauses after each pass over an object of so many bytes. */
-function* inPasses<T>(work: Generator<void, T>, bytes: number): Generator<number, T> {
-  for (;;) {
-    const { done, value } = work.next();
-    if (done) return value;
-    yield passSteps(bytes);
-  }
-}
-
 async function createApplied(
   registry: Registry,
   request: Request,
@@ -155,7 +146,7 @@ async function createApplied(
 ): Promise<Entry> {
   const { kind, namespace, name } = target;
   const merging = mergedObject(registry, request, target, patch, body, undefined, undefined);
-  const object = await givenInSlices(inPasses(merging, patch.bytes ?? 0));
+  const object = await givenInPasses(merging, patch.bytes ?? 0);
   const meta = object.metadata;
   if (meta.uid)
     throw conflict(
