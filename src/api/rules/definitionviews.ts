@@ -37,10 +37,12 @@ export function* viewsErrors(
   for (const { path, version } of partsOf(spec, 'additionalPrinterColumns'))
     for (const [i, column] of (version.additionalPrinterColumns ?? []).entries())
       yield* columnErrors(column, index(path, i));
+  // Fields that are the same in all versions stand apart from schemas that are not, in the form in which Kubernetes
+  // keeps a definition: it finds no schema beside them, and refuses them.
   for (const { path, version } of partsOf(spec, 'selectableFields'))
-    yield* isHoisted(spec, 'schema') === isHoisted(spec, 'selectableFields')
-      ? selectableErrors(version, path, old)
-      : apartErrors(version, path, isHoisted(spec, 'schema'));
+    yield* isHoisted(spec, 'selectableFields') && !isHoisted(spec, 'schema')
+      ? apartErrors(version, path)
+      : selectableErrors(version, path, old);
 }
 
 function* columnErrors(column: CustomResourceColumnDefinition, path: string): Findings {
@@ -73,20 +75,13 @@ function* scalePathErrors(value: string | undefined, path: string, places: reado
     );
 }
 
-/**
- * Selectable fields that are the same in all versions stand apart from schemas that are not, or the other way round, in
- * the form in which Kubernetes keeps a definition. It looks for the schema beside the fields, and refuses them.
- */
+const needsSchema = 'may only be set when validations.schema is included';
+
 function* apartErrors(
   { selectableFields: fields = [] }: CustomResourceDefinitionVersion,
   path: string,
-  schemaIsHoisted: boolean,
 ): Findings {
-  if (fields.length === 0) return;
-  const detail = schemaIsHoisted
-    ? 'may only be set when version.schema.openAPIV3Schema is not included'
-    : 'may only be set when validations.schema is included';
-  yield invalid(path, '', detail);
+  if (fields.length > 0) yield invalid(path, '', needsSchema);
 }
 
 function* selectableErrors(
@@ -96,7 +91,7 @@ function* selectableErrors(
 ): Findings {
   if (fields.length === 0) return;
   const root = schema?.openAPIV3Schema as Schema | undefined;
-  if (!root) return yield invalid(path, '', 'may only be set when validations.schema is included');
+  if (!root) return yield invalid(path, '', needsSchema);
   const seen = new Set<string>();
   for (const [i, { jsonPath = '' }] of fields.entries()) {
     const place = child(index(path, i), 'jsonPath');
