@@ -12,8 +12,14 @@ import { isJsonObject, type JsonObject } from './object.ts';
 /** Errors reported for one body. */
 const errorsMax = 100;
 
+/** What does not fit the types of a kind, in one text as Kubernetes gives it; undefined when everything fits. */
+export function typedProblem(model: Model, body: JsonObject): string | undefined {
+  const errors = schemaErrors(model, body);
+  return errors.length > 1 ? ['errors:', ...errors.map((error) => `  ${error}`)].join('\n') : errors[0];
+}
+
 /** What does not fit, as `.spec.bogus: field not declared in schema`. */
-export function schemaErrors(model: Model, body: JsonObject): string[] {
+function schemaErrors(model: Model, body: JsonObject): string[] {
   const errors: string[] = [];
   checkModel(model, body, '', errors);
   return errors;

@@ -14,7 +14,8 @@ export type FieldErrorReason =
   | 'FieldValueNotFound'
   | 'FieldValueTooLong'
   | 'FieldValueTooMany'
-  | 'FieldValueTypeInvalid';
+  | 'FieldValueTypeInvalid'
+  | 'InternalError';
 
 export interface FieldError {
   readonly field: string;

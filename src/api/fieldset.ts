@@ -234,42 +234,54 @@ function nodeText(node: FieldSet): string {
 /** The elements below a node, in order. */
 function elementsOf(node: FieldSet): string[] {
   const elements: string[] = [];
-  let sorted = true;
-  for (const element in node) {
-    if (element === '.') continue;
-    if (sorted && elements.length && compareElements(elements.at(-1)!, element) > 0) sorted = false;
-    elements.push(element);
-  }
-  return sorted ? elements : elements.sort(compareElements);
+  for (const element in node) if (element !== '.') elements.push(element);
+  return orderedElements(elements);
 }
 
 /** Elements in the order in which they are written. */
-export const orderedElements = (elements: string[]): string[] => elements.sort(compareElements);
+export function orderedElements(elements: string[]): string[] {
+  if (elements.length < 2) return elements;
+  if (elements.every((element) => element[0] === 'f')) return elements.sort();
+  // Elements of lists are read once each: reading them for each comparison took most of the time of a large list.
+  const read = elements.map((element) => ({ element, parts: partsOf(element) }));
+  const isSorted = read.every(({ parts }, i) => i === 0 || compareParts(read[i - 1]!.parts, parts) <= 0);
+  if (isSorted) return elements;
+  return read.sort((a, b) => compareParts(a.parts, b.parts)).map(({ element }) => element);
+}
+
+/** What elements are compared by, one after the other: their type, then names and values of keys. */
+function partsOf(element: string): unknown[] {
+  const rank = letters.indexOf(element[0]!);
+  if (element[0] === 'f') return [rank, element];
+  if (element[0] === 'i') return [rank, Number(element.slice(2))];
+  // One text without escapes, as nearly all elements are, need not be parsed.
+  const plain = plainElement.exec(element);
+  if (plain) return plain[1] === undefined ? [rank, plain[2]] : [rank, plain[1], plain[2]];
+  const value = keyValue(element);
+  if (element[0] === 'v') return [rank, value];
+  const keys = value as JsonObject;
+  const parts: unknown[] = [rank];
+  for (const name of Object.keys(keys).sort()) parts.push(name, keys[name]);
+  return parts;
+}
 
 const letters = 'fkvi';
+const plainElement = /^(?:k:\{"([^"\\]*)":|v:)"([^"\\]*)"\}?$/;
 
-function compareElements(a: string, b: string): number {
-  if (a[0] !== b[0]) return letters.indexOf(a[0]!) - letters.indexOf(b[0]!);
-  if (a[0] === 'f') return compareText(a, b);
-  if (a[0] === 'i') return Number(a.slice(2)) - Number(b.slice(2));
-  const [left, right] = [keyValue(a), keyValue(b)];
-  return a[0] === 'k' ? compareKeys(left as JsonObject, right as JsonObject) : compareValues(left, right);
+function compareParts(a: readonly unknown[], b: readonly unknown[]): number {
+  for (let i = 0; i < a.length && i < b.length; i++) {
+    const order = compareValues(a[i], b[i]);
+    if (order) return order;
+  }
+  return a.length - b.length;
 }
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-function compareKeys(a: JsonObject, b: JsonObject): number {
-  const [left, right] = [Object.keys(a).sort(), Object.keys(b).sort()];
-  for (let i = 0; i < left.length && i < right.length; i++) {
-    const order = compareText(left[i]!, right[i]!) || compareValues(a[left[i]!], b[right[i]!]);
-    if (order) return order;
-  }
-  return left.length - right.length;
-}
-
 const valueRank = (value: unknown): number => ['number', 'string', 'boolean'].indexOf(typeof value);
 
 function compareValues(a: unknown, b: unknown): number {
+  if (typeof a === 'string' && typeof b === 'string') return compareText(a, b);
   const rank = valueRank(a) - valueRank(b);
   if (rank) return rank;
   if (typeof a === 'number') return a - (b as number);

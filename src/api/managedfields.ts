@@ -64,6 +64,19 @@ const inOrder = (a: Managed, b: Managed): number =>
 
 export const sortedEntries = (entries: readonly Managed[]): Managed[] => [...entries].sort(inOrder);
 
+/** The entries with the sets that today's types allow. The same list when all of them are. */
+export function reconciledEntries(
+  entries: readonly Managed[],
+  typeAt: (apiVersion: string) => FieldType | undefined,
+): readonly Managed[] {
+  const out = entries.map((entry) => {
+    const type = typeAt(entry.apiVersion);
+    const set = type ? reconciled(type, entry.fieldsV1) : entry.fieldsV1;
+    return set === entry.fieldsV1 ? entry : withSet(entry, set);
+  });
+  return out.some((entry, i) => entry !== entries[i]) ? out : entries;
+}
+
 /** What a change is in the words of a version; undefined when the kind does not have that version. */
 export type ChangesAt = (apiVersion: string) => Changes | undefined;
 
@@ -185,10 +198,10 @@ export function applied(apply: Application): Applied {
 export function* applying(apply: Application): Generator<void, Applied> {
   const { live, body, who, now, force, keep } = apply;
   const { type } = apply.version(who.apiVersion)!;
-  const known = apply.entries.flatMap((entry) => {
-    const version = apply.version(entry.apiVersion);
-    return version ? [withSet(entry, reconciled(version.type, entry.fieldsV1))] : [];
-  });
+  const known = reconciledEntries(
+    apply.entries.filter(({ apiVersion }) => apply.version(apiVersion)),
+    (apiVersion) => apply.version(apiVersion)?.type,
+  );
   const last = known.find((entry) => isSame(entry, who));
   const others = known.filter((entry) => entry !== last);
   yield;

@@ -6,7 +6,7 @@ import { ownershipModel } from '../api/customschema/ownershipmodel.ts';
 import { DecodeError, decodeObject } from '../api/decode.ts';
 import { normalized } from '../api/encode.ts';
 import { badRequest, conflict, invalid, notFound, plain, StatusError } from '../api/errors.ts';
-import { schemaErrors } from '../api/fieldcheck.ts';
+import { typedProblem } from '../api/fieldcheck.ts';
 import { invalid as invalidField } from '../api/fielderror.ts';
 import { fieldPaths, isEmptySet } from '../api/fieldset.ts';
 import { structOf } from '../api/fieldtype.ts';
@@ -22,13 +22,15 @@ import {
   memoized,
 } from '../api/managedfields.ts';
 import { type ManagedText, setEntries } from '../api/managedtext.ts';
+import type { Model } from '../api/model.ts';
 import { type ApiObject, isJsonObject, type JsonObject } from '../api/object.ts';
 import { resetFields } from '../api/resetfields.ts';
+import { withWrappedIntegers } from '../api/wrappedintegers.ts';
 import { create, settleNamespace } from './create.ts';
 import type { Entry } from './entry.ts';
 import type { Expected } from './input.ts';
 import { keepLastApplied, unlessApplied } from './lastapplied.ts';
-import { givenInSlices, passSteps } from './looplane.ts';
+import { givenInPasses } from './looplane.ts';
 import { modify } from './modify.ts';
 import { converted, managerOf, ownedByCreator, trackedAlready, versionOf, zeroObject } from './ownership.ts';
 import type { Registry } from './registry.ts';
@@ -63,12 +65,8 @@ function readApply({ kind, apiVersion, model }: Expected, { value }: ApplyPatch)
   const meta = isJsonObject(body.metadata) ? body.metadata : {};
   if (meta.managedFields !== undefined && meta.managedFields !== null)
     throw badRequest('metadata.managedFields must be nil');
-  const errors = schemaErrors(ownershipModel(model), body);
-  if (errors.length) {
-    const list =
-      errors.length === 1 ? errors[0] : ['errors:', ...errors.map((error) => `  ${error}`)].join('\n');
-    throw plain(`failed to create typed patch object (${nameText(body)}): ${list}`);
-  }
+  const problem = typedProblem(ownershipModel(model), body);
+  if (problem) throw plain(`failed to create typed patch object (${nameText(body)}): ${problem}`);
   return body;
 }
 
@@ -125,7 +123,7 @@ function applyToStored(
     const live = current.object(kind);
     const { managed } = current;
     const merging = mergedObject(registry, request, target, patch, body, live, managed);
-    const merged = givenInSlices(inPasses(merging, current.length));
+    const merged = givenInPasses(merging, current.length);
     return merged instanceof Promise ? merged.then((object) => checked(object, live)) : checked(merged, live);
   };
   const checked = (object: ApiObject, live: ApiObject): ApiObject => {
@@ -139,15 +137,6 @@ function applyToStored(
   return modify(registry, request, target, change, trackedAlready);
 }
 
-/** Work that pauses after each pass over an object of so many bytes. */
-function* inPasses<T>(work: Generator<void, T>, bytes: number): Generator<number, T> {
-  for (;;) {
-    const { done, value } = work.next();
-    if (done) return value;
-    yield passSteps(bytes);
-  }
-}
-
 async function createApplied(
   registry: Registry,
   request: Request,
@@ -157,7 +146,7 @@ async function createApplied(
 ): Promise<Entry> {
   const { kind, namespace, name } = target;
   const merging = mergedObject(registry, request, target, patch, body, undefined, undefined);
-  const object = await givenInSlices(inPasses(merging, patch.bytes ?? 0));
+  const object = await givenInPasses(merging, patch.bytes ?? 0);
   const meta = object.metadata;
   if (meta.uid)
     throw conflict(
@@ -252,7 +241,7 @@ function inVersion(
 
 function decoded(expected: Expected, merged: JsonObject, body: JsonObject): ApiObject {
   try {
-    const object = decodeObject(expected.model, merged) as unknown as ApiObject;
+    const object = decodedOrWrapped(expected.model, merged) as unknown as ApiObject;
     object.kind = expected.kind;
     object.apiVersion = expected.apiVersion;
     return object;
@@ -261,6 +250,15 @@ function decoded(expected: Expected, merged: JsonObject, body: JsonObject): ApiO
     throw plain(
       `failed to convert new object (${nameText(body)}) to proper version: unable to convert unstructured object to ${kindText(expected.apiVersion, expected.kind)}: ${convertedProblem(error.message)}`,
     );
+  }
+}
+
+function decodedOrWrapped(model: Model, merged: JsonObject): JsonObject {
+  try {
+    return decodeObject(model, merged);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    return decodeObject(model, withWrappedIntegers(model, merged));
   }
 }
 

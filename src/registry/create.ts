@@ -15,7 +15,7 @@ import type { Admission } from './admission/admission.ts';
 import { allocated, committed } from './allocation/allocation.ts';
 import { preparedToStore, withConversions } from './conversion.ts';
 import { Entry } from './entry.ts';
-import { inSlices } from './looplane.ts';
+import { afterPass, inSlices } from './looplane.ts';
 import { type TrackCreate, trackCreate } from './ownership.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
@@ -44,9 +44,13 @@ export async function create(
   object: ApiObject,
   /** How ownership is worked out; an apply has done that before. */
   track: TrackCreate = trackCreate,
+  /** Length of a body that is long. */
+  bytes = 0,
 ): Promise<Entry> {
   const { kind, namespace } = collection;
   if (kind.createRefusal) throw forbidden(kind, object.metadata.name ?? '', kind.createRefusal);
+  const read = afterPass(bytes);
+  if (read) await read;
   kind.defaults?.(object);
   settleNew(kind, object, namespace);
   if (kind.conversion) {
@@ -56,6 +60,8 @@ export async function create(
       track(registry, request, collection, object);
     });
   } else track(registry, request, collection, object);
+  const owned = afterPass(bytes);
+  if (owned) await owned;
   const sent = object.metadata;
   let target = named(collection, sent.name ?? '');
   const admission: Omit<Admission, 'target'> & { target: Target } = {
@@ -105,6 +111,8 @@ export async function create(
     ),
   );
   if (allocating) await allocating;
+  const checked = afterPass(bytes);
+  if (checked) await checked;
   if (kind.warnings) request.warnings.push(...kind.warnings(object, undefined));
   const entry = await registry.admission.admitted(registry, admission, () =>
     insert(registry, admission, target, object, generate),

@@ -19,6 +19,8 @@ export interface Input {
   readonly value: unknown;
   /** Paths of duplicate keys. */
   readonly duplicates: readonly Duplicate[];
+  /** Length of the body, if it is so long that others are let in between passes over it. */
+  readonly bytes?: number;
 }
 
 export interface ReadOptions {

@@ -42,8 +42,24 @@ export function afterPass(bytes: number): Promise<void> | undefined {
   return turnToCompute();
 }
 
-/** The same for a pass inside of work that is done in slices. */
-export const passSteps = (bytes: number): number => bytes * byteSteps;
+/** Work that pauses after each pass over an object of so many bytes. */
+function* inPasses<T>(work: Generator<void, T>, bytes: number): Generator<number, T> {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+    yield bytes * byteSteps;
+  }
+}
+
+/** The result of work that pauses after each pass over an object: at once, unless it is so large that others are let in between passes. */
+export function givenInPasses<T>(work: Generator<void, T>, bytes: number): T | Promise<T> {
+  const passes = inPasses(work, bytes);
+  if (bytes * byteSteps >= negligibleCost) return givenInSlices(passes);
+  for (;;) {
+    const { done, value } = passes.next();
+    if (done) return value;
+  }
+}
 
 /** Runs work in slices that gives something in the end; a promise when it is not done at once. */
 export function givenInSlices<T>(work: Generator<number, T>): T | Promise<T> {

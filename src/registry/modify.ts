@@ -6,6 +6,7 @@
 import { fieldAlike } from '../api/alike.ts';
 import { conflict, modified, plain } from '../api/errors.ts';
 import type { FieldError } from '../api/fielderror.ts';
+import { sameJson } from '../api/fieldwalk.ts';
 import { jsonText } from '../api/jsontext.ts';
 import type { Kind } from '../api/kind.ts';
 import { validateMetaUpdate } from '../api/meta.ts';
@@ -63,9 +64,9 @@ async function modifyInTurn(
     if (reading) await reading;
     const warnings: string[] = [];
     const old = kind === current.kind ? current.peek() : current.object(kind);
-    const tracked = (made: ApiObject): ApiObject => {
-      track(registry, request, target, made, old, current);
-      return made;
+    const tracked = (made: ApiObject): ApiObject | Promise<ApiObject> => {
+      const tracking = track(registry, request, target, made, old, current);
+      return tracking ? tracking.then(() => made) : made;
     };
     const changed = (): ApiObject | Promise<ApiObject> => {
       const made = change(current);
@@ -244,7 +245,7 @@ function differs(
   const labelsText = ({ metadata }: ApiObject) => jsonText(withSortedKeys(metadata.labels ?? {}));
   if (part === 'content and labels' && labelsText(object) !== labelsText(old)) return true;
   if (part === 'content' || part === 'content and labels')
-    return contentText(kind, object) !== contentText(kind, old);
+    return !sameJson(contentOf(kind, object), contentOf(kind, old));
   const field = kind.model.fields.get(part)!;
   const blank = field.type === 'array' ? [] : {};
   const partOf = (whole: ApiObject) => (whole as unknown as JsonObject)[part] ?? blank;
@@ -252,9 +253,9 @@ function differs(
 }
 
 /** Everything but the metadata and the status, if that is written on its own. */
-function contentText({ hasStatus }: Kind, object: ApiObject): string {
+function contentOf({ hasStatus }: Kind, object: ApiObject): object {
   const { metadata: _metadata, kind: _kind, apiVersion: _apiVersion, status, ...content } = object;
-  return jsonText(withSortedKeys(hasStatus || status === undefined ? content : { ...content, status }));
+  return hasStatus ? content : { ...content, status };
 }
 
 function updateErrors({ kind, part }: Target, object: ApiObject, old: ApiObject): FieldError[] {

@@ -8,12 +8,12 @@ import { normalized } from '../api/encode.ts';
 import { invalid as invalidObject, StatusError } from '../api/errors.ts';
 import { type FieldError, tooLong } from '../api/fielderror.ts';
 import { type FieldSet, fieldSetText, isEmptySet } from '../api/fieldset.ts';
-import { structOf } from '../api/fieldtype.ts';
+import { type FieldType, structOf } from '../api/fieldtype.ts';
 import { compareField, compareWritten } from '../api/fieldwalk.ts';
 import type { ManagedFieldsEntry, ObjectMeta } from '../api/generated/types.ts';
 import type { Kind } from '../api/kind.ts';
 import { type Managed, type Manager, readManaged } from '../api/managedentry.ts';
-import { memoized, ownable, updatedEntries } from '../api/managedfields.ts';
+import { memoized, ownable, reconciledEntries, updatedEntries } from '../api/managedfields.ts';
 import { ManagedText, replacing, setEntries, setManaged } from '../api/managedtext.ts';
 import type { Model } from '../api/model.ts';
 import { type ApiObject, cloneJson, type JsonObject } from '../api/object.ts';
@@ -23,6 +23,7 @@ import { Memo } from '../memo.ts';
 import { optimized } from '../switches.ts';
 import { answeredAs } from './conversion.ts';
 import type { Entry } from './entry.ts';
+import { givenInPasses } from './looplane.ts';
 import { managerErrors } from './managername.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
@@ -113,7 +114,7 @@ export type Track = (
   /** The stored object, in the version of the target. */
   old: ApiObject,
   current: Entry,
-) => void;
+) => void | Promise<void>;
 
 export const trackUpdate: Track = (...change) => track(...change, undefined);
 
@@ -129,7 +130,7 @@ function track(
   current: Entry,
   /** The field of the root that alone may have changed; undefined: any. */
   only: string | undefined,
-): void {
+): void | Promise<void> {
   const meta = object.metadata;
   const { part } = target;
   const sent = part === 'main' && !request.internal ? meta.managedFields : undefined;
@@ -138,21 +139,26 @@ function track(
   const stored = current.managed;
   const base = sent ? baseOf(target, sent, stored) : stored;
   const tracked = part !== 'whole' && registry.managedFields !== 'off' && !isUntracked(request, target);
-  const managed = base && tracked ? updatedOrLost(registry, request, target, object, old, base, only) : base;
-  setManaged(meta, managed && replacing(stored, managed));
+  const finish = (managed: ManagedText | undefined): void =>
+    setManaged(meta, managed && replacing(stored, managed));
+  if (!base || !tracked) return finish(base);
+  const work = updatedOrLost(registry, request, target, object, old, base, only);
+  const managed = givenInPasses(work, current.length);
+  return managed instanceof Promise ? managed.then(finish) : finish(managed);
 }
 
 /** None when a webhook does not convert the object to a version in which fields are owned, as in Kubernetes. */
-function updatedOrLost(...change: Parameters<typeof updated>): ManagedText | undefined {
+function* updatedOrLost(...change: Parameters<typeof updated>): Generator<void, ManagedText | undefined> {
   try {
-    return updated(...change);
+    return yield* updated(...change);
   } catch (error) {
     if (error instanceof StatusError) return undefined;
     throw error;
   }
 }
 
-function updated(
+/** Pauses after each pass over the object or its sets of fields. */
+function* updated(
   registry: Registry,
   request: Request,
   target: Target,
@@ -160,7 +166,7 @@ function updated(
   old: ApiObject,
   base: ManagedText,
   only: string | undefined,
-): ManagedText | undefined {
+): Generator<void, ManagedText | undefined> {
   const { kind, part } = target;
   const reset = resetFields(kind, part);
   const changesAt = memoized((apiVersion) => {
@@ -176,9 +182,18 @@ function updated(
   });
   const { changed, removed } = changesAt(kind.apiVersion)!;
   if (isEmptySet(changed) && isEmptySet(removed)) return base;
-  const { entries } = base;
+  yield;
+  const known = base.entries;
+  yield;
+  // Types of custom kinds change with their definitions, and what was owned in parts may be owned as a whole now.
+  const typeAt = (apiVersion: string): FieldType | undefined => {
+    const version = versionOf(registry, kind, apiVersion);
+    return version && structOf(ownershipModel(version.model));
+  };
+  const entries = kind.custom ? reconciledEntries(known, typeAt) : known;
   const now = updatedEntries(entries, managerOf(request, target, 'Update'), registry.now(), changesAt);
-  if (now === entries) return base;
+  if (now === known) return base;
+  yield;
   return now.length ? ManagedText.of(now) : undefined;
 }
 

@@ -45,3 +45,24 @@ it.each([
 ])('%s %s %s %j', async (apiVersion, kind, resource, more, why) => {
   expect(await refused(apiVersion, kind, resource, more)).toBe(why);
 });
+
+it.each([
+  [4_294_967_376, 80],
+  [2 ** 32 + 2 ** 31 - 1, 2 ** 31 - 1],
+])('of an integer that is too large, the lowest bits remain: %d', async (port, stored) => {
+  const { status, body } = await client.patch(
+    '/api/v1/namespaces/default/endpoints/wrapped?fieldManager=me&force=true',
+    {
+      apiVersion: 'v1',
+      kind: 'Endpoints',
+      metadata: { name: 'wrapped' },
+      subsets: [{ addresses: [{ ip: '10.1.1.1' }], ports: [{ port }] }],
+    },
+    'application/apply-patch+yaml',
+  );
+  if (stored > 65_535) {
+    expect(body.message).toContain(`subsets[0].ports[0].port: Invalid value: ${stored}`);
+    return;
+  }
+  expect([status, body.subsets[0].ports[0].port]).toEqual([201, stored]);
+});

@@ -210,11 +210,33 @@ describe('a version of another server', () => {
     expect((await api.get(place)).text).toBe('from the other server');
   });
 
+  it('is available, and cannot be reached, when its certificate is not trusted', async () => {
+    const stranger = makeAuthority('stranger', Date.now());
+    await api.patch(`${services}/${name}`, {
+      spec: { caBundle: Buffer.from(stranger.cert).toString('base64') },
+    });
+    await reason('Passed');
+    const { status, text } = await api.get('/apis/things.example.com/v1/things');
+    expect([status, text]).toEqual([
+      503,
+      'error trying to reach service: tls: failed to verify certificate: x509: certificate signed by unknown authority\n',
+    ]);
+    await api.patch(`${services}/${name}`, { spec: { caBundle } });
+  });
+
+  it('has a status of known values', async () => {
+    const wrong = { status: { conditions: [{ type: 'Available', status: 'Maybe' }] } };
+    const { body } = await api.patch(`${services}/${name}/status`, wrong);
+    expect(body.message).toContain(
+      'status.conditions[0].status: Unsupported value: "Maybe": supported values: "True", "False", "Unknown"',
+    );
+  });
+
   it('is not available when its server fails, and gone with its APIService', async () => {
     failing = true;
     await api.patch(`${services}/${name}`, { metadata: { labels: { look: 'again' } } });
     expect((await reason('FailedDiscoveryCheck')).message).toMatch(
-      /^failing or missing response from https:\/\/things\.team\.svc:443\/apis\/things\.example\.com\/v1: bad status/,
+      /^failing or missing response from https:\/\/things\.team\.svc:443\/apis\/things\.example\.com\/v1: bad status from https:\/\/things\.team\.svc:443\/apis\/things\.example\.com\/v1: 500$/,
     );
     expect((await api.get('/apis/things.example.com/v1/things')).status).toBe(503);
     await api.delete(`${services}/${name}`);

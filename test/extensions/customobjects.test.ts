@@ -233,3 +233,26 @@ test('a strict patch with unknown fields is told with the object as it would be'
     /^ "" is invalid: patch: Invalid value: "\{.*\\"managedFields\\":.*\\"spec\\":\{\\"size\\":1,\\"unknown\\":\{\\"deep\\":1\}\}\}": strict decoding error: unknown field "spec.unknown"$/,
   );
 });
+
+test('owners of items own the list when a changed definition makes it one value', async () => {
+  const listed = (listType: string): Json =>
+    definitionOf('rosters', 'Roster', [
+      {
+        name: 'v1',
+        spec: { names: { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': listType } },
+      },
+    ]);
+  await define(client, listed('set'));
+  const place = `${objectsPath('rosters')}/a`;
+  const applied = objectOf('Roster', 'a', { names: ['x', 'y'], size: 1 });
+  await client.patch(`${place}?fieldManager=first`, applied, 'application/apply-patch+yaml');
+  await client.patch(`${definitionsPath}/rosters.test.example.com`, { spec: listed('atomic').spec });
+  const ownersOf = ({ metadata }: Json): Json =>
+    Object.fromEntries(
+      metadata.managedFields.map((entry: Json) => [entry.manager, entry.fieldsV1['f:spec']]),
+    );
+  const changed = await client.patch(`${place}?fieldManager=second`, { spec: { size: 2 } });
+  expect(ownersOf(changed.body)).toEqual({ first: { 'f:names': {} }, second: { 'f:size': {} } });
+  const taken = await client.patch(`${place}?fieldManager=second`, { spec: { names: ['z'] } });
+  expect(ownersOf(taken.body)).toEqual({ second: { 'f:names': {}, 'f:size': {} } });
+});

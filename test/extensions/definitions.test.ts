@@ -61,6 +61,32 @@ describe('a definition', () => {
     expect((await client.get(objectsPath('rafts'))).body.items).toEqual([]);
   });
 
+  it('that goes does not ask policies about its objects', async () => {
+    const admission = '/apis/admissionregistration.k8s.io/v1';
+    await define(client, definitionOf('barges', 'Barge'));
+    await client.post(objectsPath('barges'), objectOf('Barge', 'a'));
+    const rule = {
+      operations: ['DELETE'],
+      apiGroups: ['test.example.com'],
+      apiVersions: ['*'],
+      resources: ['barges'],
+    };
+    await client.post(`${admission}/validatingadmissionpolicies`, {
+      metadata: { name: 'keep' },
+      spec: { matchConstraints: { resourceRules: [rule] }, validations: [{ expression: 'false' }] },
+    });
+    await client.post(`${admission}/validatingadmissionpolicybindings`, {
+      metadata: { name: 'keep' },
+      spec: { policyName: 'keep', validationActions: ['Deny'] },
+    });
+    expect((await client.delete(`${objectsPath('barges')}/a`)).status).toBe(422);
+    const watch = await client.watch(`${definitionsPath}?watch=true`);
+    await client.delete(definitionPath('barges'));
+    await watch.until(({ type, object }) => type === 'DELETED' && object.metadata.name.startsWith('barges.'));
+    watch.close();
+    await client.delete(`${admission}/validatingadmissionpolicybindings/keep`);
+  });
+
   it('whose finalizer is taken away leaves nothing behind', async () => {
     const definition = definitionOf('wrecks', 'Wreck');
     await define(client, definition);

@@ -49,6 +49,7 @@ describe('expressions that are refused', () => {
     ['"%q".format([self.s])', '1:12: could not parse formatting clause: unrecognized formatting clause "q"'],
     ['true &&', `1:8: Syntax error: mismatched input '<EOF>' expecting ${operandWanted}`],
     ['1 +* 2 == 3', `1:4: Syntax error: extraneous input '*' expecting ${operandWanted}`],
+    ['size(self.s, ) > 1', `1:14: Syntax error: mismatched input ')' expecting ${operandWanted}`],
     ['self.l.exists(x, x > 1', "1:23: Syntax error: missing ')' at '<EOF>'"],
     [
       'self.s == "abc',

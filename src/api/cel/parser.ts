@@ -313,10 +313,10 @@ class Parser {
     });
   }
 
-  /** Items up to the closing symbol; a comma may come before it. */
+  /** Items up to the closing symbol; a comma may come before it, but not in the arguments of a call. */
   #items<T>(closing: string, read: () => T): T[] {
     const items: T[] = [];
-    while (!this.#accept(closing)) {
+    while ((closing === ')' && items.length > 0) || !this.#accept(closing)) {
       if (items.length >= itemsMax) throw new SyntaxIssue(this.#peek().at, `more than ${itemsMax} items`);
       items.push(read());
       if (this.#accept(',')) continue;

@@ -66,7 +66,7 @@ function* valueErrors(
 ): Generator<FieldError> {
   if (around) {
     const problem = metadataProblem(around(value));
-    if (problem) return yield invalid(path, value, `must result in valid metadata: ${problem}`);
+    if (problem !== undefined) return yield invalid(path, value, `must result in valid metadata: ${problem}`);
   } else {
     const node = nodeOf(schema);
     if (options.pruned && !isPruned(value, node)) yield invalid(path, value, 'must not have unknown fields');
@@ -98,10 +98,18 @@ function resourceErrors(value: unknown, node: SchemaNode, path: string): FieldEr
   if (!node.embeddedBelow) return [];
   const copy = cloneJson(value);
   const problem = decodeProblem(copy, node);
-  return problem === undefined ? embeddedErrors(copy, node, false, path) : [invalid(path, value, problem)];
+  if (problem === undefined) return embeddedErrors(copy, node, false, path);
+  const [place = '', message = ''] = splitOnce(problem, ': ');
+  const field = place.startsWith('[') ? `${path}${place}` : child(path, place);
+  return [{ field, reason: 'FieldValueInvalid', message }];
 }
 
-/** What is wrong with the types in the metadata of resources. */
+function splitOnce(text: string, separator: string): [string, string] {
+  const at = text.indexOf(separator);
+  return [text.slice(0, at), text.slice(at + separator.length)];
+}
+
+/** What is wrong with the types in the metadata of resources, as `metadata: Invalid value: …`. */
 function decodeProblem(value: unknown, node: SchemaNode): string | undefined {
   try {
     pruneValue(value, node);

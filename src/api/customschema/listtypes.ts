@@ -13,6 +13,8 @@ export function listTypeErrors(object: JsonObject, root: SchemaNode): FieldError
   return walk.errors.list;
 }
 
+const itself = (item: unknown): unknown => item;
+
 class ListWalk {
   readonly errors = new BoundedErrors();
   readonly #path = new ValuePath();
@@ -33,7 +35,7 @@ class ListWalk {
   }
 
   #list(list: readonly unknown[], node: SchemaNode): void {
-    if (node.listType === 'set') this.#duplicates(list, list);
+    if (node.listType === 'set') this.#duplicates(list, itself, itself);
     if (node.listType === 'map') this.#keys(list, node.listKeys);
     for (let i = 0; i < list.length && node.items?.listsBelow; i++) {
       this.#path.push(i);
@@ -51,24 +53,40 @@ class ListWalk {
     else
       this.#duplicates(
         list,
-        list.map((item) => keyOf(item, names)),
+        (item) => identityOf(item, names),
+        (item) => keyOf(item, names),
       );
   }
 
   /** Reports the second appearance of a value, and no further ones. */
-  #duplicates(list: readonly unknown[], values: readonly unknown[]): void {
-    const seen = new Map<string, number>();
+  #duplicates(
+    list: readonly unknown[],
+    identity: (item: unknown) => unknown,
+    shown: (item: unknown) => unknown,
+  ): void {
+    // Texts and numbers are compared as they are, which is much faster for large lists; others by their JSON.
+    const values = new Map<unknown, number>();
+    const texts = new Map<unknown, number>();
     for (let i = 0; i < list.length && !this.errors.isFull; i++) {
-      const text = jsonText(withSortedKeys(values[i]));
-      const times = (seen.get(text) ?? 0) + 1;
-      seen.set(text, times);
-      if (times === 2) this.errors.add(duplicate(this.#item(i), values[i]));
+      const value = identity(list[i]);
+      const isPlain = typeof value !== 'object' || value === null;
+      const [times, key] = isPlain ? [values, value] : [texts, jsonText(withSortedKeys(value))];
+      const count = (times.get(key) ?? 0) + 1;
+      times.set(key, count);
+      if (count === 2) this.errors.add(duplicate(this.#item(i), shown(list[i])));
     }
   }
 
   #item(i: number): string {
     return `${this.#path.text()}[${i}]`;
   }
+}
+
+/** What tells an item apart: the value of its only key, or else all its keys. */
+function identityOf(item: unknown, names: readonly string[]): unknown {
+  const [name = ''] = names;
+  const isSingle = names.length === 1 && isJsonObject(item) && Object.hasOwn(item, name);
+  return isSingle ? item[name] : keyOf(item, names);
 }
 
 /** The fields that tell items apart; those that are not there are left out. */

@@ -2,7 +2,7 @@
 import { child, type FieldError, forbidden, index, invalid, key } from '../fielderror.ts';
 import { innerRuleText } from './innerform.ts';
 import { type CompiledRule, prepareNodeRules, takeNodeRules } from './rulecompilation.ts';
-import { requestBytesMax } from './ruletypes.ts';
+import { requestBytesMax, ruleTypeOf } from './ruletypes.ts';
 import type { Schema, ValidationRule } from './schema.ts';
 import { itemsOf } from './schemanode.ts';
 
@@ -72,6 +72,10 @@ class RuleCheck {
     if (!schema['x-kubernetes-validations']?.length) return;
     if (this.wrong.some((field) => field.startsWith(`${path}.`))) return;
     const isResource = place.isRoot || schema['x-kubernetes-embedded-resource'] === true;
+    if (!ruleTypeOf(schema, isResource)) {
+      this.errors.push(untypedNode(path));
+      return;
+    }
     const compiled = takeNodeRules(schema, isResource);
     const times = place.times ?? Math.floor(requestBytesMax / (compiled.type.bytesMin + 1));
     for (const [position, rule] of compiled.rules.entries())
@@ -126,6 +130,13 @@ class RuleCheck {
     ];
   }
 }
+
+/** Rules about what has no type, or is a list or map of such things. */
+const untypedNode = (path: string): FieldError => ({
+  field: child(path, 'x-kubernetes-validations'),
+  reason: 'InternalError',
+  message: 'Internal error: internal error: failed to retrieve type information for x-kubernetes-validations',
+});
 
 function costText(what: string, factor: number): string {
   const shown = factor > 100 ? 'more than 100' : factor < 1.5 ? factor.toFixed(6) : factor.toFixed(1);

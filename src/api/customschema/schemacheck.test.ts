@@ -10,10 +10,55 @@ const texts = (schema: Schema, oldSchemas?: Schema[]): string[] =>
 
 const object = (a: Schema, more: Schema = {}): Schema => ({ type: 'object', properties: { a }, ...more });
 
+describe('at the root, with a status apart', () => {
+  const rootTexts = (schema: Schema): string[] =>
+    checkSchema(schema, 'S', { statusEnabled: true }).map(({ field, message }) => `${field}: ${message}`);
+
+  it('a wrong type is told instead of other keywords', () => {
+    expect(rootTexts({ type: 'string', maxProperties: 3 })).toEqual([
+      'S.type: Invalid value: "string": only "object" is allowed as the type at the root of the schema if the status subresource is enabled',
+      'S.type: Invalid value: "string": must be object at the root',
+    ]);
+  });
+
+  it('switches that are off are no keywords', () => {
+    expect(rootTexts({ type: 'object', nullable: false, 'x-kubernetes-int-or-string': false })).toEqual([]);
+  });
+});
+
 describe('rules', () => {
   const embedded = { 'x-kubernetes-embedded-resource': true } as const;
   const free = { 'x-kubernetes-preserve-unknown-fields': true } as const;
   const table: [name: string, schema: Schema, errors: string[]][] = [
+    [
+      'rules about what has no type',
+      object(
+        { ...free, 'x-kubernetes-validations': [{ rule: 'self.x == 1' }] },
+        {
+          properties: {
+            b: {
+              type: 'array',
+              items: free,
+              'x-kubernetes-validations': [{ rule: 'self.size() == 1' }],
+            },
+          },
+        },
+      ),
+      [
+        'S.properties[b].x-kubernetes-validations: Internal error: internal error: failed to retrieve type information for x-kubernetes-validations',
+      ],
+    ],
+    [
+      'metadata of the wrong type in a default',
+      object({
+        type: 'array',
+        items: { type: 'object', ...embedded, ...free },
+        default: [{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 5 } }],
+      }),
+      [
+        'S.properties[a].default[0].metadata: Invalid value: {"name":5}: json: cannot unmarshal number into Go struct field ObjectMeta.name of type string',
+      ],
+    ],
     [
       'a field that only an alternative names',
       object({ type: 'string' }, { anyOf: [{ properties: { b: { minLength: 1 } } }] }),

@@ -109,13 +109,16 @@ const rootKeywords: ReadonlyMap<string, string> = new Map([
 
 function* rootErrors(schema: Schema, path: string, statusEnabled: boolean): Generator<FieldError> {
   if (statusEnabled) {
-    if (schema.type && schema.type !== 'object')
+    const isWrong = (name: string): boolean => !rootKeywords.has(name) && isSet(schema[name as keyof Schema]);
+    // Kubernetes goes through the keywords in this order, and stops at the first that is wrong.
+    const wrongBefore = ['id', '$schema', '$ref'].some(isWrong);
+    if (!wrongBefore && schema.type && schema.type !== 'object')
       yield invalid(
         `${path}.type`,
         schema.type,
         'only "object" is allowed as the type at the root of the schema if the status subresource is enabled',
       );
-    if (Object.entries(schema).some(([name, value]) => !rootKeywords.has(name) && isSet(value)))
+    else if (wrongBefore || Object.keys(schema).some(isWrong))
       yield {
         field: path,
         reason: 'FieldValueInvalid',
@@ -126,7 +129,11 @@ function* rootErrors(schema: Schema, path: string, statusEnabled: boolean): Gene
 }
 
 const isSet = (value: unknown): boolean =>
-  value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
+  value !== undefined &&
+  value !== null &&
+  value !== '' &&
+  value !== false &&
+  !(Array.isArray(value) && value.length === 0);
 
 function* areStructural(schemas: readonly Schema[]): Generator<number, boolean> {
   for (const schema of schemas)

@@ -1,5 +1,5 @@
 /** APIService: a version of a group, and who serves it: this server, or another one behind a service of the cluster. */
-import { child, index, invalid, required } from '../fielderror.ts';
+import { child, index, invalid, notSupported, required } from '../fielderror.ts';
 import type { APIService, APIServiceSpec } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
 import { isLabel1035, isPathSegment, isSubdomain1123 } from '../names.ts';
@@ -70,13 +70,13 @@ function* remoteErrors({ service = {}, caBundle, insecureSkipTLSVerify }: APISer
     );
 }
 
-const conditionStatuses = ['False', 'True', 'Unknown'];
+const conditionStatuses = ['True', 'False', 'Unknown'];
 
 function* statusErrors({ status }: APIService): Findings {
   for (const [i, condition] of (status?.conditions ?? []).entries()) {
     const path = child(index('status.conditions', i), 'status');
     if (!conditionStatuses.includes(condition.status ?? ''))
-      yield invalid(path, condition.status ?? '', 'must be one of True, False or Unknown');
+      yield notSupported(path, condition.status ?? '', conditionStatuses);
   }
 }
 
@@ -92,10 +92,11 @@ export const localCondition = (now: string) => ({
 export const isAvailable = ({ status }: APIService): boolean =>
   status?.conditions?.some(({ type, status: value }) => type === 'Available' && value === 'True') ?? false;
 
-function availableCell({ status }: APIService): string {
+function availableCell({ status }: APIService): string | undefined {
   const condition = status?.conditions?.find(({ type }) => type === 'Available');
   if (!condition) return 'Unknown';
-  return condition.status === 'True' ? 'True' : `${condition.status} (${condition.reason ?? ''})`;
+  const { status: value, reason } = condition;
+  return value === 'True' || !reason ? value : `${value} (${reason})`;
 }
 
 export const apiService = defineKind<APIService>({

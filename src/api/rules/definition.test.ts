@@ -185,6 +185,21 @@ describe('selectable fields', () => {
     ]);
   });
 
+  test('may not be the same in all versions whose schemas differ', () => {
+    const version = (name: string, field: string, property: string) => ({
+      name,
+      served: true,
+      storage: name === 'v1',
+      schema: schema({ properties: { a: text, b: text, [property]: text } }),
+      ...fields(field),
+    });
+    const apart = (...versions: Version[]): string[] => errorsOf(definition({}, { versions }));
+    expect(apart(version('v1', '.spec.a', 'c'), version('v2', '.spec.a', 'd'))).toEqual([
+      'spec.selectableFields: Invalid value: "": may only be set when validations.schema is included',
+    ]);
+    expect(apart(version('v1', '.spec.a', 'c'), version('v2', '.spec.b', 'd'))).toEqual([]);
+  });
+
   test('only different and valid ones count, and too many may stay as they are', () => {
     const names = [...'abcdefghi'];
     const many = { schema: schema({ properties: Object.fromEntries(names.map((name) => [name, text])) }) };

@@ -21,7 +21,7 @@ const textOf = (version: CustomResourceDefinitionVersion, part: HoistedPart): st
   jsonText(withSortedKeys(version[part] ?? null));
 
 /** Whether all versions have the same. */
-function isHoisted({ versions = [] }: CustomResourceDefinitionSpec, part: HoistedPart): boolean {
+export function isHoisted({ versions = [] }: CustomResourceDefinitionSpec, part: HoistedPart): boolean {
   if (versions.length < 2) return true;
   const first = textOf(versions[0]!, part);
   return versions.every((version) => textOf(version, part) === first);

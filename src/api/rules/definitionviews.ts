@@ -10,7 +10,7 @@ import type {
   SelectableField,
 } from '../generated/types.ts';
 import { sameJson } from '../object.ts';
-import { partsOf } from './definitioninnerform.ts';
+import { isHoisted, partsOf } from './definitioninnerform.ts';
 import type { Findings } from './findings.ts';
 
 const selectableMax = 8;
@@ -37,8 +37,12 @@ export function* viewsErrors(
   for (const { path, version } of partsOf(spec, 'additionalPrinterColumns'))
     for (const [i, column] of (version.additionalPrinterColumns ?? []).entries())
       yield* columnErrors(column, index(path, i));
+  // Fields that are the same in all versions stand apart from schemas that are not, in the form in which Kubernetes
+  // keeps a definition: it finds no schema beside them, and refuses them.
   for (const { path, version } of partsOf(spec, 'selectableFields'))
-    yield* selectableErrors(version, path, old);
+    yield* isHoisted(spec, 'selectableFields') && !isHoisted(spec, 'schema')
+      ? apartErrors(version, path)
+      : selectableErrors(version, path, old);
 }
 
 function* columnErrors(column: CustomResourceColumnDefinition, path: string): Findings {
@@ -71,6 +75,15 @@ function* scalePathErrors(value: string | undefined, path: string, places: reado
     );
 }
 
+const needsSchema = 'may only be set when validations.schema is included';
+
+function* apartErrors(
+  { selectableFields: fields = [] }: CustomResourceDefinitionVersion,
+  path: string,
+): Findings {
+  if (fields.length > 0) yield invalid(path, '', needsSchema);
+}
+
 function* selectableErrors(
   { name, selectableFields: fields = [], schema }: CustomResourceDefinitionVersion,
   path: string,
@@ -78,7 +91,7 @@ function* selectableErrors(
 ): Findings {
   if (fields.length === 0) return;
   const root = schema?.openAPIV3Schema as Schema | undefined;
-  if (!root) return yield invalid(path, '', 'may only be set when validations.schema is included');
+  if (!root) return yield invalid(path, '', needsSchema);
   const seen = new Set<string>();
   for (const [i, { jsonPath = '' }] of fields.entries()) {
     const place = child(index(path, i), 'jsonPath');

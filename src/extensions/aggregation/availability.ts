@@ -146,7 +146,8 @@ export class Availability {
     const service = view.collection('core/services').get(namespace, name)?.peek() as Service | undefined;
     if (!service) return refused('ServiceNotFound', `${about} is not present`);
     const { type, ports = [] } = service.spec ?? {};
-    if (type === 'ExternalName') return undefined;
+    // As in Kubernetes, of other services only the answer counts.
+    if ((type ?? 'ClusterIP') !== 'ClusterIP') return undefined;
     const served = ports.find((candidate) => candidate.port === port);
     if (!served) return refused('ServicePortError', `${about} is not listening on port ${port}`);
     const slices = this.#slices.contents(namespace, name);

@@ -32,7 +32,7 @@ export async function checkDiscovery(
       },
       () => undefined,
     );
-    return await Promise.race([opening.then((opened) => asked(opened, path, remoteHost(remote))), late]);
+    return await Promise.race([opening.then((opened) => asked(opened, path, remoteHost(remote), url)), late]);
   } catch (error) {
     const { message } = error as Error;
     throw new Error(error instanceof BadStatus ? message : `${get}: ${message}`);
@@ -44,7 +44,7 @@ export async function checkDiscovery(
 
 class BadStatus extends Error {}
 
-function asked(connection: Duplex, path: string, host: string): Promise<JsonObject> {
+function asked(connection: Duplex, path: string, host: string, url: string): Promise<JsonObject> {
   return new Promise((resolve, reject) => {
     const sent = openRequest({
       createConnection: () => connection,
@@ -70,7 +70,7 @@ function asked(connection: Duplex, path: string, host: string): Promise<JsonObje
       response.on('end', () => {
         const { statusCode = 0 } = response;
         if (statusCode < 200 || statusCode > 299)
-          return reject(new BadStatus(`bad status from the server: ${statusCode}`));
+          return reject(new BadStatus(`bad status from ${url}: ${statusCode}`));
         resolve(documentIn(Buffer.concat(chunks)));
       });
     });

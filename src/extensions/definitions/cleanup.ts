@@ -12,7 +12,7 @@ import { withCondition } from '../../api/rules/condition.ts';
 import { removeCollection } from '../../registry/delete.ts';
 import { everything } from '../../registry/filter.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { collectionOf } from '../../registry/target.ts';
+import { collectionOf, targetOf } from '../../registry/target.ts';
 import { Watcher } from '../../registry/watcher.ts';
 import { actingAs } from '../../registry/writers.ts';
 
@@ -123,7 +123,9 @@ export class Cleanup {
       if (isLate) this.#sinceMs = undefined;
       await this.options.write((definition) => setProgress(definition, progress, registry.now()));
       const request = actingAs('kube-apiserver', 'deletecollection');
-      await removeCollection(registry, request, collectionOf(kind, ''), everything, {}, undefined);
+      // Not a client's delete: policies and webhooks are not asked, as they could hold a definition for ever.
+      const target = targetOf(collectionOf(kind, ''), 'whole');
+      await removeCollection(registry, request, target, everything, {}, undefined);
     }
     if (collection.size === 0) await this.#finish(completed);
   }

@@ -6,6 +6,9 @@ import { type Condition, expressionFailure } from '../../api/cel/conditions.ts';
 import { toJson } from '../../api/cel/jsonvalues.ts';
 import { CelError, ListValue, StructValue, type Value } from '../../api/cel/values.ts';
 import { ownershipModel } from '../../api/customschema/ownershipmodel.ts';
+import { DecodeError, decodeObject } from '../../api/decode.ts';
+import { internal } from '../../api/errors.ts';
+import { typedProblem } from '../../api/fieldcheck.ts';
 import { structOf } from '../../api/fieldtype.ts';
 import { merge } from '../../api/fieldwalk.ts';
 import type {
@@ -91,11 +94,10 @@ export class MutatingPolicy {
     try {
       if (!checked.program) throw new CelError(checked.problem);
       value = await run.evaluate(checked.program);
-      return isPatch ? patched(document, value) : merged(document, value, version);
     } catch (error) {
-      if (error instanceof MutationProblem) throw error;
       throw new MutationProblem(expressionFailure(expression.trim(), error));
     }
+    return isPatch ? patched(document, value, version) : merged(document, value, version);
   }
 
   #parts(): Compiled {
@@ -120,46 +122,90 @@ export class MutatingPolicy {
 
 /** Merged as by apply: maps by key, lists by the keys of their items where they have any. */
 function merged(document: JsonObject, value: Value, version: Kind): unknown {
-  if (!(value instanceof StructValue)) throw new CelError('unexpected type, must be Object');
+  if (!(value instanceof StructValue))
+    throw new MutationProblem('unsupported return type from ApplyConfiguration expression');
   checkNames(value, 'Object');
-  const configuration = toJson(value) as JsonObject;
-  const type = structOf(ownershipModel(version.model));
+  const { kind, apiVersion } = version;
+  const configuration = { ...(jsonOf(value, 'invalid return type') as JsonObject), kind, apiVersion };
+  const model = ownershipModel(version.model);
+  const problem = typedProblem(model, configuration);
+  if (problem)
+    throw new MutationProblem(
+      `error applying patch: failed to convert patch object to typed object: ${problem}`,
+    );
+  const type = structOf(model);
   // What the expression leaves out of them would be lost, so Kubernetes refuses it.
   const atomic = atomicPaths(type, configuration);
   if (atomic.length)
     throw new MutationProblem(
-      `invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: ${atomic.join(', ')}`,
+      `error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: ${atomic.join(', ')}`,
     );
   return merge(type, document, configuration);
 }
 
 /** `Object{spec: Object.metadata{}}` is a mistake: the name of a type says where its value belongs. */
-function checkNames(value: StructValue, name: string): void {
+function checkNames(value: Value, name: string): void {
+  if (value instanceof ListValue) for (const item of value) checkNames(item, name);
+  if (!(value instanceof StructValue)) return;
   if (value.name !== name)
-    throw new CelError(
-      `unexpected type name "${value.name}", expected "${name}", which matches field name path from root Object type`,
+    throw new MutationProblem(
+      `type mismatch: unexpected type name "${value.name}", expected "${name}", which matches field name path from root Object type`,
     );
-  for (const [field, inner] of value.fields)
-    if (inner instanceof StructValue) checkNames(inner, `${name}.${field}`);
+  for (const [field, inner] of value.fields) checkNames(inner, `${name}.${field}`);
 }
 
-function patched(document: JsonObject, value: Value): unknown {
+function jsonOf(value: Value, what: string): unknown {
+  try {
+    return toJson(value);
+  } catch (error) {
+    if (error instanceof CelError) throw new MutationProblem(`${what}: ${error.message}`);
+    throw error;
+  }
+}
+
+function patched(document: JsonObject, value: Value, version: Kind): unknown {
   if (!(value instanceof ListValue))
-    throw new CelError('type mismatch: JSONPatchType.expression should evaluate to array');
+    throw new MutationProblem('type mismatch: JSONPatchType.expression should evaluate to array');
   const operations = Array.from(value, (operation) => {
-    if (!(operation instanceof StructValue)) throw new CelError('type mismatch: expected a JSONPatch');
-    return toJson(operation);
+    if (!(operation instanceof StructValue))
+      throw new MutationProblem(
+        'type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch',
+      );
+    const inner = operation.fields.get('value');
+    if (inner instanceof StructValue) checkNames(inner, inner.name);
+    return jsonOf(operation, 'JSONPath valueExpression evaluated to a type that could not marshal to JSON');
   });
   try {
     const patch = parseJsonPatch(operations);
     try {
-      return applyJsonPatch(document, patch);
+      const result = applyJsonPatch(document, patch);
+      checkKnown(result, version);
+      return result;
     } catch (error) {
       if (!(error instanceof PatchError)) throw error;
-      throw new MutationProblem(`JSON Patch: ${jsonPatchFailure(document, patch)}`);
+      const { text, testFailed } = jsonPatchFailure(document, patch);
+      // The patch was not meant for this object.
+      if (testFailed) return document;
+      throw new MutationProblem(`JSON Patch: ${text}`);
     }
   } catch (error) {
     if (error instanceof PatchError) throw new MutationProblem(`JSON Patch: ${error.message}`);
     throw error;
   }
+}
+
+/** Fields that a built-in kind does not have are an error of the policy, whatever its failure policy. */
+function checkKnown(result: unknown, { model, custom }: Kind): void {
+  if (custom) return;
+  const unknown: string[] = [];
+  try {
+    decodeObject(model, result, unknown);
+  } catch (error) {
+    if (error instanceof DecodeError) throw internal(error.message);
+    throw error;
+  }
+  if (unknown.length)
+    throw internal(
+      `strict decoding error: ${unknown.map((path) => `unknown field ${JSON.stringify(path)}`).join(', ')}`,
+    );
 }

@@ -359,7 +359,7 @@ describe('mutating policies', () => {
   it('refuse the write when they fail, or pass when failures are ignored', async () => {
     await mutation('m', [merge('Object{spec: Object.metadata{}}')]);
     expect(await refusal(make1('a'))).toMatch(
-      /^expression .* resulted in error: unexpected type name "Object.metadata", expected "Object.spec"/,
+      /^type mismatch: unexpected type name "Object.metadata", expected "Object.spec"/,
     );
     await remove(
       registry,
@@ -371,5 +371,84 @@ describe('mutating policies', () => {
       failurePolicy: 'Ignore',
     });
     expect(await refusal(make1('b', { z: '' }))).toBe('');
+  });
+
+  it('run again after their own changes, too', async () => {
+    await mutation(
+      'a',
+      [jsonPatch('[JSONPatch{op: "add", path: "/data/n", value: object.data[?"n"].orValue("") + "x"}]')],
+      { reinvocationPolicy: 'IfNeeded' },
+    );
+    expect(await make1('c', { z: '' })).toMatchObject({ data: { n: 'xx' } });
+  });
+
+  it('leave an object alone when a test of the patch fails, and go on with the next mutation', async () => {
+    await mutation('m', [
+      jsonPatch(
+        '[JSONPatch{op: "add", path: "/data/a", value: "1"}, JSONPatch{op: "test", path: "/data/z", value: "other"}]',
+      ),
+      merge('Object{data: {"b": "2"}}'),
+    ]);
+    expect(((await make1('c', { z: 'z' })) as ApiObject & { data?: unknown }).data).toEqual({
+      b: '2',
+      z: 'z',
+    });
+  });
+
+  it('tell every problem: configuration first, then mutations in order', async () => {
+    const params = { paramKind: { apiVersion: 'none.example.com/v1', kind: 'None' } };
+    await mutation('a', [
+      jsonPatch('[JSONPatch{op: "remove", path: "/data/none"}]'),
+      merge('Object{data: {"b": object.data.missing}}'),
+      merge('Object{nope: "x"}'),
+      merge('Object{metadata: Object.metadata{ownerReferences: [Object.metadata.other{uid: "x"}]}}'),
+    ]);
+    await mutation('b', [merge('Object{data: {"b": "2"}}')], params);
+    const write = make1('c', { z: 'z' });
+    await expect(write).rejects.toMatchObject({
+      status: {
+        code: 403,
+        reason: 'Forbidden',
+        message: `policy "b" denied request: failed to configure policy: failed to find resource referenced by paramKind: 'none.example.com/v1, Kind=None'`,
+        details: {
+          kind: 'configmaps',
+          name: 'c',
+          causes: [
+            { message: expect.stringMatching(/^policy "b"/) },
+            {
+              message:
+                "policy 'a' with binding 'a' denied request: JSON Patch: error in remove for path: '/data/none': Unable to remove nonexistent key: none: missing value",
+            },
+            {
+              message:
+                "policy 'a' with binding 'a' denied request: expression 'Object{data: {\"b\": object.data.missing}}' resulted in error: no such key: missing",
+            },
+            {
+              message:
+                "policy 'a' with binding 'a' denied request: error applying patch: failed to convert patch object to typed object: .nope: field not declared in schema",
+            },
+            {
+              message:
+                'policy \'a\' with binding \'a\' denied request: type mismatch: unexpected type name "Object.metadata.other", expected "Object.metadata.ownerReferences", which matches field name path from root Object type',
+            },
+          ],
+        },
+      },
+    });
+  });
+
+  it('refuse fields that a kind does not have', async () => {
+    await mutation('m', [jsonPatch('[JSONPatch{op: "add", path: "/nope", value: 1}]')], {
+      failurePolicy: 'Ignore',
+    });
+    await expect(make1('c')).rejects.toMatchObject({
+      status: { code: 500, message: 'Internal error occurred: strict decoding error: unknown field "nope"' },
+    });
+  });
+
+  it('have no namespace object for a namespace', async () => {
+    const rules = [{ operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['namespaces'] }];
+    await policy({ ...validations('namespaceObject == null'), matchConstraints: { resourceRules: rules } });
+    expect(await refusal(make('v1', 'namespaces', { metadata: { name: 'new' } }))).toBe('');
   });
 });

@@ -92,7 +92,8 @@ export class WriteValues {
   #namespaceObject(): Value {
     const { namespace, admission } = this.#write;
     const { kind } = admission.target;
-    if (!namespace || (!kind.namespaced && kind.id !== 'core/namespaces')) return null;
+    // Kubernetes gives none for a namespace itself, though that counts as being in itself elsewhere.
+    if (!namespace || !kind.namespaced) return null;
     const found = this.#registry.view.collection('core/namespaces').get('', namespace)?.peek();
     return found ? namespaceValue(found) : null;
   }

@@ -235,7 +235,7 @@ function patchedDocument(document: unknown, patchText: string): unknown {
       return applyJsonPatch(document, patch);
     } catch (error) {
       if (!(error instanceof PatchError)) throw error;
-      throw internal(jsonPatchFailure(document, patch));
+      throw internal(jsonPatchFailure(document, patch).text);
     }
   } catch (error) {
     if (error instanceof PatchError || error instanceof SyntaxError) throw internal(error.message);

@@ -2,7 +2,7 @@
  * Forwards all requests of a version that another server serves: any method, watches and upgrades. The other server is
  * told who the user is in headers, and believes them because of this server's certificate.
  */
-import { unavailable } from '../../api/errors.ts';
+import { StatusError, unavailable } from '../../api/errors.ts';
 import type { User } from '../../api/user.ts';
 import type { Aggregation } from '../../extensions/aggregation/aggregation.ts';
 import type { RemoteVersion } from '../../extensions/aggregation/apiservices.ts';
@@ -39,6 +39,10 @@ export async function forwardAggregated(
   try {
     if (upgrade) await forwardUpgrade(request, upgrade.socket, upgrade.head, target);
     else await forward(request, response, target);
+  } catch (error) {
+    // Kubernetes tells this in plain text, not as a Status.
+    if (upgrade || response.headersSent || !(error instanceof StatusError)) throw error;
+    answerText(context, 503, `${error.message}\n`);
   } finally {
     release();
   }
