@@ -13,7 +13,11 @@ export interface Timers {
   nowMs(): number;
   /** False while time stands still: what waits for a timer waits until the clock is moved. */
   readonly isRunning: boolean;
-  set(callback: () => void, delayMs: number): Timer;
+  /**
+   * @param slackMs how much later it may fire, together with others, where hours pass in a moment; a running clock keeps
+   * to the delay
+   */
+  set(callback: () => void, delayMs: number, slackMs?: number): Timer;
   repeat(callback: () => void, intervalMs: number): Timer;
   clear(timer: Timer | undefined): void;
 }

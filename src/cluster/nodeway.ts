@@ -27,7 +27,8 @@ export class Ways implements NodeWay {
 
   constructor(
     private readonly authority: () => Promise<NodeTrust>,
-    private readonly timeoutMs = handshakeMs,
+    /** How long all steps of a connection may take together. Default: each has a time of its own. */
+    private readonly timeoutMs?: number,
   ) {}
 
   /** Registers an agent of this process. `connect` opens a connection to it. */
@@ -51,17 +52,21 @@ export class Ways implements NodeWay {
   async connect(node: NodeLocation, { insecure = false } = {}): Promise<Duplex> {
     const local = this.#local.get(node.name);
     if (local) return local();
+    const { timeoutMs } = this;
+    const begunMs = performance.now();
+    const leftMs =
+      timeoutMs === undefined ? undefined : () => Math.max(1, timeoutMs - (performance.now() - begunMs));
     // Loopback is allowed here: agents on the server's machine are verified by their certificate, always.
     const isAllowed = (address: string) => isLoopback(address) || isAllowedTarget(address);
     const addresses = await allowedAddresses(node.host, systemLookup, isAllowed);
-    const socket = await dialTcp(addresses, node.port);
+    const socket = await dialTcp(addresses, node.port, leftMs);
     socket.on('error', () => socket.destroy());
     const authority = await this.authority().catch((error: unknown) => {
       socket.destroy();
       throw error;
     });
     const verify = !insecure || addresses.some(isLoopback);
-    return handshake(socket, node, authority, verify, this.timeoutMs);
+    return handshake(socket, node, authority, verify, leftMs?.() ?? handshakeMs);
   }
 }
 

@@ -33,7 +33,7 @@ export interface KubeletSettings {
   readonly client?: CertificateFiles;
   /** Types of node addresses, in order of preference. */
   readonly addressTypes?: readonly string[];
-  /** How long the TLS handshake with an agent may take. Default 10 seconds. */
+  /** How long it may take to connect to an agent. Default: 10 seconds for TCP, and as long for the TLS handshake. */
   readonly timeoutMs?: number;
 }
 

@@ -2,11 +2,12 @@
 import { parseDurationMs } from '../api/duration.ts';
 import type { CertificateFiles, ServerSettings } from '../cluster/serversettings.ts';
 import { kubernetesVersion } from './apiserverhelp.ts';
+import { emulatedVersion, emulationProblems } from './emulatedversion.ts';
 import { type FlagValues, isTrue, lastOf, listOf } from './flag.ts';
 
-/** A server emulates up to this many minor versions before its own. */
-const emulatedMax = 3;
 const portMax = 65_535;
+/** Where a server shows the keys of its service account tokens. */
+const keysPath = '/openid/v1/jwks';
 const reconcilers: readonly string[] = ['lease', 'master-count', 'none'];
 
 const numberOf = (values: FlagValues, name: string): number | undefined =>
@@ -42,9 +43,17 @@ export function serverSettingsOf(values: FlagValues): ServerSettings {
 /** What is to be told of service accounts beside what flags of the same names say. */
 export const accountSettingsOf = (values: FlagValues) =>
   defined({
-    jwksUri: lastOf(values, 'service-account-jwks-uri') || undefined,
+    jwksUri: lastOf(values, 'service-account-jwks-uri') || externalKeys(values),
     lookup: isTrue(values, 'service-account-lookup', true),
   });
+
+/** Where the keys are found by the name that clients outside know the server by. */
+function externalKeys(values: FlagValues): string | undefined {
+  const host = lastOf(values, 'external-hostname');
+  if (!host) return undefined;
+  const hasPort = /[^:]:\d+$|\]:\d+$/.test(host);
+  return `https://${host}${hasPort ? '' : `:${lastOf(values, 'secure-port') ?? 6443}`}${keysPath}`;
+}
 
 /** Why a server does not start with them, in kube-apiserver's words. */
 export function settingProblems(values: FlagValues): string[] {
@@ -80,23 +89,6 @@ export function versionProblem(asked: string): string | undefined {
   return asked.split(/[-+]/)[0] === kubernetesVersion
     ? undefined
     : `version ${JSON.stringify(asked)} must match major/minor/patch of default version ${JSON.stringify(kubernetesVersion)}`;
-}
-
-/** `kube=1.35`, or the version alone. */
-const emulatedVersion = (values: FlagValues): string | undefined =>
-  listOf(values, 'emulated-version')
-    .at(-1)
-    ?.replace(/^(kube=)?v?/, '');
-
-function emulationProblems(values: FlagValues): string[] {
-  const asked = emulatedVersion(values);
-  if (asked === undefined) return [];
-  const [, major, minor] = /^(\d+)\.(\d+)$/.exec(asked) ?? [];
-  if (major === undefined) return [`illegal version string ${JSON.stringify(asked)}`];
-  const [ownMajor, ownMinor] = kubernetesVersion.slice(1).split('.').map(Number) as [number, number];
-  const first = ownMinor - emulatedMax;
-  if (Number(major) === ownMajor && Number(minor) >= first && Number(minor) <= ownMinor) return [];
-  return [`emulation version ${asked} is not between [${ownMajor}.${first}, ${kubernetesVersion.slice(1)}]`];
 }
 
 function filesOf(values: FlagValues, cert: string, key: string): CertificateFiles | undefined {

@@ -10,10 +10,10 @@ import { type Cluster, defaultLimits, type StartOptions, start } from '../cluste
 import type { SecureOptions } from '../cluster/secureoptions.ts';
 import { Authority, makeAuthority, servingUsages, yearMs } from '../pki/authority.ts';
 import { writePrivately } from '../pki/pkifolder.ts';
+import { servedConfigOf } from './emulatedversion.ts';
 import { type FlagValues, isTrue, lastOf } from './flag.ts';
 import { accountSettingsOf, serverSettingsOf } from './flagsettings.ts';
 import { fileProblem } from './givenfiles.ts';
-import { runtimeConfigOf } from './runtimeconfigflag.ts';
 import { serveLine } from './serveline.ts';
 
 export interface ServerPlan {
@@ -60,7 +60,7 @@ function optionsOf(plan: ServerPlan, options: StartOptions, onFatal: (error: Err
   const lifeMs = parseDurationMs(lastOf(values, 'event-ttl') ?? '1h0m0s')!;
   return {
     ...options,
-    runtimeConfig: runtimeConfigOf(values),
+    runtimeConfig: servedConfigOf(values),
     controllers: controllersOf(plan.controllers, isTrue(values, 'enable-garbage-collector', true)),
     controllerSettings: {
       ...options.controllerSettings,

@@ -3,17 +3,21 @@ import type { Socket } from 'node:net';
 import { dialError, dialTimeout } from './neterror.ts';
 import { reusingSocket } from './reusedreads.ts';
 
-/** Connect timeout. */
+/** Default timeout of connecting to one address. */
 const dialMs = 10_000;
 /** TCP keep-alive interval, to find dead peers. */
 const keepAliveMs = 30_000;
 
 /** Tries the addresses in order; throws the error of the first when all fail. */
-export async function dialTcp(addresses: readonly string[], port: number): Promise<Socket> {
+export async function dialTcp(
+  addresses: readonly string[],
+  port: number,
+  timeoutMs: () => number = () => dialMs,
+): Promise<Socket> {
   let failure: Error | undefined;
   for (const address of addresses) {
     try {
-      return await dialAddress(address, port);
+      return await dialAddress(address, port, timeoutMs());
     } catch (error) {
       failure ??= error as Error;
     }
@@ -21,7 +25,7 @@ export async function dialTcp(addresses: readonly string[], port: number): Promi
   throw failure ?? new Error('dial tcp: missing address');
 }
 
-function dialAddress(host: string, port: number): Promise<Socket> {
+function dialAddress(host: string, port: number, timeoutMs: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     // A peer that has ended its side may still receive.
     const socket = reusingSocket({ allowHalfOpen: true }).connect({
@@ -36,7 +40,7 @@ function dialAddress(host: string, port: number): Promise<Socket> {
       socket.destroy();
       reject(error);
     };
-    const timer = setTimeout(() => fail(dialTimeout(host, port)), dialMs);
+    const timer = setTimeout(() => fail(dialTimeout(host, port)), timeoutMs);
     const failed = (error: Error): void => fail(dialError(host, port, error));
     socket.once('error', failed).once('connect', () => {
       clearTimeout(timer);

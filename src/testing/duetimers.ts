@@ -6,6 +6,8 @@ export interface Waiting extends Timer {
   readonly callback: () => void;
   /** Undefined: it fires once. */
   readonly intervalMs: number | undefined;
+  /** How much later it may fire while the clock is moved. */
+  readonly slackMs: number;
   dropped: boolean;
   /** Timers of the same moment fire in the order in which they were set. */
   order: number;
@@ -15,11 +17,12 @@ export class DueTimers {
   readonly #heap: Waiting[] = [];
   #orders = 0;
 
-  add(callback: () => void, dueMs: number, intervalMs: number | undefined): Waiting {
+  add(callback: () => void, dueMs: number, intervalMs: number | undefined, slackMs: number): Waiting {
     const timer: Waiting = {
       dueMs,
       callback,
       intervalMs,
+      slackMs,
       dropped: false,
       order: 0,
       unref: () => timer,

@@ -118,7 +118,7 @@ export class Kit {
     this.clock.reset();
     await this.#return(this.#baseline!);
     this.requests.clear();
-    this.history.clear();
+    this.history.clear(this.#baseline!.state.items);
   }
 
   /** A second cluster with the same objects. */
@@ -133,6 +133,7 @@ export class Kit {
     for (const [name, taken] of this.snapshots) fork.snapshots.set(name, taken);
     await Promise.all(nodes.map((name) => fork.#parts!.nodes.restart(name, { resumes: true })));
     await fork.begin();
+    fork.history.clear(snapshot.state.items);
     return fork;
   }
 

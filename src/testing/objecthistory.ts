@@ -5,7 +5,7 @@ import { storeKey } from '../registry/key.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Request } from '../registry/request.ts';
 import type { Place } from '../registry/target.ts';
-import type { Change } from '../store/store.ts';
+import type { Change, Stored } from '../store/store.ts';
 
 /** Versions that are kept, of all objects together; the oldest go first. */
 const versionsMax = 100_000;
@@ -47,6 +47,8 @@ const restored: Writer = { user: '', manager: '', verb: 'restore' };
 
 export class ObjectHistory {
   #changes: Change[] = [];
+  /** What was there when the records began. */
+  #first: readonly Stored[] = [];
   readonly #writers = new Map<number, Writer>();
 
   /** Notes who writes what, from now on. */
@@ -60,8 +62,10 @@ export class ObjectHistory {
     registry.store.watch(registry.view.revision, (changes) => this.#take(changes));
   }
 
-  clear(): void {
+  /** Begins anew, with these objects. */
+  clear(first: readonly Stored[]): void {
     this.#changes = [];
+    this.#first = first;
     this.#writers.clear();
   }
 
@@ -69,7 +73,8 @@ export class ObjectHistory {
   of({ kind, namespace, name }: Place): ObjectVersion[] {
     const key = storeKey(kind.storage.id, namespace, name);
     const versions: ObjectVersion[] = [];
-    let before: Record<string, unknown> | undefined;
+    const first = this.#first.find((one) => one.key === key);
+    let before = first && objectOf(first.value, first.revision);
     for (const { key: changed, value, revision, timeMs } of this.#changes) {
       if (changed !== key) continue;
       const object = value === null ? undefined : objectOf(value, revision);

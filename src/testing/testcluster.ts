@@ -69,7 +69,7 @@ export interface TestCluster {
   restore(name: string): Promise<void>;
   /** Returns to the state after the start; faults and records are gone, the clock shows the time of day. */
   reset(): Promise<void>;
-  /** A second cluster with the same objects, independent from now on. It has to be closed, too. */
+  /** A second cluster with the same objects, independent from now on. It is closed with this one at the latest. */
   fork(): Promise<TestCluster>;
   /** Resolves when controllers, scheduler and nodes have nothing left to do; rejects with who has, after 10 seconds. */
   settled(options?: { readonly timeoutMs?: number }): Promise<void>;
@@ -119,6 +119,7 @@ class RunningTestCluster implements TestCluster {
   readonly clock: TestClock;
   readonly faults: Faults;
   readonly #kit: Kit;
+  readonly #forks = new Set<TestCluster>();
 
   constructor(
     kit: Kit,
@@ -162,8 +163,8 @@ class RunningTestCluster implements TestCluster {
   }
 
   async kubeConfig(user?: string): Promise<KubeConfig> {
-    const { KubeConfig } = await import('@kubernetes/client-node').catch((cause) => {
-      throw new Error('a KubeConfig needs the package @kubernetes/client-node: install it', { cause });
+    const { KubeConfig } = await import('@kubernetes/client-node').catch((cause: Error) => {
+      throw new Error(`a KubeConfig needs the package @kubernetes/client-node: ${remedy(cause)}`, { cause });
     });
     const config = new KubeConfig();
     config.loadFromString(user === undefined ? this.kubeconfig : this.kubeconfigFor(user));
@@ -183,7 +184,9 @@ class RunningTestCluster implements TestCluster {
   }
 
   async fork(): Promise<TestCluster> {
-    return new RunningTestCluster(await this.#kit.fork(), this.tokens);
+    const fork = new RunningTestCluster(await this.#kit.fork(), this.tokens);
+    this.#forks.add(fork);
+    return fork;
   }
 
   settled({ timeoutMs = settledMs }: { readonly timeoutMs?: number } = {}): Promise<void> {
@@ -223,9 +226,16 @@ class RunningTestCluster implements TestCluster {
     return applyFixtures(this.#kit.registry, source);
   }
 
-  close(): Promise<void> {
-    return this.#kit.close();
+  async close(): Promise<void> {
+    await Promise.all([...[...this.#forks].map((fork) => fork.close()), this.#kit.close()]);
   }
+}
+
+function remedy({ message, code }: NodeJS.ErrnoException): string {
+  if (code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND') return 'install it';
+  return message.includes('--experimental-vm-modules')
+    ? 'Jest loads it with NODE_OPTIONS=--experimental-vm-modules'
+    : `it cannot be loaded: ${message}`;
 }
 
 function timeOf(at: Date | string): number {

@@ -5,7 +5,9 @@
  *   either  ──advance()─▶ moving, from timer to timer ──▶ as before
  *
  * While it moves it stops at every timer that is due, fires it and those that follow within a moment, and waits until
- * the cluster has done what follows from them. So a renewed lease is renewed before the lease of the next minute, and a cron job runs as often as it should.
+ * the cluster has done what follows from them. So a cron job runs as often as it should. Timers with slack, such as those
+ * of leases, of which nodes have one each, wait for each other: the clock stops for all of them at once, when the first
+ * has no slack left.
  */
 import { wallClock } from '../clock.ts';
 import type { Timer, Timers } from '../timers.ts';
@@ -30,11 +32,15 @@ export interface MovedCluster {
 
 export class VirtualClock implements Timers {
   readonly #timers = new DueTimers();
+  /** Those with slack. */
+  readonly #patient = new DueTimers();
   #offsetMs = 0;
   /** Where it stands; undefined while it runs. */
   #stoodMs: number | undefined;
   #alarm: NodeJS.Timeout | undefined;
   #soon: NodeJS.Immediate | undefined;
+  /** Whether timers with slack wait. */
+  #hurries = false;
   #moving: Promise<unknown> = Promise.resolve();
   #closed = false;
 
@@ -48,16 +54,16 @@ export class VirtualClock implements Timers {
 
   /** Whether a timer is due now or in a moment. */
   get isDue(): boolean {
-    const next = this.#timers.next();
-    return next !== undefined && next.dueMs <= this.nowMs() + (this.isRunning ? soonMs : 0);
+    const nextMs = this.#nextMs();
+    return nextMs !== undefined && nextMs <= this.nowMs() + (this.isRunning ? soonMs : 0);
   }
 
-  set(callback: () => void, delayMs: number): Timer {
-    return this.#add(callback, delayMs, undefined);
+  set(callback: () => void, delayMs: number, slackMs = 0): Timer {
+    return this.#add(callback, delayMs, undefined, slackMs);
   }
 
   repeat(callback: () => void, intervalMs: number): Timer {
-    return this.#add(callback, intervalMs, intervalMs);
+    return this.#add(callback, intervalMs, intervalMs, 0);
   }
 
   clear(timer: Timer | undefined): void {
@@ -89,7 +95,7 @@ export class VirtualClock implements Timers {
     const beforeMs = this.nowMs();
     this.#stoodMs = undefined;
     this.#offsetMs = 0;
-    this.#timers.shift(this.nowMs() - beforeMs);
+    for (const timers of [this.#timers, this.#patient]) timers.shift(this.nowMs() - beforeMs);
     this.#arm();
   }
 
@@ -105,11 +111,12 @@ export class VirtualClock implements Timers {
     this.freeze();
     try {
       await this.cluster.quiet();
+      this.#hurries = true;
       let [firings, steps] = [0, 0];
-      for (let next = this.#timers.next(); next && next.dueMs <= targetMs; next = this.#timers.next()) {
+      for (let nextMs = this.#nextMs(); nextMs !== undefined && nextMs <= targetMs; nextMs = this.#nextMs()) {
         const before = this.#stoodMs;
-        // Nodes that started together renew their leases together, and are waited for once.
-        this.#stoodMs = Math.max(this.nowMs(), Math.min(next.dueMs + soonMs, targetMs));
+        // What is due within a moment is waited for once.
+        this.#stoodMs = Math.max(this.nowMs(), Math.min(nextMs + soonMs, targetMs));
         firings = this.#stoodMs === before ? firings + 1 : 0;
         if (firings > firingsMax) throw new Error('the clock cannot move on: timers are set without a delay');
         this.#fire();
@@ -119,23 +126,40 @@ export class VirtualClock implements Timers {
       }
       this.#stoodMs = targetMs;
     } finally {
+      this.#hurries = false;
+      this.#fire();
       if (wasRunning) this.thaw();
     }
     await this.cluster.quiet();
   }
 
-  #add(callback: () => void, delayMs: number, intervalMs: number | undefined): Timer {
-    const timer = this.#timers.add(callback, this.nowMs() + Math.max(0, delayMs), intervalMs);
-    if (this.#timers.next() === timer) this.#arm();
+  #add(callback: () => void, delayMs: number, intervalMs: number | undefined, slackMs: number): Timer {
+    const timers = slackMs > 0 ? this.#patient : this.#timers;
+    const timer = timers.add(callback, this.nowMs() + Math.max(0, delayMs), intervalMs, slackMs);
+    if (timers.next() === timer) this.#arm();
     return timer;
+  }
+
+  /** When the next timer has to fire; undefined: there is none. */
+  #nextMs(): number | undefined {
+    const [nextMs, patientMs] = [this.#timers.next()?.dueMs, this.#patientMs()];
+    return nextMs === undefined || patientMs === undefined
+      ? (nextMs ?? patientMs)
+      : Math.min(nextMs, patientMs);
+  }
+
+  /** When the first of those with slack has to fire. */
+  #patientMs(): number | undefined {
+    const first = this.#patient.next();
+    return first && first.dueMs + (this.#hurries ? first.slackMs : 0);
   }
 
   /** Wakes up for the next timer. While the clock stands, only those fire that are due already. */
   #arm(): void {
     clearTimeout(this.#alarm);
-    const next = this.#timers.next();
-    if (!next || this.#closed) return;
-    const leftMs = next.dueMs - this.nowMs();
+    const nextMs = this.#nextMs();
+    if (nextMs === undefined || this.#closed) return;
+    const leftMs = nextMs - this.nowMs();
     if (leftMs <= 0)
       this.#soon ??= setImmediate(() => {
         this.#soon = undefined;
@@ -150,7 +174,11 @@ export class VirtualClock implements Timers {
   /** Fires what is due. What that sets without a delay fires in a later tick. */
   #fire(): void {
     if (this.#closed) return;
-    for (const timer of this.#timers.takeDue(this.nowMs())) {
+    const nowMs = this.nowMs();
+    const due = this.#timers.takeDue(nowMs);
+    const patientMs = this.#patientMs();
+    if (patientMs !== undefined && patientMs <= nowMs) due.push(...this.#patient.takeDue(nowMs));
+    for (const timer of due) {
       if (timer.intervalMs !== undefined && !timer.dropped)
         this.#timers.put(timer, nextOf(timer, this.nowMs()));
       if (!timer.dropped) timer.callback();

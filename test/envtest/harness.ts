@@ -45,10 +45,14 @@ export interface Answer {
   readonly text: string;
 }
 
+/** What a client shows of itself. */
 export interface Identity {
-  readonly cert: string;
-  readonly key: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
+
+type MoreFlags = Readonly<Record<string, string | undefined>>;
 
 export class ControlPlane {
   readonly folder = mkdtempSync(path.join(tmpdir(), 'wherry-plane-'));
@@ -80,7 +84,7 @@ export class ControlPlane {
   }
 
   /** A client certificate, which can be made at any time. */
-  user(commonName: string, ...organizations: string[]): Identity {
+  user(commonName: string, ...organizations: string[]): { cert: string; key: string } {
     return certificateBy(this.#clients, commonName, organizations, Date.now());
   }
 
@@ -93,6 +97,11 @@ export class ControlPlane {
   foreignUser(commonName: string, ...organizations: string[]): Identity {
     const foreign = new Authority(makeAuthority('envtest-environment', Date.now()));
     return certificateBy(foreign, commonName, organizations, Date.now());
+  }
+
+  /** The authority that signs certificates of users. */
+  get authority(): string {
+    return this.#clients.pem.cert;
   }
 
   get admin(): Identity {
@@ -113,14 +122,14 @@ export class ControlPlane {
     return lines(flags);
   }
 
-  async startEtcd(): Promise<ChildProcess> {
-    const child = this.#spawn('etcd', await this.etcdFlags());
+  async startEtcd(...more: string[]): Promise<ChildProcess> {
+    const child = this.#spawn('etcd', [...(await this.etcdFlags()), ...more]);
     await until('etcd answers', async () => (await getPlain(`${this.etcdUrl}/health`))?.code === 200, child);
     return child;
   }
 
-  /** Chooses a port for the server; returns its flags. */
-  async serverFlags(more: Readonly<Record<string, string>> = {}): Promise<string[]> {
+  /** Chooses a port for the server; returns its flags. A flag of the harness that is undefined is left out. */
+  async serverFlags(more: MoreFlags = {}): Promise<string[]> {
     const [port] = await freePorts(1);
     this.url = `https://127.0.0.1:${port}`;
     const flags = {
@@ -141,10 +150,30 @@ export class ControlPlane {
     return lines(flags);
   }
 
-  async startServer(more: Readonly<Record<string, string>> = {}): Promise<ChildProcess> {
+  /** @param asker who asks for its health; undefined: nobody in particular */
+  async startServer(more: MoreFlags = {}, asker?: Identity): Promise<ChildProcess> {
     const child = this.#spawn('kube-apiserver', await this.serverFlags(more));
-    await until('the server is healthy', async () => (await this.get('/healthz'))?.code === 200, child);
+    const healthy = async () => (await this.get('/healthz', asker))?.code === 200;
+    await until('the server is healthy', healthy, child).catch((error: Error) => {
+      throw new Error(`${error.message}: ${this.errors.join('')}`);
+    });
     return child;
+  }
+
+  /** Writes a file that a flag names; returns its path. */
+  write(name: string, content: string | object): string {
+    const file = path.join(this.folder, name);
+    writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content), { mode: 0o600 });
+    return file;
+  }
+
+  /** Writes a certificate for servers of these names, and its key. */
+  writeServing(name: string, ...hosts: string[]): { certFile: string; keyFile: string } {
+    const made = servingCertificate(...hosts);
+    return {
+      certFile: this.write(`${name}.crt`, made.cert),
+      keyFile: this.write(`${name}.key`, made.key),
+    };
   }
 
   #spawn(program: string, args: readonly string[]): ChildProcess {
@@ -165,11 +194,12 @@ export class ControlPlane {
     return this.ask('GET', where, undefined, identity);
   }
 
-  ask(method: string, where: string, body?: object, identity?: Identity): Promise<Answer | undefined> {
+  ask(method: string, where: string, body?: object, identity: Identity = {}): Promise<Answer | undefined> {
     const text = body && JSON.stringify(body);
-    const headers = text ? { 'Content-Type': 'application/json' } : {};
+    const { headers: shown, ...certificate } = identity;
+    const headers = { ...(text && { 'Content-Type': 'application/json' }), ...shown };
     return new Promise((resolve) => {
-      const options = { method, headers, rejectUnauthorized: false, agent: false, ...identity };
+      const options = { method, headers, rejectUnauthorized: false, agent: false, ...certificate };
       const asked = request(new URL(where, this.url), options, (response) => {
         let answer = '';
         response.setEncoding('utf8').on('data', (chunk: string) => (answer += chunk));
@@ -209,7 +239,7 @@ const certificateBy = (
   commonName: string,
   organizations: readonly string[],
   nowMs: number,
-): Identity =>
+): { cert: string; key: string } =>
   authority.issue({ subject: { commonName, organizations }, usages: clientUsages, lifeMs }, nowMs);
 
 /** Sends a signal to the process group, and resolves with the exit code or the signal that ended the program. */
@@ -222,8 +252,16 @@ export async function stopped(child: ChildProcess, signal: NodeJS.Signals): Prom
   return child.exitCode ?? child.signalCode;
 }
 
-const lines = (flags: Readonly<Record<string, string>>): string[] =>
+/** A certificate of an authority of its own. */
+export function servingCertificate(...hosts: string[]): { cert: string; key: string; ca: string } {
+  const authority = new Authority(makeAuthority('test', Date.now()));
+  const plan = { subject: { commonName: hosts[0]! }, usages: servingUsages, hosts, lifeMs };
+  return { ...authority.issue(plan, Date.now()), ca: authority.pem.cert };
+}
+
+const lines = (flags: MoreFlags): string[] =>
   Object.entries(flags)
+    .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `--${name}=${value}`)
     .sort();
 

@@ -1,5 +1,8 @@
 /** Proves that everything in a test cluster that has to do with time follows its clock. */
+import { get as httpsGet } from 'node:https';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { newKeyPair, privatePem } from '../../src/pki/keypair.ts';
+import { makeSigningRequest } from '../../src/pki/signingrequest.ts';
 import { type TestCluster, testCluster } from '../../src/testing/index.ts';
 
 let cluster: TestCluster;
@@ -99,6 +102,89 @@ describe('the clock', () => {
     await cluster.reset();
     await cluster.settled({ timeoutMs: 60_000 });
     expect(await ready('simulated-1')).toBe('True');
+  });
+
+  it('renews leases less often when it is moved, and none too late', async () => {
+    cluster.clock.freeze();
+    await cluster.clock.advance('10m');
+    const renewals = ['simulated-1', 'simulated-2'].map((name) =>
+      cluster
+        .history(`leases/kube-node-lease/${name}`)
+        .map(({ object }: any) => Date.parse(object!.spec.renewTime))
+        // Those before the clock was moved came in real time.
+        .slice(1),
+    );
+    for (const times of renewals) {
+      const gaps = times.slice(1).map((time, i) => time - times[i]!);
+      expect(Math.max(...gaps)).toBeLessThan(35_000);
+      expect(times.length).toBeLessThan(25);
+      expect(cluster.clock.now.getTime() - times.at(-1)!).toBeLessThanOrEqual(20_000);
+    }
+  });
+
+  it('ends jobs at their deadline', async () => {
+    await cluster.apply({
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata: { name: 'endless' },
+      spec: {
+        activeDeadlineSeconds: 900,
+        template: {
+          metadata: { annotations: { 'wherry.dev/simulated-seconds': '100000' } },
+          spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'work' }] },
+        },
+      },
+    });
+    await cluster.settled({ timeoutMs: 60_000 });
+    const conditions = async () =>
+      ((await get('/apis/batch/v1/namespaces/default/jobs/endless')).status.conditions ?? [])
+        .filter(({ status }: any) => status === 'True')
+        .map(({ type, reason }: any) => `${type} ${reason}`);
+    await cluster.clock.advance('14m');
+    expect(await conditions()).toEqual([]);
+    await cluster.clock.advance('2m');
+    expect(await conditions()).toContain('Failed DeadlineExceeded');
+  });
+
+  it('lets client certificates of the cluster expire', async () => {
+    const key = newKeyPair();
+    const request = makeSigningRequest(key, { commonName: 'carla', organizations: ['crew'] });
+    const requests = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
+    const [asked] = await cluster.apply({
+      apiVersion: 'certificates.k8s.io/v1',
+      kind: 'CertificateSigningRequest',
+      metadata: { name: 'carla' },
+      spec: {
+        request: Buffer.from(request).toString('base64'),
+        signerName: 'kubernetes.io/kube-apiserver-client',
+        expirationSeconds: 3600,
+        usages: ['client auth'],
+      },
+    });
+    const status = { conditions: [{ type: 'Approved', status: 'True', reason: 'Test', message: '' }] };
+    await fetch(`${cluster.url}${requests}/carla/approval`, {
+      method: 'PUT',
+      body: JSON.stringify({ ...asked, status }),
+    });
+    const isSigned = ({ status }: any) => Boolean(status?.certificate);
+    const signed: any = await cluster.waitFor('CertificateSigningRequest/carla', isSigned, {
+      timeoutMs: 60_000,
+    });
+    const cert = Buffer.from(signed.status.certificate, 'base64').toString();
+    const server = /"server": "(https:[^"]+)"/.exec(cluster.kubeconfigFor('ann'))![1]!;
+    const code = () =>
+      new Promise((resolve, reject) => {
+        const options = { cert, key: privatePem(key), rejectUnauthorized: false, agent: false };
+        httpsGet(`${server}/version`, options, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        }).on('error', reject);
+      });
+    expect(await code()).toBe(200);
+    await cluster.clock.advance('50m');
+    expect(await code()).toBe(200);
+    await cluster.clock.advance('20m');
+    expect(await code()).toBe(401);
   });
 
   it('lets tokens of service accounts expire', async () => {

@@ -106,6 +106,27 @@ describe('a test cluster', () => {
     expect(await (await fetch(url)).json()).toMatchObject({ spec: { seats: 4 } });
   });
 
+  it('records changes of objects that were there before it was reset or forked as changes', async () => {
+    await cluster.apply(configMap('old'));
+    await cluster.snapshot('with old');
+    const fork = await cluster.fork();
+    expect(fork.history('ConfigMap/old')).toEqual([]);
+    await fork.apply({ ...configMap('old'), data: { color: 'blue' } });
+    const [version] = fork.history('ConfigMap/old');
+    expect(version).toMatchObject({
+      type: 'MODIFIED',
+      changes: [{ path: 'data', before: undefined, after: { color: 'blue' } }],
+    });
+    const url = fork.url;
+    const parent = await cluster.fork();
+    const child = await parent.fork();
+    await parent.close();
+    // Nothing of it is left that would keep a process alive.
+    await expect(fetch(`${child.url}/version`)).rejects.toThrow('fetch failed');
+    expect((await fetch(`${url}/version`)).status).toBe(200);
+    await fork.close();
+  });
+
   it('forks into a second cluster with the same objects, which are then its own', async () => {
     await cluster.apply(configMap('shared'));
     const fork = await cluster.fork();

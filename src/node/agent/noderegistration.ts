@@ -41,6 +41,8 @@ const retryMaxMs = 7_000;
 const farewellMaxMs = 2_000;
 /** After this many missed renewals the agent reads its Node object, at this renewal and the next: it may have been marked unreachable. */
 const missedRenewals = 2;
+/** Share of its interval by which a heartbeat may be late when a test moves the clock: not so late that one is missed. */
+const heartbeatSlack = 0.5;
 /** Features of this kubelet that the API server may use. */
 const declaredFeatures = ['ExtendWebSocketsToKubelet', 'PodPortsThroughKubelet'];
 
@@ -141,15 +143,18 @@ export class NodeRegistration {
     if (!this.options.runtime.simulated) await this.#makeCsiNode();
     const { timers, heartbeat } = this.options;
     const { leaseMs, lookMs } = heartbeat;
+    const slackMs = leaseMs * heartbeatSlack;
     const beat = (): void => {
       this.#beating = this.#renew();
-      this.#leaseTimer = timers.set(beat, leaseMs);
+      this.#leaseTimer = timers.set(beat, leaseMs, slackMs);
     };
     // Spread the renewals of agents that start together.
-    this.#leaseTimer = timers.set(beat, leaseMs * shareOf(this.options.nodeName));
-    this.#statusTimer = timers.repeat(() => {
+    this.#leaseTimer = timers.set(beat, leaseMs * shareOf(this.options.nodeName), slackMs);
+    const look = (): void => {
       this.#looking = this.#look();
-    }, lookMs);
+      this.#statusTimer = timers.set(look, lookMs, lookMs * heartbeatSlack);
+    };
+    this.#statusTimer = timers.set(look, lookMs, lookMs * heartbeatSlack);
   }
 
   /** Ends the heartbeat and, unless `silently`, reports the node as not ready. */

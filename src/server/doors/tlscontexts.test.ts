@@ -1,17 +1,22 @@
 /**
  * Proves what certificate a TLS client is shown by the door: by name, by address when it sends no name, and after files have
- * changed; and that sessions end when an authority of clients is taken away.
+ * changed; that clients are told the authorities that vouch for them; and that sessions end when one is taken away.
  */
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, connect as connectTcp, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { ConnectionOptions } from 'node:tls';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Authority, makeAuthority, servingUsages, yearMs } from '../../pki/authority.ts';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ClientAuthorities, ClientCertificates } from '../../access/authentication/clientcertificates.ts';
+import { Authority, clientUsages, makeAuthority, servingUsages, yearMs } from '../../pki/authority.ts';
 import { ClusterCertificates } from '../../pki/clustercertificates.ts';
 import { TlsFiles, type TlsFilesOptions } from '../../pki/tlsfiles.ts';
+import { optimized } from '../../switches.ts';
 import { Proxied } from '../pods/proxying.case.ts';
 import { as, Secured } from './secured.case.ts';
+import type { SecureDoorOptions } from './securedoor.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'wherry-contexts-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -39,7 +44,7 @@ let tls: TlsFiles;
 const certificates = new ClusterCertificates({ hosts: ['h'], nowMs: Date.now, onError: () => undefined });
 afterAll(() => certificates.close());
 
-async function open(options: Partial<TlsFilesOptions>): Promise<void> {
+async function open(options: Partial<TlsFilesOptions>, more: Partial<SecureDoorOptions> = {}): Promise<void> {
   tls = new TlsFiles(certificates, {
     serving: undefined,
     named: [],
@@ -47,7 +52,7 @@ async function open(options: Partial<TlsFilesOptions>): Promise<void> {
     log: () => undefined,
     ...options,
   });
-  secured = new Secured({ tls });
+  secured = new Secured({ tls, ...more });
   server = new Proxied({}, () => ({ doors: [secured.door] }));
   await server.start();
 }
@@ -119,6 +124,56 @@ describe('a certificate', () => {
     expect(await shownTo({ servername: 'a.example' })).toBe('named-2');
     expect(session.closed).toBe(false);
     session.destroy();
+  });
+});
+
+describe('authorities of clients', () => {
+  const clients = new Authority(makeAuthority('clients of this test', Date.now()));
+  const client = clients.issue(
+    { subject: { commonName: 'carla' }, usages: clientUsages, lifeMs: yearMs },
+    Date.now(),
+  );
+  const known = new ClientCertificates(new ClientAuthorities(clients.pem.cert, Date.now));
+  const strangers = new Authority(makeAuthority('clients of this test', Date.now()));
+  const stranger = strangers.issue(
+    { subject: { commonName: 'carla' }, usages: clientUsages, lifeMs: yearMs },
+    Date.now(),
+  );
+
+  /** Whether a client is told of the authority: up to TLS 1.2, that part of a handshake is not encrypted. */
+  async function isHinted(): Promise<boolean> {
+    let sent = '';
+    const tap = createServer((near) => {
+      const far = connectTcp(secured.port, '127.0.0.1');
+      far.on('data', (bytes) => (sent += bytes.toString('latin1')));
+      near.pipe(far).pipe(near);
+      for (const socket of [near, far]) socket.on('error', () => socket.destroy());
+    });
+    await once(tap.listen(0, '127.0.0.1'), 'listening');
+    const { port } = tap.address() as AddressInfo;
+    const socket = await secured.connection({ ...unverified, port, maxVersion: 'TLSv1.2' });
+    socket.destroy();
+    tap.close();
+    return sent.includes('clients of this test');
+  }
+
+  it('vouch for clients from the start, and are told to them a second later', async () => {
+    writeFileSync(path.join(folder, 'hinted.crt'), clients.pem.cert);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      await open({ clientCAFile: path.join(folder, 'hinted.crt') }, { authenticator: known });
+      const codes = async () => [
+        (await secured.http1('/version', {}, { ...unverified, ...client })).status,
+        (await secured.http1('/version', {}, { ...unverified, ...stranger })).status,
+      ];
+      expect(await codes()).toEqual([200, 401]);
+      expect(await isHinted()).toBe(!optimized);
+      vi.advanceTimersByTime(1_000);
+      expect(await isHinted()).toBe(true);
+      expect(await codes()).toEqual([200, 401]);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });
 
