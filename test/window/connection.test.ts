@@ -3,6 +3,7 @@
  * policy, sign-in on the secure door, refusals, a server that is busy or restarts.
  */
 import { get } from 'node:https';
+import type { WebSocket } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Cluster } from '../../src/cluster/index.ts';
 import { freePorts } from '../freeports.ts';
@@ -57,6 +58,37 @@ describeWith('chromium')('the page', () => {
     } finally {
       await without.close();
     }
+  });
+
+  it('has one WebSocket for all watches, whatever it shows', async () => {
+    const { client, cluster } = server;
+    await client.post(configMaps, { metadata: { name: 'watched' } });
+    const page = await browser.open('about:blank');
+    const open = new Set<WebSocket>();
+    const opened: string[] = [];
+    page.on('websocket', (socket) => {
+      opened.push(new URL(socket.url()).pathname);
+      open.add(socket);
+      socket.on('close', () => open.delete(socket));
+    });
+    await page.goto(`${cluster.url}/ui/`);
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    // By links and keys, within one page.
+    await page.keyboard.type(':cm default');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => cellsOf(page, 2)).toContain('watched');
+    await page.getByRole('link', { name: 'watched', exact: true }).click();
+    await page.getByRole('heading', { name: 'watched' }).waitFor();
+    await page.keyboard.press('t');
+    await page.getByRole('slider').waitFor();
+    await page.keyboard.type(':events');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type(':cm default');
+    await page.keyboard.press('Enter');
+    await client.post(configMaps, { metadata: { name: 'watched-later' } });
+    await expect.poll(() => cellsOf(page, 2)).toContain('watched-later');
+    expect(opened).toEqual(['/wherry/watches']);
+    expect(open.size).toBe(1);
   });
 
   it('asks for a token on the secure door, and shows only what its user may see', async () => {
