@@ -85,7 +85,7 @@ describeWith('chromium')('the page', () => {
       for (let i = 0; i < changes; i++) {
         await server.client.patch(`${configMaps}/${names[i % names.length]}`, { data: { turn: String(i) } });
         // Each change is drawn by itself.
-        await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(drawn)));
+        await page.evaluate(() => new Promise((drawn) => (globalThis as any).requestAnimationFrame(drawn)));
       }
       await session.send('HeapProfiler.collectGarbage');
       return (await session.send('Runtime.getHeapUsage')).usedSize;

@@ -62,6 +62,8 @@ export function Plot({ title, now, series, data, format, binary }: PlotProps) {
   );
 }
 
+/** In seconds: samples are not nearer to each other. */
+const timeSteps = [1, 5, 10, 15, 30, 60, 300, 600, 1_800, 3_600];
 const powersOfTwo = Array.from({ length: 50 }, (_, i) => 2 ** i);
 
 function optionsOf(
@@ -84,11 +86,18 @@ function optionsOf(
     cursor: { show: false },
     padding: [6, 4, 0, 0],
     scales: {
-      x: { range: (_, min, max) => [min < max ? min : (max ?? 0) - firstSeconds, max ?? 0] },
+      x: { range: ({ data }, min, max) => (data[0]!.length === 1 ? [min - firstSeconds, min] : [min, max]) },
       y: { range: (_, __, max) => [0, max > 0 ? max * 1.15 : 1] },
     },
     axes: [
-      { ...axis, grid: { show: false }, size: 20, space: 70, font: `10px ${style.fontFamily}` },
+      {
+        ...axis,
+        grid: { show: false },
+        size: 20,
+        space: 70,
+        font: `10px ${style.fontFamily}`,
+        incrs: timeSteps,
+      },
       {
         ...axis,
         size: 52,
