@@ -94,7 +94,10 @@ describeWith('chromium')('the page', () => {
   it('lists again when history has moved past a watch, without a word and without losing its place', async () => {
     const { client, cluster } = server;
     const names = Array.from({ length: 60 }, (_, i) => `old-${String(i).padStart(2, '0')}`);
-    for (const name of names) await client.post(configMaps, { metadata: { name } });
+    const namespace = 'many';
+    const path = `/api/v1/namespaces/${namespace}/configmaps`;
+    await client.post('/api/v1/namespaces', { metadata: { name: namespace } });
+    for (const name of names) await client.post(path, { metadata: { name } });
     const page = await browser.open('about:blank');
     // Between page and server: the watch of the table is told that its version is gone, and no more.
     const paths = new Map<string, string>();
@@ -102,30 +105,30 @@ describeWith('chromium')('the page', () => {
     await page.routeWebSocket('**/wherry/watches', (near) => {
       const far = near.connectToServer();
       near.onMessage((text) => {
-        const { start, path } = JSON.parse(String(text));
-        if (start) paths.set(start, path);
+        const { start, path: watched } = JSON.parse(String(text));
+        if (start) paths.set(start, watched);
         far.send(text);
       });
       let silent: string | undefined;
       far.onMessage((text) => JSON.parse(String(text)).id !== silent && near.send(text));
       expire = () => {
-        [silent] = [...paths].find(([, path]) => path.startsWith(configMaps))!;
+        [silent] = [...paths].find(([, watched]) => watched.startsWith(path))!;
         const object = { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version' };
         near.send(JSON.stringify({ id: silent, type: 'ERROR', object }));
         near.send(JSON.stringify({ id: silent, type: 'ENDED' }));
       };
     });
-    await page.goto(`${cluster.url}/ui/list/configmaps?ns=default&q=old`);
+    await page.goto(`${cluster.url}/ui/list/configmaps?ns=${namespace}&q=old`);
     await page.getByLabel('Select old-00').check();
     await page.locator('.tablebox').evaluate((box) => {
       box.scrollTop = 900;
     });
     await page.locator('tr[data-name=old-40]').waitFor();
-    const relisted = page.waitForResponse((answer) => new URL(answer.url()).pathname === configMaps);
+    const relisted = page.waitForResponse((answer) => new URL(answer.url()).pathname === path);
     expire();
     await relisted;
-    await client.post(configMaps, { metadata: { name: 'old-40-new' } });
-    await page.locator('tr[data-name=old-40-new]').waitFor();
+    await client.post(path, { metadata: { name: 'older' } });
+    await page.locator('.count', { hasText: '61' }).waitFor();
     expect(await page.locator('.lost, .refusednow, .refusal').count()).toBe(0);
     expect(await page.locator('.tablebox').evaluate((box) => box.scrollTop)).toBe(900);
     await page.getByRole('button', { name: 'Delete 1' }).waitFor();

@@ -214,7 +214,7 @@ function Chart({ lanes, view, zoom, onChoose }: ChartProps) {
               if (left < 0 || left > 100) return null;
               return (
                 <button
-                  key={`${mark.timeMs} ${mark.what}`}
+                  key={`${mark.version} ${mark.what}`}
                   type="button"
                   tabIndex={-1}
                   class={`mark ${mark.tone} ${mark.isEvent ? 'event' : ''}`}
@@ -268,7 +268,7 @@ function News({ lanes, onChoose }: Pick<ChartProps, 'lanes' | 'onChoose'>) {
       <table class="simple events">
         <tbody>
           {news.map(({ lane, mark }) => (
-            <tr key={`${lane.uid} ${mark.timeMs} ${mark.what}`}>
+            <tr key={`${lane.uid} ${mark.version} ${mark.what}`}>
               <td class="quiet">{new Date(mark.timeMs).toLocaleTimeString()}</td>
               <td>
                 <span class="quiet">{lane.kind.kind}</span>{' '}
