@@ -87,8 +87,9 @@ describeWith('chromium')('the page', () => {
     await page.keyboard.press('Enter');
     await client.post(configMaps, { metadata: { name: 'watched-later' } });
     await expect.poll(() => cellsOf(page, 2)).toContain('watched-later');
-    expect(opened).toEqual(['/wherry/watches']);
-    expect(open.size).toBe(1);
+    // A new one takes the place of one that the machine has broken.
+    await expect.poll(() => open.size).toBe(1);
+    expect(new Set(opened)).toEqual(new Set(['/wherry/watches']));
   });
 
   it('lists again when history has moved past a watch, without a word and without losing its place', async () => {
@@ -124,13 +125,15 @@ describeWith('chromium')('the page', () => {
       box.scrollTop = 900;
     });
     await page.locator('tr[data-name=old-40]').waitFor();
+    const scrolled = () => page.locator('.tablebox').evaluate((box) => box.scrollTop);
+    const before = await scrolled();
     const relisted = page.waitForResponse((answer) => new URL(answer.url()).pathname === path);
     expire();
     await relisted;
     await client.post(path, { metadata: { name: 'older' } });
     await page.locator('.count', { hasText: '61' }).waitFor();
     expect(await page.locator('.lost, .refusednow, .refusal').count()).toBe(0);
-    expect(await page.locator('.tablebox').evaluate((box) => box.scrollTop)).toBe(900);
+    expect(await scrolled()).toBe(before);
     await page.getByRole('button', { name: 'Delete 1' }).waitFor();
   });
 
