@@ -76,13 +76,15 @@ async function fill(url) {
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const pictures = [
-  { name: 'overview', path: '/', waitMs: 12_000, themes: ['light', 'dark'] },
-  { name: 'pods', path: '/ui/list/pods?ns=shop', themes: ['light', 'dark'] },
-  { name: 'deployment', path: '/ui/object/deployments.apps/shop/web', themes: ['light'] },
-  { name: 'versions', path: '/ui/object/deployments.apps/shop/web?tab=history', themes: ['dark'] },
-  { name: 'timeline', path: '/ui/timeline?ns=shop', themes: ['light', 'dark'] },
-  { name: 'past', path: '/ui/list/pods?ns=shop', past: true, themes: ['light'] },
-  { name: 'narrow', path: '/', waitMs: 6_000, width: 400, themes: ['dark'] },
+  { name: 'overview', path: '/', waitMs: 16_000 },
+  { name: 'pods', path: '/ui/list/pods?ns=shop' },
+  { name: 'deployment', path: '/ui/object/deployments.apps/shop/web' },
+  { name: 'yaml', path: '/ui/object/deployments.apps/shop/web?tab=yaml' },
+  { name: 'versions', path: '/ui/object/deployments.apps/shop/web?tab=history' },
+  { name: 'timeline', path: '/ui/timeline?ns=shop' },
+  { name: 'past', path: '/ui/list/pods?ns=shop', past: true },
+  { name: 'narrow', path: '/', waitMs: 12_000, width: 400 },
+  { name: 'narrow-pods', path: '/ui/list/pods?ns=shop', width: 400 },
 ];
 
 const cluster = await start({ simulatedNodes: 3 });
@@ -90,8 +92,8 @@ const browser = await launchChromium();
 try {
   await cluster.nodesReady;
   await fill(cluster.url);
-  for (const { name, path: place, waitMs = 2_500, width = 1200, past, themes } of pictures)
-    for (const colorScheme of themes) {
+  for (const { name, path: place, waitMs = 5_000, width = 1280, past } of pictures)
+    for (const colorScheme of ['light', 'dark']) {
       const page = await browser.newPage({ viewport: { width, height: 760 }, colorScheme });
       await page.goto(`${cluster.url}${place}`);
       await pause(waitMs);

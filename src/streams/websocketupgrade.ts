@@ -26,6 +26,13 @@ export function webSocketRefusal(request: IncomingMessage): UpgradeRefusal | und
   return undefined;
 }
 
+export interface WebSocketBounds {
+  /** Maximum message size. Default 32 MiB. */
+  readonly messageBytesMax?: number;
+  /** Emit at most one message per turn of the event loop, for messages that are much work. Default false. */
+  readonly oneByOne?: boolean;
+}
+
 /**
  * Completes the handshake of a request that `webSocketRefusal` accepts, and names `protocol` in the answer if
  * given. Undefined when the client has already gone.
@@ -39,12 +46,14 @@ export function acceptWebSocket(
   socket: Duplex,
   head: Buffer,
   protocol: string | undefined,
+  options: WebSocketBounds = {},
 ): WebSocket | undefined {
   const handshake = new WebSocketServer({
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
-    maxPayload: messageBytesMax,
+    maxPayload: options.messageBytesMax ?? messageBytesMax,
+    allowSynchronousEvents: !options.oneByOne,
     autoPong: false,
   });
   handshake.on('headers', (lines) => {

@@ -8,12 +8,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Authority, clientUsages, makeAuthority, servingUsages } from '../../src/pki/authority.ts';
 import { sentBy } from '../../src/server/doors/nameddoor.case.ts';
 import type { Json } from '../http.ts';
+import { WatchesClient } from '../watchesclient.ts';
 import { AggregatedServer } from './aggregatedserver.ts';
 
 const lifeMs = 3600_000;
 const waitMs = 60_000;
 const name = 'v1.things.example.com';
 const services = '/apis/apiregistration.k8s.io/v1/apiservices';
+const watched = '/apis/things.example.com/v1/things?watch=true';
 const anna = {
   name: 'anna',
   uid: '7',
@@ -59,6 +61,13 @@ describe('a version of another server', () => {
       });
       if (failing) return void response.writeHead(500).end();
       if (url === '/apis/things.example.com/v1') return void response.end(JSON.stringify(resources));
+      if (url === watched) {
+        response.write('{"type":"ADDED","obj');
+        setImmediate(() =>
+          response.end('ect":{"n":9007199254740993},"id":"spoofed"}\n{"type":"DELETED","object":{}}\n'),
+        );
+        return;
+      }
       response.writeHead(418, { 'X-Other': 'yes' }).end('from the other server');
     },
   );
@@ -188,6 +197,26 @@ describe('a version of another server', () => {
       if (text.endsWith('ping')) break;
     }
     expect(text).toMatch(/^HTTP\/1\.1 101 /);
+  });
+
+  it('gets watches of a connection of several', async () => {
+    seen.length = 0;
+    const client = await WatchesClient.open(api.url, [], { headers: sentBy(anna) });
+    client.start('one', watched);
+    client.start('two', `${watched}&refused=1`);
+    for (const id of ['one', 'two'])
+      await client.next((message) => message.id === id && /ENDED|REFUSED/.test(message.type));
+    client.close();
+    // Written anew: what is no part of an event is left out, and numbers stay exact.
+    expect(client.texts.filter((text) => text.includes('"one"'))).toEqual([
+      '{"id":"one","type":"STARTED"}',
+      '{"id":"one","type":"ADDED","object":{"n":9007199254740993}}\n',
+      '{"id":"one","type":"DELETED","object":{}}\n',
+      '{"id":"one","type":"ENDED"}',
+    ]);
+    const status = { kind: 'Status', code: 418, message: 'from the other server' };
+    expect(client.ofWatch('two')).toMatchObject([{ type: 'REFUSED', object: status }]);
+    expect(seen.find(({ url }) => url === watched)!.headers).toMatchObject({ 'x-remote-user': ['anna'] });
   });
 
   it('is listed where its priority puts it, with the resources it has', async () => {

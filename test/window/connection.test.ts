@@ -3,6 +3,7 @@
  * policy, sign-in on the secure door, refusals, a server that is busy or restarts.
  */
 import { get } from 'node:https';
+import type { WebSocket } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Cluster } from '../../src/cluster/index.ts';
 import { freePorts } from '../freeports.ts';
@@ -57,6 +58,83 @@ describeWith('chromium')('the page', () => {
     } finally {
       await without.close();
     }
+  });
+
+  it('has one WebSocket for all watches, whatever it shows', async () => {
+    const { client, cluster } = server;
+    await client.post(configMaps, { metadata: { name: 'watched' } });
+    const page = await browser.open('about:blank');
+    const open = new Set<WebSocket>();
+    const opened: string[] = [];
+    page.on('websocket', (socket) => {
+      opened.push(new URL(socket.url()).pathname);
+      open.add(socket);
+      socket.on('close', () => open.delete(socket));
+    });
+    await page.goto(`${cluster.url}/ui/`);
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    // By links and keys, within one page.
+    await page.keyboard.type(':cm default');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => cellsOf(page, 2)).toContain('watched');
+    await page.getByRole('link', { name: 'watched', exact: true }).click();
+    await page.getByRole('heading', { name: 'watched' }).waitFor();
+    await page.keyboard.press('t');
+    await page.getByRole('slider').waitFor();
+    await page.keyboard.type(':events');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type(':cm default');
+    await page.keyboard.press('Enter');
+    await client.post(configMaps, { metadata: { name: 'watched-later' } });
+    await expect.poll(() => cellsOf(page, 2)).toContain('watched-later');
+    // A new one takes the place of one that the machine has broken.
+    await expect.poll(() => open.size).toBe(1);
+    expect(new Set(opened)).toEqual(new Set(['/wherry/watches']));
+  });
+
+  it('lists again when history has moved past a watch, without a word and without losing its place', async () => {
+    const { client, cluster } = server;
+    const names = Array.from({ length: 60 }, (_, i) => `old-${String(i).padStart(2, '0')}`);
+    const namespace = 'many';
+    const path = `/api/v1/namespaces/${namespace}/configmaps`;
+    await client.post('/api/v1/namespaces', { metadata: { name: namespace } });
+    for (const name of names) await client.post(path, { metadata: { name } });
+    const page = await browser.open('about:blank');
+    // Between page and server: the watch of the table is told that its version is gone, and no more.
+    const paths = new Map<string, string>();
+    let expire: () => void = () => undefined;
+    await page.routeWebSocket('**/wherry/watches', (near) => {
+      const far = near.connectToServer();
+      near.onMessage((text) => {
+        const { start, path: watched } = JSON.parse(String(text));
+        if (start) paths.set(start, watched);
+        far.send(text);
+      });
+      let silent: string | undefined;
+      far.onMessage((text) => JSON.parse(String(text)).id !== silent && near.send(text));
+      expire = () => {
+        [silent] = [...paths].find(([, watched]) => watched.startsWith(path))!;
+        const object = { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version' };
+        near.send(JSON.stringify({ id: silent, type: 'ERROR', object }));
+        near.send(JSON.stringify({ id: silent, type: 'ENDED' }));
+      };
+    });
+    await page.goto(`${cluster.url}/ui/list/configmaps?ns=${namespace}&q=old`);
+    await page.getByLabel('Select old-00').check();
+    await page.locator('.tablebox').evaluate((box) => {
+      box.scrollTop = 900;
+    });
+    await page.locator('tr[data-name=old-40]').waitFor();
+    const scrolled = () => page.locator('.tablebox').evaluate((box) => box.scrollTop);
+    const before = await scrolled();
+    const relisted = page.waitForResponse((answer) => new URL(answer.url()).pathname === path);
+    expire();
+    await relisted;
+    await client.post(path, { metadata: { name: 'older' } });
+    await page.locator('.count', { hasText: '61' }).waitFor();
+    expect(await page.locator('.lost, .refusednow, .refusal').count()).toBe(0);
+    expect(await scrolled()).toBe(before);
+    await page.getByRole('button', { name: 'Delete 1' }).waitFor();
   });
 
   it('asks for a token on the secure door, and shows only what its user may see', async () => {

@@ -45,10 +45,13 @@ export function startKeys(): void {
   });
 }
 
+const typing =
+  'input:not([type=checkbox]), textarea, select, [contenteditable=true], dialog, [data-keys=own]';
+
 /** Keys belong to text fields, editors, terminals and open dialogs while these have the focus. */
 function isTyping({ target, key }: KeyboardEvent): boolean {
   if (!(target instanceof Element)) return false;
-  if (target.closest('input, textarea, select, [contenteditable=true], dialog, [data-keys=own]')) return true;
-  // Enter on a link or button is for that.
-  return (key === 'Enter' || key === ' ') && target.closest('a, button, summary, [role=tab]') !== null;
+  if (target.closest(typing)) return true;
+  // Enter on a link or button is for that, and Space on a checkbox.
+  return (key === 'Enter' || key === ' ') && target.closest('a, button, input, summary, [role=tab]') !== null;
 }

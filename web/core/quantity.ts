@@ -38,4 +38,8 @@ export function bytesText(bytes: number): string {
 }
 
 export const coresText = (cores: number): string =>
-  cores < 1 ? `${Math.round(cores * 1000)}m` : cores < 10 ? cores.toFixed(1) : String(Math.round(cores));
+  cores < 1
+    ? `${Number((cores * 1000).toFixed(cores < 0.01 ? 1 : 0))}m`
+    : cores < 10
+      ? cores.toFixed(1)
+      : String(Math.round(cores));

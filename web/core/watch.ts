@@ -1,16 +1,11 @@
 /**
- * Watches. On the secure door they are streams of one HTTP/2 connection. The local door speaks HTTP/1.1, of which a
- * browser opens six connections for all tabs together, so there each watch is a WebSocket: these do not count. A page
- * cannot set headers of a WebSocket; what it accepts is sent as the parameter `accept`.
+ * Watches: on the secure door streams of one HTTP/2 connection, on the local door, which speaks HTTP/1.1, all of them on
+ * one WebSocket.
  */
-import { ApiError, fetchAnswer, type Query, type Status, UnreachableError, withQuery } from './api.ts';
-import { connectionLost } from './connection.ts';
-import type { Json } from './objects.ts';
+import { ApiError, fetchAnswer, type Query, type Status, withQuery } from './api.ts';
+import { lost, type WatchEvent, watchBySocket } from './watchsocket.ts';
 
-export interface WatchEvent {
-  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
-  readonly object: Json;
-}
+export type { WatchEvent };
 
 export interface WatchOptions {
   readonly query: Query;
@@ -30,7 +25,7 @@ export function watchOnce(path: string, options: WatchOptions): Promise<void> {
   const query = { allowWatchBookmarks: true, ...options.query, watch: true };
   return location.protocol === 'https:'
     ? watchByFetch(path, { ...options, query })
-    : watchBySocket(path, { ...options, query });
+    : watchBySocket({ ...options, path: withQuery(path, query) });
 }
 
 async function watchByFetch(path: string, options: WatchOptions): Promise<void> {
@@ -49,56 +44,6 @@ async function watchByFetch(path: string, options: WatchOptions): Promise<void> 
     rest = lines.pop()!;
     deliver(lines.filter(Boolean), onEvents);
   }
-}
-
-/** Messages that arrive within one task are delivered together. */
-function watchBySocket(path: string, options: WatchOptions): Promise<void> {
-  const { query, accept, signal, onOpen, onEvents } = options;
-  const address = new URL(withQuery(path, { ...query, accept }), location.href);
-  address.protocol = 'ws:';
-  return new Promise((resolve, reject) => {
-    const socket = new WebSocket(address);
-    let waiting: string[] = [];
-    let isOpen = false;
-    const flush = (): void => {
-      const lines = waiting;
-      waiting = [];
-      if (lines.length === 0 || signal.aborted) return;
-      try {
-        deliver(lines, onEvents);
-      } catch (error) {
-        reject(error);
-        socket.close();
-      }
-    };
-    socket.onopen = () => {
-      isOpen = true;
-      onOpen?.();
-    };
-    socket.onmessage = ({ data }) => {
-      if (waiting.push(String(data)) === 1) setTimeout(flush);
-    };
-    socket.onclose = ({ code }) => {
-      flush();
-      if (signal.aborted) reject(signal.reason);
-      else if (code === 1000) resolve();
-      else if (isOpen) reject(lost());
-      else reasonOf(path, options).then(reject, reject);
-    };
-    signal.addEventListener('abort', () => socket.close(), { once: true });
-  });
-}
-
-/** A WebSocket does not say why it was refused; a plain request for the same is answered with the reason. */
-async function reasonOf(path: string, { query, accept, signal }: WatchOptions): Promise<Error> {
-  const answer = await fetchAnswer(path, { query, accept, signal });
-  await answer.body?.cancel();
-  return lost();
-}
-
-function lost(): UnreachableError {
-  void connectionLost();
-  return new UnreachableError('The connection was lost.');
 }
 
 function deliver(lines: readonly string[], onEvents: WatchOptions['onEvents']): void {

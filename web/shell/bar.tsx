@@ -45,8 +45,9 @@ export function Bar({ onMenu, onTime, onJump, onHelp, menuOpen }: BarProps) {
         <span class="label">History</span>
       </button>
       {token.value && (
-        <button type="button" class="plain" onClick={signOut}>
-          Sign out
+        <button type="button" class="plain" aria-label="Sign out" onClick={signOut}>
+          <Door />
+          <span class="label">Sign out</span>
         </button>
       )}
       <button
@@ -83,6 +84,12 @@ const Clock = () => (
   <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
     <circle cx="8" cy="8" r="6.2" />
     <path d="M8 4.5V8l2.6 1.8" />
+  </svg>
+);
+
+const Door = () => (
+  <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+    <path d="M6.5 2.5h-4v11h4M6 8h8M11 5l3 3-3 3" />
   </svg>
 );
 

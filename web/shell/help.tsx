@@ -2,6 +2,8 @@
 import { bindings } from '../core/keys.ts';
 import { Dialog } from '../ui/dialog.tsx';
 
+const shownNames: Readonly<Record<string, string>> = { ' ': 'Space', ArrowDown: '↓', ArrowUp: '↑' };
+
 export function Help({ onClose }: { readonly onClose: () => void }) {
   const current = new Map(bindings.value.map(({ key, does }) => [key, does]));
   return (
@@ -10,7 +12,7 @@ export function Help({ onClose }: { readonly onClose: () => void }) {
         {[...current].map(([key, does]) => (
           <div key={key}>
             <dt>
-              <kbd>{key === ' ' ? 'Space' : key}</kbd>
+              <kbd>{shownNames[key] ?? key}</kbd>
             </dt>
             <dd>{does}</dd>
           </div>

@@ -24,7 +24,7 @@ export function SignIn({ reason }: { readonly reason: string }) {
       setFailure(
         error instanceof ApiError && error.code === 401
           ? 'The server does not know this token.'
-          : String(error),
+          : (error as Error).message,
       );
     }
   };

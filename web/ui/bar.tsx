@@ -12,7 +12,16 @@ export function ShareBar({ label, part, whole, text }: ShareBarProps) {
   return (
     <div class="sharebar">
       <span class="quiet">{label}</span>
-      <meter class={tone} min={0} max={1} value={share} aria-label={`${label} ${text}`} />
+      <div
+        class={`meter ${tone}`}
+        role="meter"
+        aria-valuemin={0}
+        aria-valuemax={1}
+        aria-valuenow={share}
+        aria-label={`${label} ${text}`}
+      >
+        <span style={{ width: `${share * 100}%` }} />
+      </div>
       <span class="numbers">{text}</span>
     </div>
   );

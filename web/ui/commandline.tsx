@@ -3,6 +3,14 @@ import { useState } from 'preact/hooks';
 
 const saidMs = 1_500;
 
+/** A line breaks between words; browsers would also break `--namespace` behind its first hyphen. */
+const words = (line: string) =>
+  line.split(/( )/).map((word, i) => (
+    <span key={i} class={word === ' ' ? undefined : 'word'}>
+      {word}
+    </span>
+  ));
+
 export function Command({ lines }: { readonly lines: readonly string[] }) {
   const [copied, setCopied] = useState(false);
   const text = lines.join('\n');
@@ -14,7 +22,7 @@ export function Command({ lines }: { readonly lines: readonly string[] }) {
   return (
     <div class="command">
       <pre tabIndex={0} role="region" aria-label="Command">
-        {text}
+        {text.includes('\n') ? text : words(text)}
       </pre>
       <button type="button" onClick={() => void copy()}>
         {copied ? 'Copied' : 'Copy'}

@@ -26,7 +26,10 @@ export function Diff({ before, after }: { readonly before: string; readonly afte
 type ShownLine = DiffLine | { readonly kind: 'gap'; readonly text: string };
 
 /** Leaves out what is the same on both sides, except near changes. */
-function shortened(lines: readonly DiffLine[]): ShownLine[] {
+function shortened(all: readonly DiffLine[]): ShownLine[] {
+  const last = all.at(-1);
+  // Behind the last line feed.
+  const lines = last?.kind === 'same' && last.text === '' ? all.slice(0, -1) : all;
   const near = new Set<number>();
   lines.forEach(({ kind }, at) => {
     if (kind !== 'same') for (let i = at - around; i <= at + around; i++) near.add(i);

@@ -17,11 +17,15 @@ interface PlotProps {
   /** Times in seconds, then the values of each series. */
   readonly data: readonly (readonly (number | null)[])[];
   readonly format: (value: number) => string;
+  /** The axis counts in powers of two, for bytes. */
+  readonly binary?: boolean;
 }
 
+/** Shown of a plot that has a single value. */
+const firstSeconds = 60;
 const height = 96;
 
-export function Plot({ title, now, series, data, format }: PlotProps) {
+export function Plot({ title, now, series, data, format, binary }: PlotProps) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const dark = theme.value;
@@ -34,7 +38,7 @@ export function Plot({ title, now, series, data, format }: PlotProps) {
     void import('uplot').then(({ default: Library }) => {
       if (closed || !box.current) return;
       plot.current = new Library(
-        optionsOf(series, format, box.current),
+        optionsOf(series, format, box.current, binary),
         data as uPlot.AlignedData,
         box.current,
       );
@@ -58,10 +62,15 @@ export function Plot({ title, now, series, data, format }: PlotProps) {
   );
 }
 
+/** In seconds: samples are not nearer to each other. */
+const timeSteps = [1, 5, 10, 15, 30, 60, 300, 600, 1_800, 3_600];
+const powersOfTwo = Array.from({ length: 50 }, (_, i) => 2 ** i);
+
 function optionsOf(
   series: readonly Series[],
   format: (value: number) => string,
   box: HTMLElement,
+  binary = false,
 ): uPlot.Options {
   const style = getComputedStyle(box);
   const colour = (name: string): string => style.getPropertyValue(name).trim();
@@ -76,15 +85,26 @@ function optionsOf(
     legend: { show: false },
     cursor: { show: false },
     padding: [6, 4, 0, 0],
-    scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.15 : 1] } },
+    scales: {
+      x: { range: ({ data }, min, max) => (data[0]!.length === 1 ? [min - firstSeconds, min] : [min, max]) },
+      y: { range: (_, __, max) => [0, max > 0 ? max * 1.15 : 1] },
+    },
     axes: [
-      { ...axis, grid: { show: false }, size: 20, space: 70, font: `10px ${style.fontFamily}` },
+      {
+        ...axis,
+        grid: { show: false },
+        size: 20,
+        space: 70,
+        font: `10px ${style.fontFamily}`,
+        incrs: timeSteps,
+      },
       {
         ...axis,
         size: 52,
         space: 28,
         font: `10px ${style.fontFamily}`,
         values: (_, ticks) => ticks.map(format),
+        ...(binary ? { incrs: powersOfTwo } : {}),
       },
     ],
     series: [
@@ -94,7 +114,7 @@ function optionsOf(
         stroke: colour(name),
         fill: `color-mix(in srgb, ${colour(name)} 14%, transparent)`,
         width: 1.5,
-        points: { show: false },
+        points: { show: ({ data }: uPlot) => data[0]!.length === 1, size: 5 },
       })),
     ],
   };

@@ -12,9 +12,9 @@ export function Refusal({ error, what }: { readonly error: Error; readonly what?
   const code = error instanceof ApiError ? error.code : undefined;
   return (
     <div class="refusal" role="alert">
-      <strong>{what ?? 'The server refused this.'}</strong>
+      <strong>{what ?? (code === undefined ? 'This cannot be done.' : 'The server refused this.')}</strong>
       <p>{error.message}</p>
-      {error instanceof ApiError && error.causes.length > 0 && (
+      {error instanceof ApiError && error.causes.length > 1 && (
         <ul>
           {error.causes.map(({ field, message }) => (
             <li key={`${field}${message}`}>

@@ -26,7 +26,7 @@
  *
  * Upgrade requests take the same steps. They differ only in how they are answered: on their raw socket, by the
  * handlers of watches, connections and proxies (`context.upgrade`), and in `failing.ts`. Requests of the express lane
- * do not differ.
+ * do not differ, nor do watches that share a WebSocket (`objects/watchconnection.ts`): each is a request.
  */
 import type { IncomingMessage } from 'node:http';
 import type { StatusError } from '../../api/errors.ts';

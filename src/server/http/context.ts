@@ -8,6 +8,8 @@ import type { Status } from '../../api/errors.ts';
 import type { User } from '../../api/user.ts';
 import type { Upgrade } from '../../streams/tunnel.ts';
 import type { Door } from '../doors/door.ts';
+import type { WatchRequest } from '../objects/watchrequest.ts';
+import type { Outlet } from '../objects/watchstream.ts';
 import type { AuditRecord } from '../observe/auditrecord.ts';
 import type { Http2Request } from './http2request.ts';
 import { type Messages, type Negotiated, negotiate, wantsPretty } from './negotiation.ts';
@@ -17,8 +19,11 @@ import type { RequestInfo } from './requestinfo.ts';
 import type { Handler } from './routes.ts';
 import type { Lane } from './traffic.ts';
 
-/** A request as Node's server reads it, as the express lane does, or as it came in a stream of HTTP/2. */
-export type ApiRequest = IncomingMessage | PlainRequest | Http2Request;
+/**
+ * A request as Node's server reads it, as the express lane does, as it came in a stream of HTTP/2, or on a connection of
+ * watches.
+ */
+export type ApiRequest = IncomingMessage | PlainRequest | Http2Request | WatchRequest;
 
 export type Headers = Record<string, string | string[]>;
 
@@ -41,6 +46,8 @@ export interface ApiResponse {
   destroy(): unknown;
   on(event: 'close' | 'drain', listener: () => void): unknown;
   off(event: 'close' | 'drain', listener: () => void): unknown;
+  /** Where a watch writes its events, if not to the answer's own socket. */
+  outlet?(onDrain: () => void): Outlet;
 }
 
 const idStart = randomUUID().slice(0, -12);

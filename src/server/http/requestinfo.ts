@@ -7,6 +7,7 @@
  *   …/watch/…                         the same collection or object, watched
  *   …/namespaces/{ns}/<resource>[/{name}[/{subresource}[/…]]]
  *   …/<resource>[/{name}[/{subresource}[/…]]]
+ *   /wherry/watches                   a connection of watches
  *   …/proxy/…                         pods, services and nodes: the same as …/{name}/proxy, as old clients write it
  */
 import type { Action } from '../../api/access.ts';
@@ -15,8 +16,11 @@ import { optimized } from '../../switches.ts';
 import { actionOf } from './action.ts';
 import { Query } from './query.ts';
 
-/** Long-running requests: a watch, or a connection to a pod, service or node. */
+/** Long-running requests: a watch, or a connection to a pod, service or node, or of several watches. */
 export type Lasting = 'watch' | 'connection';
+
+/** The path of connections of watches (`objects/watchconnection.ts`). */
+export const watchesPath = '/wherry/watches';
 
 export class RequestInfo {
   /** Whether and how the request is long-running; undefined for ordinary requests. */
@@ -47,7 +51,7 @@ export class RequestInfo {
     this.timed =
       method !== 'GET' || queryText !== '' || (resource !== undefined && resource.name === undefined);
     this.page = resource ? undefined : pageOf(method, path);
-    this.lasting = resource && lastingOf(this, resource);
+    this.lasting = resource ? lastingOf(this, resource) : path === watchesPath ? 'connection' : undefined;
     this.verb = verbOf(this, resource);
   }
 

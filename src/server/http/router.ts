@@ -4,6 +4,7 @@ import {
   methodNotAllowed,
   notFound,
   resourceNotFound,
+  StatusError,
   verbNotSupported,
 } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
@@ -13,7 +14,13 @@ import type { Proxying } from '../pods/proxying.ts';
 import { answerText } from './answer.ts';
 import type { RequestContext } from './context.ts';
 import type { Pages } from './pages.ts';
-import { isProxy, type ProxiedInfo, type RequestInfo, type ResourceInfo } from './requestinfo.ts';
+import {
+  isProxy,
+  type ProxiedInfo,
+  type RequestInfo,
+  type ResourceInfo,
+  watchesPath,
+} from './requestinfo.ts';
 import { fitsScope, type Handler, handlerOf, type ResourceRoutes } from './routes.ts';
 import { type Resources, RouteTable } from './routetable.ts';
 
@@ -26,6 +33,9 @@ export class Router {
   readonly #page: Handler;
   readonly #proxy: Handler = async (context, info) =>
     (await this.#loadProxying()).serve(context, info as ProxiedInfo);
+  /** Loaded with the first connection of watches. */
+  readonly #watches: Handler = async (context) =>
+    (await import('../objects/watchconnection.ts')).serveWatches(this.resources.watching, context);
 
   constructor(
     private readonly resources: Resources,
@@ -42,7 +52,7 @@ export class Router {
     const remote = this.#remoteOf(info);
     if (remote) return this.#forwarded(remote);
     if (upgrade) return this.#findUpgrade(context);
-    if (!resource) return this.#page;
+    if (!resource) return info.path === watchesPath ? needsWebSocket : this.#page;
     if (isProxy(resource)) return this.#proxy;
     const found = this.#routes.find(resource);
     if (typeof found === 'function') return found;
@@ -92,10 +102,11 @@ export class Router {
     throw resourceNotFound();
   }
 
-  /** Only watches, connections into pods and proxies accept an upgrade. */
+  /** Only watches, connections of them, connections into pods and proxies accept an upgrade. */
   #findUpgrade({ info, request }: RequestContext): Handler {
     const { resource, lasting, method } = info;
     const isWebSocket = request.headers.upgrade?.toLowerCase() === 'websocket';
+    if (info.path === watchesPath && isWebSocket) return this.#watches;
     if (resource && isProxy(resource)) return this.#proxy;
     const found = resource && this.#routes.find(resource);
     if (found && typeof found !== 'function' && fitsScope(found.namespaced, resource)) {
@@ -114,6 +125,10 @@ export class Router {
     return this.#proxying;
   }
 }
+
+const needsWebSocket: Handler = () => {
+  throw new StatusError(426, 'UpgradeRequired', 'watches of this path come over a WebSocket');
+};
 
 const unknownPage: Handler = (context) => answerText(context, 404, '404 page not found\n');
 

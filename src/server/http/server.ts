@@ -121,6 +121,7 @@ export class ApiServer {
       watchDefault: options.watchDefault,
       manner: options.manner,
       streams: new Set(),
+      begin: (...request) => this.#chain.request(...request),
       keeper,
       metrics: watches,
       watched: options.instruments?.watched,

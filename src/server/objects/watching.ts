@@ -7,6 +7,7 @@ import type { Manner } from '../../registry/manner.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { type OpenWatch, type WatchDefault, watch } from '../../registry/watch.ts';
 import type { Upgrade } from '../../streams/tunnel.ts';
+import type { Reception } from '../doors/door.ts';
 import { apiHeaders } from '../http/answer.ts';
 import { chunkedOutlet } from '../http/chunkedoutlet.ts';
 import type { RequestContext } from '../http/context.ts';
@@ -27,8 +28,10 @@ export interface Watching {
   readonly registry: Registry;
   readonly watchDefault: WatchDefault;
   readonly manner: Manner;
-  /** Open streams, to be ended when the server closes. */
-  readonly streams: Set<WatchStream>;
+  /** Open streams, and connections of several, to be ended when the server closes. */
+  readonly streams: Set<{ end(): void }>;
+  /** Begins the request of a watch that came by a connection of several. */
+  readonly begin: Reception['request'];
   readonly keeper: LimitKeeper;
   readonly metrics: WatchMetrics;
   /** How long watches that name no end last at least. Default 1,800 seconds. */
@@ -38,6 +41,10 @@ export interface Watching {
   /** Called for internal errors of the server. */
   readonly report: (error: Error) => void;
 }
+
+/** How long a watch lasts that names no end. */
+export const lifetimeMs = ({ secondsMin = secondsMinDefault, registry }: Watching): number =>
+  secondsMin * 1000 * (1 + registry.chance.randomBelow(1000) / 1000);
 
 /** Checks the request and opens the watch; errors until here are ordinary answers. */
 async function prepare(
@@ -51,12 +58,7 @@ async function prepare(
   const negotiated = context.negotiate(messagesOf(kind), true);
   const sendInitialEvents = query.optionalFlag('sendInitialEvents');
   const timeoutSeconds = query.integer('timeoutSeconds');
-  const wishMs =
-    timeoutSeconds && timeoutSeconds > 0
-      ? timeoutSeconds * 1000
-      : (watching.secondsMin ?? secondsMinDefault) *
-        1000 *
-        (1 + watching.registry.chance.randomBelow(1000) / 1000);
+  const wishMs = timeoutSeconds && timeoutSeconds > 0 ? timeoutSeconds * 1000 : lifetimeMs(watching);
   const stream = new WatchStream(watching.registry.view.of(kind), outlet, {
     kind,
     negotiated,
@@ -152,13 +154,14 @@ async function watchOverHttp(
   response.writeHead(200, { ...apiHeaders(context, contentType), 'Transfer-Encoding': 'chunked' });
   // Sent at once: clients wait for the header.
   response.flushHeaders();
-  outlet = chunkedOutlet(response, () => stream.onDrain());
+  const onDrain = (): void => stream.onDrain();
+  outlet = context.response.outlet?.(onDrain) ?? chunkedOutlet(response, onDrain);
   run();
   await stream.ended;
 }
 
 /** Text that a WebSocket may buffer before its watcher pauses, as much as for a plain socket. */
-const socketBufferBytes = 16 * 1024;
+export const socketBufferBytes = 16 * 1024;
 const bearerProtocol = 'base64url.bearer.authorization.k8s.io.';
 
 async function watchOverWebSocket(

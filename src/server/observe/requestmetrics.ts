@@ -147,7 +147,7 @@ function seriesOf(verb: string, scope: string, info: ResourceInfo | undefined, p
 
 /** Kubernetes counts connections as CONNECT, except logs, which are GET. */
 function metricVerb({ lasting, resource, verb }: RequestInfo): string {
-  if (lasting === 'connection' && resource!.subresource !== 'log') return 'CONNECT';
+  if (lasting === 'connection' && resource?.subresource !== 'log') return 'CONNECT';
   return metricVerbs[verb] ?? 'other';
 }
 

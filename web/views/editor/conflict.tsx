@@ -95,7 +95,11 @@ function Collision({ piece, at, side, onChoose }: CollisionProps) {
       <legend>Changed by both</legend>
       <div class="before">
         <h3>Before</h3>
-        <pre>{textOf(piece.base)}</pre>
+        <Lines
+          lines={piece.base}
+          others={piece.theirs.filter((line) => piece.mine.includes(line))}
+          side="base"
+        />
       </div>
       {(['mine', 'theirs'] as const).map((each) => (
         <label key={each} class={side === each ? 'chosen' : undefined}>
@@ -105,14 +109,36 @@ function Collision({ piece, at, side, onChoose }: CollisionProps) {
               name={`conflict ${at}`}
               checked={side === each}
               onChange={() => onChoose(each)}
-            />{' '}
+            />
             {each === 'mine' ? 'Yours' : 'Theirs'}
           </h3>
-          <pre>{textOf(piece[each])}</pre>
+          <Lines lines={piece[each]} others={piece.base} side={each} />
         </label>
       ))}
     </fieldset>
   );
 }
 
-const textOf = (lines: readonly string[]): string => (lines.length ? lines.join('\n') : '(removed)');
+interface LinesProps {
+  readonly lines: readonly string[];
+  /** Lines that are not among these are marked. */
+  readonly others: readonly string[];
+  readonly side: Side | 'base';
+}
+
+function Lines({ lines, others, side }: LinesProps) {
+  if (lines.length === 0) return <pre>(removed)</pre>;
+  return (
+    <pre>
+      {lines.map((line, i) =>
+        others.includes(line) ? (
+          `${line}\n`
+        ) : (
+          <span key={i} class={`differs ${side}`}>
+            {line}
+          </span>
+        ),
+      )}
+    </pre>
+  );
+}

@@ -114,7 +114,7 @@ export function KindTable({ kind, table, namespace }: KindTableProps) {
         <input
           type="search"
           class="search labels"
-          placeholder="Labels, such as app=web"
+          placeholder="Labels (app=web)"
           aria-label="Labels"
           aria-invalid={!isSelector(wish.labels)}
           value={wish.labels}

@@ -1,5 +1,5 @@
 /** One row of a table. It is drawn again only when something of it has changed, not with every frame that scrolls. */
-import { useMemo } from 'preact/hooks';
+import { Component } from 'preact';
 import type { Row } from '../../core/livetable.ts';
 import type { TableColumn } from '../../core/objects.ts';
 import { Link } from '../../ui/link.tsx';
@@ -24,13 +24,26 @@ interface LineProps {
   readonly addressOf: (row: Row) => readonly string[];
 }
 
-export function TableLine(props: LineProps) {
-  const { row, index, shown, withNamespace, selectable, isSelected, isCursor } = props;
-  return useMemo(
-    () => drawn(props),
-    [row, row.mark, index, shown, withNamespace, selectable, isSelected, isCursor],
-  );
+/**
+ * A component that compares, and no memoized element: children of an element that Preact finds unchanged keep pointing to
+ * the tree in which they were made, and every tree to the one before it, so that none of them is ever freed.
+ */
+export class TableLine extends Component<LineProps> {
+  /** Marks change within a row. */
+  #drawnMark: Row['mark'];
+
+  override shouldComponentUpdate(next: LineProps): boolean {
+    const { props } = this;
+    return next.row.mark !== this.#drawnMark || compared.some((name) => next[name] !== props[name]);
+  }
+
+  override render() {
+    this.#drawnMark = this.props.row.mark;
+    return drawn(this.props);
+  }
 }
+
+const compared = ['row', 'index', 'shown', 'withNamespace', 'selectable', 'isSelected', 'isCursor'] as const;
 
 function drawn(props: LineProps) {
   const { row, index, shown, withNamespace, selectable, isSelected, isCursor, onToggle, addressOf } = props;

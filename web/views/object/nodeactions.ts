@@ -79,6 +79,7 @@ export const drain: Action = {
     const leaving = items.filter((pod) => !stays(pod));
     const names = leaving.slice(0, namedMax).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
     const more = leaving.length > namedMax ? ` and ${leaving.length - namedMax} more` : '';
+    const staying = items.length - leaving.length;
     return {
       fields: [],
       steps: () => [
@@ -86,7 +87,9 @@ export const drain: Action = {
         leaving.length
           ? `Evict ${leaving.length} pods: ${names.join(', ')}${more}.`
           : 'No pods have to leave.',
-        `Leave ${items.length - leaving.length} pods of daemon sets, and those that are done.`,
+        staying
+          ? `Leave ${staying} pods: those of daemon sets, and those that are done.`
+          : 'Pods of daemon sets, and those that are done, would stay; there are none.',
         'Data in emptyDir volumes of evicted pods is lost. Disruption budgets are respected.',
       ],
       commands: () => [

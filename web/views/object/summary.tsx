@@ -25,8 +25,8 @@ export function Tab({ kind, object }: TabProps) {
         </section>
       )}
       <Conditions object={object} />
-      <RelationPanels kind={kind} object={object} />
       {object.kind === 'Pod' && <Containers object={object} />}
+      <RelationPanels kind={kind} object={object} />
       {(labels || annotations) && (
         <section class="panel">
           <h2>Labels</h2>

@@ -45,6 +45,7 @@ export function Nodes({ isPast }: { readonly isPast: boolean }) {
             series={[{ label: 'bytes', colour: '--good' }]}
             data={[samples.map(({ time }) => time), samples.map(({ bytes }) => bytes)]}
             format={bytesText}
+            binary
           />
         </div>
       )}

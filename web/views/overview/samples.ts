@@ -38,8 +38,8 @@ export interface RequestCounts {
   readonly timed: number;
 }
 
-/** Watches and connections last as long as they are wanted, so their durations say nothing. */
-const lasting = /verb="(?:WATCH|CONNECT)"/;
+/** Watches, connections and logs last as long as they are wanted, so their durations say nothing. */
+const lasting = /verb="(?:WATCH|CONNECT)"|subresource="log"/;
 
 function countRequests(text: string, time: number): RequestCounts {
   let [requests, seconds, timed] = [0, 0, 0];

@@ -59,6 +59,7 @@ export function Tab({ object }: TabProps) {
                 series={[{ label: 'Memory', colour: '--good' }]}
                 data={[times, list.map(({ bytes }) => bytes)]}
                 format={bytesText}
+                binary
               />
             </section>
           );

@@ -96,3 +96,19 @@ describe('the lane of a pod', () => {
     expect(many.byUid.size).toBe(300);
   });
 });
+
+it('ends in the last state, also when several states were within one second', () => {
+  const lanes = new Lanes();
+  const workload = { ...kind, id: 'deployments.apps', kind: 'Deployment' } as Kind;
+  for (const [version, readyReplicas] of [2, 1, 2].entries()) {
+    const { object, ...change } = pod(version ? 'MODIFIED' : 'ADDED', version + 1, 1);
+    const status = { readyReplicas };
+    lanes.take(workload, {
+      ...change,
+      object: { ...object, kind: 'Deployment', spec: { replicas: 2 }, status },
+    });
+  }
+  const lane = lanes.byUid.get('u')!;
+  expect(lane.marks.map(({ what }) => what)).toEqual(['created', 'all ready', 'not all ready', 'all ready']);
+  expect(spansOf(lane, ms(9)).at(-1)).toMatchObject({ tone: 'good', toMs: ms(9) });
+});

@@ -38,7 +38,11 @@ export class Lanes {
   #newestMs = 0;
 
   clear(kind: Kind): void {
-    for (const [uid, lane] of this.byUid) if (lane.kind === kind) this.byUid.delete(uid);
+    for (const [uid, lane] of this.byUid) {
+      if (lane.kind !== kind) continue;
+      this.byUid.delete(uid);
+      this.#latest.delete(uid);
+    }
   }
 
   take(kind: Kind, change: Change): void {
@@ -87,7 +91,10 @@ export class Lanes {
 
 function addMark(lane: Lane, mark: Mark): void {
   if (Number.isNaN(mark.timeMs)) return;
-  if (lane.marks.some(({ what, timeMs }) => what === mark.what && timeMs === mark.timeMs)) return;
+  // Times are whole seconds, so the same may happen twice at one time; an event that is only counted again may not.
+  const isKnown = ({ what, timeMs, version, isEvent }: Mark): boolean =>
+    what === mark.what && timeMs === mark.timeMs && (isEvent || version === mark.version);
+  if (lane.marks.some(isKnown)) return;
   const at = lane.marks.findLastIndex(({ timeMs }) => timeMs <= mark.timeMs);
   lane.marks.splice(at + 1, 0, mark);
   if (lane.marks.length > marksMax) lane.marks.shift();

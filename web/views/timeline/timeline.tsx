@@ -62,21 +62,23 @@ export function View() {
           {namespace ? `of the namespace ${namespace}` : 'of all namespaces; choose one above'}
         </span>
         <span class="gap" />
-        <button type="button" aria-label="Earlier" onClick={() => shift(-0.25)}>
-          ←
-        </button>
-        <button type="button" aria-label="Later" onClick={() => shift(0.25)}>
-          →
-        </button>
-        <button type="button" aria-label="Zoom in" onClick={() => zoom(0.5)}>
-          +
-        </button>
-        <button type="button" aria-label="Zoom out" onClick={() => zoom(2)}>
-          −
-        </button>
-        <button type="button" onClick={() => changeQuery({ from: undefined, to: undefined })}>
-          All
-        </button>
+        <span class="actions">
+          <button type="button" aria-label="Earlier" onClick={() => shift(-0.25)}>
+            ←
+          </button>
+          <button type="button" aria-label="Later" onClick={() => shift(0.25)}>
+            →
+          </button>
+          <button type="button" aria-label="Zoom in" onClick={() => zoom(0.5)}>
+            +
+          </button>
+          <button type="button" aria-label="Zoom out" onClick={() => zoom(2)}>
+            −
+          </button>
+          <button type="button" onClick={() => changeQuery({ from: undefined, to: undefined })}>
+            All
+          </button>
+        </span>
       </div>
       {list.length === 0 && (
         <p class="waiting">Nothing has happened here that is kept, or it is being read.</p>
@@ -181,7 +183,7 @@ function Chart({ lanes, view, zoom, onChoose }: ChartProps) {
         <span />
         <div class="track">
           {ticksOf(view).map((ms) => (
-            <span key={ms} class="tick" style={{ left: `${place(ms)}%` }}>
+            <span key={ms} class={place(ms) > 70 ? 'tick late' : 'tick'} style={{ left: `${place(ms)}%` }}>
               {new Date(ms).toLocaleTimeString()}
             </span>
           ))}
@@ -212,7 +214,7 @@ function Chart({ lanes, view, zoom, onChoose }: ChartProps) {
               if (left < 0 || left > 100) return null;
               return (
                 <button
-                  key={`${mark.timeMs} ${mark.what}`}
+                  key={`${mark.version} ${mark.what}`}
                   type="button"
                   tabIndex={-1}
                   class={`mark ${mark.tone} ${mark.isEvent ? 'event' : ''}`}
@@ -266,7 +268,7 @@ function News({ lanes, onChoose }: Pick<ChartProps, 'lanes' | 'onChoose'>) {
       <table class="simple events">
         <tbody>
           {news.map(({ lane, mark }) => (
-            <tr key={`${lane.uid} ${mark.timeMs} ${mark.what}`}>
+            <tr key={`${lane.uid} ${mark.version} ${mark.what}`}>
               <td class="quiet">{new Date(mark.timeMs).toLocaleTimeString()}</td>
               <td>
                 <span class="quiet">{lane.kind.kind}</span>{' '}
