@@ -76,6 +76,16 @@ export const containerBehaviours = {
     expect(await bench.log('imagevolume')).toBe('hello from the image\n1\n');
   },
 
+  'mounts a folder of an image as a volume': async (bench: PodBench) => {
+    await bench.finish('imagefolder', {
+      volumes: [{ name: 'i', image: { reference: testImage, pullPolicy: 'IfNotPresent' } }],
+      containers: [
+        sh('cat /files/index.html', { volumeMounts: [{ name: 'i', mountPath: '/files', subPath: 'www' }] }),
+      ],
+    });
+    expect(await bench.log('imagefolder')).toBe('hello from the image\n');
+  },
+
   'waits for an image that must not be pulled, or has no possible name': async (bench: PodBench) => {
     const image = (name: string, more: object = {}) => [{ name: 'c', image: name, ...more }];
     await bench.create('never', { containers: image('localhost/none:1', { imagePullPolicy: 'Never' }) });

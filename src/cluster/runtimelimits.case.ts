@@ -1,4 +1,5 @@
 /** What a runtime cannot do, by the name of the behaviour, and why. `docs/runtimes.md` has the same list for users. */
+import type { CriFeatures } from '../node/runtime/cri/crifeatures.ts';
 import type { containerBehaviours } from './containerbehaviours.case.ts';
 
 type Name = keyof typeof containerBehaviours;
@@ -12,10 +13,19 @@ export const processLimits: Readonly<Record<Name, string>> = {
   'shares memory between the containers of a pod, and sets kernel parameters':
     '/dev/shm is that of the machine',
   'mounts the files of an image as a volume': 'only images of the table have files',
+  'mounts a folder of an image as a volume': 'only images of the table have files',
   'waits for an image that must not be pulled, or has no possible name': 'nothing is pulled',
   'starts again when its sandbox has died': 'there is no sandbox',
 };
 
-export const criLimits: Readonly<Partial<Record<Name, string>>> = {
-  'mounts the files of an image as a volume': 'CRI has no call that gives out the files of an image',
-};
+export const criLimits = ({
+  imageMounts,
+  imageSubPaths,
+}: Partial<CriFeatures> = {}): Partial<Record<Name, string>> => ({
+  ...(imageMounts
+    ? {}
+    : { 'mounts the files of an image as a volume': 'containerd does so from 2.1, CRI-O from 1.31' }),
+  ...(imageSubPaths
+    ? {}
+    : { 'mounts a folder of an image as a volume': 'containerd does so from 2.2, CRI-O from 1.33' }),
+});

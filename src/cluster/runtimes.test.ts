@@ -89,7 +89,9 @@ describe.skipIf(noEngine)('a pod of processes', () => runAll('process', ofContai
 
 describeEngine('docker', 'a pod in Docker', () => runAll('docker', ofContainers, {}));
 
-describeEngine('cri', 'a pod in containerd', () => runAll('cri', ofContainers, criLimits));
+describeEngine('cri', 'a pod in containerd', () =>
+  runAll('cri', ofContainers, criLimits(cri.engine?.features)),
+);
 
 const pullProblem = noEngine ?? registryProblem;
 

@@ -18,12 +18,14 @@ import { pauseArchive, pausePath } from '../engine/pauseprogram.ts';
 import { labels } from '../engine/podidentity.ts';
 import { CriApi } from './criapi.ts';
 import { criCalls } from './cricalls.ts';
+import { type CriFeatures, criFeatures } from './crifeatures.ts';
 import { bridgeOf } from './crinetwork.ts';
 
 const pauseImage = 'localhost/pause:1';
 
 export class TestContainerd implements TestEngine {
   readonly api: CriApi;
+  features: CriFeatures = criFeatures('', '');
   readonly #process: EngineProcess;
 
   private constructor(
@@ -46,6 +48,8 @@ export class TestContainerd implements TestEngine {
     try {
       await engine.#configure(snapshotter);
       await engine.run();
+      const { name = '', version = '' } = await engine.api.call('Version', {});
+      engine.features = criFeatures(name, version);
       await engine.#load(pauseImage, pauseArchive(goArch())!, { Entrypoint: [pausePath] });
       await engine.#load(testImage, await busyboxRoot(folder), testImageConfig);
       engine.#ctr('run', '--rm', '--snapshotter', snapshotter, testImage, 'trial', 'true');

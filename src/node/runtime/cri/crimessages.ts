@@ -58,7 +58,14 @@ const containerConfig = {
   env: [6, { key: [1, 'text'], value: [2, 'text'] }, '*'],
   mounts: [
     7,
-    { path: [1, 'text'], source: [2, 'text'], readOnly: [3, 'flag'], propagation: [5, 'int'] },
+    {
+      path: [1, 'text'],
+      source: [2, 'text'],
+      readOnly: [3, 'flag'],
+      propagation: [5, 'int'],
+      image: [9, image],
+      imageSubPath: [10, 'text'],
+    },
     '*',
   ],
   labels: [9, 'map'],

@@ -1,4 +1,7 @@
-/** Docker for tests: in a temporary folder on its own socket, without touching the machine's network. */
+/**
+ * Docker for tests: in a temporary folder on its own socket, without touching the machine's network. With
+ * `WHERRY_DOCKER=podman` it is Podman.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +9,9 @@ import { busyboxRoot, type TestEngine, testImage, testImageConfig } from '../eng
 import { EngineProcess } from '../engine/engineprocess.case.ts';
 import { labels, sandboxName } from '../engine/podidentity.ts';
 import { DockerApi } from './dockerapi.ts';
+
+const usesPodman = process.env.WHERRY_DOCKER === 'podman';
+export const dockerProgram = usesPodman ? 'podman' : 'dockerd';
 
 export class TestDocker implements TestEngine {
   readonly api: DockerApi;
@@ -17,15 +23,28 @@ export class TestDocker implements TestEngine {
   ) {
     this.api = new DockerApi(socket);
     const path = (name: string): string => join(folder, name);
-    const args = [
-      ['--data-root', path('data')],
-      ['--exec-root', path('exec')],
-      ['--pidfile', path('pid')],
-      ['--host', `unix://${socket}`],
-      ['--bridge=none', '--iptables=false', '--ip6tables=false', '--ip-masq=false', '--ip-forward=false'],
-      ['--live-restore'],
-    ];
-    this.#process = new EngineProcess('dockerd', args.flat(), () => this.api.negotiate());
+    const args = usesPodman
+      ? [
+          ['--root', path('data'), '--runroot', path('exec'), '--tmpdir', path('tmp')],
+          [
+            '--cgroup-manager',
+            'cgroupfs',
+            '--events-backend',
+            'file',
+            '--network-config-dir',
+            path('networks'),
+          ],
+          ['system', 'service', '--time=0', `unix://${socket}`],
+        ]
+      : [
+          ['--data-root', path('data')],
+          ['--exec-root', path('exec')],
+          ['--pidfile', path('pid')],
+          ['--host', `unix://${socket}`],
+          ['--bridge=none', '--iptables=false', '--ip6tables=false', '--ip-masq=false', '--ip-forward=false'],
+          ['--live-restore'],
+        ];
+    this.#process = new EngineProcess(dockerProgram, args.flat(), () => this.api.negotiate());
   }
 
   static async start(): Promise<TestDocker> {

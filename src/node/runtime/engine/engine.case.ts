@@ -18,7 +18,15 @@ export interface TestEngine {
   close(): Promise<void>;
 }
 
-const folders = ['/usr/sbin', '/usr/bin', '/sbin', '/bin', ...(process.env.PATH ?? '').split(delimiter)];
+/** `WHERRY_ENGINE_PATH` names folders with other versions of engines, to run the tests with them. */
+const otherFolders = (process.env.WHERRY_ENGINE_PATH ?? '').split(delimiter).filter(Boolean);
+const folders = [
+  ...otherFolders,
+  ...['/usr/sbin', '/usr/bin', '/sbin', '/bin'],
+  ...(process.env.PATH ?? '').split(delimiter),
+];
+/** Engines find their helpers by it. */
+export const enginePath = folders.join(delimiter);
 
 export const programOf = (name: string): string | undefined =>
   folders.map((folder) => join(folder, name)).find((path) => existsSync(path));

@@ -73,6 +73,10 @@ export abstract class EnginePod<E extends EngineContext = EngineContext> {
   protected abstract startRun(wanted: NewRun): Promise<EngineContainer>;
   /** The folder with the files of an image. */
   protected imageFolder?(id: string): Promise<string>;
+  /** Whether the engine mounts images itself. */
+  protected get mountsImages(): boolean {
+    return false;
+  }
 
   /** Takes what an earlier agent has left: a running sandbox, and the runs of containers. */
   adoptSandbox(id: string, attempt: number, running: boolean): void {
@@ -116,6 +120,7 @@ export abstract class EnginePod<E extends EngineContext = EngineContext> {
             imageFolder: async (image, policy) => this.imageFolder!(await images.present(pod, image, policy)),
           }
         : {}),
+      ...(this.mountsImages ? { imageToMount: (image, policy) => images.present(pod, image, policy) } : {}),
     };
   }
 
