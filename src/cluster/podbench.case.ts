@@ -42,7 +42,7 @@ export class PodBench {
   killSandbox: ((uid: string) => Promise<void>) | undefined;
 
   constructor(
-    readonly cluster: Cluster,
+    readonly cluster: Pick<Cluster, 'url'>,
     /** The class of its pods; empty for none. */
     readonly runtime: string,
     /** A folder of the machine with a file `file`, for volumes. */

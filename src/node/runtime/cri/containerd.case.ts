@@ -16,10 +16,10 @@ import {
 import { EngineProcess } from '../engine/engineprocess.case.ts';
 import { pauseArchive, pausePath } from '../engine/pauseprogram.ts';
 import { labels } from '../engine/podidentity.ts';
+import { bridgeOf } from './cniconfiguration.ts';
 import { CriApi } from './criapi.ts';
 import { criCalls } from './cricalls.ts';
 import { type CriFeatures, criFeatures } from './crifeatures.ts';
-import { bridgeOf } from './crinetwork.ts';
 
 const pauseImage = 'localhost/pause:1';
 

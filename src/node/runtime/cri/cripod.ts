@@ -56,6 +56,7 @@ export class CriPod extends EnginePod<CriEngine> {
       const config = this.#sandboxConfig(pod, attempt);
       return (await api.call('RunPodSandbox', { config }, { timeoutMs: sandboxMs })).id!;
     } catch (error) {
+      cni.forget();
       // A failed one may remain, and would be in the way of the next.
       const left = await calls.list({ [labels.node]: owner.node, [labels.podUid]: this.uid }).catch(() => []);
       for (const { id, state, labels: of } of left)
