@@ -140,7 +140,7 @@ describe.skipIf(!present.length)('a joined node', () => {
   it('runs containers, and goes on with them after it was killed', async () => {
     const [home, away] = [await children.folder(), await children.folder()];
     const doors = ['--port', '0', '--secure-port', '0', '--secure-host', '127.0.0.1'];
-    const server = new Child(['serve', ...doors, '--data-dir', home], home);
+    const server = new Child(['serve', ...doors, '--controllers', '*', '--data-dir', home], home);
     const url = await server.ready();
     const joining = new Child(['token', 'create', '--data-dir', home], home);
     expect(await joining.exited, joining.stderr).toEqual({ code: 0, signal: null });
