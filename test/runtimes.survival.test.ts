@@ -30,28 +30,12 @@ interface PodList {
   }[];
 }
 
-/** A container of another program, which has to stay; returns its id. */
-const strangers = {
-  docker: async (engine: TestDocker) => {
-    const made = await engine.api.json<{ Id: string }>('POST', '/containers/create', {
-      body: { Image: testImage },
-    });
-    return made.Id;
-  },
-  cri: async (engine: TestContainerd) => {
-    const metadata = { name: 'other', uid: 'other', namespace: 'other' };
-    const linux = { securityContext: { namespaces: { network: 2, pid: 1 } } };
-    const config = { metadata, logDirectory: engine.folder, linux };
-    return (await engine.api.call('RunPodSandbox', { config })).id!;
-  },
-};
-
 const docker = await tryEngine('docker', () => TestDocker.start(), networkProblem);
 const containerd = await tryEngine('containerd', () => TestContainerd.start(), networkProblem);
 afterAll(() => Promise.all([docker.engine?.close(), containerd.engine?.close()]));
 
 describe('a killed agent', () => {
-  const leaves = async (runtime: 'docker' | 'cri', engine: TestEngine, stranger: () => Promise<string>) => {
+  const leaves = async (runtime: 'docker' | 'cri', engine: TestEngine) => {
     const folder = await children.folder();
     const off = runtime === 'docker' ? 'cri' : 'docker';
     const args = [`--${runtime}-socket`, engine.socket, `--${off}-socket`, 'off', '--data-dir', folder];
@@ -107,14 +91,14 @@ describe('a killed agent', () => {
     await expect
       .poll(async () => (await engine.containers()).length, { timeout: patienceMs })
       .toBe(ids.length - 2);
-    const id = await stranger();
+    const strange = await engine.makeStranger();
     child.signal('SIGTERM');
     await child.exited;
-    expect(await engine.containers()).toHaveLength(ids.length - 1);
+    expect(await engine.containers()).toHaveLength(ids.length - 2 + strange.length);
     const cleanup = new Child(['cleanup', ...args], folder);
     expect(await cleanup.exited).toEqual({ code: 0, signal: null });
     expect(cleanup.stdout).toBe(`Removed ${ids.length - 2} containers\n`);
-    expect(await engine.containers()).toEqual([id]);
+    expect(await engine.containers()).toEqual(strange);
     // The last one has removed the configuration of the network, too.
     if (runtime === 'cri') {
       const plugins = join(containerd.engine!.folder, 'cni');
@@ -124,12 +108,10 @@ describe('a killed agent', () => {
   };
   const text = 'leaves its containers to the next one, and cleanup removes them';
 
-  it.skipIf(docker.problem)(`${text}, in Docker${docker.note}`, () =>
-    leaves('docker', docker.engine!, () => strangers.docker(docker.engine!)),
-  );
+  it.skipIf(docker.problem)(`${text}, in Docker${docker.note}`, () => leaves('docker', docker.engine!));
 
   it.skipIf(containerd.problem)(`${text}, in containerd${containerd.note}`, () =>
-    leaves('cri', containerd.engine!, () => strangers.cri(containerd.engine!)),
+    leaves('cri', containerd.engine!),
   );
 });
 

@@ -14,6 +14,7 @@ import { testImage, tryEngine } from '../node/runtime/engine/engine.case.ts';
 import { registryProblem, TestRegistry } from '../node/runtime/engine/registry.case.ts';
 import { mountsBelow } from '../node/volumes/foldercare.ts';
 import { containerBehaviours } from './containerbehaviours.case.ts';
+import { collectsImages } from './imagegarbage.case.ts';
 import { podBehaviours } from './podbehaviours.case.ts';
 import { first, PodBench, ready, sh } from './podbench.case.ts';
 import { criLimits, processLimits } from './runtimelimits.case.ts';
@@ -146,6 +147,11 @@ describe.skipIf(pullProblem)(
         for (const name of ['refused', 'pulled', 'stranger', 'same', 'digest']) await bench.remove(name);
       },
     );
+
+    it.each(present)('is removed from a full disk when nobody uses it, in %s', async (runtime) => {
+      await registry.push('team/garbage:1', { other: 'content' });
+      await collectsImages(engines[runtime].engine!, `${registry.host}/team/garbage:1`, registry.secretData);
+    });
 
     it.concurrent.each(present)('that does not exist is told apart, in %s', async (runtime) => {
       const bench = benchOf(runtime);

@@ -147,7 +147,18 @@ export const methods = {
     runtime,
     { filter: [1, { labels: [4, 'map'] }] },
     {
-      containers: [1, { id: [1, 'text'], imageRef: [5, 'text'], state: [6, 'int'], labels: [8, 'map'] }, '*'],
+      containers: [
+        1,
+        {
+          id: [1, 'text'],
+          sandbox: [2, 'text'],
+          imageRef: [5, 'text'],
+          state: [6, 'int'],
+          labels: [8, 'map'],
+          imageId: [10, 'text'],
+        },
+        '*',
+      ],
     },
   ],
   ContainerStatus: [
