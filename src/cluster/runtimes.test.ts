@@ -107,6 +107,7 @@ describe.skipIf(pullProblem)(
     beforeAll(async () => {
       registry = await TestRegistry.start();
       digest = await registry.push('team/app:1');
+      await registry.push('team/garbage:1', { other: 'content' });
       await benchOf('').client.create(secrets, 'default', {
         metadata: { name: secret },
         type: 'kubernetes.io/dockerconfigjson',
@@ -149,7 +150,6 @@ describe.skipIf(pullProblem)(
     );
 
     it.each(present)('is removed from a full disk when nobody uses it, in %s', async (runtime) => {
-      await registry.push('team/garbage:1', { other: 'content' });
       await collectsImages(engines[runtime].engine!, `${registry.host}/team/garbage:1`, registry.secretData);
     });
 
