@@ -29,3 +29,9 @@ export const criLimits = ({
     ? {}
     : { 'mounts a folder of an image as a volume': 'containerd does so from 2.2, CRI-O from 1.33' }),
 });
+
+/** Of Podman 4.3. */
+export const podmanLimits: Readonly<Record<string, string>> = {
+  'gets other limits while it runs': 'it has no call for it; newer ones have',
+  'is killed when it uses too much memory': 'it does not say so with control groups of version 1',
+};

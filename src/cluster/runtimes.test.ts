@@ -17,7 +17,7 @@ import { containerBehaviours } from './containerbehaviours.case.ts';
 import { collectsImages } from './imagegarbage.case.ts';
 import { podBehaviours } from './podbehaviours.case.ts';
 import { first, PodBench, ready, sh } from './podbench.case.ts';
-import { criLimits, processLimits } from './runtimelimits.case.ts';
+import { criLimits, podmanLimits, processLimits } from './runtimelimits.case.ts';
 import { start } from './start.ts';
 import type { Cluster } from './startoptions.ts';
 
@@ -88,7 +88,9 @@ const ofContainers = { ...podBehaviours, ...containerBehaviours };
 
 describe.skipIf(noEngine)('a pod of processes', () => runAll('process', ofContainers, processLimits));
 
-describeEngine('docker', 'a pod in Docker', () => runAll('docker', ofContainers, {}));
+describeEngine('docker', 'a pod in Docker', () =>
+  runAll('docker', ofContainers, docker.engine?.isPodman ? podmanLimits : {}),
+);
 
 describeEngine('cri', 'a pod in containerd', () =>
   runAll('cri', ofContainers, criLimits(cri.engine?.features)),
@@ -161,7 +163,9 @@ describe.skipIf(pullProblem)(
         containers: [sh('sleep 3600', { image })],
       });
       const pod = await bench.until('unknown', (one) => waiting(one) === 'ErrImagePull');
-      expect(first(pod).state?.waiting?.message).toContain('not found');
+      const isPodman = runtime === 'docker' && docker.engine!.isPodman;
+      const words = isPodman ? 'manifest unknown' : 'not found';
+      expect(first(pod).state?.waiting?.message).toContain(words);
       await bench.remove('unknown');
     });
   },

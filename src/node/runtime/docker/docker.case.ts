@@ -22,9 +22,10 @@ import { dockerCalls } from './dockercalls.ts';
 import { DockerImages } from './dockerimages.ts';
 
 const usesPodman = process.env.WHERRY_DOCKER === 'podman';
-export const dockerProgram = usesPodman ? 'podman' : 'dockerd';
+const program = usesPodman ? 'podman' : 'dockerd';
 
 export class TestDocker implements TestEngine {
+  readonly isPodman = usesPodman;
   readonly api: DockerApi;
   readonly calls: EngineCalls;
   readonly store: ImageStore;
@@ -59,7 +60,7 @@ export class TestDocker implements TestEngine {
           ['--bridge=none', '--iptables=false', '--ip6tables=false', '--ip-masq=false', '--ip-forward=false'],
           ['--live-restore'],
         ];
-    this.#process = new EngineProcess(dockerProgram, args.flat(), () => this.api.negotiate(), {
+    this.#process = new EngineProcess(program, args.flat(), () => this.api.negotiate(), {
       CONTAINERS_CONF: path('containers.conf'),
     });
   }
