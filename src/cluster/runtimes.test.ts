@@ -17,7 +17,7 @@ import { containerBehaviours } from './containerbehaviours.case.ts';
 import { collectsImages } from './imagegarbage.case.ts';
 import { podBehaviours } from './podbehaviours.case.ts';
 import { first, PodBench, ready, sh } from './podbench.case.ts';
-import { criLimits, podmanLimits, processLimits } from './runtimelimits.case.ts';
+import { criLimits, dockerLimits, podmanLimits, processLimits } from './runtimelimits.case.ts';
 import { start } from './start.ts';
 import type { Cluster } from './startoptions.ts';
 
@@ -51,6 +51,7 @@ beforeAll(async () => {
   cluster = await start({
     store: 'memory',
     serviceClusterIPRange: serviceRange,
+    allowPrivileged: true,
     node: {
       name: nodeName,
       podNetwork: 'netns',
@@ -89,7 +90,7 @@ const ofContainers = { ...podBehaviours, ...containerBehaviours };
 describe.skipIf(noEngine)('a pod of processes', () => runAll('process', ofContainers, processLimits));
 
 describeEngine('docker', 'a pod in Docker', () =>
-  runAll('docker', ofContainers, docker.engine?.isPodman ? podmanLimits : {}),
+  runAll('docker', ofContainers, docker.engine?.isPodman ? podmanLimits : dockerLimits),
 );
 
 describeEngine('cri', 'a pod in containerd', () =>

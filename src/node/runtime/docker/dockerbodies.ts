@@ -45,8 +45,8 @@ export function sandboxBody(parts: SandboxParts): object {
       NetworkMode: network === 'published' ? 'bridge' : network,
       ...(network === 'host' ? { UTSMode: 'host' } : {}),
       PortBindings: Object.fromEntries(ports.map((key) => [key, [{ HostIp: '127.0.0.1', HostPort: '' }]])),
-      IpcMode: hostIPC ? 'host' : 'shareable',
-      ShmSize: shmBytes,
+      // Podman refuses a size for the memory of the machine.
+      ...(hostIPC ? { IpcMode: 'host' } : { IpcMode: 'shareable', ShmSize: shmBytes }),
       CpuShares: 2,
       OomScoreAdj: lowScores ? sandboxOomScore : 0,
       SecurityOpt: ['no-new-privileges'],
