@@ -61,7 +61,9 @@ export class TestDocker implements TestEngine {
           ['--live-restore'],
         ];
     this.#process = new EngineProcess(program, args.flat(), () => this.api.negotiate(), {
-      CONTAINERS_CONF: path('containers.conf'),
+      // Podman's helpers write into the current folder.
+      cwd: folder,
+      env: { CONTAINERS_CONF: path('containers.conf') },
     });
   }
 

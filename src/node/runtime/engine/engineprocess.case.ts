@@ -13,13 +13,14 @@ export class EngineProcess {
     private readonly args: readonly string[],
     /** Rejects while the engine does not answer. */
     private readonly ask: () => Promise<unknown>,
-    private readonly env: Readonly<Record<string, string>> = {},
+    private readonly options: { readonly cwd?: string; readonly env?: Record<string, string> } = {},
   ) {}
 
   /** Starts the engine, or starts it again; resolves when it answers. */
   async start(): Promise<void> {
     const child = spawn(programOf(this.program)!, this.args, {
-      env: { ...process.env, PATH: enginePath, ...this.env },
+      ...this.options,
+      env: { ...process.env, PATH: enginePath, ...this.options.env },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     this.#child = child;
