@@ -67,6 +67,7 @@ for (const runtime of values.runtime) {
   const server = await cluster('memory', sockets);
   try {
     await nodesReady(server.url, 1);
+    figure(`${runtime}: resident without pods`, 'MB', server.residentMB);
     const { runningSeconds } = await run(server.url, runtime, 0, startCount);
     figure(`${runtime}: ${startCount} pods at once, all running`, 's', runningSeconds);
     figure(`${runtime}: commands one after the other`, '1/s', await execs(server.url, `${runtime}-0`));

@@ -16,14 +16,14 @@ export const runtimeHelp = `  --runtime KIND        what runs pods that name no 
                         for images that are not mapped to commands if a container engine answers, else processes
                         (default auto)
   --docker-socket FILE  socket of Docker or Podman; off: use neither (default: where they have theirs)
-  --cri-socket FILE     socket of containerd, CRI-O or another engine that speaks CRI; off: use none (default: where the
-                        two have theirs)
+  --cri-socket FILE     socket of containerd, CRI-O or another engine that speaks CRI; off: use none (default: where
+                        they have theirs)
 `;
 
 export const cleanupHelp = `  --data-dir FOLDER     the folder of the cluster or node whose containers are removed (default .wherry)
   --all                 remove the containers of all clusters and nodes of Wherry on this machine
   --docker-socket FILE  socket of Docker or Podman; off: leave it alone (default: where they have theirs)
-  --cri-socket FILE     socket of an engine that speaks CRI; off: leave it alone (default: that of containerd or CRI-O)
+  --cri-socket FILE     socket of an engine that speaks CRI; off: leave it alone (default: where they have theirs)
 `;
 
 const kinds = ['auto', 'process', 'docker', 'cri', 'simulated'] as const;

@@ -1,7 +1,8 @@
-/** Removes the containers that a cluster or node has left in container engines, for one that will not be started again. */
+/** Removes what a cluster or node has left in container engines, for one that will not be started again. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { EngineCalls } from '../node/runtime/engine/containerengine.ts';
+import type { Spawner } from '../node/runtime/spawner.ts';
 import { StartError } from './starterror.ts';
 
 export interface CleanupOptions {
@@ -17,6 +18,7 @@ export interface CleanupOptions {
 
 interface OpenEngine {
   readonly calls: EngineCalls;
+  removeNetwork?(spawner: Spawner): Promise<void>;
   close(): void;
 }
 
@@ -28,8 +30,15 @@ async function openDocker(socket: string | undefined): Promise<OpenEngine | unde
 
 async function openCri(socket: string | undefined): Promise<OpenEngine | undefined> {
   const found = await import('../node/runtime/cri/cricalls.ts');
+  const cni = await import('../node/runtime/cri/cniconfiguration.ts');
   const api = await found.openCri(socket);
-  return api && { calls: found.criCalls(api), close: () => api.close() };
+  return (
+    api && {
+      calls: found.criCalls(api),
+      removeNetwork: async (spawner) => cni.removeConfiguration(await cni.configurationFolder(api), spawner),
+      close: () => api.close(),
+    }
+  );
 }
 
 /** Text for the user. Throws a `StartError`. */
@@ -51,7 +60,7 @@ export async function cleanUp(options: CleanupOptions): Promise<string> {
     if (!engine) continue;
     answered++;
     try {
-      count += await removeLeftovers(engine.calls, all ? undefined : node, folder);
+      count += await removeLeftovers(engine.calls, all ? undefined : node, folder, engine.removeNetwork);
     } finally {
       engine.close();
     }

@@ -1,4 +1,5 @@
 /** What pods do in containers, and not as processes: they have the files of their image, and rights of their own. */
+import { readlink } from 'node:fs/promises';
 import { expect } from 'vitest';
 import type { Pod } from '../api/generated/types.ts';
 import { testImage } from '../node/runtime/engine/engine.case.ts';
@@ -42,6 +43,64 @@ export const containerBehaviours = {
     await bench.remove('root');
   },
 
+  'has all rights where the pod says so': async (bench: PodBench) => {
+    const script = 'grep CapBnd /proc/self/status | cut -f2';
+    const rights = async (name: string, securityContext: object): Promise<bigint> => {
+      await bench.finish(name, { containers: [sh(script, { securityContext })] });
+      return BigInt(`0x${await bench.log(name)}`);
+    };
+    expect(await rights('privileged', { privileged: true })).toBeGreaterThan(await rights('plain', {}));
+  },
+
+  'filters system calls where the pod says so': async (bench: PodBench) => {
+    const script = 'grep Seccomp: /proc/self/status | cut -f2';
+    const filter = async (name: string, type: string): Promise<string> => {
+      const securityContext = { seccompProfile: { type } };
+      await bench.finish(name, { containers: [sh(script, { securityContext })] });
+      return bench.log(name);
+    };
+    expect(await filter('filtered', 'RuntimeDefault')).toBe('2\n');
+    expect(await filter('unfiltered', 'Unconfined')).toBe('0\n');
+  },
+
+  'shares network, processes and memory of the machine where the pod says so': async (bench: PodBench) => {
+    const names = ['net', 'pid', 'ipc'];
+    const script = names.map((name) => `readlink /proc/self/ns/${name}`).join('; ');
+    const pod = await bench.finish('shares', {
+      hostNetwork: true,
+      hostPID: true,
+      hostIPC: true,
+      containers: [sh(script)],
+    });
+    const own = await Promise.all(names.map((name) => readlink(`/proc/self/ns/${name}`)));
+    expect((await bench.log('shares')).trim().split('\n')).toEqual(own);
+    expect(pod.status?.podIP).toBe(pod.status?.hostIP);
+  },
+
+  'lets an ephemeral container see the processes of another': async (bench: PodBench) => {
+    await bench.create('looked', { containers: [sh('exec sleep 3603')] });
+    await bench.until('looked', ready);
+    const script = 'tr "\\0" " " < /proc/1/cmdline';
+    const ephemeralContainers = [{ ...sh(script, { name: 'debug' }), targetContainerName: 'c' }];
+    await bench.change('looked', 'ephemeralcontainers', { ephemeralContainers });
+    await bench.until('looked', (pod) => !!pod.status?.ephemeralContainerStatuses?.[0]?.state?.terminated);
+    expect(await bench.log('looked', 'container=debug')).toBe('sleep 3603 ');
+    await bench.remove('looked');
+  },
+
+  'keeps a long log in several files, and reads it as one': async (bench: PodBench) => {
+    const lines = 12_000;
+    const long = 'x'.repeat(1_000);
+    // Files are looked at every 10 seconds.
+    const script = `busybox awk 'BEGIN { for (i = 0; i < ${lines}; i++) print i, "${long}" }'; sleep 11; echo last`;
+    await bench.finish('long', { containers: [sh(script)] });
+    const read = (await bench.log('long')).trim().split('\n');
+    expect(read).toHaveLength(lines + 1);
+    expect(read[0]).toBe(`0 ${long}`);
+    expect(read.at(-1)).toBe('last');
+    expect(await bench.log('long', 'tailLines=2')).toBe(`${lines - 1} ${long}\nlast\n`);
+  },
+
   'sees only its own processes, or those of the pod': async (bench: PodBench) => {
     const containers = [sh('sleep 3601'), sh('sleep 3602', { name: 'b' })];
     const count = ['sh', '-c', 'cat /proc/[0-9]*/cmdline | tr "\\0" "\\n" | grep -cx "360[12]"'];
@@ -74,6 +133,16 @@ export const containerBehaviours = {
       ],
     });
     expect(await bench.log('imagevolume')).toBe('hello from the image\n1\n');
+  },
+
+  'mounts a folder of an image as a volume': async (bench: PodBench) => {
+    await bench.finish('imagefolder', {
+      volumes: [{ name: 'i', image: { reference: testImage, pullPolicy: 'IfNotPresent' } }],
+      containers: [
+        sh('cat /files/index.html', { volumeMounts: [{ name: 'i', mountPath: '/files', subPath: 'www' }] }),
+      ],
+    });
+    expect(await bench.log('imagefolder')).toBe('hello from the image\n');
   },
 
   'waits for an image that must not be pulled, or has no possible name': async (bench: PodBench) => {

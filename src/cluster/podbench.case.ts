@@ -2,6 +2,7 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { Readable, Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { vi } from 'vitest';
 import type { Container, ContainerStatus, Event, Pod, PodSpec } from '../api/generated/types.ts';
 import { Client } from '../client/client.ts';
@@ -42,7 +43,7 @@ export class PodBench {
   killSandbox: ((uid: string) => Promise<void>) | undefined;
 
   constructor(
-    readonly cluster: Cluster,
+    readonly cluster: Pick<Cluster, 'url'>,
     /** The class of its pods; empty for none. */
     readonly runtime: string,
     /** A folder of the machine with a file `file`, for volumes. */
@@ -136,11 +137,7 @@ export class PodBench {
   get(path: string): Promise<string> {
     return new Promise((resolve, reject) => {
       const sent = request(new URL(path, this.cluster.url), { agent: false });
-      sent.on('error', reject).on('response', async (response) => {
-        let text = '';
-        for await (const chunk of response.setEncoding('utf8')) text += chunk;
-        resolve(text);
-      });
+      sent.on('error', reject).on('response', (response) => text(response).then(resolve, reject));
       sent.end();
     });
   }

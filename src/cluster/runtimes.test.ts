@@ -14,9 +14,10 @@ import { testImage, tryEngine } from '../node/runtime/engine/engine.case.ts';
 import { registryProblem, TestRegistry } from '../node/runtime/engine/registry.case.ts';
 import { mountsBelow } from '../node/volumes/foldercare.ts';
 import { containerBehaviours } from './containerbehaviours.case.ts';
+import { collectsImages } from './imagegarbage.case.ts';
 import { podBehaviours } from './podbehaviours.case.ts';
 import { first, PodBench, ready, sh } from './podbench.case.ts';
-import { criLimits, processLimits } from './runtimelimits.case.ts';
+import { criLimits, dockerLimits, podmanLimits, processLimits } from './runtimelimits.case.ts';
 import { start } from './start.ts';
 import type { Cluster } from './startoptions.ts';
 
@@ -50,6 +51,7 @@ beforeAll(async () => {
   cluster = await start({
     store: 'memory',
     serviceClusterIPRange: serviceRange,
+    allowPrivileged: true,
     node: {
       name: nodeName,
       podNetwork: 'netns',
@@ -87,9 +89,13 @@ const ofContainers = { ...podBehaviours, ...containerBehaviours };
 
 describe.skipIf(noEngine)('a pod of processes', () => runAll('process', ofContainers, processLimits));
 
-describeEngine('docker', 'a pod in Docker', () => runAll('docker', ofContainers, {}));
+describeEngine('docker', 'a pod in Docker', () =>
+  runAll('docker', ofContainers, docker.engine?.isPodman ? podmanLimits : dockerLimits),
+);
 
-describeEngine('cri', 'a pod in containerd', () => runAll('cri', ofContainers, criLimits));
+describeEngine('cri', 'a pod in containerd', () =>
+  runAll('cri', ofContainers, criLimits(cri.engine?.features)),
+);
 
 const pullProblem = noEngine ?? registryProblem;
 
@@ -104,6 +110,7 @@ describe.skipIf(pullProblem)(
     beforeAll(async () => {
       registry = await TestRegistry.start();
       digest = await registry.push('team/app:1');
+      await registry.push('team/garbage:1', { other: 'content' });
       await benchOf('').client.create(secrets, 'default', {
         metadata: { name: secret },
         type: 'kubernetes.io/dockerconfigjson',
@@ -145,6 +152,10 @@ describe.skipIf(pullProblem)(
       },
     );
 
+    it.each(present)('is removed from a full disk when nobody uses it, in %s', async (runtime) => {
+      await collectsImages(engines[runtime].engine!, `${registry.host}/team/garbage:1`, registry.secretData);
+    });
+
     it.concurrent.each(present)('that does not exist is told apart, in %s', async (runtime) => {
       const bench = benchOf(runtime);
       const image = `${registry.host}/team/none:9`;
@@ -153,7 +164,9 @@ describe.skipIf(pullProblem)(
         containers: [sh('sleep 3600', { image })],
       });
       const pod = await bench.until('unknown', (one) => waiting(one) === 'ErrImagePull');
-      expect(first(pod).state?.waiting?.message).toContain('not found');
+      const isPodman = runtime === 'docker' && docker.engine!.isPodman;
+      const words = isPodman ? 'manifest unknown' : 'not found';
+      expect(first(pod).state?.waiting?.message).toContain(words);
       await bench.remove('unknown');
     });
   },

@@ -10,13 +10,23 @@ import { join, reset } from './tcpforward.ts';
 /** Maximum concurrent connections to one pod. Further ones are reset. */
 const connectionsMax = 1_024;
 
+export interface HostPortTarget {
+  readonly ip: string;
+  readonly port: number;
+}
+
 export class HostPorts {
   readonly #listeners: readonly ServiceListener[];
   readonly #connections = new Set<Socket>();
   #closed = false;
 
-  /** `address` is the node's address, `ip` the pod's. */
-  constructor(pod: Pod, ip: string, address: string, onError: (error: Error) => void) {
+  /** `address` is the node's address; `target` says where a port of the pod is reached. */
+  constructor(
+    pod: Pod,
+    target: (port: number) => HostPortTarget,
+    address: string,
+    onError: (error: Error) => void,
+  ) {
     const context: ListenerContext = {
       addresses: (entry) => (entry.ip ? [entry.ip] : [...new Set([address, '127.0.0.1'])]),
       door: () => hostDoor,
@@ -24,7 +34,7 @@ export class HostPorts {
       choose: (_client, { targets }) => targets[0],
       onError,
     };
-    this.#listeners = hostEntries(pod, ip).map((entry) => new ServiceListener(entry, context));
+    this.#listeners = hostEntries(pod, target).map((entry) => new ServiceListener(entry, context));
   }
 
   /** Resolves when every port listens or has failed to. */
@@ -51,7 +61,7 @@ export class HostPorts {
   }
 }
 
-function hostEntries(pod: Pod, ip: string): ServiceEntry[] {
+function hostEntries(pod: Pod, target: (port: number) => HostPortTarget): ServiceEntry[] {
   const { namespace, name, uid } = pod.metadata;
   const { containers = [], initContainers = [] } = pod.spec ?? {};
   return [...initContainers, ...containers].flatMap(({ ports = [] }) =>
@@ -59,7 +69,7 @@ function hostEntries(pod: Pod, ip: string): ServiceEntry[] {
       if (!hostPort || (protocol !== 'TCP' && protocol !== 'UDP')) return [];
       const own = hostIP && hostIP !== '0.0.0.0' && hostIP !== '::' ? hostIP : undefined;
       const key = `${namespace}/${name} ${uid} ${own ?? '*'}:${hostPort}/${protocol}`;
-      const targets = [{ ip, port: containerPort, shared: false }];
+      const targets = [{ ...target(containerPort), shared: false }];
       return [
         {
           ...{ key, entrance: 'node' as const, protocol, ip: own, port: hostPort, targets },

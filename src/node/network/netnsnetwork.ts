@@ -172,7 +172,7 @@ export class NetnsNetwork implements PodNetwork {
       await this.#remove(place);
       throw error;
     }
-    const hostPorts = new HostPorts(pod, attachment.ip, address, onError);
+    const hostPorts = new HostPorts(pod, (port) => ({ ip: attachment.ip, port }), address, onError);
     await hostPorts.settled();
     return { ...place, attachment, hostPorts, sockets: new NamespaceSockets(namespace, nsenter) };
   }

@@ -58,6 +58,7 @@ export class NodeSetup implements PodSetup {
       mountMemory: place.mountMemory,
       bindSubPath: place.bindSubPath,
       imageFolder: place.imageFolder,
+      imageToMount: place.imageToMount,
     });
     try {
       await this.#volumes.setUp();

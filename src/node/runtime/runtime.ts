@@ -122,6 +122,8 @@ export interface PodPlace {
   readonly bindSubPath?: (volume: string, place: string, name: string) => Promise<string>;
   /** The folder with the files of an image; throws `ImageError`. Absent where images have no files. */
   readonly imageFolder?: (image: string, pullPolicy?: string) => Promise<string>;
+  /** The id of an image that the engine mounts itself; throws `ImageError`. Absent where it does not. */
+  readonly imageToMount?: (image: string, pullPolicy?: string) => Promise<string>;
 }
 
 export interface MemoryMount {
@@ -134,8 +136,10 @@ export interface MemoryMount {
 export interface Mount {
   /** The absolute path inside the container. */
   readonly path: string;
-  /** The file or folder on this machine. */
+  /** The file or folder on this machine; empty for an image. */
   readonly source: string;
+  /** The image whose files are mounted, and where in them; only with `imageToMount`. */
+  readonly image?: { readonly id: string; readonly subPath: string | undefined } | undefined;
   readonly readOnly: boolean;
   /** `HostToContainer` or `Bidirectional`; absent: mounts made later below it are not passed on. */
   readonly propagation?: string | undefined;

@@ -64,6 +64,8 @@ export interface PodVolumesOptions {
   readonly bindSubPath?: PodPlace['bindSubPath'];
   /** The files of an image; absent where images have none. */
   readonly imageFolder?: PodPlace['imageFolder'];
+  /** Where the engine mounts images itself. */
+  readonly imageToMount?: PodPlace['imageToMount'];
 }
 
 interface Prepared {
@@ -72,6 +74,8 @@ interface Prepared {
   readonly readOnly: boolean;
   /** Set when its files follow API objects. */
   readonly files?: AtomicFolder;
+  /** Set when the engine mounts it. */
+  readonly imageId?: string;
 }
 
 export class PodVolumes {
@@ -122,9 +126,13 @@ export class PodVolumes {
         throw new ConfigError(
           `cannot find volume ${JSON.stringify(mount.name)} to mount into container ${JSON.stringify(container.name)}`,
         );
+      const { imageId: id } = prepared;
+      const subPath = await this.#subPath(mount, container, pod);
       mounts.push({
         path: posix.resolve('/', mount.mountPath ?? ''),
-        source: await this.#source(prepared, mount, container, pod),
+        ...(id === undefined
+          ? { source: await this.#source(prepared, mount, container, subPath) }
+          : { source: '', image: { id, subPath } }),
         readOnly: prepared.readOnly || Boolean(mount.readOnly),
         propagation: mount.mountPropagation,
       });
@@ -191,9 +199,12 @@ export class PodVolumes {
     if (hostPath) return { volume, path: await prepareHostPath(hostPath), readOnly: false };
     if (persistentVolumeClaim || ephemeral)
       return { volume, ...(await prepareClaim(this.options.client, this.#pod, volume)) };
-    const { imageFolder } = this.options;
+    const { imageFolder, imageToMount } = this.options;
+    const { reference = '', pullPolicy } = image ?? {};
     if (image && imageFolder)
-      return { volume, path: await imageFolder(image.reference ?? '', image.pullPolicy), readOnly: true };
+      return { volume, path: await imageFolder(reference, pullPolicy), readOnly: true };
+    if (image && imageToMount)
+      return { volume, path: '', imageId: await imageToMount(reference, pullPolicy), readOnly: true };
     const path = this.#place(volume);
     if (emptyDir) {
       if (emptyDir.medium && emptyDir.medium !== 'Memory')
@@ -260,12 +271,20 @@ export class PodVolumes {
     if (pod.metadata.uid === uid) this.#pod = pod;
   }
 
-  async #source(prepared: Prepared, mount: VolumeMount, container: Container, pod: Pod): Promise<string> {
-    const subPath = mount.subPathExpr
-      ? await this.#expanded(mount.subPathExpr, container, pod)
-      : mount.subPath;
+  async #subPath(mount: VolumeMount, container: Container, pod: Pod): Promise<string | undefined> {
+    const { subPathExpr } = mount;
+    const subPath = subPathExpr ? await this.#expanded(subPathExpr, container, pod) : mount.subPath;
+    if (subPath) checkSubPath(subPath);
+    return subPath;
+  }
+
+  async #source(
+    prepared: Prepared,
+    mount: VolumeMount,
+    container: Container,
+    subPath: string | undefined,
+  ): Promise<string> {
     if (!subPath) return prepared.path;
-    checkSubPath(subPath);
     try {
       const mayMake = !prepared.files && !prepared.volume.image;
       const place = await resolveSubPath(prepared.path, subPath, mayMake);

@@ -1,29 +1,38 @@
 /** containerd for tests: in a temporary folder on its own socket, with its own network plugins' configuration. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { goArch } from '../../agent/machine.ts';
+import type { EngineCalls } from '../engine/containerengine.ts';
 import {
   busyboxRoot,
   pluginFolder,
   programOf,
+  removeEngine,
   type TestEngine,
   testImage,
   testImageConfig,
   writeImageArchive,
 } from '../engine/engine.case.ts';
+import type { ImageStore } from '../engine/engineimages.ts';
 import { EngineProcess } from '../engine/engineprocess.case.ts';
 import { pauseArchive, pausePath } from '../engine/pauseprogram.ts';
 import { labels } from '../engine/podidentity.ts';
+import { bridgeOf } from './cniconfiguration.ts';
 import { CriApi } from './criapi.ts';
 import { criCalls } from './cricalls.ts';
-import { bridgeOf } from './crinetwork.ts';
+import { type CriFeatures, criFeatures } from './crifeatures.ts';
+import { CriImages } from './criimages.ts';
 
 const pauseImage = 'localhost/pause:1';
 
 export class TestContainerd implements TestEngine {
   readonly api: CriApi;
+  readonly calls: EngineCalls;
+  readonly store: ImageStore;
+  features: CriFeatures = criFeatures('', '');
   readonly #process: EngineProcess;
 
   private constructor(
@@ -31,6 +40,8 @@ export class TestContainerd implements TestEngine {
     readonly socket: string,
   ) {
     this.api = new CriApi(socket);
+    this.calls = criCalls(this.api);
+    this.store = new CriImages(this.api);
     const ask = () => this.api.call('Version', {});
     this.#process = new EngineProcess('containerd', ['-c', join(folder, 'config.toml')], ask);
   }
@@ -46,6 +57,8 @@ export class TestContainerd implements TestEngine {
     try {
       await engine.#configure(snapshotter);
       await engine.run();
+      const { name = '', version = '' } = await engine.api.call('Version', {});
+      engine.features = criFeatures(name, version);
       await engine.#load(pauseImage, pauseArchive(goArch())!, { Entrypoint: [pausePath] });
       await engine.#load(testImage, await busyboxRoot(folder), testImageConfig);
       engine.#ctr('run', '--rm', '--snapshotter', snapshotter, testImage, 'trial', 'true');
@@ -63,7 +76,7 @@ export class TestContainerd implements TestEngine {
 
   /** Ids of all containers and sandboxes. */
   async containers(): Promise<string[]> {
-    return (await criCalls(this.api).list({})).map(({ id }) => id);
+    return (await this.calls.list({})).map(({ id }) => id);
   }
 
   async killSandbox(uid: string): Promise<void> {
@@ -77,19 +90,32 @@ export class TestContainerd implements TestEngine {
     }
   }
 
+  async makeStranger(image = testImage): Promise<string[]> {
+    const name = randomUUID();
+    const linux = { securityContext: { namespaces: { network: 2, pid: 1 } } };
+    const sandboxConfig = {
+      metadata: { name, uid: name, namespace: 'other' },
+      logDirectory: this.folder,
+      linux,
+    };
+    const { id: sandbox = '' } = await this.api.call('RunPodSandbox', { config: sandboxConfig });
+    const config = { metadata: { name }, image: { image }, command: ['true'], logPath: `${name}.log`, linux };
+    const { id = '' } = await this.api.call('CreateContainer', { sandbox, config, sandboxConfig });
+    return [id, sandbox];
+  }
+
   kill(signal: NodeJS.Signals): Promise<void> {
     return this.#process.kill(signal);
   }
 
   async close(): Promise<void> {
-    const calls = criCalls(this.api);
     const { items = [] } = await this.api.call('ListPodSandbox', {}).catch(() => ({ items: [] }));
-    for (const { id = '' } of items) await calls.delete(id, true).catch(() => undefined);
+    for (const { id = '' } of items) await this.calls.delete(id, true).catch(() => undefined);
     this.api.close();
     await this.kill('SIGTERM');
     const ip = programOf('ip');
     if (ip) spawnSync(ip, ['link', 'del', bridgeOf(join(this.folder, 'cni'))]);
-    await rm(this.folder, { recursive: true, force: true });
+    await removeEngine(this.folder);
   }
 
   async #configure(snapshotter: string): Promise<void> {

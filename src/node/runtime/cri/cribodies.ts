@@ -98,12 +98,15 @@ export function containerConfig(parts: ContainerParts): ContainerConfig {
     command,
     env: Object.entries(env).map(([key, value]) => ({ key, value })),
     workingDir,
-    mounts: allMounts(launch, facts.terminationFile).map(({ path, source, readOnly, propagation = '' }) => ({
-      path,
-      source,
-      readOnly,
-      propagation: Propagation[propagation],
-    })),
+    mounts: allMounts(launch, facts.terminationFile).map(
+      ({ path, source, readOnly, propagation = '', image: mounted }) => ({
+        path,
+        source,
+        readOnly,
+        propagation: Propagation[propagation],
+        ...(mounted ? { image: { image: mounted.id }, imageSubPath: mounted.subPath } : {}),
+      }),
+    ),
     labels: containerLabels(owner, pod, container, attempt, facts.shownImageId),
     logPath,
     stdin: container.stdin,

@@ -40,12 +40,14 @@ export const criCalls = (api: CriApi): EngineCalls => ({
     ]);
     return [
       ...containers.map(
-        ({ id = '', labels: of = {}, state = 0, imageRef = '' }): FoundContainer => ({
+        ({ id = '', labels: of = {}, state = 0, sandbox = '', imageRef = '', imageId }): FoundContainer => ({
           id,
           labels: of,
           // Unknown: it is not running as far as the engine can tell.
           state: states[state] ?? 'ended',
-          imageId: imageRef,
+          // New engines name the image apart; the reference of others is its id.
+          imageId: imageId || imageRef,
+          sandbox,
         }),
       ),
       ...items.map(
@@ -54,6 +56,7 @@ export const criCalls = (api: CriApi): EngineCalls => ({
           labels: of,
           state: state === readyState ? 'running' : 'ended',
           imageId: '',
+          sandbox: '',
         }),
       ),
     ];
@@ -74,7 +77,9 @@ export const criCalls = (api: CriApi): EngineCalls => ({
     const image = { image: id };
     const { pinned, tags = [] } = (await api.call('ImageStatus', { image })).image ?? {};
     // An image is removed with all its names, and some of them may be those of others.
-    if (!pinned && tags.length < 2) await api.call('RemoveImage', { image });
+    if (pinned || tags.length > 1) return false;
+    await api.call('RemoveImage', { image });
+    return true;
   },
   isUnreachable,
 });

@@ -58,7 +58,14 @@ const containerConfig = {
   env: [6, { key: [1, 'text'], value: [2, 'text'] }, '*'],
   mounts: [
     7,
-    { path: [1, 'text'], source: [2, 'text'], readOnly: [3, 'flag'], propagation: [5, 'int'] },
+    {
+      path: [1, 'text'],
+      source: [2, 'text'],
+      readOnly: [3, 'flag'],
+      propagation: [5, 'int'],
+      image: [9, image],
+      imageSubPath: [10, 'text'],
+    },
     '*',
   ],
   labels: [9, 'map'],
@@ -140,7 +147,18 @@ export const methods = {
     runtime,
     { filter: [1, { labels: [4, 'map'] }] },
     {
-      containers: [1, { id: [1, 'text'], imageRef: [5, 'text'], state: [6, 'int'], labels: [8, 'map'] }, '*'],
+      containers: [
+        1,
+        {
+          id: [1, 'text'],
+          sandbox: [2, 'text'],
+          imageRef: [5, 'text'],
+          state: [6, 'int'],
+          labels: [8, 'map'],
+          imageId: [10, 'text'],
+        },
+        '*',
+      ],
     },
   ],
   ContainerStatus: [

@@ -7,38 +7,13 @@
  *   the agent's file   its plugins only make an interface that the agent replaces by one on its own bridge, so that
  *                      services, names, policies and host ports are the same as for all other pods
  */
-import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Pod } from '../../../api/generated/types.ts';
 import type { EngineBase } from '../engine/containerengine.ts';
+import { configurationFolder, networkOwner, writeConfiguration } from './cniconfiguration.ts';
 import type { CriApi } from './criapi.ts';
 
-const folderDefault = '/etc/cni/net.d';
-const networkName = 'wherry';
-const fileName = '90-wherry.conflist';
-/** Addresses that are replaced at once, and lead nowhere. */
-const subnet = '169.254.192.0/18';
 const readyMs = 10_000;
 const pollMs = 100;
-
-/**
- * A bridge for each folder of configurations, so that engines have nothing in common.
- *
- * @public for tests
- */
-export const bridgeOf = (folder: string): string =>
-  `wherry-${createHash('sha256').update(folder).digest('hex').slice(0, 8)}`;
-
-const configuration = (folder: string) => ({
-  cniVersion: '0.4.0',
-  name: networkName,
-  plugins: [{ type: 'bridge', bridge: bridgeOf(folder), ipam: { type: 'host-local', subnet } }],
-});
-
-interface EngineSettings {
-  readonly cni?: { readonly confDir?: string };
-}
 
 export class CriNetwork {
   #preparing: Promise<void> | undefined;
@@ -68,6 +43,11 @@ export class CriNetwork {
     return this.#preparing;
   }
 
+  /** Finds it out anew before the next sandbox: what is configured may have changed. */
+  forget(): void {
+    this.#preparing = undefined;
+  }
+
   /** Connects a sandbox, made by this agent or an earlier one; returns its address. To be prepared before. */
   async connect(pod: Pod, id: string): Promise<string> {
     const { status, info } = await this.api.call('PodSandboxStatus', { id, verbose: true });
@@ -87,18 +67,14 @@ export class CriNetwork {
   }
 
   async #prepare(): Promise<void> {
-    const { info } = await this.api.call('Status', { verbose: true });
-    const folder = settingsIn(info?.['config']).cni?.confDir || folderDefault;
-    const found = await firstNetwork(folder);
+    const folder = await configurationFolder(this.api);
+    const owner = await networkOwner(folder);
     const mayJoin = this.base.network.join !== undefined;
-    if (found === undefined && mayJoin) {
-      await mkdir(folder, { recursive: true });
-      // In place: containerd does not notice a file that is renamed into the folder.
-      await writeFile(join(folder, fileName), JSON.stringify(configuration(folder), null, 2));
-    }
-    if (found !== undefined && found !== networkName) this.#kind = 'others';
+    if (owner === 'others') this.#kind = owner;
     else this.#kind = mayJoin ? 'ours' : 'absent';
-    if (this.#kind === 'ours') await this.#ready();
+    if (this.#kind !== 'ours') return;
+    if (!owner) await writeConfiguration(folder);
+    await this.#ready();
   }
 
   async #ready(): Promise<void> {
@@ -111,28 +87,6 @@ export class CriNetwork {
         throw new Error(`the engine has no network for pods: ${network?.message ?? ''}`);
       await new Promise((resolve) => setTimeout(resolve, pollMs));
     }
-  }
-}
-
-/** The name of the network that an engine uses: that of the first file. Undefined when there is none. */
-async function firstNetwork(folder: string): Promise<string | undefined> {
-  const names = (await readdir(folder).catch(() => [])).filter((name) =>
-    /\.(conf|conflist|json)$/.test(name),
-  );
-  const [first] = names.sort();
-  if (first === undefined) return undefined;
-  try {
-    return (JSON.parse(await readFile(join(folder, first), 'utf8')) as { name?: string }).name ?? '';
-  } catch {
-    return '';
-  }
-}
-
-function settingsIn(text: string | undefined): EngineSettings {
-  try {
-    return JSON.parse(text ?? '{}') as EngineSettings;
-  } catch {
-    return {};
   }
 }
 

@@ -19,6 +19,7 @@ import { type CriApi, isGone } from './criapi.ts';
 import { containerConfig, sandboxConfig } from './cribodies.ts';
 import { readyState } from './cricalls.ts';
 import { CriContainer } from './cricontainer.ts';
+import type { CriFeatures } from './crifeatures.ts';
 import type { SandboxConfig } from './crimessages.ts';
 import type { CriNetwork } from './crinetwork.ts';
 
@@ -27,15 +28,25 @@ export interface CriEngine extends EngineContext {
   readonly api: CriApi;
   readonly cni: CriNetwork;
   readonly logFolder: LogFolder | undefined;
+  readonly features: CriFeatures;
 }
 
 /** Making a sandbox may include the pull of its image, and calls of network plugins. */
 const sandboxMs = 240_000;
 
 export class CriPod extends EnginePod<CriEngine> {
+  protected override get mountsImages(): boolean {
+    return this.engine.features.imageMounts;
+  }
+
   override async dial(port: number): Promise<Duplex> {
     const { cni, network, address } = this.engine;
     return cni.isForeign && this.ip !== address ? dialTcp([this.ip], port) : network.dial(this.uid, port);
+  }
+
+  protected override hostPortTarget(pod: Pod) {
+    const isForeign = this.engine.cni.isForeign && !this.#sharesNetwork(pod);
+    return isForeign ? (port: number) => ({ ip: this.ip, port }) : undefined;
   }
 
   override async remove(): Promise<void> {
@@ -50,6 +61,7 @@ export class CriPod extends EnginePod<CriEngine> {
       const config = this.#sandboxConfig(pod, attempt);
       return (await api.call('RunPodSandbox', { config }, { timeoutMs: sandboxMs })).id!;
     } catch (error) {
+      cni.forget();
       // A failed one may remain, and would be in the way of the next.
       const left = await calls.list({ [labels.node]: owner.node, [labels.podUid]: this.uid }).catch(() => []);
       for (const { id, state, labels: of } of left)
@@ -77,9 +89,14 @@ export class CriPod extends EnginePod<CriEngine> {
   }
 
   protected override async startRun(wanted: NewRun): Promise<CriContainer> {
-    const { api, owner, calls, onError, lowScores, logFolder } = this.engine;
+    const { api, owner, calls, onError, lowScores, logFolder, features } = this.engine;
     const { launch, facts, sandbox } = wanted;
-    const { pod } = launch;
+    const { pod, mounts } = launch;
+    if (mounts.some(({ image }) => image?.subPath) && !features.imageSubPaths)
+      throw new StartFailure(
+        'CreateContainerError',
+        'sub paths of image volumes are not supported by the runtime',
+      );
     const config = containerConfig({
       ...wanted,
       owner,

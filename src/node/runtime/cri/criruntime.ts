@@ -11,6 +11,7 @@ import { resourcesOf } from './cribodies.ts';
 import { criCalls } from './cricalls.ts';
 import { CriContainer } from './cricontainer.ts';
 import { CriEvents } from './crievents.ts';
+import { criFeatures } from './crifeatures.ts';
 import { CriImages } from './criimages.ts';
 import { CriNetwork } from './crinetwork.ts';
 import { type CriEngine, CriPod } from './cripod.ts';
@@ -68,6 +69,7 @@ export class CriRuntime extends EngineRuntime<CriEngine> {
       events: new CriEvents(api, calls, base.owner.node),
       images: this.imagesOf(new CriImages(api)),
       logFolder: this.#logFolder,
+      features: criFeatures(name, version),
     };
   }
 

@@ -36,6 +36,20 @@ describe('the log of an engine', () => {
     expect(await text(log, { sinceMs: Date.parse('2026-11-16T00:44:01Z') })).toBe('b c\n\n');
   });
 
+  it('tells nothing to a listener that is only being added', async () => {
+    await writeFile(path, line('one'));
+    const log = new EngineLogFile(path, async () => undefined);
+    log.refresh();
+    await appendFile(path, line('two'));
+    let isAdded = false;
+    const early: boolean[] = [];
+    const forget = log.watch(() => early.push(!isAdded));
+    isAdded = true;
+    expect(log.bytes).toBe(line('one').length + line('two').length);
+    forget();
+    expect(early).not.toContain(true);
+  });
+
   it('is followed until the container has ended, line by line', async () => {
     await writeFile(path, line('one'));
     const log = new EngineLogFile(path, async () => undefined);

@@ -47,9 +47,10 @@ export class EngineLogFile implements LogSource, ContainerLog {
   }
 
   watch(listener: () => void): () => void {
-    this.#listeners.add(listener);
     if (!this.#watcher && !this.#timer) this.#listen();
+    // Before the listener is added: it must not be called before it can be removed.
     this.refresh();
+    this.#listeners.add(listener);
     return () => {
       this.#listeners.delete(listener);
       if (!this.#listeners.size) this.#deafen();

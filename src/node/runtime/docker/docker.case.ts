@@ -1,14 +1,34 @@
-/** Docker for tests: in a temporary folder on its own socket, without touching the machine's network. */
-import { mkdtemp, rm } from 'node:fs/promises';
+/**
+ * Docker for tests: in a temporary folder on its own socket, without touching the machine's network. With
+ * `WHERRY_DOCKER=podman` it is Podman.
+ */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { busyboxRoot, type TestEngine, testImage, testImageConfig } from '../engine/engine.case.ts';
+import type { EngineCalls } from '../engine/containerengine.ts';
+import {
+  busyboxRoot,
+  removeEngine,
+  type TestEngine,
+  testImage,
+  testImageConfig,
+  writeImageArchive,
+} from '../engine/engine.case.ts';
+import type { ImageStore } from '../engine/engineimages.ts';
 import { EngineProcess } from '../engine/engineprocess.case.ts';
 import { labels, sandboxName } from '../engine/podidentity.ts';
 import { DockerApi } from './dockerapi.ts';
+import { dockerCalls } from './dockercalls.ts';
+import { DockerImages } from './dockerimages.ts';
+
+const usesPodman = process.env.WHERRY_DOCKER === 'podman';
+const program = usesPodman ? 'podman' : 'dockerd';
 
 export class TestDocker implements TestEngine {
+  readonly isPodman = usesPodman;
   readonly api: DockerApi;
+  readonly calls: EngineCalls;
+  readonly store: ImageStore;
   readonly #process: EngineProcess;
 
   private constructor(
@@ -16,22 +36,44 @@ export class TestDocker implements TestEngine {
     readonly socket: string,
   ) {
     this.api = new DockerApi(socket);
+    this.calls = dockerCalls(this.api);
+    this.store = new DockerImages(this.api, 'test');
     const path = (name: string): string => join(folder, name);
-    const args = [
-      ['--data-root', path('data')],
-      ['--exec-root', path('exec')],
-      ['--pidfile', path('pid')],
-      ['--host', `unix://${socket}`],
-      ['--bridge=none', '--iptables=false', '--ip6tables=false', '--ip-masq=false', '--ip-forward=false'],
-      ['--live-restore'],
-    ];
-    this.#process = new EngineProcess('dockerd', args.flat(), () => this.api.negotiate());
+    const args = usesPodman
+      ? [
+          ['--root', path('data'), '--runroot', path('exec'), '--tmpdir', path('tmp')],
+          [
+            '--cgroup-manager',
+            'cgroupfs',
+            '--events-backend',
+            'file',
+            '--network-config-dir',
+            path('networks'),
+          ],
+          ['system', 'service', '--time=0', `unix://${socket}`],
+        ]
+      : [
+          ['--data-root', path('data')],
+          ['--exec-root', path('exec')],
+          ['--pidfile', path('pid')],
+          ['--host', `unix://${socket}`],
+          ['--bridge=none', '--iptables=false', '--ip6tables=false', '--ip-masq=false', '--ip-forward=false'],
+          ['--live-restore'],
+        ];
+    this.#process = new EngineProcess(program, args.flat(), () => this.api.negotiate(), {
+      // Podman's helpers write into the current folder.
+      cwd: folder,
+      env: { CONTAINERS_CONF: path('containers.conf') },
+    });
   }
 
   static async start(): Promise<TestDocker> {
     const folder = await mkdtemp(join(tmpdir(), 'wherry-docker-'));
     const docker = new TestDocker(folder, join(folder, 'd.sock'));
     try {
+      // Podman sets limits by default that need more rights than tests may have.
+      if (usesPodman)
+        await writeFile(join(folder, 'containers.conf'), '[containers]\ndefault_ulimits = []\n');
       await docker.run();
       await docker.#load();
       await docker.#trial();
@@ -49,17 +91,10 @@ export class TestDocker implements TestEngine {
   }
 
   async #load(): Promise<void> {
-    const [repo, tag] = testImage.split(':');
-    const { Cmd, Env, WorkingDir } = testImageConfig;
-    const changes = [
-      `CMD ${JSON.stringify(Cmd)}`,
-      ...Env.map((text) => `ENV ${text}`),
-      `WORKDIR ${WorkingDir}`,
-    ];
-    await this.api.json('POST', '/images/create', {
-      query: { fromSrc: '-', repo, tag, changes: changes.join('\n') },
-      body: await busyboxRoot(this.folder),
-    });
+    const layer = await busyboxRoot(this.folder);
+    const archive = await writeImageArchive(join(this.folder, 'image'), testImage, layer, testImageConfig);
+    const answer = await this.api.stream('POST', '/images/load', { body: await readFile(archive) });
+    for await (const _ of answer);
   }
 
   async #trial(): Promise<void> {
@@ -88,6 +123,13 @@ export class TestDocker implements TestEngine {
       await this.api.json('POST', `/containers/${Id}/kill`);
   }
 
+  async makeStranger(image = testImage): Promise<string[]> {
+    const { Id } = await this.api.json<{ Id: string }>('POST', '/containers/create', {
+      body: { Image: image, Cmd: ['true'] },
+    });
+    return [Id];
+  }
+
   kill(signal: NodeJS.Signals): Promise<void> {
     return this.#process.kill(signal);
   }
@@ -99,6 +141,6 @@ export class TestDocker implements TestEngine {
         .catch(() => undefined);
     this.api.close();
     await this.kill('SIGTERM');
-    await rm(this.folder, { recursive: true, force: true });
+    await removeEngine(this.folder);
   }
 }

@@ -10,7 +10,7 @@ import {
 import type { ContainerRights } from '../engine/containerrights.ts';
 import { allMounts } from '../engine/enginemounts.ts';
 import type { NewRun } from '../engine/enginepod.ts';
-import { containerLabels, type Owner, sandboxLabels } from '../engine/podidentity.ts';
+import { containerLabels, labels, type Owner, sandboxLabels } from '../engine/podidentity.ts';
 import type { Mount } from '../runtime.ts';
 
 const shmBytes = 64 * 1024 * 1024;
@@ -45,8 +45,8 @@ export function sandboxBody(parts: SandboxParts): object {
       NetworkMode: network === 'published' ? 'bridge' : network,
       ...(network === 'host' ? { UTSMode: 'host' } : {}),
       PortBindings: Object.fromEntries(ports.map((key) => [key, [{ HostIp: '127.0.0.1', HostPort: '' }]])),
-      IpcMode: hostIPC ? 'host' : 'shareable',
-      ShmSize: shmBytes,
+      // Podman refuses a size for the memory of the machine.
+      ...(hostIPC ? { IpcMode: 'host' } : { IpcMode: 'shareable', ShmSize: shmBytes }),
       CpuShares: 2,
       OomScoreAdj: lowScores ? sandboxOomScore : 0,
       SecurityOpt: ['no-new-privileges'],
@@ -95,7 +95,7 @@ export function containerBody(parts: ContainerParts): object {
     Healthcheck: { Test: ['NONE'] },
     Labels: {
       ...containerLabels(owner, pod, container, attempt, image!.engine!.shownId),
-      'io.kubernetes.sandbox.id': sandbox,
+      [labels.sandbox]: sandbox,
     },
     HostConfig: {
       NetworkMode: `container:${sandbox}`,

@@ -1,5 +1,6 @@
 /** What all engines are asked alike, for Docker and Podman; and how one of them is found. */
 import type { EngineCalls, FoundContainer } from '../engine/containerengine.ts';
+import { labels } from '../engine/podidentity.ts';
 import { DockerApi, DockerError, isDone, isUnreachable } from './dockerapi.ts';
 import { dockerSockets, existing } from './dockersockets.ts';
 import type { DockerInfo, ListedContainer } from './dockertypes.ts';
@@ -21,9 +22,15 @@ export async function openDocker(socket: string | undefined): Promise<DockerApi 
   return undefined;
 }
 
-/** 404: it is gone; 409: a container uses it, or its removal is under way. */
+/**
+ * 404: it is gone; 409: a container uses it, or its removal is under way. Podman keeps a sandbox as long as it has
+ * containers; it is removed after them.
+ */
 function ignoreGone(error: unknown): void {
-  if (!isDone(error) && !(error instanceof DockerError && error.status === 409)) throw error;
+  if (isDone(error)) return;
+  if (error instanceof DockerError && (error.status === 409 || /dependent containers/.test(error.message)))
+    return;
+  throw error;
 }
 
 export const dockerCalls = (api: DockerApi): EngineCalls => ({
@@ -39,12 +46,20 @@ export const dockerCalls = (api: DockerApi): EngineCalls => ({
         labels: Labels ?? {},
         state: State === 'running' || State === 'paused' ? 'running' : State === 'created' ? State : 'ended',
         imageId: ImageID,
+        sandbox: Labels?.[labels.sandbox] ?? '',
       }),
     );
   },
   delete: (id) =>
     api.json<void>('DELETE', `/containers/${id}`, { query: { force: true, v: true } }).catch(ignoreGone),
   imageFolder: async () => (await api.json<DockerInfo>('GET', '/info')).DockerRootDir ?? '',
-  removeImage: (id) => api.json<void>('DELETE', `/images/${id}`).catch(ignoreGone),
+  removeImage: (id) =>
+    api.json('DELETE', `/images/${id}`).then(
+      () => true,
+      (error: unknown) => {
+        ignoreGone(error);
+        return isDone(error);
+      },
+    ),
   isUnreachable,
 });

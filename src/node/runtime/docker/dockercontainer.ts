@@ -34,8 +34,7 @@ export class DockerContainer extends EngineContainer<DockerEngine> {
     this.engine.api
       .json('POST', `/containers/${this.id}/kill`, { query: { signal: sent } })
       .catch((error: unknown) => {
-        // 409: it is not running any more.
-        if (isDone(error) || (error instanceof DockerError && error.status === 409)) this.look();
+        if (isDone(error) || isOver(error)) this.look();
         else this.engine.onError(error as Error);
       });
   }
@@ -81,6 +80,10 @@ export class DockerContainer extends EngineContainer<DockerEngine> {
     return dockerAttach(this.engine.api, this.id, session, this.#session);
   }
 }
+
+/** Whether a container could not be killed because it is not running any more: 409, or Podman's words. */
+const isOver = (error: unknown): boolean =>
+  error instanceof DockerError && (error.status === 409 || /only kill running/.test(error.message));
 
 export const isRunning = ({ State: { Running, Status } }: InspectedContainer): boolean =>
   Running === true || Status === 'running' || Status === 'paused';

@@ -42,6 +42,15 @@ export class DockerPod extends EnginePod<DockerEngine> {
     return dialTcp([this.ip], port);
   }
 
+  protected override hostPortTarget(pod: Pod) {
+    const network = this.#networkOf(pod);
+    if (network !== 'bridge' && network !== 'published') return undefined;
+    return (port: number) => {
+      const published = this.#published.get(port);
+      return published === undefined ? { ip: this.ip, port } : { ip: '127.0.0.1', port: published };
+    };
+  }
+
   protected override async startSandbox(pod: Pod, attempt: number): Promise<string> {
     const { engine } = this;
     const image = await engine.store.pause(engine.architecture);

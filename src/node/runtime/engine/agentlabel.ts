@@ -2,19 +2,22 @@
  * Says which agent a container belongs to that must not outlive it: an agent with a temporary folder. When such an agent
  * is killed, the next one on the machine ends its containers.
  */
-import { readFile } from 'node:fs/promises';
+import { readFile, readlink } from 'node:fs/promises';
 
-/** Process id and start time of this process; undefined where they cannot be found out. */
+/** Process id, start time and PID namespace of this process; undefined where they cannot be found out. */
 export const agentLabel = async (): Promise<string | undefined> => {
   const start = await startOf(process.pid);
-  return start && `${process.pid}-${start}`;
+  return start && `${process.pid}-${start}-${await namespaceOf()}`;
 };
 
-/** Whether the agent of a label has ended. */
+/** Whether the agent of a label has ended. Nothing is known about processes of other PID namespaces. */
 export async function isAbandoned(label: string): Promise<boolean> {
-  const [, pid, start] = /^(\d{1,10})-(\d{1,20})$/.exec(label) ?? [];
-  return pid !== undefined && (await startOf(Number(pid))) !== start;
+  const [, pid, start, namespace] = /^(\d{1,10})-(\d{1,20})-(\d{1,20})$/.exec(label) ?? [];
+  return pid !== undefined && namespace === (await namespaceOf()) && (await startOf(Number(pid))) !== start;
 }
+
+const namespaceOf = async (): Promise<string> =>
+  /\d+/.exec(await readlink('/proc/self/ns/pid').catch(() => ''))?.[0] ?? '';
 
 /** The start of a process in clock ticks, behind its name, which may contain anything. */
 async function startOf(pid: number): Promise<string | undefined> {

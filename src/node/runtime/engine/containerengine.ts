@@ -12,6 +12,8 @@ export interface FoundContainer {
   readonly state: 'created' | 'running' | 'ended';
   /** Of the image it was made from. */
   readonly imageId: string;
+  /** The id of the sandbox that a container is in; empty for sandboxes, and for containers of others. */
+  readonly sandbox: string;
 }
 
 export interface EngineCalls {
@@ -21,8 +23,8 @@ export interface EngineCalls {
   delete(id: string, isSandbox: boolean): Promise<void>;
   /** A folder on the disk that holds the images; empty when it is not known. */
   imageFolder(): Promise<string>;
-  /** It is no error when the image is in use, or not there. */
-  removeImage(id: string): Promise<void>;
+  /** Returns whether it is gone: one that is in use, or has several names, stays. */
+  removeImage(id: string): Promise<boolean>;
   /** Whether a call has failed because the engine does not answer: then nothing is known about its containers. */
   isUnreachable(error: unknown): boolean;
 }

@@ -5,20 +5,35 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { copyFile, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { goArch } from '../../agent/machine.ts';
+import { mountsBelow } from '../../volumes/foldercare.ts';
+import type { EngineCalls } from './containerengine.ts';
+import type { ImageStore } from './engineimages.ts';
 
 /** An engine that a test has started. */
 export interface TestEngine {
   readonly socket: string;
+  readonly calls: EngineCalls;
+  readonly store: ImageStore;
   /** Ids of all containers and sandboxes. */
   containers(): Promise<string[]>;
   killSandbox(uid: string): Promise<void>;
+  /** Makes a container of another program; returns the ids of what it consists of. */
+  makeStranger(image?: string): Promise<string[]>;
   close(): Promise<void>;
 }
 
-const folders = ['/usr/sbin', '/usr/bin', '/sbin', '/bin', ...(process.env.PATH ?? '').split(delimiter)];
+/** `WHERRY_ENGINE_PATH` names folders with other versions of engines, to run the tests with them. */
+const otherFolders = (process.env.WHERRY_ENGINE_PATH ?? '').split(delimiter).filter(Boolean);
+const folders = [
+  ...otherFolders,
+  ...['/usr/sbin', '/usr/bin', '/sbin', '/bin'],
+  ...(process.env.PATH ?? '').split(delimiter),
+];
+/** Engines find their helpers by it. */
+export const enginePath = folders.join(delimiter);
 
 export const programOf = (name: string): string | undefined =>
   folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
@@ -87,6 +102,12 @@ export async function tryEngine<T extends TestEngine>(
     throw new Error(`tests with engines are required, and ${name} is left out: ${problem}`);
   process.stderr.write(`Tests with ${name} are SKIPPED: ${problem}\n`);
   return { problem, note: ` (left out: ${problem})` };
+}
+
+/** Removes the folder of an engine that has ended, with mounts that it has left. */
+export async function removeEngine(folder: string): Promise<void> {
+  for (const { point } of await mountsBelow(folder)) execFileSync('umount', ['-l', point]);
+  await rm(folder, { recursive: true, force: true });
 }
 
 export const testImage = 'localhost/busybox:1';

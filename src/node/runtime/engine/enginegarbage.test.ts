@@ -2,12 +2,13 @@
 import { describe, expect, it } from 'vitest';
 import type { EngineContext, FoundContainer } from './containerengine.ts';
 import { EngineGarbage } from './enginegarbage.ts';
-import { labels } from './podidentity.ts';
+import { labels, sandboxName } from './podidentity.ts';
 
 const found = (id: string, uid: string, attempt: number, state: FoundContainer['state']): FoundContainer => ({
   id,
   state,
   imageId: `image-of-${id}`,
+  sandbox: '',
   labels: {
     [labels.node]: 'me',
     [labels.podUid]: uid,
@@ -24,7 +25,7 @@ function bench(containers: readonly FoundContainer[], pulled: readonly string[],
       list: async () => [...containers],
       delete: async (id: string) => void removed.push(id),
       imageFolder: async () => '/images',
-      removeImage: async (id: string) => void removed.push(id),
+      removeImage: async (id: string) => removed.push(id) > 0,
       isUnreachable: () => false,
     },
     images: {
@@ -58,6 +59,25 @@ describe('garbage', () => {
     );
     await garbage.collectContainers();
     expect(removed).toEqual(['pod gone', 'a0']);
+  });
+
+  it('are sandboxes that have ended and are empty, but not the newest of a pod', async () => {
+    const sandbox = (id: string, uid: string, attempt: number, state: FoundContainer['state']) => {
+      const one = found(id, uid, attempt, state);
+      return { ...one, labels: { ...one.labels, [labels.container]: sandboxName } };
+    };
+    const { garbage, removed } = bench(
+      [
+        sandbox('s0', 'known', 0, 'ended'),
+        sandbox('s1', 'known', 1, 'ended'),
+        { ...found('c1', 'known', 0, 'ended'), sandbox: 's1' },
+        sandbox('s2', 'known', 2, 'ended'),
+      ],
+      [],
+      [],
+    );
+    await garbage.collectContainers();
+    expect(removed).toEqual(['s0']);
   });
 
   it('are images that were pulled here and no container uses, until the disk has room', async () => {

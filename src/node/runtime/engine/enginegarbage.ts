@@ -1,10 +1,11 @@
 /**
- * Removes what is no longer needed: containers of pods that are gone, runs that are no longer kept, containers of agents
- * that were killed and left no folder, and, when the disk is nearly full, images that this agent has pulled.
+ * Removes what is no longer needed: containers of pods that are gone, runs and sandboxes that are no longer kept,
+ * containers of agents that were killed and left no folder, and, when the disk is nearly full, images that this agent has
+ * pulled.
  */
 import { diskOf } from '../../agent/machine.ts';
 import { isAbandoned } from './agentlabel.ts';
-import type { EngineContext } from './containerengine.ts';
+import type { EngineContext, FoundContainer } from './containerengine.ts';
 import { identityOf, labels } from './podidentity.ts';
 
 const containersMs = 60_000;
@@ -24,6 +25,20 @@ export interface GarbagePods {
 async function fullnessOf(folder: string): Promise<number> {
   const disk = folder ? await diskOf(folder) : undefined;
   return disk ? 1 - disk.availableBytes / disk.capacityBytes : 0;
+}
+
+/** Sandboxes that have ended and hold no container, except the newest of each pod: it says which number comes next. */
+function deadSandboxes(all: readonly FoundContainer[]): string[] {
+  const used = new Set(all.map(({ sandbox }) => sandbox));
+  const newest = new Map<string, number>();
+  const sandboxes = all.flatMap((one) => {
+    const identity = identityOf(one.labels);
+    return identity?.isSandbox ? [{ ...one, ...identity }] : [];
+  });
+  for (const { uid, attempt } of sandboxes) newest.set(uid, Math.max(attempt, newest.get(uid) ?? 0));
+  return sandboxes
+    .filter(({ id, state, uid, attempt }) => state === 'ended' && !used.has(id) && attempt < newest.get(uid)!)
+    .map(({ id }) => id);
 }
 
 export class EngineGarbage {
@@ -59,7 +74,8 @@ export class EngineGarbage {
     const { calls, owner } = this.engine;
     const gone = new Set<string>();
     const ended = new Map<string, { readonly id: string; readonly attempt: number }[]>();
-    for (const { id, labels: of, state } of await calls.list({ [labels.node]: owner.node })) {
+    const all = await calls.list({ [labels.node]: owner.node });
+    for (const { id, labels: of, state } of all) {
       const identity = identityOf(of);
       if (!identity) continue;
       const { uid, container, attempt, isSandbox } = identity;
@@ -73,6 +89,7 @@ export class EngineGarbage {
     // The newest two: the last run, and the one before it if the last one has ended, too.
     for (const runs of ended.values())
       for (const { id } of runs.sort((a, b) => b.attempt - a.attempt).slice(2)) await calls.delete(id, false);
+    for (const id of deadSandboxes(all)) await calls.delete(id, true);
   }
 
   async collectImages(): Promise<void> {
@@ -83,8 +100,8 @@ export class EngineGarbage {
     for (const { id, usedAt } of await images.pulledImages()) {
       if ((await this.fullness(folder)) < fullUntil) return;
       if (used.has(id) || now() - usedAt < unusedMs) continue;
-      await calls.removeImage(id);
-      await images.forget(id);
+      // The note of an image that stays says for which pods it is.
+      if (await calls.removeImage(id)) await images.forget(id);
     }
   }
 

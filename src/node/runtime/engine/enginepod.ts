@@ -10,6 +10,7 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import type { Pod } from '../../../api/generated/types.ts';
+import { HostPorts, type HostPortTarget } from '../../network/hostports.ts';
 import { ownHostname } from '../../network/hostsfile.ts';
 import { makeFolders, removeFolder } from '../../volumes/foldercare.ts';
 import { type ContainerLaunch, type PodPlace, StartFailure } from '../runtime.ts';
@@ -43,6 +44,7 @@ export abstract class EnginePod<E extends EngineContext = EngineContext> {
   #sandbox: Sandbox | undefined;
   #making: Promise<void> | undefined;
   #lastAttempt = -1;
+  #hostPorts: HostPorts | undefined;
   #ip = '';
 
   constructor(
@@ -64,6 +66,8 @@ export abstract class EnginePod<E extends EngineContext = EngineContext> {
 
   /** A connection to a port of the pod. */
   abstract dial(port: number): Promise<Duplex>;
+  /** Where the agent reaches a port of the pod; undefined where the network serves host ports, or none is needed. */
+  protected abstract hostPortTarget(pod: Pod): ((port: number) => HostPortTarget) | undefined;
   /** Makes a sandbox; returns its id. Throws `StartFailure`. */
   protected abstract startSandbox(pod: Pod, attempt: number): Promise<string>;
   protected abstract isSandboxRunning(id: string): Promise<boolean>;
@@ -73,6 +77,10 @@ export abstract class EnginePod<E extends EngineContext = EngineContext> {
   protected abstract startRun(wanted: NewRun): Promise<EngineContainer>;
   /** The folder with the files of an image. */
   protected imageFolder?(id: string): Promise<string>;
+  /** Whether the engine mounts images itself. */
+  protected get mountsImages(): boolean {
+    return false;
+  }
 
   /** Takes what an earlier agent has left: a running sandbox, and the runs of containers. */
   adoptSandbox(id: string, attempt: number, running: boolean): void {
@@ -116,6 +124,7 @@ export abstract class EnginePod<E extends EngineContext = EngineContext> {
             imageFolder: async (image, policy) => this.imageFolder!(await images.present(pod, image, policy)),
           }
         : {}),
+      ...(this.mountsImages ? { imageToMount: (image, policy) => images.present(pod, image, policy) } : {}),
     };
   }
 
@@ -161,10 +170,16 @@ export abstract class EnginePod<E extends EngineContext = EngineContext> {
     return run;
   }
 
+  /** Ends what the agent does for the pod; its containers run on. */
+  async close(): Promise<void> {
+    await this.#hostPorts?.close();
+  }
+
   /** Removes everything that the engine has of the pod. */
   async remove(): Promise<void> {
     this.removing = true;
     await this.#making?.catch(() => undefined);
+    await this.close();
     const { calls, events, network, memory, owner } = this.engine;
     if (this.#sandbox) events.forget(this.#sandbox.id);
     const found = await calls.list({ [labels.node]: owner.node, [labels.podUid]: this.uid });
@@ -206,6 +221,15 @@ export abstract class EnginePod<E extends EngineContext = EngineContext> {
     }
     this.#ip = ip;
     await writeFile(join(this.folder, 'address'), ip);
+    await this.#serveHostPorts(pod);
+  }
+
+  async #serveHostPorts(pod: Pod): Promise<void> {
+    const { address, onError } = this.engine;
+    await this.close();
+    const target = this.hostPortTarget(pod);
+    this.#hostPorts = target && new HostPorts(pod, target, address, onError);
+    await this.#hostPorts?.settled();
   }
 
   async #startSandbox(pod: Pod): Promise<Sandbox> {

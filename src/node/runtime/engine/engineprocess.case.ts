@@ -1,6 +1,6 @@
 /** The process of a container engine that a test runs. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { programOf } from './engine.case.ts';
+import { enginePath, programOf } from './engine.case.ts';
 
 /** Between two questions whether it answers. */
 const askMs = 50;
@@ -13,11 +13,16 @@ export class EngineProcess {
     private readonly args: readonly string[],
     /** Rejects while the engine does not answer. */
     private readonly ask: () => Promise<unknown>,
+    private readonly options: { readonly cwd?: string; readonly env?: Record<string, string> } = {},
   ) {}
 
   /** Starts the engine, or starts it again; resolves when it answers. */
   async start(): Promise<void> {
-    const child = spawn(programOf(this.program)!, this.args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    const child = spawn(programOf(this.program)!, this.args, {
+      ...this.options,
+      env: { ...process.env, PATH: enginePath, ...this.options.env },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     this.#child = child;
     let said = '';
     child.stderr!.setEncoding('utf8').on('data', (text: string) => {

@@ -157,6 +157,7 @@ export abstract class EngineRuntime<E extends EngineContext> implements Runtime 
     this.#garbage?.close();
     if (engine && !this.options.lasting)
       await Promise.allSettled([...this.#pods.values()].map((pod) => pod.remove()));
+    await Promise.all([...this.#pods.values()].map((pod) => pod.close()));
     engine?.events.close();
     this.disconnect();
     this.#spawner.close();

@@ -7,7 +7,7 @@ import type { Container, Pod } from '../../../api/generated/types.ts';
 
 export const labels = {
   node: 'io.wherry.node',
-  /** Set by agents that leave nothing behind: process id and start time of the agent. */
+  /** Says which process the agent is, if it leaves nothing behind; else empty, so that no label of a pod is taken for it. */
   agent: 'io.wherry.agent',
   podName: 'io.kubernetes.pod.name',
   podNamespace: 'io.kubernetes.pod.namespace',
@@ -15,6 +15,7 @@ export const labels = {
   container: 'io.kubernetes.container.name',
   type: 'io.kubernetes.docker.type',
   attempt: 'io.kubernetes.container.restartCount',
+  sandbox: 'io.kubernetes.sandbox.id',
   image: 'io.wherry.image',
   imageId: 'io.wherry.image-id',
   messagePolicy: 'io.kubernetes.container.terminationMessagePolicy',
@@ -32,7 +33,7 @@ export interface Owner {
 
 const podLabels = ({ node, agent }: Owner, { metadata, spec }: Pod): Record<string, string> => ({
   [labels.node]: node,
-  ...(agent === undefined ? {} : { [labels.agent]: agent }),
+  [labels.agent]: agent ?? '',
   [labels.podName]: metadata.name ?? '',
   [labels.podNamespace]: metadata.namespace ?? '',
   [labels.podUid]: metadata.uid ?? '',

@@ -24,6 +24,8 @@ export const freePort = (): Promise<number> =>
   });
 
 export class TestRegistry {
+  #layer: Promise<Buffer> | undefined;
+
   private constructor(
     private readonly folder: string,
     private readonly child: ChildProcess,
@@ -57,10 +59,16 @@ export class TestRegistry {
     return { '.dockerconfigjson': Buffer.from(JSON.stringify(config)).toString('base64') };
   }
 
-  /** Puts the test image there under a name; returns its digest. */
-  async push(name: string): Promise<string> {
+  /** Puts the test image there under a name; returns its digest. Other labels make it another image. */
+  async push(name: string, labels?: Readonly<Record<string, string>>): Promise<string> {
     const [repository, tag] = name.split(':');
-    const { layer, config, manifest, digestOf } = imageParts(await busyboxRoot(this.folder), testImageConfig);
+    const { layer, config, manifest, digestOf } = imageParts(
+      await (this.#layer ??= busyboxRoot(this.folder)),
+      {
+        ...testImageConfig,
+        ...(labels ? { Labels: labels } : {}),
+      },
+    );
     for (const blob of [layer, config]) {
       const begun = await this.#send('POST', `/v2/${repository}/blobs/uploads/`);
       const place = new URL(begun.headers.get('location')!, `http://${this.host}`);
