@@ -23,6 +23,9 @@ describe('at the root, with a status apart', () => {
 
   it('switches that are off are no keywords', () => {
     expect(rootTexts({ type: 'object', nullable: false, 'x-kubernetes-int-or-string': false })).toEqual([]);
+    expect(rootTexts({ type: 'object', additionalProperties: false })[0]).toMatch(
+      /^S: Invalid value: .* only \[/,
+    );
   });
 });
 

@@ -109,7 +109,12 @@ const rootKeywords: ReadonlyMap<string, string> = new Map([
 
 function* rootErrors(schema: Schema, path: string, statusEnabled: boolean): Generator<FieldError> {
   if (statusEnabled) {
-    const isWrong = (name: string): boolean => !rootKeywords.has(name) && isSet(schema[name as keyof Schema]);
+    const isWrong = (name: string): boolean => {
+      const value = schema[name as keyof Schema];
+      return (
+        !rootKeywords.has(name) && (isSet(value) || (name === 'additionalProperties' && value === false))
+      );
+    };
     // Kubernetes goes through the keywords in this order, and stops at the first that is wrong.
     const wrongBefore = ['id', '$schema', '$ref'].some(isWrong);
     if (!wrongBefore && schema.type && schema.type !== 'object')
