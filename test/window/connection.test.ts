@@ -169,6 +169,9 @@ describeWith('chromium')('the page', () => {
     await expect.poll(() => cellsOf(page, 2)).toContain('shown-later');
     await page.goto(`${cluster.secureUrl}/ui/list/secrets?ns=default`);
     await page.getByText('cannot list resource "secrets"').waitFor();
+    await page.goto(`${cluster.secureUrl}/`);
+    await page.getByText('Workloads cannot be shown.').waitFor();
+    await page.getByText('Requests cannot be shown.').waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('Token').waitFor();
   });

@@ -25,9 +25,11 @@ export function Nodes({ isPast }: { readonly isPast: boolean }) {
     <section class="panel whole">
       <h2>
         <Link to={listPlace(kind)}>Nodes</Link>{' '}
-        <span class={ready === nodes.length ? 'quiet' : 'bad'}>
-          {ready} of {nodes.length} ready
-        </span>
+        {!live.error.value && (
+          <span class={ready === nodes.length ? 'quiet' : 'bad'}>
+            {ready} of {nodes.length} ready
+          </span>
+        )}
       </h2>
       {live.error.value && <Refusal error={live.error.value} what="Nodes cannot be shown." />}
       {samples.length > 1 && (

@@ -1,16 +1,19 @@
 /** Requests a second and their latency, from the server's metrics. */
+import { useState } from 'preact/hooks';
 import { Plot } from '../../ui/plot.tsx';
+import { Refusal } from '../../ui/refusal.tsx';
 import { ratesOf, sampleRequests, useSamples } from './samples.ts';
 
 const everyMs = 2_000;
 
 export function Requests() {
-  const [times, rates, latencies] = ratesOf(useSamples(sampleRequests, everyMs, true));
+  const [error, setError] = useState<Error>();
+  const [times, rates, latencies] = ratesOf(useSamples(sampleRequests, everyMs, true, setError));
   if (times!.length === 0)
     return (
       <section class="panel whole">
         <h2>Requests</h2>
-        <p class="quiet">Measuring…</p>
+        {error ? <Refusal error={error} what="Requests cannot be shown." /> : <p class="quiet">Measuring…</p>}
       </section>
     );
   const latency = latencies!.findLast((value) => value !== null);

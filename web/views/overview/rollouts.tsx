@@ -4,6 +4,7 @@ import { useLiveObjects } from '../../core/live.ts';
 import type { ApiObject } from '../../core/objects.ts';
 import { ShareBar } from '../../ui/bar.tsx';
 import { ObjectLink } from '../../ui/link.tsx';
+import { Refusal } from '../../ui/refusal.tsx';
 
 const shownMax = 8;
 
@@ -15,15 +16,18 @@ interface Rollout {
 }
 
 export function Rollouts({ namespace }: { readonly namespace: string | undefined }) {
-  const rollouts = [
-    ...useRollouts('deployments.apps', namespace),
-    ...useRollouts('statefulsets.apps', namespace),
-    ...useRollouts('daemonsets.apps', namespace),
+  const found = [
+    useRollouts('deployments.apps', namespace),
+    useRollouts('statefulsets.apps', namespace),
+    useRollouts('daemonsets.apps', namespace),
   ];
+  const rollouts = found.flatMap(({ list }) => list);
+  const error = found.find((each) => each.error)?.error;
   return (
     <section class="panel">
       <h2>Rolling out</h2>
-      {rollouts.length === 0 && <p class="quiet">Nothing: all workloads are as they should be.</p>}
+      {error && <Refusal error={error} what="Workloads cannot be shown." />}
+      {rollouts.length === 0 && !error && <p class="quiet">Nothing: all workloads are as they should be.</p>}
       <ul class="nodes">
         {rollouts.slice(0, shownMax).map(({ id, object, done, wanted }) => (
           <li key={object.metadata.uid}>
@@ -43,9 +47,10 @@ export function Rollouts({ namespace }: { readonly namespace: string | undefined
   );
 }
 
-function useRollouts(id: string, namespace: string | undefined): Rollout[] {
+function useRollouts(id: string, namespace: string | undefined) {
   const live = useLiveObjects(pathOf(kindOf(id)!, namespace));
-  return live.items.value.map((object) => progressOf(id, object)).filter((each) => each !== undefined);
+  const list = live.items.value.map((object) => progressOf(id, object)).filter((each) => each !== undefined);
+  return { list, error: live.error.value };
 }
 
 /** Undefined for what is complete. */

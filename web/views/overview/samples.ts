@@ -1,6 +1,6 @@
 /** Numbers that are sampled while the overview is looked at: requests from `/metrics`, use from the metrics API. */
 import { useEffect, useState } from 'preact/hooks';
-import { ask, askText } from '../../core/api.ts';
+import { ApiError, ask, askText } from '../../core/api.ts';
 import { quantity } from '../../core/quantity.ts';
 
 const keptMax = 150;
@@ -10,6 +10,7 @@ export function useSamples<T>(
   sample: () => Promise<T | undefined>,
   everyMs: number,
   active: boolean,
+  refused?: (error: ApiError) => void,
 ): readonly T[] {
   const [samples, setSamples] = useState<readonly T[]>([]);
   useEffect(() => {
@@ -17,7 +18,10 @@ export function useSamples<T>(
     let stopped = false;
     const take = async (): Promise<void> => {
       if (document.visibilityState !== 'visible') return;
-      const value = await sample().catch(() => undefined);
+      const value = await sample().catch((error: unknown) => {
+        if (error instanceof ApiError) refused?.(error);
+        return undefined;
+      });
       if (!stopped && value !== undefined) setSamples((before) => [...before.slice(1 - keptMax), value]);
     };
     void take();
