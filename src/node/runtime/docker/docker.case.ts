@@ -135,10 +135,10 @@ export class TestDocker implements TestEngine {
   }
 
   async close(): Promise<void> {
-    for (const id of await this.containers().catch(() => []))
-      await this.api
-        .json('DELETE', `/containers/${id}`, { query: { force: true, v: true } })
-        .catch(() => undefined);
+    // Twice: Podman keeps a sandbox until its containers are gone.
+    for (let round = 0; round < 2; round++)
+      for (const id of await this.containers().catch(() => []))
+        await this.calls.delete(id, false).catch(() => undefined);
     this.api.close();
     await this.kill('SIGTERM');
     await removeEngine(this.folder);
