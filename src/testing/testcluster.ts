@@ -11,7 +11,7 @@ import type { ObjectVersion } from './objecthistory.ts';
 import { type ObjectName, placeOf } from './objectplace.ts';
 import type { SeenRequest } from './requestlog.ts';
 import type { RequestMatch } from './requestmatch.ts';
-import { rightsOf, startUsers, type TestUser } from './testusers.ts';
+import { checkRoles, rightsOf, startUsers, type TestUser } from './testusers.ts';
 import { timelineText } from './timeline.ts';
 import { type AnyObject, type Condition, waitForObject } from './waiting.ts';
 
@@ -106,6 +106,7 @@ export async function startTestCluster(options: TestClusterOptions): Promise<Tes
     await kit.cluster.nodesReady;
     await applyFixtures(kit.registry, rightsOf(users));
     if (fixtures !== undefined) await applyFixtures(kit.registry, fixtures);
+    checkRoles(users, kit.registry);
     await kit.convergence.reached(settledMs);
     await kit.begin();
   } catch (error) {

@@ -1,5 +1,6 @@
 /** Users of a test cluster: known at the secure door by a token and a certificate, with the rights that are named. */
 import type { StaticUser } from '../access/authentication/statictokens.ts';
+import type { Registry } from '../registry/registry.ts';
 
 /** A user of a test cluster. */
 export interface TestUser {
@@ -32,6 +33,19 @@ export function rightsOf(users: readonly TestUser[]): object[] {
     );
     return [...own, ...bound.flatMap(({ role, namespace }) => binding(name, role, namespace))];
   });
+}
+
+/** Throws for a role that there is not: a user with a misspelt one would only be refused everything. */
+export function checkRoles(users: readonly TestUser[], { view }: Registry): void {
+  const known = view.collection('rbac.authorization.k8s.io/clusterroles');
+  for (const { name, roles = [] } of users)
+    for (const one of roles) {
+      const role = typeof one === 'string' ? one : one.role;
+      if (!known.get('', role))
+        throw new Error(
+          `there is no ClusterRole ${JSON.stringify(role)} for the user ${JSON.stringify(name)}`,
+        );
+    }
 }
 
 function binding(user: string, role: string, namespace: string | undefined): object[] {

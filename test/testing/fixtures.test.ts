@@ -103,6 +103,20 @@ describe('a seed', () => {
 });
 
 describe('users', () => {
+  it('have roles that there are, if only by fixtures', async () => {
+    const users = [{ name: 'ann', roles: ['sailor'] }];
+    await expect(testCluster({ users, controllers: false })).rejects.toThrow(
+      'there is no ClusterRole "sailor" for the user "ann"',
+    );
+    const fixtures = {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name: 'sailor' },
+      rules: [],
+    };
+    await (await testCluster({ users, fixtures, controllers: false })).close();
+  });
+
   it('have tokens, kubeconfigs and what their roles allow', async () => {
     const shared = await testCluster({
       users: [
