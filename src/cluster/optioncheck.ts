@@ -128,6 +128,8 @@ const serverNames: Names<ServerSettings> = {
   gitVersion: true,
   emulatedVersion: true,
   watchSecondsMin: true,
+  watchLists: true,
+  compressesAnswers: true,
   notReadyTolerationSeconds: true,
   unreachableTolerationSeconds: true,
   kubernetesNodePort: true,

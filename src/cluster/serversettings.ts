@@ -10,6 +10,8 @@ import { StartError } from './starterror.ts';
 export interface ServerSettings extends ServingRuleOptions, ReportedVersion {
   /** Watches that name no end last from this long to twice as long, in seconds. Default 1,800. */
   readonly watchSecondsMin?: number;
+  /** Whether a watch may begin with the state and a bookmark (`sendInitialEvents`). Default true. */
+  readonly watchLists?: boolean;
   /** How long pods stay on a node that is not ready, in seconds. Default 300. */
   readonly notReadyTolerationSeconds?: number;
   /** The same for a node that is unreachable. Default 300. */

@@ -17,6 +17,18 @@ describe('settings', () => {
     expect(accountSettingsOf(valuesOf())).toEqual({ lookup: true });
   });
 
+  it('follow gates of what is served', () => {
+    const closed = { compressesAnswers: false, watchLists: false };
+    expect(
+      serverSettingsOf(valuesOf('--feature-gates=WatchList=false,APIResponseCompression=f')),
+    ).toMatchObject(closed);
+    expect(serverSettingsOf(valuesOf('--feature-gates=AllBeta=false'))).toMatchObject(closed);
+    const opened = serverSettingsOf(
+      valuesOf('--feature-gates=AllBeta=false', '--feature-gates=WatchList=true'),
+    );
+    expect([opened.watchLists, opened.compressesAnswers]).toEqual([undefined, false]);
+  });
+
   it('follow flags', () => {
     expect(
       serverSettingsOf(

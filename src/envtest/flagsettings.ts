@@ -3,6 +3,7 @@ import { parseDurationMs } from '../api/duration.ts';
 import type { CertificateFiles, ServerSettings } from '../cluster/serversettings.ts';
 import { kubernetesVersion } from './apiserverhelp.ts';
 import { emulatedVersion, emulationProblems } from './emulatedversion.ts';
+import { isGateClosed } from './featuregates.ts';
 import { type FlagValues, isTrue, lastOf, listOf } from './flag.ts';
 
 const portMax = 65_535;
@@ -22,6 +23,8 @@ export function serverSettingsOf(values: FlagValues): ServerSettings {
     corsAllowedOrigins: listOf(values, 'cors-allowed-origins'),
     strictTransportSecurity: listOf(values, 'strict-transport-security-directives'),
     goawayChance: numberOf(values, 'goaway-chance'),
+    compressesAnswers: isGateClosed(values, 'APIResponseCompression') ? false : undefined,
+    watchLists: isGateClosed(values, 'WatchList') ? false : undefined,
     gitVersion: given?.startsWith('v') ? given : kubernetesVersion,
     emulatedVersion: emulatedVersion(values),
     watchSecondsMin: numberOf(values, 'min-request-timeout') || undefined,

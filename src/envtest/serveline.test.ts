@@ -35,6 +35,19 @@ describe('flags', () => {
     expect(optionsOf('--audit-policy-file=p').auditLog).toBeUndefined();
   });
 
+  it('that close the gate of mutating policies', () => {
+    const disabled = (...flags: string[]) => optionsOf(...flags).admission?.disabled ?? [];
+    const closed = '--feature-gates=MutatingAdmissionPolicy=false';
+    expect(disabled(closed)).toEqual(['MutatingAdmissionPolicy']);
+    expect(disabled(closed, '--disable-admission-plugins=LimitRanger')).toEqual([
+      'LimitRanger',
+      'MutatingAdmissionPolicy',
+    ]);
+    expect(disabled(closed, '--feature-gates=kube:MutatingAdmissionPolicy=true')).toEqual([]);
+    expect(disabled('--feature-gates=AllBeta=false')).toEqual([]);
+    expect(() => admissionChain(optionsOf(closed).admission, extensions)).not.toThrow();
+  });
+
   it('that list all plugins, the old way', () => {
     const { admission } = optionsOf('--admission-control=NamespaceLifecycle,LimitRanger');
     expect(admission?.enabled).toEqual(['NamespaceLifecycle', 'LimitRanger']);

@@ -1,6 +1,8 @@
 /** From kube-apiserver's flags to those of `wherry serve`, most of which have the same names. */
+
 import { parseDurationMs } from '../api/duration.ts';
 import { admissionPlugins } from './admissionplugins.ts';
+import { isGateClosed } from './featuregates.ts';
 import { type FlagValues, lastOf, listOf } from './flag.ts';
 
 /** Flags that are passed on as they are. */
@@ -86,6 +88,8 @@ export function serveLine(values: FlagValues, place: Place): string[] {
   }
   for (const name of lists) {
     const items = listOf(values, name);
+    if (name === 'disable-admission-plugins' && isGateClosed(values, 'MutatingAdmissionPolicy'))
+      items.push('MutatingAdmissionPolicy');
     if (items.length) pass(name, items.join(','));
   }
   for (const name of repeated) for (const value of values.get(name) ?? []) if (value) pass(name, value);

@@ -53,10 +53,9 @@ function* inPasses<T>(work: Generator<void, T>, bytes: number): Generator<number
 
 /** The result of work that pauses after each pass over an object: at once, unless it is so large that others are let in between passes. */
 export function givenInPasses<T>(work: Generator<void, T>, bytes: number): T | Promise<T> {
-  const passes = inPasses(work, bytes);
-  if (bytes * byteSteps >= negligibleCost) return givenInSlices(passes);
+  if (bytes * byteSteps >= negligibleCost) return givenInSlices(inPasses(work, bytes));
   for (;;) {
-    const { done, value } = passes.next();
+    const { done, value } = work.next();
     if (done) return value;
   }
 }

@@ -56,7 +56,8 @@ export interface ServerOptions {
    */
   readonly nodeAddressTypes?: readonly string[] | undefined;
   /** Rules for all requests, and what `/version` says. */
-  readonly settings?: ServingRuleOptions & ReportedVersion & { readonly watchSecondsMin?: number };
+  readonly settings?: ServingRuleOptions &
+    ReportedVersion & { readonly watchSecondsMin?: number; readonly watchLists?: boolean };
   /** Versions that other servers serve; absent: there are none. The server does not close it. */
   readonly aggregation?: Aggregation;
   /** Metrics of the store, shown with those of the server. */
@@ -126,6 +127,7 @@ export class ApiServer {
       metrics: watches,
       watched: options.instruments?.watched,
       secondsMin: options.settings?.watchSecondsMin,
+      watchLists: options.settings?.watchLists,
       report,
     };
     this.#connecting = {

@@ -20,6 +20,8 @@ export interface ServingRuleOptions {
   readonly strictTransportSecurity?: readonly string[];
   /** Share of requests over HTTP/2 after which their connection ends, at most 0.02. Default 0. */
   readonly goawayChance?: number;
+  /** Whether long answers are compressed for clients that take them so. Default true. */
+  readonly compressesAnswers?: boolean;
 }
 
 /** What kube-apiserver answers to pages that it lets in. */
@@ -57,7 +59,12 @@ export function withServingRules(
   chance: () => number,
 ): Reception {
   const { corsAllowedOrigins = [], strictTransportSecurity = [], goawayChance = 0 } = options;
-  if (corsAllowedOrigins.length + strictTransportSecurity.length === 0 && goawayChance === 0)
+  const { compressesAnswers = true } = options;
+  if (
+    corsAllowedOrigins.length + strictTransportSecurity.length === 0 &&
+    goawayChance === 0 &&
+    compressesAnswers
+  )
     return reception;
   return new ServingRules(reception, options, chance);
 }
@@ -66,12 +73,19 @@ class ServingRules implements Reception {
   readonly #origins: readonly GoRegexp[];
   readonly #transport: string;
   readonly #goawayChance: number;
+  readonly #compressesAnswers: boolean;
 
   constructor(
     private readonly next: Reception,
-    { corsAllowedOrigins = [], strictTransportSecurity = [], goawayChance = 0 }: ServingRuleOptions,
+    {
+      corsAllowedOrigins = [],
+      strictTransportSecurity = [],
+      goawayChance = 0,
+      compressesAnswers = true,
+    }: ServingRuleOptions,
     private readonly chance: () => number,
   ) {
+    this.#compressesAnswers = compressesAnswers;
     this.#origins = corsAllowedOrigins.map((pattern) => compileRegexp(pattern));
     this.#transport = strictTransportSecurity.join('; ');
     this.#goawayChance = goawayChance;
@@ -89,6 +103,7 @@ class ServingRules implements Reception {
     if (this.#transport) response.setHeader('Strict-Transport-Security', this.#transport);
     if (this.#goawayChance > 0 && request instanceof Http2Request && this.chance() < this.#goawayChance)
       request.endConnectionAfter();
+    if (!this.#compressesAnswers) acceptPlain(request);
     const { origin } = request.headers;
     if (this.#allows(origin)) {
       response.setHeader('Access-Control-Allow-Origin', origin!);
@@ -121,4 +136,10 @@ class ServingRules implements Reception {
     if (!origin || origin.length > originCharsMax) return false;
     return this.#origins.some((pattern) => pattern.test(origin));
   }
+}
+
+/** Takes away what a client says about compressed answers. The headers themselves are shared with other requests. */
+function acceptPlain(request: ApiRequest): void {
+  const { 'accept-encoding': _, ...headers } = request.headers;
+  Object.defineProperty(request, 'headers', { value: headers });
 }

@@ -1,5 +1,6 @@
 /** Watching: the watch verb over HTTP and over WebSockets. */
-import { badRequest, StatusError } from '../../api/errors.ts';
+import { badRequest, invalidOptions, StatusError } from '../../api/errors.ts';
+import { forbidden } from '../../api/fielderror.ts';
 import type { Kind } from '../../api/kind.ts';
 import type { KindTable } from '../../api/kinds.ts';
 import { frameBytes } from '../../api/protobufenvelope.ts';
@@ -36,6 +37,8 @@ export interface Watching {
   readonly metrics: WatchMetrics;
   /** How long watches that name no end last at least. Default 1,800 seconds. */
   readonly secondsMin?: number | undefined;
+  /** Whether a watch may begin with the state and a bookmark. Default true. */
+  readonly watchLists?: boolean | undefined;
   /** Told of every watch that begins. */
   readonly watched?: ((context: RequestContext, stream: WatchStream) => void) | undefined;
   /** Called for internal errors of the server. */
@@ -57,6 +60,13 @@ async function prepare(
   const { query } = context;
   const negotiated = context.negotiate(messagesOf(kind), true);
   const sendInitialEvents = query.optionalFlag('sendInitialEvents');
+  if (sendInitialEvents !== undefined && watching.watchLists === false)
+    throw invalidOptions('ListOptions', [
+      forbidden(
+        'sendInitialEvents',
+        'sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled',
+      ),
+    ]);
   const timeoutSeconds = query.integer('timeoutSeconds');
   const wishMs = timeoutSeconds && timeoutSeconds > 0 ? timeoutSeconds * 1000 : lifetimeMs(watching);
   const stream = new WatchStream(watching.registry.view.of(kind), outlet, {
