@@ -81,7 +81,17 @@ export function useBrowser() {
         if (message.type() === 'error' && !ofMachine.test(text) && !expected?.test(text))
           complaints.push(text);
       });
-      await page.goto(address);
+      let isBroken = false;
+      const note = (problem: string): boolean => {
+        isBroken ||= ofMachine.test(problem);
+        return isBroken;
+      };
+      page.on('requestfailed', (request) => note(request.failure()?.errorText ?? ''));
+      await page.goto(address).catch((error) => {
+        if (!note(String(error))) throw error;
+      });
+      // A file of the page may be missing then.
+      if (isBroken) await page.goto(address);
       return page;
     },
   };

@@ -49,6 +49,18 @@ describeWith('chromium')('the page', () => {
     expect(await file.text()).toContain('import');
   });
 
+  it('is loaded again when its script does not come', async () => {
+    const page = await browser.open('about:blank', {}, /ERR_FAILED/);
+    let loads = 0;
+    page.on('request', (request) => {
+      if (request.isNavigationRequest()) loads++;
+    });
+    await page.route(/\/ui\/start-\w+\.js/, (route) => (loads === 1 ? route.abort() : route.continue()));
+    await page.goto(`${server.cluster.url}/ui/`);
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    expect(loads).toBe(2);
+  });
+
   it('is not there with the option ui: false', async () => {
     const without = await startBuilt({ ui: false });
     try {
