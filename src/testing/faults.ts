@@ -2,6 +2,7 @@
  * Faults: rules that make requests fail the way they fail in production, and accidents of nodes and containers. The
  * rules are asked in the order in which they were added; the first that matches a request decides.
  */
+import { IncomingMessage } from 'node:http';
 import { StatusError, watchExpired } from '../api/errors.ts';
 import type { RequestContext } from '../server/http/context.ts';
 import type { WatchStream } from '../server/objects/watchstream.ts';
@@ -171,7 +172,12 @@ export class InjectedFaults implements Faults {
     if (!rule) return;
     const { status, delayMs } = rule;
     if (delayMs !== undefined) return this.#delay(delayMs);
-    if (status !== undefined) throw faultStatus(rule as FaultRule, status);
+    if (status !== undefined) {
+      const refuse = (): never => {
+        throw faultStatus(rule as FaultRule, status);
+      };
+      return bodyCame(context)?.then(refuse) ?? refuse();
+    }
     if (rule.loseAnswer) return loseAnswer(context);
     disconnect(context);
     throw new StatusError(499, undefined, 'the connection was closed by a fault');
@@ -293,4 +299,21 @@ function endWatch(
     disconnect(context);
     stream.end();
   }
+}
+
+/** How long a fault waits for a body; a client may never send it. */
+const bodyWaitMs = 5_000;
+
+/** Waits for a body that comes in pieces, so that the log of requests has it; undefined when there is none to wait for. */
+function bodyCame({ request }: RequestContext): Promise<void> | undefined {
+  if (!(request instanceof IncomingMessage) || request.complete) return undefined;
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, bodyWaitMs);
+    const over = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    request.on('data', () => {});
+    request.once('end', over).once('close', over);
+  });
 }
