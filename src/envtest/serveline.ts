@@ -1,5 +1,4 @@
 /** From kube-apiserver's flags to those of `wherry serve`, most of which have the same names. */
-
 import { parseDurationMs } from '../api/duration.ts';
 import { admissionPlugins } from './admissionplugins.ts';
 import { isGateClosed } from './featuregates.ts';
@@ -53,7 +52,6 @@ const lists: readonly string[] = [
   'requestheader-extra-headers-prefix',
   'authorization-mode',
   'enable-admission-plugins',
-  'disable-admission-plugins',
   'tls-cipher-suites',
 ];
 
@@ -88,20 +86,16 @@ export function serveLine(values: FlagValues, place: Place): string[] {
   }
   for (const name of lists) {
     const items = listOf(values, name);
-    if (name === 'disable-admission-plugins' && isGateClosed(values, 'MutatingAdmissionPolicy'))
-      items.push('MutatingAdmissionPolicy');
     if (items.length) pass(name, items.join(','));
   }
   for (const name of repeated) for (const value of values.get(name) ?? []) if (value) pass(name, value);
   // The old list of all plugins that run.
   const plugins = listOf(values, 'admission-control');
-  if (plugins.length) {
-    pass('enable-admission-plugins', plugins.join(','));
-    pass(
-      'disable-admission-plugins',
-      [...admissionPlugins].filter((name) => !plugins.includes(name)).join(','),
-    );
-  }
+  if (plugins.length) pass('enable-admission-plugins', plugins.join(','));
+  const disabled = new Set(listOf(values, 'disable-admission-plugins'));
+  if (isGateClosed(values, 'MutatingAdmissionPolicy')) disabled.add('MutatingAdmissionPolicy');
+  if (plugins.length) for (const name of admissionPlugins) if (!plugins.includes(name)) disabled.add(name);
+  if (disabled.size) pass('disable-admission-plugins', [...disabled].join(','));
   // kube-apiserver's default allows everything, and then lets nobody in without a name.
   if (!listOf(values, 'authorization-mode').length && !lastOf(values, 'authorization-config')) {
     pass('authorization-mode', 'AlwaysAllow');

@@ -51,7 +51,10 @@ function* inPasses<T>(work: Generator<void, T>, bytes: number): Generator<number
   }
 }
 
-/** The result of work that pauses after each pass over an object: at once, unless it is so large that others are let in between passes. */
+/**
+ * The result of work that pauses after each pass over an object: at once, unless it is so large that others are let in
+ * between passes.
+ */
 export function givenInPasses<T>(work: Generator<void, T>, bytes: number): T | Promise<T> {
   if (bytes * byteSteps >= negligibleCost) return givenInSlices(inPasses(work, bytes));
   for (;;) {

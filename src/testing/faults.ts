@@ -172,15 +172,13 @@ export class InjectedFaults implements Faults {
     if (!rule) return;
     const { status, delayMs } = rule;
     if (delayMs !== undefined) return this.#delay(delayMs);
-    if (status !== undefined) {
-      const refuse = (): never => {
-        throw faultStatus(rule as FaultRule, status);
-      };
-      return bodyCame(context)?.then(refuse) ?? refuse();
-    }
     if (rule.loseAnswer) return loseAnswer(context);
-    disconnect(context);
-    throw new StatusError(499, undefined, 'the connection was closed by a fault');
+    const fail = (): never => {
+      if (status !== undefined) throw faultStatus(rule as FaultRule, status);
+      disconnect(context);
+      throw new StatusError(499, undefined, 'the connection was closed by a fault');
+    };
+    return bodyCame(context)?.then(fail) ?? fail();
   }
 
   /** A watch begins. */

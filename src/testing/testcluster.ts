@@ -125,6 +125,8 @@ class RunningTestCluster implements TestCluster {
   constructor(
     kit: Kit,
     private readonly tokens: ReadonlyMap<string, string>,
+    /** Called when it is closed. */
+    private readonly onClose: () => void = () => {},
   ) {
     this.#kit = kit;
     this.faults = kit.faults;
@@ -185,7 +187,9 @@ class RunningTestCluster implements TestCluster {
   }
 
   async fork(): Promise<TestCluster> {
-    const fork = new RunningTestCluster(await this.#kit.fork(), this.tokens);
+    const fork: TestCluster = new RunningTestCluster(await this.#kit.fork(), this.tokens, () =>
+      this.#forks.delete(fork),
+    );
     this.#forks.add(fork);
     return fork;
   }
@@ -228,6 +232,7 @@ class RunningTestCluster implements TestCluster {
   }
 
   async close(): Promise<void> {
+    this.onClose();
     await Promise.all([...[...this.#forks].map((fork) => fork.close()), this.#kit.close()]);
   }
 }
