@@ -129,7 +129,7 @@ describe('clients', () => {
       exchange(own, ''),
       exchange(own, 'GET / HTTP/1.1\r\nHost: w'),
       exchange(port(), 'GET / HTTP/1.1\r\nHost: web.com\r\n\r\n'),
-      exchange(tlsPort, ''),
+      exchange(tlsPort!, ''),
     ]);
     expect(silent).toMatch(/^HTTP\/1.1 408 |^$/);
     expect(half).toMatch(/^HTTP\/1.1 408 |^$/);

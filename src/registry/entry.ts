@@ -252,11 +252,12 @@ export class Entry {
 
   #parsed(): ApiObject {
     const { document } = this;
-    const span = optimized ? this.#span() : undefined;
+    const span = this.#span();
     if (span)
       try {
         const text = document.toString('utf8', 0, span.start) + document.toString('utf8', span.end);
-        return parseExact(text) as ApiObject;
+        const rest = parseExact(text) as ApiObject;
+        if (optimized) return rest;
       } catch (error) {
         if (!(error instanceof SyntaxError)) throw error;
         // Stored by an earlier version as a client sent it, and not as entries are written: it counts as none.

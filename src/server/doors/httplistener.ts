@@ -36,7 +36,7 @@ export class HttpListener {
   /** Upgraded sockets: Node's server does not track them, so they are closed here. */
   readonly #detached = new Set<Socket>();
   readonly #pipelining = new Pipelining();
-  /** Answers that have not been sent to their end. */
+  /** Answers of requests that were passed on, until they are sent or their connections are gone. */
   readonly #unsent = new Set<ServerResponse>();
   #closed: Promise<void> | undefined;
 
@@ -109,12 +109,21 @@ export class HttpListener {
     const begunMs = performance.now();
     const { socket } = request;
     const { door, reception } = this;
-    this.#unsent.add(response);
-    response.once('close', () => this.#unsent.delete(response));
     const before = this.#pipelining.add(socket, response);
-    if (!before) return this.arrivals.add(() => reception.request(door, request, response, begunMs));
+    response.once('close', () => {
+      this.#unsent.delete(response);
+      this.#pipelining.done(socket, response);
+    });
+    if (!before) {
+      this.#unsent.add(response);
+      return this.arrivals.add(() => reception.request(door, request, response, begunMs));
+    }
     const waits = this.#pipelining.after(before, socket, () => {
-      if (!socket.destroyed) reception.request(door, request, response, begunMs);
+      // The answer before may have been the last of the connection. What follows is not carried out then: nothing could
+      // be sent for it, and Node would never report its answer as closed.
+      if (!socket.writable) return;
+      this.#unsent.add(response);
+      reception.request(door, request, response, begunMs);
     });
     if (waits) return;
     reception.keeper.reached('readsInFlightMax');

@@ -9,15 +9,14 @@ import type { Socket } from 'node:net';
 const waitingMax = 1_000;
 
 export class Pipelining {
-  /** The newest answer of each connection. */
+  /** The newest answer of each connection, until Node reports it as closed: only then is it known whether others follow. */
   readonly #newest = new WeakMap<Socket, ServerResponse>();
   /** How many requests of a connection wait for those before them. */
   readonly #waiting = new WeakMap<Socket, number>();
 
   /** The newest answer of a connection, if it has not been sent: later answers must wait for it. */
   unfinished(socket: Socket): ServerResponse | undefined {
-    const newest = this.#newest.get(socket);
-    return newest && !newest.writableFinished && !newest.destroyed ? newest : undefined;
+    return this.#newest.get(socket);
   }
 
   /** Registers the next request of a connection; returns the answer that it has to wait for, if any. */
@@ -25,6 +24,11 @@ export class Pipelining {
     const before = this.unfinished(socket);
     this.#newest.set(socket, response);
     return before;
+  }
+
+  /** Called when an answer of a connection is closed. */
+  done(socket: Socket, response: ServerResponse): void {
+    if (this.#newest.get(socket) === response) this.#newest.delete(socket);
   }
 
   /** Calls back when an answer has been sent; false when too many requests of its connection are waiting. */
