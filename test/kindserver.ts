@@ -4,7 +4,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { KindTable } from '../src/api/kinds.ts';
 import { chosenControllers, startControllers } from '../src/controllers/controllers.ts';
 import { defaultSettings, type RunningController } from '../src/controllers/shared/controller.ts';
-import { parseIPRange } from '../src/registry/allocation/ipallocator.ts';
+import { parseIPRanges } from '../src/registry/allocation/ipallocator.ts';
 import { parsePortRange } from '../src/registry/allocation/portallocator.ts';
 import { ServiceAllocator } from '../src/registry/allocation/serviceallocation.ts';
 import { Registry } from '../src/registry/registry.ts';
@@ -42,7 +42,7 @@ export class KindServer extends Client {
     const store = openMemoryStore({ observe: (...write) => storeMetrics.observe(...write) });
     const view = await View.open(store, this.kinds);
     const services = new ServiceAllocator(view, {
-      addresses: parseIPRange('10.0.0.0/24')!,
+      addresses: parseIPRanges('10.0.0.0/24')!,
       nodePorts: parsePortRange('30000-32767')!,
     });
     const chance = {

@@ -318,7 +318,7 @@ test('after a restart exactly the stored services hold their addresses', async (
 });
 
 test('ranges that cannot be are refused at start', async () => {
-  for (const serviceClusterIPRange of ['x', '10.0.0.1/24', '10.0.0.0/31', '2001:db8::/64'])
+  for (const serviceClusterIPRange of ['x', '10.0.0.1/24', '10.0.0.0/31', '2001:db8::/63'])
     await expect(start({ store: 'memory', serviceClusterIPRange })).rejects.toThrow(StartError);
   for (const serviceNodePortRange of ['x', '30000', '9-8', '1-70000'])
     await expect(start({ store: 'memory', serviceNodePortRange })).rejects.toThrow(StartError);

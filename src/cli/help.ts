@@ -42,7 +42,8 @@ ${storeHelp}  --history AGE,COUNT   how long and how many changes are kept for w
   --runtime-config LIST switch built-in versions off and on: apps/v1=false, api/beta=false, batch/v1/jobs=false
   --ui MODE             the page that shows the cluster in a browser, at / and /ui/: on or off (default on)
   --service-cluster-ip-range RANGE
-                        addresses that services get (default 10.0.0.0/24)
+                        addresses that services get: a range, or one of IPv4 and one of IPv6, as in
+                        10.0.0.0/24,fd00::/108 (default 10.0.0.0/24)
   --service-node-port-range FIRST-LAST
                         ports that services get on every node (default 30000-32767)
 ${auditHelp}${protectionHelp}  --controllers LIST    which controllers run: names, * for all, housekeeping for those the API needs, none, or -name

@@ -188,7 +188,7 @@ async function openParts(
     address,
     folder,
     podRange: options.podRange,
-    serviceRange: options.serviceRange ?? defaultServiceRange,
+    serviceRange: ipv4Of(options.serviceRange ?? defaultServiceRange),
     seesAllPods,
     onError,
   });
@@ -407,3 +407,6 @@ async function openJoined(url: string, options: NodeOptions, closers: Closers): 
     },
   };
 }
+
+/** The range that pods of a node reach: services have IPv6 addresses for clients of the API only. */
+const ipv4Of = (ranges: string): string => ranges.split(',').find((range) => !range.includes(':')) ?? ranges;

@@ -30,7 +30,7 @@ import { MutatingWebhooks } from '../extensions/webhooks/mutatingwebhooks.ts';
 import { ValidatingWebhooks } from '../extensions/webhooks/validatingwebhooks.ts';
 import type { AdmissionChain } from '../registry/admission/admission.ts';
 import { admissionChain, type ExtensionPlugins } from '../registry/admission/plugins.ts';
-import { parseIPRange } from '../registry/allocation/ipallocator.ts';
+import { parseIPRanges } from '../registry/allocation/ipallocator.ts';
 import { parsePortRange } from '../registry/allocation/portallocator.ts';
 import { ServiceAllocator, type ServiceRanges } from '../registry/allocation/serviceallocation.ts';
 import { openReadableView } from '../registry/encryption/readableview.ts';
@@ -131,7 +131,7 @@ export async function startWith(
     closers.add(() => view.close());
     await openEventStore(options, kinds, chance, view, viewOptions, closers);
     const range = rangeInForce(view, options.serviceClusterIPRange ?? defaultServiceRange);
-    const ranges = range.refused ? { ...wantedRanges, addresses: parseIPRange(range.text)! } : wantedRanges;
+    const ranges = range.refused ? { ...wantedRanges, addresses: parseIPRanges(range.text)! } : wantedRanges;
     const services = new ServiceAllocator(view, ranges);
     const finalizing = finalizingOf(options, chosen);
     const tokenSettings = await tokenSettingsOf(options);
@@ -444,10 +444,10 @@ function controllersOf(options: StartOptions): readonly Controller[] {
 
 function serviceRanges(options: StartOptions): ServiceRanges {
   const addressText = options.serviceClusterIPRange ?? defaultServiceRange;
-  const addresses = parseIPRange(addressText);
+  const addresses = parseIPRanges(addressText);
   if (!addresses)
     throw new StartError(
-      `the service cluster IP range must be an IPv4 range from /8 to /30 such as 10.0.0.0/24, not ${JSON.stringify(addressText)}`,
+      `the service cluster IP range must be an IPv4 range from /8 to /30 such as 10.0.0.0/24, an IPv6 range from /64 to /126, or one of each, not ${JSON.stringify(addressText)}`,
     );
   const portText = options.serviceNodePortRange ?? defaultNodePortRange;
   const nodePorts = parsePortRange(portText);

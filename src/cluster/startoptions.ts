@@ -65,7 +65,7 @@ export interface StartOptions {
   readonly allowPrivileged?: boolean;
   /** What a watch without a `resourceVersion` begins with. Default `history`; with `like`, `state`. */
   readonly watchStart?: WatchDefault;
-  /** IPv4 range that services get their addresses from. Default `10.0.0.0/24`. */
+  /** Range that services get their addresses from, or one of IPv4 and one of IPv6 with a comma between. Default `10.0.0.0/24`. */
   readonly serviceClusterIPRange?: string;
   /** Ports that services get on every node. Default `30000-32767`. */
   readonly serviceNodePortRange?: string;

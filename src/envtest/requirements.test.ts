@@ -33,6 +33,14 @@ describe('the flags of kube-apiserver', () => {
     ],
     ['--service-cluster-ip-range=nonsense', 'service-cluster-ip-range[0] is not a valid cidr'],
     [
+      '--service-cluster-ip-range=10.0.0.0/24,10.0.1.0/24',
+      '--service-cluster-ip-range[0] and --service-cluster-ip-range[1] must be of different IP family',
+    ],
+    [
+      '--service-cluster-ip-range=10.0.0.0/24,fd00::/108,10.0.1.0/24',
+      '--service-cluster-ip-range must not contain more than two entries',
+    ],
+    [
       '--storage-backend=etcd2',
       "--storage-backend invalid, allowed values: etcd3. If not specified, it will default to 'etcd3'",
     ],

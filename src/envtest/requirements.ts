@@ -58,13 +58,17 @@ function signingProblems(key: boolean, issuer: boolean): string[] {
 
 function rangeProblems(ranges: string | undefined): string[] {
   if (!ranges) return [];
-  return ranges.split(',').flatMap((range, i) => {
-    if (!/^[0-9a-fA-F.:]+\/\d{1,3}$/.test(range))
-      return [`service-cluster-ip-range[${i}] is not a valid cidr`];
-    return i === 0 && range.includes(':')
-      ? ['service-cluster-ip-range[0] must be a range of IPv4 addresses here']
-      : [];
-  });
+  const list = ranges.split(',');
+  const problems = list.flatMap((range, i) =>
+    /^[0-9a-fA-F.:]+\/\d{1,3}$/.test(range) ? [] : [`service-cluster-ip-range[${i}] is not a valid cidr`],
+  );
+  if (list.length > 2) problems.push('--service-cluster-ip-range must not contain more than two entries');
+  const families = new Set(list.map((range) => range.includes(':')));
+  if (list.length === 2 && families.size < 2)
+    problems.push(
+      '--service-cluster-ip-range[0] and --service-cluster-ip-range[1] must be of different IP family',
+    );
+  return problems;
 }
 
 function runtimeProblems(values: FlagValues): string[] {

@@ -101,10 +101,7 @@ export function serveLine(values: FlagValues, place: Place): string[] {
     pass('authorization-mode', 'AlwaysAllow');
     if (!values.has('anonymous-auth')) pass('anonymous-auth', 'false');
   }
-  pass(
-    'service-cluster-ip-range',
-    (lastOf(values, 'service-cluster-ip-range') || '10.0.0.0/24').split(',')[0]!,
-  );
+  pass('service-cluster-ip-range', lastOf(values, 'service-cluster-ip-range') || '10.0.0.0/24');
   const longest = lastOf(values, 'service-account-max-token-expiration');
   if (longest && longest !== '0s' && longest !== '0') pass('service-account-max-token-expiration', longest);
   const timeout = lastOf(values, 'request-timeout');

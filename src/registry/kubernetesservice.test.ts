@@ -4,7 +4,7 @@ import type { EndpointSlice, Endpoints, Service } from '../api/generated/types.t
 import { KindTable } from '../api/kinds.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
-import { parseIPRange } from './allocation/ipallocator.ts';
+import { parseIPRanges } from './allocation/ipallocator.ts';
 import { parsePortRange } from './allocation/portallocator.ts';
 import { ServiceAllocator } from './allocation/serviceallocation.ts';
 import { create } from './create.ts';
@@ -29,7 +29,7 @@ async function open(range: string, port: number): Promise<void> {
   const kinds = new KindTable();
   view = await View.open(store, kinds);
   const allocator = new ServiceAllocator(view, {
-    addresses: parseIPRange(range)!,
+    addresses: parseIPRanges(range)!,
     nodePorts: parsePortRange('30000-30003')!,
   });
   const chance = {

@@ -145,7 +145,7 @@ export class KubernetesService {
       type: nodePort ? 'NodePort' : 'ClusterIP',
       ...(nodePort ? { externalTrafficPolicy: 'Cluster' } : {}),
       sessionAffinity: 'None',
-      ipFamilies: ['IPv4'],
+      ipFamilies: [clusterIP.includes(':') ? 'IPv6' : 'IPv4'],
       ipFamilyPolicy: 'SingleStack',
       internalTrafficPolicy: 'Cluster',
     };

@@ -12,13 +12,16 @@ import { actingAs } from './writers.ts';
 
 const message = 'Kubernetes default Service CIDR is ready';
 
-/** The stored range; undefined when there is none yet, or it has no IPv4 part. */
+/** The stored range, or one of each family; undefined when there is none yet. */
 export function storedServiceRange(view: View): string | undefined {
   const stored = view.collection(rangeId).get('', ownRangeName)?.peek() as ServiceCIDR | undefined;
-  return stored?.spec?.cidrs?.find((text) => !text.includes(':'));
+  return stored?.spec?.cidrs?.join(',');
 }
 
-/** Makes the object if it is missing, and says that it is ready if it does not. */
+/**
+ * Makes the object if it is missing, adds a second family that the server was started with, and says that the ranges are
+ * ready if the object does not.
+ */
 export async function restoreServiceRange(registry: Registry, range: string): Promise<void> {
   const kind = registry.kinds.resource('networking.k8s.io/v1', 'servicecidrs')!;
   const entry = registry.view.collection(kind).get('', ownRangeName);
@@ -28,15 +31,20 @@ export async function restoreServiceRange(registry: Registry, range: string): Pr
   if (!entry) {
     const object: ServiceCIDR = {
       metadata: { name: ownRangeName },
-      spec: { cidrs: [range] },
+      spec: { cidrs: range.split(',') },
       status: status(),
     };
     await registry.plant(actingAs('kube-apiserver', 'create'), collectionOf(kind, ''), object);
     return;
   }
   const stored = entry.peek() as ServiceCIDR;
-  if (stored.metadata.deletionTimestamp || stored.status?.conditions?.some(({ type }) => type === 'Ready'))
-    return;
+  if (stored.metadata.deletionTimestamp) return;
+  if (range.startsWith(`${stored.spec?.cidrs?.join(',')},`))
+    await modify(registry, actingAs('kube-apiserver', 'update'), targetOf(entry), (current) => ({
+      ...current.object(),
+      spec: { cidrs: range.split(',') },
+    }));
+  if (stored.status?.conditions?.some(({ type }) => type === 'Ready')) return;
   await modify(registry, actingAs('kube-apiserver', 'update'), targetOf(entry, 'status'), (current) => ({
     ...current.object(),
     status: status(),

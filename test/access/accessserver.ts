@@ -4,7 +4,7 @@ import { makeAuthenticator } from '../../src/access/authentication/makeauthentic
 import type { AuthorizationOptions } from '../../src/access/authorization/authorizationoptions.ts';
 import { KindTable } from '../../src/api/kinds.ts';
 import { type OpenAuthorization, openAuthorization } from '../../src/cluster/authorization.ts';
-import { parseIPRange } from '../../src/registry/allocation/ipallocator.ts';
+import { parseIPRanges } from '../../src/registry/allocation/ipallocator.ts';
 import { parsePortRange } from '../../src/registry/allocation/portallocator.ts';
 import { ServiceAllocator } from '../../src/registry/allocation/serviceallocation.ts';
 import { Registry } from '../../src/registry/registry.ts';
@@ -44,7 +44,7 @@ export class AccessServer extends Client {
     const store = openMemoryStore();
     const view = await View.open(store, kinds);
     const services = new ServiceAllocator(view, {
-      addresses: parseIPRange('10.0.0.0/24')!,
+      addresses: parseIPRanges('10.0.0.0/24')!,
       nodePorts: parsePortRange('30000-32767')!,
     });
     const chance = {

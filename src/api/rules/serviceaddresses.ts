@@ -22,7 +22,7 @@ const families: readonly string[] = ['IPv4', 'IPv6'];
 const policies: readonly string[] = ['PreferDualStack', 'RequireDualStack', 'SingleStack'];
 const addressesMax = 2;
 
-const familyOf = (ip: string): Family => (parseIP(ip)?.family === 6 ? 'IPv6' : 'IPv4');
+export const familyOf = (ip: string): Family => (parseIP(ip)?.family === 6 ? 'IPv6' : 'IPv4');
 
 /** Sets clusterIPs for a client that knows only clusterIP. */
 export function fillClusterIPs(spec: ServiceSpec): void {
@@ -122,7 +122,10 @@ export function validateNoAddresses(spec: ServiceSpec): FieldError[] {
   return errors;
 }
 
-/** The first address and family are immutable, unless the service was or becomes an ExternalName. */
+/**
+ * Addresses and families are immutable, unless the service was or becomes an ExternalName. A second one may come, and go
+ * when the policy becomes SingleStack.
+ */
 export function validateAddressesUpdate(spec: ServiceSpec, before: ServiceSpec): FieldError[] {
   if (!hasClusterIP(spec) || !hasClusterIP(before)) return [];
   const errors: FieldError[] = [];
@@ -132,12 +135,27 @@ export function validateAddressesUpdate(spec: ServiceSpec, before: ServiceSpec):
     now.slice(0, then.length).forEach((ip, i) => {
       if (ip !== then[i]) errors.push(invalid(index(listPath, i), now, 'may not change once set'));
     });
+    errors.push(...validateRelease(spec, now, then, 'clusterIP'));
   }
-  const familyBefore = before.ipFamilies?.[0];
-  if (isHeadless(spec) || isHeadless(before) || familyBefore === undefined) return errors;
-  if (spec.ipFamilies?.[0] !== familyBefore)
-    errors.push(invalid('spec.ipFamilies[0]', spec.ipFamilies ?? [], 'may not change once set'));
-  return errors;
+  const [families = [], familiesBefore = []] = [spec.ipFamilies, before.ipFamilies];
+  if (isHeadless(spec) || isHeadless(before) || !familiesBefore.length) return errors;
+  const compared = families.length === familiesBefore.length ? familiesBefore : familiesBefore.slice(0, 1);
+  compared.forEach((family, i) => {
+    if (families[i] !== family)
+      errors.push(invalid('spec.ipFamilies[0]', families, 'may not change once set'));
+  });
+  return [...errors, ...validateRelease(spec, families, familiesBefore, 'ipFamily')];
+}
+
+function validateRelease(
+  { ipFamilyPolicy }: ServiceSpec,
+  now: readonly string[],
+  then: readonly string[],
+  what: string,
+): FieldError[] {
+  if (then.length < 2 || now.length !== 1 || ipFamilyPolicy === 'SingleStack') return [];
+  const detail = `must be set to 'SingleStack' when releasing the secondary ${what}`;
+  return [invalid('spec.ipFamilyPolicy', ipFamilyPolicy ?? null, detail)];
 }
 
 /**
@@ -149,6 +167,7 @@ export function settleFamilies(
   old: Service | undefined,
   configured: readonly Family[],
 ): FieldError[] {
+  if (old?.spec && isUnchangedPreference(spec, old.spec)) return [];
   const detached = spec.clusterIP === noClusterIP && Object.keys(spec.selector ?? {}).length === 0;
   // The endpoints of a headless service without selector may have both families.
   spec.ipFamilyPolicy ??= old?.spec?.ipFamilyPolicy ?? (detached ? 'RequireDualStack' : 'SingleStack');
@@ -179,6 +198,14 @@ export function settleFamilies(
     wanted.push(otherFamily(wanted[0]!));
   return [];
 }
+
+/** A service that prefers both families keeps those it got, also when the cluster has others now. */
+const isUnchangedPreference = (spec: ServiceSpec, before: ServiceSpec): boolean =>
+  before.ipFamilyPolicy === 'PreferDualStack' &&
+  (spec.ipFamilyPolicy ?? 'PreferDualStack') === 'PreferDualStack' &&
+  hasClusterIP(before) &&
+  sameList(spec.clusterIPs, before.clusterIPs) &&
+  sameList(spec.ipFamilies, before.ipFamilies);
 
 const otherFamily = (family: string): Family => (family === 'IPv4' ? 'IPv6' : 'IPv4');
 

@@ -15,6 +15,7 @@ import {
   plantAddress,
   removeAddress,
 } from '../../registry/allocation/addressobjects.ts';
+import { canonicalAddress } from '../../registry/allocation/clusteraddresses.ts';
 import { rangeId, rangesOf } from '../../registry/allocation/serviceranges.ts';
 import type { Entry } from '../../registry/entry.ts';
 import { everything } from '../../registry/filter.ts';
@@ -44,7 +45,9 @@ export const addressRepairController: Controller = {
 };
 
 const clusterIPsOf = ({ spec = {} }: Service): readonly string[] =>
-  hasClusterIP(spec) && !isHeadless(spec) ? (spec.clusterIPs ?? []).filter(Boolean) : [];
+  hasClusterIP(spec) && !isHeadless(spec)
+    ? (spec.clusterIPs ?? []).flatMap((ip) => canonicalAddress(ip) ?? [])
+    : [];
 
 class AddressKeeper {
   readonly #recorder: EventRecorder;

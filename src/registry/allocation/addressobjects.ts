@@ -10,8 +10,8 @@ import type { Registry } from '../registry.ts';
 import { collectionOf, named, type Place, type Target } from '../target.ts';
 import type { View } from '../view.ts';
 import { actingAs } from '../writers.ts';
+import type { ClusterAddresses } from './clusteraddresses.ts';
 import type { Companion } from './companion.ts';
-import type { IPAllocator } from './ipallocator.ts';
 
 export const addressId = 'networking.k8s.io/ipaddresses';
 export const managedByLabel = 'ipaddress.kubernetes.io/managed-by';
@@ -29,7 +29,6 @@ export function parentKeyOf(entry: Entry): string | undefined {
 
 interface Held {
   readonly entry: Entry;
-  readonly number: number | undefined;
   readonly parent: string | undefined;
 }
 
@@ -38,18 +37,18 @@ export class AddressObjects {
   /** The objects of each service. */
   readonly #byService = new Map<string, Set<Entry>>();
 
-  constructor(view: View, ips: IPAllocator) {
+  constructor(view: View, ips: ClusterAddresses) {
     this.#stored = new Follower<Held>(view.collection(addressId), {
-      read: (entry) => ({ entry, number: ips.numberOf(entry.name), parent: parentKeyOf(entry) }),
-      gained: ({ entry, number, parent }) => {
-        if (number !== undefined) ips.hold(number);
+      read: (entry) => ({ entry, parent: parentKeyOf(entry) }),
+      gained: ({ entry, parent }) => {
+        ips.hold(entry.name);
         if (parent === undefined) return;
         const entries = this.#byService.get(parent);
         if (entries) entries.add(entry);
         else this.#byService.set(parent, new Set([entry]));
       },
-      lost: ({ entry, number, parent }) => {
-        if (number !== undefined) ips.release(number);
+      lost: ({ entry, parent }) => {
+        ips.release(entry.name);
         if (parent === undefined) return;
         const entries = this.#byService.get(parent);
         entries?.delete(entry);
@@ -67,19 +66,23 @@ export class AddressObjects {
     return [...(this.#byService.get(memberKey(namespace, name)) ?? [])];
   }
 
-  /** Writes the object of an address that a service takes, and removes those of addresses that it gives back. */
-  companion(registry: Registry, taken: string | undefined, released: readonly string[]): Companion {
-    let written: { place: Target; revision: number } | undefined;
+  /** Writes the objects of addresses that a service takes, and removes those of addresses that it gives back. */
+  companion(registry: Registry, taken: readonly string[], released: readonly string[]): Companion {
+    const written: { place: Target; revision: number }[] = [];
     return {
       write: async (service, locks) => {
-        if (taken === undefined || this.of(service).some(({ name }) => name === taken)) return;
-        const { request, target, value } = encodedAddress(registry, taken, service);
-        const revision = await registry.commit(request, target, value, 0, locks);
-        if (revision !== undefined) written = { place: target, revision };
+        const has = this.of(service).map(({ name }) => name);
+        const write = async (ip: string): Promise<void> => {
+          const { request, target, value } = encodedAddress(registry, ip, service);
+          const revision = await registry.commit(request, target, value, 0, locks);
+          if (revision !== undefined) written.push({ place: target, revision });
+        };
+        await Promise.all(taken.filter((ip) => !has.includes(ip)).map(write));
       },
       settled: async (service, stored) => {
-        if (!stored && written)
-          await registry.commit(actingAs('kube-apiserver', 'delete'), written.place, null, written.revision);
+        if (!stored)
+          for (const { place, revision } of written)
+            await registry.commit(actingAs('kube-apiserver', 'delete'), place, null, revision);
         if (stored && released.length) {
           const gone = this.of(service).filter(({ name }) => released.includes(name));
           await Promise.all(gone.map((entry) => removeAddress(registry, entry)));

@@ -19,7 +19,7 @@ import { asTester } from '../request.case.ts';
 import { ensureSystemNamespaces } from '../systemnamespaces.ts';
 import { collectionOf } from '../target.ts';
 import { View } from '../view.ts';
-import { parseIPRange } from './ipallocator.ts';
+import { parseIPRanges } from './ipallocator.ts';
 import { parsePortRange } from './portallocator.ts';
 import { ServiceAllocator } from './serviceallocation.ts';
 
@@ -41,7 +41,7 @@ async function open(): Promise<void> {
   const kinds = new KindTable();
   services = kinds.resource('v1', 'services')!;
   view = await View.open(store, kinds);
-  const [addresses, nodePorts] = [parseIPRange('10.0.0.0/28')!, parsePortRange('30000-30003')!];
+  const [addresses, nodePorts] = [parseIPRanges('10.0.0.0/28')!, parsePortRange('30000-30003')!];
   allocator = new ServiceAllocator(view, { addresses, nodePorts });
   registry = new Registry(store, view, kinds, chance, [allocator, allocator.addresses]);
 }

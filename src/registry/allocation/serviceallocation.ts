@@ -1,9 +1,9 @@
 /**
  * Service allocation: cluster IPs and node ports.
  *
- * A value is taken when a stored service holds it; an address also when there is an IPAddress of its name. The pools here are derived from the view, plus the reservations of
- * writes under way in this process. So there is nothing to repair after a crash: a value that was reserved and not
- * stored is free, because no service holds it.
+ * A value is taken when a stored service holds it; an address also when there is an IPAddress of its name. The pools here
+ * are derived from the view, plus the reservations of writes under way in this process. So there is nothing to repair
+ * after a crash: a value that was reserved and not stored is free, because no service holds it.
  *
  * Reservations are known to this process alone. Where several servers share the store, a write that takes values holds
  * a lock of its server until it is stored (`allocation.ts`).
@@ -33,30 +33,29 @@ import type { View } from '../view.ts';
 import { actingAs } from '../writers.ts';
 import { AddressObjects, addressId } from './addressobjects.ts';
 import type { Allocator } from './allocation.ts';
-import { formatIPv4, IPAllocator } from './ipallocator.ts';
+import { ClusterAddresses, canonicalAddress } from './clusteraddresses.ts';
 import type { NumberPool } from './numberpool.ts';
 import { PortAllocator, type PortRange } from './portallocator.ts';
 import { StoredServiceRanges } from './serviceranges.ts';
 
 export interface ServiceRanges {
-  readonly addresses: AddressRange;
+  /** One for each family; that of the `kubernetes` service first. */
+  readonly addresses: readonly AddressRange[];
   readonly nodePorts: PortRange;
 }
 
 /** The `kubernetes` service; the first address of the range is reserved for it. */
 export const kubernetesService = { namespace: 'default', name: 'kubernetes' } as const;
 
-const configured: readonly Family[] = ['IPv4'];
-
 /** What a stored service holds. */
 interface Holding {
-  readonly addresses: readonly number[];
+  readonly addresses: readonly string[];
   readonly ports: ReadonlySet<number>;
 }
 
 export class ServiceAllocator implements Allocator {
   readonly id = 'core/services';
-  readonly #ips: IPAllocator;
+  readonly #ips: ClusterAddresses;
   readonly #ports: PortAllocator;
   readonly #stored: Follower<Holding>;
   readonly #ranges: StoredServiceRanges;
@@ -65,7 +64,7 @@ export class ServiceAllocator implements Allocator {
   readonly #reserved: ReservedAddresses;
 
   constructor(view: View, ranges: ServiceRanges) {
-    this.#ips = new IPAllocator(ranges.addresses);
+    this.#ips = new ClusterAddresses(ranges.addresses);
     this.#ports = new PortAllocator(ranges.nodePorts);
     this.#ranges = new StoredServiceRanges(view, this.#ips);
     this.#objects = new AddressObjects(view, this.#ips);
@@ -103,13 +102,13 @@ export class ServiceAllocator implements Allocator {
       lock: this.id,
       takes: ({ operation }) => operation === 'create',
       allocate: (_registry, { operation, request, target }) => {
-        const number = operation === 'create' ? this.#ips.numberOf(target.name) : undefined;
-        if (number === undefined) return undefined;
+        const ip = operation === 'create' ? canonicalAddress(target.name) : undefined;
+        if (ip === undefined) return undefined;
         catchUp();
-        if (reserved.has(number)) throw alreadyExists(target.kind, target.name);
+        if (reserved.has(ip)) throw alreadyExists(target.kind, target.name);
         if (request.dryRun) return undefined;
-        reserved.hold(number);
-        return () => reserved.release(number);
+        reserved.hold(ip);
+        return () => reserved.release(ip);
       },
     };
   }
@@ -121,11 +120,7 @@ export class ServiceAllocator implements Allocator {
   }
 
   #holdingOf({ spec = {} }: Service): Holding {
-    const ips = hasClusterIP(spec) ? (spec.clusterIPs ?? []) : [];
-    return {
-      addresses: ips.map((ip) => this.#ips.numberOf(ip)).filter((number) => number !== undefined),
-      ports: nodePortsOf(spec),
-    };
+    return { addresses: hasClusterIP(spec) ? (spec.clusterIPs ?? []) : [], ports: nodePortsOf(spec) };
   }
 
   takes({ target, object, old }: Admission): boolean {
@@ -143,7 +138,7 @@ export class ServiceAllocator implements Allocator {
       old?.spec && hasClusterIP(old.spec) && !isHeadless(old.spec) ? (old.spec.clusterIPs ?? []) : [];
     if (!hasClusterIP(service.spec)) {
       if (before.length && !request.dryRun)
-        admission.companion = this.#objects.companion(registry, undefined, before);
+        admission.companion = this.#objects.companion(registry, [], canonical(before));
       return undefined;
     }
     this.#catchUp();
@@ -151,10 +146,11 @@ export class ServiceAllocator implements Allocator {
     try {
       const { kind, name } = target;
       check(kind, name, () => validateAddresses(service.spec!));
-      check(kind, name, () => settleFamilies(service, old, configured));
-      const taken = this.#allocateAddress(service.spec, old?.spec, target, draft);
-      if (taken !== undefined && !request.dryRun)
-        admission.companion = this.#objects.companion(registry, taken, []);
+      check(kind, name, () => settleFamilies(service, old, this.#ips.families));
+      const taken = this.#allocateAddresses(service.spec, before, target, draft);
+      const released = canonical(before.filter((ip) => !service.spec!.clusterIPs?.includes(ip)));
+      if ((taken.length || released.length) && !request.dryRun)
+        admission.companion = this.#objects.companion(registry, taken, released);
       this.#allocateNodePorts(service.spec, old?.spec, target, draft);
       this.#allocateHealthCheckPort(service.spec, old?.spec, draft);
     } catch (error) {
@@ -167,40 +163,47 @@ export class ServiceAllocator implements Allocator {
   }
 
   /**
-   * Allocates an address only once; whether a client may change it later is decided by validation. Gives the address
-   * that was taken.
+   * Allocates an address for each family of the service that has none; whether a client may change it later is decided by
+   * validation. Gives the addresses that were taken.
    */
-  #allocateAddress(
-    spec: ServiceSpec,
-    before: ServiceSpec | undefined,
-    target: Target,
-    draft: Draft,
-  ): string | undefined {
-    if (isHeadless(spec) || (before && hasClusterIP(before) && before.clusterIP)) return undefined;
+  #allocateAddresses(spec: ServiceSpec, before: readonly string[], target: Target, draft: Draft): string[] {
+    if (isHeadless(spec)) return [];
     const { kind, namespace, name } = target;
     const owner = namespace === kubernetesService.namespace && name === kubernetesService.name;
-    // The kubernetes service gets the first address without requesting it.
     const own = (ip: string) => this.#objects.of(target).filter((entry) => entry.name === ip).length;
-    if (!spec.clusterIP && owner && !this.#ips.problemWith(this.firstIP, owner, own(this.firstIP))) {
-      spec.clusterIP = this.firstIP;
-      spec.clusterIPs = [this.firstIP];
-    }
-    const wanted = spec.clusterIP;
-    if (wanted) {
-      const problem = this.#ips.problemWith(wanted, owner, own(wanted));
+    const ips = (spec.clusterIPs ??= []);
+    // The kubernetes service gets the first address without requesting it.
+    if (!ips.length && owner && !this.#ips.problemWith(this.firstIP, owner, own(this.firstIP)))
+      ips.push(this.firstIP);
+    const taken: string[] = [];
+    const asked = [...ips];
+    for (const [i, family] of (spec.ipFamilies ?? []).entries()) {
+      const wanted = asked[i];
+      if (i < before.length) continue;
+      if (wanted === undefined) {
+        ips[i] = this.#takeAny(family as Family, name, draft);
+        taken.push(ips[i]);
+        continue;
+      }
+      const ip = canonicalAddress(wanted)!;
+      const problem = this.#ips.problemWith(wanted, owner, own(ip));
       if (problem)
         throw invalidObject(kind, name, [
-          invalid('spec.clusterIPs', spec.clusterIPs, `failed to allocate IP ${wanted}: ${problem}`),
+          invalid('spec.clusterIPs', asked, `failed to allocate IP ${wanted}: ${problem}`),
         ]);
-      draft.take(this.#reserved, this.#ips.numberOf(wanted)!);
-      return wanted;
+      draft.take(this.#reserved, ip);
+      taken.push(ip);
     }
-    const number = draft.takeAny(this.#reserved);
-    if (number === undefined)
+    spec.clusterIP = ips[0];
+    return taken;
+  }
+
+  #takeAny(family: Family, name: string, draft: Draft): string {
+    const ip = this.#ips.pick(family, draft.randomBelow);
+    if (ip === undefined)
       throw internal(`failed to allocate a serviceIP for Service ${JSON.stringify(name)}: range is full`);
-    spec.clusterIP = formatIPv4(number);
-    spec.clusterIPs = [spec.clusterIP];
-    return spec.clusterIP;
+    draft.take(this.#reserved, ip);
+    return ip;
   }
 
   /** Ports of one service with the same number, such as DNS over TCP and UDP, share a node port. */
@@ -261,49 +264,50 @@ export class ServiceAllocator implements Allocator {
   }
 }
 
-/** What numbers are taken from. */
-type Pool = Pick<NumberPool, 'hold' | 'release' | 'pick'>;
+const canonical = (ips: readonly string[]): string[] => ips.flatMap((ip) => canonicalAddress(ip) ?? []);
+
+/** What values are taken from. */
+interface Pool<T> {
+  hold(value: T): void;
+  release(value: T): void;
+}
 
 /** Addresses that writes under way take, which are held in the ranges, too. */
-class ReservedAddresses implements Pool {
-  readonly #numbers = new Map<number, number>();
+class ReservedAddresses implements Pool<string> {
+  readonly #holders = new Map<string, number>();
 
-  constructor(private readonly ips: IPAllocator) {}
+  constructor(private readonly ips: ClusterAddresses) {}
 
-  has(number: number): boolean {
-    return this.#numbers.has(number);
+  has(ip: string): boolean {
+    return this.#holders.has(ip);
   }
 
-  pick(randomBelow: (bound: number) => number): number | undefined {
-    return this.ips.pick(randomBelow);
+  hold(ip: string): void {
+    this.#holders.set(ip, (this.#holders.get(ip) ?? 0) + 1);
+    this.ips.hold(ip);
   }
 
-  hold(number: number): void {
-    this.#numbers.set(number, (this.#numbers.get(number) ?? 0) + 1);
-    this.ips.hold(number);
-  }
-
-  release(number: number): void {
-    const holders = this.#numbers.get(number) ?? 0;
-    if (holders > 1) this.#numbers.set(number, holders - 1);
-    else this.#numbers.delete(number);
-    this.ips.release(number);
+  release(ip: string): void {
+    const holders = this.#holders.get(ip) ?? 0;
+    if (holders > 1) this.#holders.set(ip, holders - 1);
+    else this.#holders.delete(ip);
+    this.ips.release(ip);
   }
 }
 
 /** The values that one write has reserved and not stored yet. */
 class Draft {
-  #taken: { pool: Pool; number: number }[] = [];
+  #releases: (() => void)[] = [];
 
-  constructor(private readonly randomBelow: (bound: number) => number) {}
+  constructor(readonly randomBelow: (bound: number) => number) {}
 
-  take(pool: Pool, number: number): void {
-    pool.hold(number);
-    this.#taken.push({ pool, number });
+  take<T>(pool: Pool<T>, value: T): void {
+    pool.hold(value);
+    this.#releases.push(() => pool.release(value));
   }
 
   /** Takes any free number; undefined when there is none. */
-  takeAny(pool: Pool): number | undefined {
+  takeAny(pool: NumberPool): number | undefined {
     const number = pool.pick(this.randomBelow);
     if (number !== undefined) this.take(pool, number);
     return number;
@@ -311,7 +315,7 @@ class Draft {
 
   /** Safe to call twice. */
   release(): void {
-    for (const { pool, number } of this.#taken.splice(0)) pool.release(number);
+    for (const release of this.#releases.splice(0)) release();
   }
 }
 

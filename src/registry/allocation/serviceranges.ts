@@ -6,7 +6,7 @@ import { type AddressRange, parseCIDR } from '../../api/addresses.ts';
 import type { ServiceCIDR } from '../../api/generated/types.ts';
 import { Follower } from '../follower.ts';
 import type { View } from '../view.ts';
-import type { IPAllocator } from './ipallocator.ts';
+import type { ClusterAddresses } from './clusteraddresses.ts';
 
 export const rangeId = 'networking.k8s.io/servicecidrs';
 /** The name of the cluster's own range. */
@@ -33,7 +33,7 @@ export class StoredServiceRanges {
 
   constructor(
     view: View,
-    private readonly ips: IPAllocator,
+    private readonly ips: ClusterAddresses,
   ) {
     this.#stored = new Follower<StoredRanges>(view.collection(rangeId), {
       read: (entry) => {
@@ -60,6 +60,6 @@ export class StoredServiceRanges {
       .filter((stored) => stored.usable)
       .sort((a, b) => (rank(a) < rank(b) ? -1 : 1))
       .flatMap(({ ranges }) => ranges);
-    this.ips.setRanges(this.#known.has(ownRangeName) ? usable : [this.ips.own, ...usable]);
+    this.ips.setRanges(this.#known.has(ownRangeName) ? usable : [...this.ips.own, ...usable]);
   }
 }

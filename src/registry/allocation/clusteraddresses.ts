@@ -1,0 +1,60 @@
+/** The cluster IPs of all families that the cluster has: one, or both. */
+import { type AddressRange, addressText, parseIP } from '../../api/addresses.ts';
+import { type Family, familyOf } from '../../api/rules/serviceaddresses.ts';
+import { IPAllocator } from './ipallocator.ts';
+
+export class ClusterAddresses {
+  readonly #families: ReadonlyMap<Family, IPAllocator>;
+
+  /** @param own the cluster's own ranges, one for each family; that of the `kubernetes` service first */
+  constructor(readonly own: readonly AddressRange[]) {
+    this.#families = new Map(
+      own.map((range, i) => [range.family === 6 ? 'IPv6' : 'IPv4', new IPAllocator(range, i === 0)]),
+    );
+  }
+
+  get families(): readonly Family[] {
+    return [...this.#families.keys()];
+  }
+
+  /** The address of the `kubernetes` service. */
+  get first(): string {
+    return this.#families.values().next().value!.first;
+  }
+
+  /** How many addresses are held in the ranges. */
+  get heldCount(): number {
+    return [...this.#families.values()].reduce((sum, ips) => sum + ips.heldCount, 0);
+  }
+
+  setRanges(ranges: readonly AddressRange[]): void {
+    for (const ips of this.#families.values()) ips.setRanges(ranges);
+  }
+
+  /** Text that is no address, and addresses of a family that the cluster does not have, are ignored. */
+  hold(ip: string): void {
+    const address = parseIP(ip);
+    if (address) this.#families.get(familyOf(ip))?.hold(address.value);
+  }
+
+  release(ip: string): void {
+    const address = parseIP(ip);
+    if (address) this.#families.get(familyOf(ip))?.release(address.value);
+  }
+
+  pick(family: Family, randomBelow: (bound: number) => number): string | undefined {
+    return this.#families.get(family)?.pick(randomBelow);
+  }
+
+  /** Why an address cannot be allocated; undefined when it can. The parameters are those of `IPAllocator`. */
+  problemWith(ip: string, owner = false, own = 0): string | undefined {
+    const ips = this.#families.get(familyOf(ip)) ?? this.#families.values().next().value!;
+    return ips.problemWith(ip, owner, own);
+  }
+}
+
+/** The one way to write an address, which IPAddress objects have as their name; undefined for text that is none. */
+export function canonicalAddress(ip: string): string | undefined {
+  const address = parseIP(ip);
+  return address && addressText(address);
+}
