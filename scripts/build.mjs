@@ -106,6 +106,7 @@ const loadedLate = [
   'perf_hooks',
   'v8',
   'worker_threads',
+  'zlib',
 ];
 const late = 'lateMod';
 const lateLoader = `${late} = (name) => new Proxy({}, { get: (_, member) => require(name)[member] })`;
@@ -158,7 +159,7 @@ const around = (text, at) => JSON.stringify(text.slice(Math.max(0, at - 40), at 
 function library(bundleFile) {
   const {
     runCommand: _,
-    serveInPlace: __,
+    runApiServer: __,
     testing,
     ...exported
   } = createRequire(import.meta.url)(path.join(folder, bundleFile));
