@@ -106,7 +106,6 @@ const loadedLate = [
   'perf_hooks',
   'v8',
   'worker_threads',
-  'zlib',
 ];
 const late = 'lateMod';
 const lateLoader = `${late} = (name) => new Proxy({}, { get: (_, member) => require(name)[member] })`;

@@ -15,7 +15,12 @@ const [, , controllers, parent, ...args] = process.argv;
 const packageVersion = (): string =>
   (JSON.parse(readFileSync(path.join(__dirname, '../package.json'), 'utf8')) as { version: string }).version;
 
-const bundle = loadBundle<{ runApiServer: typeof runApiServer }>(__dirname, bundleFile, require);
+const bundle = loadBundle<{ runApiServer: typeof runApiServer }>(
+  __dirname,
+  bundleFile,
+  'kube-apiserver',
+  require,
+);
 void bundle.exports.runApiServer(args, {
   wherryVersion: packageVersion,
   controllers: controllers || undefined,
