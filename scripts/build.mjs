@@ -36,23 +36,40 @@ const folder = path.resolve('dist');
 const seldomRead = /\b(admissionregistration-v1|apiextensions-v1|autoscaling-v2|resource-v1)\.fields\.json$/;
 
 /**
- * Loads field tables as text that is parsed as JSON when a table is first used: most are not used at start,
- * and V8 parses JSON several times faster than JavaScript.
+ * Loads field tables as text, of which each model is parsed as JSON when it is first used: a start uses few of them, and V8
+ * parses JSON several times faster than JavaScript.
  */
 const fieldTables = {
   name: 'field tables',
-  setup({ onLoad }) {
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: /^lazy table$/ }, ({ path }) => ({ path, namespace: 'field tables' }));
+    onLoad({ filter: /^lazy table$/, namespace: 'field tables' }, () => ({
+      contents: `export function lazyTable(apiVersion, read) {
+        let models;
+        const define = () => {
+          const table = {};
+          for (const line of read().split('\\n')) {
+            const end = line.indexOf(':');
+            let model;
+            Object.defineProperty(table, line.slice(0, end), {
+              enumerable: true,
+              get: () => (model ??= JSON.parse(line.slice(end + 1))),
+            });
+          }
+          return table;
+        };
+        return { apiVersion, get models() { return (models ??= define()); } };
+      }`,
+    }));
     onLoad({ filter: /\.fields\.json$/ }, async ({ path }) => {
       const { apiVersion, models } = JSON.parse(await readFile(path, 'utf8'));
-      const text = JSON.stringify({ apiVersion, models });
+      const text = Object.entries(models)
+        .map(([name, model]) => `${name}:${JSON.stringify(model)}`)
+        .join('\n');
       return {
-        contents: `${seldomRead.test(path) ? compressed(text) : `const read = () => ${JSON.stringify(text)};`}
-          let table;
-          const parsed = () => (table ??= JSON.parse(read()));
-          export default {
-            get apiVersion() { return parsed().apiVersion; },
-            get models() { return parsed().models; },
-          };`,
+        contents: `import { lazyTable } from 'lazy table';
+          ${seldomRead.test(path) ? compressed(text) : `const read = () => ${JSON.stringify(text)};`}
+          export default lazyTable(${JSON.stringify(apiVersion)}, read);`,
       };
     });
   },
@@ -158,7 +175,7 @@ const around = (text, at) => JSON.stringify(text.slice(Math.max(0, at - 40), at 
 function library(bundleFile) {
   const {
     runCommand: _,
-    serveInPlace: __,
+    runApiServer: __,
     testing,
     ...exported
   } = createRequire(import.meta.url)(path.join(folder, bundleFile));

@@ -1,14 +1,15 @@
 /** Configuration files: small texts, read with a sentence for the operator when that fails. */
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs';
+import { promisify } from 'node:util';
 
 const fileBytesMax = 8 * 1024 * 1024;
 
 /** @param what for the message: `token file` */
 export async function readTextFile(file: string, what: string): Promise<string> {
   try {
-    const { size } = await stat(file);
+    const { size } = await promisify(stat)(file);
     if (size > fileBytesMax) throw new Error(`it is larger than ${fileBytesMax} bytes`);
-    return await readFile(file, 'utf8');
+    return await promisify(readFile)(file, 'utf8');
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new Error(`the ${what} ${file} cannot be read (${code ?? message})`, { cause: error });

@@ -3,12 +3,12 @@
  * order, map keys are sorted, unset fields are left out or written as the table says. The same object always gives
  * the same text, so equal text means an equal object.
  *
- * Each model has a writer, created at its first use: generated code (`generatedwriter.ts`), or a function that loops
- * over the fields.
+ * Each model has a writer, created at its first use: a function that loops over the fields, and after some calls generated
+ * code (`generatedwriter.ts`).
  */
 
 import { parseExact } from './exactjson.ts';
-import { generatedWriter, type Writer } from './generatedwriter.ts';
+import { generatedLater, generatedWriter, type Writer } from './generatedwriter.ts';
 import { jsonText } from './jsontext.ts';
 import { ManagedText } from './managedtext.ts';
 import type { Field, Model } from './model.ts';
@@ -30,7 +30,7 @@ function writerOf(model: Model): Writer<JsonObject> {
   let writer = writers.get(model);
   if (!writer) {
     const ofFields = model.order.map(fieldWriter);
-    const write = generatedWriter(model, ofFields) ?? walkingWriter(model, ofFields);
+    const write = generatedLater(walkingWriter(model, ofFields), () => generatedWriter(model, ofFields));
     writer = model.definition.open ? openWriter(model, write) : write;
     writers.set(model, writer);
   }

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { generatedWriter } from './generatedwriter.ts';
+import { generatedLater, generatedWriter } from './generatedwriter.ts';
 import { type Model, modelOf } from './model.ts';
 import type { JsonObject } from './object.ts';
 
@@ -87,5 +87,23 @@ it('is not made where code may not be made of strings', async () => {
   const { encodeObject } = await encoder('0');
   vi.stubGlobal('Function', Forbidden);
   expect(generatedWriter(modelOf('Container'), [])).toBeUndefined();
-  expect(encodeObject(modelOf('Container'), { name: 'n' })).toBe('{"name":"n","resources":{}}');
+  for (let i = 0; i < 100; i++)
+    expect(encodeObject(modelOf('Container'), { name: 'n' })).toBe('{"name":"n","resources":{}}');
+});
+
+it('is made once, after some calls', () => {
+  const generate = vi.fn(() => (value: string) => `generated ${value}`);
+  const writer = generatedLater((value: string) => `looped ${value}`, generate);
+  expect(writer('a')).toBe('looped a');
+  expect(generate).not.toHaveBeenCalled();
+  for (let i = 0; i < 100; i++) writer('b');
+  expect(writer('c')).toBe('generated c');
+  expect(generate).toHaveBeenCalledTimes(1);
+});
+
+it('goes on with a loop where no code can be generated', () => {
+  const generate = vi.fn(() => undefined);
+  const writer = generatedLater((value: string) => `looped ${value}`, generate);
+  for (let i = 0; i < 100; i++) expect(writer('a')).toBe('looped a');
+  expect(generate).toHaveBeenCalledTimes(1);
 });

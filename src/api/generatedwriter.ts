@@ -21,6 +21,25 @@ export const generatedFieldsMax = 500;
 export type Writer<Value> = (value: Value) => string;
 
 /**
+ * Calls of a writer before code is generated for it, which takes a tenth of a millisecond: a start writes with many models,
+ * and with most of them a few objects only.
+ */
+const callsBefore = 16;
+
+/** A writer that loops at first; `generate` returns undefined when it is to go on with that. */
+export function generatedLater<Value>(
+  looping: Writer<Value>,
+  generate: () => Writer<Value> | undefined,
+): Writer<Value> {
+  let write = looping;
+  let calls = 0;
+  return (value) => {
+    if (calls < callsBefore && ++calls === callsBefore) write = generate() ?? looping;
+    return write(value);
+  };
+}
+
+/**
  * `writers` write the values of the fields, in the model's order; '' leaves a field out.
  *
  *   let text = '', value;

@@ -9,7 +9,7 @@ import { optimized } from '../switches.ts';
 import { orderedElements } from './fieldset.ts';
 import { deduced, type FieldType, type Member, structOf, typeFor } from './fieldtype.ts';
 import { itemElement, metadataNeverOwned } from './fieldwalk.ts';
-import { generatedFieldsMax } from './generatedwriter.ts';
+import { generatedFieldsMax, generatedLater } from './generatedwriter.ts';
 import type { Model } from './model.ts';
 import { isJsonObject, type JsonObject } from './object.ts';
 import { stringText } from './stringtext.ts';
@@ -194,6 +194,13 @@ function generated(members: readonly Member[], writerOf: (member: Member) => Nod
     return text;
   };
   if (!optimized || members.length > generatedFieldsMax) return walking;
+  return generatedLater(walking, () => generatedContent(members, writers));
+}
+
+function generatedContent(
+  members: readonly Member[],
+  writers: readonly NodeWriter[],
+): ContentWriter | undefined {
   const steps = members.map(({ name, element, unset }, i) => {
     const [first, next] = ['', ','].map((comma) => JSON.stringify(`${comma}${JSON.stringify(element)}:`));
     const value = `object[${JSON.stringify(name)}]`;
@@ -204,7 +211,7 @@ function generated(members: readonly Member[], writerOf: (member: Member) => Nod
   try {
     return new Function(...writers.map((_, i) => `write${i}`), source)(...writers) as ContentWriter;
   } catch (error) {
-    if (error instanceof EvalError) return walking;
+    if (error instanceof EvalError) return undefined;
     throw error;
   }
 }

@@ -16,10 +16,18 @@ export interface LoadedBundle<T> {
   started(): void;
 }
 
-/** @param name file of the bundle in the folder */
-export function loadBundle<T>(folder: string, name: string, require: NodeJS.Require): LoadedBundle<T> {
+/**
+ * @param name file of the bundle in the folder
+ * @param program by which compiled code is kept: each program runs other functions when it starts
+ */
+export function loadBundle<T>(
+  folder: string,
+  name: string,
+  program: string,
+  require: NodeJS.Require,
+): LoadedBundle<T> {
   const file = path.join(folder, name);
-  const cache = openCodeCache(process, name);
+  const cache = openCodeCache(process, `${name}.${program}`);
   const script = new Script(wrapped(file), { filename: file, cachedData: cache?.read() });
   const bundle = { exports: {} as T };
   const run = script.runInThisContext() as (...parts: unknown[]) => void;

@@ -8,5 +8,5 @@ interface Bundle {
   runCommand(): Promise<void>;
 }
 
-const bundle = loadBundle<Bundle>(__dirname, bundleFile, require);
+const bundle = loadBundle<Bundle>(__dirname, bundleFile, 'wherry', require);
 void bundle.exports.runCommand().then(() => bundle.started());

@@ -29,6 +29,8 @@ export interface AccessOptions {
   readonly users: readonly StaticUser[];
   /** Where keys are kept; absent: in memory. */
   readonly dataDir: string | undefined;
+  /** Writes do not wait for the disk. */
+  readonly unsafeNoFsync: boolean | undefined;
   /** The address of the service `kubernetes`. */
   readonly serviceIP: string;
   readonly registry: Registry;
@@ -88,11 +90,11 @@ const ownAuthority = (dataDir: string | undefined): Certified | undefined =>
 const pkiFolderOf = (dataDir: string): string => path.join(path.resolve(dataDir), 'pki');
 
 function openCertificates(
-  { secure, dataDir, serviceIP, registry, onError, onWarning }: AccessOptions,
+  { secure, dataDir, unsafeNoFsync, serviceIP, registry, onError, onWarning }: AccessOptions,
   authority: Certified | undefined,
 ): OpenedCertificates {
   const certificates = new ClusterCertificates({
-    folder: dataDir === undefined ? undefined : new PkiFolder(pkiFolderOf(dataDir)),
+    folder: dataDir === undefined ? undefined : new PkiFolder(pkiFolderOf(dataDir), !unsafeNoFsync),
     authority,
     later: [
       ...(secure.certFile === undefined ? [] : (['serving'] as const)),

@@ -371,7 +371,7 @@ function chosenPlugins({ admission }: StartOptions, extensions: ExtensionPlugins
 
 /** Loaded by those who open the secure door: TLS takes Node some milliseconds. */
 async function secureAccess(
-  { secure = false, users = [], store, dataDir, onWarning = () => undefined }: StartOptions,
+  { secure = false, users = [], store, dataDir, unsafeNoFsync, onWarning = () => undefined }: StartOptions,
   registry: Registry,
   serviceIP: string,
   limits: LimitKeeper['limits'],
@@ -386,6 +386,7 @@ async function secureAccess(
     secure: secure === true ? {} : secure,
     users,
     dataDir: store === 'memory' ? undefined : dataDir,
+    unsafeNoFsync,
     serviceIP,
     registry,
     limits,

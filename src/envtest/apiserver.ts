@@ -1,16 +1,14 @@
 /**
  * The stand-in for kube-apiserver: reads its flags, finds the etcd of the pair, and runs the server on that etcd's data
- * folder. The server itself is loaded only when it is needed, so that `--help`, which harnesses ask for before every
- * start, is quick.
+ * folder.
  */
 import path from 'node:path';
-import type { LoadedBundle } from '../cli/bundleload.ts';
 import { wallClock } from '../clock.ts';
 import { apiServerFlags, readApiServerFlags } from './apiserverflags.ts';
 import { apiServerHelp, apiServerVersion, kubernetesVersion } from './apiserverhelp.ts';
 import { FlagError, type FlagValues, isTrue, lastOf, listOf } from './flag.ts';
 import { versionProblem } from './flagsettings.ts';
-import type { ServerPlan, serveInPlace } from './inplace.ts';
+import { type ServerPlan, serveInPlace } from './inplace.ts';
 import { failureLine, klogLine } from './klog.ts';
 import { answers, findPair } from './pair.ts';
 import { followParent } from './parent.ts';
@@ -21,15 +19,10 @@ const etcdLookMs = 1_000;
 /** How many looks in a row find no etcd before the server ends. */
 const etcdMissedMax = 5;
 
-/** What the bundle has for this program. */
-export interface ServerBundle {
-  readonly serveInPlace: typeof serveInPlace;
-}
-
 export interface ApiServerHost {
   readonly wherryVersion: () => string;
-  /** Loads the server. */
-  readonly load: () => LoadedBundle<ServerBundle>;
+  /** Called when the server answers. */
+  readonly started: () => void;
   /** Controllers of `wherry envtest --controllers`, written into the program. */
   readonly controllers: string | undefined;
   /** The process that started it. */
@@ -85,11 +78,7 @@ async function serve(values: FlagValues, host: ApiServerHost, fail: ServerPlan['
   if (idle.length)
     log('options.go:1', `Flags without a meaning here: ${idle.map(({ name }) => `--${name}`).join(', ')}`);
   const etcds = listOf(values, 'etcd-servers');
-  const asked = findPair(etcds, findEtcdMaxMs, wallClock);
-  // Loaded while etcd answers; what is wrong with its answer is told below.
-  asked.catch(() => undefined);
-  const bundle = host.load();
-  const pair = await asked;
+  const pair = await findPair(etcds, findEtcdMaxMs, wallClock);
   const prefix = encodeURIComponent(lastOf(values, 'etcd-prefix') || '/registry');
   const plan: ServerPlan = {
     values,
@@ -100,8 +89,8 @@ async function serve(values: FlagValues, host: ApiServerHost, fail: ServerPlan['
     log,
     fail,
   };
-  const server = await bundle.exports.serveInPlace(plan);
-  bundle.started();
+  const server = await serveInPlace(plan);
+  host.started();
   followParent(host.parent, () => server.end());
   followEtcd(etcds, () => fail('the etcd of this server is gone'));
 }

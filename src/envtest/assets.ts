@@ -51,9 +51,11 @@ export function writeAssets({ folder, versioned, controllers }: AssetsLine, scri
   const target = versioned ? path.join(root, 'k8s', version) : root;
   mkdirSync(target, { recursive: true });
   const run = (help: string, ...words: string[]): string =>
-    `if [ "$*" = --help ]; then ${help}; exit 0; fi
+    `if [ "$*" != --help ]; then
 unset ${slowVariable}
-exec ${[process.execPath, ...words].map(quoted).join(' ')} "$PPID" "$@"`;
+exec ${[process.execPath, ...words].map(quoted).join(' ')} "$PPID" "$@"
+fi
+${help}`;
   writeProgram(
     path.join(target, 'etcd'),
     run(`${printing(etcdUsage)} >&2; ${printing(etcdHelp())}`, scripts.etcd),

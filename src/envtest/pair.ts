@@ -1,8 +1,9 @@
 /**
  * How the two stand-ins find each other: the server asks the etcd of its pair, at the URL of `--etcd-servers`, for the
- * folder in which objects are kept.
+ * folder in which objects are kept. It writes the one request itself: Node's HTTP client took 15 ms of a start, because
+ * every start compiles its functions anew.
  */
-import { request } from 'node:http';
+import { connect } from 'node:net';
 
 /** Answered to programs of this machine only. */
 export const pairPath = '/wherry/pair';
@@ -56,19 +57,26 @@ function pairOf(text: string): Pair | undefined {
 }
 
 /** The body of an answer, whatever its status; undefined when none came. */
-function ask(url: URL): Promise<string | undefined> {
+function ask({ hostname, host, port, pathname }: URL): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const asked = request(url, { timeout: answerMaxMs }, (response) => {
-      let text = '';
-      response.setEncoding('utf8');
-      response.on('data', (chunk: string) => {
-        text += chunk;
-        if (text.length > answerMaxBytes) response.destroy();
-      });
-      response.on('close', () => resolve(text));
+    let text = '';
+    const socket = connect({
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: Number(port || 80),
+      timeout: answerMaxMs,
     });
-    asked.on('timeout', () => asked.destroy());
-    asked.on('error', () => resolve(undefined));
-    asked.end();
+    socket.setEncoding('utf8');
+    // Of this version, an answer comes in one piece and ends with its connection.
+    socket.write(`GET ${pathname} HTTP/1.0\r\nHost: ${host}\r\n\r\n`);
+    socket.on('data', (chunk: string) => {
+      text += chunk;
+      if (text.length > answerMaxBytes) socket.destroy();
+    });
+    socket.on('timeout', () => socket.destroy());
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      const [head = '', ...body] = text.split('\r\n\r\n');
+      resolve(head.startsWith('HTTP/1.') ? body.join('\r\n\r\n') : undefined);
+    });
   });
 }

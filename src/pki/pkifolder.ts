@@ -19,7 +19,11 @@ const fileMode = 0o600;
 const fileBytesMax = 1024 * 1024;
 
 export class PkiFolder {
-  constructor(readonly folder: string) {
+  constructor(
+    readonly folder: string,
+    /** Whether files are on the disk when they are written. */
+    private readonly synced = true,
+  ) {
     mkdirSync(folder, { recursive: true, mode: folderMode });
     chmodSync(folder, folderMode);
   }
@@ -36,8 +40,8 @@ export class PkiFolder {
 
   /** The key first: a certificate without its key would be of no use, and could not be told from a stolen one. */
   write(name: string, { cert, key }: Certified): void {
-    if (this.readKey(name) !== key) writePrivately(path.join(this.folder, `${name}.key`), key);
-    writePrivately(path.join(this.folder, `${name}.crt`), cert);
+    if (this.readKey(name) !== key) writePrivately(path.join(this.folder, `${name}.key`), key, this.synced);
+    writePrivately(path.join(this.folder, `${name}.crt`), cert, this.synced);
   }
 }
 
@@ -65,12 +69,12 @@ export function keepPrivately(file: string, text: string): void {
 }
 
 /** Writes a file that only its owner may read: whole, or not at all. */
-export function writePrivately(file: string, text: string): void {
+export function writePrivately(file: string, text: string, synced = true): void {
   const fresh = `${file}.${process.pid}.new`;
   const opened = openSync(fresh, 'w', fileMode);
   try {
     writeSync(opened, text);
-    fsyncSync(opened);
+    if (synced) fsyncSync(opened);
   } finally {
     closeSync(opened);
   }

@@ -55,12 +55,11 @@ export class TokenKeys {
     private readonly keyType: KeyType,
     { signing, verification }: ChosenKeys = { verification: [] },
   ) {
-    this.#chosenSigning = signing === undefined ? undefined : tokenKey(createPrivateKey(signing));
-    this.#chosen = distinct(
-      [...(signing === undefined ? [] : [signing]), ...verification].map((pem) =>
-        tokenKey(createPublicKey(pem)),
-      ),
-    );
+    const own = signing === undefined ? undefined : tokenKey(createPrivateKey(signing));
+    this.#chosenSigning = own;
+    // Reading a key takes a millisecond, and tests name one file for both.
+    const others = verification.filter((pem) => pem !== signing).map((pem) => tokenKey(createPublicKey(pem)));
+    this.#chosen = distinct([...(own ? [{ ...own, key: createPublicKey(own.key) }] : []), ...others]);
   }
 
   signing(): Promise<TokenKey> {

@@ -6,6 +6,7 @@ import type { PolicyRule, RoleBinding, Subject } from '../../api/generated/types
 import type { ResourceId } from '../../api/kind.ts';
 import type { User } from '../../api/user.ts';
 import type { Collection } from '../../registry/collection.ts';
+import type { Entry } from '../../registry/entry.ts';
 import { Follower, type Following } from '../../registry/follower.ts';
 import { memberKey } from '../../registry/key.ts';
 import type { View } from '../../registry/view.ts';
@@ -23,9 +24,19 @@ export interface Grant {
   readonly subjects: readonly Subject[];
 }
 
-interface NamedRules {
+/** A role. Its rules are read when a decision first needs them: most default roles are never used. */
+class NamedRules {
   readonly key: string;
-  readonly rules: RuleSet;
+  #rules: RuleSet | undefined;
+
+  constructor(private readonly entry: Entry) {
+    this.key = memberKey(entry.namespace, entry.name);
+  }
+
+  get rules(): RuleSet {
+    this.#rules ??= new RuleSet((this.entry.peek() as { rules?: PolicyRule[] | null }).rules ?? []);
+    return this.#rules;
+  }
 }
 
 const userKey = (name: string): string => `u${name}`;
@@ -46,7 +57,7 @@ function subjectKey(subject: Subject, grant: Grant): string | undefined {
 }
 
 export class RbacIndex {
-  readonly #roles = new Map<string, RuleSet>();
+  readonly #roles = new Map<string, NamedRules>();
   /** Grants of a namespace by subject, sorted by name. */
   readonly #grants = new Map<string, Map<string, Grant[]>>();
   readonly #collections: readonly Collection[];
@@ -59,11 +70,8 @@ export class RbacIndex {
     const of = (resource: string): Collection =>
       view.collection(`rbac.authorization.k8s.io/${resource}` as ResourceId);
     const roles: Following<NamedRules> = {
-      read: (entry) => {
-        const { rules } = entry.peek() as { rules?: PolicyRule[] | null };
-        return { key: memberKey(entry.namespace, entry.name), rules: new RuleSet(rules ?? []) };
-      },
-      gained: ({ key, rules }) => this.#roles.set(key, rules),
+      read: (entry) => new NamedRules(entry),
+      gained: (role) => this.#roles.set(role.key, role),
       lost: ({ key }) => this.#roles.delete(key),
     };
     const grants: Following<Grant> = {
@@ -110,8 +118,8 @@ export class RbacIndex {
   }
 
   role(kind: string, namespace: string, name: string): RuleSet | undefined {
-    if (kind === 'ClusterRole') return this.#roles.get(memberKey(cluster, name));
-    return kind === 'Role' && namespace ? this.#roles.get(memberKey(namespace, name)) : undefined;
+    if (kind === 'ClusterRole') return this.#roles.get(memberKey(cluster, name))?.rules;
+    return kind === 'Role' && namespace ? this.#roles.get(memberKey(namespace, name))?.rules : undefined;
   }
 
   #grantsIn(namespace: string, { name, groups }: User): readonly Grant[] {
