@@ -59,6 +59,9 @@ export default defineConfig({
   define: { lmdbThreadFile: JSON.stringify(lmdbThread) },
   test: {
     setupFiles: ['test/setup.ts'],
+    // Projects share what was made of the sources; without this each would transform all of them again. It is kept for
+    // one run alone, because the thread's file is not part of what the cache looks at.
+    experimental: { fsModuleCache: true, fsModuleCachePath: path.join(folder, 'modules') },
     env: environment,
     // Bounds against tests that hang, not measurements: a slow machine must pass.
     testTimeout: 240_000,
