@@ -30,6 +30,11 @@ const kubectlTests = [
 const parts = [
   'src/{access,api,controllers,extensions,pki,registry,server}/**/!(longanswer).test.ts',
   'src/store/!(lmdb|lmdbwriter|damage).test.ts',
+  'src/streams/!(passingbytes|reverseproxy|spdyhostile).test.ts',
+  'src/ingress/!(hostile).test.ts',
+  'src/{client,envtest,grpc,testing}/**/*.test.ts',
+  'src/cli/!(collector|codecache|log).test.ts',
+  'src/node/{joining,pods,volumes}/**/*.test.ts',
   'web/**/*.test.ts',
 ];
 
