@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { optimized } from '../src/switches.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -16,16 +16,18 @@ let folder: string;
 let cache: string;
 let child: ChildProcess | undefined;
 
-/** A copy of the built command, and an empty cache folder. */
-beforeEach(async () => {
+/** A copy of the built command, and a cache folder that is empty before its first run. */
+beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'wherry-launch-'));
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
   cache = join(folder, 'cache');
   await mkdir(cache);
   await cp(join(root, 'dist'), join(folder, 'dist'), { recursive: true });
+  if (optimized) expect(await answers(isKept)).toBe('ok');
 });
 
-afterEach(async () => {
+afterEach(end);
+afterAll(async () => {
   await end();
   await rm(folder, { recursive: true });
 });
@@ -47,7 +49,7 @@ async function answers(until: (url: string) => Promise<boolean> = async () => tr
   const [line] = await once(child.stdout!, 'data');
   const url = /http:\S+/.exec(String(line))![0];
   const text = await (await fetch(`${url}/healthz`)).text();
-  await expect.poll(() => until(url)).toBe(true);
+  await vi.waitFor(async () => expect(await until(url)).toBe(true), { timeout: 60_000 });
   await end();
   return text;
 }
@@ -61,7 +63,6 @@ const isKept = async (): Promise<boolean> => (await codeFile()) !== undefined;
 
 describe.runIf(optimized)('compiled code', () => {
   it('is kept by the first that runs for a while, and found by the next', async () => {
-    expect(await answers(isKept)).toBe('ok');
     const file = (await codeFile())!;
     const { size, mtimeMs } = await stat(file);
     expect(size).toBeGreaterThan(100_000);
@@ -72,7 +73,6 @@ describe.runIf(optimized)('compiled code', () => {
 
   it('loads modules that are needed later', async () => {
     // Proves that signing a token, which imports an ES module, works with cached code.
-    await answers(isKept);
     await answers(async (url) => {
       const accounts = `${url}/api/v1/namespaces/default/serviceaccounts`;
       const post = (path: string, body: object) =>
@@ -89,7 +89,6 @@ describe.runIf(optimized)('compiled code', () => {
     ['is cut off', (bytes: Buffer) => bytes.subarray(0, 10_000)],
     ['is empty', () => Buffer.alloc(0)],
   ])('that %s is not run, and is made anew', async (_, damage) => {
-    await answers(isKept);
     const file = (await codeFile())!;
     const good = await readFile(file);
     await writeFile(file, damage(Buffer.from(good)));

@@ -141,7 +141,7 @@ export async function openNode(
   client: Client,
   options: LocalNodeOptions,
   listen?: Listen,
-  seesAllPods = listen === undefined,
+  seesAllPods: boolean = listen === undefined,
 ): Promise<OpenNode> {
   const closers = new Closers();
   const signed: Listen = (name, address, port) =>

@@ -56,7 +56,7 @@ export class SimulatedNodes implements SimulatedPower {
   }
 
   /** @param resumes whether containers go on that run according to the statuses of their pods */
-  async start(name: string, { resumes = false } = {}): Promise<void> {
+  async start(name: string, { resumes = false }: { resumes?: boolean } = {}): Promise<void> {
     const [problem] = subdomainName(name, false);
     if (problem) throw new Error(`${JSON.stringify(name)} is no name for a node: ${problem}`);
     this.#making ??= this.#maker();

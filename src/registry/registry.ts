@@ -49,9 +49,9 @@ export interface Chance {
 }
 
 export class Registry {
-  readonly quotas = new QuotaAccounts(this);
+  readonly quotas: QuotaAccounts = new QuotaAccounts(this);
   readonly tokens: Tokens;
-  readonly turns = new Turns();
+  readonly turns: Turns = new Turns();
   /** Says what users may do, to plugins of admission and to reviews. Set before the server listens. */
   authorizer: Authorizer = allowAll;
   /** What may change or refuse a write. Set before the server listens. */

@@ -79,10 +79,10 @@ export interface ServiceAccountOptions {
   readonly lookup?: boolean;
 }
 
-export const requestHeaderDefaults = {
+export const requestHeaderDefaults: Required<Omit<RequestHeaderOptions, 'clientCAFile'>> = {
   allowedNames: [],
   usernameHeaders: ['X-Remote-User'],
   uidHeaders: [],
   groupHeaders: ['X-Remote-Group'],
   extraHeaderPrefixes: ['X-Remote-Extra-'],
-} as const satisfies Omit<RequestHeaderOptions, 'clientCAFile'>;
+};

@@ -223,7 +223,7 @@ export async function writeStatus(
   { registry, request }: Writing,
   entry: Entry,
   status: object,
-  annotations = entry.peek().metadata.annotations,
+  annotations: Record<string, string> | undefined = entry.peek().metadata.annotations,
 ): Promise<boolean> {
   const before = entry.peek();
   if (semanticEqual(before.status, status) && semanticEqual(before.metadata.annotations, annotations))

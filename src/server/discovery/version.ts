@@ -21,7 +21,10 @@ const usual = {
   platform: `${process.platform}/${process.arch}`,
 };
 
-export function versionInfo({ gitVersion = release, emulatedVersion }: ReportedVersion = {}) {
+export function versionInfo({
+  gitVersion = release,
+  emulatedVersion,
+}: ReportedVersion = {}): Record<string, string> {
   const { major, minor, ...rest } = usual;
   if (emulatedVersion === undefined) return { ...usual, gitVersion };
   const [emulationMajor = '', emulationMinor = ''] = emulatedVersion.split('.');
