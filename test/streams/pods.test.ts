@@ -95,7 +95,7 @@ describeWith('kubectl')('probes', () => {
         response.writeHead(existsSync(process.argv[1]) ? 500 : 200).end();
       }).listen(${port});
       process.on('SIGTERM', () => { rmSync(process.argv[1]); process.exit(0); });`;
-    const probe = { httpGet: { path: '/', port }, periodSeconds: 1 };
+    const probe = { httpGet: { path: '/', port }, periodSeconds: 1, timeoutSeconds: 30 };
     const probes = {
       // Until this has succeeded, the other probes do not run.
       startupProbe: { ...probe, failureThreshold: 30 },
@@ -134,7 +134,7 @@ describeWith('kubectl')('a pod that is deleted', () => {
     const script = `trap 'touch ${file('bye')}; exit 0' TERM; echo up; while :; do sleep 0.05; done`;
     await cluster.run(podOf('polite', shell(script), { terminationGracePeriodSeconds: 30 }));
     await cluster.command('logs', '-f', 'polite').until(/up/);
-    await cluster.kubectl.run('delete', 'pod', 'polite', '--timeout=20s');
+    await cluster.kubectl.run('delete', 'pod', 'polite', '--timeout=60s');
     expect(existsSync(file('bye'))).toBe(true);
     expect(running('polite')).toEqual([]);
   });
@@ -144,7 +144,7 @@ describeWith('kubectl')('a pod that is deleted', () => {
     await cluster.run(podOf('stubborn', shell(script)));
     await cluster.command('logs', '-f', 'stubborn').until(/up/);
     expect(running('sleep 7777')).not.toEqual([]);
-    await cluster.kubectl.run('delete', 'pod', 'stubborn', '--grace-period=1', '--timeout=20s');
+    await cluster.kubectl.run('delete', 'pod', 'stubborn', '--grace-period=1', '--timeout=60s');
     expect(running('sleep 7777')).toEqual([]);
   });
 
