@@ -16,7 +16,7 @@ describe('a node that must speak every second', () => {
 
   /** Lets the node speak, again and again, until it fits. */
   async function speaksUntil(fits: (node: Json) => boolean): Promise<void> {
-    const beating = setInterval(() => void heartbeat(api, 'n1'), 200);
+    const beating = setInterval(() => void heartbeat(api, 'n1').catch(() => undefined), 200);
     await heartbeat(api, 'n1');
     await until(api, '/api/v1/nodes/n1', fits).finally(() => clearInterval(beating));
   }
