@@ -24,7 +24,7 @@ const events = (): Json[] =>
 
 /** The events of a request, found by its audit id, once there are `count` of them. */
 async function eventsOf(id: string, count = 1): Promise<Json[]> {
-  for (const deadline = Date.now() + 10_000; ; ) {
+  for (const deadline = Date.now() + 60_000; ; ) {
     const found = events().filter(({ auditID }) => auditID === id);
     if (found.length >= count) return found;
     if (Date.now() > deadline) throw new Error(`${found.length} events of ${id}`);

@@ -88,7 +88,7 @@ export class KindServer extends Client {
 
   /** Resolves when the controllers are idle. */
   async settled(): Promise<void> {
-    const deadline = Date.now() + 20_000;
+    const deadline = Date.now() + 60_000;
     while (!this.#controllers.settled) {
       if (Date.now() > deadline) throw new Error('the controllers do not come to rest');
       await new Promise((resolve) => setImmediate(resolve));

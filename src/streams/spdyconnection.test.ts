@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { setImmediate as soon } from 'node:timers/promises';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { memoryPipe } from './memorypipe.ts';
 import { Arrivals, closed, RawPeer, readAll, socketPair } from './spdy.case.ts';
 import { SpdyConnection } from './spdyconnection.ts';
@@ -182,14 +182,19 @@ describe('a server', () => {
 
   it('closes after the idle time, but not before', async () => {
     // Proves that traffic postpones the idle timeout, and that idleness ends the connection with a GOAWAY.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
     const [ours, theirs] = await socketPair();
-    const server = new SpdyConnection(ours, { role: 'server', idleMs: 300 });
+    const server = new SpdyConnection(ours, { role: 'server', idleMs: 300, pingMs: 0 });
     const peer = new RawPeer(theirs);
-    const begun = performance.now();
-    const chatter = setInterval(() => peer.write('80030006 00000004 00000001'), 50);
-    setTimeout(() => clearInterval(chatter), 400);
+    for (let i = 1; i <= 4; i++) {
+      vi.advanceTimersByTime(200);
+      peer.write('80030006 00000004 00000001');
+      expect(await peer.until(i)).toHaveLength(i);
+    }
+    expect(server.open).toBe(true);
+    vi.advanceTimersByTime(400);
     await peer.ended;
-    expect(performance.now() - begun).toBeGreaterThan(600);
     expect(peer.frames.at(-1)).toEqual({ type: 'goaway', lastId: 0, status: 0 });
     peer.socket.end();
     await server.closed;

@@ -3,17 +3,18 @@ import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingMessage, type Server } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { tunnelHeaders } from './forwardedheaders.ts';
 import { memoryPipe } from './memorypipe.ts';
 import { standstill } from './standstill.case.ts';
 import { tunnel, withoutBody } from './tunnel.ts';
 
-const times = { headMs: 5_000, relayMs: 2_000, lingerMs: 300, idleMs: 60_000 };
+const times = { headMs: 60_000, relayMs: 60_000, lingerMs: 300, idleMs: 60_000 };
 const agreed = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n';
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
+  vi.useRealTimers();
   for (const cleanup of cleanups.splice(0)) await cleanup();
 });
 
@@ -119,16 +120,25 @@ describe('a tunnel', () => {
   });
 
   it('keeps the client open after the backend has ended, and closes it later', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { dial, accepted } = await tcpBackend();
-    const { client, over } = await front(dial);
+    let near!: Socket;
+    const { client, over } = await front(() => {
+      near = dial();
+      return near;
+    });
     const backend = await accepted;
     await readUntil(backend, '\r\n\r\n');
     backend.end(`${agreed}bye`);
     await readUntil(client, 'bye');
-    const ended = Date.now();
-    client.resume();
-    await once(client, 'end');
-    expect(Date.now() - ended).toBeGreaterThan(times.lingerMs * 0.8);
+    const ended = once(client.resume(), 'end');
+    while (!near.readableEnded) await new Promise((resolve) => setImmediate(resolve));
+    vi.advanceTimersByTime(times.lingerMs - 1);
+    // Both connections are in this process: an end would arrive within these event loop ticks.
+    await standstill(() => client.bytesRead);
+    expect(client.readableEnded).toBe(false);
+    vi.advanceTimersByTime(1);
+    await ended;
     client.end();
     expect(await over).toBeUndefined();
   });
@@ -263,7 +273,8 @@ describe('a backend that does not agree', () => {
   });
 
   it('but says nothing is not waited for forever', async () => {
-    const { over } = await answered('', { ...times, headMs: 100 });
+    const { dial } = await tcpBackend();
+    const { over } = await front(dial, undefined, { ...times, headMs: 100 });
     expect((await over)?.message).toBe('net/http: timeout awaiting response headers');
   });
 

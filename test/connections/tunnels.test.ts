@@ -1,7 +1,7 @@
 /** Proves that upgrades reach a node's kubelet API with rewritten headers, carry bytes, and leave nothing open. */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { start } from '../../src/cluster/index.ts';
 import type { Client } from '../http.ts';
@@ -199,7 +199,7 @@ describe('a kubelet that does not agree', () => {
 
 /** Resolves when the kubelet has no open connection. */
 async function emptied(): Promise<void> {
-  const deadline = Date.now() + 5_000;
+  const deadline = Date.now() + 60_000;
   while (kubelet.connections > 0) {
     if (Date.now() > deadline) throw new Error(`${kubelet.connections} connections are left`);
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -235,13 +235,14 @@ describe('when somebody leaves', () => {
     waiting.on('error', () => undefined);
     waiting.write(spdy(`${pods}/p/exec`));
     while (foreign.seen.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
-    const began = Date.now();
+    // Without timers, so that closing cannot wait for the end of a time limit.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
     const closed = Promise.all([once(socket.resume(), 'close'), once(waiting.resume(), 'close')]);
     socket.on('end', () => socket.end());
     waiting.on('end', () => waiting.end());
     await cluster.close();
     await closed;
-    expect(Date.now() - began).toBeLessThan(3_000);
     await foreign.close();
   });
 });

@@ -257,9 +257,10 @@ describe('with pods run by hand', () => {
     const [first] = (await pods.until((all) => all.length === 2)) as [Json];
     const node = nodeOf(first);
     const failures = (): Json[] => events.objects.filter(({ reason }) => reason === 'FailedDaemonPod');
+    // The back-off counts from the first failure.
+    const began = Date.now();
     await place.report(first.metadata.name, { phase: 'Failed' });
     await pods.until((all) => on(all, node) && on(all, node).metadata.uid !== first.metadata.uid);
-    const began = Date.now();
     const second = on(pods.objects, node);
     await place.report(second.metadata.name, { phase: 'Failed' });
     await pods.until((all) => on(all, node) && on(all, node).metadata.uid !== second.metadata.uid);

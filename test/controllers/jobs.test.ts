@@ -227,11 +227,11 @@ describe('pods that fail', () => {
     const [pod] = await pods.until((now) => now.length === 1);
     await setStatus(pod, ended('Failed', 1, new Date(Date.now() - 8_000).toISOString()));
     await all.object('work', ({ status }) => status.failed === 1);
-    expect((await api.get(core('pods'))).body.items.length).toBe(1);
-    await pods.until((now) => now.length === 2);
-    expect(Date.now()).toBeGreaterThan(
-      Date.parse(pods.objects[0].status.containerStatuses[0].state.terminated.finishedAt) + 9_900,
-    );
+    const [failed, next] = await pods.until((now) => now.length === 2);
+    const { finishedAt } = failed.status.containerStatuses[0].state.terminated;
+    expect(Date.now()).toBeGreaterThan(Date.parse(finishedAt) + 9_900);
+    // Times of creation are in whole seconds.
+    expect(Date.parse(next.metadata.creationTimestamp)).toBeGreaterThan(Date.parse(finishedAt) + 8_900);
   });
 
   test('in place count by their restarts', async () => {
@@ -302,8 +302,9 @@ describe('time', () => {
   test('that is up ends a job', async () => {
     const all = await mirror(jobs());
     const pods = await mirror(core('pods'));
-    await makeJob({ activeDeadlineSeconds: 1, completions: 5 });
+    await makeJob({ activeDeadlineSeconds: 3600, completions: 5 });
     await pods.until((now) => now.length === 1);
+    expect((await api.patch(jobs('work'), { spec: { activeDeadlineSeconds: 1 } })).status).toBe(200);
     const failed = await all.object('work', isTrue('Failed'));
     expect(conditions(failed)[0]).toBe('Failed=True DeadlineExceeded');
     expect(failed.status.conditions[0].message).toBe('Job was active longer than specified deadline');

@@ -167,9 +167,11 @@ describe('the status', () => {
     const controllers = await mirror('replicationcontrollers');
     await makeController('web', 1, { minReadySeconds: 1 });
     const [pod] = names(await pods.until((all) => all.length === 1)) as [string];
-    await setStatus(pod, ready(new Date(Date.now() + 500).toISOString()));
+    await setStatus(pod, ready(new Date(Date.now() + 3_600_000).toISOString()));
     const before = await controllers.object('web', ({ status }) => status.readyReplicas === 1);
     expect(before.status.availableReplicas).toBeUndefined();
+    // In a moment: nothing but the time is left to make it available.
+    await setStatus(pod, ready(new Date(Date.now() + 500).toISOString()));
     await controllers.object('web', ({ status }) => status.availableReplicas === 1);
   });
 

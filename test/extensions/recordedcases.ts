@@ -48,7 +48,7 @@ const recordedUser: Readonly<Record<string, string>> = {
 };
 
 /** On a slow machine, what follows a moment later may take longer than on the recorded one. */
-const retryFactor = 3;
+const retryFactor = 20;
 const retryPauseMs = 50;
 
 export class Replay {

@@ -10,6 +10,9 @@ import { type KubectlProgram, kubectls } from './programs.ts';
 /** How long a command may take. */
 const commandWaitMs = 60_000;
 
+/** Go collects garbage when the heap has grown by this: most commands end before, which saves a quarter of their time. */
+const goGarbagePercent = '1000';
+
 export interface Output {
   readonly code: number;
   readonly stdout: string;
@@ -54,7 +57,13 @@ export class Kubectl {
   /** An environment in which `kubectl` is the right version, for tests that run it themselves. */
   get environment(): NodeJS.ProcessEnv {
     const programs = [this.#programs, process.env.PATH].join(path.delimiter);
-    return { ...process.env, HOME: this.#home, KUBECONFIG: this.config, PATH: programs };
+    return {
+      ...process.env,
+      HOME: this.#home,
+      KUBECONFIG: this.config,
+      PATH: programs,
+      GOGC: goGarbagePercent,
+    };
   }
 
   /** Writes a manifest and returns its path. Objects are written as JSON, which is valid YAML. */

@@ -1,5 +1,5 @@
 /** Proves that `kubectl attach` connects to the main process of a container, and leaves it unchanged. */
-import { expect, it } from 'vitest';
+import { it } from 'vitest';
 import { describeWith } from '../tools.ts';
 import { Terminal } from './pty.ts';
 import { podOf, shell, useRunningCluster } from './running.ts';
@@ -14,8 +14,8 @@ const parrot = `
   done
   echo "no more"; exec sleep 1000`;
 
-describeWith('kubectl')('the streams of a container', () => {
-  it('are shown to all, written by all, left by one, and end with the process', async () => {
+describeWith('kubectl').concurrent('the streams of a container', () => {
+  it('are shown to all, written by all, left by one, and end with the process', async ({ expect }) => {
     await cluster.run(podOf('parrot', shell(parrot, { stdin: true }), never));
     const first = cluster.command('attach', '-i', 'parrot');
     first.stdin.write('one\n');
@@ -34,7 +34,7 @@ describeWith('kubectl')('the streams of a container', () => {
     expect(status!.containerStatuses![0]!.state!.terminated).toMatchObject({ exitCode: 5 });
   });
 
-  it('stay open when a client ends its input, unless they are for one client', async () => {
+  it('stay open when a client ends its input, unless they are for one client', async ({ expect }) => {
     await Promise.all([
       cluster.run(podOf('open', shell(parrot, { stdin: true }), never)),
       cluster.run(podOf('once', shell(parrot, { stdin: true, stdinOnce: true }), never)),
@@ -53,7 +53,7 @@ describeWith('kubectl')('the streams of a container', () => {
     expect(await later.exited).toEqual({ code: 0, signal: null });
   });
 
-  it('are seen without taking part', async () => {
+  it('are seen without taking part', async ({ expect }) => {
     await cluster.run(podOf('clock', shell('while :; do echo tick; sleep 0.1; done')));
     const watcher = cluster.command('attach', 'clock');
     await watcher.until(/tick\n/);
@@ -76,8 +76,8 @@ describeWith('kubectl')('the streams of a container', () => {
   });
 });
 
-describeWith('kubectl')('the terminal of a container', () => {
-  it('is attached to, resized, left and found again', async () => {
+describeWith('kubectl').concurrent('the terminal of a container', () => {
+  it('is attached to, resized, left and found again', async ({ expect }) => {
     const script = 'while read -r word; do echo "got $word $(stty size)"; [ "$word" = end ] && exit 6; done';
     const pod = podOf('talk', shell(script, { stdin: true, tty: true }), { restartPolicy: 'Never' });
     await cluster.run(pod);
@@ -109,7 +109,7 @@ describeWith('kubectl')('the terminal of a container', () => {
     expect(status!.containerStatuses![0]!.state!.terminated).toMatchObject({ exitCode: 6 });
   });
 
-  it('is there for `kubectl run -it --rm`, which cleans up after itself', async () => {
+  it('is there for `kubectl run -it --rm`, which cleans up after itself', async ({ expect }) => {
     const args = ['run', 'visit', '-it', '--rm', '--restart=Never', '--image=host', '--command', '--'];
     const terminal = new Terminal(cluster, [...args, 'env', 'PS1=ready> ', 'sh']);
     // Output from before the attach is only in the log; a new line prints a new prompt.

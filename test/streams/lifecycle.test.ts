@@ -5,7 +5,7 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import { afterEach, expect, it } from 'vitest';
+import { it, type TestContext } from 'vitest';
 import type { Pod } from '../../src/api/generated/types.ts';
 import { kubeconfigFor } from '../../src/cluster/kubeconfig.ts';
 import { Child, useChildren } from '../child.ts';
@@ -18,21 +18,16 @@ import { webServer } from './webserver.ts';
 
 const children = useChildren();
 const never = { restartPolicy: 'Never' };
-const opened: ClusterAccess[] = [];
 
-afterEach(async () => {
-  for (const access of opened.splice(0)) {
-    await access.endCommands();
-    access.kubectl.close();
-  }
-});
-
-/** Access to a cluster that a child process runs. */
-async function accessTo(child: Child): Promise<ClusterAccess> {
+/** Access to a cluster that a child process runs, for one of the tests, which run at the same time. */
+async function accessTo(child: Child, { onTestFinished }: TestContext): Promise<ClusterAccess> {
   const access = new ClusterAccess();
   const url = await child.ready();
   access.kubectl = new Kubectl({ url, kubeconfig: kubeconfigFor(url), close: () => child.kill() });
-  opened.push(access);
+  onTestFinished(async () => {
+    await access.endCommands();
+    access.kubectl.close();
+  });
   return access;
 }
 
@@ -41,10 +36,11 @@ const first = (pod: Pod) => pod.status?.containerStatuses?.[0];
 const restarted = (times: number) => (pod: Pod) => isReady(pod) && first(pod)?.restartCount === times;
 
 describeWith('kubectl')('wherry up', () => {
-  it('runs a first pod, and ends with Ctrl-C, pods and all', async () => {
+  it.concurrent('runs a first pod, and ends with Ctrl-C, pods and all', async (context) => {
+    const { expect } = context;
     const folder = await children.folder();
     const child = up(folder);
-    const cluster = await accessTo(child);
+    const cluster = await accessTo(child, context);
     const { kubectl } = cluster;
     const script = ['sh', '-c', 'echo hello; exec sleep 1000'];
     expect(await kubectl.run('run', 'hello', '--image=host', '--command', '--', ...script)).toBe(
@@ -69,10 +65,11 @@ describeWith('kubectl')('wherry up', () => {
     expect(child.stderr).toBe('');
   });
 
-  it('runs a service, in whatever network its machine allows', async () => {
+  it.concurrent('runs a service, in whatever network its machine allows', async (context) => {
+    const { expect } = context;
     // Proves connections through the API server to pods with their own addresses, where the machine allows those.
     const child = up(await children.folder());
-    const { kubectl, client } = await accessTo(child);
+    const { kubectl, client } = await accessTo(child, context);
     const port = await unusedPort();
     const template = { ...podOf('web', webServer(port)), metadata: { labels: { app: 'web' } } };
     const rc = { apiVersion: 'v1', kind: 'ReplicationController', metadata: { name: 'web' } };
@@ -87,10 +84,11 @@ describeWith('kubectl')('wherry up', () => {
     expect(await child.exited).toEqual({ code: 0, signal: null });
   });
 
-  it('is killed, and goes on where it was when it is started again', async () => {
+  it.concurrent('is killed, and goes on where it was when it is started again', async (context) => {
+    const { expect } = context;
     const folder = await children.folder();
     let child = up(folder);
-    let cluster = await accessTo(child);
+    let cluster = await accessTo(child, context);
     await Promise.all([
       cluster.run(podOf('always', shell('echo "pid $$$$"; exec sleep 1000'))),
       cluster.run(podOf('once', shell('exec sleep 1000'), never)),
@@ -103,7 +101,7 @@ describeWith('kubectl')('wherry up', () => {
     await expect.poll(() => processesOf(agent)).toEqual([]);
 
     child = up(folder);
-    cluster = await accessTo(child);
+    cluster = await accessTo(child, context);
     const [always, once, done] = await Promise.all([
       cluster.until('always', restarted(1)),
       cluster.until('once', hasEnded),
@@ -128,7 +126,7 @@ describeWith('kubectl')('wherry up', () => {
     expect(await child.exited).toEqual({ code: 0, signal: null });
     expect(processesOf(agent)).toEqual([]);
     child = up(folder);
-    cluster = await accessTo(child);
+    cluster = await accessTo(child, context);
     await cluster.until('always', restarted(2));
     await cluster.kubectl.run('delete', 'pod', '--all', '--timeout=180s');
     await expect.poll(() => processesOf(agent).filter((it) => it.includes('sleep 1000'))).toEqual([]);
@@ -138,10 +136,11 @@ describeWith('kubectl')('wherry up', () => {
 });
 
 describeWith('kubectl')('wherry node', () => {
-  it('takes a data folder that is given relative to where it is started', async () => {
+  it.concurrent('takes a data folder that is given relative to where it is started', async (context) => {
+    const { expect } = context;
     const [home, away] = [await children.folder(), await children.folder()];
     const server = new Child(['serve', '--port', '0', '--data-dir', home]);
-    const cluster = await accessTo(server);
+    const cluster = await accessTo(server, context);
     const args = ['--server', cluster.kubectl.cluster.url, '--node-name', 'away', '--kubelet-port', '0'];
     const node = new Child(['node', '--data-dir', 'relative', ...args], away);
     const mounted = {
@@ -160,10 +159,11 @@ describeWith('kubectl')('wherry node', () => {
     await server.exited;
   });
 
-  it('runs pods of a server elsewhere, reached over TLS, and comes back after it was killed', async () => {
+  it.concurrent('runs pods of a server elsewhere, reached over TLS, and comes back after it was killed', async (context) => {
+    const { expect } = context;
     const [home, away] = [await children.folder(), await children.folder()];
     const server = new Child(['up', '--port', '0', '--data-dir', home, '--simulated-nodes', '1']);
-    const cluster = await accessTo(server);
+    const cluster = await accessTo(server, context);
     const { kubectl } = cluster;
     const args = [
       '--server',

@@ -4,7 +4,7 @@
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { expect, it } from 'vitest';
+import { it } from 'vitest';
 import type { ContainerStatus, Pod } from '../../src/api/generated/types.ts';
 import { describeWith } from '../tools.ts';
 import { unusedPort } from './portserver.ts';
@@ -26,8 +26,8 @@ const file = (name: string) => path.join(cluster.folder, name);
 /** Processes of pods whose command line contains this word. */
 const running = (word: string) => processesOf(agentOf(cluster.folder)).filter((it) => it.includes(word));
 
-describeWith('kubectl')('a container that ends', () => {
-  it('is started again, or not, as the policy says', async () => {
+describeWith('kubectl').concurrent('a container that ends', () => {
+  it('is started again, or not, as the policy says', async ({ expect }) => {
     const [well, badly] = [shell('exit 0'), shell('exit 3')];
     const [always, onFailure, succeeded, failed] = await Promise.all([
       cluster.run(podOf('always', well), restarts(1)),
@@ -48,7 +48,7 @@ describeWith('kubectl')('a container that ends', () => {
     ]);
   });
 
-  it('by a signal tells so', async () => {
+  it('by a signal tells so', async ({ expect }) => {
     // Kubernetes expands two dollar signs to one.
     const pod = await cluster.run(
       podOf('killed', shell('kill -KILL $$$$'), { restartPolicy: 'Never' }),
@@ -58,8 +58,8 @@ describeWith('kubectl')('a container that ends', () => {
   });
 });
 
-describeWith('kubectl')('init containers', () => {
-  it('run in order, before all others, and again when they fail', async () => {
+describeWith('kubectl').concurrent('init containers', () => {
+  it('run in order, before all others, and again when they fail', async ({ expect }) => {
     const note = (name: string, end = '') => shell(`echo ${name} >> ${file('order')}; ${end}`, { name });
     const once = `[ -e ${file('tried')} ] || { touch ${file('tried')}; exit 1; }`;
     const pod = await cluster.run(
@@ -77,7 +77,7 @@ describeWith('kubectl')('init containers', () => {
     ]);
   });
 
-  it('that fail for good are the end of the pod', async () => {
+  it('that fail for good are the end of the pod', async ({ expect }) => {
     const spec = { restartPolicy: 'Never', initContainers: [shell('exit 4', { name: 'init' })] };
     const pod = await cluster.run(podOf('stuck', shell('true'), spec), hasEnded);
     expect(pod.status!.phase).toBe('Failed');
@@ -86,8 +86,8 @@ describeWith('kubectl')('init containers', () => {
   });
 });
 
-describeWith('kubectl')('probes', () => {
-  it('of liveness end a container that does not answer any more', async () => {
+describeWith('kubectl').concurrent('probes', () => {
+  it('of liveness end a container that does not answer any more', async ({ expect }) => {
     const port = await unusedPort();
     const source = `
       const { existsSync, rmSync } = require('node:fs');
@@ -95,7 +95,7 @@ describeWith('kubectl')('probes', () => {
         response.writeHead(existsSync(process.argv[1]) ? 500 : 200).end();
       }).listen(${port});
       process.on('SIGTERM', () => { rmSync(process.argv[1]); process.exit(0); });`;
-    const probe = { httpGet: { path: '/', port }, periodSeconds: 1 };
+    const probe = { httpGet: { path: '/', port }, periodSeconds: 1, timeoutSeconds: 30 };
     const probes = {
       // Until this has succeeded, the other probes do not run.
       startupProbe: { ...probe, failureThreshold: 30 },
@@ -111,7 +111,7 @@ describeWith('kubectl')('probes', () => {
     expect(events).toMatch(/Killing/);
   });
 
-  it('of readiness decide who gets requests of a service', async () => {
+  it('of readiness decide who gets requests of a service', async ({ expect }) => {
     const readinessProbe = { exec: { command: ['test', '-e', file('open')] }, periodSeconds: 1 };
     const spec = { selector: { app: 'shop' }, ports: [{ port: 80 }] };
     await cluster.client.post('/api/v1/namespaces/default/services', { metadata: { name: 'shop' }, spec });
@@ -129,26 +129,26 @@ describeWith('kubectl')('probes', () => {
   });
 });
 
-describeWith('kubectl')('a pod that is deleted', () => {
-  it('may end in good order, within its time', async () => {
+describeWith('kubectl').concurrent('a pod that is deleted', () => {
+  it('may end in good order, within its time', async ({ expect }) => {
     const script = `trap 'touch ${file('bye')}; exit 0' TERM; echo up; while :; do sleep 0.05; done`;
     await cluster.run(podOf('polite', shell(script), { terminationGracePeriodSeconds: 30 }));
     await cluster.command('logs', '-f', 'polite').until(/up/);
-    await cluster.kubectl.run('delete', 'pod', 'polite', '--timeout=20s');
+    await cluster.kubectl.run('delete', 'pod', 'polite', '--timeout=60s');
     expect(existsSync(file('bye'))).toBe(true);
     expect(running('polite')).toEqual([]);
   });
 
-  it('is killed when its time is over, with all its children', async () => {
+  it('is killed when its time is over, with all its children', async ({ expect }) => {
     const script = 'trap "" TERM; sleep 7777 & setsid sleep 7777 & echo up; while :; do sleep 0.05; done';
     await cluster.run(podOf('stubborn', shell(script)));
     await cluster.command('logs', '-f', 'stubborn').until(/up/);
     expect(running('sleep 7777')).not.toEqual([]);
-    await cluster.kubectl.run('delete', 'pod', 'stubborn', '--grace-period=1', '--timeout=20s');
+    await cluster.kubectl.run('delete', 'pod', 'stubborn', '--grace-period=1', '--timeout=60s');
     expect(running('sleep 7777')).toEqual([]);
   });
 
-  it('by force is gone at once, and its processes soon', async () => {
+  it('by force is gone at once, and its processes soon', async ({ expect }) => {
     const script = 'trap "" TERM; sleep 8888 & echo up; while :; do sleep 0.05; done';
     await cluster.run(podOf('forced', shell(script), { terminationGracePeriodSeconds: 300 }));
     await cluster.command('logs', '-f', 'forced').until(/up/);

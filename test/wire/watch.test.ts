@@ -207,8 +207,8 @@ describe('selectors', () => {
 
 describe('the end', () => {
   it('comes when the client wished for it', async () => {
-    const watch = await open({ timeoutSeconds: '1' });
     const started = Date.now();
+    const watch = await open({ timeoutSeconds: '1' });
     await watch.ended;
     expect(Date.now() - started).toBeGreaterThan(500);
   });

@@ -10,7 +10,9 @@ import type { Store } from '../../store/store.ts';
 import { defaultSettings } from './controller.ts';
 import { LeaderElection } from './leaderelection.ts';
 
-const timing = { leaseMs: 1_000, renewMaxMs: 600, retryMs: 20 };
+/** Longer than any stall of the machine: only the test of an expired lease has a short one. */
+const timing = { leaseMs: 240_000, renewMaxMs: 160_000, retryMs: 20 };
+const short = { leaseMs: 1_000, renewMaxMs: 600, retryMs: 20 };
 const opened: { close(): unknown }[] = [];
 afterEach(async () => {
   for (const one of opened.splice(0).reverse()) await one.close();
@@ -26,7 +28,7 @@ async function server(store: Store, nowMs = () => Date.now()): Promise<Registry>
 }
 
 /** A candidate, and a record of what it did. */
-function candidate(registry: Registry, identity: string) {
+function candidate(registry: Registry, identity: string, times = timing) {
   const log: string[] = [];
   const waiting: (() => void)[] = [];
   const say = (word: string): void => {
@@ -38,7 +40,7 @@ function candidate(registry: Registry, identity: string) {
     return { settled: true, close: async () => say('stops') };
   };
   const context = { registry, settings: defaultSettings, onError: (error: Error) => say(error.message) };
-  const election = new LeaderElection(context, identity, lead, timing);
+  const election = new LeaderElection(context, identity, lead, times);
   opened.push(election);
   const said = async (word: string): Promise<void> => {
     while (!log.includes(word)) await new Promise<void>((resolve) => waiting.push(resolve));
@@ -84,10 +86,10 @@ it('one that has fallen silent is replaced, and stops when it notices', async ()
     stopped ? Promise.reject(new Error('cut off')) : original();
   const original = registry.view.caughtUp.bind(registry.view);
   registry.view.caughtUp = stuck;
-  const a = candidate(registry, 'a');
+  const a = candidate(registry, 'a', short);
   await a.said('leads');
-  const b = candidate(await server(store), 'b');
   stopped = true;
+  const b = candidate(await server(store), 'b', short);
   await a.said('stops');
   await b.said('leads');
   expect(a.log.filter((word) => word !== 'cut off')).toEqual(['leads', 'stops']);

@@ -222,7 +222,7 @@ describe('slices of a service', () => {
     const restored = own()[0]!.object() as EndpointSlice;
     expect([restored.endpoints?.length, restored.metadata.labels?.extra]).toEqual([1, undefined]);
     await drop(own()[0]!);
-    await vi.waitFor(() => expect(own()).toHaveLength(1));
+    await vi.waitFor(() => expect(own()).toHaveLength(1), { timeout: 60_000 });
     await harness.settled();
     expect(own()[0]!.uid).not.toBe(before.uid);
     expect(harness.all(sliceId).some(({ name }) => name === 'mine')).toBe(true);
@@ -237,8 +237,13 @@ describe('slices of a service', () => {
     await drop(web);
     await service('web');
     await harness.settled();
-    await vi.waitFor(() => expect(slices()).toHaveLength(1));
-    expect(harness.all(sliceId)[0]!.uid).not.toBe(old!.uid);
+    await vi.waitFor(
+      () => {
+        expect(slices()).toHaveLength(1);
+        expect(harness.all(sliceId)[0]!.uid).not.toBe(old!.uid);
+      },
+      { timeout: 60_000 },
+    );
   });
 
   it('are at rest when all is as it should be', async () => {

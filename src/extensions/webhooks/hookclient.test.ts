@@ -33,11 +33,11 @@ describe('a webhook', () => {
 
   it('is asked with a POST of JSON, and the time it has', async () => {
     host.hooks.set('/fine', { allowed: true });
-    expect(await call('/fine', 1500)).toMatchObject({ response: { allowed: true } });
+    expect(await call('/fine', 29_500)).toMatchObject({ response: { allowed: true } });
     expect(host.take()).toEqual([
       {
         hook: '/fine',
-        query: 'timeout=2s',
+        query: 'timeout=30s',
         method: 'POST',
         contentType: 'application/json',
         accept: 'application/json, */*',

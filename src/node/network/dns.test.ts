@@ -25,7 +25,7 @@ async function nameServer(
   const server = new DnsServer({ directory, door: hostDoor, onError, upstreams: [], ...options });
   onTestFinished(() => server.close());
   const port = await server.listen('127.0.0.1', 0);
-  const resolver = new Resolver({ timeout: 3_000, tries: 1 });
+  const resolver = new Resolver({ timeout: 30_000, tries: 1 });
   resolver.setServers([`127.0.0.1:${port}`]);
   return { port, resolver };
 }

@@ -69,7 +69,7 @@ describe('a command', () => {
 });
 
 describe('HTTP', () => {
-  const get = (path: string, more: object = {}, timeoutMs = 2_000) =>
+  const get = (path: string, more: object = {}, timeoutMs = 60_000) =>
     ask({ httpGet: { path, port, ...more } }, target(), timeoutMs);
 
   it('is judged by its status', async () => {
@@ -121,12 +121,12 @@ describe('HTTP', () => {
 
 describe('a connection', () => {
   it('is there, or is refused', async () => {
-    expect(await ask({ tcpSocket: { port } }, target(), 1_000)).toEqual({ outcome: 'success', output: '' });
+    expect(await ask({ tcpSocket: { port } }, target(), 60_000)).toEqual({ outcome: 'success', output: '' });
     const free = createTcpServer();
     await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve));
     const closed = (free.address() as AddressInfo).port;
     await new Promise((resolve) => free.close(resolve));
-    expect(await ask({ tcpSocket: { port: closed } }, target(), 1_000)).toEqual({
+    expect(await ask({ tcpSocket: { port: closed } }, target(), 60_000)).toEqual({
       outcome: 'failure',
       output: `dial tcp 10.1.2.3:${closed}: connect: connection refused`,
     });

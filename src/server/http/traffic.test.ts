@@ -23,9 +23,7 @@ beforeAll(async () => {
 const metrics = async (): Promise<Metrics> => parseMetrics((await api.get('/metrics')).text);
 
 async function settled(connections: number): Promise<void> {
-  for (let left = 200; left > 0 && (await metrics()).value('wherry_connections') !== connections; left--)
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  expect((await metrics()).value('wherry_connections')).toBe(connections);
+  await expect.poll(async () => (await metrics()).value('wherry_connections')).toBe(connections);
 }
 
 /** From a local address; answered when the agent allows it. */

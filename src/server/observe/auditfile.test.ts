@@ -34,7 +34,7 @@ const backups = async (): Promise<string[]> =>
 
 /** Waits for background writes. */
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + 10_000; !(await condition()); )
+  for (const deadline = Date.now() + 60_000; !(await condition()); )
     if (Date.now() > deadline) throw new Error('waited in vain');
     else await new Promise((resolve) => setTimeout(resolve, 10));
 }
