@@ -34,7 +34,6 @@ const parts = [
   'src/ingress/!(hostile).test.ts',
   'src/{client,envtest,grpc,testing}/**/*.test.ts',
   'src/cli/!(collector|codecache|log).test.ts',
-  'src/node/{joining,pods,volumes}/**/*.test.ts',
   'web/**/*.test.ts',
 ];
 
