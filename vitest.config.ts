@@ -26,11 +26,13 @@ const kubectlTests = [
   'src/server/pods/proxying.clients.test.ts',
 ];
 
-/** Tests of single parts that can share a worker: they start no process, replace no module and measure no memory. */
+/**
+ * Tests of single parts that can share a worker: they start no process, replace no module, measure no memory, and import
+ * no file with hooks of its own, since these hold for the first file alone that imports it.
+ */
 const parts = [
   'src/{access,api,controllers,extensions,pki,registry,server}/**/!(longanswer).test.ts',
   'src/store/!(lmdb|lmdbwriter|damage).test.ts',
-  'src/streams/!(passingbytes|reverseproxy|spdyhostile).test.ts',
   'src/ingress/!(hostile).test.ts',
   'src/{client,envtest,grpc,testing}/**/*.test.ts',
   'src/cli/!(collector|codecache|log).test.ts',
