@@ -1,6 +1,7 @@
 /**
  * Starts the system's Chromium for tests, benchmarks and screenshots of the page; `npm test` installs it (tools.mjs).
- * Its headless shell is the same engine without a user interface that nobody sees: a page takes half the processor time.
+ * Benchmarks measure the browser that people use; tests take its headless shell, which is the same engine without the user
+ * interface: a page takes half the processor time.
  */
 import { chromium } from 'playwright-core';
 import { onPath } from './debian.mjs';
@@ -16,8 +17,15 @@ const flags = [
   '--disable-sync',
 ];
 
-export function launchChromium(more = []) {
-  const executablePath = onPath('chromium-headless-shell') ?? onPath('chromium');
+const whole = 'chromium';
+const shell = 'chromium-headless-shell';
+
+export const launchShell = () => launch([shell, whole]);
+
+export const launchChromium = () => launch([whole, shell]);
+
+function launch(programs) {
+  const executablePath = programs.map((name) => onPath(name)).find(Boolean);
   if (!executablePath) throw new Error('there is no chromium on the PATH');
-  return chromium.launch({ executablePath, args: [...flags, ...more] });
+  return chromium.launch({ executablePath, args: flags });
 }

@@ -61,8 +61,8 @@ export function useBrowser() {
   let browser: Browser;
   const complaints: string[] = [];
   beforeAll(async () => {
-    const { launchChromium } = await import('../../scripts/chromium.mjs' as string);
-    browser = await launchChromium();
+    const { launchShell } = await import('../../scripts/chromium.mjs' as string);
+    browser = await launchShell();
   });
   afterEach(async () => {
     for (const context of browser.contexts()) await context.close();
