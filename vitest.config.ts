@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { findEtcds } from './scripts/etcds.mjs';
 import { findJest } from './scripts/jest.mjs';
 import { findKubectls } from './scripts/kubectls.mjs';
@@ -47,6 +48,18 @@ const aloneTests = [
   'test/streams/hostile.test.ts',
 ];
 
+/** Started first, because they take longest: one that began last would run alone at the end. */
+const longTests =
+  /src\/(store\/(etcd\/|lmdb)|cluster\/(etcd|runtimes)|node\/network\/|ingress\/)|test\/(soak|kubectl\/script)/;
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification): boolean => longTests.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 /** Misuse of shared memory and shared objects fails in tests; see src/switches.ts. Tests on etcd find its versions. */
 const environment = { WHERRY_ASSERT: '1', WHERRY_ETCDS: JSON.stringify(etcds), WHERRY_JEST: jest };
 
@@ -73,6 +86,7 @@ export default defineConfig({
     testTimeout: 240_000,
     hookTimeout: 240_000,
     expect: { poll: { timeout: 60_000 } },
+    sequence: { sequencer: LongestFirst },
     // More than processors that CI has, because many tests wait for something else than their own work.
     maxWorkers: 3,
     projects: [
