@@ -117,7 +117,8 @@ describe('in a cluster with both families', () => {
     expect((await create('out', { clusterIP: 'fd01::1' })).body.message).toContain(
       'failed to allocate IP fd01::1: the provided network does not match the current range',
     );
-    const changed = await change('one', { clusterIPs: [one.clusterIP, '10.0.0.13'] });
+    const other = one.clusterIPs![1] === '10.0.0.13' ? '10.0.0.12' : '10.0.0.13';
+    const changed = await change('one', { clusterIPs: [one.clusterIP, other] });
     expect(changed.body.message).toContain('spec.clusterIPs[1]: Invalid value: ');
     expect(changed.body.message).toContain('may not change once set');
     const cut = await change('one', { clusterIPs: [one.clusterIP] });
