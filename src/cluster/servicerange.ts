@@ -6,7 +6,7 @@ import type { Verb } from '../api/kind.ts';
 import { recorderFor } from '../controllers/shared/eventsink.ts';
 import { parseIPRanges } from '../registry/allocation/ipallocator.ts';
 import { ownRangeName } from '../registry/allocation/serviceranges.ts';
-import { storedServiceRange } from '../registry/ownservicerange.ts';
+import { addsFamily, storedServiceRange } from '../registry/ownservicerange.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { View } from '../registry/view.ts';
 import { actingAs } from '../registry/writers.ts';
@@ -20,8 +20,7 @@ export interface RangeInForce {
 export function rangeInForce(view: View, wanted: string): RangeInForce {
   const stored = storedServiceRange(view);
   if (stored === undefined || stored === wanted || !parseIPRanges(stored)) return { text: wanted };
-  // A second family can be added to a cluster.
-  if (wanted.startsWith(`${stored},`)) return { text: wanted };
+  if (addsFamily(wanted, stored)) return { text: wanted };
   return { text: stored, refused: wanted };
 }
 

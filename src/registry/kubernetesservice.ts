@@ -5,6 +5,7 @@
 import type { Endpoints, Service, ServiceSpec } from '../api/generated/types.ts';
 import type { Kind, Verb } from '../api/kind.ts';
 import { semanticEqual } from '../api/object.ts';
+import { familyOf } from '../api/rules/serviceaddresses.ts';
 import type { Peers } from '../store/store.ts';
 import { kubernetesService } from './allocation/serviceallocation.ts';
 import { create } from './create.ts';
@@ -145,7 +146,7 @@ export class KubernetesService {
       type: nodePort ? 'NodePort' : 'ClusterIP',
       ...(nodePort ? { externalTrafficPolicy: 'Cluster' } : {}),
       sessionAffinity: 'None',
-      ipFamilies: [clusterIP.includes(':') ? 'IPv6' : 'IPv4'],
+      ipFamilies: [familyOf(clusterIP)],
       ipFamilyPolicy: 'SingleStack',
       internalTrafficPolicy: 'Cluster',
     };

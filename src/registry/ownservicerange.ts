@@ -18,6 +18,9 @@ export function storedServiceRange(view: View): string | undefined {
   return stored?.spec?.cidrs?.join(',');
 }
 
+/** Whether a range adds a second family to the stored one, which is the only change that a cluster takes. */
+export const addsFamily = (range: string, stored: string): boolean => range.startsWith(`${stored},`);
+
 /**
  * Makes the object if it is missing, adds a second family that the server was started with, and says that the ranges are
  * ready if the object does not.
@@ -39,7 +42,7 @@ export async function restoreServiceRange(registry: Registry, range: string): Pr
   }
   const stored = entry.peek() as ServiceCIDR;
   if (stored.metadata.deletionTimestamp) return;
-  if (range.startsWith(`${stored.spec?.cidrs?.join(',')},`))
+  if (addsFamily(range, stored.spec?.cidrs?.join(',') ?? ''))
     await modify(registry, actingAs('kube-apiserver', 'update'), targetOf(entry), (current) => ({
       ...current.object(),
       spec: { cidrs: range.split(',') },

@@ -3,6 +3,7 @@
  * an address takes that address, whoever has made it.
  */
 import type { IPAddress } from '../../api/generated/types.ts';
+import { familyOf } from '../../api/rules/serviceaddresses.ts';
 import type { Entry } from '../entry.ts';
 import { Follower } from '../follower.ts';
 import { memberKey } from '../key.ts';
@@ -119,7 +120,7 @@ function encodedAddress(registry: Registry, ip: string, { namespace, name }: Ser
       uid: registry.chance.uid(),
       creationTimestamp: registry.now(),
       labels: {
-        [familyLabel]: ip.includes(':') ? 'IPv6' : 'IPv4',
+        [familyLabel]: familyOf(ip),
         [managedByLabel]: addressManager,
       },
     },

@@ -1,20 +1,18 @@
 /** The cluster IPs of all families that the cluster has: one, or both. */
 import { type AddressRange, addressText, parseIP } from '../../api/addresses.ts';
-import { type Family, familyOf } from '../../api/rules/serviceaddresses.ts';
+import type { Family } from '../../api/rules/serviceaddresses.ts';
 import { IPAllocator } from './ipallocator.ts';
 
 export class ClusterAddresses {
-  readonly #families: ReadonlyMap<Family, IPAllocator>;
+  readonly #families: ReadonlyMap<AddressRange['family'], IPAllocator>;
 
   /** @param own the cluster's own ranges, one for each family; that of the `kubernetes` service first */
   constructor(readonly own: readonly AddressRange[]) {
-    this.#families = new Map(
-      own.map((range, i) => [range.family === 6 ? 'IPv6' : 'IPv4', new IPAllocator(range, i === 0)]),
-    );
+    this.#families = new Map(own.map((range, i) => [range.family, new IPAllocator(range, i === 0)]));
   }
 
   get families(): readonly Family[] {
-    return [...this.#families.keys()];
+    return [...this.#families.keys()].map((family) => `IPv${family}` as const);
   }
 
   /** The address of the `kubernetes` service. */
@@ -34,21 +32,21 @@ export class ClusterAddresses {
   /** Text that is no address, and addresses of a family that the cluster does not have, are ignored. */
   hold(ip: string): void {
     const address = parseIP(ip);
-    if (address) this.#families.get(familyOf(ip))?.hold(address.value);
+    if (address) this.#families.get(address.family)?.hold(address.value);
   }
 
   release(ip: string): void {
     const address = parseIP(ip);
-    if (address) this.#families.get(familyOf(ip))?.release(address.value);
+    if (address) this.#families.get(address.family)?.release(address.value);
   }
 
   pick(family: Family, randomBelow: (bound: number) => number): string | undefined {
-    return this.#families.get(family)?.pick(randomBelow);
+    return this.#families.get(family === 'IPv6' ? 6 : 4)?.pick(randomBelow);
   }
 
   /** Why an address cannot be allocated; undefined when it can. The parameters are those of `IPAllocator`. */
   problemWith(ip: string, owner = false, own = 0): string | undefined {
-    const ips = this.#families.get(familyOf(ip)) ?? this.#families.values().next().value!;
+    const ips = this.#families.get(parseIP(ip)?.family ?? 4) ?? this.#families.values().next().value!;
     return ips.problemWith(ip, owner, own);
   }
 }

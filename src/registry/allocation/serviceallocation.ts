@@ -178,8 +178,8 @@ export class ServiceAllocator implements Allocator {
     const taken: string[] = [];
     const asked = [...ips];
     for (const [i, family] of (spec.ipFamilies ?? []).entries()) {
-      const wanted = asked[i];
       if (i < before.length) continue;
+      const wanted = asked[i];
       if (wanted === undefined) {
         ips[i] = this.#takeAny(family as Family, name, draft);
         taken.push(ips[i]);
