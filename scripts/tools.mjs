@@ -34,13 +34,15 @@ const quickTools = {
 
 const installed = (program) => ['sh', '-c', `PATH="$PATH:/usr/sbin:/sbin"; command -v ${program}`];
 
-/** Container engines, and what their tests need; only where the machine may be able to run them. */
+/** Container engines, and what tests of pods in namespaces need; only where the machine may be able to run them. */
 const engineTools = {
   docker: { package: 'docker.io', check: installed('dockerd') },
   containerd: { package: 'containerd', check: installed('containerd') },
   runc: { package: 'runc', check: installed('runc') },
   'network plugins': { package: 'containernetworking-plugins', check: ['test', '-e', '/usr/lib/cni/bridge'] },
   registry: { package: 'docker-registry', check: installed('docker-registry') },
+  iproute2: { package: 'iproute2', check: installed('ip') },
+  nftables: { package: 'nftables', check: installed('nft') },
   busybox: { package: 'busybox-static', check: installed('busybox') },
 };
 
@@ -95,7 +97,7 @@ export function prepareTools() {
 /** Installs what it can; returns what is still missing. */
 function installTools() {
   const obstacle = engineObstacle();
-  if (obstacle) tell(`Tests with container engines are SKIPPED: ${obstacle}`);
+  if (obstacle) tell(`Tests with container engines and network namespaces are SKIPPED: ${obstacle}`);
   const tools = { ...quickTools, ...clientTools, ...(obstacle ? {} : engineTools) };
   const isMissing = (tool) => !succeeds(tools[tool].check);
   const wanted = Object.keys(tools).filter(isMissing);

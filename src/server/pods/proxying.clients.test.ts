@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import { describe, expect, it } from 'vitest';
+import { kubectls } from '../../../test/kubectl/programs.ts';
 import { describeWith } from '../../../test/tools.ts';
 import { machineAddress, useProxied } from './proxying.case.ts';
 
@@ -24,7 +25,7 @@ describeWith('kubectl')('kubectl', () => {
     // Proves that `kubectl get --raw` works.
     const id = await pod('for-kubectl');
     const raw = (path: string) =>
-      promisify(execFile)('kubectl', [
+      promisify(execFile)(kubectls[0]!.program, [
         '--server',
         api.url,
         '--kubeconfig',
