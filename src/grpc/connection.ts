@@ -8,6 +8,7 @@
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { CallError, GrpcCode } from './callerror.ts';
+import { Deadlines } from './deadlines.ts';
 import { encodeHeaders, type Headers } from './headerblock.ts';
 import { type Http2Request, Http2Session } from './http2session.ts';
 
@@ -44,8 +45,11 @@ export interface StreamListener {
 
 export class Connection {
   readonly #session: Http2Session;
+  readonly #deadlines = new Deadlines();
   /** What is the same in all requests, by path. */
   readonly #headers = new Map<string, Buffer>();
+  /** The same with the timeout that was used last, in whole milliseconds. */
+  readonly #timedHeaders = new Map<string, { readonly timeoutMs: number; readonly headers: Buffer }>();
   readonly #origin: Headers;
   #failure: CallError | undefined;
   #waiting = 0;
@@ -125,12 +129,8 @@ export class Connection {
       let answer: Buffer | undefined;
       const giveUp = (): void => call?.fail(new CallError(GrpcCode.cancelled, 'the call was given up'));
       if (this.#waiting++ === 0) this.excuse();
-      const timer = setTimeout(
-        () =>
-          call?.fail(
-            new CallError(GrpcCode.deadlineExceeded, `no answer within ${Math.round(timeoutMs)} ms`),
-          ),
-        timeoutMs,
+      const deadline = this.#deadlines.add(timeoutMs, () =>
+        call?.fail(new CallError(GrpcCode.deadlineExceeded, `no answer within ${Math.round(timeoutMs)} ms`)),
       );
       const call = this.#call(
         path,
@@ -139,7 +139,7 @@ export class Connection {
             answer ??= bytes;
           },
           end: (error) => {
-            clearTimeout(timer);
+            this.#deadlines.remove(deadline);
             signal?.removeEventListener('abort', giveUp);
             this.#waiting--;
             if (!error && answer) resolve(answer);
@@ -193,7 +193,12 @@ export class Connection {
       this.#headers.set(path, headers);
     }
     if (timeoutMs === undefined) return headers;
-    return Buffer.concat([headers, encodeHeaders({ 'grpc-timeout': `${Math.ceil(timeoutMs)}m` })]);
+    const wholeMs = Math.ceil(timeoutMs);
+    const last = this.#timedHeaders.get(path);
+    if (last?.timeoutMs === wholeMs) return last.headers;
+    headers = Buffer.concat([headers, encodeHeaders({ 'grpc-timeout': `${wholeMs}m` })]);
+    this.#timedHeaders.set(path, { timeoutMs: wholeMs, headers });
+    return headers;
   }
 }
 

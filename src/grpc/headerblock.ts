@@ -52,12 +52,25 @@ export class HeaderDecoder {
   /** What this connection has added to the known headers, the newest first. */
   readonly #added: (readonly [string, string])[] = [];
   #addedBytes = 0;
+  /** Blocks of two places in the table that were decoded since it changed: servers of gRPC answer nearly always so. */
+  readonly #pairs = new Map<number, Headers>();
   #bytesMax = TABLE_BYTES_MAX;
   #block: Buffer = Buffer.alloc(0);
   #at = 0;
 
   /** Throws when the block is not as it must be; then nothing more can be read from the connection. */
   decode(block: Buffer): Headers {
+    if (!isPair(block)) return this.#decode(block);
+    const pair = block.readUInt16BE(0);
+    let headers = this.#pairs.get(pair);
+    if (!headers) {
+      headers = this.#decode(block);
+      this.#pairs.set(pair, headers);
+    }
+    return headers;
+  }
+
+  #decode(block: Buffer): Headers {
     this.#block = block;
     this.#at = 0;
     const headers: Record<string, string> = {};
@@ -75,6 +88,7 @@ export class HeaderDecoder {
     const bytesMax = this.#number(5);
     if (bytesMax > TABLE_BYTES_MAX) throw new Error('a table of headers is too large');
     this.#bytesMax = bytesMax;
+    this.#pairs.clear();
     this.#shrink();
     return undefined;
   }
@@ -92,6 +106,7 @@ export class HeaderDecoder {
   }
 
   #add(entry: readonly [string, string]): readonly [string, string] {
+    this.#pairs.clear();
     this.#added.unshift(entry);
     this.#addedBytes += sizeOf(entry);
     this.#shrink();
@@ -129,6 +144,10 @@ export class HeaderDecoder {
     return (isCoded ? decodeHuffman(bytes) : bytes).toString('latin1');
   }
 }
+
+/** Whether a block is two places in the table, of a byte each. */
+const isPair = (block: Buffer): boolean =>
+  block.length === 2 && block[0]! >= 0x80 && block[0] !== 0xff && block[1]! >= 0x80 && block[1] !== 0xff;
 
 const sizeOf = ([name, value]: readonly [string, string]): number =>
   name.length + value.length + ENTRY_OVERHEAD;

@@ -274,4 +274,18 @@ describe('headers', () => {
     for (const hex of ['40', '4003', '0001', '7f', '3fff7f'])
       expect(() => new HeaderDecoder().decode(Buffer.from(hex, 'hex'))).toThrow();
   });
+
+  it('by their places in the table follow the table when it changes', () => {
+    const decoder = new HeaderDecoder();
+    const decode = (hex: string): unknown => decoder.decode(Buffer.from(hex, 'hex'));
+    const pair = 'bebf';
+    decode('400161013140016201' + '32');
+    expect(decode(pair)).toEqual({ b: '2', a: '1' });
+    expect(decode(pair)).toEqual({ b: '2', a: '1' });
+    decode('4001630133');
+    expect(decode(pair)).toEqual({ c: '3', b: '2' });
+    // A smaller table has lost what was in it.
+    decode('20');
+    expect(() => decode(pair)).toThrow('there is no header 62');
+  });
 });

@@ -132,8 +132,8 @@ export class Http2Session {
   /** Not to be called after a failure. */
   request(headerBlock: Buffer, listener: RequestListener): Http2Request {
     const request = new Http2Request(this, listener);
-    this.#waiting.set(request, headerBlock);
     if (this.#requests.size < this.#concurrentMax) this.#begin(request, headerBlock);
+    else this.#waiting.set(request, headerBlock);
     return request;
   }
 
@@ -202,12 +202,12 @@ export class Http2Session {
     this.#pong ??= setTimeout(() => this.#flush(), PONG_MS).unref();
   }
 
-  /** All frames of one turn of the event loop are sent together. */
+  /** All frames that are written in one turn of the event loop are sent together, at its end. */
   #write(type: number, flags: number, id: number, payload: Buffer): void {
     this.#queue(type, flags, id, payload);
     if (this.#flushing) return;
     this.#flushing = true;
-    setImmediate(() => this.#flush());
+    process.nextTick(() => this.#flush());
   }
 
   #queue(type: number, flags: number, id: number, payload: Buffer): void {

@@ -9,7 +9,7 @@ import { resourceNotFound } from '../api/errors.ts';
 import type { Kind, ResourceId } from '../api/kind.ts';
 import type { KindChange, Prepared } from '../api/kindchange.ts';
 import type { KindTable } from '../api/kinds.ts';
-import { type Change, CompactedError, type Store } from '../store/store.ts';
+import { type AheadCalls, type Change, CompactedError, type Store } from '../store/store.ts';
 import { Arrival, applyChange } from './arrival.ts';
 import { Collection } from './collection.ts';
 import { Entry } from './entry.ts';
@@ -45,6 +45,9 @@ export class View {
   #waiters: Waiter[] = [];
   readonly #feed: FeedRecovery;
   #failure: Error | undefined;
+  /** The question for the newest revision that was asked last, and what follows from its answer. */
+  #asked: Promise<number> | undefined;
+  #answered: Promise<void> | undefined;
   #leaveTable: (() => void) | undefined;
 
   private constructor(
@@ -290,7 +293,18 @@ export class View {
     if (this.#failure) return Promise.reject(this.#failure);
     const revision = this.store.revision();
     if (typeof revision === 'number') return revision <= this.#revision ? undefined : this.reached(revision);
-    return revision.then((known) => this.reached(known));
+    // Callers that share a question share what follows from its answer.
+    if (revision !== this.#asked) {
+      this.#asked = revision;
+      this.#answered = revision.then((known) => this.reached(known));
+    }
+    return this.#answered;
+  }
+
+  /** Asks ahead of calls of `caughtUp()`; undefined where the store needs no question. */
+  get askAhead(): (() => AheadCalls | undefined) | undefined {
+    const { store } = this;
+    return store.askAhead && (() => store.askAhead!());
   }
 
   /** The newest revision that may be dropped, if any, given the bounds on age and number of changes. */

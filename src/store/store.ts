@@ -107,9 +107,17 @@ export interface StoreStats {
   readonly bytes: number;
 }
 
+/** Runs a function whose calls of `revision()` share a question that was asked ahead. */
+export type AheadCalls = (calls: () => void) => void;
+
 export interface Store {
   /** The newest acknowledged revision, of any writer. An engine that is the only writer knows it without asking. */
   revision(): number | Promise<number>;
+  /**
+   * Asks for that revision ahead of its callers, if that makes sense now. Only calls for clients that had sent their
+   * requests by then may share the question. Absent where nobody has to be asked.
+   */
+  askAhead?(): AheadCalls | undefined;
   /** Changes up to and including this revision are compacted; state can be read from here on. */
   readonly compacted: number;
   /** Largest value it takes, in bytes. */

@@ -64,6 +64,11 @@ export class EncryptedStore implements Store {
     return this.store.revision();
   }
 
+  get askAhead(): Store['askAhead'] {
+    const { store } = this;
+    return store.askAhead && (() => store.askAhead!());
+  }
+
   async get(key: string): Promise<Stored | undefined> {
     const stored = await this.store.get(key);
     return stored && this.#opened(stored);

@@ -9,6 +9,7 @@ import type { Authorizer } from '../../api/access.ts';
 import type { StatusError } from '../../api/errors.ts';
 import type { User } from '../../api/user.ts';
 import type { Upgrade } from '../../streams/tunnel.ts';
+import type { AskAhead } from '../http/aheadquestion.ts';
 import type { ApiRequest, ApiResponse, RequestContext } from '../http/context.ts';
 import type { LimitKeeper } from '../http/limits.ts';
 import type { Overload } from '../http/traffic.ts';
@@ -45,6 +46,9 @@ export interface Door {
 /** Receives the requests of doors. Times are the arrival of a request, on the monotonic clock. */
 export interface Reception {
   readonly keeper: LimitKeeper;
+
+  /** Asks for the newest revision ahead of requests that have arrived; absent where the store needs no question. */
+  readonly askAhead?: AskAhead | undefined;
 
   /** Whether a path belongs to another server, to which requests are forwarded as they come. */
   isForwarded(url: string): boolean;

@@ -28,9 +28,12 @@ export function doorLane(
     keepAliveMs,
     standingLines,
     accepts: (method, url) => isBrief(method, url) && !reception.isForwarded(url),
-    serve: (request, response) => {
+    serve: (request, response, isNew) => {
       const begunMs = performance.now();
-      arrivals.add(() => reception.request(door, request, response, begunMs));
+      const handle = (): void => reception.request(door, request, response, begunMs);
+      // What is read of a connection over TLS may have come after what made it readable; writes ask later.
+      if (isNew && request.method === 'GET' && event === 'connection') arrivals.addRead(handle);
+      else arrivals.add(handle);
     },
     handOver: (socket) => {
       for (const take of byNode) take.call(server, socket);

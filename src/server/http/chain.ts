@@ -28,10 +28,12 @@
  * handlers of watches, connections and proxies (`context.upgrade`), and in `failing.ts`. Requests of the express lane
  * do not differ, nor do watches that share a WebSocket (`objects/watchconnection.ts`): each is a request.
  */
+
 import type { IncomingMessage } from 'node:http';
 import type { StatusError } from '../../api/errors.ts';
 import type { Upgrade } from '../../streams/tunnel.ts';
 import type { Door, Reception } from '../doors/door.ts';
+import type { AskAhead } from './aheadquestion.ts';
 import { type ApiRequest, type ApiResponse, RequestContext } from './context.ts';
 import type { LimitKeeper } from './limits.ts';
 import { unreadInfo } from './requestinfo.ts';
@@ -79,6 +81,10 @@ export class Chain implements Reception {
 
   get keeper(): LimitKeeper {
     return this.services.keeper;
+  }
+
+  get askAhead(): AskAhead | undefined {
+    return this.services.askAhead;
   }
 
   isForwarded(url: string): boolean {

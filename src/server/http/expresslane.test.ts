@@ -7,7 +7,7 @@ import { guardLines } from './guardheaders.ts';
 import type { PlainRequest } from './plainrequest.ts';
 import type { PlainResponse } from './plainresponse.ts';
 
-type Serve = (request: PlainRequest, response: PlainResponse) => void;
+type Serve = (request: PlainRequest, response: PlainResponse, isNew: boolean) => void;
 
 let server: Server;
 let node: HttpServer;
@@ -19,7 +19,7 @@ let answered: string[];
 let cut: number;
 let socketThere: Socket;
 
-const answer: Serve = (request, response) => {
+const answer = (request: PlainRequest, response: PlainResponse): void => {
   answered.push(`lane ${request.url}`);
   response.writeHead(200, ['Content-Length', String(request.body.length + 2)]);
   response.end(`[${request.body.toString()}]`);
@@ -40,7 +40,7 @@ beforeEach(async () => {
       keepAliveMs: 120_000,
       standingLines: guardLines,
       accepts: (_method, url) => !url.includes('watch'),
-      serve: (request, response) => serve(request, response),
+      serve: (request, response, isNew) => serve(request, response, isNew),
       handOver: (socket) => node.emit('connection', socket),
       refuseCut: (socket) => {
         cut++;
@@ -145,6 +145,33 @@ describe('the express lane', () => {
     finish();
     await receive(/\[\][\s\S]*\[\]$/);
     expect(answered).toEqual(['lane /slow', 'lane /early']);
+  });
+
+  it('tells which requests were sent after the answer to the one before', async () => {
+    const sent: [string, boolean][] = [];
+    let finish: () => void = () => undefined;
+    serve = (request, response, isNew) => {
+      sent.push([request.url, isNew]);
+      if (request.url === '/slow') finish = () => answer(request, response);
+      else answer(request, response);
+    };
+    client.write(get('/first'));
+    await receive(/\[\]$/);
+    client.write(get('/slow'));
+    await once(socketThere, 'data');
+    client.write(get('/early'));
+    await once(socketThere, 'data');
+    finish();
+    await receive(/\[\][\s\S]*\[\]$/);
+    // From now on it cannot be told: parts of requests may have come with others.
+    client.write(get('/last'));
+    await receive(/\[\]$/);
+    expect(sent).toEqual([
+      ['/first', true],
+      ['/slow', true],
+      ['/early', false],
+      ['/last', false],
+    ]);
   });
 
   it('stops reading while its answers are not taken', async () => {

@@ -26,7 +26,8 @@ export interface ExpressOptions {
   readonly standingLines?: string;
   /** Whether a request can be answered here. */
   readonly accepts: (method: string, url: string) => boolean;
-  readonly serve: (request: PlainRequest, response: PlainResponse) => void;
+  /** `isNew`: the request was read just now, and the client had sent nothing before it that was not answered. */
+  readonly serve: (request: PlainRequest, response: PlainResponse, isNew: boolean) => void;
   /** Hands a connection over to Node's server; the bytes read so far are unshifted into the socket. */
   readonly handOver: (socket: Socket) => void;
   /** Answers a client that closed its side in the middle of a request. */
@@ -70,6 +71,8 @@ class Connection {
   #expected = 0;
   #restTimer: NodeJS.Timeout | undefined;
   #ended = false;
+  /** The client has sent a request before it had the answer to the one before. */
+  #isAhead = false;
 
   constructor(
     private readonly socket: Socket,
@@ -102,6 +105,7 @@ class Connection {
 
   readonly #onData = (chunk: Buffer): void => {
     if (this.#response) {
+      this.#isAhead = true;
       this.#keep(chunk);
       this.socket.pause();
     } else if (this.#bytes === 0) this.#read(chunk);
@@ -142,7 +146,7 @@ class Connection {
       this.#onAnswered,
       standingLines,
     );
-    this.options.serve(request, this.#response);
+    this.options.serve(request, this.#response, !this.#isAhead);
   }
 
   readonly #onAnswered = (): void => {

@@ -155,6 +155,7 @@ export class ApiServer {
       audit,
       impersonation: new Impersonation(),
       rights: registry,
+      askAhead: registry.view.askAhead,
       window,
       isIdentityHeader: (name) => options.authentication.isIdentityHeader(name),
       observer: options.observer,

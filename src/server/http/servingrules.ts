@@ -3,11 +3,13 @@
  * use TLS only (HSTS), and how often connections of HTTP/2 end, so that clients spread over several servers. It stands
  * before the chain, where one of them is asked for; other servers do without it.
  */
+
 import type { IncomingMessage } from 'node:http';
 import type { StatusError } from '../../api/errors.ts';
 import { compileRegexp, type GoRegexp } from '../../api/goregexp.ts';
 import type { Upgrade } from '../../streams/tunnel.ts';
 import type { Door, Reception } from '../doors/door.ts';
+import type { AskAhead } from './aheadquestion.ts';
 import type { ApiRequest, ApiResponse } from './context.ts';
 import { Http2Request } from './http2request.ts';
 import type { LimitKeeper } from './limits.ts';
@@ -93,6 +95,10 @@ class ServingRules implements Reception {
 
   get keeper(): LimitKeeper {
     return this.next.keeper;
+  }
+
+  get askAhead(): AskAhead | undefined {
+    return this.next.askAhead;
   }
 
   isForwarded(url: string): boolean {

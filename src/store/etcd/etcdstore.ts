@@ -9,6 +9,7 @@ import type { ConnectionTls } from '../../grpc/connection.ts';
 import { writeBackup } from '../backupfile.ts';
 import { checkKey } from '../engine.ts';
 import {
+  type AheadCalls,
   type Change,
   CompactedError,
   FutureRevisionError,
@@ -184,9 +185,12 @@ class EtcdStore implements Store {
   }
 
   /** The answer waits until the feed has told everything up to it. */
-  async revision(): Promise<number> {
-    this.#assertOpen();
-    return this.#newest.answer();
+  revision(): Promise<number> {
+    return this.#closing ? Promise.reject(storeClosed()) : this.#newest.answer();
+  }
+
+  askAhead(): AheadCalls | undefined {
+    return this.#closing ? undefined : this.#newest.askAhead();
   }
 
   async get(key: string): Promise<Stored | undefined> {

@@ -42,10 +42,10 @@ describe('a shared question', () => {
     expect(await Promise.all(all)).toEqual(Array.from({ length: 100 }, () => 7));
   });
 
-  it('is asked anew before callers of the one before go on', async () => {
+  it('with few callers is asked anew before they go on', async () => {
     const { asked, question } = questions();
     let served = 0;
-    const all = Array.from({ length: 40 }, () => question.answer().then(() => served++));
+    const all = Array.from({ length: 4 }, () => question.answer().then(() => served++));
     await setImmediate();
     const later = question.answer();
     asked[0]!.answer(1);
@@ -58,12 +58,92 @@ describe('a shared question', () => {
 
   it('fails for all who asked it, and for nobody else', async () => {
     const { asked, question } = questions();
-    const all = Array.from({ length: 20 }, () => question.answer());
+    const all = Array.from({ length: 4 }, () => question.answer());
     await setImmediate();
     const later = question.answer();
     asked[0]!.fail(new Error('no leader'));
     for (const { status } of await Promise.allSettled(all)) expect(status).toBe('rejected');
     asked[1]!.answer(3);
     expect(await later).toBe(3);
+  });
+
+  it('asked ahead is shared by the calls that it was for, and by those who waited', async () => {
+    const { asked, question } = questions();
+    const waiting = question.answer();
+    const share = question.askAhead()!;
+    expect(asked.length).toBe(1);
+    const shared: Promise<number>[] = [];
+    share(() => shared.push(question.answer(), question.answer()));
+    const later = question.answer();
+    asked[0]!.answer(5);
+    expect(await Promise.all([waiting, ...shared])).toEqual([5, 5, 5]);
+    // After the answer, too: those who it was for may come late.
+    share(() => shared.push(question.answer()));
+    expect(await shared[2]).toBe(5);
+    expect(asked.length).toBe(2);
+    asked[1]!.answer(6);
+    expect(await later).toBe(6);
+  });
+
+  it('asked ahead is one at a time, and may fail without a caller', async () => {
+    const { asked, question } = questions();
+    expect(question.askAhead()).toBeDefined();
+    expect(question.askAhead()).toBeUndefined();
+    asked[0]!.fail(new Error('no leader'));
+    await setImmediate();
+    await setImmediate();
+    const share = question.askAhead()!;
+    let shared: Promise<number> | undefined;
+    share(() => {
+      shared = question.answer();
+    });
+    asked[1]!.answer(1);
+    expect(await shared).toBe(1);
+  });
+
+  it('is not shared any more after a call that threw', async () => {
+    const { asked, question } = questions();
+    const share = question.askAhead()!;
+    expect(() =>
+      share(() => {
+        throw new Error('this request failed');
+      }),
+    ).toThrow('this request failed');
+    const later = question.answer();
+    asked[0]!.answer(1);
+    await setImmediate();
+    asked[1]!.answer(2);
+    expect(await later).toBe(2);
+  });
+
+  it('with many callers lets them go on before the next, which those share who come right after', async () => {
+    const { asked, question } = questions();
+    const all = Array.from({ length: 30 }, () => question.answer());
+    await setImmediate();
+    const early = question.answer();
+    asked[0]!.answer(1);
+    await Promise.all(all);
+    expect(asked.length).toBe(1);
+    const share = question.askAhead()!;
+    expect(asked.length).toBe(2);
+    let next: Promise<number> | undefined;
+    share(() => {
+      next = question.answer();
+    });
+    asked[1]!.answer(2);
+    expect(await Promise.all([early, next])).toEqual([2, 2]);
+    expect(asked.length).toBe(2);
+  });
+
+  it('with many callers is asked soon for others, also when nobody comes', async () => {
+    const { asked, question } = questions();
+    const all = Array.from({ length: 30 }, () => question.answer());
+    await setImmediate();
+    const early = question.answer();
+    asked[0]!.answer(1);
+    await Promise.all(all);
+    for (let turns = 0; asked.length < 2 && turns < 3; turns++) await setImmediate();
+    asked[1]!.answer(2);
+    expect(await early).toBe(2);
   });
 });

@@ -3,42 +3,97 @@
  * answer to a question that was asked before they came may be too old for them. Those that come in one event loop tick
  * share one, too.
  *
- * Callers get their answer one tick after it came: requests that have arrived until then are taken up first, so that etcd
- * works on their question while the answers to these are made.
+ * It can be asked ahead of callers that are sure to have wanted it before: then etcd works while they are read.
+ *
+ *   idle ──(a caller)──► out ──(the answer)──► answered ──(its callers went on)──► resumed ──(the next tick)──► idle
+ *
+ * Callers go on one tick after their answer came. When they are few, the next question is sent before that, so that etcd
+ * works on it meanwhile. When they are many, etcd would be ready long before them; their clients' next requests come
+ * soon after, and share a question with those that have come already.
  */
-import { setImmediate } from 'node:timers/promises';
+import type { AheadCalls } from '../store.ts';
+
+/** With so many callers, making their answers takes longer than a question. */
+const manyMin = 8;
 
 interface Callers<T> {
   readonly answer: Promise<T>;
   readonly settle: (answer: Promise<T>) => void;
+  count: number;
 }
 
 export class SharedQuestion<T> {
-  #isOut = false;
+  #state: 'idle' | 'out' | 'answered' | 'resumed' = 'idle';
   #next: Callers<T> | undefined;
+  /** The next question is asked after this event. */
+  #isDue = false;
+  /** Callers of a question that was asked ahead, while those are calling for whom it was. */
+  #ahead: Callers<T> | undefined;
 
   constructor(private readonly ask: () => Promise<T>) {}
 
   answer(): Promise<T> {
-    if (!this.#next) {
-      this.#next = callers();
-      if (!this.#isOut) process.nextTick(() => this.#begin());
+    const asking = this.#ahead ?? this.#joined();
+    asking.count++;
+    return asking.answer;
+  }
+
+  /**
+   * Asks at once, also for those who wait. The returned function makes calls of `answer()` that share this question;
+   * undefined when it cannot be asked now.
+   */
+  askAhead(): AheadCalls | undefined {
+    if (this.#state === 'out' || this.#state === 'answered') return undefined;
+    this.#next ??= callers();
+    const asking = this.#next;
+    this.#begin();
+    return (calls) => {
+      this.#ahead = asking;
+      try {
+        calls();
+      } finally {
+        this.#ahead = undefined;
+      }
+    };
+  }
+
+  #joined(): Callers<T> {
+    this.#next ??= callers();
+    if (this.#state === 'idle' && !this.#isDue) {
+      this.#isDue = true;
+      process.nextTick(() => this.#begin());
     }
-    return this.#next.answer;
+    return this.#next;
   }
 
   #begin(): void {
+    this.#isDue = false;
     const asking = this.#next;
-    if (!asking || this.#isOut) return;
+    if (!asking || this.#state === 'out' || this.#state === 'answered') return;
     this.#next = undefined;
-    this.#isOut = true;
+    this.#state = 'out';
     const answer = this.ask();
-    const goOn = (): void => {
-      this.#isOut = false;
-      this.#begin();
-      void setImmediate().then(() => asking.settle(answer));
-    };
+    const goOn = (): void => this.#goOn(asking, answer);
     answer.then(goOn, goOn);
+  }
+
+  #goOn(asking: Callers<T>, answer: Promise<T>): void {
+    const isMany = asking.count >= manyMin;
+    this.#state = isMany ? 'answered' : 'idle';
+    if (!isMany) this.#begin();
+    setImmediate(() => {
+      asking.settle(answer);
+      if (!isMany) return;
+      this.#state = 'resumed';
+      setImmediate(() => this.#rest());
+    });
+  }
+
+  /** Requests of this tick may still be taken up: their callers share the question of those who wait already. */
+  #rest(): void {
+    if (this.#state !== 'resumed') return;
+    this.#state = 'idle';
+    if (this.#next) setImmediate(() => this.#begin());
   }
 }
 
@@ -47,5 +102,7 @@ function callers<T>(): Callers<T> {
   const answer = new Promise<T>((resolve) => {
     settle = resolve;
   });
-  return { answer, settle };
+  // Asked ahead, it may fail with no caller to hear it.
+  answer.catch(() => undefined);
+  return { answer, settle, count: 0 };
 }

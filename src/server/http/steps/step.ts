@@ -1,9 +1,11 @@
 /** A step of the chain, and the parts of the server that steps use. */
+
 import type { Impersonation } from '../../../access/impersonation.ts';
 import type { Registry } from '../../../registry/registry.ts';
 import type { AuditLog } from '../../observe/auditlog.ts';
 import type { RequestMetrics } from '../../observe/requestmetrics.ts';
 import type { Window } from '../../window/window.ts';
+import type { AskAhead } from '../aheadquestion.ts';
 import type { RequestContext } from '../context.ts';
 import type { LimitKeeper } from '../limits.ts';
 import type { Router } from '../router.ts';
@@ -31,6 +33,7 @@ export interface Services {
   /** Whether a header, in small letters, says who a user is, beside the usual ones. */
   /** Who says what users may do, whichever door they come by: the registry. */
   readonly rights: Pick<Registry, 'authorizer'>;
+  readonly askAhead?: AskAhead | undefined;
   /** The page for people, whose files need no credentials; absent: it is not served. */
   readonly window: Window | undefined;
   readonly isIdentityHeader: (name: string) => boolean;
