@@ -7,8 +7,8 @@
  */
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { Deadlines } from '../deadlines.ts';
 import { CallError, GrpcCode } from './callerror.ts';
-import { Deadlines } from './deadlines.ts';
 import { encodeHeaders, type Headers } from './headerblock.ts';
 import { type Http2Request, Http2Session } from './http2session.ts';
 

@@ -33,8 +33,11 @@ export function read(
   view.assertFed();
   const version = parseVersion(resourceVersion, 'get');
   const ready = version ? awaitVersion(view, version) : version === undefined && view.caughtUp();
-  const find = (): Entry => registry.find(place);
-  return ready ? registry.inTime(ready, deadlineMs).then(find) : find();
+  if (!ready) return registry.find(place);
+  return ready.then(() => {
+    registry.assertInTime(deadlineMs);
+    return registry.find(place);
+  });
 }
 
 export async function list(

@@ -90,6 +90,11 @@ export class Registry {
   /** Waits for a promise; throws a 504 if the deadline has passed by then. */
   async inTime(waiting: Promise<void>, deadlineMs: number | undefined): Promise<void> {
     await waiting;
+    this.assertInTime(deadlineMs);
+  }
+
+  /** Throws when the deadline of a request has passed. */
+  assertInTime(deadlineMs: number | undefined): void {
     if (deadlineMs !== undefined && deadlineMs < this.chance.nowMs()) throw requestTimeout();
   }
 

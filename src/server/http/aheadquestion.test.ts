@@ -105,27 +105,31 @@ describe('a question that is asked ahead', () => {
 
   it('is not shared when the loop has received too many events since to be sure of them', async () => {
     // Proves that a loop that asks the kernel again in the same round is found out.
-    const log = new Log();
     const all = await clients(1100);
-    let question: AheadQuestion | undefined;
-    let read = 0;
-    const done = new Promise<[number, string[]]>((resolve) => {
-      onData = () => {
-        read++;
-        if (question) return;
-        question = new AheadQuestion(log.askAhead);
-        question.ask();
-        setImmediate(() => {
-          question!.check();
-          resolve([read, [...log.run(question!)]]);
-        });
-      };
-    });
-    for (const client of all) client.write('x');
-    // The first round may have found a part of them only.
-    const [inRound, lines] = await done;
-    expect(lines).toEqual(inRound >= 1024 ? ['runs'] : ['shares 1', 'runs']);
-    expect(inRound).toBeGreaterThanOrEqual(1024);
+    const round = (): Promise<[number, string[]]> =>
+      new Promise((resolve) => {
+        const log = new Log();
+        const question = new AheadQuestion(log.askAhead);
+        let read = 0;
+        onData = () => {
+          question.ask();
+          if (++read > 1) return;
+          setImmediate(() => {
+            onData = () => undefined;
+            question.check();
+            resolve([read, [...log.run(question)]]);
+          });
+        };
+        for (const client of all) client.write('x');
+      });
+    // A round may find a part of them only.
+    let largest = 0;
+    for (let tries = 0; largest < 1024 && tries < 100; tries++) {
+      const [read, lines] = await round();
+      if (read >= 1024) expect(lines).toEqual(['runs']);
+      largest = Math.max(largest, read);
+    }
+    expect(largest).toBeGreaterThanOrEqual(1024);
   });
 
   it('is asked with a later request where the first could not', async () => {

@@ -1,7 +1,9 @@
 /** The API server: puts chain, router, handlers and doors together. */
+
 import type { Duplex } from 'node:stream';
 import type { Authentication } from '../../access/authentication/authentication.ts';
 import { Impersonation } from '../../access/impersonation.ts';
+import { Deadlines } from '../../deadlines.ts';
 import type { Aggregation } from '../../extensions/aggregation/aggregation.ts';
 import type { Manner } from '../../registry/manner.ts';
 import type { Registry } from '../../registry/registry.ts';
@@ -154,6 +156,7 @@ export class ApiServer {
       router: this.#router,
       audit,
       impersonation: new Impersonation(),
+      deadlines: new Deadlines(),
       rights: registry,
       askAhead: registry.view.askAhead,
       window,

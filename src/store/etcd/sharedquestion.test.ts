@@ -16,6 +16,21 @@ function questions(): { asked: Asked[]; question: SharedQuestion<number> } {
   return { asked, question: new SharedQuestion(ask) };
 }
 
+/** Has a question answered at once, and its caller busy for a hundred times as long. */
+async function occupy(question: SharedQuestion<number>, asked: Asked[]): Promise<void> {
+  const caller = question.answer().then(() => {
+    const endMs = performance.now() + 20;
+    while (performance.now() < endMs);
+  });
+  await nextTick();
+  asked.shift()!.answer(0);
+  await caller;
+  await setImmediate();
+  await setImmediate();
+}
+
+const nextTick = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
+
 describe('a shared question', () => {
   it('is never answered by one that was asked before', async () => {
     const { asked, question } = questions();
@@ -42,7 +57,7 @@ describe('a shared question', () => {
     expect(await Promise.all(all)).toEqual(Array.from({ length: 100 }, () => 7));
   });
 
-  it('with few callers is asked anew before they go on', async () => {
+  it('whose callers have little to do is asked anew before they go on', async () => {
     const { asked, question } = questions();
     let served = 0;
     const all = Array.from({ length: 4 }, () => question.answer().then(() => served++));
@@ -116,8 +131,9 @@ describe('a shared question', () => {
     expect(await later).toBe(2);
   });
 
-  it('with many callers lets them go on before the next, which those share who come right after', async () => {
+  it('whose callers have much to do lets them go on before the next, which those share who come right after', async () => {
     const { asked, question } = questions();
+    await occupy(question, asked);
     const all = Array.from({ length: 30 }, () => question.answer());
     await setImmediate();
     const early = question.answer();
@@ -135,8 +151,9 @@ describe('a shared question', () => {
     expect(asked.length).toBe(2);
   });
 
-  it('with many callers is asked soon for others, also when nobody comes', async () => {
+  it('whose callers have much to do is asked soon for others, also when nobody comes', async () => {
     const { asked, question } = questions();
+    await occupy(question, asked);
     const all = Array.from({ length: 30 }, () => question.answer());
     await setImmediate();
     const early = question.answer();

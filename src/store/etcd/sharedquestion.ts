@@ -7,14 +7,12 @@
  *
  *   idle ──(a caller)──► out ──(the answer)──► answered ──(its callers went on)──► resumed ──(the next tick)──► idle
  *
- * Callers go on one tick after their answer came. When they are few, the next question is sent before that, so that etcd
- * works on it meanwhile. When they are many, etcd would be ready long before them; their clients' next requests come
- * soon after, and share a question with those that have come already.
+ * Callers go on one tick after their answer came. When they have little to do, the next question is sent before that, so
+ * that etcd works on it meanwhile. When they have much to do, etcd would be ready long before them: the next question
+ * waits until they are done, and is shared by their clients' next requests. At 32 connections a question is shared by 28
+ * reads instead of 17.
  */
 import type { AheadCalls } from '../store.ts';
-
-/** With so many callers, making their answers takes longer than a question. */
-const manyMin = 8;
 
 interface Callers<T> {
   readonly answer: Promise<T>;
@@ -29,6 +27,11 @@ export class SharedQuestion<T> {
   #isDue = false;
   /** Callers of a question that was asked ahead, while those are calling for whom it was. */
   #ahead: Callers<T> | undefined;
+
+  /** What a question takes when nothing delays it: the shortest of the last ones. */
+  #questionMs = Number.POSITIVE_INFINITY;
+  /** What a caller takes to go on, as of the last ones. */
+  #callerMs = 0;
 
   constructor(private readonly ask: () => Promise<T>) {}
 
@@ -72,21 +75,35 @@ export class SharedQuestion<T> {
     if (!asking || this.#state === 'out' || this.#state === 'answered') return;
     this.#next = undefined;
     this.#state = 'out';
+    const beganMs = performance.now();
     const answer = this.ask();
-    const goOn = (): void => this.#goOn(asking, answer);
+    const goOn = (): void => {
+      this.#questionMs = Math.min(performance.now() - beganMs, 1.1 * this.#questionMs);
+      this.#goOn(asking, answer);
+    };
     answer.then(goOn, goOn);
   }
 
   #goOn(asking: Callers<T>, answer: Promise<T>): void {
-    const isMany = asking.count >= manyMin;
-    this.#state = isMany ? 'answered' : 'idle';
-    if (!isMany) this.#begin();
+    const areBusy = asking.count * this.#callerMs > this.#questionMs / 2;
+    this.#state = areBusy ? 'answered' : 'idle';
+    if (!areBusy) this.#begin();
     setImmediate(() => {
       asking.settle(answer);
-      if (!isMany) return;
+      if (asking.count > 0) this.#measure(asking.count);
+      if (!areBusy) return;
       this.#state = 'resumed';
       setImmediate(() => this.#rest());
     });
+  }
+
+  /** Callers go on in microtasks; what they send leaves in the ticks after those. */
+  #measure(count: number): void {
+    const beganMs = performance.now();
+    const end = (): void => {
+      this.#callerMs = (performance.now() - beganMs) / count;
+    };
+    queueMicrotask(() => process.nextTick(() => process.nextTick(end)));
   }
 
   /** Requests of this tick may still be taken up: their callers share the question of those who wait already. */

@@ -1,6 +1,7 @@
 /** A step of the chain, and the parts of the server that steps use. */
 
 import type { Impersonation } from '../../../access/impersonation.ts';
+import type { Deadlines } from '../../../deadlines.ts';
 import type { Registry } from '../../../registry/registry.ts';
 import type { AuditLog } from '../../observe/auditlog.ts';
 import type { RequestMetrics } from '../../observe/requestmetrics.ts';
@@ -32,6 +33,8 @@ export interface Services {
   readonly impersonation: Impersonation;
   /** Whether a header, in small letters, says who a user is, beside the usual ones. */
   /** Who says what users may do, whichever door they come by: the registry. */
+  /** Time limits of requests that wait for something. */
+  readonly deadlines: Deadlines;
   readonly rights: Pick<Registry, 'authorizer'>;
   readonly askAhead?: AskAhead | undefined;
   /** The page for people, whose files need no credentials; absent: it is not served. */
