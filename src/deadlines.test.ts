@@ -35,6 +35,17 @@ describe('deadlines', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it('can be further away than a timer', () => {
+    const deadlines = new Deadlines();
+    let passed = 0;
+    const dayMs = 24 * 60 * 60 * 1000;
+    deadlines.add(60 * dayMs, () => passed++);
+    vi.advanceTimersByTime(60 * dayMs - 1);
+    expect([passed, vi.getTimerCount()]).toEqual([0, 1]);
+    vi.advanceTimersByTime(1);
+    expect(passed).toBe(1);
+  });
+
   it('may be added and removed while others pass', () => {
     const deadlines = new Deadlines();
     const passed: string[] = [];

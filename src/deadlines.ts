@@ -3,6 +3,9 @@
  * takes 1 to 2 µs.
  */
 
+/** Node's timers run out at once when they are set to more. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
 export interface Deadline {
   readonly atMs: number;
   readonly pass: () => void;
@@ -30,7 +33,8 @@ export class Deadlines {
   #wake(atMs: number, nowMs: number): void {
     clearTimeout(this.#timer);
     this.#timerMs = atMs;
-    this.#timer = setTimeout(() => this.#look(), Math.ceil(atMs - nowMs)).unref();
+    const delayMs = Math.min(Math.ceil(atMs - nowMs), TIMER_MAX_MS);
+    this.#timer = setTimeout(() => this.#look(), delayMs).unref();
   }
 
   #look(): void {
