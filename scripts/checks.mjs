@@ -1,4 +1,7 @@
-/** The quick checks of `npm test` and `npm run check`: style, floating promises, types, layers, and dead code. */
+/**
+ * The quick checks of `npm test` and `npm run check`: style, floating promises, types, layers, and dead code. Run on its
+ * own, it also builds what the tests use.
+ */
 import path from 'node:path';
 import { run } from './install.mjs';
 
@@ -15,4 +18,9 @@ export function runChecks() {
   );
   run(binary('knip'), ['--no-progress'], 'something is not used: see knip.ts');
   run(binary('knip'), ['--no-progress', '--production'], 'something is used by tests alone: see knip.ts');
+}
+
+if (process.argv[1] === import.meta.filename) {
+  runChecks();
+  run(process.execPath, ['scripts/build.mjs'], 'the build failed');
 }
