@@ -11,8 +11,8 @@
  *
  *   core ← ui ← views ← shell
  */
-/** What every layer may import: the switches for debugging, what remembers values by object, and timers. */
-const everywhere = ['switches', 'memo', 'timers'];
+/** What every layer may import: the switches for debugging, what remembers values by object, timers and deadlines. */
+const everywhere = ['switches', 'memo', 'timers', 'deadlines'];
 
 const may = {
   api: ['api'],
