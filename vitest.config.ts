@@ -42,7 +42,7 @@ const parts = [
 
 /** Tests of whole clusters that cannot share a worker: they replace what modules export, or measure their process. */
 const aloneTests = [
-  'test/{plain,soak}.test.ts',
+  'test/{plain,replicas,soak}.test.ts',
   'test/access/routes.test.ts',
   'test/controllers/{deployments.scaling,jobs.indexed}.test.ts',
   'test/streams/hostile.test.ts',
@@ -50,7 +50,7 @@ const aloneTests = [
 
 /** Started first, because they take longest: one that began last would run alone at the end. */
 const longTests =
-  /src\/(store\/(etcd\/|lmdb)|cluster\/(etcd|runtimes)|node\/network\/|ingress\/)|test\/(soak|kubectl\/script)/;
+  /src\/(store\/(etcd\/|lmdb)|cluster\/(etcd|runtimes)|node\/network\/|ingress\/)|test\/(replicas|soak|kubectl\/script)/;
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

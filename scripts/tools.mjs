@@ -1,5 +1,5 @@
 /**
- * The real clients and servers used in tests. Python's client, Go, etcd, Chromium and container engines are installed
+ * The real clients and servers used in tests. Python's client, Go, etcd, HAProxy, Chromium and container engines are installed
  * with the system's package manager if they are missing and this user may do so; versions of kubectl and of etcd are
  * downloaded privately (kubectls.mjs, etcds.mjs), and so is Jest (jest.mjs).
  */
@@ -8,6 +8,8 @@ import { accessSync, constants } from 'node:fs';
 import { findEtcds } from './etcds.mjs';
 import { findJest } from './jest.mjs';
 import { findKubectls } from './kubectls.mjs';
+
+const installed = (program) => ['sh', '-c', `PATH="$PATH:/usr/sbin:/sbin"; command -v ${program}`];
 
 /** What can be installed: the Debian package, and a command that succeeds if it is installed. */
 const clientTools = {
@@ -21,6 +23,7 @@ const clientTools = {
     package: 'chromium',
     check: ['sh', '-c', 'command -v chromium-headless-shell || command -v chromium'],
   },
+  haproxy: { package: 'haproxy', check: installed('haproxy') },
   'etcd-server': { package: 'etcd-server', check: ['sh', '-c', 'command -v etcd'] },
 };
 
@@ -31,8 +34,6 @@ const quickTools = {
     check: ['sh', '-c', 'command -v chromium-headless-shell'],
   },
 };
-
-const installed = (program) => ['sh', '-c', `PATH="$PATH:/usr/sbin:/sbin"; command -v ${program}`];
 
 /** Container engines, and what tests of pods in namespaces need; only where the machine may be able to run them. */
 const engineTools = {

@@ -9,7 +9,7 @@ const missing = (process.env.WHERRY_MISSING_TOOLS ?? '').split(',');
 
 /** A suite that needs a tool, named as in `scripts/tools.mjs`: reported as skipped where the tool is missing. */
 export function describeWith(
-  tool: 'kubectl' | 'python3-kubernetes' | 'golang' | 'etcd-server' | 'chromium' | 'jest',
+  tool: 'kubectl' | 'python3-kubernetes' | 'golang' | 'etcd-server' | 'haproxy' | 'chromium' | 'jest',
 ): typeof describe | typeof describe.skip {
   if (tool === 'jest') return describe.skipIf(!process.env.WHERRY_JEST);
   if (tool !== 'kubectl') return describe.skipIf(missing.includes(tool));
