@@ -11,6 +11,7 @@ import { create } from './create.ts';
 import { remove } from './delete.ts';
 import { everything } from './filter.ts';
 import { KubernetesService } from './kubernetesservice.ts';
+import { KubernetesSlices } from './kubernetesslices.ts';
 import { modify } from './modify.ts';
 import { Registry } from './registry.ts';
 import { asTester } from './request.case.ts';
@@ -218,4 +219,13 @@ test('an address that another service holds is reported, not taken away', async 
   );
   await kubernetes.restore();
   expect(found<Service>('services').spec!.clusterIP).toBe('10.0.0.9');
+});
+
+test('slices of servers that have gone are removed by all others at once', async () => {
+  const live = { ip: '10.1.0.1', port: 8080 };
+  const made = (): KubernetesSlices => new KubernetesSlices(registry, asTester);
+  await made().restore([live, { ip: '10.1.0.2', port: 8081 }]);
+  expect(slices().map(({ metadata }) => metadata.name)).toEqual(['kubernetes', 'kubernetes-8081']);
+  await Promise.all([made().restore([live]), made().restore([live])]);
+  expect(slices().map(({ metadata }) => metadata.name)).toEqual(['kubernetes']);
 });

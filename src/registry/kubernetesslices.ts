@@ -2,6 +2,7 @@
  * The endpoint slices of the `kubernetes` service: one for each port that servers of the cluster listen at, which is
  * one slice, named like the service, where all listen at the same. They have no owner and no managing controller.
  */
+import { StatusError } from '../api/errors.ts';
 import type { EndpointSlice } from '../api/generated/types.ts';
 import type { Kind, Verb } from '../api/kind.ts';
 import { semanticEqual } from '../api/object.ts';
@@ -40,7 +41,7 @@ export class KubernetesSlices {
     for (const [name, content] of wanted) await this.#restore(name, content);
     for (const entry of this.#slices.of(namespace, service))
       if (furtherName.test(entry.name) && !wanted.has(entry.name))
-        await remove(this.registry, this.by('delete'), targetOf(entry), {});
+        await remove(this.registry, this.by('delete'), targetOf(entry), {}).catch(unlessRemoved);
   }
 
   /** Written without validation, because the address may be loopback; see the Endpoints of the service. */
@@ -59,6 +60,11 @@ export class KubernetesSlices {
       return Object.assign(slice, structuredClone(content));
     });
   }
+}
+
+/** Other servers remove slices of a server that has gone, too. */
+function unlessRemoved(error: unknown): void {
+  if (!(error instanceof StatusError && error.code === 404)) throw error;
 }
 
 /** What each slice is to have, by its name. */
