@@ -1,7 +1,7 @@
 /**
- * The real clients and servers used in tests. Python's client, Go, etcd, HAProxy, Chromium and container engines are installed
- * with the system's package manager if they are missing and this user may do so; versions of kubectl and of etcd are
- * downloaded privately (kubectls.mjs, etcds.mjs), and so is Jest (jest.mjs).
+ * The real clients and servers used in tests. Python's client, Go, etcd, HAProxy, Chromium and container engines are
+ * installed with the system's package manager if they are missing and this user may do so; versions of kubectl and of
+ * etcd are downloaded privately (kubectls.mjs, etcds.mjs), and so is Jest (jest.mjs).
  */
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';

@@ -41,7 +41,7 @@ export class Deadlines {
     const nowMs = performance.now();
     this.#timerMs = Number.POSITIVE_INFINITY;
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const deadline of [...this.#open])
+    for (const deadline of this.#open)
       if (deadline.atMs > nowMs) nextMs = Math.min(nextMs, deadline.atMs);
       else if (this.#open.delete(deadline)) deadline.pass();
     if (nextMs < this.#timerMs) this.#wake(nextMs, nowMs);

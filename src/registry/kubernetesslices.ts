@@ -2,7 +2,6 @@
  * The endpoint slices of the `kubernetes` service: one for each port that servers of the cluster listen at, which is
  * one slice, named like the service, where all listen at the same. They have no owner and no managing controller.
  */
-import { StatusError } from '../api/errors.ts';
 import type { EndpointSlice } from '../api/generated/types.ts';
 import type { Kind, Verb } from '../api/kind.ts';
 import { semanticEqual } from '../api/object.ts';
@@ -15,6 +14,7 @@ import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
 import { ServiceSlices } from './serviceslices.ts';
 import { collectionOf, type Place, targetOf } from './target.ts';
+import { unlessGone } from './unlessgone.ts';
 
 const { namespace, name: service } = kubernetesService;
 const labels = { [serviceNameLabel]: service };
@@ -35,13 +35,13 @@ export class KubernetesSlices {
     this.#slices = new ServiceSlices(registry.view);
   }
 
-  /** Restores what differs. */
+  /** Restores what differs. Other servers do the same, and may be faster. */
   async restore(servers: readonly { ip: string; port: number }[]): Promise<void> {
     const wanted = contents(servers);
     for (const [name, content] of wanted) await this.#restore(name, content);
     for (const entry of this.#slices.of(namespace, service))
       if (furtherName.test(entry.name) && !wanted.has(entry.name))
-        await remove(this.registry, this.by('delete'), targetOf(entry), {}).catch(unlessRemoved);
+        await unlessGone(remove(this.registry, this.by('delete'), targetOf(entry), {}));
   }
 
   /** Written without validation, because the address may be loopback; see the Endpoints of the service. */
@@ -60,11 +60,6 @@ export class KubernetesSlices {
       return Object.assign(slice, structuredClone(content));
     });
   }
-}
-
-/** Other servers remove slices of a server that has gone, too. */
-function unlessRemoved(error: unknown): void {
-  if (!(error instanceof StatusError && error.code === 404)) throw error;
 }
 
 /** What each slice is to have, by its name. */

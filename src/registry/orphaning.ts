@@ -1,10 +1,13 @@
-/** Orphaning: the dependents of an object forget it, so that it can go and they stay. */
-import { StatusError } from '../api/errors.ts';
+/**
+ * Orphaning: the dependents of an object forget it, so that it can go and they stay. The garbage collector does the same
+ * when it sees the owner marked, and may be faster.
+ */
 import type { Entry } from './entry.ts';
 import { Filter } from './filter.ts';
 import { isReleased, modify } from './modify.ts';
 import type { Registry } from './registry.ts';
 import { targetOf } from './target.ts';
+import { unlessGone } from './unlessgone.ts';
 import { actingAs } from './writers.ts';
 
 const request = () => actingAs('generic-garbage-collector', 'update');
@@ -45,14 +48,4 @@ export async function finishOrphaning(registry: Registry, owner: Entry): Promise
     }),
   );
   return !left || isReleased(left.kind, left.object());
-}
-
-/** The garbage collector does the same when it sees the owner marked, and may be faster. */
-async function unlessGone(write: Promise<Entry>): Promise<Entry | undefined> {
-  try {
-    return await write;
-  } catch (error) {
-    if (!(error instanceof StatusError && error.code === 404)) throw error;
-    return undefined;
-  }
 }

@@ -9,7 +9,7 @@ import { resourceNotFound } from '../api/errors.ts';
 import type { Kind, ResourceId } from '../api/kind.ts';
 import type { KindChange, Prepared } from '../api/kindchange.ts';
 import type { KindTable } from '../api/kinds.ts';
-import { type AheadCalls, type Change, CompactedError, type Store } from '../store/store.ts';
+import { type Change, CompactedError, type Store } from '../store/store.ts';
 import { Arrival, applyChange } from './arrival.ts';
 import { Collection } from './collection.ts';
 import { Entry } from './entry.ts';
@@ -302,9 +302,8 @@ export class View {
   }
 
   /** Asks ahead of calls of `caughtUp()`; undefined where the store needs no question. */
-  get askAhead(): (() => AheadCalls | undefined) | undefined {
-    const { store } = this;
-    return store.askAhead && (() => store.askAhead!());
+  get askAhead(): Store['askAhead'] {
+    return this.store.askAhead?.bind(this.store);
   }
 
   /** The newest revision that may be dropped, if any, given the bounds on age and number of changes. */

@@ -65,8 +65,7 @@ export class EncryptedStore implements Store {
   }
 
   get askAhead(): Store['askAhead'] {
-    const { store } = this;
-    return store.askAhead && (() => store.askAhead!());
+    return this.store.askAhead?.bind(this.store);
   }
 
   async get(key: string): Promise<Stored | undefined> {

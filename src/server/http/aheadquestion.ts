@@ -2,20 +2,20 @@
  * A question for the newest revision that is asked ahead of the requests that need the answer. The event loop asks the
  * kernel which sockets can be read, and then reads them one after the other. The clients of those sockets had sent their
  * requests before the first was read, so a question that is sent right then is not too old for any of them, and etcd
- * answers while the others are read: reads at 32 connections went from 0.78 to 0.91 of those on an embedded store.
+ * answers while the others are read: reads at 32 connections went from 0.78 to 0.89 of those on an embedded store.
  *
  * That holds while the loop is in one round, and unless the kernel has named so many sockets that the loop asks it again
  * in the same round. With `WHERRY_PLAIN=1` nothing is asked ahead.
  */
+import type { AheadCalls, Store } from '../../store/store.ts';
 
-/** Asks, if that makes sense now; the function that it returns runs a request that shares the question. */
-export type AskAhead = () => ((handle: () => void) => void) | undefined;
+export type AskAhead = NonNullable<Store['askAhead']>;
 
 /** After so many events the loop asks the kernel again in one round: libuv's limit. */
 const eventsMax = process.platform === 'win32' ? 128 : 1024;
 
 export class AheadQuestion {
-  #shared: ((handle: () => void) => void) | undefined;
+  #shared: AheadCalls | undefined;
   /** Rounds and events of the loop when the question was asked. Events count when all of them have been handled. */
   #asked = { loopCount: 0, events: 0 };
 

@@ -28,7 +28,6 @@
  * handlers of watches, connections and proxies (`context.upgrade`), and in `failing.ts`. Requests of the express lane
  * do not differ, nor do watches that share a WebSocket (`objects/watchconnection.ts`): each is a request.
  */
-
 import type { IncomingMessage } from 'node:http';
 import type { StatusError } from '../../api/errors.ts';
 import type { Upgrade } from '../../streams/tunnel.ts';

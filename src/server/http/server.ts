@@ -1,5 +1,4 @@
 /** The API server: puts chain, router, handlers and doors together. */
-
 import type { Duplex } from 'node:stream';
 import type { Authentication } from '../../access/authentication/authentication.ts';
 import { Impersonation } from '../../access/impersonation.ts';

@@ -3,7 +3,6 @@
  * use TLS only (HSTS), and how often connections of HTTP/2 end, so that clients spread over several servers. It stands
  * before the chain, where one of them is asked for; other servers do without it.
  */
-
 import type { IncomingMessage } from 'node:http';
 import type { StatusError } from '../../api/errors.ts';
 import { compileRegexp, type GoRegexp } from '../../api/goregexp.ts';

@@ -16,17 +16,25 @@ function questions(): { asked: Asked[]; question: SharedQuestion<number> } {
   return { asked, question: new SharedQuestion(ask) };
 }
 
-/** Has a question answered at once, and its caller busy for a hundred times as long. */
-async function occupy(question: SharedQuestion<number>, asked: Asked[]): Promise<void> {
-  const caller = question.answer().then(() => {
+/** A question that was answered, whose callers have much to do and went on, while one more waits for the next. */
+async function answeredBusily(): Promise<ReturnType<typeof questions> & { early: Promise<number> }> {
+  const { asked, question } = questions();
+  // What callers have to do is measured: this one takes many times as long as its question.
+  const busy = question.answer().then(() => {
     const endMs = performance.now() + 20;
     while (performance.now() < endMs);
   });
   await nextTick();
   asked.shift()!.answer(0);
-  await caller;
+  await busy;
   await setImmediate();
   await setImmediate();
+  const all = Array.from({ length: 30 }, () => question.answer());
+  await setImmediate();
+  const early = question.answer();
+  asked[0]!.answer(1);
+  await Promise.all(all);
+  return { asked, question, early };
 }
 
 const nextTick = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
@@ -60,7 +68,7 @@ describe('a shared question', () => {
   it('whose callers have little to do is asked anew before they go on', async () => {
     const { asked, question } = questions();
     let served = 0;
-    const all = Array.from({ length: 4 }, () => question.answer().then(() => served++));
+    const all = Array.from({ length: 40 }, () => question.answer().then(() => served++));
     await setImmediate();
     const later = question.answer();
     asked[0]!.answer(1);
@@ -73,7 +81,7 @@ describe('a shared question', () => {
 
   it('fails for all who asked it, and for nobody else', async () => {
     const { asked, question } = questions();
-    const all = Array.from({ length: 4 }, () => question.answer());
+    const all = Array.from({ length: 20 }, () => question.answer());
     await setImmediate();
     const later = question.answer();
     asked[0]!.fail(new Error('no leader'));
@@ -132,13 +140,7 @@ describe('a shared question', () => {
   });
 
   it('whose callers have much to do lets them go on before the next, which those share who come right after', async () => {
-    const { asked, question } = questions();
-    await occupy(question, asked);
-    const all = Array.from({ length: 30 }, () => question.answer());
-    await setImmediate();
-    const early = question.answer();
-    asked[0]!.answer(1);
-    await Promise.all(all);
+    const { asked, question, early } = await answeredBusily();
     expect(asked.length).toBe(1);
     const share = question.askAhead()!;
     expect(asked.length).toBe(2);
@@ -152,13 +154,7 @@ describe('a shared question', () => {
   });
 
   it('whose callers have much to do is asked soon for others, also when nobody comes', async () => {
-    const { asked, question } = questions();
-    await occupy(question, asked);
-    const all = Array.from({ length: 30 }, () => question.answer());
-    await setImmediate();
-    const early = question.answer();
-    asked[0]!.answer(1);
-    await Promise.all(all);
+    const { asked, early } = await answeredBusily();
     for (let turns = 0; asked.length < 2 && turns < 3; turns++) await setImmediate();
     asked[1]!.answer(2);
     expect(await early).toBe(2);

@@ -46,7 +46,7 @@ export class SharedQuestion<T> {
    * undefined when it cannot be asked now.
    */
   askAhead(): AheadCalls | undefined {
-    if (this.#state === 'out' || this.#state === 'answered') return undefined;
+    if (!this.#canAsk) return undefined;
     this.#next ??= callers();
     const asking = this.#next;
     this.#begin();
@@ -58,6 +58,10 @@ export class SharedQuestion<T> {
         this.#ahead = undefined;
       }
     };
+  }
+
+  get #canAsk(): boolean {
+    return this.#state === 'idle' || this.#state === 'resumed';
   }
 
   #joined(): Callers<T> {
@@ -72,7 +76,7 @@ export class SharedQuestion<T> {
   #begin(): void {
     this.#isDue = false;
     const asking = this.#next;
-    if (!asking || this.#state === 'out' || this.#state === 'answered') return;
+    if (!asking || !this.#canAsk) return;
     this.#next = undefined;
     this.#state = 'out';
     const beganMs = performance.now();

@@ -1,5 +1,4 @@
 /** A step of the chain, and the parts of the server that steps use. */
-
 import type { Impersonation } from '../../../access/impersonation.ts';
 import type { Deadlines } from '../../../deadlines.ts';
 import type { Registry } from '../../../registry/registry.ts';
@@ -31,14 +30,15 @@ export interface Services {
   /** A step of the test kit, before routing. */
   readonly instrument?: Step | undefined;
   readonly impersonation: Impersonation;
-  /** Whether a header, in small letters, says who a user is, beside the usual ones. */
-  /** Who says what users may do, whichever door they come by: the registry. */
   /** Time limits of requests that wait for something. */
   readonly deadlines: Deadlines;
+  /** Who says what users may do, whichever door they come by: the registry. */
   readonly rights: Pick<Registry, 'authorizer'>;
+  /** See `Reception`. */
   readonly askAhead?: AskAhead | undefined;
   /** The page for people, whose files need no credentials; absent: it is not served. */
   readonly window: Window | undefined;
+  /** Whether a header, in small letters, says who a user is, beside the usual ones. */
   readonly isIdentityHeader: (name: string) => boolean;
   /** Called for internal errors of the server. */
   readonly report: (error: Error) => void;
