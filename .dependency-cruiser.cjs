@@ -31,7 +31,7 @@ const may = {
   cluster: ['cluster', 'extensions', 'access', 'pki', 'ingress', 'node', 'controllers', 'client', 'streams', 'server', 'registry', 'store', 'grpc', 'api', 'clock'],
   testing: ['testing', 'cluster', 'access', 'controllers', 'extensions', 'node', 'client', 'server', 'registry', 'store', 'api', 'clock'],
   cli: ['cli', 'cluster', 'testing', 'envtest', 'store/store', 'clock'],
-  envtest: ['envtest', 'cli', 'cluster', 'pki', 'store/owner', 'api/duration', 'api/runtimeconfig', 'clock'],
+  envtest: ['envtest', 'cli', 'cluster', 'pki', 'store/owner', 'api/duration', 'api/runtime-config', 'clock'],
 };
 
 /** Layers of the page, with what each may import of it. */
@@ -47,7 +47,7 @@ module.exports = {
     ...Object.entries(may).map(([layer, allowed]) => ({
       name: `${layer}-looks-only-down`,
       severity: 'error',
-      from: { path: `^src/${layer}/`, pathNot: '\\.(test|case)\\.ts$' },
+      from: { path: `^src/${layer}/`, pathNot: '\\.(test|fixture|suite)\\.ts$' },
       to: { path: '^src/', pathNot: [...allowed, ...everywhere].map((name) => `^src/${name}(/|\\.ts$)`) },
     })),
     ...Object.entries(webMay).map(([layer, allowed]) => ({
@@ -56,9 +56,9 @@ module.exports = {
       from: { path: `^web/${layer}/`, pathNot: '\\.test\\.ts$' },
       to: { path: '^(web|src)/', pathNot: allowed.map((name) => `^web/${name}/`) },
     })),
-    { name: 'no-cycles', severity: 'error', from: { pathNot: '\\.(test|case)\\.ts$' }, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
+    { name: 'no-cycles', severity: 'error', from: { pathNot: '\\.(test|fixture|suite)\\.ts$' }, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
     { name: 'api-is-pure', severity: 'error', from: { path: '^src/api/', pathNot: '\\.test\\.ts$' }, to: { dependencyTypes: ['core'], pathNot: '^(buffer|node:buffer|module|node:module)$' } },
-    { name: 'no-http-below-the-server', severity: 'error', from: { path: '^src/(api|store|registry|controllers)/', pathNot: '\\.(test|case)\\.ts$' }, to: { path: '^(node:)?https?$' } },
+    { name: 'no-http-below-the-server', severity: 'error', from: { path: '^src/(api|store|registry|controllers)/', pathNot: '\\.(test|fixture|suite)\\.ts$' }, to: { path: '^(node:)?https?$' } },
   ],
   options: {
     doNotFollow: { path: 'node_modules' },

@@ -14,11 +14,11 @@ const config: KnipConfig = {
     'src/cluster/index.ts!',
     'src/cli/bundle.ts!',
     'src/cli/launch.ts!',
-    'src/envtest/launchapiserver.ts!',
-    'src/envtest/launchetcd.ts!',
+    'src/envtest/launch-apiserver.ts!',
+    'src/envtest/launch-etcd.ts!',
     // Built into files of their own: the thread that writes to LMDB, and a process that damage.test.ts runs.
-    'src/store/lmdbthread.ts!',
-    'src/store/damage.case.ts',
+    'src/store/lmdb-thread.ts!',
+    'src/store/damage.fixture.ts',
     'web/main.tsx!',
     'scripts/*.mjs',
     'bench/*.mjs',
@@ -26,16 +26,16 @@ const config: KnipConfig = {
   ],
   project: [
     'src/**/*.ts!',
-    '!src/**/*.{test,case}.ts!',
+    '!src/**/*.{test,fixture,suite}.ts!',
     'web/**/*.{ts,tsx}!',
-    '!web/**/*.{test,case}.ts!',
+    '!web/**/*.{test,fixture,suite}.ts!',
     'test/**/*.ts',
     'scripts/**/*.mjs',
     'bench/**/*.mjs',
     'examples/**/*.mjs',
   ],
   include: ['files', 'dependencies', 'unlisted', 'unresolved', 'exports', 'types', 'duplicates'],
-  // Run by scripts/checks.mjs and package.test.ts; named in a template by jsonpatch.test.ts; read as text by browser.ts.
+  // Run by scripts/checks.mjs and package.test.ts; named in a template by json-patch.test.ts; read as text by browser.ts.
   ignoreDependencies: [
     '@arethetypeswrong/cli',
     '@biomejs/biome',

@@ -23,7 +23,7 @@ const jest: string = process.env.WHERRY_JEST ?? findJest() ?? '';
 const kubectlTests = [
   'test/kubectl/*.test.ts',
   'test/apply/kubectl.test.ts',
-  'test/streams/{attach,exec,lifecycle,logs,nodelogs,pods,portforward,proxy,terminal}.test.ts',
+  'test/streams/{attach,exec,lifecycle,logs,node-logs,pods,port-forward,proxy,terminal}.test.ts',
   'src/server/pods/proxying.clients.test.ts',
 ];
 
@@ -32,11 +32,11 @@ const kubectlTests = [
  * no file with hooks of its own, since these hold for the first file alone that imports it.
  */
 const parts = [
-  'src/{access,api,controllers,extensions,pki,registry,server}/**/!(longanswer).test.ts',
-  'src/store/!(lmdb|lmdbwriter|damage).test.ts',
+  'src/{access,api,controllers,extensions,pki,registry,server}/**/!(long-answer).test.ts',
+  'src/store/!(lmdb|lmdb-writer|damage).test.ts',
   'src/ingress/!(hostile).test.ts',
   'src/{client,envtest,grpc,testing}/**/*.test.ts',
-  'src/cli/!(collector|codecache|log).test.ts',
+  'src/cli/!(collector|code-cache|log).test.ts',
   'web/**/*.test.ts',
 ];
 

@@ -21,7 +21,7 @@ export { View } from './src/registry/view.ts';
 export { Registry } from './src/registry/registry.ts';
 export { collectionOf } from './src/registry/target.ts';
 export { actingAs } from './src/registry/writers.ts';
-export { makeAuthorizer } from './src/access/authorization/makeauthorizer.ts';
+export { makeAuthorizer } from './src/access/authorization/make-authorizer.ts';
 export { ensureDefaultPolicy } from './src/access/authorization/bootstrap.ts';
 `;
 

@@ -11,7 +11,7 @@ import { get as getPlain } from 'node:http';
 import { get as getSecure } from 'node:https';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { freePort } from './freeport.mjs';
+import { freePort } from './free-port.mjs';
 import { processorMs } from './servers.mjs';
 
 const root = path.dirname(import.meta.dirname);

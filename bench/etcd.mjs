@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { freePort } from './freeport.mjs';
+import { freePort } from './free-port.mjs';
 
 let running;
 let prefixes = 0;

@@ -1,5 +1,5 @@
 /** The living cluster: how fast pods are scheduled and started, what streams cost, and what an idle cluster costs. */
-import { nodesReady, replicate, runPods } from './runningpods.mjs';
+import { nodesReady, replicate, runPods } from './running-pods.mjs';
 import { cluster } from './servers.mjs';
 import { streams } from './streams.mjs';
 

@@ -12,7 +12,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { decisions } from './decisions.mjs';
 import { envtestStart } from './envtest.mjs';
-import { fanout } from './fanout.mjs';
+import { fanout } from './fan-out.mjs';
 import { living } from './living.mjs';
 import { fill, podNamed } from './objects.mjs';
 import { secureBench } from './secure.mjs';
@@ -207,7 +207,7 @@ async function others() {
   say('the test kit:');
   await testKit(row);
   say('custom kinds, rules and webhooks:');
-  const custom = await figuresOf('customkinds.mjs', [quick ? '1' : '3']);
+  const custom = await figuresOf('custom-kinds.mjs', [quick ? '1' : '3']);
   for (const [what, value] of Object.entries(custom.custom)) {
     row(`custom kind, ${what}`, 'memory', value, 'per s');
     row(`custom kind, ${what}, of a built-in kind`, 'memory', (100 * value) / custom['built-in'][what], '%');

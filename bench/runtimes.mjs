@@ -3,7 +3,7 @@
  * [--runtime NAME …]`. The image must have a shell and be there, or be pullable.
  */
 import { parseArgs } from 'node:util';
-import { nodesReady, timed } from './runningpods.mjs';
+import { nodesReady, timed } from './running-pods.mjs';
 import { cluster } from './servers.mjs';
 
 const startCount = 20;

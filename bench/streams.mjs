@@ -10,7 +10,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { build } from 'esbuild';
-import { runPods } from './runningpods.mjs';
+import { runPods } from './running-pods.mjs';
 import { cluster, processorMs } from './servers.mjs';
 
 const root = path.dirname(import.meta.dirname);
@@ -26,7 +26,7 @@ async function bundle(folder) {
   const outfile = path.join(folder, 'spdy.mjs');
   await build({
     stdin: {
-      contents: ['spdyconnection', 'spdyframe', 'spdyupgrade']
+      contents: ['spdy-connection', 'spdy-frame', 'spdy-upgrade']
         .map((part) => `export * from './src/streams/${part}.ts';`)
         .join('\n'),
       resolveDir: root,
@@ -72,7 +72,7 @@ export async function streams(row, { bytes, rounds }) {
   const yardstick = spawn(process.execPath, [pipeProgram, '127.0.0.1'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const client = fork(path.join(import.meta.dirname, 'streamclient.mjs'), [await bundle(folder)]);
+  const client = fork(path.join(import.meta.dirname, 'stream-client.mjs'), [await bundle(folder)]);
   try {
     const barePort = portIn((await once(yardstick.stdout, 'data'))[0]);
     if (client.connected) await once(client, 'message');

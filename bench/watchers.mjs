@@ -1,6 +1,6 @@
 /**
  * Watchers in a separate process: opens many watches, counts the events each receives while another process
- * writes, and reports when each event arrived; then starts over. Started by `fanout.mjs`, which it talks to
+ * writes, and reports when each event arrived; then starts over. Started by `fan-out.mjs`, which it talks to
  * over IPC. Events are lines of JSON, or frames of protobuf with their length in four bytes.
  */
 import { Agent, request } from 'node:http';

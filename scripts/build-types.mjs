@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { publicDeclarations, testingDeclarations } from './publictypes.mjs';
+import { publicDeclarations, testingDeclarations } from './public-types.mjs';
 
 const folder = path.join(path.dirname(import.meta.dirname), 'dist');
 

@@ -8,7 +8,7 @@
  *   index.js          for `import 'wherry'`: the same
  *   testing*.js, .cjs for `wherry/testing`, and with the hooks of a test runner for `wherry/testing/vitest`, …
  *   lmdbthread.cjs    the thread that writes to LMDB
- *   cli.cjs           the command: runs the bundle with compiled code (see src/cli/bundleload.ts)
+ *   cli.cjs           the command: runs the bundle with compiled code (see src/cli/bundle-load.ts)
  *   ui/               the page that the server serves at /ui/ (see web.mjs)
  *   envtest-*.cjs     etcd and kube-apiserver as test harnesses start them (see src/envtest/assets.ts)
  *
@@ -223,7 +223,7 @@ async function commands(bundleFile) {
   const define = { bundleFile: JSON.stringify(bundleFile) };
   const banner = { js: '#!/usr/bin/env node' };
   await build({ ...common, entryPoints: { cli: 'src/cli/launch.ts' }, define, banner });
-  const programs = ['etcd', 'apiserver'].map((name) => [`envtest-${name}`, `src/envtest/launch${name}.ts`]);
+  const programs = ['etcd', 'apiserver'].map((name) => [`envtest-${name}`, `src/envtest/launch-${name}.ts`]);
   await build({ ...common, entryPoints: Object.fromEntries(programs), define });
   chmodSync(path.join(folder, 'cli.cjs'), 0o755);
 }

@@ -10,7 +10,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
-import { commentOf, publicDeclarations } from './publictypes.mjs';
+import { commentOf, publicDeclarations } from './public-types.mjs';
 
 const root = path.dirname(import.meta.dirname);
 const runNote = 'run: node scripts/build.mjs && node scripts/generate-docs.mjs';

@@ -11,7 +11,7 @@ import path from 'node:path';
 const unused = 'msgpackr-extract';
 const virtual = 'bundled lmdb';
 
-/** Gives the bundle `bundledLmdb`, which `src/store/lmdblibrary.ts` reads. */
+/** Gives the bundle `bundledLmdb`, which `src/store/lmdb-library.ts` reads. */
 export const bundledLmdb = {
   name: virtual,
   setup({ initialOptions, onResolve, onLoad }) {

@@ -6,8 +6,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';
 import { build } from 'esbuild';
-import { commonChunk } from './pagechunks.mjs';
-import { xtermPolicy } from './xtermpolicy.mjs';
+import { commonChunk } from './page-chunks.mjs';
+import { xtermPolicy } from './xterm-policy.mjs';
 
 const fastQuality = 4;
 const first = 'web/main.tsx';
@@ -15,11 +15,11 @@ const start = 'web/start.tsx';
 /** Small modules that several views use, and the frame of the page with all that it needs. */
 const common = [
   'web/shell/shell.tsx',
-  ...['linediff', 'quantity', 'socket', 'yamltext'].map((name) => `web/core/${name}.ts`),
-  ...['adoptedstyle.ts', 'age.tsx', 'command.ts', 'commandline.tsx', 'diff.tsx', 'plot.tsx', 'tone.ts'].map(
+  ...['line-diff', 'quantity', 'socket', 'yaml-text'].map((name) => `web/core/${name}.ts`),
+  ...['adopted-style.ts', 'age.tsx', 'command.ts', 'command-line.tsx', 'diff.tsx', 'plot.tsx', 'tone.ts'].map(
     (name) => `web/ui/${name}`,
   ),
-  ...['object/actiondialog.tsx', 'object/tabs.ts', 'object/eventtime.ts', 'list/deletion.tsx'].map(
+  ...['object/action-dialog.tsx', 'object/tabs.ts', 'object/event-time.ts', 'list/deletion.tsx'].map(
     (name) => `web/views/${name}`,
   ),
   'web/views/pods/containers.ts',

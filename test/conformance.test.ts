@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 import type { Kind } from '../src/api/kind.ts';
 import { builtinKinds } from '../src/api/kinds.ts';
 import { type Json, mergePatch, strategicPatch, useCluster } from './http.ts';
-import { homeOf, validBody } from './wire/kindbodies.ts';
+import { homeOf, validBody } from './wire/kind-bodies.ts';
 
 const api = useCluster({
   like: 'kubernetes',

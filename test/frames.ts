@@ -1,6 +1,6 @@
 /** Watches in protobuf, read frame by frame: each event has its length in four bytes before it. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { decodedEvent } from '../src/api/protobufdecoder.case.ts';
+import { decodedEvent } from '../src/api/protobuf-decoder.fixture.ts';
 
 const lengthBytes = 4;
 

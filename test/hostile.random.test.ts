@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { builtinKinds } from '../src/api/kinds.ts';
 import type { Reply } from './http.ts';
-import { accepts, pick, prefixOf, requestOf, sampleOf } from './madeup.ts';
+import { accepts, pick, prefixOf, requestOf, sampleOf } from './made-up.ts';
 import { useTarget } from './target.ts';
 
 /** Number of sequences, and of requests in each. WHERRY_RUNS sets more. */

@@ -10,9 +10,9 @@ import {
   type Widget,
   widgetKind,
   widgetTable,
-} from '../src/api/widget.case.ts';
+} from '../src/api/widget.fixture.ts';
 import { brief, type Json, jsonPatch, mergePatch, strategicPatch } from './http.ts';
-import { useKindServer } from './kindserver.ts';
+import { useKindServer } from './kind-server.ts';
 import { parseMetrics } from './metrics.ts';
 
 const server = useKindServer();

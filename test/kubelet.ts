@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { authorityData, issueServingCertificate, makeNodeAuthority } from '../src/pki/nodecertificates.ts';
+import { authorityData, issueServingCertificate, makeNodeAuthority } from '../src/pki/node-certificates.ts';
 import type { Client } from './http.ts';
 
 export interface Seen {

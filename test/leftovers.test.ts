@@ -8,8 +8,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { problem } from '../src/node/network/netns.case.ts';
-import { commandsWith } from '../src/node/runtime/processpod.case.ts';
+import { problem } from '../src/node/network/netns.fixture.ts';
+import { commandsWith } from '../src/node/runtime/process-pod.fixture.ts';
 import { Child, useChildren } from './child.ts';
 import { Client } from './http.ts';
 

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { writeBackup } from '../src/store/backupfile.ts';
+import { writeBackup } from '../src/store/backup-file.ts';
 import { restoreStore } from '../src/store/restore.ts';
 import type { Stored } from '../src/store/store.ts';
 import { Child, useChildren } from './child.ts';

@@ -9,7 +9,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { TRANSACTIONS_HERE } from '../src/store/lmdbwriter.ts';
+import { TRANSACTIONS_HERE } from '../src/store/lmdb-writer.ts';
 import { Child, useChildren } from './child.ts';
 import { jsonPatch, mergePatch, strategicPatch } from './http.ts';
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, start } from '../src/cluster/index.ts';
-import { type Case, Replay } from './extensions/recordedcases.ts';
+import { type Case, Replay } from './extensions/recorded-cases.ts';
 import { Client } from './http.ts';
 
 const { cases } = JSON.parse(

@@ -35,7 +35,7 @@ const codeByContract = (code: number): number => (code === 201 ? 200 : code);
 
 /**
  * Where the contract deletes as Kubernetes 1.1 did: no finalizer is put on where no controller takes it off, and a
- * replication controller is gone when its deletion is answered. `wire/promptdeletion.test.ts` shows what happens instead.
+ * replication controller is gone when its deletion is answered. `wire/prompt-deletion.test.ts` shows what happens instead.
  */
 const deletedOtherwise: ReadonlySet<string> = new Set([
   'rc delete default orphans',

@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
-import { etcds } from '../src/store/etcd/etcdserver.case.ts';
+import { etcds } from '../src/store/etcd/etcd-server.fixture.ts';
 import { describeWith } from './tools.ts';
 
 const example = path.join(import.meta.dirname, '../examples/replicas/run.mjs');

@@ -7,12 +7,12 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { first, PodBench, ready, sh } from '../src/cluster/podbench.case.ts';
-import { problem as networkProblem } from '../src/node/network/netns.case.ts';
-import { bridgeOf } from '../src/node/runtime/cri/cniconfiguration.ts';
-import { TestContainerd } from '../src/node/runtime/cri/containerd.case.ts';
-import { TestDocker } from '../src/node/runtime/docker/docker.case.ts';
-import { type TestEngine, testImage, tryEngine } from '../src/node/runtime/engine/engine.case.ts';
+import { first, PodBench, ready, sh } from '../src/cluster/pod-bench.fixture.ts';
+import { problem as networkProblem } from '../src/node/network/netns.fixture.ts';
+import { bridgeOf } from '../src/node/runtime/cri/cni-configuration.ts';
+import { TestContainerd } from '../src/node/runtime/cri/containerd.fixture.ts';
+import { TestDocker } from '../src/node/runtime/docker/docker.fixture.ts';
+import { type TestEngine, testImage, tryEngine } from '../src/node/runtime/engine/engine.fixture.ts';
 import { Child, useChildren } from './child.ts';
 import { Client } from './http.ts';
 

@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Cluster, start } from '../src/cluster/index.ts';
 import { Client, type Json, strategicPatch, type WatchEvent, type WatchReader } from './http.ts';
-import { PodLedger } from './podledger.ts';
+import { PodLedger } from './pod-ledger.ts';
 import { randomFrom } from './workload.ts';
 
 const seed = Number(process.env.WHERRY_SEED ?? 20261115);

@@ -12,7 +12,7 @@ import { describe, expect, it } from 'vitest';
 import { builtinKinds } from '../src/api/kinds.ts';
 import { restore } from '../src/cluster/backup.ts';
 import { start } from '../src/cluster/index.ts';
-import { idOfPlural } from '../src/registry/formerkeys.ts';
+import { idOfPlural } from '../src/registry/former-keys.ts';
 import { openLmdbStore } from '../src/store/lmdb.ts';
 import { Child, useChildren } from './child.ts';
 import { Client, type Json } from './http.ts';

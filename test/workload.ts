@@ -1,5 +1,5 @@
 /** Writers that work concurrently on the same objects, and record the answers. */
-import { ChangeLog } from './changelog.ts';
+import { ChangeLog } from './change-log.ts';
 import { type Client, type Json, mergePatch, strategicPatch } from './http.ts';
 
 export const namespaces = ['default', 'one', 'two'];

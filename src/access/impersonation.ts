@@ -7,9 +7,9 @@
 import type { Action, Attributes, Authorizer, ResourceAction } from '../api/access.ts';
 import { isLabel1123, isSubdomain1123 } from '../api/names.ts';
 import { authenticated, masters, type User } from '../api/user.ts';
-import { accountGroups } from './authentication/serviceaccounts.ts';
-import { BoundedCache } from './boundedcache.ts';
-import { extraProblem } from './extrakeys.ts';
+import { accountGroups } from './authentication/service-accounts.ts';
+import { BoundedCache } from './bounded-cache.ts';
+import { extraProblem } from './extra-keys.ts';
 
 /** Users whose mode is remembered. */
 const rememberedMax = 10_000;

@@ -1,6 +1,6 @@
 /** What authorizers decide from and what they answer. */
-import type { FieldSelector } from './fieldselector.ts';
-import type { LabelSelector } from './labelselector.ts';
+import type { FieldSelector } from './field-selector.ts';
+import type { LabelSelector } from './label-selector.ts';
 import { masters, type User } from './user.ts';
 
 /** What is asked for. */

@@ -5,7 +5,7 @@
  */
 import { optimized } from '../switches.ts';
 import { encodeObject, fieldText } from './encode.ts';
-import { generatedFieldsMax } from './generatedwriter.ts';
+import { generatedFieldsMax } from './generated-writer.ts';
 import type { Field, Model } from './model.ts';
 import type { JsonObject } from './object.ts';
 
@@ -24,7 +24,7 @@ type Comparer = (a: JsonObject, b: JsonObject) => boolean;
 const comparers = new WeakMap<Model, Comparer>();
 
 /**
- * A function made for one model, which accesses each field by name, as `generatedwriter.ts` does it. Only names of fields
+ * A function made for one model, which accesses each field by name, as `generated-writer.ts` does it. Only names of fields
  * are in the source, each as a JSON string. Comparing the specs of two pods went from 1.8 to 0.3 µs.
  */
 function generatedComparer({ order }: Model): Comparer | undefined {

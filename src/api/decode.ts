@@ -7,7 +7,7 @@
  * An int64 beyond 2^53 is a bigint at run time, although its type says number: code that calculates with one that is not
  * bounded by validation makes it a number first.
  */
-import { isInt64 } from './exactjson.ts';
+import { isInt64 } from './exact-json.ts';
 import type { Field, Model } from './model.ts';
 import { isJsonObject, type JsonObject, setKey } from './object.ts';
 import { canonicalQuantity } from './quantity.ts';

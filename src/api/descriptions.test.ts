@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import json from './definitions/descriptions.json' with { type: 'json' };
 import { type DescriptionFile, Descriptions } from './descriptions.ts';
-import { componentStatus } from './kinds/componentstatus.ts';
+import { componentStatus } from './kinds/component-status.ts';
 import { builtinKinds } from './kinds.ts';
 import { findModel, type Model, modelOf } from './model.ts';
 

@@ -4,16 +4,16 @@
  * the same text, so equal text means an equal object.
  *
  * Each model has a writer, created at its first use: a function that loops over the fields, and after some calls generated
- * code (`generatedwriter.ts`).
+ * code (`generated-writer.ts`).
  */
 
-import { parseExact } from './exactjson.ts';
-import { generatedLater, generatedWriter, type Writer } from './generatedwriter.ts';
-import { jsonText } from './jsontext.ts';
-import { ManagedText } from './managedtext.ts';
+import { parseExact } from './exact-json.ts';
+import { generatedLater, generatedWriter, type Writer } from './generated-writer.ts';
+import { jsonText } from './json-text.ts';
+import { ManagedText } from './managed-text.ts';
 import type { Field, Model } from './model.ts';
 import type { JsonObject } from './object.ts';
-import { stringText } from './stringtext.ts';
+import { stringText } from './string-text.ts';
 
 export const encodeObject = (model: Model, object: JsonObject): string => writerOf(model)(object);
 

@@ -2,7 +2,7 @@
  * The catalogue of errors: one constructor per reason sets HTTP code, reason, details and message, as in Kubernetes.
  * Thrown anywhere below the server, which answers with the Status.
  */
-import type { FieldError } from './fielderror.ts';
+import type { FieldError } from './field-error.ts';
 
 interface StatusCause {
   reason?: string;

@@ -6,7 +6,7 @@
  * has failed, to produce Go's error message.
  */
 import { isUtf8 } from 'node:buffer';
-import { mayHoldLongNumbers, parseLongNumbers, stringEnd } from './exactjson.ts';
+import { mayHoldLongNumbers, parseLongNumbers, stringEnd } from './exact-json.ts';
 
 /** Nesting depth; code may recurse over an accepted value. */
 export const depthMax = 1000;

@@ -6,11 +6,11 @@
  * changed. Hooks read no clock: the time is in the context.
  */
 import type { Cell } from './elapsed.ts';
-import type { FieldError } from './fielderror.ts';
+import type { FieldError } from './field-error.ts';
 import { type Model, modelOf } from './model.ts';
 import { type NameRule, subdomainName } from './names.ts';
 import type { ApiObject } from './object.ts';
-import type { ScalePaths } from './scalepaths.ts';
+import type { ScalePaths } from './scale-paths.ts';
 import type { User } from './user.ts';
 
 /**

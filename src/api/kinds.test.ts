@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import { encodeObject } from './encode.ts';
 import type { Kind } from './kind.ts';
-import type { KindChange } from './kindchange.ts';
+import type { KindChange } from './kind-change.ts';
 import { builtinKinds, KindTable } from './kinds.ts';
 import { modelOf, modelsOf } from './model.ts';
-import { otherServiceKind, type Widget, widgetKind, widgetTable } from './widget.case.ts';
+import { otherServiceKind, type Widget, widgetKind, widgetTable } from './widget.fixture.ts';
 
 const names = (kinds: Iterable<Kind>): string[] =>
   [...kinds].map(({ apiVersion, resource }) => `${apiVersion} ${resource}`);

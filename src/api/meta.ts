@@ -1,5 +1,5 @@
 /** Object metadata: the rules that hold for every kind. */
-import { type FieldError, forbidden, invalid, required } from './fielderror.ts';
+import { type FieldError, forbidden, invalid, required } from './field-error.ts';
 import type { ObjectMeta, OwnerReference } from './generated/types.ts';
 import type { Kind } from './kind.ts';
 import { isLabel1123, isQualifiedName, validateAnnotations, validateLabels } from './names.ts';

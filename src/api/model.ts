@@ -9,7 +9,7 @@
  * has its own models (`modelsOf`). Only the kind refers to them, so they are collected with it.
  */
 
-import type { Schema } from './customschema/schema.ts';
+import type { Schema } from './custom-schema/schema.ts';
 import admission from './definitions/admission-v1.fields.json' with { type: 'json' };
 import admissionRegistration from './definitions/admissionregistration-v1.fields.json' with { type: 'json' };
 import apiextensions from './definitions/apiextensions-v1.fields.json' with { type: 'json' };

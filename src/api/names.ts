@@ -5,7 +5,7 @@
  * UTF-8, as in Kubernetes, although its messages say characters. Values may be as large as a request body, so checks
  * search for invalid characters, which never backtracks, instead of matching a whole grammar.
  */
-import { type FieldError, invalid, tooLong } from './fielderror.ts';
+import { type FieldError, invalid, tooLong } from './field-error.ts';
 
 const labelBytesMax = 63;
 const subdomainBytesMax = 253;

@@ -27,7 +27,7 @@ export function setKey(object: JsonObject, key: string, value: unknown): void {
 /** A deep copy. Keys stay own keys, also `__proto__`. */
 export function cloneJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(cloneJson);
-  // Instances of classes do not change, so they are shared: managed fields are one (`managedtext.ts`).
+  // Instances of classes do not change, so they are shared: managed fields are one (`managed-text.ts`).
   if (!isJsonObject(value) || isInstance(value)) return value;
   const copy: JsonObject = {};
   for (const key of Object.keys(value)) setKey(copy, key, cloneJson(value[key]));

@@ -5,13 +5,13 @@
 import fc from 'fast-check';
 import protobuf from 'protobufjs';
 import { describe, expect, test } from 'vitest';
-import { parseExact } from './exactjson.ts';
-import { jsonText } from './jsontext.ts';
+import { parseExact } from './exact-json.ts';
+import { jsonText } from './json-text.ts';
 import { Field, Model, modelOf } from './model.ts';
 import type { JsonObject } from './object.ts';
 import { decodeProtobuf, ProtobufError } from './protobuf.ts';
-import { encoders } from './protobufencoder.case.ts';
-import { arbitraryObject, dropped, fullObject } from './tableobjects.case.ts';
+import { encoders } from './protobuf-encoder.fixture.ts';
+import { arbitraryObject, dropped, fullObject } from './table-objects.fixture.ts';
 
 const kinds: [table: string, kind: string][] = [
   ...[

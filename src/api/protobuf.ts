@@ -9,7 +9,7 @@
 import { JsonError, readJson } from './json.ts';
 import type { Field, Model } from './model.ts';
 import { type JsonObject, setKey } from './object.ts';
-import { BYTES, FIXED64, ProtobufError, Reader, VARINT } from './protobufreader.ts';
+import { BYTES, FIXED64, ProtobufError, Reader, VARINT } from './protobuf-reader.ts';
 import { formatTime } from './time.ts';
 
 export { ProtobufError };

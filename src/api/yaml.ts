@@ -7,7 +7,7 @@
  */
 import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
-import { exactNumber } from './exactjson.ts';
+import { exactNumber } from './exact-json.ts';
 import {
   countKeys,
   type Duplicate,
@@ -17,7 +17,7 @@ import {
   pathCharsMax,
   readJsonText,
 } from './json.ts';
-import { jsonText } from './jsontext.ts';
+import { jsonText } from './json-text.ts';
 import { type JsonObject, setKey } from './object.ts';
 
 /**

@@ -1,17 +1,17 @@
 /** The text of `wherry --help`. */
-import { auditHelp } from './auditflags.ts';
-import { authenticationHelp } from './authenticationflags.ts';
-import { admissionHelp, authorizationHelp } from './authorizationflags.ts';
-import { assetsHelp } from './envtestflags.ts';
-import { kubeconfigHelp } from './kubeconfigflags.ts';
-import { limitHelp } from './limitoptions.ts';
-import { protectionHelp } from './protectionflags.ts';
-import { cleanupHelp, runtimeHelp } from './runtimeflags.ts';
-import { secureHelp } from './secureflags.ts';
-import { storeHelp } from './storeflags.ts';
-import { testHelp } from './testflags.ts';
-import { testingHelp } from './testingflags.ts';
-import { tokenHelp } from './tokenflags.ts';
+import { auditHelp } from './audit-flags.ts';
+import { authenticationHelp } from './authentication-flags.ts';
+import { admissionHelp, authorizationHelp } from './authorization-flags.ts';
+import { assetsHelp } from './envtest-flags.ts';
+import { kubeconfigHelp } from './kubeconfig-flags.ts';
+import { limitHelp } from './limit-options.ts';
+import { protectionHelp } from './protection-flags.ts';
+import { cleanupHelp, runtimeHelp } from './runtime-flags.ts';
+import { secureHelp } from './secure-flags.ts';
+import { storeHelp } from './store-flags.ts';
+import { testHelp } from './test-flags.ts';
+import { testingHelp } from './testing-flags.ts';
+import { tokenHelp } from './token-flags.ts';
 
 export const help = `Usage: wherry <command> [options]
 

@@ -8,7 +8,7 @@ import type { AssetsLine } from '../envtest/assets.ts';
 import { exposeCollector } from './collector.ts';
 import { Ending } from './ending.ts';
 import { help } from './help.ts';
-import type { KubeconfigLine } from './kubeconfigflags.ts';
+import type { KubeconfigLine } from './kubeconfig-flags.ts';
 import { activityLog, logger } from './log.ts';
 import {
   type BackupLine,
@@ -18,9 +18,9 @@ import {
   readCommandLine,
 } from './options.ts';
 import { ProgressLine } from './progress.ts';
-import type { CleanupLine } from './runtimeflags.ts';
-import type { TestLine } from './testflags.ts';
-import type { TokenLine } from './tokenflags.ts';
+import type { CleanupLine } from './runtime-flags.ts';
+import type { TestLine } from './test-flags.ts';
+import type { TokenLine } from './token-flags.ts';
 
 /** Resolves when the command has started, or is over. Never throws: errors are printed to stderr and set the exit code. */
 export async function runCommand(): Promise<void> {
@@ -63,7 +63,7 @@ function logged(options: StartOptions, form: LogForm): StartOptions {
 
 /** What starts a cluster, with the test kit or without. */
 const starter = async (testing: boolean): Promise<(options: StartOptions) => ReturnType<typeof start>> =>
-  testing ? (await import('../testing/testingserver.ts')).startTestingServer : start;
+  testing ? (await import('../testing/testing-server.ts')).startTestingServer : start;
 
 async function runCluster(
   ending: Ending,
@@ -99,7 +99,7 @@ const reaching = ({ url, kubeconfigFile }: Cluster, { port }: StartOptions): str
   port === 'off' ? `--kubeconfig ${kubeconfigFile ?? 'FILE'}` : `-s ${new URL(url).host}`;
 
 async function runKubeconfig(line: KubeconfigLine): Promise<void> {
-  const { writeUserKubeconfig } = await import('../cluster/userkubeconfig.ts');
+  const { writeUserKubeconfig } = await import('../cluster/user-kubeconfig.ts');
   process.stdout.write(await writeUserKubeconfig(line));
 }
 
@@ -112,7 +112,7 @@ async function runEnvtest(line: AssetsLine): Promise<void> {
 
 /** A signal during the start ends the process: nothing is to be closed before the command runs. */
 async function runTests({ start: options, testing, log: form, program, keeps }: TestLine): Promise<void> {
-  const { runTest } = await import('./testrun.ts');
+  const { runTest } = await import('./test-run.ts');
   const begin = await starter(testing);
   const cluster = await begin(logged(options, form));
   await cluster.nodesReady;
@@ -125,7 +125,7 @@ async function runCleanup(line: CleanupLine): Promise<void> {
 }
 
 async function runTokens(line: TokenLine): Promise<void> {
-  const { runToken } = await import('../cluster/bootstraptokens.ts');
+  const { runToken } = await import('../cluster/bootstrap-tokens.ts');
   process.stdout.write(await runToken(line));
 }
 

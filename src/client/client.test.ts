@@ -6,8 +6,8 @@ import { StatusError } from '../api/errors.ts';
 import type { ConfigMap } from '../api/generated/types.ts';
 import { type Cluster, start } from '../cluster/index.ts';
 import { Client } from './client.ts';
+import { eventSink } from './event-sink.ts';
 import { EventRecorder } from './events.ts';
-import { eventSink } from './eventsink.ts';
 import { Informer } from './informer.ts';
 import { configMaps, events, pods } from './resources.ts';
 

@@ -1,7 +1,7 @@
 /** A thin typed client of the API: one method per verb, over HTTP. Refusals are thrown as `StatusError`. */
 import { Agent, type IncomingMessage, request } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { ClientWatch, type WatchHandlers } from './clientwatch.ts';
+import { ClientWatch, type WatchHandlers } from './client-watch.ts';
 import { refusal } from './refusal.ts';
 import type { Resource } from './resources.ts';
 

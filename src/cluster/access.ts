@@ -2,17 +2,17 @@
 import { hostname, networkInterfaces } from 'node:os';
 import path from 'node:path';
 import type { Authentication } from '../access/authentication/authentication.ts';
-import { makeAuthenticator } from '../access/authentication/makeauthenticator.ts';
-import type { StaticUser } from '../access/authentication/statictokens.ts';
+import { makeAuthenticator } from '../access/authentication/make-authenticator.ts';
+import type { StaticUser } from '../access/authentication/static-tokens.ts';
 import type { ClusterTrust } from '../controllers/shared/controller.ts';
 import type { Certified } from '../pki/authority.ts';
-import { administrator, ClusterCertificates, readAuthority } from '../pki/clustercertificates.ts';
-import type { NodeAuthority, NodeTrust } from '../pki/nodecertificates.ts';
-import { keepPrivately, PkiFolder } from '../pki/pkifolder.ts';
-import { TlsFiles } from '../pki/tlsfiles.ts';
-import { plantClusterInfo } from '../registry/clusterinfo.ts';
+import { administrator, ClusterCertificates, readAuthority } from '../pki/cluster-certificates.ts';
+import type { NodeAuthority, NodeTrust } from '../pki/node-certificates.ts';
+import { keepPrivately, PkiFolder } from '../pki/pki-folder.ts';
+import { TlsFiles } from '../pki/tls-files.ts';
+import { plantClusterInfo } from '../registry/cluster-info.ts';
 import type { Registry } from '../registry/registry.ts';
-import { SecureDoor } from '../server/doors/securedoor.ts';
+import { SecureDoor } from '../server/doors/secure-door.ts';
 import type { Limits } from '../server/http/limits.ts';
 import { ensureAdministrators } from './administrators.ts';
 import { type OpenAuthorization, openAuthorization } from './authorization.ts';
@@ -20,9 +20,9 @@ import { type OpenFairness, openFairness } from './fairness.ts';
 import { ensureJoining } from './joining.ts';
 import { kubeconfigText, secureKubeconfig } from './kubeconfig.ts';
 import { machineAddress } from './node.ts';
-import type { SecureOptions } from './secureoptions.ts';
-import { sharedAuthority, storeAuthority } from './sharedauthority.ts';
-import { StartError } from './starterror.ts';
+import type { SecureOptions } from './secure-options.ts';
+import { sharedAuthority, storeAuthority } from './shared-authority.ts';
+import { StartError } from './start-error.ts';
 
 export interface AccessOptions {
   readonly secure: SecureOptions;

@@ -4,9 +4,9 @@
  */
 import type { ClusterRoleBinding } from '../api/generated/types.ts';
 import { rbacGroup as apiGroup } from '../api/rules/rbac.ts';
-import { administrator } from '../pki/clustercertificates.ts';
+import { administrator } from '../pki/cluster-certificates.ts';
 import type { Registry } from '../registry/registry.ts';
-import { plantMissing } from './plantedroles.ts';
+import { plantMissing } from './planted-roles.ts';
 
 export async function ensureAdministrators(registry: Registry): Promise<void> {
   const [name] = administrator.groups;

@@ -2,14 +2,14 @@
 import type {
   AuthorizationMode,
   AuthorizationOptions,
-} from '../access/authorization/authorizationoptions.ts';
+} from '../access/authorization/authorization-options.ts';
 import { ensureDefaultPolicy } from '../access/authorization/bootstrap.ts';
-import { makeAuthorizer } from '../access/authorization/makeauthorizer.ts';
+import { makeAuthorizer } from '../access/authorization/make-authorizer.ts';
 import type { Authorizer } from '../api/access.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { HealthCheck } from '../server/observe/health.ts';
-import { Startup } from './healthchecks.ts';
-import { StartError } from './starterror.ts';
+import { Startup } from './health-checks.ts';
+import { StartError } from './start-error.ts';
 
 export interface OpenAuthorization {
   readonly authorizer: Authorizer;

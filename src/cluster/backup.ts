@@ -4,14 +4,14 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { get, type IncomingMessage } from 'node:http';
 import { get as getSecurely } from 'node:https';
 import { dirname } from 'node:path';
-import { formerKeys } from '../registry/formerkeys.ts';
-import { type BackupSummary, readBackup } from '../store/backupfile.ts';
+import { formerKeys } from '../registry/former-keys.ts';
+import { type BackupSummary, readBackup } from '../store/backup-file.ts';
 import { unknownSentence } from '../store/format.ts';
 import type { RestoreOptions, RestoreSummary } from '../store/restore.ts';
 import { StoreUnavailableError } from '../store/store.ts';
-import type { EtcdOptions } from './etcdoptions.ts';
-import { StartError } from './starterror.ts';
-import { etcdStoreOptions } from './storechoice.ts';
+import type { EtcdOptions } from './etcd-options.ts';
+import { StartError } from './start-error.ts';
+import { etcdStoreOptions } from './store-choice.ts';
 
 /** Idle timeout for the server's answer. */
 const silenceMaxMs = 60_000;
@@ -100,7 +100,7 @@ async function restoreInto(
     const { restoreStore } = await import('../store/restore.ts');
     return restoreStore(target.dataDir, file, source(), options);
   }
-  const { restoreEtcd } = await import('../store/etcd/etcdrestore.ts');
+  const { restoreEtcd } = await import('../store/etcd/etcd-restore.ts');
   return restoreEtcd(await etcdStoreOptions(target), file, source, options);
 }
 

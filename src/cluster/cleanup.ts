@@ -1,9 +1,9 @@
 /** Removes what a cluster or node has left in container engines, for one that will not be started again. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { EngineCalls } from '../node/runtime/engine/containerengine.ts';
+import type { EngineCalls } from '../node/runtime/engine/container-engine.ts';
 import type { Spawner } from '../node/runtime/spawner.ts';
-import { StartError } from './starterror.ts';
+import { StartError } from './start-error.ts';
 
 export interface CleanupOptions {
   /** The folder of the cluster or node. */
@@ -23,14 +23,14 @@ interface OpenEngine {
 }
 
 async function openDocker(socket: string | undefined): Promise<OpenEngine | undefined> {
-  const found = await import('../node/runtime/docker/dockercalls.ts');
+  const found = await import('../node/runtime/docker/docker-calls.ts');
   const api = await found.openDocker(socket);
   return api && { calls: found.dockerCalls(api), close: () => api.close() };
 }
 
 async function openCri(socket: string | undefined): Promise<OpenEngine | undefined> {
-  const found = await import('../node/runtime/cri/cricalls.ts');
-  const cni = await import('../node/runtime/cri/cniconfiguration.ts');
+  const found = await import('../node/runtime/cri/cri-calls.ts');
+  const cni = await import('../node/runtime/cri/cni-configuration.ts');
   const api = await found.openCri(socket);
   return (
     api && {
@@ -44,7 +44,7 @@ async function openCri(socket: string | undefined): Promise<OpenEngine | undefin
 /** Text for the user. Throws a `StartError`. */
 export async function cleanUp(options: CleanupOptions): Promise<string> {
   const { dataDir, all } = options;
-  const { removeLeftovers } = await import('../node/runtime/engine/engineleftovers.ts');
+  const { removeLeftovers } = await import('../node/runtime/engine/engine-leftovers.ts');
   const engines = [
     { name: 'docker', socket: options.dockerSocket, open: openDocker },
     { name: 'cri', socket: options.criSocket, open: openCri },

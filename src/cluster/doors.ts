@@ -1,12 +1,12 @@
 /** The doors of a cluster: which ones are open, and how the parts of this process reach the API through them. */
 import type { Duplex } from 'node:stream';
-import type { Advertised } from '../registry/kubernetesservice.ts';
+import type { Advertised } from '../registry/kubernetes-service.ts';
 import type { Door } from '../server/doors/door.ts';
-import { InnerDoor } from '../server/doors/innerdoor.ts';
-import { isLoopback, LocalDoor } from '../server/doors/localdoor.ts';
+import { InnerDoor } from '../server/doors/inner-door.ts';
+import { isLoopback, LocalDoor } from '../server/doors/local-door.ts';
 import type { Access } from './access.ts';
 import { machineAddress } from './node.ts';
-import { StartError } from './starterror.ts';
+import { StartError } from './start-error.ts';
 
 /** How parts of this process reach the API. */
 export interface ApiWay {

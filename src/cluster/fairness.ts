@@ -1,6 +1,6 @@
 /** Fair shares of a cluster with a secure door: the default policy, and what limits requests by it. */
-import { FlowControl } from '../access/fairness/flowcontrol.ts';
-import { FlowPolicy } from '../access/fairness/flowpolicy.ts';
+import { FlowControl } from '../access/fairness/flow-control.ts';
+import { FlowPolicy } from '../access/fairness/flow-policy.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Limits } from '../server/http/limits.ts';
 

@@ -6,17 +6,17 @@ export type {
   RequestHeaderOptions,
   ServiceAccountOptions,
   TokenWebhookSettings,
-} from '../access/authentication/authenticationoptions.ts';
-export type { StaticUser } from '../access/authentication/statictokens.ts';
+} from '../access/authentication/authentication-options.ts';
+export type { StaticUser } from '../access/authentication/static-tokens.ts';
 export {
   type AuthorizationMode,
   type AuthorizationOptions,
   type AuthorizationWebhookOptions,
   authorizationModes,
-} from '../access/authorization/authorizationoptions.ts';
+} from '../access/authorization/authorization-options.ts';
 export type { ClientOptions } from '../client/client.ts';
 export type { ControllerSettings } from '../controllers/shared/controller.ts';
-export type { PodNetworkMode } from '../node/agent/nodenetwork.ts';
+export type { PodNetworkMode } from '../node/agent/node-network.ts';
 export type { AdmissionOptions } from '../registry/admission/plugins.ts';
 export type { HistoryBounds } from '../registry/history.ts';
 export type { Chance } from '../registry/registry.ts';
@@ -30,9 +30,9 @@ export {
   limitForms,
   limitNames,
 } from '../server/http/limits.ts';
-export type { AuditOptions } from '../server/observe/auditlog.ts';
-export type { AuditMode } from '../server/observe/auditsink.ts';
-export type { AuditWebhookOptions } from '../server/observe/auditwebhook.ts';
+export type { AuditOptions } from '../server/observe/audit-log.ts';
+export type { AuditMode } from '../server/observe/audit-sink.ts';
+export type { AuditWebhookOptions } from '../server/observe/audit-webhook.ts';
 export {
   type CustomColumn,
   type CustomError,
@@ -41,15 +41,15 @@ export {
   type CustomObject,
   type CustomSchema,
   customKind,
-} from './customkind.ts';
-export type { EtcdOptions } from './etcdoptions.ts';
-export type { ListenOptions, SniFiles } from './listenoptions.ts';
-export type { IngressOptions } from './localingress.ts';
+} from './custom-kind.ts';
+export type { EtcdOptions } from './etcd-options.ts';
+export type { ListenOptions, SniFiles } from './listen-options.ts';
+export type { IngressOptions } from './local-ingress.ts';
 export type { LogLine, LogOptions, LogValue } from './log.ts';
 export { type NodeJoin, type NodeOptions, type RunningNode, startNode } from './node.ts';
-export type { SecureOptions } from './secureoptions.ts';
-export type { CertificateFiles, KubeletSettings, ServerSettings } from './serversettings.ts';
-export type { SimulatedPower } from './simulatednodes.ts';
+export type { SecureOptions } from './secure-options.ts';
+export type { CertificateFiles, KubeletSettings, ServerSettings } from './server-settings.ts';
+export type { SimulatedPower } from './simulated-nodes.ts';
 export { start } from './start.ts';
-export { StartError } from './starterror.ts';
-export type { Cluster, StartOptions } from './startoptions.ts';
+export { StartError } from './start-error.ts';
+export type { Cluster, StartOptions } from './start-options.ts';

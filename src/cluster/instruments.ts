@@ -10,7 +10,7 @@ import type { RequestObserver } from '../server/http/steps/step.ts';
 import type { Store } from '../store/store.ts';
 import type { VersionedStoreOptions } from '../store/versioned.ts';
 import type { Timers } from '../timers.ts';
-import type { LocalNodes } from './localnodes.ts';
+import type { LocalNodes } from './local-nodes.ts';
 
 export interface Instruments extends ServerInstruments {
   readonly chance: Chance;

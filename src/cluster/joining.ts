@@ -4,16 +4,16 @@
  * Objects are made when they are missing and not put right afterwards: who deletes a rule and makes another keeps it.
  */
 import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from '../api/generated/types.ts';
-import { nodesGroup } from '../api/nodeidentity.ts';
+import { nodesGroup } from '../api/node-identity.ts';
 import { semanticEqual } from '../api/object.ts';
 import { rbacGroup } from '../api/rules/rbac.ts';
-import { nodeProxier } from '../controllers/certificates/nodeproxiers.ts';
-import { clusterInfo } from '../registry/clusterinfo.ts';
+import { nodeProxier } from '../controllers/certificates/node-proxiers.ts';
+import { clusterInfo } from '../registry/cluster-info.ts';
 import { modify } from '../registry/modify.ts';
 import type { Registry } from '../registry/registry.ts';
 import { targetOf } from '../registry/target.ts';
 import { actingAs } from '../registry/writers.ts';
-import { plantMissing } from './plantedroles.ts';
+import { plantMissing } from './planted-roles.ts';
 
 /** The group of tokens that nodes join with. */
 export const joiningGroup = 'system:bootstrappers:kubeadm:default-node-token';

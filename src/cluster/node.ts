@@ -10,18 +10,18 @@ import { Client, type ClientOptions } from '../client/client.ts';
 import { configMaps, secrets } from '../client/resources.ts';
 import { wallClock } from '../clock.ts';
 import type { Agent } from '../node/agent/agent.ts';
-import type { KubeletListening } from '../node/agent/kubeletserver.ts';
-import type { PodNetworkMode } from '../node/agent/nodenetwork.ts';
-import type { LogFolder } from '../node/pods/logfolder.ts';
-import type { RuntimeMode } from '../node/runtime/runtimechoice.ts';
-import { clusterInfo } from '../registry/clusterinfo.ts';
-import { policyFeature } from '../registry/policyenforcement.ts';
+import type { KubeletListening } from '../node/agent/kubelet-server.ts';
+import type { PodNetworkMode } from '../node/agent/node-network.ts';
+import type { LogFolder } from '../node/pods/log-folder.ts';
+import type { RuntimeMode } from '../node/runtime/runtime-choice.ts';
+import { clusterInfo } from '../registry/cluster-info.ts';
+import { policyFeature } from '../registry/policy-enforcement.ts';
 import type { Timers } from '../timers.ts';
 import { Closers } from './closers.ts';
 import { type LoggedEvent, type LogOptions, logConfiguration, logEvent } from './log.ts';
-import { checkNodeOptionNames } from './optioncheck.ts';
-import { StartError } from './starterror.ts';
-import { makeTemporaryFolder } from './temporaryfolder.ts';
+import { checkNodeOptionNames } from './option-check.ts';
+import { StartError } from './start-error.ts';
+import { makeTemporaryFolder } from './temporary-folder.ts';
 
 export const defaultServiceRange = '10.0.0.0/24';
 
@@ -114,7 +114,7 @@ export async function checkNodeOptions(options: NodeOptions): Promise<void> {
     throw new StartError(`links to logs cannot be made in ${folder}, where the logs are`);
   // Load the checks only when there is something to check, to keep the start fast.
   if (podRange === undefined && images === undefined) return;
-  const { ImageTable, parsePodRange } = await import('./nodeparts.ts');
+  const { ImageTable, parsePodRange } = await import('./node-parts.ts');
   await orSentence(ImageTable.open(images).then(() => podRange && parsePodRange(podRange)));
 }
 
@@ -166,7 +166,7 @@ async function openParts(
   seesAllPods: boolean,
   closers: Closers,
 ): Promise<OpenNode> {
-  const parts = await import('./nodeparts.ts');
+  const parts = await import('./node-parts.ts');
   const { Agent, ImageTable, lateDocker, LocalVolumes, makeFolders, NodeNetwork, ProcessRuntime } = parts;
   const now = options.now ?? wallClock;
   const onError = options.onError ?? (() => undefined);
@@ -283,7 +283,7 @@ async function listening(
   now: () => number,
 ): Promise<KubeletListening> {
   const { authorityData, authorityOf, issueServingCertificate, makeNodeAuthority, nodeAuthoritySecret } =
-    await import('../pki/nodecertificates.ts');
+    await import('../pki/node-certificates.ts');
   const { namespace } = nodeAuthoritySecret;
   const stored = () => client.get(secrets, namespace, nodeAuthoritySecret.name);
   const secret = await stored().catch(async (error: unknown) => {
@@ -301,7 +301,7 @@ async function listening(
     ips: [address],
     nowMs: now(),
   });
-  const { authorityIn } = await import('./nodeparts.ts');
+  const { authorityIn } = await import('./node-parts.ts');
   const info = await client.get(configMaps, clusterInfo.namespace, clusterInfo.name).catch(() => undefined);
   // A server with a secure door shows a certificate of the cluster's own authority.
   const own = authorityIn(info?.data?.['kubeconfig'] ?? '') ?? '';
@@ -375,7 +375,7 @@ function openKnown(
 }
 
 async function openJoined(url: string, options: NodeOptions, closers: Closers): Promise<OpenNode> {
-  const { NodeIdentity, JoinError } = await import('./nodeparts.ts');
+  const { NodeIdentity, JoinError } = await import('./node-parts.ts');
   const folder = path.resolve(options.folder ?? (await temporaryFolder(closers)));
   const name = options.name ?? defaultName();
   const { onError = () => undefined } = options;

@@ -4,14 +4,14 @@
  */
 import type { KindTable } from '../api/kinds.ts';
 import type { Chance, Registry } from '../registry/registry.ts';
-import { type AuditLog, type AuditOptions, openAuditLog } from '../server/observe/auditlog.ts';
-import type { AuditPolicy } from '../server/observe/auditpolicy.ts';
+import { type AuditLog, type AuditOptions, openAuditLog } from '../server/observe/audit-log.ts';
+import type { AuditPolicy } from '../server/observe/audit-policy.ts';
 import type { Store } from '../store/store.ts';
-import { StartError } from './starterror.ts';
+import { StartError } from './start-error.ts';
 
 export async function configureAdmission(registry: Registry, file: string | undefined): Promise<void> {
   if (file === undefined) return;
-  const { readAdmissionFile } = await import('./admissionfile.ts');
+  const { readAdmissionFile } = await import('./admission-file.ts');
   const { podSecurity } = await readAdmissionFile(file);
   if (podSecurity) registry.podSecurity = podSecurity;
 }
@@ -36,8 +36,8 @@ export async function auditLog(
 
 async function auditPolicy({ policyFile }: AuditOptions): Promise<AuditPolicy | undefined> {
   if (policyFile === undefined) return undefined;
-  const { readAuditPolicy } = await import('../server/observe/auditpolicy.ts');
-  const { readConfigurationFile } = await import('./configurationfile.ts');
+  const { readAuditPolicy } = await import('../server/observe/audit-policy.ts');
+  const { readConfigurationFile } = await import('./configuration-file.ts');
   return readConfigurationFile(policyFile, 'the audit policy', readAuditPolicy);
 }
 
@@ -45,7 +45,7 @@ async function auditPolicy({ policyFile }: AuditOptions): Promise<AuditPolicy | 
 export async function encrypted(store: Store, kinds: KindTable, file: string | undefined): Promise<Store> {
   if (file === undefined) return store;
   try {
-    const { openEncryption } = await import('./encryptionfile.ts');
+    const { openEncryption } = await import('./encryption-file.ts');
     return await openEncryption(file, store, kinds);
   } catch (error) {
     await store.close();

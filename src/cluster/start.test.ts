@@ -7,7 +7,7 @@ import path from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { startNode } from './node.ts';
 import { start } from './start.ts';
-import { StartError } from './starterror.ts';
+import { StartError } from './start-error.ts';
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {

@@ -6,57 +6,57 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { makeAuthenticator } from '../access/authentication/makeauthenticator.ts';
-import { readTokenSettings } from '../access/authentication/tokensettings.ts';
+import { makeAuthenticator } from '../access/authentication/make-authenticator.ts';
+import { readTokenSettings } from '../access/authentication/token-settings.ts';
 import { builtinKinds, KindTable } from '../api/kinds.ts';
-import { Enablement, runtimeConfigProblem } from '../api/runtimeconfig.ts';
+import { Enablement, runtimeConfigProblem } from '../api/runtime-config.ts';
 import { wallClock } from '../clock.ts';
 import { chosenControllers, startControllers } from '../controllers/controllers.ts';
-import { eventExpiryController } from '../controllers/eventexpiry.ts';
+import { eventExpiryController } from '../controllers/event-expiry.ts';
 import {
   type Controller,
   type ControllerContext,
   defaultSettings,
   type RunningController,
 } from '../controllers/shared/controller.ts';
-import { LeaderElection } from '../controllers/shared/leaderelection.ts';
-import { localPathProvisioner } from '../controllers/volumes/localpath.ts';
+import { LeaderElection } from '../controllers/shared/leader-election.ts';
+import { localPathProvisioner } from '../controllers/volumes/local-path.ts';
 import { Aggregation } from '../extensions/aggregation/aggregation.ts';
 import { Definitions } from '../extensions/definitions/definitions.ts';
-import { MutatingPolicies } from '../extensions/policies/mutatingpolicies.ts';
-import { ValidatingPolicies } from '../extensions/policies/validatingpolicies.ts';
-import { HookClient, type ServiceDial } from '../extensions/webhooks/hookclient.ts';
-import { MutatingWebhooks } from '../extensions/webhooks/mutatingwebhooks.ts';
-import { ValidatingWebhooks } from '../extensions/webhooks/validatingwebhooks.ts';
+import { MutatingPolicies } from '../extensions/policies/mutating-policies.ts';
+import { ValidatingPolicies } from '../extensions/policies/validating-policies.ts';
+import { HookClient, type ServiceDial } from '../extensions/webhooks/hook-client.ts';
+import { MutatingWebhooks } from '../extensions/webhooks/mutating-webhooks.ts';
+import { ValidatingWebhooks } from '../extensions/webhooks/validating-webhooks.ts';
 import type { AdmissionChain } from '../registry/admission/admission.ts';
 import { admissionChain, type ExtensionPlugins } from '../registry/admission/plugins.ts';
-import { parseIPRanges } from '../registry/allocation/ipallocator.ts';
-import { parsePortRange } from '../registry/allocation/portallocator.ts';
-import { ServiceAllocator, type ServiceRanges } from '../registry/allocation/serviceallocation.ts';
-import { openReadableView } from '../registry/encryption/readableview.ts';
+import { parseIPRanges } from '../registry/allocation/ip-allocator.ts';
+import { parsePortRange } from '../registry/allocation/port-allocator.ts';
+import { ServiceAllocator, type ServiceRanges } from '../registry/allocation/service-allocation.ts';
+import { openReadableView } from '../registry/encryption/readable-view.ts';
 import type { Finalizing } from '../registry/finalizing.ts';
 import { defaultHistory, History } from '../registry/history.ts';
-import { KubernetesService } from '../registry/kubernetesservice.ts';
-import { warnUnenforced } from '../registry/policyenforcement.ts';
+import { KubernetesService } from '../registry/kubernetes-service.ts';
+import { warnUnenforced } from '../registry/policy-enforcement.ts';
 import { type Chance, Registry } from '../registry/registry.ts';
-import { SystemNamespaces } from '../registry/systemnamespaces.ts';
-import { ensureSystemPriorityClasses } from '../registry/systempriorityclasses.ts';
+import { SystemNamespaces } from '../registry/system-namespaces.ts';
+import { ensureSystemPriorityClasses } from '../registry/system-priority-classes.ts';
 import type { TokenSettings } from '../registry/tokens.ts';
-import { UsageReports } from '../server/computed/usagereports.ts';
+import { UsageReports } from '../server/computed/usage-reports.ts';
 import { LimitKeeper, limitsProblem } from '../server/http/limits.ts';
-import { computedVersions, servedComputedVersions } from '../server/http/routetable.ts';
+import { computedVersions, servedComputedVersions } from '../server/http/route-table.ts';
 import { ApiServer } from '../server/http/server.ts';
 import type { RequestObserver } from '../server/http/steps/step.ts';
 import { Capacity } from '../server/observe/capacity.ts';
-import { StoreMetrics } from '../server/observe/storemetrics.ts';
-import { NodeVolumes } from '../server/pods/nodevolumes.ts';
+import { StoreMetrics } from '../server/observe/store-metrics.ts';
+import { NodeVolumes } from '../server/pods/node-volumes.ts';
 import { Window } from '../server/window/window.ts';
 import type { Access } from './access.ts';
 import { observeActivity, requestObserver } from './activity.ts';
 import { Closers } from './closers.ts';
-import { kindsOfProgram } from './customkind.ts';
+import { kindsOfProgram } from './custom-kind.ts';
 import { Doors } from './doors.ts';
-import { heldHere, openEventStore } from './eventstore.ts';
+import { heldHere, openEventStore } from './event-store.ts';
 import {
   controllersCheck,
   nodesCheck,
@@ -64,24 +64,24 @@ import {
   shutdownCheck,
   storeCheck,
   viewCheck,
-} from './healthchecks.ts';
-import { defaultNodePortRange, inForce } from './inforce.ts';
+} from './health-checks.ts';
+import { defaultNodePortRange, inForce } from './in-force.ts';
 import type { ClusterParts, Instruments } from './instruments.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
-import type { RunningIngress } from './localingress.ts';
-import { LocalNodes } from './localnodes.ts';
-import { plantLocalPathClass } from './localpathclass.ts';
+import type { RunningIngress } from './local-ingress.ts';
+import { LocalNodes } from './local-nodes.ts';
+import { plantLocalPathClass } from './local-path-class.ts';
 import { logConfiguration } from './log.ts';
 import { checkNodeOptions, defaultServiceRange, type NodeOptions } from './node.ts';
-import { NodeCredentials } from './nodecredentials.ts';
-import { Ways } from './nodeway.ts';
-import { checkStartOptions } from './optioncheck.ts';
+import { NodeCredentials } from './node-credentials.ts';
+import { Ways } from './node-way.ts';
+import { checkStartOptions } from './option-check.ts';
 import { auditLog, configureAdmission, encrypted } from './protection.ts';
-import { readServerSettings } from './serversettings.ts';
-import { rangeInForce, tellRefusedRange } from './servicerange.ts';
-import { StartError } from './starterror.ts';
-import type { Cluster, StartOptions } from './startoptions.ts';
-import { isShared, openStore } from './storechoice.ts';
+import { readServerSettings } from './server-settings.ts';
+import { rangeInForce, tellRefusedRange } from './service-range.ts';
+import { StartError } from './start-error.ts';
+import type { Cluster, StartOptions } from './start-options.ts';
+import { isShared, openStore } from './store-choice.ts';
 
 const systemChance: Chance = {
   nowMs: wallClock,
@@ -292,7 +292,7 @@ export async function startWith(
     });
     let ingress: RunningIngress | undefined;
     if (options.ingress) {
-      const { startIngress } = await import('./localingress.ts');
+      const { startIngress } = await import('./local-ingress.ts');
       ingress = await startIngress(doors.inside, doors.ports, options.ingress, {
         now: chance.nowMs,
         onError: report,

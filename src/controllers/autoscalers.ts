@@ -8,15 +8,15 @@ import type {
   Pod,
 } from '../api/generated/types.ts';
 import type { Kind } from '../api/kind.ts';
-import { type LabelSelector, type Labels, selectorFromObject } from '../api/labelselector.ts';
+import { type LabelSelector, type Labels, selectorFromObject } from '../api/label-selector.ts';
 import { milliValue, parseQuantity, toNumber } from '../api/quantity.ts';
 import type { EventRecorder } from '../client/events.ts';
 import type { Entry } from '../registry/entry.ts';
 import type { Registry } from '../registry/registry.ts';
 import { rescale, type Scale, scaleForms, scaleOf } from '../registry/scale.ts';
 import { targetOf } from '../registry/target.ts';
-import { ScalingPace } from './scalingpace.ts';
-import { type MeasuredPod, type Proposal, propose, type ScalingTarget } from './scalingproposal.ts';
+import { ScalingPace } from './scaling-pace.ts';
+import { type MeasuredPod, type Proposal, propose, type ScalingTarget } from './scaling-proposal.ts';
 import {
   type Controller,
   fromKey,
@@ -27,10 +27,10 @@ import {
   type SharedContext,
   writeStatus,
 } from './shared/controller.ts';
-import { recorderFor } from './shared/eventsink.ts';
-import { type IndexedPod, isActive } from './shared/indexedpod.ts';
+import { recorderFor } from './shared/event-sink.ts';
+import { type IndexedPod, isActive } from './shared/indexed-pod.ts';
 import { refersTo } from './shared/ownership.ts';
-import { WorkQueue } from './shared/workqueue.ts';
+import { WorkQueue } from './shared/work-queue.ts';
 
 export const autoscalerController: Controller = {
   name: 'autoscaler',

@@ -2,9 +2,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Event, Pod, PodDisruptionBudget } from '../api/generated/types.ts';
 import { formatTime } from '../api/time.ts';
-import { asTester } from '../registry/request.case.ts';
+import { asTester } from '../registry/request.fixture.ts';
 import { targetOf } from '../registry/target.ts';
-import { Harness } from './shared/harness.case.ts';
+import { Harness } from './shared/harness.fixture.ts';
 
 let harness: Harness;
 

@@ -1,6 +1,6 @@
 /**
  * The disruption controller: computes for each PodDisruptionBudget how many of its pods may be evicted now, in its
- * status. Evictions lower that number (registry/disruptionbudgets.ts) and record their pods, until the controller has
+ * status. Evictions lower that number (registry/disruption-budgets.ts) and record their pods, until the controller has
  * seen them being deleted.
  */
 import type {
@@ -9,8 +9,8 @@ import type {
   PodDisruptionBudget,
   PodDisruptionBudgetStatus,
 } from '../api/generated/types.ts';
-import { tellAllowance } from '../api/kinds/poddisruptionbudget.ts';
-import { type LabelSelector, type LabelSelectorObject, selectorFromObject } from '../api/labelselector.ts';
+import { tellAllowance } from '../api/kinds/pod-disruption-budget.ts';
+import { type LabelSelector, type LabelSelectorObject, selectorFromObject } from '../api/label-selector.ts';
 import { semanticEqual } from '../api/object.ts';
 import { withCondition } from '../api/rules/condition.ts';
 import type { EventRecorder } from '../client/events.ts';
@@ -18,7 +18,7 @@ import type { Entry } from '../registry/entry.ts';
 import { modify } from '../registry/modify.ts';
 import type { Registry } from '../registry/registry.ts';
 import { targetOf } from '../registry/target.ts';
-import { type Expectation, expectationOf } from './disruptionscale.ts';
+import { type Expectation, expectationOf } from './disruption-scale.ts';
 import {
   type Controller,
   fromKey,
@@ -30,10 +30,10 @@ import {
   tolerant,
   writeStatus,
 } from './shared/controller.ts';
-import { recorderFor } from './shared/eventsink.ts';
-import { type IndexedPod, isFinished } from './shared/indexedpod.ts';
+import { recorderFor } from './shared/event-sink.ts';
+import { type IndexedPod, isFinished } from './shared/indexed-pod.ts';
 import { Selectors } from './shared/selectors.ts';
-import { WorkQueue } from './shared/workqueue.ts';
+import { WorkQueue } from './shared/work-queue.ts';
 
 /** An evicted pod whose deletion has not begun after this time counts as healthy again. */
 const departureMs = 2 * 60_000;

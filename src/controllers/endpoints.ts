@@ -13,7 +13,7 @@ import type { Entry } from '../registry/entry.ts';
 import { modify } from '../registry/modify.ts';
 import type { Registry } from '../registry/registry.ts';
 import { collectionOf, targetOf } from '../registry/target.ts';
-import { isHeadless, subsetsOf, truncated } from './endpointsubsets.ts';
+import { isHeadless, subsetsOf, truncated } from './endpoint-subsets.ts';
 import {
   type Controller,
   fromKey,
@@ -25,11 +25,11 @@ import {
   type SharedContext,
   tolerant,
 } from './shared/controller.ts';
-import { recorderFor } from './shared/eventsink.ts';
-import { type IndexedPod, isFinished } from './shared/indexedpod.ts';
+import { recorderFor } from './shared/event-sink.ts';
+import { type IndexedPod, isFinished } from './shared/indexed-pod.ts';
 import { Selectors, serviceSelector } from './shared/selectors.ts';
-import { WorkQueue } from './shared/workqueue.ts';
-import { sameEndpoint } from './slices/podendpoints.ts';
+import { WorkQueue } from './shared/work-queue.ts';
+import { sameEndpoint } from './slices/pod-endpoints.ts';
 
 /** Addresses in one Endpoints object. */
 const addressesMax = 1000;

@@ -1,8 +1,8 @@
 /** Proves that the namespace controller removes objects that an earlier server left in namespaces that are gone. */
 import { expect, it } from 'vitest';
-import { asTester } from '../registry/request.case.ts';
+import { asTester } from '../registry/request.fixture.ts';
 import { collectionOf, named } from '../registry/target.ts';
-import { harness, useHarness } from './shared/harness.case.ts';
+import { harness, useHarness } from './shared/harness.fixture.ts';
 
 useHarness();
 

@@ -10,12 +10,12 @@ import { removeCollection } from '../registry/delete.ts';
 import type { Entry } from '../registry/entry.ts';
 import { everything, Filter } from '../registry/filter.ts';
 import { modify } from '../registry/modify.ts';
-import { removeRemains } from '../registry/namespaceremains.ts';
+import { removeRemains } from '../registry/namespace-remains.ts';
 import type { Registry } from '../registry/registry.ts';
 import { collectionOf, targetOf } from '../registry/target.ts';
 import { type Controller, running, type Writing } from './shared/controller.ts';
-import { observeKinds } from './shared/kindobservation.ts';
-import { WorkQueue } from './shared/workqueue.ts';
+import { observeKinds } from './shared/kind-observation.ts';
+import { WorkQueue } from './shared/work-queue.ts';
 
 /** The remaining content of a namespace: number of objects per resource, and of objects per finalizer. */
 interface Remains {

@@ -5,22 +5,22 @@
 
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../api/generated/types.ts';
 import type { Verb } from '../api/kind.ts';
-import { claimsOf } from '../api/rules/podfacts.ts';
+import { claimsOf } from '../api/rules/pod-facts.ts';
 import {
   attributesClassesOf,
   attributesFinalizer,
   claimFinalizer,
   isBound,
   volumeFinalizer,
-} from '../api/rules/storageprotection.ts';
+} from '../api/rules/storage-protection.ts';
 import type { Entry } from '../registry/entry.ts';
-import { isAttributesClassInUse, isClaimInUse, mayNameAttributes, mayUseClaims } from '../registry/inuse.ts';
+import { isAttributesClassInUse, isClaimInUse, mayNameAttributes, mayUseClaims } from '../registry/in-use.ts';
 import { modify } from '../registry/modify.ts';
 import type { Request } from '../registry/request.ts';
 import { targetOf } from '../registry/target.ts';
 import { actingAs } from '../registry/writers.ts';
 import { type Controller, observe, running, type Writing } from './shared/controller.ts';
-import { WorkQueue } from './shared/workqueue.ts';
+import { WorkQueue } from './shared/work-queue.ts';
 
 export const protectionController: Controller = {
   name: 'protection',

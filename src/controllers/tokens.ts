@@ -4,7 +4,7 @@
  */
 import type { Secret, ServiceAccount } from '../api/generated/types.ts';
 import { modify } from '../registry/modify.ts';
-import { accountName, completeToken, isTokenSecret, tokenSecrets } from './accounttokens.ts';
+import { accountName, completeToken, isTokenSecret, tokenSecrets } from './account-tokens.ts';
 import {
   type Controller,
   fromKey,
@@ -14,8 +14,8 @@ import {
   tolerant,
   type Writing,
 } from './shared/controller.ts';
-import { WorkQueue } from './shared/workqueue.ts';
-import { ensureTokenSecret } from './tokensecrets.ts';
+import { WorkQueue } from './shared/work-queue.ts';
+import { ensureTokenSecret } from './token-secrets.ts';
 
 export const tokenController: Controller = {
   name: 'serviceaccount-token',

@@ -4,10 +4,10 @@ import type { Event } from '../api/generated/types.ts';
 import type { ApiObject } from '../api/object.ts';
 import { create } from '../registry/create.ts';
 import { remove } from '../registry/delete.ts';
-import { asTester } from '../registry/request.case.ts';
+import { asTester } from '../registry/request.fixture.ts';
 import type { Request } from '../registry/request.ts';
 import { collectionOf, targetOf } from '../registry/target.ts';
-import { harness, useHarness } from './shared/harness.case.ts';
+import { harness, useHarness } from './shared/harness.fixture.ts';
 
 useHarness();
 

@@ -4,11 +4,11 @@
  */
 import path from 'node:path';
 import { wallClock } from '../clock.ts';
-import { apiServerFlags, readApiServerFlags } from './apiserverflags.ts';
-import { apiServerHelp, apiServerVersion, kubernetesVersion } from './apiserverhelp.ts';
+import { apiServerFlags, readApiServerFlags } from './apiserver-flags.ts';
+import { apiServerHelp, apiServerVersion, kubernetesVersion } from './apiserver-help.ts';
 import { FlagError, type FlagValues, isTrue, lastOf, listOf } from './flag.ts';
-import { versionProblem } from './flagsettings.ts';
-import { type ServerPlan, serveInPlace } from './inplace.ts';
+import { versionProblem } from './flag-settings.ts';
+import { type ServerPlan, serveInPlace } from './in-place.ts';
 import { failureLine, klogLine } from './klog.ts';
 import { answers, findPair } from './pair.ts';
 import { followParent } from './parent.ts';

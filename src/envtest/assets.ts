@@ -16,8 +16,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { apiServerHelp, kubernetesVersion } from './apiserverhelp.ts';
-import { etcdHelp, etcdUsage } from './etcdflags.ts';
+import { apiServerHelp, kubernetesVersion } from './apiserver-help.ts';
+import { etcdHelp, etcdUsage } from './etcd-flags.ts';
 
 export interface AssetsLine {
   readonly command: 'envtest';

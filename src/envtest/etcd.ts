@@ -8,7 +8,7 @@ import { createServer as createListener, type Server } from 'node:net';
 import path from 'node:path';
 import { wallClock } from '../clock.ts';
 import { claimFolder } from '../store/owner.ts';
-import { etcdHelp, etcdUsage, readEtcdFlags } from './etcdflags.ts';
+import { etcdHelp, etcdUsage, readEtcdFlags } from './etcd-flags.ts';
 import { FlagError, type FlagValues, isTrue, lastOf } from './flag.ts';
 import { type Pair, pairPath } from './pair.ts';
 import { followParent } from './parent.ts';

@@ -1,4 +1,4 @@
-declare module '*/apiserverflags.json' {
+declare module '*/apiserver-flags.json' {
   const file: {
     /** Of the help, in order. */
     readonly sections: readonly string[];
@@ -6,11 +6,11 @@ declare module '*/apiserverflags.json' {
   };
   export default file;
 }
-declare module '*/etcdflags.json' {
+declare module '*/etcd-flags.json' {
   const file: { readonly flags: readonly import('./flag.ts').Flag[] };
   export default file;
 }
-declare module '*/featuregates.json' {
+declare module '*/feature-gates.json' {
   const file: {
     /** Gates that can be set. */
     readonly free: readonly string[];

@@ -1,8 +1,8 @@
 /** Proves what is said about flags that do not fit together, in kube-apiserver's words. */
 import { describe, expect, it } from 'vitest';
-import { readApiServerFlags } from './apiserverflags.ts';
+import { readApiServerFlags } from './apiserver-flags.ts';
 import { problemsOf } from './requirements.ts';
-import { runtimeConfigOf } from './runtimeconfigflag.ts';
+import { runtimeConfigOf } from './runtime-config-flag.ts';
 
 const enough = [
   '--etcd-servers=http://127.0.0.1:1',

@@ -1,11 +1,11 @@
 /** What kube-apiserver demands of its flags together, in its order and words. */
-import { runtimeConfigProblem } from '../api/runtimeconfig.ts';
-import { admissionPlugins } from './admissionplugins.ts';
-import { apiServerFlags } from './apiserverflags.ts';
-import { gateProblems } from './featuregates.ts';
+import { runtimeConfigProblem } from '../api/runtime-config.ts';
+import { admissionPlugins } from './admission-plugins.ts';
+import { apiServerFlags } from './apiserver-flags.ts';
+import { gateProblems } from './feature-gates.ts';
 import { type FlagValues, lastOf, listOf, truthOf } from './flag.ts';
-import { settingProblems } from './flagsettings.ts';
-import { runtimeConfigOf } from './runtimeconfigflag.ts';
+import { settingProblems } from './flag-settings.ts';
+import { runtimeConfigOf } from './runtime-config-flag.ts';
 
 /** Why a server with these flags does not start; empty: it does. */
 export function problemsOf(values: FlagValues): string[] {

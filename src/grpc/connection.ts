@@ -8,9 +8,9 @@
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { Deadlines } from '../deadlines.ts';
-import { CallError, GrpcCode } from './callerror.ts';
-import { encodeHeaders, type Headers } from './headerblock.ts';
-import { type Http2Request, Http2Session } from './http2session.ts';
+import { CallError, GrpcCode } from './call-error.ts';
+import { encodeHeaders, type Headers } from './header-block.ts';
+import { type Http2Request, Http2Session } from './http2-session.ts';
 
 /** Certificates for a connection over TLS, as PEM text. */
 export interface ConnectionTls {

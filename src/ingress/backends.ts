@@ -2,9 +2,9 @@
  * Backends: the endpoints behind service ports, used in rotation. The lists are rebuilt only when something
  * changes.
  */
-import { endpointsOfPort, reachableEndpoints } from '../api/rules/sliceendpoints.ts';
+import { endpointsOfPort, reachableEndpoints } from '../api/rules/slice-endpoints.ts';
 import type { Client } from '../client/client.ts';
-import { ServiceDirectory } from '../client/servicedirectory.ts';
+import { ServiceDirectory } from '../client/service-directory.ts';
 import { entryOf } from './hosts.ts';
 import type { BackendPort } from './routes.ts';
 

@@ -5,7 +5,7 @@ import { Agent, createServer } from 'node:http';
 import { describe, expect, it, vi } from 'vitest';
 import WebSocket, { WebSocketServer } from 'ws';
 import type { IngressV1 } from '../api/generated/types.ts';
-import { endpoints } from '../client/endpoints.case.ts';
+import { endpoints } from '../client/endpoints.fixture.ts';
 import { events, ingressClasses, ingresses, type Resource, services } from '../client/resources.ts';
 import {
   address,
@@ -19,7 +19,7 @@ import {
   subsetsOf,
   until,
   useIngress,
-} from './ingress.case.ts';
+} from './ingress.fixture.ts';
 
 const stage = useIngress();
 const port = () => stage.controller.port;

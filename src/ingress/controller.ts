@@ -9,8 +9,8 @@
 import type { Duplex } from 'node:stream';
 import type { Ingress, IngressClass, Secret } from '../api/generated/types.ts';
 import type { Client } from '../client/client.ts';
+import { eventSink } from '../client/event-sink.ts';
 import { EventRecorder } from '../client/events.ts';
-import { eventSink } from '../client/eventsink.ts';
 import { Informer } from '../client/informer.ts';
 import { ingressClasses, ingresses, secrets } from '../client/resources.ts';
 import { Addresses } from './addresses.ts';

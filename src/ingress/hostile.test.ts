@@ -12,7 +12,7 @@ import {
   serve,
   until,
   useIngress,
-} from './ingress.case.ts';
+} from './ingress.fixture.ts';
 
 /** Connections that are kept after an answer are closed soon: tests read to the end of a connection. */
 const stage = useIngress({ limits: { connectionsMax: 20, keepAliveMs: 400 } });

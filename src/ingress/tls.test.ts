@@ -5,8 +5,8 @@ import { connect, type PeerCertificate, type TLSSocket } from 'node:tls';
 import { beforeAll, describe, expect, it } from 'vitest';
 import WebSocket, { WebSocketServer } from 'ws';
 import { events, ingresses, secrets } from '../client/resources.ts';
-import { issueServingCertificate, makeNodeAuthority, type NodeAuthority } from '../pki/nodecertificates.ts';
-import { answered, ask, expose, listening, namespace, route, until, useIngress } from './ingress.case.ts';
+import { issueServingCertificate, makeNodeAuthority, type NodeAuthority } from '../pki/node-certificates.ts';
+import { answered, ask, expose, listening, namespace, route, until, useIngress } from './ingress.fixture.ts';
 
 const stage = useIngress();
 const port = () => stage.controller.port;

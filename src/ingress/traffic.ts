@@ -3,13 +3,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { StatusError, unavailable } from '../api/errors.ts';
-import { hostPort } from '../streams/neterror.ts';
-import { forward, forwardUpgrade, letFinish, type ProxyTarget } from '../streams/reverseproxy.ts';
+import { hostPort } from '../streams/net-error.ts';
+import { forward, forwardUpgrade, letFinish, type ProxyTarget } from '../streams/reverse-proxy.ts';
 import { ClientGone } from '../streams/tunnel.ts';
-import { refuseUpgrade } from '../streams/upgraderequest.ts';
+import { refuseUpgrade } from '../streams/upgrade-request.ts';
 import type { Backends, Endpoint } from './backends.ts';
 import type { Certificates } from './certificates.ts';
-import { type Asked, markOrigin, readRequest } from './edgerequest.ts';
+import { type Asked, markOrigin, readRequest } from './edge-request.ts';
 import { hostKeys } from './hosts.ts';
 import type { BackendPort, IngressRoute, Routes } from './routes.ts';
 

@@ -1,11 +1,11 @@
 /** An authority: a key and a certificate that sign others. */
 import { createHash, X509Certificate } from 'node:crypto';
-import { type AlternativeNames, namesOf } from './alternativenames.ts';
+import { type AlternativeNames, namesOf } from './alternative-names.ts';
 import { keyId, makeCertificate, subjectOf } from './certificate.ts';
-import { encodeSubject, type Subject } from './distinguishedname.ts';
-import { type KeyPair, keyPairOf, newKeyPair, privatePem, publicDer } from './keypair.ts';
+import { encodeSubject, type Subject } from './distinguished-name.ts';
+import { type KeyPair, keyPairOf, newKeyPair, privatePem, publicDer } from './key-pair.ts';
 import { certificatesIn, pem } from './pem.ts';
-import type { SigningRequest } from './signingrequest.ts';
+import type { SigningRequest } from './signing-request.ts';
 
 const dayMs = 86_400_000;
 /** Certificates are valid from a little before now on, because clocks differ. */

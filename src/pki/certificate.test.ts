@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { Authority, clientUsages, makeAuthority, servingUsages, yearMs } from './authority.ts';
 import { subjectOf } from './certificate.ts';
-import { readSubject } from './distinguishedname.ts';
+import { readSubject } from './distinguished-name.ts';
 import { certificatesIn } from './pem.ts';
 
 const nowMs = Date.UTC(2026, 4, 3, 12, 0, 0);

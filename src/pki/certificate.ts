@@ -1,7 +1,7 @@
 /** Certificates: X.509, version 3, put together and signed. */
 import { createHash, type KeyObject, randomBytes, sign } from 'node:crypto';
-import { type AlternativeNames, encodeNames, isEmpty } from './alternativenames.ts';
-import { DerReader } from './derreader.ts';
+import { type AlternativeNames, encodeNames, isEmpty } from './alternative-names.ts';
+import { DerReader } from './der-reader.ts';
 import {
   bitString,
   boolean,
@@ -13,7 +13,7 @@ import {
   tagged,
   time,
   unsigned,
-} from './derwriter.ts';
+} from './der-writer.ts';
 import { splitUsages } from './usages.ts';
 
 export interface CertificatePlan {

@@ -2,17 +2,17 @@
  * Apply: a PATCH with everything that a manager wants of an object. It is merged into the stored object; what the manager
  * applied before and leaves out now is removed; what others own and it would change is a conflict.
  */
-import { ownershipModel } from '../api/customschema/ownershipmodel.ts';
+import { ownershipModel } from '../api/custom-schema/ownership-model.ts';
 import { DecodeError, decodeObject } from '../api/decode.ts';
 import { normalized } from '../api/encode.ts';
 import { badRequest, conflict, invalid, notFound, plain, StatusError } from '../api/errors.ts';
-import { typedProblem } from '../api/fieldcheck.ts';
-import { invalid as invalidField } from '../api/fielderror.ts';
-import { fieldPaths, isEmptySet } from '../api/fieldset.ts';
-import { structOf } from '../api/fieldtype.ts';
-import { goQuoted } from '../api/goformat.ts';
+import { typedProblem } from '../api/field-check.ts';
+import { invalid as invalidField } from '../api/field-error.ts';
+import { fieldPaths, isEmptySet } from '../api/field-set.ts';
+import { structOf } from '../api/field-type.ts';
+import { goQuoted } from '../api/go-format.ts';
 import type { Kind } from '../api/kind.ts';
-import { entryOf, identity, type Managed } from '../api/managedentry.ts';
+import { entryOf, identity, type Managed } from '../api/managed-entry.ts';
 import {
   type Application,
   ApplyConflict,
@@ -20,23 +20,23 @@ import {
   applying,
   type Conflict,
   memoized,
-} from '../api/managedfields.ts';
-import { type ManagedText, setEntries } from '../api/managedtext.ts';
+} from '../api/managed-fields.ts';
+import { type ManagedText, setEntries } from '../api/managed-text.ts';
 import type { Model } from '../api/model.ts';
 import { type ApiObject, isJsonObject, type JsonObject } from '../api/object.ts';
-import { resetFields } from '../api/resetfields.ts';
-import { withWrappedIntegers } from '../api/wrappedintegers.ts';
+import { resetFields } from '../api/reset-fields.ts';
+import { withWrappedIntegers } from '../api/wrapped-integers.ts';
 import { create, settleNamespace } from './create.ts';
 import type { Entry } from './entry.ts';
 import type { Expected } from './input.ts';
-import { keepLastApplied, unlessApplied } from './lastapplied.ts';
+import { keepLastApplied, unlessApplied } from './last-applied.ts';
 import { givenInPasses } from './looplane.ts';
 import { modify } from './modify.ts';
 import { converted, managerOf, ownedByCreator, trackedAlready, versionOf, zeroObject } from './ownership.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
 import { rescale, type Scale, type ScaleForm } from './scale.ts';
-import { entriesFromScale, scaleEntries } from './scaleownership.ts';
+import { entriesFromScale, scaleEntries } from './scale-ownership.ts';
 import { collectionOf, type Target } from './target.ts';
 import { checkName } from './update.ts';
 

@@ -9,7 +9,7 @@ import { Collection } from './collection.ts';
 import { Entry } from './entry.ts';
 import { endOfKeys, type KeyParts, parseStoreKey } from './key.ts';
 import type { View } from './view.ts';
-import { WatchEvent } from './watchevent.ts';
+import { WatchEvent } from './watch-event.ts';
 
 /** Objects parsed per event loop tick: some milliseconds of work. */
 const sliceMax = 1000;

@@ -1,6 +1,6 @@
 /** Binding: assigns a pod to a node. Only the pod is stored; the Binding is not. */
 import { badRequest, conflict, invalid, plain, type StatusError } from '../api/errors.ts';
-import { type FieldError, notSupported, required } from '../api/fielderror.ts';
+import { type FieldError, notSupported, required } from '../api/field-error.ts';
 import type { Binding, Pod } from '../api/generated/types.ts';
 import { withCondition } from '../api/rules/condition.ts';
 import type { Manner } from './manner.ts';

@@ -6,15 +6,15 @@
  * out of it ends as expired.
  */
 import type { Kind } from '../api/kind.ts';
-import { compareKeys } from '../store/sortedmap.ts';
+import { compareKeys } from '../store/sorted-map.ts';
 import type { Entry } from './entry.ts';
 import type { Filter } from './filter.ts';
 import { memberKey } from './key.ts';
 import { Members } from './members.ts';
 import { Page, RecentPages } from './page.ts';
+import type { WatchEvent } from './watch-event.ts';
+import { isToldInRounds, WatchRounds } from './watch-rounds.ts';
 import type { Watcher } from './watcher.ts';
-import type { WatchEvent } from './watchevent.ts';
-import { isToldInRounds, WatchRounds } from './watchrounds.ts';
 
 const nothing = new Page([], undefined, undefined);
 

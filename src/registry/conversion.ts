@@ -4,7 +4,7 @@
  * here with anything to do.
  */
 import { plain, StatusError } from '../api/errors.ts';
-import { jsonText } from '../api/jsontext.ts';
+import { jsonText } from '../api/json-text.ts';
 import type { Kind } from '../api/kind.ts';
 import type { ApiObject } from '../api/object.ts';
 import type { Entry } from './entry.ts';

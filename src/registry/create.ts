@@ -10,7 +10,7 @@ import {
 import type { Kind } from '../api/kind.ts';
 import { generatedName, nameSuffix, validateMeta } from '../api/meta.ts';
 import type { ApiObject } from '../api/object.ts';
-import { adminAccessErrors } from './adminaccess.ts';
+import { adminAccessErrors } from './admin-access.ts';
 import type { Admission } from './admission/admission.ts';
 import { allocated, committed } from './allocation/allocation.ts';
 import { preparedToStore, withConversions } from './conversion.ts';
@@ -19,7 +19,7 @@ import { afterPass, inSlices } from './looplane.ts';
 import { type TrackCreate, trackCreate } from './ownership.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
-import { requestErrors } from './signingrequests.ts';
+import { requestErrors } from './signing-requests.ts';
 import { named, type Place, type Target } from './target.ts';
 import { check, nameErrors } from './validation.ts';
 

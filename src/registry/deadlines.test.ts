@@ -17,9 +17,9 @@ import { storeKey } from './key.ts';
 import { list, read } from './list.ts';
 import { modify } from './modify.ts';
 import { Registry } from './registry.ts';
-import { asTester } from './request.case.ts';
+import { asTester } from './request.fixture.ts';
 import type { Request } from './request.ts';
-import { ensureSystemNamespaces } from './systemnamespaces.ts';
+import { ensureSystemNamespaces } from './system-namespaces.ts';
 import { collectionOf, type Target, targetOf } from './target.ts';
 import { View } from './view.ts';
 

@@ -3,7 +3,7 @@
  * object is removed by the write that drops the last finalizer (see modify.ts).
  */
 import { conflict, invalidOptions, modified, preconditionConflict } from '../api/errors.ts';
-import { type FieldError, invalid, notSupported } from '../api/fielderror.ts';
+import { type FieldError, invalid, notSupported } from '../api/field-error.ts';
 import type { Kind } from '../api/kind.ts';
 import type { ApiObject } from '../api/object.ts';
 import { formatTime, timeToMs } from '../api/time.ts';
@@ -11,7 +11,7 @@ import type { Lock } from '../store/store.ts';
 import type { Admission } from './admission/admission.ts';
 import { Entry } from './entry.ts';
 import type { Filter } from './filter.ts';
-import { releaseUnused } from './inuse.ts';
+import { releaseUnused } from './in-use.ts';
 import { isReleased } from './modify.ts';
 import { finishOrphaning, orphanDependents } from './orphaning.ts';
 import type { Registry } from './registry.ts';

@@ -5,17 +5,17 @@
  */
 
 import { encodeObject, normalized } from '../api/encode.ts';
-import { parseExact } from '../api/exactjson.ts';
+import { parseExact } from '../api/exact-json.ts';
 import type { Kind } from '../api/kind.ts';
-import { ManagedText } from '../api/managedtext.ts';
+import { ManagedText } from '../api/managed-text.ts';
 import { selfLink } from '../api/meta.ts';
 import { type ApiObject, freezeJson, type JsonObject } from '../api/object.ts';
 import { Memo } from '../memo.ts';
 import { asserting, optimized } from '../switches.ts';
 import { isSealed, withoutConfiguration } from './encryption/unreadable.ts';
-import { managedSpan, type Span } from './managedspan.ts';
-import { metadataText } from './metadatatext.ts';
-import { keepRecent } from './recentobjects.ts';
+import { managedSpan, type Span } from './managed-span.ts';
+import { metadataText } from './metadata-text.ts';
+import { keepRecent } from './recent-objects.ts';
 import { stamped, uidEnd } from './stamp.ts';
 
 const comma = 0x2c;
@@ -43,7 +43,7 @@ export class Entry {
   #mayHaveOwners: boolean | undefined;
   /** Where the managed fields are; null until that is asked for. */
   #managedSpan: Span | undefined | null = null;
-  /** The parsed object, while it is among the recent ones (`recentobjects.ts`). */
+  /** The parsed object, while it is among the recent ones (`recent-objects.ts`). */
   #shared: ApiObject | undefined;
 
   private constructor(

@@ -1,14 +1,14 @@
 /**
  * Eviction: deletes a pod and records the reason in its conditions, if its disruption budget allows that
- * (disruptionbudgets.ts). Budgets do not apply to pods that are pending or finished.
+ * (disruption-budgets.ts). Budgets do not apply to pods that are pending or finished.
  */
 
 import { badRequest, modified, StatusError } from '../api/errors.ts';
 import type { Eviction, Pod, PodDisruptionBudget } from '../api/generated/types.ts';
 import { withCondition } from '../api/rules/condition.ts';
-import { isFinished } from '../api/rules/podfacts.ts';
+import { isFinished } from '../api/rules/pod-facts.ts';
 import { checkDeleteOptions, checkDeletePreconditions, type DeleteOptions, remove } from './delete.ts';
-import { budgetOf, isExempt, spend, stillProcessed } from './disruptionbudgets.ts';
+import { budgetOf, isExempt, spend, stillProcessed } from './disruption-budgets.ts';
 import type { Entry } from './entry.ts';
 import { modify } from './modify.ts';
 import type { Registry } from './registry.ts';

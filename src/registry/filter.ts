@@ -1,6 +1,6 @@
 /** Filters: which objects of a collection a list or watch selects. */
-import type { FieldSelector } from '../api/fieldselector.ts';
-import type { LabelSelector } from '../api/labelselector.ts';
+import type { FieldSelector } from '../api/field-selector.ts';
+import type { LabelSelector } from '../api/label-selector.ts';
 import type { Entry } from './entry.ts';
 
 export class Filter {

@@ -4,7 +4,7 @@ import { KindTable } from '../api/kinds.ts';
 import { Collection } from './collection.ts';
 import { Entry } from './entry.ts';
 import { Follower } from './follower.ts';
-import { WatchEvent } from './watchevent.ts';
+import { WatchEvent } from './watch-event.ts';
 
 const kind = new KindTable().resource('v1', 'configmaps')!;
 

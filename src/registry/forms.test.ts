@@ -1,6 +1,6 @@
 /** Proves that a form is made once per entry while it is asked for, and that what is kept has a bound in time and size. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { configMap } from '../api/kinds/configmap.ts';
+import { configMap } from '../api/kinds/config-map.ts';
 import { optimized } from '../switches.ts';
 import { Entry } from './entry.ts';
 import { Form, Keeper } from './forms.ts';

@@ -4,10 +4,10 @@
  */
 import { DecodeError, decodeObject } from '../api/decode.ts';
 import { badRequest, invalid, invalidPatch } from '../api/errors.ts';
-import { invalid as invalidField } from '../api/fielderror.ts';
-import { findingsInOrder } from '../api/fieldpaths.ts';
+import { invalid as invalidField } from '../api/field-error.ts';
+import { findingsInOrder } from '../api/field-paths.ts';
 import type { Duplicate } from '../api/json.ts';
-import { jsonText } from '../api/jsontext.ts';
+import { jsonText } from '../api/json-text.ts';
 import type { KindTable } from '../api/kinds.ts';
 import type { Model } from '../api/model.ts';
 import { type ApiObject, isJsonObject, type JsonObject } from '../api/object.ts';

@@ -1,7 +1,7 @@
 // Proves that finding, walking and counting members gives the same results as a sorted list of all member keys.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compareKeys } from '../store/sortedmap.ts';
+import { compareKeys } from '../store/sorted-map.ts';
 import type { Entry } from './entry.ts';
 import { memberKey } from './key.ts';
 import { Members } from './members.ts';

@@ -2,7 +2,7 @@
  * Members: the current objects of one resource, by namespace and name. They are walked in the order of their member
  * keys (`key.ts`): by namespace, then by name.
  */
-import { compareKeys, SortedMap } from '../store/sortedmap.ts';
+import { compareKeys, SortedMap } from '../store/sorted-map.ts';
 import type { Entry } from './entry.ts';
 import { parseMemberKey } from './key.ts';
 

@@ -5,9 +5,9 @@
  */
 import { fieldAlike } from '../api/alike.ts';
 import { conflict, modified, plain } from '../api/errors.ts';
-import type { FieldError } from '../api/fielderror.ts';
-import { sameJson } from '../api/fieldwalk.ts';
-import { jsonText } from '../api/jsontext.ts';
+import type { FieldError } from '../api/field-error.ts';
+import { sameJson } from '../api/field-walk.ts';
+import { jsonText } from '../api/json-text.ts';
 import type { Kind } from '../api/kind.ts';
 import { validateMetaUpdate } from '../api/meta.ts';
 import { type ApiObject, cloneJson, type JsonObject, withSortedKeys } from '../api/object.ts';
@@ -21,7 +21,7 @@ import { afterPass, inSlices } from './looplane.ts';
 import { type Track, trackUpdate } from './ownership.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
-import { certificateErrors } from './signingrequests.ts';
+import { certificateErrors } from './signing-requests.ts';
 import type { Part, Target } from './target.ts';
 import { check } from './validation.ts';
 

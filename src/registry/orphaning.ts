@@ -7,7 +7,7 @@ import { Filter } from './filter.ts';
 import { isReleased, modify } from './modify.ts';
 import type { Registry } from './registry.ts';
 import { targetOf } from './target.ts';
-import { unlessGone } from './unlessgone.ts';
+import { unlessGone } from './unless-gone.ts';
 import { actingAs } from './writers.ts';
 
 const request = () => actingAs('generic-garbage-collector', 'update');

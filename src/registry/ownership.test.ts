@@ -1,12 +1,12 @@
 /** Proves that the text of what a creator owns is that of the field set, for every kind; and what entries leave out. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fieldSetText } from '../api/fieldset.ts';
+import { fieldSetText } from '../api/field-set.ts';
 import { builtinKinds } from '../api/kinds.ts';
 import type { ApiObject, JsonObject } from '../api/object.ts';
-import { createdText } from '../api/ownershiptext.ts';
-import { resetFields } from '../api/resetfields.ts';
-import { arbitraryObject, isFlat } from '../api/tableobjects.case.ts';
+import { createdText } from '../api/ownership-text.ts';
+import { resetFields } from '../api/reset-fields.ts';
+import { arbitraryObject, isFlat } from '../api/table-objects.fixture.ts';
 import { Entry } from './entry.ts';
 import { ownedByCreator } from './ownership.ts';
 

@@ -3,28 +3,28 @@
  * for, with defaults, and before admission: what the server itself puts in is owned by nobody.
  */
 
-import { ownershipModel } from '../api/customschema/ownershipmodel.ts';
+import { ownershipModel } from '../api/custom-schema/ownership-model.ts';
 import { normalized } from '../api/encode.ts';
 import { invalid as invalidObject, StatusError } from '../api/errors.ts';
-import { type FieldError, tooLong } from '../api/fielderror.ts';
-import { type FieldSet, fieldSetText, isEmptySet } from '../api/fieldset.ts';
-import { type FieldType, structOf } from '../api/fieldtype.ts';
-import { compareField, compareWritten } from '../api/fieldwalk.ts';
+import { type FieldError, tooLong } from '../api/field-error.ts';
+import { type FieldSet, fieldSetText, isEmptySet } from '../api/field-set.ts';
+import { type FieldType, structOf } from '../api/field-type.ts';
+import { compareField, compareWritten } from '../api/field-walk.ts';
 import type { ManagedFieldsEntry, ObjectMeta } from '../api/generated/types.ts';
 import type { Kind } from '../api/kind.ts';
-import { type Managed, type Manager, readManaged } from '../api/managedentry.ts';
-import { memoized, ownable, reconciledEntries, updatedEntries } from '../api/managedfields.ts';
-import { ManagedText, replacing, setEntries, setManaged } from '../api/managedtext.ts';
+import { type Managed, type Manager, readManaged } from '../api/managed-entry.ts';
+import { memoized, ownable, reconciledEntries, updatedEntries } from '../api/managed-fields.ts';
+import { ManagedText, replacing, setEntries, setManaged } from '../api/managed-text.ts';
 import type { Model } from '../api/model.ts';
 import { type ApiObject, cloneJson, type JsonObject } from '../api/object.ts';
-import { createdText } from '../api/ownershiptext.ts';
-import { resetFields } from '../api/resetfields.ts';
+import { createdText } from '../api/ownership-text.ts';
+import { resetFields } from '../api/reset-fields.ts';
 import { Memo } from '../memo.ts';
 import { optimized } from '../switches.ts';
 import { answeredAs } from './conversion.ts';
 import type { Entry } from './entry.ts';
 import { givenInPasses } from './looplane.ts';
-import { managerErrors } from './managername.ts';
+import { managerErrors } from './manager-name.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
 import { subresourceOf, type Target } from './target.ts';

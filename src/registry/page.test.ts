@@ -2,14 +2,14 @@
  * Proves that lists with the same query share a page until an object changes, and that its text matches its entries.
  */
 import { describe, expect, it } from 'vitest';
-import { configMap } from '../api/kinds/configmap.ts';
+import { configMap } from '../api/kinds/config-map.ts';
 import { optimized } from '../switches.ts';
 import { Collection } from './collection.ts';
 import { Entry } from './entry.ts';
 import { Filter } from './filter.ts';
 import { Page } from './page.ts';
 import { filterOf } from './selection.ts';
-import { WatchEvent } from './watchevent.ts';
+import { WatchEvent } from './watch-event.ts';
 
 let revision = 0;
 

@@ -4,7 +4,7 @@
  * same time, repeat the same lists. Listing 100 of 1,000 pods went from 487 to 198 µs, listing all of
  * them from 2,680 to 607.
  */
-import { itemBytes, type ProtobufDocument, writeItem } from '../api/protobufenvelope.ts';
+import { itemBytes, type ProtobufDocument, writeItem } from '../api/protobuf-envelope.ts';
 import { asserting, optimized } from '../switches.ts';
 import type { Entry } from './entry.ts';
 import type { Form } from './forms.ts';

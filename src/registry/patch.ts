@@ -1,16 +1,16 @@
 /** Patch: applies a JSON, merge or strategic merge patch to the current state of an object. */
 import { badRequest, invalid, invalidPatch, modified, StatusError } from '../api/errors.ts';
-import { invalid as invalidField } from '../api/fielderror.ts';
-import { cannotUnmarshal } from '../api/goformat.ts';
+import { invalid as invalidField } from '../api/field-error.ts';
+import { cannotUnmarshal } from '../api/go-format.ts';
 import type { Duplicate } from '../api/json.ts';
-import { applyJsonPatch, extraKeys, type JsonPatch, parseJsonPatch } from '../api/jsonpatch.ts';
-import { jsonText } from '../api/jsontext.ts';
+import { applyJsonPatch, extraKeys, type JsonPatch, parseJsonPatch } from '../api/json-patch.ts';
+import { jsonText } from '../api/json-text.ts';
 import type { Kind } from '../api/kind.ts';
-import { applyMergePatch } from '../api/mergepatch.ts';
+import { applyMergePatch } from '../api/merge-patch.ts';
 import type { Model } from '../api/model.ts';
 import { type ApiObject, cloneJson, isJsonObject, type JsonObject, withSortedKeys } from '../api/object.ts';
-import { PatchError } from '../api/patcherror.ts';
-import { applyStrategicMerge } from '../api/strategicmerge.ts';
+import { PatchError } from '../api/patch-error.ts';
+import { applyStrategicMerge } from '../api/strategic-merge.ts';
 import { optimized } from '../switches.ts';
 import { settleNamespace } from './create.ts';
 import type { Entry } from './entry.ts';

@@ -7,7 +7,7 @@ import { release } from '../api/release.ts';
 import type { User } from '../api/user.ts';
 import { LastMemo } from '../memo.ts';
 import type { FieldValidation } from './input.ts';
-import { fieldManagerBytesMax, unprintable } from './managername.ts';
+import { fieldManagerBytesMax, unprintable } from './manager-name.ts';
 
 export interface RequestForm {
   readonly user: User;

@@ -1,27 +1,27 @@
 /** Scale: the subresource that reads and sets the number of replicas. */
 import type { Cell } from '../api/elapsed.ts';
 import { badRequest, invalid as invalidObject } from '../api/errors.ts';
-import { invalid } from '../api/fielderror.ts';
+import { invalid } from '../api/field-error.ts';
 import type { Column, Kind } from '../api/kind.ts';
 import {
   formatMapSelector,
   type LabelSelectorObject,
   type Labels,
   selectorFromObject,
-} from '../api/labelselector.ts';
+} from '../api/label-selector.ts';
 import { selfLink } from '../api/meta.ts';
 import { modelOf } from '../api/model.ts';
 import type { ApiObject } from '../api/object.ts';
 import { ageCell, ageColumn, nameColumn } from '../api/rules/columns.ts';
 import { converted } from './conversion.ts';
-import { customScale, partialScale, rescaled, scaleToChange } from './customscale.ts';
+import { customScale, partialScale, rescaled, scaleToChange } from './custom-scale.ts';
 import type { Entry } from './entry.ts';
 import type { Expected } from './input.ts';
 import { checkPreconditions, modify } from './modify.ts';
 import type { Track } from './ownership.ts';
 import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
-import { trackScale } from './scaleownership.ts';
+import { trackScale } from './scale-ownership.ts';
 import type { Target } from './target.ts';
 import { checkName } from './update.ts';
 

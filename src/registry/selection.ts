@@ -1,8 +1,8 @@
 /** Selection: parses the selectors of a list or watch request into a filter. */
 import { badRequest } from '../api/errors.ts';
-import { FieldSelector, parseFieldSelector } from '../api/fieldselector.ts';
+import { FieldSelector, parseFieldSelector } from '../api/field-selector.ts';
 import type { Kind } from '../api/kind.ts';
-import { parseLabelSelector } from '../api/labelselector.ts';
+import { parseLabelSelector } from '../api/label-selector.ts';
 import { Filter } from './filter.ts';
 
 export interface Selection {

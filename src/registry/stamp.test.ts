@@ -1,7 +1,7 @@
 /** Proves that the resourceVersion is inserted behind the object's own uid, and nowhere when there is none. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { encodeObject } from '../api/encode.ts';
-import { configMap } from '../api/kinds/configmap.ts';
+import { configMap } from '../api/kinds/config-map.ts';
 import { modelOf } from '../api/model.ts';
 import { Entry } from './entry.ts';
 import { stamped, uidEnd } from './stamp.ts';

@@ -1,7 +1,7 @@
 /** Service account tokens: signed statements of who a process is. They are checked in `access/authentication/`. */
 import type { ServiceAccount } from '../api/generated/types.ts';
 import type { Registry } from './registry.ts';
-import { type ChosenKeys, type KeyType, type TokenKey, TokenKeys } from './tokenkeys.ts';
+import { type ChosenKeys, type KeyType, type TokenKey, TokenKeys } from './token-keys.ts';
 
 /** Who signs tokens that live as long as their secret. */
 export const legacyIssuer = 'kubernetes/serviceaccount';

@@ -2,7 +2,7 @@
 import { badRequest, StatusError, withoutVersion } from '../api/errors.ts';
 import type { Kind } from '../api/kind.ts';
 import type { ApiObject } from '../api/object.ts';
-import { keepFinalizer, protectionFinalizers } from '../api/rules/storageprotection.ts';
+import { keepFinalizer, protectionFinalizers } from '../api/rules/storage-protection.ts';
 import { create, settleNamespace } from './create.ts';
 import type { Entry } from './entry.ts';
 import { modify } from './modify.ts';

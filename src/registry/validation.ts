@@ -1,8 +1,8 @@
 /** Validation: runs the rules of a kind and throws a Status with the errors. */
 import { invalid as invalidObject, unprocessable } from '../api/errors.ts';
-import { type FieldError, invalid, tooLong } from '../api/fielderror.ts';
+import { type FieldError, invalid, tooLong } from '../api/field-error.ts';
 import type { Kind } from '../api/kind.ts';
-import { privilegedRefusal } from '../api/rules/securitycontext.ts';
+import { privilegedRefusal } from '../api/rules/security-context.ts';
 import { KEY_BYTES_MAX } from '../store/engine.ts';
 import { storeKey } from './key.ts';
 

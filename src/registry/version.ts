@@ -1,6 +1,6 @@
 /** Resource versions in requests: revisions of the store, as decimal numbers. */
 import { badRequest, invalidOptions, plain, versionTooLarge } from '../api/errors.ts';
-import { forbidden, invalid, notSupported } from '../api/fielderror.ts';
+import { forbidden, invalid, notSupported } from '../api/field-error.ts';
 import type { Manner } from './manner.ts';
 import type { View } from './view.ts';
 

@@ -21,13 +21,13 @@ import { remove } from './delete.ts';
 import { list, read } from './list.ts';
 import { patch, readPatch } from './patch.ts';
 import { Registry } from './registry.ts';
-import { asTester } from './request.case.ts';
-import { ensureSystemNamespaces } from './systemnamespaces.ts';
+import { asTester } from './request.fixture.ts';
+import { ensureSystemNamespaces } from './system-namespaces.ts';
 import { collectionOf, type Target, targetOf } from './target.ts';
 import { update } from './update.ts';
 import { View } from './view.ts';
 import { watch } from './watch.ts';
-import type { Notice } from './watchevent.ts';
+import type { Notice } from './watch-event.ts';
 
 const kinds = new KindTable();
 const configMaps = kinds.resource('v1', 'configmaps')!;

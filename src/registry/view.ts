@@ -7,13 +7,13 @@
  */
 import { resourceNotFound } from '../api/errors.ts';
 import type { Kind, ResourceId } from '../api/kind.ts';
-import type { KindChange, Prepared } from '../api/kindchange.ts';
+import type { KindChange, Prepared } from '../api/kind-change.ts';
 import type { KindTable } from '../api/kinds.ts';
 import { type Change, CompactedError, type Store } from '../store/store.ts';
 import { Arrival, applyChange } from './arrival.ts';
 import { Collection } from './collection.ts';
 import { Entry } from './entry.ts';
-import { type FedView, FeedRecovery, type RecoveryOptions } from './feedrecovery.ts';
+import { type FedView, FeedRecovery, type RecoveryOptions } from './feed-recovery.ts';
 import { everything } from './filter.ts';
 import { parseStoreKey, storeKey } from './key.ts';
 

@@ -1,6 +1,6 @@
 /** Watch: at which event a watch begins, and with which initial state. */
 import { invalidOptions, watchExpired } from '../api/errors.ts';
-import { forbidden } from '../api/fielderror.ts';
+import { forbidden } from '../api/field-error.ts';
 import type { Kind } from '../api/kind.ts';
 import type { Manner } from './manner.ts';
 import type { Registry } from './registry.ts';

@@ -7,8 +7,8 @@ import { KindTable } from '../api/kinds.ts';
 import { Collection } from './collection.ts';
 import { Entry } from './entry.ts';
 import { everything, Filter } from './filter.ts';
+import { type Notice, WatchEvent } from './watch-event.ts';
 import { Watcher, type WatchSink } from './watcher.ts';
-import { type Notice, WatchEvent } from './watchevent.ts';
 
 const kind = new KindTable().resource('v1', 'configmaps')!;
 const mebibyte = 1024 * 1024;

@@ -12,7 +12,7 @@
 import type { Collection } from './collection.ts';
 import type { Entry } from './entry.ts';
 import type { Filter } from './filter.ts';
-import { Notice } from './watchevent.ts';
+import { Notice } from './watch-event.ts';
 
 /** Notices sent per event loop tick. */
 const sliceMax = 500;
@@ -20,7 +20,7 @@ const sliceMax = 500;
 const sliceBytesDefault = 1024 * 1024;
 
 export interface WatchSink {
-  /** May be notified in rounds (`watchrounds.ts`), with several changes at once, instead of at each change. */
+  /** May be notified in rounds (`watch-rounds.ts`), with several changes at once, instead of at each change. */
   readonly patient?: boolean;
   /** Bytes sent at once: bounds what is buffered for a client that does not read to this and one object. */
   readonly sliceBytesMax?: number;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openLmdbStore } from './lmdb.ts';
-import { numbers, put, remove } from './observer.case.ts';
+import { numbers, put, remove } from './observer.fixture.ts';
 
 /** The built writing thread; set by the test configuration. */
 declare const lmdbThreadFile: string;
@@ -21,7 +21,7 @@ afterAll(() => rmSync(base, { recursive: true, force: true }));
 beforeAll(async () => {
   symlinkSync(join(import.meta.dirname, '../../node_modules'), join(base, 'node_modules'));
   await build({
-    entryPoints: [join(import.meta.dirname, 'damage.case.ts')],
+    entryPoints: [join(import.meta.dirname, 'damage.fixture.ts')],
     outfile: join(base, 'damage.mjs'),
     bundle: true,
     format: 'esm',

@@ -22,12 +22,12 @@ import { build } from 'esbuild';
 import { open } from 'lmdb';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { optimized } from '../switches.ts';
-import { type OpenForTest, storeContract } from './contract.case.ts';
-import { KeyFilter } from './keyfilter.ts';
+import { type OpenForTest, storeContract } from './contract.suite.ts';
+import { KeyFilter } from './key-filter.ts';
 import { openLmdbStore } from './lmdb.ts';
-import { LmdbWriter } from './lmdbwriter.ts';
-import { storeModel } from './model.case.ts';
-import { follow, put, read, remove } from './observer.case.ts';
+import { LmdbWriter } from './lmdb-writer.ts';
+import { storeModel } from './model.suite.ts';
+import { follow, put, read, remove } from './observer.fixture.ts';
 import { type Store, StoreUnavailableError } from './store.ts';
 
 /** The built writing thread; set by the test configuration. */

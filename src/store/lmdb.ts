@@ -23,15 +23,15 @@ import {
 import { dirname, join } from 'node:path';
 import type { Database, Key, RootDatabase } from 'lmdb';
 import { asserting } from '../switches.ts';
-import { checkDataFile } from './datafile.ts';
-import { closeFile, fileMode, openDataFolder } from './datafolder.ts';
+import { checkDataFile } from './data-file.ts';
+import { closeFile, fileMode, openDataFolder } from './data-folder.ts';
 import type { Engine, EngineState, Removal, Version } from './engine.ts';
-import { damaged, notOurs, unavailable } from './folderfailure.ts';
+import { damaged, notOurs, unavailable } from './folder-failure.ts';
 import { FORMAT, readableFormats, type Upgrade, type Upgraded } from './format.ts';
-import { knownKeys } from './keyfilter.ts';
-import { findLmdb, type LmdbLibrary } from './lmdblibrary.ts';
-import type { WriteFailure } from './lmdbtransaction.ts';
-import { LmdbWriter } from './lmdbwriter.ts';
+import { knownKeys } from './key-filter.ts';
+import { findLmdb, type LmdbLibrary } from './lmdb-library.ts';
+import type { WriteFailure } from './lmdb-transaction.ts';
+import { LmdbWriter } from './lmdb-writer.ts';
 import {
   claimFolder,
   currentOwner,
@@ -42,11 +42,11 @@ import {
   releaseFolder,
 } from './owner.ts';
 import { decodeRecord, readUint48, writeUint48 } from './record.ts';
-import { compareKeys } from './sortedmap.ts';
+import { compareKeys } from './sorted-map.ts';
 import { type Store, StoreUnavailableError } from './store.ts';
 import { UPGRADING, upgradeFolder } from './upgrade.ts';
 import { VersionedStore, type VersionedStoreOptions } from './versioned.ts';
-import { APPEND, databases, PUT, WriteSheet, writeRevisionKey } from './writesheet.ts';
+import { APPEND, databases, PUT, WriteSheet, writeRevisionKey } from './write-sheet.ts';
 
 export interface LmdbStoreOptions extends VersionedStoreOptions {
   /** The folder for the data file; it is created when it does not exist. */

@@ -5,7 +5,7 @@
  * writer must not change them afterwards.
  */
 import type { Engine, EngineState, Removal, Version } from './engine.ts';
-import { compareKeys, type SortedEntry, SortedMap } from './sortedmap.ts';
+import { compareKeys, type SortedEntry, SortedMap } from './sorted-map.ts';
 import type { Store, Stored } from './store.ts';
 import { VersionedStore, type VersionedStoreOptions } from './versioned.ts';
 

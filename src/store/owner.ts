@@ -8,7 +8,7 @@
  */
 import { readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileMode } from './datafolder.ts';
+import { fileMode } from './data-folder.ts';
 import { StoreUnavailableError } from './store.ts';
 
 /** Attempts of two processes that start together and take the file from each other. */

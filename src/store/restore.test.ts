@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openLmdbStore } from './lmdb.ts';
 import { openMemoryStore } from './memory.ts';
-import { follow, numbers, put, read, remove } from './observer.case.ts';
+import { follow, numbers, put, read, remove } from './observer.fixture.ts';
 import { restoreStore } from './restore.ts';
 import { CompactedError, type Store } from './store.ts';
 

@@ -3,7 +3,7 @@
  *
  * Every successful write takes the next revision of one counter for the whole store. Values are opaque bytes.
  * Keys are text in segments joined by SEPARATOR, which sorts before every character a segment may hold, so
- * keys sort segment by segment (`a` before `a-b`, whatever follows). All engines pass `contract.case.ts`.
+ * keys sort segment by segment (`a` before `a-b`, whatever follows). All engines pass `contract.suite.ts`.
  */
 
 /** Joins the segments of a key. */
@@ -144,7 +144,7 @@ export interface Store {
   compact(revision: number): Promise<void>;
   stats(): StoreStats | Promise<StoreStats>;
   /**
-   * All that is stored, at one revision: the bytes of a backup file (`backupfile.ts`). Compaction waits until the
+   * All that is stored, at one revision: the bytes of a backup file (`backup-file.ts`). Compaction waits until the
    * stream is read to its end or closed, so it should not be read slowly.
    */
   backup(): AsyncIterable<Buffer>;

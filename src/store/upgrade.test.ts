@@ -19,7 +19,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest';
 import type { Upgrade, Upgraded } from './format.ts';
 import { LmdbEngine, openLmdbStore } from './lmdb.ts';
 import { openMemoryStore } from './memory.ts';
-import { follow, numbers, put, read, remove } from './observer.case.ts';
+import { follow, numbers, put, read, remove } from './observer.fixture.ts';
 import { restoreStore } from './restore.ts';
 import { type Store, StoreUnavailableError } from './store.ts';
 

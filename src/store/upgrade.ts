@@ -8,9 +8,9 @@
  */
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkDataFile } from './datafile.ts';
+import { checkDataFile } from './data-file.ts';
 import { damaged, type Version } from './engine.ts';
-import { unavailable } from './folderfailure.ts';
+import { unavailable } from './folder-failure.ts';
 import { Renaming, type Upgrade, type Upgraded } from './format.ts';
 import type { LmdbEngine } from './lmdb.ts';
 

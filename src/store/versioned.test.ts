@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EngineState, Removal } from './engine.ts';
 import { MemoryEngine } from './memory.ts';
-import { follow, put, read, remove } from './observer.case.ts';
+import { follow, put, read, remove } from './observer.fixture.ts';
 import { VersionedStore } from './versioned.ts';
 
 /** Can be reopened, and can be stopped in the middle of a compaction. */

@@ -8,8 +8,8 @@
  * never the writers.
  */
 import { wallClock } from '../clock.ts';
-import { writeBackup } from './backupfile.ts';
-import { CommitQueue } from './commitqueue.ts';
+import { writeBackup } from './backup-file.ts';
+import { CommitQueue } from './commit-queue.ts';
 import { asStored, checkKey, type Engine, readVersion, SLICE_MS, VALUE_BYTES_MAX } from './engine.ts';
 import { Feed } from './feed.ts';
 import {

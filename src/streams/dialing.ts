@@ -1,7 +1,7 @@
-/** Opens TCP connections to addresses that were checked with `targetaddress.ts`. */
+/** Opens TCP connections to addresses that were checked with `target-address.ts`. */
 import type { Socket } from 'node:net';
-import { dialError, dialTimeout } from './neterror.ts';
-import { reusingSocket } from './reusedreads.ts';
+import { dialError, dialTimeout } from './net-error.ts';
+import { reusingSocket } from './reused-reads.ts';
 
 /** Default timeout of connecting to one address. */
 const dialMs = 10_000;

@@ -4,9 +4,9 @@ import { createServer as createHttpServer, type IncomingMessage, type Server } f
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { tunnelHeaders } from './forwardedheaders.ts';
-import { memoryPipe } from './memorypipe.ts';
-import { standstill } from './standstill.case.ts';
+import { tunnelHeaders } from './forwarded-headers.ts';
+import { memoryPipe } from './memory-pipe.ts';
+import { standstill } from './standstill.fixture.ts';
 import { tunnel, withoutBody } from './tunnel.ts';
 
 const times = { headMs: 60_000, relayMs: 60_000, lingerMs: 300, idleMs: 60_000 };

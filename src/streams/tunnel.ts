@@ -11,11 +11,11 @@ import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { badRequest, plain, StatusError } from '../api/errors.ts';
-import { copy, socketPace } from './bytecopy.ts';
-import { canCarry } from './memorypipe.ts';
-import { readError } from './neterror.ts';
-import { writeRecordPerPiece } from './tlsrecords.ts';
-import { makeLongLived } from './upgraderequest.ts';
+import { copy, socketPace } from './byte-copy.ts';
+import { canCarry } from './memory-pipe.ts';
+import { readError } from './net-error.ts';
+import { writeRecordPerPiece } from './tls-records.ts';
+import { makeLongLived } from './upgrade-request.ts';
 
 /** Maximum size of the head of the backend's answer. */
 const headBytesMax = 64 * 1024;

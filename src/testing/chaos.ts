@@ -2,7 +2,7 @@
 import type { Timer, Timers } from '../timers.ts';
 import type { Accidents, FaultEffect } from './faults.ts';
 import { Randomness } from './randomness.ts';
-import { checkMatch, matches, type RequestFacts, type RequestMatch } from './requestmatch.ts';
+import { checkMatch, matches, type RequestFacts, type RequestMatch } from './request-match.ts';
 
 export interface ChaosOptions {
   /** Which requests may fail, or be the moment of an accident. Default: all but those of the nodes of this process. */

@@ -5,9 +5,9 @@
 import { IncomingMessage } from 'node:http';
 import { StatusError, watchExpired } from '../api/errors.ts';
 import type { RequestContext } from '../server/http/context.ts';
-import type { WatchStream } from '../server/objects/watchstream.ts';
+import type { WatchStream } from '../server/objects/watch-stream.ts';
 import { Chaos, type ChaosOptions, type ChaosRule, type Victims } from './chaos.ts';
-import { checkMatch, matches, type RequestFacts, type RequestMatch } from './requestmatch.ts';
+import { checkMatch, matches, type RequestFacts, type RequestMatch } from './request-match.ts';
 
 /** Rules at a time, and the longest delay of an answer. */
 const rulesMax = 1_000;

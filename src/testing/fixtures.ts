@@ -13,7 +13,7 @@ import { readObject } from '../registry/input.ts';
 import type { Registry } from '../registry/registry.ts';
 import { Request } from '../registry/request.ts';
 import { collectionOf } from '../registry/target.ts';
-import { placeOf } from './objectplace.ts';
+import { placeOf } from './object-place.ts';
 import { type AnyObject, waitForObject } from './waiting.ts';
 
 /** Files of a folder, with those of its folders. */

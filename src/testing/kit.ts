@@ -5,7 +5,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import type { ClusterParts, Instruments } from '../cluster/instruments.ts';
 import { startWith } from '../cluster/start.ts';
-import type { Cluster, StartOptions } from '../cluster/startoptions.ts';
+import type { Cluster, StartOptions } from '../cluster/start-options.ts';
 import { parseStoreKey } from '../registry/key.ts';
 import type { Chance, Registry } from '../registry/registry.ts';
 import type { RequestContext } from '../server/http/context.ts';
@@ -13,14 +13,14 @@ import type { MemoryState } from '../store/memory.ts';
 import type { Victims } from './chaos.ts';
 import { Convergence } from './convergence.ts';
 import { type Accidents, InjectedFaults } from './faults.ts';
-import { ObjectHistory } from './objecthistory.ts';
+import { ObjectHistory } from './object-history.ts';
 import { Randomness } from './randomness.ts';
-import { RefusingStore } from './refusingstore.ts';
-import { factsOf, RequestLog } from './requestlog.ts';
-import type { RequestFacts } from './requestmatch.ts';
+import { RefusingStore } from './refusing-store.ts';
+import { factsOf, RequestLog } from './request-log.ts';
+import type { RequestFacts } from './request-match.ts';
 import { returnTo, storedState } from './states.ts';
-import { TestingPages } from './testingpages.ts';
-import { VirtualClock } from './virtualclock.ts';
+import { TestingPages } from './testing-pages.ts';
+import { VirtualClock } from './virtual-clock.ts';
 
 /** How long the clock waits at each timer for the cluster to do what follows from it. */
 const quietMaxMs = 30_000;

@@ -6,7 +6,7 @@
 import type { View } from '../registry/view.ts';
 import type { MemoryState } from '../store/memory.ts';
 import type { Stored, Write } from '../store/store.ts';
-import type { RefusingStore } from './refusingstore.ts';
+import type { RefusingStore } from './refusing-store.ts';
 
 /** Attempts to write the differences while controllers write, too. */
 const attemptsMax = 100;

@@ -2,8 +2,8 @@
 import { inspect } from 'node:util';
 import type { Event } from '../api/generated/types.ts';
 import type { Place } from '../registry/target.ts';
-import type { ObjectVersion } from './objecthistory.ts';
-import type { SeenRequest } from './requestlog.ts';
+import type { ObjectVersion } from './object-history.ts';
+import type { SeenRequest } from './request-log.ts';
 
 /** Longer values are cut. */
 const valueCharsMax = 120;

@@ -6,7 +6,7 @@ import type { Registry } from '../registry/registry.ts';
 import { filterOf } from '../registry/selection.ts';
 import type { Place } from '../registry/target.ts';
 import { Watcher } from '../registry/watcher.ts';
-import { eventsAbout } from './objectevents.ts';
+import { eventsAbout } from './object-events.ts';
 
 /** An object as the API shows it. */
 // biome-ignore lint/suspicious/noExplicitAny: objects of all kinds, whose fields tests read without casts.

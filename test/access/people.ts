@@ -4,7 +4,7 @@
  */
 import { beforeAll, expect, vi } from 'vitest';
 import type { Cluster } from '../../src/cluster/index.ts';
-import { portServer } from '../streams/portserver.ts';
+import { portServer } from '../streams/port-server.ts';
 import { podOf, podsPath, type RunningCluster, shell, useRunningCluster } from '../streams/running.ts';
 
 const people = [
@@ -28,7 +28,7 @@ export function kubeconfigOf(cluster: Cluster, person: Person, by: Credential): 
 
 /**
  * The cluster, with the pods `teller`, which writes a line to its log every 100 ms, and `server`, which has a TCP server of
- * `portserver.ts`.
+ * `port-server.ts`.
  */
 export function useSharedCluster(): { cluster: RunningCluster; port(): number } {
   const cluster = useRunningCluster({ secure: true, users: people });

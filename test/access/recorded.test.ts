@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { authenticated, type User } from '../../src/api/user.ts';
-import { sentBy } from '../../src/server/doors/nameddoor.case.ts';
+import { sentBy } from '../../src/server/doors/named-door.fixture.ts';
 import type { Reply } from '../http.ts';
-import { AccessServer } from './accessserver.ts';
-import { answerDifference, type Case, cases, filled, valueAt } from './recordedanswers.ts';
+import { AccessServer } from './access-server.ts';
+import { answerDifference, type Case, cases, filled, valueAt } from './recorded-answers.ts';
 
 /** Users of the recording by their short names. */
 const users: Readonly<Record<string, readonly [name: string, ...groups: string[]]>> = {

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { useChildren } from '../child.ts';
 import { describeWith } from '../tools.ts';
-import { runEtcdRound } from './etcdround.ts';
+import { runEtcdRound } from './etcd-round.ts';
 import { runRound } from './round.ts';
 
 const minutes = Number(process.env['WHERRY_CHECK_MINUTES'] ?? 0);

@@ -1,6 +1,6 @@
 /** Proves that the checker accepts a correct history, and detects each kind of incorrect one. */
 import { describe, expect, it } from 'vitest';
-import { changed, deleted, list, logOf, other, read, write } from './history.case.ts';
+import { changed, deleted, list, logOf, other, read, write } from './history.fixture.ts';
 import { checkExpiries, checkOperations } from './linearizability.ts';
 
 const first = { version: 11, mark: 'first' };

@@ -9,8 +9,8 @@ import { checkExpiries, checkOperations } from './linearizability.ts';
 import { Log, versionOf } from './log.ts';
 import { Clock } from './operations.ts';
 import { Cut, namespaces, type Recording, resources, send, TrafficClient } from './traffic.ts';
+import { checkWatch } from './watch-properties.ts';
 import { WatchingClient, Witness } from './watching.ts';
-import { checkWatch } from './watchproperties.ts';
 
 export const clients = 16;
 export const watchers = 4;

@@ -3,7 +3,7 @@ import type { StreamEvent } from '../stream.ts';
 import { Stream } from '../stream.ts';
 import { type Change, keyOf, pathOf, type Scope, textOf, versionOf } from './log.ts';
 import { type Random, type Recording, someScope } from './traffic.ts';
-import type { WatchLine, WatchRecord } from './watchproperties.ts';
+import type { WatchLine, WatchRecord } from './watch-properties.ts';
 
 /** A watch is closed after at most this many lines, and continued elsewhere. */
 const linesMax = 150;

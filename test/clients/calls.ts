@@ -2,7 +2,7 @@
 import { setHeaderOptions } from '@kubernetes/client-node';
 import type { Json } from '../http.ts';
 import type { Library } from './library.ts';
-import { homeOf, type LibraryKind } from './librarykinds.ts';
+import { homeOf, type LibraryKind } from './library-kinds.ts';
 
 /** The common part of the names of a kind's calls: `NamespacedPod`, `Node`. */
 const stemOf = ({ kind, namespaced }: LibraryKind): string => `${namespaced ? 'Namespaced' : ''}${kind}`;

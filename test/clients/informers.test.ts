@@ -13,7 +13,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { housekeeping, type Json } from '../http.ts';
 import { Calls } from './calls.ts';
 import { useLibrary } from './library.ts';
-import { libraryKinds } from './librarykinds.ts';
+import { libraryKinds } from './library-kinds.ts';
 
 /** So little history that it can be exceeded; it is compacted once a second. */
 const changesMax = 10;

@@ -1,8 +1,8 @@
 /** Proves that the OpenAPI documents suffice to use a cluster, and that its answers match them. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { housekeeping, type Json, useCluster } from '../http.ts';
-import { DocumentClient } from './documentclient.ts';
-import { homeOf, libraryKinds } from './librarykinds.ts';
+import { DocumentClient } from './document-client.ts';
+import { homeOf, libraryKinds } from './library-kinds.ts';
 
 const http = useCluster({ controllers: housekeeping });
 let client: DocumentClient;

@@ -9,10 +9,10 @@ import {
 import { beforeAll, expect, it } from 'vitest';
 import { Client, housekeeping, type Json } from '../http.ts';
 import { Following, withKubectl } from '../kubectl/kubectl.ts';
-import { portServer } from '../streams/portserver.ts';
+import { portServer } from '../streams/port-server.ts';
 import { podOf, podsPath, shell, useRunningCluster } from '../streams/running.ts';
 import { describeWith } from '../tools.ts';
-import { homeOf, type LibraryKind, libraryKinds } from './librarykinds.ts';
+import { homeOf, type LibraryKind, libraryKinds } from './library-kinds.ts';
 import { outputOf, runPython } from './python.ts';
 
 const describePython = describeWith('python3-kubernetes');

@@ -9,7 +9,7 @@ import {
   authorityOf,
   issueServingCertificate,
   makeNodeAuthority,
-} from '../../src/pki/nodecertificates.ts';
+} from '../../src/pki/node-certificates.ts';
 import { useCluster } from '../http.ts';
 import { nodeAt, podOn } from '../kubelet.ts';
 

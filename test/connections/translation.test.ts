@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { Session, SessionResult } from '../../src/streams/session.ts';
-import { serveSession } from '../../src/streams/sessionserver.ts';
+import { serveSession } from '../../src/streams/session-server.ts';
 import { Kubelet, nodeAt, podOn } from '../kubelet.ts';
 import { parseReplies, readToEnd, useTarget, webSocketHead } from '../target.ts';
 

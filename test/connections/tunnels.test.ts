@@ -128,7 +128,7 @@ describe('an upgrade', () => {
   });
 
   it('of a WebSocket works with a real client', async () => {
-    const { acceptWebSocket } = await import('../../src/streams/websocketupgrade.ts');
+    const { acceptWebSocket } = await import('../../src/streams/websocket-upgrade.ts');
     kubelet.onUpgrade = (request, socket, rest) => {
       const webSocket = acceptWebSocket(request, socket, rest, 'v4.channel.k8s.io')!;
       webSocket.on('message', (message: Buffer) => webSocket.send(message));

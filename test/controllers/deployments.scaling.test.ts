@@ -16,7 +16,7 @@ import {
   rolling,
   setsNow,
   template,
-} from './deployments.case.ts';
+} from './deployments.fixture.ts';
 
 describe('scaling', () => {
   test('is no rollout', async () => {

@@ -3,7 +3,7 @@
  * observed moment; rollouts are paused, undone, stuck and cleaned up.
  */
 import { describe, expect, test } from 'vitest';
-import { replicaSetName, templateHash } from '../../src/controllers/workloads/templatehash.ts';
+import { replicaSetName, templateHash } from '../../src/controllers/workloads/template-hash.ts';
 import { type Json, jsonPatch } from '../http.ts';
 import {
   api,
@@ -25,7 +25,7 @@ import {
   rolling,
   setsNow,
   template,
-} from './deployments.case.ts';
+} from './deployments.fixture.ts';
 
 const useImage = (image: string) => change({ template: template(image, { readinessGates: null }) });
 const setOf = async (image: string): Promise<Json> => (await setsNow()).find((set) => imageOf(set) === image);

@@ -17,7 +17,7 @@ import {
   setStatus,
   succeed,
   template,
-} from './jobs.case.ts';
+} from './jobs.fixture.ts';
 import type { Mirror } from './mirror.ts';
 
 const finalizer = 'batch.kubernetes.io/job-tracking';

@@ -1,5 +1,5 @@
 /** Certificates that a controller asks for and renews. */
-import { nameRef, objectRef, status } from './schemaparts.ts';
+import { nameRef, objectRef, status } from './schema-parts.ts';
 import {
   choice,
   count,
@@ -19,7 +19,7 @@ import {
   time,
   whole,
   without,
-} from './schemawords.ts';
+} from './schema-words.ts';
 
 const usages = [
   'signing',

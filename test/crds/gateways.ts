@@ -1,5 +1,5 @@
 /** Gateways: where traffic comes in, on which ports, with which certificates. */
-import { labelSelector, objectRef, status } from './schemaparts.ts';
+import { labelSelector, objectRef, status } from './schema-parts.ts';
 import {
   choice,
   count,
@@ -15,7 +15,7 @@ import {
   type Schema,
   text,
   without,
-} from './schemawords.ts';
+} from './schema-words.ts';
 
 const hostname = (description: string): Schema =>
   text(description, {

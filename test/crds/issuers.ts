@@ -1,6 +1,6 @@
 /** Issuers of certificates: an own key, a certificate server that checks who owns a name, a vault. */
-import { podTemplate } from './podparts.ts';
-import { labelSelector, objectRef, secretKey, status } from './schemaparts.ts';
+import { podTemplate } from './pod-parts.ts';
+import { labelSelector, objectRef, secretKey, status } from './schema-parts.ts';
 import {
   choice,
   count,
@@ -16,7 +16,7 @@ import {
   span,
   text,
   without,
-} from './schemawords.ts';
+} from './schema-words.ts';
 
 const dnsProvider = (what: string, more: Record<string, ReturnType<typeof text>>) =>
   fields(`The service of ${what}.`, more);

@@ -1,5 +1,5 @@
 /** Kustomizations: manifests from a source that are built, applied and kept that way. */
-import { labelSelector, nameRef, secretKey, status } from './schemaparts.ts';
+import { labelSelector, nameRef, secretKey, status } from './schema-parts.ts';
 import {
   choice,
   count,
@@ -17,7 +17,7 @@ import {
   text,
   time,
   without,
-} from './schemawords.ts';
+} from './schema-words.ts';
 
 const target = (description: string): Schema =>
   fields(description, {

@@ -1,6 +1,6 @@
 /** Rollouts: new pods beside old ones, in steps, with measurements in between. */
-import { podTemplate } from './podparts.ts';
-import { labelSelector, objectRef, status } from './schemaparts.ts';
+import { podTemplate } from './pod-parts.ts';
+import { labelSelector, objectRef, status } from './schema-parts.ts';
 import {
   choice,
   count,
@@ -21,7 +21,7 @@ import {
   time,
   whole,
   without,
-} from './schemawords.ts';
+} from './schema-words.ts';
 
 const args = list(
   'Values for the measurement.',

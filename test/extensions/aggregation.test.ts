@@ -6,10 +6,10 @@ import { type AddressInfo, connect } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Authority, clientUsages, makeAuthority, servingUsages } from '../../src/pki/authority.ts';
-import { sentBy } from '../../src/server/doors/nameddoor.case.ts';
+import { sentBy } from '../../src/server/doors/named-door.fixture.ts';
 import type { Json } from '../http.ts';
-import { WatchesClient } from '../watchesclient.ts';
-import { AggregatedServer } from './aggregatedserver.ts';
+import { WatchesClient } from '../watches-client.ts';
+import { AggregatedServer } from './aggregated-server.ts';
 
 const lifeMs = 3600_000;
 const waitMs = 60_000;

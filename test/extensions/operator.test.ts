@@ -7,7 +7,7 @@ import { deploy, webhookHost } from '../../examples/operator/deployment.ts';
 import { WebsiteOperator } from '../../examples/operator/operator.ts';
 import { type Cluster, start } from '../../src/cluster/index.ts';
 import { Authority, makeAuthority, servingUsages } from '../../src/pki/authority.ts';
-import { freePorts } from '../freeports.ts';
+import { freePorts } from '../free-ports.ts';
 import { Client, type Reply } from '../http.ts';
 
 const websites = '/apis/example.com/v1/namespaces/default/websites';

@@ -1,9 +1,9 @@
 /** The answers of a real server about webhook configurations and webhooks, replayed in order. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, start } from '../../src/cluster/index.ts';
-import { HookHost } from '../../src/extensions/webhooks/hookhost.case.ts';
+import { HookHost } from '../../src/extensions/webhooks/hook-host.fixture.ts';
 import { Client } from '../http.ts';
-import { cases, Replay } from './recordedcases.ts';
+import { cases, Replay } from './recorded-cases.ts';
 
 /** The kind that some of the cases are about. */
 const needed = new Set(['create namespace', 'widgets: create widgets', 'widgets: widgets is served']);

@@ -12,9 +12,9 @@ import { Child, useChildren } from '../child.ts';
 import { Kubectl } from '../kubectl/kubectl.ts';
 import { describeWith } from '../tools.ts';
 import { megabyte, Noise, sumUp } from './bytes.ts';
-import { portOf, portServer, unusedPort } from './portserver.ts';
+import { portOf, portServer, unusedPort } from './port-server.ts';
 import { agentOf, ClusterAccess, hasEnded, isReady, podOf, processesOf, shell } from './running.ts';
-import { webServer } from './webserver.ts';
+import { webServer } from './web-server.ts';
 
 const children = useChildren();
 const never = { restartPolicy: 'Never' };

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { it } from 'vitest';
 import type { ContainerStatus, Pod } from '../../src/api/generated/types.ts';
 import { describeWith } from '../tools.ts';
-import { unusedPort } from './portserver.ts';
+import { unusedPort } from './port-server.ts';
 import {
   agentOf,
   hasEnded,

@@ -7,9 +7,9 @@ import { WebSocket } from 'ws';
 import { Client } from '../http.ts';
 import { describeWith } from '../tools.ts';
 import { megabyte, Noise, sumUp } from './bytes.ts';
-import { unusedPort } from './portserver.ts';
+import { unusedPort } from './port-server.ts';
 import { isReady, podOf, podsPath, shell, useRunningCluster } from './running.ts';
-import { webServer } from './webserver.ts';
+import { webServer } from './web-server.ts';
 
 const cluster = useRunningCluster();
 const services = '/api/v1/namespaces/default/services';

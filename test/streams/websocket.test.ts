@@ -6,10 +6,10 @@ import { Duplex, type Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
-import { SpdyConnection } from '../../src/streams/spdyconnection.ts';
+import { SpdyConnection } from '../../src/streams/spdy-connection.ts';
 import { megabyte, Noise, sumUp } from './bytes.ts';
 import { Channels } from './channels.ts';
-import { portServer, unusedPort } from './portserver.ts';
+import { portServer, unusedPort } from './port-server.ts';
 import { podOf, podsPath, shell, useRunningCluster } from './running.ts';
 
 const cluster = useRunningCluster();

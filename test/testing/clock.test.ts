@@ -1,8 +1,8 @@
 /** Proves that everything in a test cluster that has to do with time follows its clock. */
 import { get as httpsGet } from 'node:https';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { newKeyPair, privatePem } from '../../src/pki/keypair.ts';
-import { makeSigningRequest } from '../../src/pki/signingrequest.ts';
+import { newKeyPair, privatePem } from '../../src/pki/key-pair.ts';
+import { makeSigningRequest } from '../../src/pki/signing-request.ts';
 import { type TestCluster, testCluster } from '../../src/testing/index.ts';
 
 let cluster: TestCluster;

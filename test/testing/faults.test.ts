@@ -1,7 +1,7 @@
 /** Proves that requests, watches, writes, nodes and containers of a test cluster fail as rules say. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type TestCluster, testCluster } from '../../src/testing/index.ts';
-import { readEvents } from './watchevents.ts';
+import { readEvents } from './watch-events.ts';
 
 const patient = { timeoutMs: 60_000 };
 let cluster: TestCluster;

@@ -3,7 +3,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, start } from '../../src/cluster/index.ts';
-import { startTestingServer } from '../../src/testing/testingserver.ts';
+import { startTestingServer } from '../../src/testing/testing-server.ts';
 
 let cluster: Cluster;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 /** Proves that a test cluster can return to states and be forked, and that watches of clients are told to list again. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type TestCluster, testCluster } from '../../src/testing/index.ts';
-import { readEvents } from './watchevents.ts';
+import { readEvents } from './watch-events.ts';
 
 let cluster: TestCluster;
 beforeAll(async () => {

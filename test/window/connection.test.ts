@@ -6,7 +6,7 @@ import { get } from 'node:https';
 import type { WebSocket } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Cluster } from '../../src/cluster/index.ts';
-import { freePorts } from '../freeports.ts';
+import { freePorts } from '../free-ports.ts';
 import { describeWith } from '../tools.ts';
 import { ApiClient, cellsOf, startBuilt, useBrowser, useBuiltCluster } from './browser.ts';
 import { configMaps } from './workloads.ts';

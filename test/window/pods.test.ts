@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { freePorts } from '../freeports.ts';
+import { freePorts } from '../free-ports.ts';
 import { describeWith } from '../tools.ts';
 import { seriousFindings, useBrowser, useBuiltCluster } from './browser.ts';
 import { CuttableWay } from './cuttable.ts';

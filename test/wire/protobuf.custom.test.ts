@@ -1,10 +1,10 @@
 /** Proves what clients that prefer protobuf get of a kind that has no messages: JSON, metadata in protobuf, or 406. */
 import { expect, it } from 'vitest';
 import { modelOf } from '../../src/api/model.ts';
-import { decodedDocument, decodedEnvelope } from '../../src/api/protobufdecoder.case.ts';
-import { otherServiceKind } from '../../src/api/widget.case.ts';
+import { decodedDocument, decodedEnvelope } from '../../src/api/protobuf-decoder.fixture.ts';
+import { otherServiceKind } from '../../src/api/widget.fixture.ts';
 import { FrameReader } from '../frames.ts';
-import { useKindServer } from '../kindserver.ts';
+import { useKindServer } from '../kind-server.ts';
 
 const server = useKindServer();
 const protobuf = 'application/vnd.kubernetes.protobuf';

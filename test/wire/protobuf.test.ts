@@ -13,11 +13,11 @@ import {
   decodedEnvelope,
   decodedEvent,
   decodedMessage,
-} from '../../src/api/protobufdecoder.case.ts';
-import { dropped, isFlat } from '../../src/api/tableobjects.case.ts';
+} from '../../src/api/protobuf-decoder.fixture.ts';
+import { dropped, isFlat } from '../../src/api/table-objects.fixture.ts';
 import { FrameReader } from '../frames.ts';
 import { type Headers, type Json, type Reply, useCluster } from '../http.ts';
-import { homeOf, workloadLabels as labels, validBody, workload } from './kindbodies.ts';
+import { homeOf, workloadLabels as labels, validBody, workload } from './kind-bodies.ts';
 
 const protobuf = 'application/vnd.kubernetes.protobuf';
 const asProtobuf = { Accept: `${protobuf},application/json` };
@@ -62,7 +62,7 @@ function decodedList(reply: Reply, model: Model): JsonObject {
   return { kind, apiVersion, metadata, items };
 }
 
-/** Schemas, which are in definitions, are tested in `protobufmessage.test.ts`. */
+/** Schemas, which are in definitions, are tested in `protobuf-message.test.ts`. */
 const kinds = builtinKinds.filter(({ model }) => isFlat(model));
 
 describe.each(kinds.map((kind): [string, Kind] => [`${kind.apiVersion} ${kind.kind}`, kind]))(

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { builtinKinds } from '../../src/api/kinds.ts';
 import { type Json, useCluster } from '../http.ts';
-import { homeOf, validBody } from './kindbodies.ts';
+import { homeOf, validBody } from './kind-bodies.ts';
 
 const client = useCluster({ controllers: false });
 const maps = '/api/v1/namespaces/default/configmaps';

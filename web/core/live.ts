@@ -5,8 +5,8 @@
 import type { ReadonlySignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Query } from './api.ts';
-import { LiveObjects } from './liveobjects.ts';
-import { LiveTable } from './livetable.ts';
+import { LiveObjects } from './live-objects.ts';
+import { LiveTable } from './live-table.ts';
 import { moment } from './moment.ts';
 
 /** How long what nobody uses is kept, and how many of those. */

@@ -3,7 +3,7 @@
  * one WebSocket.
  */
 import { ApiError, fetchAnswer, type Query, type Status, withQuery } from './api.ts';
-import { lost, type WatchEvent, watchBySocket } from './watchsocket.ts';
+import { lost, type WatchEvent, watchBySocket } from './watch-socket.ts';
 
 export type { WatchEvent };
 

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { type Kind, kindCalled, kinds } from '../core/kinds.ts';
 import { go } from '../core/router.ts';
 import { Dialog } from '../ui/dialog.tsx';
-import { pluralOf } from '../ui/kindname.ts';
+import { pluralOf } from '../ui/kind-name.ts';
 import { listPlace } from '../ui/link.tsx';
 
 const shownMax = 8;

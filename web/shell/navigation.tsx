@@ -2,8 +2,8 @@
 import { useState } from 'preact/hooks';
 import { type Kind, kindOf, kinds } from '../core/kinds.ts';
 import { place } from '../core/router.ts';
-import { kindSections, usualKinds } from '../core/usualkinds.ts';
-import { pluralOf } from '../ui/kindname.ts';
+import { kindSections, usualKinds } from '../core/usual-kinds.ts';
+import { pluralOf } from '../ui/kind-name.ts';
 import { Link, listPlace } from '../ui/link.tsx';
 
 export function Navigation({ open }: { readonly open: boolean }) {

@@ -17,8 +17,8 @@ import { Bar } from './bar.tsx';
 import { Help } from './help.tsx';
 import { Jump } from './jump.tsx';
 import { Navigation } from './navigation.tsx';
-import { SignIn } from './signin.tsx';
-import { TimeBar } from './timebar.tsx';
+import { SignIn } from './sign-in.tsx';
+import { TimeBar } from './time-bar.tsx';
 
 export function Shell() {
   const [over, setOver] = useState<'help' | 'jump'>();

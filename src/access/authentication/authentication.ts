@@ -6,9 +6,9 @@
 import { authenticated, type User } from '../../api/user.ts';
 import { Memo } from '../../memo.ts';
 import type { Authenticator, Credentials } from './authenticator.ts';
-import type { BearerTokens } from './bearertokens.ts';
-import { firstAnswer } from './firstanswer.ts';
-import { CredentialError, type TokenAnswer } from './tokenauthenticator.ts';
+import type { BearerTokens } from './bearer-tokens.ts';
+import { firstAnswer } from './first-answer.ts';
+import { CredentialError, type TokenAnswer } from './token-authenticator.ts';
 
 const unauthenticated = 'system:unauthenticated';
 

@@ -8,10 +8,10 @@ import path from 'node:path';
 import { SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { optimized } from '../../switches.ts';
-import { bearer, TestCluster } from './authentication.case.ts';
+import { bearer, TestCluster } from './authentication.fixture.ts';
 import type { Authentication } from './authentication.ts';
-import { nowMs, TestAuthority } from './certificates.case.ts';
-import { makeAuthenticator } from './makeauthenticator.ts';
+import { nowMs, TestAuthority } from './certificates.fixture.ts';
+import { makeAuthenticator } from './make-authenticator.ts';
 
 const ca = new TestAuthority('issuer', undefined, {
   fromMs: Date.now() - 3_600_000,

@@ -1,7 +1,7 @@
 /** Proves how policy files are read, in both forms, and how broken ones are refused. */
 import { describe, expect, it } from 'vitest';
 import { AbacAuthorizer, readPolicies } from './abac.ts';
-import { asks, user } from './authorization.case.ts';
+import { asks, user } from './authorization.fixture.ts';
 
 const abac = (...lines: string[]): AbacAuthorizer => new AbacAuthorizer(readPolicies(lines.join('\n'), 'f'));
 const modern = (spec: object): string =>

@@ -13,7 +13,7 @@ import {
 } from '../../api/access.ts';
 import { isJsonObject, type JsonObject } from '../../api/object.ts';
 import { authenticated, type User } from '../../api/user.ts';
-import { matchesPath } from './ruleset.ts';
+import { matchesPath } from './rule-set.ts';
 
 const version = 'abac.authorization.kubernetes.io/v1beta1';
 const all = '*';

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import type { ClusterRole, PolicyRule, RoleBinding } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/object.ts';
 import { rbacGroup } from '../../api/rules/rbac.ts';
-import { useRegistry } from './authorization.case.ts';
+import { useRegistry } from './authorization.fixture.ts';
 import { ensureDefaultPolicy } from './bootstrap.ts';
-import { defaultBindings, defaultRoles, defaultRules } from './bootstrappolicy.ts';
+import { defaultBindings, defaultRoles, defaultRules } from './bootstrap-policy.ts';
 
 type Recorded = Record<'clusterroles' | 'clusterrolebindings' | 'roles' | 'rolebindings', ApiObject[]>;
 const recorded = JSON.parse(

@@ -12,7 +12,7 @@ import { modify } from '../../registry/modify.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
 import { actingAs } from '../../registry/writers.ts';
-import { defaultBindings, defaultRoles } from './bootstrappolicy.ts';
+import { defaultBindings, defaultRoles } from './bootstrap-policy.ts';
 import { uncovered } from './coverage.ts';
 
 const autoUpdate = 'rbac.authorization.kubernetes.io/autoupdate';

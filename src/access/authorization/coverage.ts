@@ -3,7 +3,7 @@
  * one group, resource, verb and name, or one path and verb, and every piece must be covered by one rule of the owner.
  */
 import type { PolicyRule } from '../../api/generated/types.ts';
-import { matchesPath } from './ruleset.ts';
+import { matchesPath } from './rule-set.ts';
 
 /** Rules that break into more pieces are not compared: a small rule can stand for billions. */
 const piecesMax = 50_000;

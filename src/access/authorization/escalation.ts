@@ -11,7 +11,7 @@ import type { User } from '../../api/user.ts';
 import type { Admission, Guard } from '../../registry/admission/admission.ts';
 import { describePieces, everything, quotedList, TooManyPieces, uncovered } from './coverage.ts';
 import type { RbacAuthorizer } from './rbac.ts';
-import type { RbacIndex } from './rbacindex.ts';
+import type { RbacIndex } from './rbac-index.ts';
 
 const roles = new Set([`${rbacGroup}/roles`, `${rbacGroup}/clusterroles`]);
 const bindings = new Set([`${rbacGroup}/rolebindings`, `${rbacGroup}/clusterrolebindings`]);

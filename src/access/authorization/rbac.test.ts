@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import type { Attributes } from '../../api/access.ts';
 import type { PolicyRule, Subject } from '../../api/generated/types.ts';
 import type { User } from '../../api/user.ts';
-import { asks, TestRegistry, useRegistry, user } from './authorization.case.ts';
+import { asks, TestRegistry, useRegistry, user } from './authorization.fixture.ts';
 import { RbacAuthorizer } from './rbac.ts';
-import { RbacIndex } from './rbacindex.ts';
+import { RbacIndex } from './rbac-index.ts';
 
 const alice = user('alice', 'dev', 'system:authenticated');
 const userAlice: Subject = { kind: 'User', name: 'alice' };

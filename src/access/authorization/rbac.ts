@@ -6,8 +6,8 @@
 import type { Attributes, Authorizer, Decision, ResourceAction, UserRules } from '../../api/access.ts';
 import type { PolicyRule, Subject } from '../../api/generated/types.ts';
 import type { User } from '../../api/user.ts';
-import { accountUser, type Grant, type RbacIndex } from './rbacindex.ts';
-import { matchesPath } from './ruleset.ts';
+import { accountUser, type Grant, type RbacIndex } from './rbac-index.ts';
+import { matchesPath } from './rule-set.ts';
 
 /** What is remembered of all users together; more, and everything is worked out anew. */
 const answersMax = 50_000;

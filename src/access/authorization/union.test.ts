@@ -1,7 +1,7 @@
 /** Proves in which order authorizers are asked, and what comes of their answers. */
 import { describe, expect, it } from 'vitest';
 import type { Attributes, Authorizer, Decision } from '../../api/access.ts';
-import { asks, user } from './authorization.case.ts';
+import { asks, user } from './authorization.fixture.ts';
 import { UnionAuthorizer } from './union.ts';
 
 const question: Attributes = asks(user('jo'), 'get pods', 'x');

@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Attributes, Decision } from '../../api/access.ts';
 import { compileReviewCondition } from '../../api/cel/access.ts';
-import { parseFieldSelector } from '../../api/fieldselector.ts';
-import { parseLabelSelector } from '../../api/labelselector.ts';
-import { remoteAgent } from '../remotecall.ts';
-import { asks, user } from './authorization.case.ts';
+import { parseFieldSelector } from '../../api/field-selector.ts';
+import { parseLabelSelector } from '../../api/label-selector.ts';
+import { remoteAgent } from '../remote-call.ts';
+import { asks, user } from './authorization.fixture.ts';
 import { WebhookAuthorizer, type WebhookOptions } from './webhook.ts';
 
 let server: Server;

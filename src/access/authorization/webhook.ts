@@ -12,12 +12,12 @@ import {
   type UserRules,
 } from '../../api/access.ts';
 import { type Condition, type ConditionOutcome, conditionsOutcome } from '../../api/cel/conditions.ts';
-import { anyJson } from '../../api/cel/jsonvalues.ts';
-import type { LabelRequirement } from '../../api/labelselector.ts';
+import { anyJson } from '../../api/cel/json-values.ts';
+import type { LabelRequirement } from '../../api/label-selector.ts';
 import type { JsonObject } from '../../api/object.ts';
 import type { User } from '../../api/user.ts';
-import type { RemoteService } from '../remoteconfiguration.ts';
-import { type ReadAnswer, ReviewClient } from '../reviewclient.ts';
+import type { RemoteService } from '../remote-configuration.ts';
+import { type ReadAnswer, ReviewClient } from '../review-client.ts';
 
 /** Of an answer's reason; it goes into answers and logs. */
 const reasonCharsMax = 10_000;

@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Budget, BudgetExceeded } from './budget.ts';
-import { environment, evaluate, problems } from './cel.case.ts';
+import { environment, evaluate, problems } from './cel.fixture.ts';
 import { compile } from './cel.ts';
-import { anyJson } from './jsonvalues.ts';
+import { anyJson } from './json-values.ts';
 
 const operandWanted =
   "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";

@@ -1,6 +1,6 @@
 /** The functions of the libraries, one line each. */
 import { describe, expect, it } from 'vitest';
-import { evaluate } from './cel.case.ts';
+import { evaluate } from './cel.fixture.ts';
 
 const libraries: Record<string, readonly (readonly [string, unknown])[]> = {
   strings: [

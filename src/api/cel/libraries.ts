@@ -3,7 +3,7 @@
 import { authorizerLibrary } from './authorizers.ts';
 import { dearer, define, type FunctionTable, functionTable, type Overload, walkFirst } from './functions.ts';
 import { listLibrary } from './lists.ts';
-import { namedFormatLibrary } from './namedformats.ts';
+import { namedFormatLibrary } from './named-formats.ts';
 import { addressLibrary, urlLibrary } from './networks.ts';
 import { optionalLibrary } from './optionals.ts';
 import { quantityLibrary, semverLibrary } from './quantities.ts';

@@ -2,7 +2,7 @@
  * Values that CEL expressions compute with.
  *
  * int is a bigint, double a number; what JavaScript has no type for is a class. Lists and maps are interfaces, so that
- * JSON can be looked at in place (`jsonvalues.ts`) instead of being converted first.
+ * JSON can be looked at in place (`json-values.ts`) instead of being converted first.
  */
 import type { Budget } from './budget.ts';
 import type { Type } from './types.ts';

@@ -15,10 +15,10 @@ import type {
 } from '../generated/types.ts';
 import type { Kind } from '../kind.ts';
 import type { ApiObject, JsonObject } from '../object.ts';
-import { cpuMetric } from '../rules/cpumetric.ts';
-import { autoscalingV1 } from './autoscalingv1.ts';
-import { autoscalingV2 } from './autoscalingv2.ts';
-import { horizontalPodAutoscaler } from './horizontalpodautoscaler.ts';
+import { cpuMetric } from '../rules/cpu-metric.ts';
+import { autoscalingV1 } from './autoscaling-v1.ts';
+import { autoscalingV2 } from './autoscaling-v2.ts';
+import { horizontalPodAutoscaler } from './horizontal-pod-autoscaler.ts';
 
 const json = (kind: Kind, object: ApiObject): JsonObject =>
   normalized(kind.model, object as unknown as JsonObject);

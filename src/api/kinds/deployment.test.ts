@@ -10,10 +10,10 @@ import {
   templateCases,
   testSpecs,
   workload,
-} from '../rules/workload.case.ts';
+} from '../rules/workload.fixture.ts';
 import { deployment } from './deployment.ts';
-import { shownCells, statusErrors, statusUpdated, updated, updateErrors, written } from './kind.case.ts';
-import { brief, made, now } from './pod.case.ts';
+import { shownCells, statusErrors, statusUpdated, updated, updateErrors, written } from './kind.fixture.ts';
+import { brief, made, now } from './pod.fixture.ts';
 
 const make = (spec: object = {}, metadata: object = {}): Deployment =>
   made(deployment, workload(spec, metadata));

@@ -1,15 +1,15 @@
 /**
  * Deployment: keeps a number of pods of a template running, and replaces them step by step when the template changes.
  */
-import { child, forbidden, invalid, notSupported, required } from '../fielderror.ts';
+import { child, forbidden, invalid, notSupported, required } from '../field-error.ts';
 import type { Deployment, DeploymentSpec, DeploymentStatus, DeploymentStrategy } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
 import { modelOf } from '../model.ts';
 import { changedFields } from '../rules/change.ts';
 import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
 import { collect, type Findings, negative } from '../rules/findings.ts';
-import { makerWarnings } from '../rules/podwarnings.ts';
-import { boundErrors, isZero, overWholeErrors, type RollingBounds } from '../rules/rollingupdate.ts';
+import { makerWarnings } from '../rules/pod-warnings.ts';
+import { boundErrors, isZero, overWholeErrors, type RollingBounds } from '../rules/rolling-update.ts';
 import { defaultPodTemplate } from '../rules/template.ts';
 import {
   revisionHistoryLimitDefault,
@@ -18,8 +18,8 @@ import {
   workloadCells,
   workloadColumns,
 } from '../rules/workload.ts';
-import { availableErrors, collisionErrors, negativeCounts, partErrors } from '../rules/workloadstatus.ts';
-import { replicatedErrors } from './replicaset.ts';
+import { availableErrors, collisionErrors, negativeCounts, partErrors } from '../rules/workload-status.ts';
+import { replicatedErrors } from './replica-set.ts';
 
 const progressDeadlineSecondsDefault = 600;
 const boundDefault = '25%';

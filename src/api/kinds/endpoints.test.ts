@@ -1,7 +1,7 @@
 /** Proves the rules of endpoints: addresses, ports, and the text of their table row. */
 import { expect, test } from 'vitest';
 import { endpoints } from './endpoints.ts';
-import { cells, createdAge, createErrors, error, texts, updateErrors, written } from './kind.case.ts';
+import { cells, createdAge, createErrors, error, texts, updateErrors, written } from './kind.fixture.ts';
 
 const address = { ip: '10.1.1.1' };
 const subset = (parts: object) => ({ subsets: [{ addresses: [address], ...parts }] });

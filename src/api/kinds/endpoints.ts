@@ -1,11 +1,11 @@
 /** Endpoints: the addresses behind a service. */
 import { isIP } from '../addresses.ts';
-import { child, index, notSupported, required } from '../fielderror.ts';
+import { child, index, notSupported, required } from '../field-error.ts';
 import type { EndpointAddress, EndpointPort, EndpointSubset, Endpoints } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import { isLabel1123, isPortNumber, isQualifiedName, isSubdomain1123 } from '../names.ts';
 import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
-import { endpointAddressErrors } from '../rules/endpointaddress.ts';
+import { endpointAddressErrors } from '../rules/endpoint-address.ts';
 import { collect, type Findings, problemsOf } from '../rules/findings.ts';
 
 const protocols = ['SCTP', 'TCP', 'UDP'];

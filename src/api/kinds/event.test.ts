@@ -1,7 +1,7 @@
 /** Proves the rules of events, old and new, and the cells of their table. */
 import { expect, test } from 'vitest';
 import { event } from './event.ts';
-import { cells, createErrors, error, texts, written } from './kind.case.ts';
+import { cells, createErrors, error, texts, written } from './kind.fixture.ts';
 
 const eventTime = '2024-05-01T11:59:00.000000Z';
 const newer = {

@@ -1,6 +1,6 @@
 /** Event: something that happened to an object, kept for a limited time. Not a watch event. */
 import { elapsed } from '../elapsed.ts';
-import { type FieldError, invalid, required } from '../fielderror.ts';
+import { type FieldError, invalid, required } from '../field-error.ts';
 import type { Event } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import { isQualifiedName, pathSegmentName } from '../names.ts';

@@ -1,18 +1,18 @@
 /** Proves that bodies full of errors get an answer of bounded size, and do not crash validation. */
 import { expect, test } from 'vitest';
 import type { Kind } from '../kind.ts';
-import { autoscalingV2 } from './autoscalingv2.ts';
-import { batchJob } from './batchjob.ts';
-import { configMap } from './configmap.ts';
+import { autoscalingV2 } from './autoscaling-v2.ts';
+import { batchJob } from './batch-job.ts';
+import { configMap } from './config-map.ts';
 import { endpoints } from './endpoints.ts';
 import { ingress } from './ingress.ts';
-import { createErrors, statusErrors } from './kind.case.ts';
-import { limitRange } from './limitrange.ts';
+import { createErrors, statusErrors } from './kind.fixture.ts';
+import { limitRange } from './limit-range.ts';
 import { namespace } from './namespace.ts';
 import { node } from './node.ts';
-import { persistentVolume } from './persistentvolume.ts';
-import { persistentVolumeClaim } from './persistentvolumeclaim.ts';
-import { resourceQuota } from './resourcequota.ts';
+import { persistentVolume } from './persistent-volume.ts';
+import { persistentVolumeClaim } from './persistent-volume-claim.ts';
+import { resourceQuota } from './resource-quota.ts';
 import { secret } from './secret.ts';
 
 /** More than the maximum number of call arguments. */

@@ -1,7 +1,7 @@
 /** Proves the rules of ingresses: backends, rules, paths, TLS, status, and the cells of their table. */
 import { expect, test } from 'vitest';
 import { ingress } from './ingress.ts';
-import { cells, createdAge, createErrors, error, statusErrors, texts, written } from './kind.case.ts';
+import { cells, createdAge, createErrors, error, statusErrors, texts, written } from './kind.fixture.ts';
 
 const backend = { serviceName: 's', servicePort: 80 };
 const withPath = (parts: object) => ({

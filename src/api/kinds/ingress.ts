@@ -1,6 +1,6 @@
 /** Ingress: routes HTTP traffic from outside to services. */
 import { isIP, parseIP } from '../addresses.ts';
-import { child, index, invalid, notSupported, required } from '../fielderror.ts';
+import { child, index, invalid, notSupported, required } from '../field-error.ts';
 import type {
   HTTPIngressPath,
   Ingress,
@@ -12,7 +12,7 @@ import { defineKind, statusSubresource } from '../kind.ts';
 import { isLabel1123, isPortName, isPortNumber, isSubdomain1123, isWildcardSubdomain } from '../names.ts';
 import { ageCell, ageColumn, nameColumn, orNone } from '../rules/columns.ts';
 import { collect, type Findings, problemsOf } from '../rules/findings.ts';
-import { ingressClassAnnotation, ingressClassWarnings } from '../rules/ingressclassname.ts';
+import { ingressClassAnnotation, ingressClassWarnings } from '../rules/ingress-class-name.ts';
 
 const pathTypes = ['Exact', 'ImplementationSpecific', 'Prefix'];
 /** Sequences that browsers and servers normalise differently, so they are refused in paths. */

@@ -6,7 +6,7 @@ import { normalized } from '../encode.ts';
 import type { Job, JobSpecV1, JobStatusV1, JobV1 } from '../generated/types.ts';
 import type { Kind } from '../kind.ts';
 import type { ApiObject, JsonObject } from '../object.ts';
-import { batchJob } from './batchjob.ts';
+import { batchJob } from './batch-job.ts';
 import { job } from './job.ts';
 
 const { toStored, fromStored } = job.stored!;

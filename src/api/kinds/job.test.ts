@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { Job, JobStatus } from '../generated/types.ts';
 import { columnDefinitions } from '../table.ts';
 import { job } from './job.ts';
-import { shownCells } from './kind.case.ts';
-import { brief, container, type Expected, made, now, stored, uid } from './pod.case.ts';
+import { shownCells } from './kind.fixture.ts';
+import { brief, container, type Expected, made, now, stored, uid } from './pod.fixture.ts';
 
 const template = (spec: object = {}, labels: object = { a: 'b' }) => ({
   metadata: { labels },

@@ -1,6 +1,6 @@
 /** Proves the rules of leases, their times, and the cells of their table. */
 import { expect, test } from 'vitest';
-import { cells, createdAge, createErrors, error, updateErrors, written } from './kind.case.ts';
+import { cells, createdAge, createErrors, error, updateErrors, written } from './kind.fixture.ts';
 import { lease } from './lease.ts';
 
 const spec = {

@@ -1,5 +1,5 @@
 /** Lease: a lock with a holder and an expiry, for leader election and heartbeats of nodes. */
-import { invalid } from '../fielderror.ts';
+import { invalid } from '../field-error.ts';
 import type { Lease, LeaseSpec } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';

@@ -12,7 +12,7 @@ import {
   texts,
   updated,
   written,
-} from './kind.case.ts';
+} from './kind.fixture.ts';
 import { namespace } from './namespace.ts';
 
 const label = 'kubernetes.io/metadata.name';

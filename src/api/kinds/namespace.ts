@@ -1,5 +1,5 @@
 /** Namespace: a scope for names. Deleting one deletes all that is in it. */
-import { index, invalid } from '../fielderror.ts';
+import { index, invalid } from '../field-error.ts';
 import type { Namespace } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
 import { unqualifiedProblems } from '../meta.ts';

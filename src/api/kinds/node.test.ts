@@ -12,7 +12,7 @@ import {
   updated,
   updateErrors,
   written,
-} from './kind.case.ts';
+} from './kind.fixture.ts';
 import { node } from './node.ts';
 
 const notReady = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };

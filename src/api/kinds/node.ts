@@ -10,13 +10,13 @@ import {
   invalid,
   notSupported,
   required,
-} from '../fielderror.ts';
+} from '../field-error.ts';
 import type { Node, NodeAddress, NodeStatus, Taint } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
 import { isLabelValue, isQualifiedName } from '../names.ts';
 import { ageCell, ageColumn, nameColumn, orNone } from '../rules/columns.ts';
 import { collect, type Findings, problemsOf } from '../rules/findings.ts';
-import { resourceValueErrors, roundResources } from '../rules/resourcename.ts';
+import { resourceValueErrors, roundResources } from '../rules/resource-name.ts';
 
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 const notReadyTaint: Readonly<Taint> = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { decodeObject } from '../decode.ts';
 import type { Pod } from '../generated/types.ts';
-import { qosClass } from '../rules/podresources.ts';
-import { container, makePod, now, stored } from './pod.case.ts';
+import { qosClass } from '../rules/pod-resources.ts';
+import { container, makePod, now, stored } from './pod.fixture.ts';
 import { pod } from './pod.ts';
 
 describe('create', () => {

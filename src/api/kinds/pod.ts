@@ -2,19 +2,19 @@
 
 import type { ContainerStatus, Pod } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
-import { ephemeralChangeErrors } from '../rules/ephemeralcontainers.ts';
+import { ephemeralChangeErrors } from '../rules/ephemeral-containers.ts';
 import { collect, type Findings } from '../rules/findings.ts';
-import { podAnnotationErrors } from '../rules/podannotations.ts';
-import { podCells, podColumns, podRowConditions } from '../rules/podcolumns.ts';
-import { isFinished } from '../rules/podfacts.ts';
-import { resizeErrors, takeResources } from '../rules/podresize.ts';
-import { takePodServerValues } from '../rules/podservervalues.ts';
-import { newPodErrors, podSpecErrors } from '../rules/podspec.ts';
-import { defaultPodOnly, defaultPodSpec, nameAccount } from '../rules/podspecdefaults.ts';
-import { alignPodIPs, newPodStatus, podStatusErrors } from '../rules/podstatus.ts';
-import { keepsSpec, podUpdateErrors } from '../rules/podupdate.ts';
-import { nameWarnings, specWarnings } from '../rules/podwarnings.ts';
-import { roundResources } from '../rules/resourcename.ts';
+import { podAnnotationErrors } from '../rules/pod-annotations.ts';
+import { podCells, podColumns, podRowConditions } from '../rules/pod-columns.ts';
+import { isFinished } from '../rules/pod-facts.ts';
+import { resizeErrors, takeResources } from '../rules/pod-resize.ts';
+import { takePodServerValues } from '../rules/pod-server-values.ts';
+import { newPodErrors, podSpecErrors } from '../rules/pod-spec.ts';
+import { defaultPodOnly, defaultPodSpec, nameAccount } from '../rules/pod-spec-defaults.ts';
+import { alignPodIPs, newPodStatus, podStatusErrors } from '../rules/pod-status.ts';
+import { keepsSpec, podUpdateErrors } from '../rules/pod-update.ts';
+import { nameWarnings, specWarnings } from '../rules/pod-warnings.ts';
+import { roundResources } from '../rules/resource-name.ts';
 import { roundRequirements } from '../rules/resources.ts';
 
 const gracePeriodSeconds = 30;

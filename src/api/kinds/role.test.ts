@@ -1,8 +1,17 @@
 // Proves Role and ClusterRole: names, what rules need, URLs for cluster roles alone, aggregation, shape, table.
 import { describe, expect, test } from 'vitest';
 import { columnDefinitions, tableRow } from '../table.ts';
-import { clusterRole } from './clusterrole.ts';
-import { createdText, createErrors, error, nowMs, read, texts, updateErrors, written } from './kind.case.ts';
+import { clusterRole } from './cluster-role.ts';
+import {
+  createdText,
+  createErrors,
+  error,
+  nowMs,
+  read,
+  texts,
+  updateErrors,
+  written,
+} from './kind.fixture.ts';
 import { role } from './role.ts';
 
 const verbs = ['get'];

@@ -3,7 +3,7 @@ import type { Role } from '../generated/types.ts';
 import { defineKind } from '../kind.ts';
 import { collect } from '../rules/findings.ts';
 import { rbacForm } from '../rules/rbac.ts';
-import { ruleErrors } from '../rules/rbacrules.ts';
+import { ruleErrors } from '../rules/rbac-rules.ts';
 
 export const role = defineKind<Role>({
   ...rbacForm,

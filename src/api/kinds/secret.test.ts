@@ -13,7 +13,7 @@ import {
   updated,
   updateErrors,
   written,
-} from './kind.case.ts';
+} from './kind.fixture.ts';
 import { secret } from './secret.ts';
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');

@@ -1,14 +1,20 @@
 /** Secret: small pieces of confidential data. */
-import { type FieldError, invalid, key, required, tooLong } from '../fielderror.ts';
+import { type FieldError, invalid, key, required, tooLong } from '../field-error.ts';
 import type { Secret } from '../generated/types.ts';
-import { cannotUnmarshal } from '../goformat.ts';
+import { cannotUnmarshal } from '../go-format.ts';
 import { JsonError, readJsonText } from '../json.ts';
 import { defineKind } from '../kind.ts';
 import { isJsonObject, setKey } from '../object.ts';
 import { ageCell, ageColumn, nameColumn } from '../rules/columns.ts';
-import { base64Bytes, dataBytes, dataBytesMax, dataKeyErrors, immutableErrors } from '../rules/configdata.ts';
+import {
+  base64Bytes,
+  dataBytes,
+  dataBytesMax,
+  dataKeyErrors,
+  immutableErrors,
+} from '../rules/config-data.ts';
 import { collect, type Findings } from '../rules/findings.ts';
-import { tlsPairProblem } from '../rules/tlspem.ts';
+import { tlsPairProblem } from '../rules/tls-pem.ts';
 
 const accountAnnotation = 'kubernetes.io/service-account.name';
 

@@ -1,8 +1,8 @@
 /** A service gets the same defaults, warnings, columns and cells as in Kubernetes. */
 import { describe, expect, test } from 'vitest';
 import { columnDefinitions } from '../table.ts';
-import { shownCells } from './kind.case.ts';
-import { decoded, port, prepared, problems, specOf } from './service.case.ts';
+import { shownCells } from './kind.fixture.ts';
+import { decoded, port, prepared, problems, specOf } from './service.fixture.ts';
 import { service as kind } from './service.ts';
 
 describe('defaults', () => {

@@ -2,20 +2,20 @@
  * Service: one address for a set of pods. Its rules are in `rules/service*.ts`; cluster IPs and node ports are
  * allocated by the registry, between preparation and validation.
  */
-import { type FieldError, invalid, notSupported } from '../fielderror.ts';
+import { type FieldError, invalid, notSupported } from '../field-error.ts';
 import type { Service, ServicePort } from '../generated/types.ts';
 import { defineKind, statusSubresource } from '../kind.ts';
 import { labelName, validateLabels } from '../names.ts';
 import { ageCell, ageColumn, mapCell, nameColumn, orNone, selectorColumn, wide } from '../rules/columns.ts';
-import { defaultIngress, ingressTexts, validateIngress } from '../rules/loadbalancerstatus.ts';
+import { defaultIngress, ingressTexts, validateIngress } from '../rules/load-balancer-status.ts';
 import {
   fillClusterIPs,
   refillClusterIPs,
   validateAddresses,
   validateAddressesUpdate,
   validateNoAddresses,
-} from '../rules/serviceaddresses.ts';
-import { defaultPorts, refillNodePorts, validatePorts } from '../rules/serviceports.ts';
+} from '../rules/service-addresses.ts';
+import { defaultPorts, refillNodePorts, validatePorts } from '../rules/service-ports.ts';
 import {
   defaultTraffic,
   validateAffinity,
@@ -24,14 +24,14 @@ import {
   validateExternalIPs,
   validateExternalName,
   validatePolicies,
-} from '../rules/servicetraffic.ts';
+} from '../rules/service-traffic.ts';
 import {
   dropInternalPolicy,
   dropUnusedFields,
   hasNodePorts,
   isHeadless,
   noClusterIP,
-} from '../rules/servicetype.ts';
+} from '../rules/service-type.ts';
 
 const types: readonly string[] = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
 

@@ -1,5 +1,5 @@
 /** Affinity: rules for node affinity, pod affinity and anti-affinity, and topology spread constraints. */
-import { child, duplicate, forbidden, index, invalid, notSupported, required } from '../fielderror.ts';
+import { child, duplicate, forbidden, index, invalid, notSupported, required } from '../field-error.ts';
 import type {
   Affinity,
   NodeSelectorRequirement,
@@ -8,7 +8,7 @@ import type {
   PodAffinityTerm,
   TopologySpreadConstraint,
 } from '../generated/types.ts';
-import { type LabelSelectorObject, validateLabelSelectorObject } from '../labelselector.ts';
+import { type LabelSelectorObject, validateLabelSelectorObject } from '../label-selector.ts';
 import { isLabel1123, isLabelValue, isQualifiedName, isSubdomain1123 } from '../names.ts';
 import { choice, type Findings, problemsOf } from './findings.ts';
 

@@ -1,5 +1,5 @@
 /** Conditions: each type occurs once. In the newer, shared form a condition also has a reason of one word. */
-import { child, duplicate, index, invalid, notSupported, required, tooLong } from '../fielderror.ts';
+import { child, duplicate, index, invalid, notSupported, required, tooLong } from '../field-error.ts';
 import type { Condition, PodCondition } from '../generated/types.ts';
 import { isQualifiedName } from '../names.ts';
 import { type Findings, problemsOf } from './findings.ts';

@@ -1,6 +1,6 @@
 // Proves the rules for containers and their ports (kinds.md 9.2): path, reason and text of every line.
 import { describe, expect, test } from 'vitest';
-import { brief, container, makePod, testContainers, testSpecs } from '../kinds/pod.case.ts';
+import { brief, container, makePod, testContainers, testSpecs } from '../kinds/pod.fixture.ts';
 import { pod } from '../kinds/pod.ts';
 
 const labelText =

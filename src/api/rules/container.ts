@@ -1,14 +1,14 @@
 /** Containers: the processes of a pod. Init containers run before the others, sidecars beside them. */
-import { child, duplicate, index, invalid, notSupported, required } from '../fielderror.ts';
+import { child, duplicate, index, invalid, notSupported, required } from '../field-error.ts';
 import type { Container, ContainerPort, ContainerResizePolicy, PodSpec, Volume } from '../generated/types.ts';
 import { isLabel1123, isPortName, isPortNumber } from '../names.ts';
 import { envErrors } from './env.ts';
 import { choice, type Findings, problemsOf } from './findings.ts';
 import { mountErrors } from './mount.ts';
-import { usedClaimErrors } from './podclaims.ts';
+import { usedClaimErrors } from './pod-claims.ts';
 import { noProbeErrors, type ProbeScope, probeErrors } from './probe.ts';
 import { requirementErrors } from './resources.ts';
-import { securityContextErrors } from './securitycontext.ts';
+import { securityContextErrors } from './security-context.ts';
 
 const messagePolicies = ['File', 'FallbackToLogsOnError'];
 export const pullPolicies: readonly string[] = ['Always', 'IfNotPresent', 'Never'];

@@ -1,18 +1,18 @@
 /** The rules of definitions of custom kinds, but for their schemas. */
-import type { Schema } from '../customschema/schema.ts';
-import { someSchema } from '../customschema/schemawalk.ts';
-import { child, type FieldError, index, invalid, key, notSupported, required } from '../fielderror.ts';
+import type { Schema } from '../custom-schema/schema.ts';
+import { someSchema } from '../custom-schema/schema-walk.ts';
+import { child, type FieldError, index, invalid, key, notSupported, required } from '../field-error.ts';
 import type {
   CustomResourceDefinition,
   CustomResourceDefinitionSpec,
   CustomResourceDefinitionVersion,
 } from '../generated/types.ts';
 import { isLabel1035, isSubdomain1123 } from '../names.ts';
-import { conversionErrors } from './definitionconversion.ts';
-import { innerVersions } from './definitioninnerform.ts';
-import { namesErrors } from './definitionnames.ts';
-import { schemasErrors, schemasOf } from './definitionschemas.ts';
-import { viewsErrors } from './definitionviews.ts';
+import { conversionErrors } from './definition-conversion.ts';
+import { innerVersions } from './definition-inner-form.ts';
+import { namesErrors } from './definition-names.ts';
+import { schemasErrors, schemasOf } from './definition-schemas.ts';
+import { viewsErrors } from './definition-views.ts';
 import { type Findings, joinedProblems } from './findings.ts';
 
 const warningLengthMax = 256;

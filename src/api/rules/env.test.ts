@@ -1,6 +1,6 @@
 // Proves the rules for the environment of containers (kinds.md 9.2): path, reason and text of every line.
 import { describe, expect, test } from 'vitest';
-import { container, podErrors, testContainers } from '../kinds/pod.case.ts';
+import { container, podErrors, testContainers } from '../kinds/pod.fixture.ts';
 import { envFields, fieldRefErrors } from './env.ts';
 
 const subdomainText =

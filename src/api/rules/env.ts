@@ -1,5 +1,5 @@
 /** Env: rules for the environment of a container, and for the pod fields that it may refer to. */
-import { child, index, invalid, notSupported, required } from '../fielderror.ts';
+import { child, index, invalid, notSupported, required } from '../field-error.ts';
 import type {
   Container,
   EnvFromSource,

@@ -3,7 +3,7 @@
  * other, so a rule reads like its line in the table of rules, and validation of a huge body stops at the maximum
  * number of errors.
  */
-import { type FieldError, invalid, notSupported, required } from '../fielderror.ts';
+import { type FieldError, invalid, notSupported, required } from '../field-error.ts';
 
 /** Errors reported for one object; validation stops there. */
 const findingsMax = 1000;

@@ -1,7 +1,7 @@
 // Proves the rules of metrics, one kind of metric after the other, and the texts of the Targets column.
 import { describe, expect, test } from 'vitest';
 import type { MetricSpec, MetricStatus } from '../generated/types.ts';
-import { brief, type Expected } from '../kinds/pod.case.ts';
+import { brief, type Expected } from '../kinds/pod.fixture.ts';
 import { collect } from './findings.ts';
 import { metricErrors, targetsCell } from './metric.ts';
 

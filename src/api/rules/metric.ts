@@ -1,5 +1,5 @@
 /** Metrics of autoscaling/v2: rules for the metrics of an autoscaler, and the text of its Targets column. */
-import { child, forbidden, index, invalid, notSupported, required } from '../fielderror.ts';
+import { child, forbidden, index, invalid, notSupported, required } from '../field-error.ts';
 import type {
   ContainerResourceMetricSource,
   CrossVersionObjectReferenceV2,

@@ -1,6 +1,6 @@
 // Proves the rules for mounts and devices (kinds.md 9.2): path, reason and text of every line.
 import { describe } from 'vitest';
-import { type Case, container, testSpecs } from '../kinds/pod.case.ts';
+import { type Case, container, testSpecs } from '../kinds/pod.fixture.ts';
 
 const c = 'spec.containers[0]';
 

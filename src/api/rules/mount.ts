@@ -1,5 +1,5 @@
 /** Mounts: the volumes of a pod as a container sees them, as folders and as block devices. */
-import { child, forbidden, index, invalid, notFound, notSupported, required } from '../fielderror.ts';
+import { child, forbidden, index, invalid, notFound, notSupported, required } from '../field-error.ts';
 import type { Container, Volume, VolumeDevice, VolumeMount } from '../generated/types.ts';
 import { isRelativePath } from '../names.ts';
 import { type Findings, problemsOf } from './findings.ts';

@@ -1,6 +1,6 @@
 /** Rules and defaults that validating and mutating admission policies, and their bindings, share. */
 import type { Cell } from '../elapsed.ts';
-import { child, duplicate, forbidden, index, invalid, notSupported, required } from '../fielderror.ts';
+import { child, duplicate, forbidden, index, invalid, notSupported, required } from '../field-error.ts';
 import type {
   MatchResources,
   NamedRuleWithOperations,
@@ -9,13 +9,13 @@ import type {
   Variable,
 } from '../generated/types.ts';
 import type { Column } from '../kind.ts';
-import { type LabelSelectorObject, validateLabelSelectorObject } from '../labelselector.ts';
+import { type LabelSelectorObject, validateLabelSelectorObject } from '../label-selector.ts';
 import { isLabel1035, isPathSegment, isSubdomain1123 } from '../names.ts';
 import type { ApiObject } from '../object.ts';
 import { ageCell, ageColumn, nameColumn } from './columns.ts';
 import { type Findings, problemsOf } from './findings.ts';
-import { operationRuleErrors } from './operationrules.ts';
-import { isIdentifier, type PolicyScope, type PolicySpec } from './policyscope.ts';
+import { operationRuleErrors } from './operation-rules.ts';
+import { isIdentifier, type PolicyScope, type PolicySpec } from './policy-scope.ts';
 import { choiceErrors, defaultRules, matchConditionErrors } from './webhooks.ts';
 
 export function defaultPolicy(spec: PolicySpec): void {

@@ -1,6 +1,6 @@
 // Proves the rules for probes and hooks of kinds.md 9.2: path, reason and text of every line.
 import { describe, expect, test } from 'vitest';
-import { brief, type Case, container, makePod, testContainers, testSpecs } from '../kinds/pod.case.ts';
+import { brief, type Case, container, makePod, testContainers, testSpecs } from '../kinds/pod.fixture.ts';
 import { pod } from '../kinds/pod.ts';
 
 const c = 'spec.containers[0]';

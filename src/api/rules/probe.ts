@@ -1,5 +1,5 @@
 /** Probes and hooks: rules for the health checks of a container, and for its actions at start and stop. */
-import { child, forbidden, invalid, required } from '../fielderror.ts';
+import { child, forbidden, invalid, required } from '../field-error.ts';
 import type { Container, HTTPGetAction, Lifecycle, LifecycleHandler, Probe } from '../generated/types.ts';
 import { isHttpHeaderName, isPortName, isPortNumber } from '../names.ts';
 import { choice, type Findings, negative, problemsOf } from './findings.ts';

@@ -1,5 +1,5 @@
 /** Projections: files in a volume that are made from secrets, config maps and fields of the pod. */
-import { child, forbidden, index, invalid, required } from '../fielderror.ts';
+import { child, forbidden, index, invalid, required } from '../field-error.ts';
 import type {
   DownwardAPIVolumeFile,
   KeyToPath,

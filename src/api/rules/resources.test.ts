@@ -1,6 +1,6 @@
 // Proves the rules for resources of containers (kinds.md 9.2, 5.4) and of whole pods (9.4).
 import { describe } from 'vitest';
-import { container, testContainers, testSpecs } from '../kinds/pod.case.ts';
+import { container, testContainers, testSpecs } from '../kinds/pod.fixture.ts';
 
 const c = 'spec.containers[0]';
 

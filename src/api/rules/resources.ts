@@ -1,5 +1,5 @@
 /** Resources: rules and defaults for requests and limits of containers and of whole pods. */
-import { child, type FieldError, forbidden, invalid, key, required } from '../fielderror.ts';
+import { child, type FieldError, forbidden, invalid, key, required } from '../field-error.ts';
 import type { Container, PodSpec, ResourceRequirements } from '../generated/types.ts';
 import { setKey } from '../object.ts';
 import {
@@ -19,7 +19,7 @@ import {
   resourceNameErrors,
   resourceValueErrors,
   roundResources,
-} from './resourcename.ts';
+} from './resource-name.ts';
 
 /** Resources for which a whole pod may set requests and limits. */
 const podLevelNames = ['cpu', 'memory'] as const;

@@ -1,7 +1,7 @@
 // Proves how the rules for templates differ from those for pods (kinds.md 9.2 to 9.4).
 import { describe, expect, test } from 'vitest';
 import type { PodTemplateSpec } from '../generated/types.ts';
-import { brief, type Expected } from '../kinds/pod.case.ts';
+import { brief, type Expected } from '../kinds/pod.fixture.ts';
 import { defaultPodTemplate, validatePodTemplate } from './template.ts';
 
 const qualifiedText =

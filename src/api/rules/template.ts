@@ -1,11 +1,11 @@
 /** Pod templates: rules and defaults that all kinds with a template share. */
-import { child, type FieldError, forbidden } from '../fielderror.ts';
+import { child, type FieldError, forbidden } from '../field-error.ts';
 import type { PodTemplateSpec } from '../generated/types.ts';
 import { validateAnnotations, validateLabels } from '../names.ts';
 import { collect, type Findings } from './findings.ts';
-import { podAnnotationErrors } from './podannotations.ts';
-import { podSpecErrors } from './podspec.ts';
-import { defaultPodSpec } from './podspecdefaults.ts';
+import { podAnnotationErrors } from './pod-annotations.ts';
+import { podSpecErrors } from './pod-spec.ts';
+import { defaultPodSpec } from './pod-spec-defaults.ts';
 
 export function defaultPodTemplate(template: PodTemplateSpec): void {
   defaultPodSpec((template.spec ??= {}));

@@ -1,6 +1,6 @@
 // Proves the rules for tolerations (kinds.md 9.4): path, reason and text of every line.
 import { describe } from 'vitest';
-import { testSpecs } from '../kinds/pod.case.ts';
+import { testSpecs } from '../kinds/pod.fixture.ts';
 
 const qualifiedText =
   "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";

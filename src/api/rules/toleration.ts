@@ -1,5 +1,5 @@
 /** Tolerations: rules for which taints of a node a pod tolerates. */
-import { child, forbidden, index, invalid, notSupported } from '../fielderror.ts';
+import { child, forbidden, index, invalid, notSupported } from '../field-error.ts';
 import type { Toleration } from '../generated/types.ts';
 import { isLabelValue, isQualifiedName } from '../names.ts';
 import { type Findings, problemsOf } from './findings.ts';

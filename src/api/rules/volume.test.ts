@@ -1,6 +1,6 @@
 // Proves the rules for volumes: each line of kinds.md 9.3 is refused at its path, with its reason and text.
 import { describe, expect, test } from 'vitest';
-import { type Case, container, type Expected, makePod, podErrors, testSpecs } from '../kinds/pod.case.ts';
+import { type Case, container, type Expected, makePod, podErrors, testSpecs } from '../kinds/pod.fixture.ts';
 import { pod } from '../kinds/pod.ts';
 import { volumeSources } from './volume.ts';
 

@@ -1,7 +1,7 @@
 /** Volumes: rules for the volumes of a pod. Each has a name and exactly one source. */
-import { child, duplicate, forbidden, index, notSupported, required, tooLong } from '../fielderror.ts';
+import { child, duplicate, forbidden, index, notSupported, required, tooLong } from '../field-error.ts';
 import type { EphemeralVolumeSource, PersistentVolumeSpec, Volume } from '../generated/types.ts';
-import { claimSpecErrors } from '../kinds/persistentvolumeclaim.ts';
+import { claimSpecErrors } from '../kinds/persistent-volume-claim.ts';
 import {
   isLabel1123,
   isRelativePath,
@@ -12,7 +12,7 @@ import {
 import { parseQuantity, sign } from '../quantity.ts';
 import { pullPolicies } from './container.ts';
 import { type Findings, problemsOf } from './findings.ts';
-import { sourceErrors as persistentSourceErrors } from './persistentvolumesource.ts';
+import { sourceErrors as persistentSourceErrors } from './persistent-volume-source.ts';
 import { downwardErrors, itemsErrors, modeErrors, projectedErrors } from './projection.ts';
 
 const driverBytesMax = 63;
@@ -56,7 +56,7 @@ type Rules = {
   readonly [Name in SourceName]?: (source: NonNullable<Volume[Name]>, path: string) => Findings;
 };
 
-/** Source types that are missing here share the rules of persistent volumes (persistentvolumesource.ts). */
+/** Source types that are missing here share the rules of persistent volumes (persistent-volume-source.ts). */
 const rules: Rules = {
   *emptyDir({ sizeLimit }, path) {
     if (sizeLimit !== undefined && sign(parseQuantity(sizeLimit)) < 0)

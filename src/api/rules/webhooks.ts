@@ -1,17 +1,17 @@
 /** Rules and defaults that webhooks of mutating and of validating configurations share. */
 import { compileCondition } from '../cel/admission.ts';
-import { child, duplicate, index, invalid, notSupported, required, tooMany } from '../fielderror.ts';
+import { child, duplicate, index, invalid, notSupported, required, tooMany } from '../field-error.ts';
 import type {
   MatchCondition,
   MutatingWebhook,
   RuleWithOperations,
   ValidatingWebhook,
 } from '../generated/types.ts';
-import { type LabelSelectorObject, validateLabelSelectorObject } from '../labelselector.ts';
+import { type LabelSelectorObject, validateLabelSelectorObject } from '../label-selector.ts';
 import { isLabel1035, isQualifiedName, isSubdomain1123 } from '../names.ts';
 import { type Findings, problemsOf } from './findings.ts';
-import { operationRuleErrors } from './operationrules.ts';
-import { clientConfigErrors, defaultClientConfig } from './webhookclient.ts';
+import { operationRuleErrors } from './operation-rules.ts';
+import { clientConfigErrors, defaultClientConfig } from './webhook-client.ts';
 
 const timeoutSecondsDefault = 10;
 const timeoutSecondsMax = 30;

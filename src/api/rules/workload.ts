@@ -1,5 +1,5 @@
 /** Workloads: what the apps kinds with a pod template share. */
-import { forbidden, invalid, notSupported, required } from '../fielderror.ts';
+import { forbidden, invalid, notSupported, required } from '../field-error.ts';
 import type { PodTemplateSpec, LabelSelector as SelectorObject } from '../generated/types.ts';
 import type { Column, Subresource } from '../kind.ts';
 import {
@@ -7,7 +7,7 @@ import {
   type LabelSelectorObject,
   selectorFromObject,
   validateLabelSelectorObject,
-} from '../labelselector.ts';
+} from '../label-selector.ts';
 import { modelOf } from '../model.ts';
 import { changedFields } from './change.ts';
 import {

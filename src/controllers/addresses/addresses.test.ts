@@ -3,10 +3,10 @@ import { describe, expect, it, vi } from 'vitest';
 import type { Event, IPAddress, ServiceCIDR } from '../../api/generated/types.ts';
 import { remove } from '../../registry/delete.ts';
 import type { Entry } from '../../registry/entry.ts';
-import { asTester } from '../../registry/request.case.ts';
+import { asTester } from '../../registry/request.fixture.ts';
 import { targetOf } from '../../registry/target.ts';
 import { systemTimers } from '../../timers.ts';
-import { harness, useHarness } from '../shared/harness.case.ts';
+import { harness, useHarness } from '../shared/harness.fixture.ts';
 
 useHarness();
 

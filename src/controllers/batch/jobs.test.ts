@@ -4,9 +4,9 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { JobV1, Pod } from '../../api/generated/types.ts';
-import { asTester } from '../../registry/request.case.ts';
+import { asTester } from '../../registry/request.fixture.ts';
 import { targetOf } from '../../registry/target.ts';
-import { harness, useHarness } from '../shared/harness.case.ts';
+import { harness, useHarness } from '../shared/harness.fixture.ts';
 
 const finalizer = 'batch.kubernetes.io/job-tracking';
 const podUid = 'b7d3a6f0-0000-4000-8000-000000000001';

@@ -3,8 +3,12 @@
  * passed. A finished job is not changed any more, and deleted after its ttlSecondsAfterFinished.
  */
 import type { JobV1, Pod } from '../../api/generated/types.ts';
-import { type LabelSelector, type LabelSelectorObject, selectorFromObject } from '../../api/labelselector.ts';
-import { isIndexed } from '../../api/rules/jobpolicy.ts';
+import {
+  type LabelSelector,
+  type LabelSelectorObject,
+  selectorFromObject,
+} from '../../api/label-selector.ts';
+import { isIndexed } from '../../api/rules/job-policy.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import { remove } from '../../registry/delete.ts';
 import type { Entry } from '../../registry/entry.ts';
@@ -23,16 +27,16 @@ import {
   tolerant,
   writeStatus,
 } from '../shared/controller.ts';
-import { recorderFor } from '../shared/eventsink.ts';
-import type { IndexedPod } from '../shared/indexedpod.ts';
+import { recorderFor } from '../shared/event-sink.ts';
+import type { IndexedPod } from '../shared/indexed-pod.ts';
 import { changePod, claimPods } from '../shared/ownership.ts';
-import { PodControl } from '../shared/podcontrol.ts';
+import { PodControl } from '../shared/pod-control.ts';
 import { Selectors } from '../shared/selectors.ts';
-import { slowStart } from '../shared/slowstart.ts';
-import { WorkQueue } from '../shared/workqueue.ts';
-import { number, track } from './jobpod.ts';
-import { conditionOf, isTracked, isTrue, JobRun, trackingFinalizer } from './jobrun.ts';
-import { statusAfter } from './jobstatus.ts';
+import { slowStart } from '../shared/slow-start.ts';
+import { WorkQueue } from '../shared/work-queue.ts';
+import { number, track } from './job-pod.ts';
+import { conditionOf, isTracked, isTrue, JobRun, trackingFinalizer } from './job-run.ts';
+import { statusAfter } from './job-status.ts';
 
 /** Jobs with another managedBy are ignored. */
 const ownManager = 'kubernetes.io/job-controller';

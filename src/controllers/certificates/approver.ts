@@ -4,14 +4,14 @@
  */
 import type { Authorizer } from '../../api/access.ts';
 import type { CertificateSigningRequest, Node } from '../../api/generated/types.ts';
-import { conditionsOf, hasCondition } from '../../api/rules/signingconditions.ts';
+import { conditionsOf, hasCondition } from '../../api/rules/signing-conditions.ts';
 import type { User } from '../../api/user.ts';
-import type { SigningRequest } from '../../pki/signingrequest.ts';
+import type { SigningRequest } from '../../pki/signing-request.ts';
 import type { Entry } from '../../registry/entry.ts';
 import { everything } from '../../registry/filter.ts';
 import { modify } from '../../registry/modify.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { requestIn, signingRequestId } from '../../registry/signingrequests.ts';
+import { requestIn, signingRequestId } from '../../registry/signing-requests.ts';
 import { targetOf } from '../../registry/target.ts';
 import {
   type Controller,
@@ -21,8 +21,8 @@ import {
   type SharedContext,
   tolerant,
 } from '../shared/controller.ts';
-import { WorkQueue } from '../shared/workqueue.ts';
-import { kubeletClientSigner, kubeletServingSigner, nodeNamed, signerProblem } from './signerrules.ts';
+import { WorkQueue } from '../shared/work-queue.ts';
+import { kubeletClientSigner, kubeletServingSigner, nodeNamed, signerProblem } from './signer-rules.ts';
 
 /** Waiting requests are checked again after this time: permissions may change without a write to the request. */
 const lookAgainMs = 10_000;

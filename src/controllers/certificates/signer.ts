@@ -1,8 +1,8 @@
 /** The signer: signs approved requests of the built-in signers with the authority of the cluster. */
 import type { CertificateSigningRequest } from '../../api/generated/types.ts';
-import { conditionsOf, hasCondition } from '../../api/rules/signingconditions.ts';
+import { conditionsOf, hasCondition } from '../../api/rules/signing-conditions.ts';
 import { type Authority, yearMs } from '../../pki/authority.ts';
-import { requestIn, signingRequestId } from '../../registry/signingrequests.ts';
+import { requestIn, signingRequestId } from '../../registry/signing-requests.ts';
 import {
   type Controller,
   idle,
@@ -11,9 +11,9 @@ import {
   type SharedContext,
   writeStatus,
 } from '../shared/controller.ts';
-import { WorkQueue } from '../shared/workqueue.ts';
-import { addNodeProxier } from './nodeproxiers.ts';
-import { isOwnSigner, kubeletClientSigner, signerProblem } from './signerrules.ts';
+import { WorkQueue } from '../shared/work-queue.ts';
+import { addNodeProxier } from './node-proxiers.ts';
+import { isOwnSigner, kubeletClientSigner, signerProblem } from './signer-rules.ts';
 
 const lifeMinMs = 10 * 60_000;
 const lifeMaxMs = yearMs;

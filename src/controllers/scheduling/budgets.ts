@@ -1,9 +1,9 @@
 /** Disruption budgets, as preemption sees them: which pods cannot go without violating one. */
 import type { PodDisruptionBudget } from '../../api/generated/types.ts';
-import { type LabelSelectorObject, SelectorError, selectorFromObject } from '../../api/labelselector.ts';
+import { type LabelSelectorObject, SelectorError, selectorFromObject } from '../../api/label-selector.ts';
 import { Filter } from '../../registry/filter.ts';
 import type { Registry } from '../../registry/registry.ts';
-import type { PodFacts } from './podfacts.ts';
+import type { PodFacts } from './pod-facts.ts';
 
 interface Budget {
   readonly namespace: string;

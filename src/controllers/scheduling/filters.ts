@@ -1,10 +1,10 @@
 /** Filters: why a pod cannot run on a node, in Kubernetes' words. A node must pass all of them. */
 import type { Taint } from '../../api/generated/types.ts';
-import { selectsNode, tolerates } from './nodeaffinity.ts';
-import type { NodeFacts } from './nodefacts.ts';
-import type { PodAffinity } from './podaffinity.ts';
-import type { PodFacts } from './podfacts.ts';
-import type { TopologySpread } from './topologyspread.ts';
+import { selectsNode, tolerates } from './node-affinity.ts';
+import type { NodeFacts } from './node-facts.ts';
+import type { PodAffinity } from './pod-affinity.ts';
+import type { PodFacts } from './pod-facts.ts';
+import type { TopologySpread } from './topology-spread.ts';
 
 /** `hopeless`: removing other pods from the node would not help. */
 export interface NodeRefusal {

@@ -2,7 +2,7 @@
  * Nominations: pods that wait for others to leave a node, after they have preempted them. What they need there is kept
  * free from pods of lower priority.
  */
-import type { PodFacts } from './podfacts.ts';
+import type { PodFacts } from './pod-facts.ts';
 
 interface Nomination {
   readonly pod: PodFacts;

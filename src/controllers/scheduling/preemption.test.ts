@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Event, Pod, PodSpec, PodStatus } from '../../api/generated/types.ts';
 import { remove } from '../../registry/delete.ts';
-import { asTester } from '../../registry/request.case.ts';
+import { asTester } from '../../registry/request.fixture.ts';
 import { targetOf } from '../../registry/target.ts';
-import { harness, useHarness } from '../shared/harness.case.ts';
+import { harness, useHarness } from '../shared/harness.fixture.ts';
 
 useHarness();
 

@@ -3,9 +3,9 @@
  * all of them are taken away in the scheduler's cache; as many as possible are put back, those with a disruption budget
  * that allows no more first, then the more important ones. Of the nodes, the one is taken where the least is lost.
  */
-import type { ClusterFacts } from './clusterfacts.ts';
-import type { NodeFacts } from './nodefacts.ts';
-import type { PodFacts } from './podfacts.ts';
+import type { ClusterFacts } from './cluster-facts.ts';
+import type { NodeFacts } from './node-facts.ts';
+import type { PodFacts } from './pod-facts.ts';
 
 /** In a large cluster the search stops at this many nodes. */
 const candidatesMax = 100;

@@ -22,20 +22,20 @@ import {
   type SharedContext,
   tolerant,
 } from '../shared/controller.ts';
-import { recorderFor } from '../shared/eventsink.ts';
+import { recorderFor } from '../shared/event-sink.ts';
 import { violatingBudgets } from './budgets.ts';
-import { ClusterFacts } from './clusterfacts.ts';
+import { ClusterFacts } from './cluster-facts.ts';
 import { type NodeRefusal, refusalOf, refusalText, type Wish } from './filters.ts';
-import type { NodeFacts } from './nodefacts.ts';
+import type { NodeFacts } from './node-facts.ts';
 import { Nominations } from './nominations.ts';
-import { PodAffinity } from './podaffinity.ts';
-import { type PodFacts, podFacts, preemptionReason } from './podfacts.ts';
+import { PodAffinity } from './pod-affinity.ts';
+import { type PodFacts, podFacts, preemptionReason } from './pod-facts.ts';
 import { ineligibility, preemptionFor } from './preemption.ts';
-import { SchedulingQueue } from './schedulingqueue.ts';
+import { SchedulingQueue } from './scheduling-queue.ts';
 import { bestOf } from './scores.ts';
-import { type Kin, TopologySpread } from './topologyspread.ts';
-import { VolumeBinding, VolumeBindingError } from './volumebinding.ts';
-import type { VolumePlan } from './volumereach.ts';
+import { type Kin, TopologySpread } from './topology-spread.ts';
+import { VolumeBinding, VolumeBindingError } from './volume-binding.ts';
+import type { VolumePlan } from './volume-reach.ts';
 
 const schedulerName = 'default-scheduler';
 /** The `action` of events. */

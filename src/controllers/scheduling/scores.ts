@@ -1,7 +1,7 @@
 /** Scores: choose among the suitable nodes of a pod. Each score is 0 to 100, and has a weight. */
 import type { Wish } from './filters.ts';
-import { nodePreference, tolerates } from './nodeaffinity.ts';
-import type { NodeFacts } from './nodefacts.ts';
+import { nodePreference, tolerates } from './node-affinity.ts';
+import type { NodeFacts } from './node-facts.ts';
 
 const weights = { taints: 3, nodeAffinity: 2, spread: 2, podAffinity: 2, fit: 1, balance: 1 };
 

@@ -16,7 +16,7 @@ import type { Request } from '../../registry/request.ts';
 import { targetOf } from '../../registry/target.ts';
 import { Watcher } from '../../registry/watcher.ts';
 import type { WriterName } from '../../registry/writers.ts';
-import type { PodIndex } from './podindex.ts';
+import type { PodIndex } from './pod-index.ts';
 
 /** Settings of controllers, with Kubernetes' defaults. */
 export interface ControllerSettings {

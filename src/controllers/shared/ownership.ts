@@ -5,13 +5,13 @@
 import { conflict } from '../../api/errors.ts';
 import type { OwnerReference, Pod } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind.ts';
-import type { LabelSelector } from '../../api/labelselector.ts';
+import type { LabelSelector } from '../../api/label-selector.ts';
 import type { ApiObject } from '../../api/object.ts';
 import type { Entry } from '../../registry/entry.ts';
 import { modify } from '../../registry/modify.ts';
 import { targetOf } from '../../registry/target.ts';
 import { type SharedContext, tolerant, type Writing } from './controller.ts';
-import { controllerOf, type IndexedPod } from './indexedpod.ts';
+import { controllerOf, type IndexedPod } from './indexed-pod.ts';
 
 /** An object that can be owned, as an index holds it. */
 export interface Ownable {

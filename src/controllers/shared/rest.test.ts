@@ -4,9 +4,9 @@ import type { Endpoints, JobV1, Pod, ReplicationController } from '../../api/gen
 import type { ResourceId } from '../../api/kind.ts';
 import { create } from '../../registry/create.ts';
 import { modify } from '../../registry/modify.ts';
-import { asTester } from '../../registry/request.case.ts';
+import { asTester } from '../../registry/request.fixture.ts';
 import { collectionOf } from '../../registry/target.ts';
-import { harness, useHarness } from './harness.case.ts';
+import { harness, useHarness } from './harness.fixture.ts';
 
 const workload = ['garbagecollector', 'serviceaccount', 'replicationcontroller', 'job', 'endpoints'];
 const template = {

@@ -9,7 +9,7 @@ import {
   type LabelSelectorObject,
   type Labels,
   selectorFromObject,
-} from '../../api/labelselector.ts';
+} from '../../api/label-selector.ts';
 import type { ApiObject } from '../../api/object.ts';
 import type { Entry } from '../../registry/entry.ts';
 import { keyOf } from './controller.ts';

@@ -1,6 +1,6 @@
 /** Proves in which order surplus pods are deleted: each rule decides only among equals of the rules before it. */
 import { expect, it } from 'vitest';
-import type { IndexedPod } from './indexedpod.ts';
+import type { IndexedPod } from './indexed-pod.ts';
 import { victimsFirst } from './victims.ts';
 
 const nowMs = Date.parse('2026-01-02T00:00:00Z');

@@ -2,7 +2,7 @@
  * Victims: which surplus pods are deleted first. Pods that do not run yet, that are not ready, that have a low
  * deletion cost, that share their node with others of their kind, and that are new go before others.
  */
-import type { IndexedPod } from './indexedpod.ts';
+import type { IndexedPod } from './indexed-pod.ts';
 
 const phaseRank: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 };
 const neverReady = 64;

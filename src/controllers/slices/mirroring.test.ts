@@ -4,10 +4,10 @@ import type { EndpointSlice, Endpoints, Event } from '../../api/generated/types.
 import { remove } from '../../registry/delete.ts';
 import type { Entry } from '../../registry/entry.ts';
 import { modify } from '../../registry/modify.ts';
-import { asTester } from '../../registry/request.case.ts';
-import { sliceId } from '../../registry/serviceslices.ts';
+import { asTester } from '../../registry/request.fixture.ts';
+import { sliceId } from '../../registry/service-slices.ts';
 import { targetOf } from '../../registry/target.ts';
-import { harness, useHarness } from '../shared/harness.case.ts';
+import { harness, useHarness } from '../shared/harness.fixture.ts';
 
 useHarness();
 

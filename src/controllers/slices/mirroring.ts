@@ -4,11 +4,11 @@
  */
 import type { Endpoints, Service } from '../../api/generated/types.ts';
 import { semanticEqual } from '../../api/object.ts';
-import { type Mirror, mirroredMax, mirrorOf } from '../../api/rules/mirroredendpoints.ts';
-import { managedByLabel, serviceNameLabel } from '../../api/rules/sliceendpoints.ts';
+import { type Mirror, mirroredMax, mirrorOf } from '../../api/rules/mirrored-endpoints.ts';
+import { managedByLabel, serviceNameLabel } from '../../api/rules/slice-endpoints.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import type { Entry } from '../../registry/entry.ts';
-import { ServiceSlices } from '../../registry/serviceslices.ts';
+import { ServiceSlices } from '../../registry/service-slices.ts';
 import {
   type Controller,
   fromKey,
@@ -19,9 +19,9 @@ import {
   running,
   type SharedContext,
 } from '../shared/controller.ts';
-import { recorderFor } from '../shared/eventsink.ts';
-import { WorkQueue } from '../shared/workqueue.ts';
-import { planSlices } from './sliceplan.ts';
+import { recorderFor } from '../shared/event-sink.ts';
+import { WorkQueue } from '../shared/work-queue.ts';
+import { planSlices } from './slice-plan.ts';
 import {
   isOwnedBy,
   livingSlices,
@@ -32,7 +32,7 @@ import {
   type StoredSlice,
   sameLabels,
   writeSlices,
-} from './slicewriter.ts';
+} from './slice-writer.ts';
 
 const managerName = 'endpointslicemirroring-controller.k8s.io';
 const skipLabel = 'endpointslice.kubernetes.io/skip-mirror';

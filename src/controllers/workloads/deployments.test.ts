@@ -4,9 +4,9 @@ import type { Deployment, Pod, ReplicaSet } from '../../api/generated/types.ts';
 import type { ResourceId } from '../../api/kind.ts';
 import { create } from '../../registry/create.ts';
 import { modify } from '../../registry/modify.ts';
-import { asTester } from '../../registry/request.case.ts';
+import { asTester } from '../../registry/request.fixture.ts';
 import { collectionOf } from '../../registry/target.ts';
-import { harness, useHarness } from '../shared/harness.case.ts';
+import { harness, useHarness } from '../shared/harness.fixture.ts';
 
 const workload = ['garbagecollector', 'serviceaccount', 'replicaset', 'deployment'];
 

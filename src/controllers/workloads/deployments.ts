@@ -16,11 +16,11 @@ import {
   running,
   type SharedContext,
 } from '../shared/controller.ts';
-import { recorderFor } from '../shared/eventsink.ts';
-import { OwnedIndex, ownedItem } from '../shared/ownedindex.ts';
+import { recorderFor } from '../shared/event-sink.ts';
+import { OwnedIndex, ownedItem } from '../shared/owned-index.ts';
 import { claimFrom, refersTo } from '../shared/ownership.ts';
 import { objectSelector, Selectors } from '../shared/selectors.ts';
-import { WorkQueue } from '../shared/workqueue.ts';
+import { WorkQueue } from '../shared/work-queue.ts';
 import { Rollout } from './rollout.ts';
 
 export const deploymentController: Controller = {

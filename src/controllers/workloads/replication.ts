@@ -4,7 +4,7 @@
  */
 import type { ObjectMeta, PodTemplateSpec, ReplicaSetCondition } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind.ts';
-import type { LabelSelector } from '../../api/labelselector.ts';
+import type { LabelSelector } from '../../api/label-selector.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import type { Entry } from '../../registry/entry.ts';
 import type { Registry } from '../../registry/registry.ts';
@@ -18,21 +18,21 @@ import {
   type SharedContext,
   writeStatus,
 } from '../shared/controller.ts';
-import { recorderFor } from '../shared/eventsink.ts';
-import { FailureBackoff } from '../shared/failurebackoff.ts';
+import { recorderFor } from '../shared/event-sink.ts';
+import { FailureBackoff } from '../shared/failure-backoff.ts';
 import {
   availableInMs,
   type IndexedPod,
   isActive,
   isFinished,
   nextAvailableInMs,
-} from '../shared/indexedpod.ts';
+} from '../shared/indexed-pod.ts';
 import { claimPods, refersTo } from '../shared/ownership.ts';
-import { PodControl } from '../shared/podcontrol.ts';
+import { PodControl } from '../shared/pod-control.ts';
 import { mapSelector, Selectors } from '../shared/selectors.ts';
-import { slowStart } from '../shared/slowstart.ts';
+import { slowStart } from '../shared/slow-start.ts';
 import { victimsFirst } from '../shared/victims.ts';
-import { WorkQueue } from '../shared/workqueue.ts';
+import { WorkQueue } from '../shared/work-queue.ts';
 
 /** Pods created or deleted per pass. */
 const burstMax = 500;

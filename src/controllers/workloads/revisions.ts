@@ -2,7 +2,7 @@
  * Revisions of a deployment, in annotations of its replica sets: the newest template has the highest number. A
  * template that is used again gets a new number, and keeps a list of its former ones.
  */
-import { isInt64 } from '../../api/exactjson.ts';
+import { isInt64 } from '../../api/exact-json.ts';
 import type { Deployment, ReplicaSet } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/object.ts';
 

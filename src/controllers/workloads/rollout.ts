@@ -11,7 +11,7 @@ import type {
   ReplicaSet,
 } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind.ts';
-import type { LabelSelector } from '../../api/labelselector.ts';
+import type { LabelSelector } from '../../api/label-selector.ts';
 import { semanticEqual } from '../../api/object.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import { Memo } from '../../memo.ts';
@@ -22,8 +22,8 @@ import { modify } from '../../registry/modify.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
 import { isNamespaceTerminating, type SharedContext, tolerant, writeStatus } from '../shared/controller.ts';
-import { controllerOf, isFinished } from '../shared/indexedpod.ts';
-import type { OwnedIndex } from '../shared/ownedindex.ts';
+import { controllerOf, isFinished } from '../shared/indexed-pod.ts';
+import type { OwnedIndex } from '../shared/owned-index.ts';
 import { controllerReference } from '../shared/ownership.ts';
 import {
   conditionOf,
@@ -36,7 +36,7 @@ import {
   withFailure,
   withPause,
   withProgress,
-} from './deploymentprogress.ts';
+} from './deployment-progress.ts';
 import {
   type Annotations,
   byAge,
@@ -46,8 +46,16 @@ import {
   revisionKey,
   sizeAnnotations,
 } from './revisions.ts';
-import { isInUse, isScaled, maximumOf, newSetSize, oldSetSizes, scaledSizes, sizeOf } from './rollingplan.ts';
-import { replicaSetName, templateHash, templateHashKey, templateText } from './templatehash.ts';
+import {
+  isInUse,
+  isScaled,
+  maximumOf,
+  newSetSize,
+  oldSetSizes,
+  scaledSizes,
+  sizeOf,
+} from './rolling-plan.ts';
+import { replicaSetName, templateHash, templateHashKey, templateText } from './template-hash.ts';
 
 /** The maximum of an int32, which means no limit. */
 const noHistoryLimit = 2 ** 31 - 1;

@@ -6,9 +6,9 @@ import { expect, it } from 'vitest';
 import type { DaemonSet, StatefulSet } from '../../api/generated/types.ts';
 import { create } from '../../registry/create.ts';
 import { modify } from '../../registry/modify.ts';
-import { asTester } from '../../registry/request.case.ts';
+import { asTester } from '../../registry/request.fixture.ts';
 import { collectionOf } from '../../registry/target.ts';
-import { harness, useHarness } from '../shared/harness.case.ts';
+import { harness, useHarness } from '../shared/harness.fixture.ts';
 
 const controllers = ['garbagecollector', 'serviceaccount', 'daemonset', 'statefulset'];
 const nodes = 40;

@@ -3,10 +3,10 @@ import type { Duplex } from 'node:stream';
 import type { JsonObject } from '../../api/object.ts';
 import type { Certified } from '../../pki/authority.ts';
 import type { Registry } from '../../registry/registry.ts';
-import type { ServiceDial } from '../webhooks/hookclient.ts';
-import { ApiServices, type RemoteVersion } from './apiservices.ts';
+import type { ServiceDial } from '../webhooks/hook-client.ts';
+import { ApiServices, type RemoteVersion } from './api-services.ts';
 import { Availability } from './availability.ts';
-import { LocalServices } from './localservices.ts';
+import { LocalServices } from './local-services.ts';
 
 export interface AggregationOptions {
   readonly dial: ServiceDial;
@@ -45,7 +45,7 @@ export class Aggregation {
   /** A connection to the server of a version, over TLS. */
   async connect(remote: RemoteVersion): Promise<Duplex> {
     // Loaded at the first connection: TLS takes Node some milliseconds.
-    const { connectRemote } = await import('./remoteconnection.ts');
+    const { connectRemote } = await import('./remote-connection.ts');
     return connectRemote(remote, this.options.dial, this.options.client());
   }
 
@@ -55,7 +55,7 @@ export class Aggregation {
   }
 
   async #check(remote: RemoteVersion): Promise<JsonObject> {
-    const { checkDiscovery } = await import('./discoverycheck.ts');
+    const { checkDiscovery } = await import('./discovery-check.ts');
     // Whether its certificate can be trusted is for requests to find out: this is only whether it answers.
     return checkDiscovery({ ...remote, insecure: true, caBundle: '' }, (to) => this.connect(to));
   }

@@ -3,16 +3,16 @@
  * APIService, its service or the endpoints change, and every half a minute.
  */
 import type { APIService, APIServiceCondition, Service } from '../../api/generated/types.ts';
-import { apiService } from '../../api/kinds/apiservice.ts';
+import { apiService } from '../../api/kinds/api-service.ts';
 import type { JsonObject } from '../../api/object.ts';
-import { endpointsOfPort, isReady } from '../../api/rules/sliceendpoints.ts';
+import { endpointsOfPort, isReady } from '../../api/rules/slice-endpoints.ts';
 import { modify } from '../../registry/modify.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { ServiceSlices, serviceOf, sliceId } from '../../registry/serviceslices.ts';
+import { ServiceSlices, serviceOf, sliceId } from '../../registry/service-slices.ts';
 import { targetOf } from '../../registry/target.ts';
 import { actingAs } from '../../registry/writers.ts';
-import type { ApiServices, RemoteVersion } from './apiservices.ts';
-import { watchChanges } from './changewatch.ts';
+import type { ApiServices, RemoteVersion } from './api-services.ts';
+import { watchChanges } from './change-watch.ts';
 
 const intervalMs = 30_000;
 /** Requests that are sent at once; one answer is enough. */

@@ -7,7 +7,7 @@ import type {
   CustomResourceDefinitionCondition,
 } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind.ts';
-import { cleanupFinalizer, definitionCondition } from '../../api/kinds/customresourcedefinition.ts';
+import { cleanupFinalizer, definitionCondition } from '../../api/kinds/custom-resource-definition.ts';
 import { withCondition } from '../../api/rules/condition.ts';
 import { removeCollection } from '../../registry/delete.ts';
 import { everything } from '../../registry/filter.ts';

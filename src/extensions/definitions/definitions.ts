@@ -10,13 +10,13 @@
 
 import { StatusError } from '../../api/errors.ts';
 import type { CustomResourceDefinition } from '../../api/generated/types.ts';
-import { jsonText } from '../../api/jsontext.ts';
+import { jsonText } from '../../api/json-text.ts';
 import type { Kind } from '../../api/kind.ts';
 import {
   cleanupFinalizer,
   customResourceDefinition,
   definitionCondition,
-} from '../../api/kinds/customresourcedefinition.ts';
+} from '../../api/kinds/custom-resource-definition.ts';
 import { type ApiObject, semanticEqual } from '../../api/object.ts';
 import { withCondition } from '../../api/rules/condition.ts';
 import type { Collection } from '../../registry/collection.ts';
@@ -27,11 +27,11 @@ import type { Registry } from '../../registry/registry.ts';
 import { targetOf } from '../../registry/target.ts';
 import { Watcher } from '../../registry/watcher.ts';
 import { actingAs } from '../../registry/writers.ts';
-import type { HookCaller } from '../webhooks/hookclient.ts';
-import { establishedCondition, namedStatus, takenNames } from './acceptednames.ts';
+import type { HookCaller } from '../webhooks/hook-client.ts';
+import { establishedCondition, namedStatus, takenNames } from './accepted-names.ts';
 import { Cleanup } from './cleanup.ts';
-import { type KindTools, kindsOf } from './customkind.ts';
-import { DefinitionIndex } from './definitionindex.ts';
+import { type KindTools, kindsOf } from './custom-kind.ts';
+import { DefinitionIndex } from './definition-index.ts';
 import { digestOf } from './digest.ts';
 import { removeForgottenObjects, removeObjectsOf } from './leftovers.ts';
 

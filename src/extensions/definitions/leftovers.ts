@@ -4,7 +4,7 @@
  */
 import type { ResourceId } from '../../api/kind.ts';
 import { groupResource } from '../../api/kind.ts';
-import { customResourceDefinition } from '../../api/kinds/customresourcedefinition.ts';
+import { customResourceDefinition } from '../../api/kinds/custom-resource-definition.ts';
 import { endOfKeys, parseStoreKey, storeKey } from '../../registry/key.ts';
 import type { Registry } from '../../registry/registry.ts';
 

@@ -9,7 +9,7 @@ import {
   conditionsCostMax,
   expressionFailure,
 } from '../../api/cel/conditions.ts';
-import type { WriteValues } from './writevalues.ts';
+import type { WriteValues } from './write-values.ts';
 
 /** A condition of a webhook, compiled when it is first looked at. */
 export function hookCondition(expression: string): Condition {

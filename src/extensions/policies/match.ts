@@ -2,10 +2,14 @@
 import type { MatchResources, NamedRuleWithOperations } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind.ts';
 import type { KindTable } from '../../api/kinds.ts';
-import { type LabelSelector, type LabelSelectorObject, selectorFromObject } from '../../api/labelselector.ts';
-import type { AskedWrite } from '../webhooks/askedwrite.ts';
+import {
+  type LabelSelector,
+  type LabelSelectorObject,
+  selectorFromObject,
+} from '../../api/label-selector.ts';
+import type { AskedWrite } from '../webhooks/asked-write.ts';
 import { isRuled } from '../webhooks/hook.ts';
-import type { HookQuestion } from '../webhooks/hookindex.ts';
+import type { HookQuestion } from '../webhooks/hook-index.ts';
 
 export class Match {
   readonly namespaceSelector: LabelSelector;

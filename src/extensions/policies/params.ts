@@ -1,9 +1,9 @@
 /** The parameters of a policy: objects of a kind that its binding names or selects. */
-import { anyJson } from '../../api/cel/jsonvalues.ts';
+import { anyJson } from '../../api/cel/json-values.ts';
 import type { Value } from '../../api/cel/values.ts';
 import type { ParamKind, ParamRef } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind.ts';
-import { type LabelSelectorObject, selectorFromObject } from '../../api/labelselector.ts';
+import { type LabelSelectorObject, selectorFromObject } from '../../api/label-selector.ts';
 import type { Entry } from '../../registry/entry.ts';
 import { Filter } from '../../registry/filter.ts';
 import type { Registry } from '../../registry/registry.ts';

@@ -10,13 +10,13 @@ import { create } from '../../registry/create.ts';
 import { remove } from '../../registry/delete.ts';
 import { Registry } from '../../registry/registry.ts';
 import { Request } from '../../registry/request.ts';
-import { ensureSystemNamespaces } from '../../registry/systemnamespaces.ts';
+import { ensureSystemNamespaces } from '../../registry/system-namespaces.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
 import { update } from '../../registry/update.ts';
 import { View } from '../../registry/view.ts';
 import { openMemoryStore } from '../../store/memory.ts';
-import { MutatingPolicies } from './mutatingpolicies.ts';
-import { ValidatingPolicies } from './validatingpolicies.ts';
+import { MutatingPolicies } from './mutating-policies.ts';
+import { ValidatingPolicies } from './validating-policies.ts';
 
 const kinds = new KindTable();
 let registry: Registry;

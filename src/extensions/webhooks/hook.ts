@@ -10,7 +10,11 @@ import type {
   WebhookClientConfig,
 } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind.ts';
-import { type LabelSelector, type LabelSelectorObject, selectorFromObject } from '../../api/labelselector.ts';
+import {
+  type LabelSelector,
+  type LabelSelectorObject,
+  selectorFromObject,
+} from '../../api/label-selector.ts';
 import { reviewVersions } from '../../api/rules/webhooks.ts';
 import { hookCondition } from '../policies/conditions.ts';
 

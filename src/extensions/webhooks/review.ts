@@ -3,9 +3,9 @@ import type { AdmissionResponse, AdmissionReview } from '../../api/generated/typ
 import type { Kind } from '../../api/kind.ts';
 import type { JsonObject } from '../../api/object.ts';
 import type { Admission } from '../../registry/admission/admission.ts';
-import type { AskedWrite } from './askedwrite.ts';
+import type { AskedWrite } from './asked-write.ts';
 import type { Hook, Operation } from './hook.ts';
-import { readReview, typeProblem } from './reviewanswer.ts';
+import { readReview, typeProblem } from './review-answer.ts';
 
 const group = 'admission.k8s.io';
 const reviewKind = 'AdmissionReview';

@@ -4,10 +4,10 @@ import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import type { ContainerStatus, Pod } from '../../api/generated/types.ts';
 import { configMaps, pods } from '../../client/resources.ts';
-import { HostNetwork } from '../network/podnetwork.ts';
+import { HostNetwork } from '../network/pod-network.ts';
 import { ImageTable } from '../runtime/images.ts';
-import { ProcessRuntime } from '../runtime/processruntime.ts';
-import { condition, useNode } from './agent.case.ts';
+import { ProcessRuntime } from '../runtime/process-runtime.ts';
+import { condition, useNode } from './agent.fixture.ts';
 import type { Agent } from './agent.ts';
 
 const node = useNode();

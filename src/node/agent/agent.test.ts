@@ -1,8 +1,8 @@
 /** Proves that an agent registers its machine as a node, and runs the pods bound to it until they end. */
 import { describe, expect, it } from 'vitest';
 import { leases, nodes, pods } from '../../client/resources.ts';
-import { ScriptedRuntime } from '../runtime/scriptedruntime.case.ts';
-import { condition, container, useNode } from './agent.case.ts';
+import { ScriptedRuntime } from '../runtime/scripted-runtime.fixture.ts';
+import { condition, container, useNode } from './agent.fixture.ts';
 
 const node = useNode();
 

@@ -1,5 +1,5 @@
 /** Session affinity: which target a client was sent to, for as long as a service wants it to stay there. */
-import type { ServiceTarget } from './serviceports.ts';
+import type { ServiceTarget } from './service-ports.ts';
 
 /** Clients remembered per service port. Beyond this the least recently seen is evicted. */
 const clientsMax = 10_000;

@@ -5,14 +5,14 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { EndpointSubset, ServicePort, ServiceSpec } from '../../api/generated/types.ts';
-import { endpoints, mirrored } from '../../client/endpoints.case.ts';
+import { endpoints, mirrored } from '../../client/endpoints.fixture.ts';
 import { services } from '../../client/resources.ts';
 import { DnsServer, type DnsServerOptions } from './dns.ts';
-import { type DnsQuery, encodeName, encodeReply, parseQuery } from './dnsmessage.ts';
-import { note, pod, problem, serviceRange, useNetwork } from './netns.case.ts';
-import { resolvConf } from './resolvconf.ts';
-import { hostDoor } from './servicedoor.ts';
-import { until, useServices } from './serviceproxy.case.ts';
+import { type DnsQuery, encodeName, encodeReply, parseQuery } from './dns-message.ts';
+import { note, pod, problem, serviceRange, useNetwork } from './netns.fixture.ts';
+import { resolvConf } from './resolv-conf.ts';
+import { hostDoor } from './service-door.ts';
+import { until, useServices } from './service-proxy.fixture.ts';
 
 const test = useServices(serviceRange);
 

@@ -5,8 +5,8 @@
 import type { Socket as DatagramSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import type { Server, Socket } from 'node:net';
-import type { ServiceDirectory } from '../../client/servicedirectory.ts';
-import { DnsForward, type NameServer } from './dnsforward.ts';
+import type { ServiceDirectory } from '../../client/service-directory.ts';
+import { DnsForward, type NameServer } from './dns-forward.ts';
 import {
   type DnsQuery,
   type DnsRecord,
@@ -16,10 +16,10 @@ import {
   type Reply,
   recordTypes,
   replyCodes,
-} from './dnsmessage.ts';
-import { lookUp } from './dnsrecords.ts';
-import { ServiceAddresses } from './serviceaddresses.ts';
-import type { ServiceDoor } from './servicedoor.ts';
+} from './dns-message.ts';
+import { lookUp } from './dns-records.ts';
+import { ServiceAddresses } from './service-addresses.ts';
+import type { ServiceDoor } from './service-door.ts';
 
 const connectionsMax = 64;
 const idleMs = 10_000;

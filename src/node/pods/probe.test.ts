@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer as createTcpServer } from 'node
 import type { Duplex } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Container, Pod } from '../../api/generated/types.ts';
-import { ScriptedContainer } from '../runtime/scriptedruntime.case.ts';
+import { ScriptedContainer } from '../runtime/scripted-runtime.fixture.ts';
 import { ask, type ProbeTarget, portOf } from './probe.ts';
 
 let server: Server;

@@ -11,7 +11,7 @@ import { connect as secureConnect } from 'node:tls';
 import type { Container, GRPCAction, HTTPGetAction, Probe } from '../../api/generated/types.ts';
 import type { RunningContainer } from '../runtime/runtime.ts';
 import { capture } from './capture.ts';
-import { checkHealth } from './grpcprobe.ts';
+import { checkHealth } from './grpc-probe.ts';
 
 /** Maximum output of a probe that is read and shown. */
 const outputBytesMax = 10 * 1024;

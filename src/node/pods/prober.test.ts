@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ContainerStatus, Pod } from '../../api/generated/types.ts';
 import { pods } from '../../client/resources.ts';
-import { condition, container, useNode } from '../agent/agent.case.ts';
-import { type ScriptedContainer, ScriptedRuntime } from '../runtime/scriptedruntime.case.ts';
+import { condition, container, useNode } from '../agent/agent.fixture.ts';
+import { type ScriptedContainer, ScriptedRuntime } from '../runtime/scripted-runtime.fixture.ts';
 
 const node = useNode();
 

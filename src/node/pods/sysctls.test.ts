@@ -1,6 +1,6 @@
 /** Proves which kernel parameters a pod may set, and the files they are in. */
 import { expect, it } from 'vitest';
-import { refusalOf } from './podadmission.ts';
+import { refusalOf } from './pod-admission.ts';
 import { isNetworkSysctl, sysctlPath } from './sysctls.ts';
 
 const podWith = (...names: string[]) => ({

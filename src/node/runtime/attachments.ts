@@ -4,10 +4,10 @@
  * disconnected, so that it can block neither the container nor the other clients.
  */
 import type { Readable, Writable } from 'node:stream';
-import { copy, pipePace } from '../../streams/bytecopy.ts';
+import { copy, pipePace } from '../../streams/byte-copy.ts';
 import type { Session, SessionResult } from '../../streams/session.ts';
-import type { LogStream } from '../pods/crilog.ts';
-import { aborted, ignoreErrors } from './streamends.ts';
+import type { LogStream } from '../pods/cri-log.ts';
+import { aborted, ignoreErrors } from './stream-ends.ts';
 
 /** Output buffered for one client; above it, the container is paused until the client catches up. */
 const untakenBytesMax = 256 * 1024;

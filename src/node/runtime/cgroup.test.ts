@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type CgroupSources, Cgroups } from './cgroup.ts';
-import { ProcessPod, TestSession } from './processpod.case.ts';
+import { ProcessPod, TestSession } from './process-pod.fixture.ts';
 
 let folder: string;
 beforeEach(async () => {

@@ -1,9 +1,9 @@
 /** An exec command beside a container's main process, and the session of its client. */
-import { copy, pipePace, socketPace } from '../../streams/bytecopy.ts';
+import { copy, pipePace, socketPace } from '../../streams/byte-copy.ts';
 import type { Session, SessionResult, TerminalSize } from '../../streams/session.ts';
-import { exitCode, type Program } from './containerprogram.ts';
-import type { ProgramProblem } from './programlookup.ts';
-import { aborted, ended, ignoreErrors } from './streamends.ts';
+import { exitCode, type Program } from './container-program.ts';
+import type { ProgramProblem } from './program-lookup.ts';
+import { aborted, ended, ignoreErrors } from './stream-ends.ts';
 
 /**
  * Connects a program to a session until the program has ended and all its output was delivered, or the client

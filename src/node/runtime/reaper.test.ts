@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { commandsWith, ProcessPod } from './processpod.case.ts';
-import { bootId, findProcesses, listProcesses, parsePs, parseStat, startOf } from './processtable.ts';
+import { commandsWith, ProcessPod } from './process-pod.fixture.ts';
+import { bootId, findProcesses, listProcesses, parsePs, parseStat, startOf } from './process-table.ts';
 import { signalProcess } from './reaper.ts';
 import { Spawner } from './spawner.ts';
 
@@ -15,7 +15,7 @@ const isLinux = process.platform === 'linux';
 
 /** An agent in its own process: containers with children, a daemon among them, and an exec command. */
 const agentCode = `
-import { ProcessPod, TestSession } from './processpod.case.ts';
+import { ProcessPod, TestSession } from './process-pod.fixture.ts';
 const pod = await ProcessPod.make({ folder: process.argv[2], roots: 'folder', cgroups: false });
 await pod.shell('sleep 301 & (setsid sleep 302 &); sleep 303', { container: { name: 'one' } });
 const container = await pod.shell('trap "" TERM HUP INT; sleep 304; sleep 305', { container: { name: 'two' } });

@@ -7,7 +7,7 @@ import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { bootId, findProcesses, isMarked, listProcesses, type Mark, startOf } from './processtable.ts';
+import { bootId, findProcesses, isMarked, listProcesses, type Mark, startOf } from './process-table.ts';
 import { helperEnv, type Spawner } from './spawner.ts';
 
 /** A killed reaper is replaced after this time. */

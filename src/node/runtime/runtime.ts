@@ -1,7 +1,7 @@
 /**
  * A runtime runs the containers of a node's pods. The agent decides what runs and when; a runtime does it and
  * reports the outcome. Several work side by side on one node: processes of this machine, containers of a container
- * engine, and simulated containers. `runtimechoice.ts` says which one runs a pod.
+ * engine, and simulated containers. `runtime-choice.ts` says which one runs a pod.
  */
 import type { Duplex } from 'node:stream';
 import type { Container, Pod } from '../../api/generated/types.ts';

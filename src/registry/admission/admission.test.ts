@@ -13,14 +13,14 @@ import { Filter } from '../filter.ts';
 import { modify } from '../modify.ts';
 import { patch, readPatch } from '../patch.ts';
 import { Registry } from '../registry.ts';
-import { asTester } from '../request.case.ts';
+import { asTester } from '../request.fixture.ts';
 import { rescale, scaleForms } from '../scale.ts';
-import { ensureSystemNamespaces } from '../systemnamespaces.ts';
+import { ensureSystemNamespaces } from '../system-namespaces.ts';
 import { collectionOf, type Target, targetOf } from '../target.ts';
 import { update } from '../update.ts';
 import { View } from '../view.ts';
 import type { Admission } from './admission.ts';
-import { namespaceLifecycle } from './namespacelifecycle.ts';
+import { namespaceLifecycle } from './namespace-lifecycle.ts';
 
 const kinds = new KindTable();
 const pods = kinds.resource('v1', 'pods')!;

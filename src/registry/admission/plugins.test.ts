@@ -1,7 +1,7 @@
 /** Proves that plugins are chosen by Kubernetes' names, and that names which stand for nothing are refused. */
 import { describe, expect, it } from 'vitest';
 import type { Registry } from '../registry.ts';
-import { asTester } from '../request.case.ts';
+import { asTester } from '../request.fixture.ts';
 import type { Admission } from './admission.ts';
 import { admissionChain } from './plugins.ts';
 

@@ -1,22 +1,22 @@
 /** The plugins of admission, in the order in which they run, and which of them a server has. */
 import { AdmissionChain, type AdmissionPlugin } from './admission.ts';
-import { certificateApproval } from './certificateapproval.ts';
-import { certificateSigning } from './certificatesigning.ts';
-import { certificateSubjectRestriction } from './certificatesubjectrestriction.ts';
-import { claimResize } from './claimresize.ts';
-import { defaultIngressClass } from './defaultingressclass.ts';
-import { defaultStorageClass } from './defaultstorageclass.ts';
-import { defaultTolerations } from './defaulttolerations.ts';
-import { limitRanger } from './limitranger.ts';
-import { namespaceLifecycle } from './namespacelifecycle.ts';
-import { nodeRestriction } from './noderestriction.ts';
-import { podSecurity } from './podsecurity.ts';
-import { podTopologyLabels } from './podtopologylabels.ts';
+import { certificateApproval } from './certificate-approval.ts';
+import { certificateSigning } from './certificate-signing.ts';
+import { certificateSubjectRestriction } from './certificate-subject-restriction.ts';
+import { claimResize } from './claim-resize.ts';
+import { defaultIngressClass } from './default-ingress-class.ts';
+import { defaultStorageClass } from './default-storage-class.ts';
+import { defaultTolerations } from './default-tolerations.ts';
+import { limitRanger } from './limit-ranger.ts';
+import { namespaceLifecycle } from './namespace-lifecycle.ts';
+import { nodeRestriction } from './node-restriction.ts';
+import { podSecurity } from './pod-security.ts';
+import { podTopologyLabels } from './pod-topology-labels.ts';
 import { priority } from './priority.ts';
-import { resourceQuota } from './resourcequota.ts';
-import { runtimeClassAdmission } from './runtimeclassadmission.ts';
-import { serviceAccountAdmission } from './serviceaccountadmission.ts';
-import { storageProtection } from './storageprotection.ts';
+import { resourceQuota } from './resource-quota.ts';
+import { runtimeClassAdmission } from './runtime-class-admission.ts';
+import { serviceAccountAdmission } from './service-account-admission.ts';
+import { storageProtection } from './storage-protection.ts';
 
 /**
  * Plugins that ask what users have defined: webhooks and policies. They are made by the extensions, which know how to

@@ -4,7 +4,7 @@
  */
 import { forbidden } from '../../api/errors.ts';
 import type { Pod, PodSpec, PriorityClass } from '../../api/generated/types.ts';
-import { systemClasses } from '../../api/kinds/priorityclass.ts';
+import { systemClasses } from '../../api/kinds/priority-class.ts';
 import { Memo } from '../../memo.ts';
 import type { Entry } from '../entry.ts';
 import { everything } from '../filter.ts';

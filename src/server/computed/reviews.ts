@@ -13,9 +13,9 @@ import { type Expected, readObject } from '../../registry/input.ts';
 import type { ComputedVersions, DiscoveryResource } from '../discovery/discovery.ts';
 import { answerValue } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
-import type { ResourceInfo } from '../http/requestinfo.ts';
+import type { ResourceInfo } from '../http/request-info.ts';
 import { objectBody, type Serving, writeRequest } from '../objects/objects.ts';
-import { accessReview, localAccessReview, rulesReview, selfAccessReview } from './accessreviews.ts';
+import { accessReview, localAccessReview, rulesReview, selfAccessReview } from './access-reviews.ts';
 
 export interface Asked {
   readonly serving: Serving;

@@ -1,14 +1,14 @@
 /** Discovery: the groups, versions and resources that are served, made from the table of kinds. */
 import { createHash } from 'node:crypto';
 import type { Kind, Verb } from '../../api/kind.ts';
-import { componentStatus } from '../../api/kinds/componentstatus.ts';
+import { componentStatus } from '../../api/kinds/component-status.ts';
 import type { KindTable } from '../../api/kinds.ts';
-import { compareVersions } from '../../api/versionorder.ts';
+import { compareVersions } from '../../api/version-order.ts';
 import type { Aggregation } from '../../extensions/aggregation/aggregation.ts';
-import type { RemoteVersion } from '../../extensions/aggregation/apiservices.ts';
+import type { RemoteVersion } from '../../extensions/aggregation/api-services.ts';
 import { localPriority, type Priority } from '../../extensions/aggregation/priorities.ts';
-import { issuerPath, keysPath } from './issuerdocuments.ts';
-import { VersionCache } from './versioncache.ts';
+import { issuerPath, keysPath } from './issuer-documents.ts';
+import { VersionCache } from './version-cache.ts';
 
 /** A resource or subresource, as discovery describes it. */
 export interface DiscoveryResource {

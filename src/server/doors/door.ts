@@ -4,12 +4,12 @@
  * the door all requests are treated alike (`http/chain.ts`).
  */
 import type { IncomingMessage } from 'node:http';
-import type { FlowControl } from '../../access/fairness/flowcontrol.ts';
+import type { FlowControl } from '../../access/fairness/flow-control.ts';
 import type { Authorizer } from '../../api/access.ts';
 import type { StatusError } from '../../api/errors.ts';
 import type { User } from '../../api/user.ts';
 import type { Upgrade } from '../../streams/tunnel.ts';
-import type { AskAhead } from '../http/aheadquestion.ts';
+import type { AskAhead } from '../http/ahead-question.ts';
 import type { ApiRequest, ApiResponse, RequestContext } from '../http/context.ts';
 import type { LimitKeeper } from '../http/limits.ts';
 import type { Overload } from '../http/traffic.ts';

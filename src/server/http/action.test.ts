@@ -1,6 +1,6 @@
 /** Proves what authorizers are told about a URL where it differs from what routing reads in it. */
 import { describe, expect, it } from 'vitest';
-import { parseRequest } from './requestinfo.ts';
+import { parseRequest } from './request-info.ts';
 
 const action = (method: string, url: string) => parseRequest(method, url).action;
 const brief = (method: string, url: string): string => {

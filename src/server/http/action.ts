@@ -4,10 +4,10 @@
  * its end. Made when an authorizer asks, and kept with the request info of the URL.
  */
 import type { Action, ResourceAction } from '../../api/access.ts';
-import { type FieldSelector, parseFieldSelector } from '../../api/fieldselector.ts';
-import { type LabelSelector, parseLabelSelector } from '../../api/labelselector.ts';
+import { type FieldSelector, parseFieldSelector } from '../../api/field-selector.ts';
+import { type LabelSelector, parseLabelSelector } from '../../api/label-selector.ts';
 import { isPathSegment } from '../../api/names.ts';
-import type { RequestInfo, ResourceInfo } from './requestinfo.ts';
+import type { RequestInfo, ResourceInfo } from './request-info.ts';
 
 /** Verbs that take selectors. */
 const selecting = new Set(['list', 'watch', 'deletecollection']);

@@ -1,11 +1,11 @@
 /** Answers: headers, Status errors, and writing bodies. */
 import { constants, gzip } from 'node:zlib';
-import type { Flow } from '../../access/fairness/flowcontrol.ts';
+import type { Flow } from '../../access/fairness/flow-control.ts';
 import { AuthorizationFailure, internal, type Status, StatusError } from '../../api/errors.ts';
-import { jsonText } from '../../api/jsontext.ts';
+import { jsonText } from '../../api/json-text.ts';
 import { type Model, modelOf } from '../../api/model.ts';
 import type { JsonObject } from '../../api/object.ts';
-import { encodeDocument } from '../../api/protobufenvelope.ts';
+import { encodeDocument } from '../../api/protobuf-envelope.ts';
 import type { ApiResponse, Headers, RequestContext } from './context.ts';
 import { type Negotiated, protobufType, wantsProtobufErrors } from './negotiation.ts';
 

@@ -5,10 +5,10 @@
  * and reads 81 instead of 66.
  *
  * Where requests have to ask for the newest revision, the first request of a tick asks for all of them, and etcd answers
- * while the others are read (`aheadquestion.ts`).
+ * while the others are read (`ahead-question.ts`).
  */
 import { optimized } from '../../switches.ts';
-import { AheadQuestion, type AskAhead } from './aheadquestion.ts';
+import { AheadQuestion, type AskAhead } from './ahead-question.ts';
 
 /** Requests handled per tick; the rest waits for the next, so that answers can be sent and other work can run. */
 const turnMax = 64;

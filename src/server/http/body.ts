@@ -5,10 +5,10 @@ import { countKeys, findDuplicates, JsonError, readJson } from '../../api/json.t
 import type { Model } from '../../api/model.ts';
 import type { Input } from '../../registry/input.ts';
 import type { ApiRequest } from './context.ts';
-import { Http2Request } from './http2request.ts';
+import { Http2Request } from './http2-request.ts';
 import type { LimitKeeper } from './limits.ts';
 import { protobufType } from './negotiation.ts';
-import { PlainRequest } from './plainrequest.ts';
+import { PlainRequest } from './plain-request.ts';
 
 const noBody = Buffer.alloc(0);
 

@@ -12,10 +12,10 @@ import { WebSocket } from 'ws';
 import { Client, type Headers, type Json } from '../../../test/http.ts';
 import { parseMetrics } from '../../../test/metrics.ts';
 import { head, parseReplies, readToEnd, webSocketHead } from '../../../test/target.ts';
-import { LocalDoor } from '../doors/localdoor.ts';
-import { TokenDoor } from '../doors/tokendoor.case.ts';
-import { type AuditLog, openAuditLog } from '../observe/auditlog.ts';
-import { Proxied, useProxied } from '../pods/proxying.case.ts';
+import { LocalDoor } from '../doors/local-door.ts';
+import { TokenDoor } from '../doors/token-door.fixture.ts';
+import { type AuditLog, openAuditLog } from '../observe/audit-log.ts';
+import { Proxied, useProxied } from '../pods/proxying.fixture.ts';
 
 const pods = '/api/v1/namespaces/ns/pods';
 const exec = `${pods}/p/exec?command=true`;

@@ -26,16 +26,16 @@
  *
  * Upgrade requests take the same steps. They differ only in how they are answered: on their raw socket, by the
  * handlers of watches, connections and proxies (`context.upgrade`), and in `failing.ts`. Requests of the express lane
- * do not differ, nor do watches that share a WebSocket (`objects/watchconnection.ts`): each is a request.
+ * do not differ, nor do watches that share a WebSocket (`objects/watch-connection.ts`): each is a request.
  */
 import type { IncomingMessage } from 'node:http';
 import type { StatusError } from '../../api/errors.ts';
 import type { Upgrade } from '../../streams/tunnel.ts';
 import type { Door, Reception } from '../doors/door.ts';
-import type { AskAhead } from './aheadquestion.ts';
+import type { AskAhead } from './ahead-question.ts';
 import { type ApiRequest, type ApiResponse, RequestContext } from './context.ts';
 import type { LimitKeeper } from './limits.ts';
-import { unreadInfo } from './requestinfo.ts';
+import { unreadInfo } from './request-info.ts';
 import { answer } from './steps/answering.ts';
 import { auditReceipt, auditStart, noteUpgradeCode } from './steps/auditing.ts';
 import { authenticate } from './steps/authentication.ts';

@@ -1,21 +1,21 @@
 /** One request on its way through the chain: what it asks for, and how it is answered. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Flow } from '../../access/fairness/flowcontrol.ts';
-import type { PriorityLevel } from '../../access/fairness/prioritylevel.ts';
+import type { Flow } from '../../access/fairness/flow-control.ts';
+import type { PriorityLevel } from '../../access/fairness/priority-level.ts';
 import type { Decision } from '../../api/access.ts';
 import type { Status } from '../../api/errors.ts';
 import type { User } from '../../api/user.ts';
 import type { Upgrade } from '../../streams/tunnel.ts';
 import type { Door } from '../doors/door.ts';
-import type { WatchRequest } from '../objects/watchrequest.ts';
-import type { Outlet } from '../objects/watchstream.ts';
-import type { AuditRecord } from '../observe/auditrecord.ts';
-import type { Http2Request } from './http2request.ts';
+import type { WatchRequest } from '../objects/watch-request.ts';
+import type { Outlet } from '../objects/watch-stream.ts';
+import type { AuditRecord } from '../observe/audit-record.ts';
+import type { Http2Request } from './http2-request.ts';
 import { type Messages, type Negotiated, negotiate, wantsPretty } from './negotiation.ts';
-import type { PlainRequest } from './plainrequest.ts';
+import type { PlainRequest } from './plain-request.ts';
 import type { Query } from './query.ts';
-import type { RequestInfo } from './requestinfo.ts';
+import type { RequestInfo } from './request-info.ts';
 import type { Handler } from './routes.ts';
 import type { Lane } from './traffic.ts';
 

@@ -1,7 +1,7 @@
 /**
  * Departures: all answers that are ready in one tick of the event loop are sent together, so that a client with
  * several connections wakes up once. Waking a process costs more than sending an answer. The gain is part of the
- * express lane's figure (`expresslane.ts`).
+ * express lane's figure (`express-lane.ts`).
  */
 import { optimized } from '../../switches.ts';
 

@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { badRequest, StatusError } from '../../api/errors.ts';
-import { guardLines } from './guardheaders.ts';
+import { guardLines } from './guard-headers.ts';
 
 /** A refused client gets this long to read the answer; it may still be sending. */
 const lingerMs = 1_000;

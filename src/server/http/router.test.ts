@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { parseMetrics } from '../../../test/metrics.ts';
 import { defineKind } from '../../api/kind.ts';
-import { configMap } from '../../api/kinds/configmap.ts';
+import { configMap } from '../../api/kinds/config-map.ts';
 import type { ApiObject } from '../../api/object.ts';
-import { ns, useProxied } from '../pods/proxying.case.ts';
+import { ns, useProxied } from '../pods/proxying.fixture.ts';
 
 const api = useProxied();
 const drawers = '/apis/storage.example/v1/namespaces/ns/configmaps';

@@ -8,7 +8,7 @@ import {
   verbNotSupported,
 } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
-import type { RemoteVersion } from '../../extensions/aggregation/apiservices.ts';
+import type { RemoteVersion } from '../../extensions/aggregation/api-services.ts';
 import type { Discovery } from '../discovery/discovery.ts';
 import type { Proxying } from '../pods/proxying.ts';
 import { answerText } from './answer.ts';
@@ -20,9 +20,9 @@ import {
   type RequestInfo,
   type ResourceInfo,
   watchesPath,
-} from './requestinfo.ts';
+} from './request-info.ts';
+import { type Resources, RouteTable } from './route-table.ts';
 import { fitsScope, type Handler, handlerOf, type ResourceRoutes } from './routes.ts';
-import { type Resources, RouteTable } from './routetable.ts';
 
 export class Router {
   #table: RouteTable | undefined;
@@ -35,7 +35,7 @@ export class Router {
     (await this.#loadProxying()).serve(context, info as ProxiedInfo);
   /** Loaded with the first connection of watches. */
   readonly #watches: Handler = async (context) =>
-    (await import('../objects/watchconnection.ts')).serveWatches(this.resources.watching, context);
+    (await import('../objects/watch-connection.ts')).serveWatches(this.resources.watching, context);
 
   constructor(
     private readonly resources: Resources,
@@ -76,7 +76,7 @@ export class Router {
     const { aggregation, connecting } = this.resources;
     return async (context) => {
       // Loaded with the first request: most clusters have no such versions.
-      const { forwardAggregated } = await import('../aggregated/aggregatedproxy.ts');
+      const { forwardAggregated } = await import('../aggregated/aggregated-proxy.ts');
       return forwardAggregated(context, remote, aggregation!, connecting.open);
     };
   }

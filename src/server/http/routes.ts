@@ -2,7 +2,7 @@
 import { methodNotAllowed } from '../../api/errors.ts';
 import type { Kind } from '../../api/kind.ts';
 import type { RequestContext } from './context.ts';
-import type { ResourceInfo } from './requestinfo.ts';
+import type { ResourceInfo } from './request-info.ts';
 
 export type Handler = (context: RequestContext, info: ResourceInfo) => void | Promise<void>;
 

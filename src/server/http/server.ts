@@ -7,31 +7,31 @@ import type { Aggregation } from '../../extensions/aggregation/aggregation.ts';
 import type { Manner } from '../../registry/manner.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { WatchDefault } from '../../registry/watch.ts';
-import type { NodeWay } from '../../streams/nodeway.ts';
-import type { Component } from '../computed/componentstatus.ts';
-import type { UsageReports } from '../computed/usagereports.ts';
+import type { NodeWay } from '../../streams/node-way.ts';
+import type { Component } from '../computed/component-status.ts';
+import type { UsageReports } from '../computed/usage-reports.ts';
 import { Discovery } from '../discovery/discovery.ts';
 import type { ReportedVersion } from '../discovery/version.ts';
 import type { Door } from '../doors/door.ts';
+import type { WatchStream } from '../objects/watch-stream.ts';
 import type { Watching } from '../objects/watching.ts';
-import type { WatchStream } from '../objects/watchstream.ts';
-import type { AuditLog } from '../observe/auditlog.ts';
+import type { AuditLog } from '../observe/audit-log.ts';
 import type { HealthCheck } from '../observe/health.ts';
 import { Metrics } from '../observe/metrics.ts';
-import { RequestMetrics } from '../observe/requestmetrics.ts';
-import type { StoreMetrics } from '../observe/storemetrics.ts';
-import { WatchMetrics } from '../observe/watchmetrics.ts';
+import { RequestMetrics } from '../observe/request-metrics.ts';
+import type { StoreMetrics } from '../observe/store-metrics.ts';
+import { WatchMetrics } from '../observe/watch-metrics.ts';
 import { type Connecting, OpenConnections } from '../pods/connecting.ts';
-import { defaultAddressTypes } from '../pods/nodelocation.ts';
-import type { ServiceDialing } from '../pods/servicedialing.ts';
+import { defaultAddressTypes } from '../pods/node-location.ts';
+import type { ServiceDialing } from '../pods/service-dialing.ts';
 import type { Window } from '../window/window.ts';
 import { Chain } from './chain.ts';
 import type { RequestContext } from './context.ts';
 import type { LimitKeeper } from './limits.ts';
 import { type PageInstruments, Pages } from './pages.ts';
+import { type Resources, servedComputedVersions } from './route-table.ts';
 import { Router } from './router.ts';
-import { type Resources, servedComputedVersions } from './routetable.ts';
-import { type ServingRuleOptions, withServingRules } from './servingrules.ts';
+import { type ServingRuleOptions, withServingRules } from './serving-rules.ts';
 import type { RequestObserver, Step } from './steps/step.ts';
 import { Traffic } from './traffic.ts';
 
@@ -193,7 +193,7 @@ export class ApiServer {
 
   /** A connection of the server itself to a port of a service. */
   async dialService(namespace: string, name: string, port: number): Promise<Duplex> {
-    this.#dialing ??= import('../pods/servicedialing.ts').then(
+    this.#dialing ??= import('../pods/service-dialing.ts').then(
       ({ ServiceDialing }) => new ServiceDialing(this.#connecting),
     );
     return (await this.#dialing).dial(namespace, name, port);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, request, type ServerResponse } from 'node:http';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Metrics, parseMetrics } from '../../../test/metrics.ts';
-import { useProxied } from '../pods/proxying.case.ts';
+import { useProxied } from '../pods/proxying.fixture.ts';
 
 const api = useProxied({ connectionsMax: 3, connectionsPerClientMax: 2, readsInFlightMax: 1 });
 const path = '/api/v1/nodes/n/proxy/slow';

@@ -6,7 +6,7 @@
 import { StatusError } from '../../api/errors.ts';
 import type { RequestContext } from './context.ts';
 import type { LimitKeeper, LimitName } from './limits.ts';
-import type { Lasting } from './requestinfo.ts';
+import type { Lasting } from './request-info.ts';
 
 /** Retry-After of a refused request. */
 const retryAfterSeconds = 1;

@@ -6,7 +6,7 @@ import { bind } from '../../registry/binding.ts';
 import { readObject } from '../../registry/input.ts';
 import type { Target } from '../../registry/target.ts';
 import type { RequestContext } from '../http/context.ts';
-import type { ResourceInfo } from '../http/requestinfo.ts';
+import type { ResourceInfo } from '../http/request-info.ts';
 import { objectBody, type Serving, writeRequest } from './objects.ts';
 import { answerSuccess } from './presentation.ts';
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { mergePatch, useCluster } from '../../../test/http.ts';
 import type { Admission } from '../../registry/admission/admission.ts';
-import { namespaceLifecycle } from '../../registry/admission/namespacelifecycle.ts';
+import { namespaceLifecycle } from '../../registry/admission/namespace-lifecycle.ts';
 
 const nowMs = Date.UTC(2026, 0, 2);
 const api = useCluster({ controllers: false, chance: { nowMs: () => nowMs } });

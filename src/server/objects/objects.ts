@@ -9,7 +9,7 @@ import {
   unknownPatchFormat,
   unsupportedMediaType,
 } from '../../api/errors.ts';
-import { type FieldError, notSupported, required } from '../../api/fielderror.ts';
+import { type FieldError, notSupported, required } from '../../api/field-error.ts';
 import { JsonError } from '../../api/json.ts';
 import type { Kind, Verb } from '../../api/kind.ts';
 import { modelOf } from '../../api/model.ts';
@@ -21,7 +21,7 @@ import { type DeleteOptions, remove, removeCollection } from '../../registry/del
 import type { Entry } from '../../registry/entry.ts';
 import { type FieldValidation, type Input, readObject } from '../../registry/input.ts';
 import { list, read } from '../../registry/list.ts';
-import { managerErrors } from '../../registry/managername.ts';
+import { managerErrors } from '../../registry/manager-name.ts';
 import type { Manner } from '../../registry/manner.ts';
 import { Page } from '../../registry/page.ts';
 import { type Patch, type PatchType, patch, readPatch } from '../../registry/patch.ts';

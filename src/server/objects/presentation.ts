@@ -9,15 +9,15 @@ import type { ApiObject } from '../../api/object.ts';
 import { columnDefinitions, type IncludeObject, partialObject, type Row, tableRow } from '../../api/table.ts';
 import { converted } from '../../registry/conversion.ts';
 import type { Entry } from '../../registry/entry.ts';
-import { messagesOfKind } from '../../registry/entrymessages.ts';
+import { messagesOfKind } from '../../registry/entry-messages.ts';
 import type { ListResult } from '../../registry/list.ts';
 import type { Page } from '../../registry/page.ts';
 import { answerBytes, answerDocument, answerStatus, answerValue } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
-import { answerLong, answerParts, type LongValue } from '../http/longanswer.ts';
+import { answerLong, answerParts, type LongValue } from '../http/long-answer.ts';
 import { messagesOf, type Negotiated, protobufType } from '../http/negotiation.ts';
-import { answerMessages } from './messagelist.ts';
-import { TableText } from './tabletext.ts';
+import { answerMessages } from './message-list.ts';
+import { TableText } from './table-text.ts';
 
 /** A list text up to this size is built as a whole, which is faster. */
 const wholeBytesMax = 4 * 1024 * 1024;

@@ -1,24 +1,24 @@
 /** Watching: the watch verb over HTTP and over WebSockets. */
 import { badRequest, invalidOptions, StatusError } from '../../api/errors.ts';
-import { forbidden } from '../../api/fielderror.ts';
+import { forbidden } from '../../api/field-error.ts';
 import type { Kind } from '../../api/kind.ts';
 import type { KindTable } from '../../api/kinds.ts';
-import { frameBytes } from '../../api/protobufenvelope.ts';
+import { frameBytes } from '../../api/protobuf-envelope.ts';
 import type { Manner } from '../../registry/manner.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { type OpenWatch, type WatchDefault, watch } from '../../registry/watch.ts';
 import type { Upgrade } from '../../streams/tunnel.ts';
 import type { Reception } from '../doors/door.ts';
 import { apiHeaders } from '../http/answer.ts';
-import { chunkedOutlet } from '../http/chunkedoutlet.ts';
+import { chunkedOutlet } from '../http/chunked-outlet.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { LimitKeeper } from '../http/limits.ts';
 import { messagesOf, protobufType } from '../http/negotiation.ts';
 import { refuse } from '../http/refusal.ts';
-import type { ResourceInfo } from '../http/requestinfo.ts';
-import type { WatchMetrics } from '../observe/watchmetrics.ts';
+import type { ResourceInfo } from '../http/request-info.ts';
+import type { WatchMetrics } from '../observe/watch-metrics.ts';
 import { includeObject } from './presentation.ts';
-import { type Outlet, WatchStream } from './watchstream.ts';
+import { type Outlet, WatchStream } from './watch-stream.ts';
 
 /** Default timeout of a watch: random between half an hour and an hour, so that not all end at once. */
 const secondsMinDefault = 1_800;

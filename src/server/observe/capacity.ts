@@ -1,7 +1,7 @@
 /** Capacity: warns when the number of objects or the size of the store exceeds a configured figure. Nothing is refused. */
 import type { Registry } from '../../registry/registry.ts';
 import { type LimitKeeper, type LimitName, limitForms } from '../http/limits.ts';
-import { countObjects } from './storemetrics.ts';
+import { countObjects } from './store-metrics.ts';
 
 const intervalMs = 10_000;
 /** A warning is repeated only after the figure has been below this share of its limit. */

@@ -1,15 +1,15 @@
 /** Metrics: all metrics of a server, collected when `/metrics` is requested. */
-import type { FlowControl } from '../../access/fairness/flowcontrol.ts';
+import type { FlowControl } from '../../access/fairness/flow-control.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { type LimitKeeper, limitForms, limitNames } from '../http/limits.ts';
 import type { Traffic } from '../http/traffic.ts';
-import type { AuditLog } from './auditlog.ts';
+import type { AuditLog } from './audit-log.ts';
 import { Exposition, labelText } from './exposition.ts';
-import { writeFlows } from './flowmetrics.ts';
-import { ProcessMetrics } from './processmetrics.ts';
-import type { RequestMetrics } from './requestmetrics.ts';
-import { type StoreMetrics, writeStoreSize } from './storemetrics.ts';
-import type { WatchMetrics } from './watchmetrics.ts';
+import { writeFlows } from './flow-metrics.ts';
+import { ProcessMetrics } from './process-metrics.ts';
+import type { RequestMetrics } from './request-metrics.ts';
+import { type StoreMetrics, writeStoreSize } from './store-metrics.ts';
+import type { WatchMetrics } from './watch-metrics.ts';
 
 export interface Measured {
   readonly registry: Registry;

@@ -1,7 +1,7 @@
 /** Connecting: what handlers of connections share, and the list of open connections. */
 import { unavailable } from '../../api/errors.ts';
 import type { Registry } from '../../registry/registry.ts';
-import type { NodeWay } from '../../streams/nodeway.ts';
+import type { NodeWay } from '../../streams/node-way.ts';
 
 export interface Connecting {
   readonly registry: Registry;

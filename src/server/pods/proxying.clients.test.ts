@@ -5,7 +5,7 @@ import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import { describe, expect, it } from 'vitest';
 import { kubectls } from '../../../test/kubectl/programs.ts';
 import { describeWith } from '../../../test/tools.ts';
-import { machineAddress, useProxied } from './proxying.case.ts';
+import { machineAddress, useProxied } from './proxying.fixture.ts';
 
 const api = useProxied();
 const address = machineAddress ?? '';

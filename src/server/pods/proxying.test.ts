@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { failure, machineAddress, ns, useProxied } from './proxying.case.ts';
+import { failure, machineAddress, ns, useProxied } from './proxying.fixture.ts';
 
 const api = useProxied();
 const address = machineAddress ?? '';
@@ -242,7 +242,7 @@ describe.skipIf(!machineAddress)('upgrades', () => {
 describe.skipIf(!machineAddress)('the server', () => {
   it('cuts what is proxied when it closes', async () => {
     // Proves that an endless answer and a tunnel neither keep the server from closing nor outlive it.
-    const { Proxied } = await import('./proxying.case.ts');
+    const { Proxied } = await import('./proxying.fixture.ts');
     const own = new Proxied();
     await own.start();
     let over: Promise<unknown> | undefined;

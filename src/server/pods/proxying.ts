@@ -3,15 +3,15 @@
  * older `/api/v1/proxy/…/{name}/…`.
  */
 import { methodNotAllowed } from '../../api/errors.ts';
-import { forward, forwardUpgrade, type ProxyTarget } from '../../streams/reverseproxy.ts';
+import { forward, forwardUpgrade, type ProxyTarget } from '../../streams/reverse-proxy.ts';
 import type { Upgrade } from '../../streams/tunnel.ts';
-import { encodePath, encodeUnsafe, safePath } from '../../streams/urlpath.ts';
+import { encodePath, encodeUnsafe, safePath } from '../../streams/url-path.ts';
 import type { RequestContext } from '../http/context.ts';
-import type { ProxiedInfo, ProxyInfo } from '../http/requestinfo.ts';
-import { admitConnection } from './connectadmission.ts';
+import type { ProxiedInfo, ProxyInfo } from '../http/request-info.ts';
+import { admitConnection } from './connect-admission.ts';
 import type { Connecting } from './connecting.ts';
-import { PodPorts } from './podports.ts';
-import { ProxyTargets } from './proxytarget.ts';
+import { PodPorts } from './pod-ports.ts';
+import { ProxyTargets } from './proxy-target.ts';
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 

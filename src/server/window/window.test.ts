@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { brotliCompressSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { RequestContext } from '../http/context.ts';
-import { parseRequest } from '../http/requestinfo.ts';
+import { parseRequest } from '../http/request-info.ts';
 import { Window } from './window.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'wherry-window-'));

@@ -4,9 +4,9 @@
  * process are waited for, and a backup at another server is noted in that server's key.
  */
 
-import { CallError } from '../../grpc/callerror.ts';
+import { CallError } from '../../grpc/call-error.ts';
 import { StoreUnavailableError } from '../store.ts';
-import { isCompacted } from './callproblem.ts';
+import { isCompacted } from './call-problem.ts';
 import { type Members, pause } from './members.ts';
 import { COMPACT, decodeRange, encodeCompact, encodeRange, RANGE } from './messages.ts';
 import { asUnavailable, type Registration } from './registration.ts';

@@ -1,12 +1,12 @@
 // Proves that no failure of etcd makes the store lose an acknowledged write, give a wrong answer, or miss a change.
 import { afterEach, describe, expect, it } from 'vitest';
 import { describeWith } from '../../../test/tools.ts';
-import { follow, put, read } from '../observer.case.ts';
+import { follow, put, read } from '../observer.fixture.ts';
 import { CompactedError, OutcomeUnknownError, type Store, StoreUnavailableError } from '../store.ts';
-import { etcds, TestEtcd } from './etcdserver.case.ts';
-import { type EtcdStoreOptions, openEtcdStore } from './etcdstore.ts';
-import { Relay } from './relay.case.ts';
-import { Workload } from './workload.case.ts';
+import { etcds, TestEtcd } from './etcd-server.fixture.ts';
+import { type EtcdStoreOptions, openEtcdStore } from './etcd-store.ts';
+import { Relay } from './relay.fixture.ts';
+import { Workload } from './workload.fixture.ts';
 
 describeWith('etcd-server')('a store', () =>
   describe.each(etcds)('on an etcd %s that fails', (_, program) => {

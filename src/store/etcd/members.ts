@@ -4,11 +4,11 @@
  * heartbeat makes sure that a call waits at least once a second, so a member that is stopped is left within seconds.
  */
 
-import { CallError, GrpcCode } from '../../grpc/callerror.ts';
+import { CallError, GrpcCode } from '../../grpc/call-error.ts';
 import { Connection, type ConnectionTls } from '../../grpc/connection.ts';
 import { StoreTimeoutError, StoreUnavailableError, storeClosed } from '../store.ts';
-import { isNoLeader, isPassing } from './callproblem.ts';
-import { connectProblem } from './connectproblem.ts';
+import { isNoLeader, isPassing } from './call-problem.ts';
+import { connectProblem } from './connect-problem.ts';
 import { decodeStatus, encodeRange, RANGE, STATUS, type StatusAnswer } from './messages.ts';
 
 export interface MembersOptions {

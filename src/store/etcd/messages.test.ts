@@ -1,7 +1,7 @@
 // Proves the encoding of messages, keys and stamps without an etcd.
 import { describe, expect, it } from 'vitest';
 import { MessageReader, MessageWriter } from '../../grpc/protobuf.ts';
-import { connectProblem } from './connectproblem.ts';
+import { connectProblem } from './connect-problem.ts';
 import { Keyspace } from './keyspace.ts';
 import { decodeRange, decodeWatch, encodeTxn } from './messages.ts';
 import { Marks, STAMP_BYTES, stamp, unstamp } from './stamp.ts';

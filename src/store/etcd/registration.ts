@@ -5,9 +5,9 @@
  * outcome is unknown. A server that was paused until its lease expired cannot write before it has registered again.
  */
 import { randomBytes, randomInt } from 'node:crypto';
-import { CallError, GrpcCode } from '../../grpc/callerror.ts';
+import { CallError, GrpcCode } from '../../grpc/call-error.ts';
 import { type Peers, StoreFullError, StoreUnavailableError } from '../store.ts';
-import { isOutOfSpace } from './callproblem.ts';
+import { isOutOfSpace } from './call-problem.ts';
 import type { Keyspace } from './keyspace.ts';
 import type { Members } from './members.ts';
 import {
@@ -24,7 +24,7 @@ import {
   PUT,
   RANGE,
 } from './messages.ts';
-import { SharedQuestion } from './sharedquestion.ts';
+import { SharedQuestion } from './shared-question.ts';
 
 const LEASE_SECONDS = 5;
 const KEEP_ALIVE_MS = 1500;

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Json } from '../../core/objects.ts';
 import { type KindSchema, type Path, type Schema, typeText, valuesOf } from '../../core/schema.ts';
-import { emptyValue, fieldText } from './emptyvalue.ts';
+import { emptyValue, fieldText } from './empty-value.ts';
 
 interface FormState {
   readonly schemas: KindSchema;

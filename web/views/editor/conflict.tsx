@@ -1,6 +1,6 @@
 /** A conflict as a three-way diff: what both sides changed is merged; where they collide, the user chooses. */
 import { useMemo, useState } from 'preact/hooks';
-import { mergedText, mergeThree, type Piece } from './threeway.ts';
+import { mergedText, mergeThree, type Piece } from './three-way.ts';
 
 interface ConflictProps {
   readonly base: string;

@@ -1,6 +1,6 @@
 /** The managers of an object's fields, with the colours that the margin shows them in. */
 import { Age } from '../../ui/age.tsx';
-import { managerText, ownerColours } from './ownergutter.ts';
+import { managerText, ownerColours } from './owner-gutter.ts';
 import type { Manager } from './owners.ts';
 
 export function Managers({ managers }: { readonly managers: readonly Manager[] }) {

@@ -1,9 +1,9 @@
 /** The object as YAML, to read, with documentation of its fields and who manages them. */
 import { useMemo } from 'preact/hooks';
 import type { TabProps } from '../object/tabs.ts';
-import { CodeEditor } from './codeeditor.tsx';
+import { CodeEditor } from './code-editor.tsx';
 import { Managers } from './managers.tsx';
-import { readingText } from './objecttext.ts';
+import { readingText } from './object-text.ts';
 import { managersOf } from './owners.ts';
 import { useSchema } from './schema.ts';
 

@@ -1,5 +1,5 @@
 /** A cell as a person reads it: ages count on, and words for states have a colour beside their text. */
-import type { Row } from '../../core/livetable.ts';
+import type { Row } from '../../core/live-table.ts';
 import type { TableColumn } from '../../core/objects.ts';
 import { ageText, shownNow } from '../../ui/age.tsx';
 import { toneOf } from '../../ui/tone.ts';

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { ask } from '../../core/api.ts';
 import { type Kind, pathOf } from '../../core/kinds.ts';
 import { commandText } from '../../ui/command.ts';
-import { Command } from '../../ui/commandline.tsx';
+import { Command } from '../../ui/command-line.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
 

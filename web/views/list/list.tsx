@@ -5,7 +5,7 @@ import { useLiveTable } from '../../core/live.ts';
 import { place } from '../../core/router.ts';
 import { Refusal } from '../../ui/refusal.tsx';
 import type { ViewProps } from '../views.ts';
-import { KindTable } from './kindtable.tsx';
+import { KindTable } from './kind-table.tsx';
 
 export function View({ path: [id = ''] }: ViewProps) {
   const kind = kindOf(id);

@@ -2,7 +2,7 @@
 import { askText } from '../../core/api.ts';
 import type { ApiObject } from '../../core/objects.ts';
 import type { Container } from '../pods/containers.ts';
-import { compareLines, type LogLine, splitTime } from './logline.ts';
+import { compareLines, type LogLine, splitTime } from './log-line.ts';
 
 /** Of each container: the page holds it all at once. */
 const limitBytes = 64 * 1024 * 1024;

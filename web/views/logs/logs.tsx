@@ -4,17 +4,17 @@ import { useKeys } from '../../core/keys.ts';
 import { pathOf } from '../../core/kinds.ts';
 import type { ApiObject } from '../../core/objects.ts';
 import { changeQuery, place } from '../../core/router.ts';
-import { adoptStyle } from '../../ui/adoptedstyle.ts';
+import { adoptStyle } from '../../ui/adopted-style.ts';
 import { Refusal } from '../../ui/refusal.tsx';
 import type { TabProps } from '../object/tabs.ts';
 import { type Container, containersOf } from '../pods/containers.ts';
 import { saveLog } from './download.ts';
-import { LogBuffer } from './logbuffer.ts';
-import { LogDetail } from './logdetail.tsx';
-import { columnsOf, type LogLine } from './logline.ts';
-import { LogList } from './loglist.tsx';
+import { LogBuffer } from './log-buffer.ts';
+import { LogDetail } from './log-detail.tsx';
+import { columnsOf, type LogLine } from './log-line.ts';
+import { LogList } from './log-list.tsx';
+import { LogStream } from './log-stream.ts';
 import css from './logs.css' with { type: 'text' };
-import { LogStream } from './logstream.ts';
 
 adoptStyle(css);
 

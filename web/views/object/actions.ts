@@ -4,8 +4,8 @@
  */
 import type { Kind } from '../../core/kinds.ts';
 import type { ApiObject } from '../../core/objects.ts';
-import { cordon, drain, evict, uncordon } from './nodeactions.ts';
-import { restart, rollBack, scale, trigger } from './workloadactions.ts';
+import { cordon, drain, evict, uncordon } from './node-actions.ts';
+import { restart, rollBack, scale, trigger } from './workload-actions.ts';
 
 export interface Field {
   readonly name: string;

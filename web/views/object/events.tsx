@@ -4,7 +4,7 @@ import { useLiveObjects } from '../../core/live.ts';
 import type { ApiObject } from '../../core/objects.ts';
 import { Age } from '../../ui/age.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
-import { eventTime } from './eventtime.ts';
+import { eventTime } from './event-time.ts';
 
 const shownMax = 100;
 

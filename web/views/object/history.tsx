@@ -5,7 +5,7 @@ import { pathOf } from '../../core/kinds.ts';
 import type { ApiObject } from '../../core/objects.ts';
 import { changeQuery } from '../../core/router.ts';
 import { type Writer, writerOf } from '../../core/writer.ts';
-import { yamlText } from '../../core/yamltext.ts';
+import { yamlText } from '../../core/yaml-text.ts';
 import { Age } from '../../ui/age.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { Refusal } from '../../ui/refusal.tsx';

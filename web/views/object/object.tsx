@@ -12,7 +12,7 @@ import { Link, listPlace, noNamespace } from '../../ui/link.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
 import { DeleteDialog } from '../list/deletion.tsx';
 import type { ViewProps } from '../views.ts';
-import { ActionDialog } from './actiondialog.tsx';
+import { ActionDialog } from './action-dialog.tsx';
 import { type Action, actionsOf } from './actions.ts';
 import { type ObjectTab, type TabProps, tabsOf } from './tabs.ts';
 

@@ -4,7 +4,7 @@ import { useLiveObjects } from '../../core/live.ts';
 import { Age } from '../../ui/age.tsx';
 import { ObjectLink } from '../../ui/link.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
-import { eventTime } from '../object/eventtime.ts';
+import { eventTime } from '../object/event-time.ts';
 
 const shownMax = 10;
 

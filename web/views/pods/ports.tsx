@@ -3,7 +3,7 @@ import { token } from '../../core/credentials.ts';
 import { pathOf } from '../../core/kinds.ts';
 import type { Json } from '../../core/objects.ts';
 import { commandText } from '../../ui/command.ts';
-import { Command } from '../../ui/commandline.tsx';
+import { Command } from '../../ui/command-line.tsx';
 import type { TabProps } from '../object/tabs.ts';
 import { containersOf } from './containers.ts';
 

@@ -16,7 +16,7 @@ import { ApiError, askText } from '../../core/api.ts';
 import { connectionLost, pause } from '../../core/connection.ts';
 import { openSocket } from '../../core/socket.ts';
 import { theme } from '../../core/theme.ts';
-import { makeTerminal, terminalTheme } from './xtermhost.ts';
+import { makeTerminal, terminalTheme } from './xterm-host.ts';
 
 /** Bytes that begin every message, by which the protocol tells streams apart. */
 const channels = { input: 0, output: 1, errors: 2, outcome: 3, size: 4 } as const;

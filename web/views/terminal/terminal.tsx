@@ -2,9 +2,9 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { pathOf } from '../../core/kinds.ts';
 import { changeQuery, place } from '../../core/router.ts';
-import { adoptStyle } from '../../ui/adoptedstyle.ts';
+import { adoptStyle } from '../../ui/adopted-style.ts';
 import { commandText } from '../../ui/command.ts';
-import { Command } from '../../ui/commandline.tsx';
+import { Command } from '../../ui/command-line.tsx';
 import type { TabProps } from '../object/tabs.ts';
 import { type Container, containersOf } from '../pods/containers.ts';
 import type { Session } from './session.ts';

@@ -7,7 +7,7 @@ import type { Kind } from '../../core/kinds.ts';
 import type { ApiObject, Json } from '../../core/objects.ts';
 import { type Writer, writerOf } from '../../core/writer.ts';
 import type { Tone } from '../../ui/tone.ts';
-import { eventTime } from '../object/eventtime.ts';
+import { eventTime } from '../object/event-time.ts';
 
 export interface Mark {
   readonly timeMs: number;

@@ -7,7 +7,7 @@ import type { KindTable } from '../../../api/kinds.ts';
 import { givenInSlices } from '../../../registry/looplane.ts';
 import { ApiDocument } from '../../http/document.ts';
 import type { Discovery } from '../discovery.ts';
-import { VersionCache } from '../versioncache.ts';
+import { VersionCache } from '../version-cache.ts';
 import { encodeV2 } from './gnostic.ts';
 import { prefixOf } from './names.ts';
 import { type Operation, operationsOf } from './operations.ts';

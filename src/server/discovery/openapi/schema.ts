@@ -2,8 +2,8 @@
  * Schemas: models as OpenAPI types. Versions 2 and 3 differ in where definitions are, in how a reference gets a
  * description of its own, and in whether a value may have several types.
  */
-import { publishedSchema } from '../../../api/customschema/publication.ts';
-import type { Schema as CustomSchema } from '../../../api/customschema/schema.ts';
+import { publishedSchema } from '../../../api/custom-schema/publication.ts';
+import type { Schema as CustomSchema } from '../../../api/custom-schema/schema.ts';
 import type { Descriptions } from '../../../api/descriptions.ts';
 import type { Field, FieldDefinition, Model } from '../../../api/model.ts';
 import type { JsonObject } from '../../../api/object.ts';

@@ -4,7 +4,7 @@
  * also answered.
  */
 import type { RequestContext } from '../context.ts';
-import { onSocketStarted, onStarted } from '../statusline.ts';
+import { onSocketStarted, onStarted } from '../status-line.ts';
 import type { Services } from './step.ts';
 
 /** Comes right after authentication: what is recorded depends on the user, before any impersonation. */

@@ -1,6 +1,6 @@
 /** Authentication: asks the door for the user of a request; the page for people needs none. Error exit: 401. */
 import type { User } from '../../../api/user.ts';
-import { takeBearerProtocol } from '../bearerprotocol.ts';
+import { takeBearerProtocol } from '../bearer-protocol.ts';
 import type { RequestContext } from '../context.ts';
 import type { Services } from './step.ts';
 

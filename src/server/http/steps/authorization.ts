@@ -3,7 +3,7 @@ import { type Action, type Attributes, allowAll, allowed, type Decision } from '
 import { AuthorizationFailure, forbidden, forbiddenRequest, type StatusError } from '../../../api/errors.ts';
 import { authenticated, type User } from '../../../api/user.ts';
 import type { RequestContext } from '../context.ts';
-import { watchesPath } from '../requestinfo.ts';
+import { watchesPath } from '../request-info.ts';
 import type { Services } from './step.ts';
 
 export function authorize(context: RequestContext, { rights, window }: Services): void | Promise<void> {

@@ -4,11 +4,11 @@
  * forwarded to pods, services or nodes carry no headers about identity.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import { extraOf, headerValues } from '../../../access/authentication/identityheaders.ts';
+import { extraOf, headerValues } from '../../../access/authentication/identity-headers.ts';
 import { ImpersonationRefused, type WantedUser } from '../../../access/impersonation.ts';
 import { badRequest } from '../../../api/errors.ts';
 import type { RequestContext } from '../context.ts';
-import { removeIdentity } from '../identityremoval.ts';
+import { removeIdentity } from '../identity-removal.ts';
 import { refusal } from './authorization.ts';
 import type { Services } from './step.ts';
 

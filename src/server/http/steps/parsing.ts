@@ -1,6 +1,6 @@
 /** Parsing, the first step: reads method and URL. Error exit: 400 for an invalid URL. */
 import type { RequestContext } from '../context.ts';
-import { parseRequest, unreadInfo } from '../requestinfo.ts';
+import { parseRequest, unreadInfo } from '../request-info.ts';
 
 export function parse(context: RequestContext): void {
   const { method, url } = context.request;

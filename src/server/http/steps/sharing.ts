@@ -2,7 +2,7 @@
  * Sharing: on doors with flow control, a request goes on when its priority level lets it. Error exit: 429, when too many
  * wait. It comes before authorization, which may cost something, too.
  */
-import type { Flow } from '../../../access/fairness/flowcontrol.ts';
+import type { Flow } from '../../../access/fairness/flow-control.ts';
 import type { RequestContext } from '../context.ts';
 import { overloadFor } from '../traffic.ts';
 import type { Services } from './step.ts';

@@ -2,10 +2,10 @@
 import type { Impersonation } from '../../../access/impersonation.ts';
 import type { Deadlines } from '../../../deadlines.ts';
 import type { Registry } from '../../../registry/registry.ts';
-import type { AuditLog } from '../../observe/auditlog.ts';
-import type { RequestMetrics } from '../../observe/requestmetrics.ts';
+import type { AuditLog } from '../../observe/audit-log.ts';
+import type { RequestMetrics } from '../../observe/request-metrics.ts';
 import type { Window } from '../../window/window.ts';
-import type { AskAhead } from '../aheadquestion.ts';
+import type { AskAhead } from '../ahead-question.ts';
 import type { RequestContext } from '../context.ts';
 import type { LimitKeeper } from '../limits.ts';
 import type { Router } from '../router.ts';

@@ -1,0 +1,86 @@
+/**
+ * What extension API servers need to identify users as this server does: the authorities of clients and of front proxies, in the
+ * ConfigMap kube-system/extension-apiserver-authentication. One that is changed or deleted is put right within a minute.
+ */
+import type { ConfigMap } from '../../api/generated/types.ts';
+import { semanticEqual } from '../../api/object.ts';
+import { create } from '../../registry/create.ts';
+import { modify } from '../../registry/modify.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { collectionOf, named } from '../../registry/target.ts';
+import { actingAs } from '../../registry/writers.ts';
+import type { ProxyHeaders } from './front-proxy.ts';
+
+const namespace = 'kube-system';
+const name = 'extension-apiserver-authentication';
+const intervalMs = 60_000;
+
+export interface Published {
+  /** PEM. */
+  readonly clientCA: string | undefined;
+  readonly proxy: { readonly ca: string; readonly headers: ProxyHeaders } | undefined;
+}
+
+export class PublishedAuthentication {
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly registry: Registry,
+    private readonly onError: (error: Error) => void,
+    private readonly published: () => Published,
+  ) {}
+
+  async start(): Promise<void> {
+    await this.#write();
+    this.#timer = setInterval(() => this.refresh(), intervalMs);
+    this.#timer.unref();
+  }
+
+  /** Writes what has changed, one after the other. */
+  refresh(): void {
+    this.#running = this.#running.then(() => this.#write()).catch(this.onError);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#running;
+  }
+
+  async #write(): Promise<void> {
+    const data = dataOf(this.published());
+    const kind = this.registry.kinds.resource('v1', 'configmaps')!;
+    const collection = collectionOf(kind, namespace);
+    const current = this.registry.view.collection(kind).get(namespace, name)?.peek() as ConfigMap | undefined;
+    if (current && semanticEqual(current.data ?? {}, data)) return;
+    if (current) {
+      await modify(this.registry, actingAs('kube-apiserver', 'update'), named(collection, name), (entry) => ({
+        ...entry.object(),
+        data: { ...data },
+      }));
+      return;
+    }
+    if (Object.keys(data).length === 0) return;
+    await create(this.registry, actingAs('kube-apiserver', 'create'), collection, {
+      metadata: { name },
+      data: { ...data },
+    } as ConfigMap);
+  }
+}
+
+/** Keys only for what is configured; lists as JSON. */
+function dataOf({ clientCA, proxy }: Published): Record<string, string> {
+  return {
+    ...(clientCA === undefined ? {} : { 'client-ca-file': clientCA }),
+    ...(proxy
+      ? {
+          'requestheader-client-ca-file': proxy.ca,
+          'requestheader-allowed-names': JSON.stringify(proxy.headers.allowedNames),
+          'requestheader-username-headers': JSON.stringify(proxy.headers.usernameHeaders),
+          'requestheader-uid-headers': JSON.stringify(proxy.headers.uidHeaders),
+          'requestheader-group-headers': JSON.stringify(proxy.headers.groupHeaders),
+          'requestheader-extra-headers-prefix': JSON.stringify(proxy.headers.extraHeaderPrefixes),
+        }
+      : {}),
+  };
+}

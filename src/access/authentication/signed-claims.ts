@@ -1,0 +1,65 @@
+/**
+ * The claims of service account tokens with a valid signature. The result of the check is cached by the hash of the token for
+ * as long as the keys stay the same. Expiry, account and bound object are checked elsewhere, with every request.
+ */
+
+import type { TokenKey } from '../../registry/token-keys.ts';
+import type { Tokens } from '../../registry/tokens.ts';
+import { BoundedCache } from '../bounded-cache.ts';
+import { CredentialError, digestOf } from './token-authenticator.ts';
+import { readUnverified } from './unverified-token.ts';
+
+/** Tokens whose signature is remembered. */
+const rememberedMax = 10_000;
+
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** One object for a token as long as it is remembered, so that what was worked out of it can be kept by it. */
+export interface SignedToken {
+  readonly claims: Claims;
+  /** With which it was checked. */
+  readonly keys: readonly TokenKey[];
+}
+
+export class SignedClaims {
+  readonly #remembered = new BoundedCache<SignedToken>(rememberedMax);
+
+  constructor(private readonly tokens: Tokens) {}
+
+  /** undefined: the token is none of these issuers'. Throws when its signature is not good. */
+  of(token: string, issuers: readonly string[]): SignedToken | undefined | Promise<SignedToken> {
+    const keys = this.tokens.verificationKeys();
+    const digest = digestOf(token);
+    const known = this.#remembered.get(digest);
+    if (known?.keys === keys) return issuers.includes(known.claims.iss as string) ? known : undefined;
+    const unverified = readUnverified(token);
+    if (!unverified || !issuers.includes(unverified.claims.iss as string)) return undefined;
+    const { kid } = unverified.header;
+    // A token without the name of its key may be of any.
+    const possible = kid === undefined ? keys : keys.filter((key) => key.kid === kid);
+    if (possible.length === 0) throw new CredentialError('invalid signature, no keys found');
+    return this.#check(token, digest, possible, keys);
+  }
+
+  async #check(
+    token: string,
+    digest: string,
+    possible: readonly TokenKey[],
+    keys: readonly TokenKey[],
+  ): Promise<SignedToken> {
+    const { compactVerify, errors } = await import('jose');
+    for (const { key, algorithm } of possible) {
+      try {
+        // The algorithm is that of the key, whatever the token says: a public key is not a secret to compute with.
+        const { payload } = await compactVerify(token, key, { algorithms: [algorithm] });
+        const claims = JSON.parse(Buffer.from(payload).toString('utf8')) as Claims;
+        const signed = { claims, keys };
+        this.#remembered.set(digest, signed);
+        return signed;
+      } catch (error) {
+        if (!(error instanceof errors.JOSEError)) throw error;
+      }
+    }
+    throw new CredentialError();
+  }
+}

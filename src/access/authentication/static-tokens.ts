@@ -1,0 +1,45 @@
+/** Static tokens: of a file (`token,user,uid[,"group1,group2"]` per line), and of the users an embedding program names. */
+import type { User } from '../../api/user.ts';
+import { readCsv } from './csv.ts';
+import { digestOf, ServerTokens } from './token-authenticator.ts';
+
+/** A user that the embedding program knows by a token. */
+export interface StaticUser {
+  readonly name: string;
+  readonly groups?: readonly string[];
+  readonly uid?: string;
+  /** Secret by which the user is known. Default: none; the user is known by a certificate only. */
+  readonly token?: string;
+}
+
+export class StaticTokens extends ServerTokens {
+  readonly #users = new Map<string, User>();
+
+  constructor(serverAudiences: readonly string[], users: Iterable<readonly [token: string, user: User]>) {
+    super(serverAudiences);
+    for (const [token, user] of users) this.#users.set(digestOf(token), user);
+  }
+
+  protected userOf(token: string): User | undefined {
+    return this.#users.get(digestOf(token));
+  }
+}
+
+/** The tokens of a file; of those that are there twice the last counts. Throws a sentence when a line is too short. */
+export function tokenFileUsers(text: string, warn: (message: string) => void): [token: string, user: User][] {
+  return readCsv(text).flatMap((record, index) => {
+    const [token, name, uid, groups] = record;
+    if (token === undefined || name === undefined || uid === undefined)
+      throw new Error(
+        `record ${index + 1} has ${record.length} columns, and needs at least three: token, user name, user uid`,
+      );
+    if (token === '') {
+      warn(`record ${index + 1} of the token file has no token and is ignored`);
+      return [];
+    }
+    return [[token, { name, uid, groups: groups ? groups.split(',') : [] }]];
+  });
+}
+
+export const staticUsers = (users: readonly StaticUser[]): [token: string, user: User][] =>
+  users.flatMap(({ token, name, uid, groups = [] }) => (token ? [[token, { name, uid, groups }]] : []));

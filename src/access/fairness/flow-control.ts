@@ -1,0 +1,131 @@
+/**
+ * Flow control: puts every request into a flow, by the first flow schema that matches, and lets the priority level of the
+ * schema say when it may go on. What is stored is read again when it has changed, never per request.
+ */
+import type { Action } from '../../api/access.ts';
+import type { FlowSchema, PriorityLevelConfiguration } from '../../api/generated/types.ts';
+import { fixedLevels, fixedSchemas } from '../../api/rules/flow-defaults.ts';
+import type { User } from '../../api/user.ts';
+import type { Entry } from '../../registry/entry.ts';
+import { everything } from '../../registry/filter.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { schemaTest } from './flow-matching.ts';
+import { type LevelSettings, PriorityLevel } from './priority-level.ts';
+
+const group = 'flowcontrol.apiserver.k8s.io';
+
+/** Where a request belongs. */
+export interface Flow {
+  readonly schemaUid: string;
+  readonly level: PriorityLevel;
+  /** Requests with the same text share queues. */
+  readonly id: string;
+}
+
+interface Schema {
+  readonly name: string;
+  readonly uid: string;
+  readonly method: string | undefined;
+  readonly level: PriorityLevel;
+  readonly test: ReturnType<typeof schemaTest>;
+}
+
+export class FlowControl {
+  #schemas: readonly Schema[] = [];
+  /** For users that are in no group. */
+  #catchAll: Schema | undefined;
+  #levels = new Map<string, PriorityLevel>();
+  /** Positions in the changes of the two collections up to which they have been read. */
+  #schemasRead = -1;
+  #levelsRead = -1;
+
+  constructor(
+    private readonly registry: Registry,
+    private readonly settings: LevelSettings,
+  ) {}
+
+  flowOf(user: User, action: Action): Flow {
+    this.#catchUp();
+    const schema = this.#schemas.find(({ test }) => test(user, action)) ?? this.#catchAll!;
+    return {
+      schemaUid: schema.uid,
+      level: schema.level,
+      id: `${schema.name}\n${told(schema, user, action)}`,
+    };
+  }
+
+  get levels(): Iterable<PriorityLevel> {
+    return this.#levels.values();
+  }
+
+  #catchUp(): void {
+    const { view } = this.registry;
+    const schemas = view.collection(`${group}/flowschemas`);
+    const levels = view.collection(`${group}/prioritylevelconfigurations`);
+    if (schemas.endNumber === this.#schemasRead && levels.endNumber === this.#levelsRead) return;
+    this.#schemasRead = schemas.endNumber;
+    this.#levelsRead = levels.endNumber;
+    this.#readLevels(levels.select(everything).entries);
+    this.#readSchemas(schemas.select(everything).entries);
+  }
+
+  /** Levels that stay keep what is under way. One that is gone lets those who wait go on or time out. */
+  #readLevels(entries: readonly Entry[]): void {
+    const stored = entries.map((entry) => entry.peek() as PriorityLevelConfiguration);
+    const all = withFixed(stored, fixedLevels);
+    const sharesAll = all.reduce(
+      (sum, { spec }) => sum + ((spec?.limited ?? spec?.exempt)?.nominalConcurrencyShares ?? 0),
+      0,
+    );
+    const levels = new Map<string, PriorityLevel>();
+    for (const configuration of all) {
+      const name = configuration.metadata.name!;
+      const level =
+        this.#levels.get(name) ??
+        new PriorityLevel(configuration, this.settings, (borrower) => this.#lent(borrower));
+      levels.set(name, level);
+    }
+    this.#levels = levels;
+    for (const configuration of all)
+      levels.get(configuration.metadata.name!)!.configure(configuration, sharesAll);
+  }
+
+  #readSchemas(entries: readonly Entry[]): void {
+    const stored = entries.map((entry) => entry.peek() as FlowSchema);
+    this.#schemas = withFixed(stored, fixedSchemas)
+      .sort((a, b) => precedence(a) - precedence(b) || (a.metadata.name! < b.metadata.name! ? -1 : 1))
+      .flatMap((schema) => {
+        const level = this.#levels.get(schema.spec?.priorityLevelConfiguration?.name ?? '');
+        // A schema whose level is missing is not used.
+        if (!level) return [];
+        const { name, uid = '' } = schema.metadata;
+        const method = schema.spec?.distinguisherMethod?.type;
+        return [{ name: name!, uid, method, level, test: schemaTest(schema) }];
+      });
+    this.#catchAll = this.#schemas.find(({ name }) => name === 'catch-all');
+  }
+
+  #lent(borrower: PriorityLevel): number {
+    let seats = 0;
+    for (const level of this.#levels.values())
+      seats += (level === borrower ? 0 : level.lendable) - level.borrowed;
+    return seats;
+  }
+}
+
+const precedence = ({ spec }: FlowSchema): number => spec?.matchingPrecedence ?? 0;
+
+/** What tells the flows of a schema apart. */
+function told({ method }: Schema, user: User, { resource }: Action): string {
+  if (method === 'ByUser') return user.name;
+  return method === 'ByNamespace' ? (resource?.namespace ?? '') : '';
+}
+
+/** Two of each kind are there even when they are not stored. */
+function withFixed<T extends FlowSchema | PriorityLevelConfiguration>(
+  stored: readonly T[],
+  fixed: ReadonlyMap<string, T['spec']>,
+): T[] {
+  const missing = [...fixed].filter(([name]) => !stored.some(({ metadata }) => metadata.name === name));
+  return [...stored, ...missing.map(([name, spec]) => ({ metadata: { name }, spec }) as T)];
+}

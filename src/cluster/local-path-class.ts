@@ -1,0 +1,50 @@
+/**
+ * The class `local-path`, the default for claims that name none: made once, with the first start of a cluster that has
+ * nodes. That it was made is noted on the namespace `kube-system`, so that a class which was deleted stays deleted.
+ */
+import type { StorageClass } from '../api/generated/types.ts';
+import type { ApiObject } from '../api/object.ts';
+import { tolerant } from '../controllers/shared/controller.ts';
+import { localPath } from '../controllers/volumes/local-path-claim.ts';
+import { create } from '../registry/create.ts';
+import { modify } from '../registry/modify.ts';
+import type { Registry } from '../registry/registry.ts';
+import { collectionOf, targetOf } from '../registry/target.ts';
+import { actingAs } from '../registry/writers.ts';
+
+const mark = 'wherry.dev/local-path-class';
+const namespace = 'kube-system';
+
+const localPathClass: StorageClass = {
+  kind: 'StorageClass',
+  apiVersion: 'storage.k8s.io/v1',
+  metadata: {
+    name: 'local-path',
+    annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' },
+  },
+  provisioner: localPath,
+  reclaimPolicy: 'Delete',
+  volumeBindingMode: 'WaitForFirstConsumer',
+  allowVolumeExpansion: true,
+};
+
+export async function plantLocalPathClass(registry: Registry): Promise<void> {
+  const noted = registry.view.collection('core/namespaces').get('', namespace)?.peek().metadata.annotations;
+  if (noted?.[mark] !== undefined) return;
+  const kind = registry.kinds.resource('storage.k8s.io/v1', 'storageclasses')!;
+  const object = structuredClone(localPathClass) as ApiObject;
+  // A conflict: a class of this name is there already.
+  await tolerant(create(registry, actingAs('kube-apiserver', 'create'), collectionOf(kind, ''), object));
+  const target = targetOf({
+    kind: registry.kinds.resource('v1', 'namespaces')!,
+    namespace: '',
+    name: namespace,
+  });
+  await tolerant(
+    modify(registry, actingAs('kube-apiserver', 'update'), target, (current) => {
+      const kept = current.object();
+      kept.metadata.annotations = { ...kept.metadata.annotations, [mark]: 'made' };
+      return kept;
+    }),
+  );
+}

@@ -1,0 +1,256 @@
+/**
+ * The node lifecycle controller: sets conditions of nodes that no longer report, taints nodes by their conditions,
+ * and evicts pods that do not tolerate a taint.
+ */
+import type { Lease, Node, NodeCondition, Pod, Taint } from '../api/generated/types.ts';
+import { timeToMs } from '../api/time.ts';
+import type { EventRecorder } from '../client/events.ts';
+import type { Entry } from '../registry/entry.ts';
+import { modify } from '../registry/modify.ts';
+import type { Registry } from '../registry/registry.ts';
+import { targetOf } from '../registry/target.ts';
+import {
+  type Controller,
+  observe,
+  type RunningController,
+  running,
+  type SharedContext,
+  tolerant,
+} from './shared/controller.ts';
+import { recorderFor } from './shared/event-sink.ts';
+import { WorkQueue } from './shared/work-queue.ts';
+import { TaintEvictions } from './taint-evictions.ts';
+
+/** Additional time for a new node until its first report. */
+const firstGraceShare = 1.2;
+
+const leaseNamespace = 'kube-node-lease';
+const prefix = 'node.kubernetes.io/';
+
+const silentConditions = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
+
+/** Taints for conditions other than Ready. */
+const pressureTaints: Record<string, string> = {
+  MemoryPressure: 'memory-pressure',
+  DiskPressure: 'disk-pressure',
+  PIDPressure: 'pid-pressure',
+  NetworkUnavailable: 'network-unavailable',
+};
+
+/** Taint keys that this controller adds and removes; all others belong to users or other controllers. */
+const ownKeys = new Set([
+  ...['not-ready', 'unreachable', 'unschedulable', ...Object.values(pressureTaints)].map(
+    (name) => prefix + name,
+  ),
+]);
+
+export const nodeLifecycleController: Controller = {
+  name: 'node',
+  writer: 'node-controller',
+  start: (context) => new NodeLifecycle(context).start(),
+};
+
+class NodeLifecycle {
+  readonly #registry: Registry;
+  readonly #recorder: EventRecorder;
+  readonly #queue: WorkQueue;
+  /** The last report of each node, and when this controller saw it, on its own clock. */
+  readonly #heard = new Map<string, { said: string; atMs: number }>();
+  readonly #registered = new Set<string>();
+
+  constructor(private readonly context: SharedContext) {
+    this.#registry = context.registry;
+    this.#recorder = recorderFor(context, 'node-controller');
+    this.#queue = new WorkQueue({
+      timers: context.registry.timers,
+      work: (name) => this.#look(name),
+      onError: (_, error) => context.onError(error),
+    });
+  }
+
+  start(): RunningController {
+    const evictions = new TaintEvictions(this.context).start();
+    const observations = [
+      observe(this.context, 'core/nodes', (entry, previous) => this.#nodeChanged(entry, previous)),
+      observe(this.context, 'coordination.k8s.io/leases', (entry) => {
+        if (entry?.namespace === leaseNamespace) this.#queue.add(entry.name);
+      }),
+    ];
+    return running(observations, [evictions, this.#queue], this.#recorder);
+  }
+
+  #nodeChanged(entry: Entry | undefined, previous: Entry | undefined): void {
+    const { name } = (entry ?? previous)!;
+    const node = (entry ?? previous)!.peek() as Node;
+    if (entry) {
+      if (!this.#registered.has(name)) {
+        this.#registered.add(name);
+        this.#tell(node, 'RegisteredNode', `Node ${name} event: Registered Node ${name} in Controller`);
+      }
+      this.#queue.add(name);
+      return;
+    }
+    this.#registered.delete(name);
+    this.#heard.delete(name);
+    this.#tell(node, 'RemovingNode', `Node ${name} event: Removing Node ${name} from Controller`);
+  }
+
+  #tell(node: Node, reason: string, message: string): void {
+    this.#recorder.normal({ apiVersion: 'v1', kind: 'Node', metadata: node.metadata }, reason, message);
+  }
+
+  async #look(name: string): Promise<void> {
+    const entry = this.#registry.view.collection('core/nodes').get('', name);
+    if (!entry) return;
+    const node = entry.peek() as Node;
+    const silentMs = this.#silentMs(node);
+    const ready = conditionOf(node, 'Ready');
+    const graceMs = this.context.settings.nodeGraceMs;
+    const patienceMs = ready ? graceMs : graceMs * firstGraceShare;
+    if (silentMs >= patienceMs) await this.#markSilent(node);
+    else this.#queue.addAfter(name, patienceMs - silentMs);
+    await this.#taint(name);
+    const now = this.#registry.view.collection('core/nodes').get('', name)?.peek() as Node | undefined;
+    if (now && conditionOf(now, 'Ready')?.status !== 'True') await this.#podsNotReady(now);
+  }
+
+  /** Time since the last sign of life: a renewed lease or a newer heartbeat. */
+  #silentMs(node: Node): number {
+    const nowMs = this.#registry.chance.nowMs();
+    const name = node.metadata.name!;
+    const lease = this.#registry.view
+      .collection('coordination.k8s.io/leases')
+      .get(leaseNamespace, name)
+      ?.peek() as Lease | undefined;
+    const beats = (node.status?.conditions ?? [])
+      .filter(({ reason }) => reason !== 'NodeStatusUnknown' && reason !== 'NodeStatusNeverUpdated')
+      .map(({ lastHeartbeatTime }) => lastHeartbeatTime);
+    const said = JSON.stringify([lease?.spec?.renewTime, lease?.spec?.holderIdentity, beats]);
+    const heard = this.#heard.get(name);
+    if (heard?.said === said) return nowMs - heard.atMs;
+    // Reports from before this controller started count from their own time.
+    const spokenMs = heard
+      ? nowMs
+      : Math.max(
+          ...[node.metadata.creationTimestamp, lease?.spec?.renewTime, ...beats].map((time) =>
+            time ? timeToMs(time) : 0,
+          ),
+        );
+    const atMs = Math.min(spokenMs, nowMs);
+    this.#heard.set(name, { said, atMs });
+    return nowMs - atMs;
+  }
+
+  async #markSilent(node: Node): Promise<void> {
+    const wasReady = conditionOf(node, 'Ready')?.status === 'True';
+    const now = this.#registry.now();
+    await this.#modifyNode(node.metadata.name!, 'status', (current) => {
+      const status = (current.status ??= {});
+      const known = status.conditions ?? [];
+      status.conditions = [
+        ...known.map((condition) =>
+          silentConditions.includes(condition.type!) ? unknown(condition, now) : condition,
+        ),
+        ...silentConditions
+          .filter((type) => !known.some((condition) => condition.type === type))
+          .map((type) => neverKnown(type, current, now)),
+      ];
+      return current;
+    });
+    if (wasReady) this.#tell(node, 'NodeNotReady', `Node ${node.metadata.name} status is now: NodeNotReady`);
+  }
+
+  async #taint(name: string): Promise<void> {
+    const now = this.#registry.now();
+    const entry = this.#registry.view.collection('core/nodes').get('', name);
+    if (!entry || sameTaints(entry.peek() as Node, taintsFor(entry.peek() as Node, now))) return;
+    await this.#modifyNode(name, 'main', (current) => {
+      const spec = (current.spec ??= {});
+      spec.taints = taintsFor(current, now);
+      if (spec.taints.length === 0) delete spec.taints;
+      return current;
+    });
+  }
+
+  async #modifyNode(name: string, part: 'main' | 'status', change: (node: Node) => Node): Promise<void> {
+    const kind = this.#registry.kinds.resource('v1', 'nodes')!;
+    await tolerant(
+      modify(this.#registry, this.context.request('update'), { kind, namespace: '', name, part }, (current) =>
+        change(current.object() as Node),
+      ),
+    );
+  }
+
+  /** Sets the pods of a node that is not ready to not ready, too. */
+  async #podsNotReady(node: Node): Promise<void> {
+    for (const { entry, ready } of this.context.pods.onNode(node.metadata.name!)) {
+      if (!ready) continue;
+      const pod = entry.peek() as Pod;
+      const now = this.#registry.now();
+      await tolerant(
+        modify(this.#registry, this.context.request('update'), targetOf(entry, 'status'), (current) => {
+          const object = current.object() as Pod;
+          for (const condition of object.status?.conditions ?? [])
+            if (condition.type === 'Ready' && condition.status === 'True')
+              Object.assign(condition, { status: 'False', lastTransitionTime: now });
+          return object;
+        }),
+      );
+      this.#recorder.warning(
+        { apiVersion: 'v1', kind: 'Pod', metadata: pod.metadata },
+        'NodeNotReady',
+        'Node is not ready',
+      );
+    }
+  }
+}
+
+const unknown = (before: NodeCondition, now: string): NodeCondition =>
+  before.status === 'Unknown'
+    ? before
+    : {
+        ...before,
+        status: 'Unknown',
+        reason: 'NodeStatusUnknown',
+        message: 'Kubelet stopped posting node status.',
+        lastTransitionTime: now,
+      };
+
+const neverKnown = (type: string, node: Node, now: string): NodeCondition => ({
+  type,
+  status: 'Unknown',
+  reason: 'NodeStatusNeverUpdated',
+  message: 'Kubelet never posted node status.',
+  lastHeartbeatTime: node.metadata.creationTimestamp,
+  lastTransitionTime: now,
+});
+
+const conditionOf = (node: Node, type: string): NodeCondition | undefined =>
+  node.status?.conditions?.find((condition) => condition.type === type);
+
+const same = (a: Taint, b: Taint): boolean => a.key === b.key && a.effect === b.effect;
+
+/** The taints a node should have; existing ones keep their timeAdded. */
+function taintsFor(node: Node, now: string): Taint[] {
+  const wanted: Taint[] = [];
+  const ready = conditionOf(node, 'Ready')?.status;
+  if (ready !== 'True') {
+    const key = prefix + (ready === 'Unknown' ? 'unreachable' : 'not-ready');
+    wanted.push({ key, effect: 'NoSchedule', timeAdded: now });
+    // A node that has never reported runs no pods to evict.
+    if (ready !== undefined) wanted.push({ key, effect: 'NoExecute', timeAdded: now });
+  }
+  for (const [type, name] of Object.entries(pressureTaints))
+    if (conditionOf(node, type)?.status === 'True')
+      wanted.push({ key: prefix + name, effect: 'NoSchedule', timeAdded: now });
+  if (node.spec?.unschedulable)
+    wanted.push({ key: `${prefix}unschedulable`, effect: 'NoSchedule', timeAdded: now });
+  const before = node.spec?.taints ?? [];
+  const kept = before.filter((taint) => !ownKeys.has(taint.key!) || wanted.some((one) => same(one, taint)));
+  return [...kept, ...wanted.filter((one) => !kept.some((taint) => same(one, taint)))];
+}
+
+const sameTaints = (node: Node, taints: readonly Taint[]): boolean => {
+  const before = node.spec?.taints ?? [];
+  return before.length === taints.length && before.every((taint, i) => same(taint, taints[i]!));
+};

@@ -1,0 +1,39 @@
+/**
+ * The node runtimes controller: makes the RuntimeClass objects of what nodes can run pods with, as their labels say. Nodes
+ * with credentials of their own may not make them.
+ */
+import type { Node } from '../api/generated/types.ts';
+import { runtimeClassOf, runtimesOf } from '../api/node-runtimes.ts';
+import type { ApiObject } from '../api/object.ts';
+import { create } from '../registry/create.ts';
+import { collectionOf } from '../registry/target.ts';
+import { type Controller, observe, running, tolerant } from './shared/controller.ts';
+import { WorkQueue } from './shared/work-queue.ts';
+
+export const nodeRuntimesController: Controller = {
+  name: 'node-runtimes',
+  writer: 'node-controller',
+  start(context) {
+    const { registry, request } = context;
+    const known = new Set<string>();
+    const queue = new WorkQueue({
+      timers: registry.timers,
+      work: async (name) => {
+        const kind = registry.kinds.resource('node.k8s.io/v1', 'runtimeclasses');
+        if (!kind || registry.view.collection('node.k8s.io/runtimeclasses').get('', name)) return;
+        const made = runtimeClassOf(name) as ApiObject;
+        await tolerant(create(registry, request('create'), collectionOf(kind, ''), made));
+      },
+      onError: (_, error) => context.onError(error),
+    });
+    const observation = observe(context, 'core/nodes', (entry) => {
+      if (!entry) return;
+      for (const name of runtimesOf(entry.peek() as Node)) {
+        // Once for each: a class that was deleted stays away.
+        if (!known.has(name)) queue.add(name);
+        known.add(name);
+      }
+    });
+    return running([observation], [queue]);
+  },
+};

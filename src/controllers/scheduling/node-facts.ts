@@ -1,0 +1,81 @@
+/** The scheduler's cache of a node: what it offers, and what the pods on it use of that. */
+import type { Node, Taint } from '../../api/generated/types.ts';
+import { type Amounts, amountsOf, type HostPort, type PodFacts } from './pod-facts.ts';
+
+export class NodeFacts {
+  labels: Readonly<Record<string, string>> = {};
+  taints: readonly Taint[] = [];
+  unschedulable = false;
+  allocatable: Amounts = new Map();
+  readonly pods = new Map<string, PodFacts>();
+  readonly requested = new Map<string, number>();
+  /** Number of non-terminating pods of each controller on this node, by uid. */
+  readonly kin = new Map<string, number>();
+  cpuForScore = 0;
+  memoryForScore = 0;
+  /** Undefined while pods name the node but it does not exist. */
+  signature: string | undefined;
+
+  constructor(readonly name: string) {}
+
+  get known(): boolean {
+    return this.signature !== undefined;
+  }
+
+  /** Updates the node; returns whether anything relevant to scheduling has changed. */
+  describe(node: Node | undefined): boolean {
+    const before = this.signature;
+    this.labels = node?.metadata.labels ?? {};
+    this.taints = node?.spec?.taints ?? [];
+    this.unschedulable = node?.spec?.unschedulable ?? false;
+    const amounts = node?.status?.allocatable ?? node?.status?.capacity;
+    this.allocatable = amountsOf(amounts);
+    this.signature =
+      node && JSON.stringify([this.labels, this.taints.map(taintText), this.unschedulable, amounts]);
+    return this.signature !== before;
+  }
+
+  add(pod: PodFacts): void {
+    this.pods.set(pod.uid, pod);
+    this.#count(pod, 1);
+  }
+
+  remove(uid: string): PodFacts | undefined {
+    const pod = this.pods.get(uid);
+    if (!pod) return undefined;
+    this.pods.delete(uid);
+    this.#count(pod, -1);
+    return pod;
+  }
+
+  /** Whether a host port is taken; 0.0.0.0 conflicts with every address. */
+  portTaken(wanted: HostPort): boolean {
+    for (const { hostPorts } of this.pods.values())
+      for (const { protocol, ip, port } of hostPorts)
+        if (
+          port === wanted.port &&
+          protocol === wanted.protocol &&
+          (ip === wanted.ip || ip === '0.0.0.0' || wanted.ip === '0.0.0.0')
+        )
+          return true;
+    return false;
+  }
+
+  diskTaken(disk: string): boolean {
+    for (const { disks } of this.pods.values()) if (disks.includes(disk)) return true;
+    return false;
+  }
+
+  #count(pod: PodFacts, sign: 1 | -1): void {
+    for (const [name, amount] of pod.requests)
+      this.requested.set(name, (this.requested.get(name) ?? 0) + sign * amount);
+    this.cpuForScore += sign * pod.cpuForScore;
+    this.memoryForScore += sign * pod.memoryForScore;
+    if (!pod.ownerUid || pod.deleting) return;
+    const kin = (this.kin.get(pod.ownerUid) ?? 0) + sign;
+    if (kin) this.kin.set(pod.ownerUid, kin);
+    else this.kin.delete(pod.ownerUid);
+  }
+}
+
+const taintText = ({ key, value, effect }: Taint): string => `${key}=${value ?? ''}:${effect}`;

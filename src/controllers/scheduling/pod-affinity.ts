@@ -1,0 +1,162 @@
+/**
+ * Pod affinity: which topology domains (a node, a zone) hold pods that the new pod wants to be with, or that want it
+ * to stay away. Computed once per pod to be scheduled, then used for every node.
+ */
+import type { PodAffinityTerm } from '../../api/generated/types.ts';
+import { type LabelSelector, selectorFromObject } from '../../api/label-selector.ts';
+import type { ClusterFacts } from './cluster-facts.ts';
+import type { NodeFacts } from './node-facts.ts';
+import type { PodFacts } from './pod-facts.ts';
+
+/** Labels of a namespace, for terms with a namespaceSelector. */
+export type NamespaceLabels = (namespace: string) => Readonly<Record<string, string>>;
+
+export type AffinityFailure =
+  | "node(s) didn't match pod affinity rules"
+  | "node(s) didn't match pod anti-affinity rules"
+  | "node(s) didn't satisfy existing pods anti-affinity rules";
+
+/** A compiled term, which tests whether it selects a pod. */
+class Term {
+  readonly topologyKey: string;
+  readonly #selector: LabelSelector;
+  readonly #namespaces: ReadonlySet<string>;
+  readonly #namespaceSelector: LabelSelector | undefined;
+
+  constructor(
+    term: PodAffinityTerm,
+    owner: PodFacts,
+    private readonly labelsOf: NamespaceLabels,
+  ) {
+    this.topologyKey = term.topologyKey ?? '';
+    this.#selector = selectorFromObject(term.labelSelector as Parameters<typeof selectorFromObject>[0]);
+    this.#namespaceSelector = term.namespaceSelector
+      ? selectorFromObject(term.namespaceSelector as Parameters<typeof selectorFromObject>[0])
+      : undefined;
+    const named = term.namespaces ?? [];
+    this.#namespaces = new Set(named.length || this.#namespaceSelector ? named : [owner.namespace]);
+  }
+
+  means({ namespace, labels }: PodFacts): boolean {
+    const here =
+      this.#namespaces.has(namespace) ||
+      (this.#namespaceSelector?.matches(this.labelsOf(namespace)) ?? false);
+    return here && this.#selector.matches(labels);
+  }
+}
+
+const placeOf = (node: NodeFacts, key: string): string | undefined =>
+  Object.hasOwn(node.labels, key) ? `${key}=${node.labels[key]}` : undefined;
+
+export class PodAffinity {
+  readonly #wanted: { term: Term; places: Set<string> }[] = [];
+  readonly #unwanted: { term: Term; places: Set<string> }[] = [];
+  /** Domains with a pod whose anti-affinity selects the new one. */
+  readonly #closed = new Set<string>();
+  readonly #liking = new Map<string, number>();
+  /** No pod matches yet, but the pod matches its own term: the first of a group may go anywhere. */
+  readonly #firstOfItsKind: boolean;
+
+  /** Undefined when there are no terms at all. */
+  static of(pod: PodFacts, cluster: ClusterFacts, labelsOf: NamespaceLabels): PodAffinity | undefined {
+    const own = pod.affinity?.podAffinity ?? pod.affinity?.podAntiAffinity;
+    return own || cluster.choosy.size > 0 ? new PodAffinity(pod, cluster, labelsOf) : undefined;
+  }
+
+  private constructor(pod: PodFacts, cluster: ClusterFacts, labelsOf: NamespaceLabels) {
+    const { podAffinity, podAntiAffinity } = pod.affinity ?? {};
+    const ready = (term: PodAffinityTerm, owner: PodFacts): Term => new Term(term, owner, labelsOf);
+    for (const term of podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [])
+      this.#wanted.push({ term: ready(term, pod), places: new Set() });
+    for (const term of podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [])
+      this.#unwanted.push({ term: ready(term, pod), places: new Set() });
+    const preferred = [
+      ...(podAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map((one) => ({
+        ...one,
+        sign: 1,
+      })),
+      ...(podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map((one) => ({
+        ...one,
+        sign: -1,
+      })),
+    ].map(({ podAffinityTerm, weight, sign }) => ({
+      term: ready(podAffinityTerm ?? {}, pod),
+      weight: sign * (weight ?? 0),
+    }));
+    if (this.#wanted.length + this.#unwanted.length + preferred.length > 0)
+      for (const node of cluster.nodes)
+        for (const other of node.pods.values()) {
+          if (other.deleting && other.finished) continue;
+          for (const { term, places } of [...this.#wanted, ...this.#unwanted])
+            if (term.means(other)) this.#mark(places, node, term.topologyKey);
+          for (const { term, weight } of preferred)
+            if (term.means(other)) this.#like(node, term.topologyKey, weight);
+        }
+    for (const other of cluster.choosy.values()) this.#hear(other, pod, cluster, ready);
+    this.#firstOfItsKind =
+      this.#wanted.length > 0 &&
+      this.#wanted.every(({ places }) => places.size === 0) &&
+      this.#wanted.every(({ term }) => term.means(pod));
+  }
+
+  /** Adds the terms of a placed pod that select the new one. */
+  #hear(
+    other: PodFacts,
+    pod: PodFacts,
+    cluster: ClusterFacts,
+    ready: (term: PodAffinityTerm, owner: PodFacts) => Term,
+  ): void {
+    const node = cluster.nodeOf(other.uid)!;
+    const { podAffinity, podAntiAffinity } = other.affinity!;
+    for (const term of podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []) {
+      const one = ready(term, other);
+      if (one.means(pod)) this.#mark(this.#closed, node, one.topologyKey);
+    }
+    for (const {
+      podAffinityTerm,
+      weight,
+    } of podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []) {
+      const one = ready(podAffinityTerm ?? {}, other);
+      if (one.means(pod)) this.#like(node, one.topologyKey, -(weight ?? 0));
+    }
+    for (const { podAffinityTerm, weight } of podAffinity?.preferredDuringSchedulingIgnoredDuringExecution ??
+      []) {
+      const one = ready(podAffinityTerm ?? {}, other);
+      if (one.means(pod)) this.#like(node, one.topologyKey, weight ?? 0);
+    }
+  }
+
+  #mark(places: Set<string>, node: NodeFacts, key: string): void {
+    const place = placeOf(node, key);
+    if (place !== undefined) places.add(place);
+  }
+
+  #like(node: NodeFacts, key: string, weight: number): void {
+    const place = placeOf(node, key);
+    if (place !== undefined) this.#liking.set(place, (this.#liking.get(place) ?? 0) + weight);
+  }
+
+  failure(node: NodeFacts): AffinityFailure | undefined {
+    for (const { term, places } of this.#wanted) {
+      const place = placeOf(node, term.topologyKey);
+      if (place === undefined || !(places.has(place) || this.#firstOfItsKind))
+        return "node(s) didn't match pod affinity rules";
+    }
+    for (const { term, places } of this.#unwanted) {
+      const place = placeOf(node, term.topologyKey);
+      if (place !== undefined && places.has(place)) return "node(s) didn't match pod anti-affinity rules";
+    }
+    if (this.#closed.size)
+      for (const [key, value] of Object.entries(node.labels))
+        if (this.#closed.has(`${key}=${value}`))
+          return "node(s) didn't satisfy existing pods anti-affinity rules";
+    return undefined;
+  }
+
+  preference(node: NodeFacts): number {
+    if (this.#liking.size === 0) return 0;
+    let sum = 0;
+    for (const [key, value] of Object.entries(node.labels)) sum += this.#liking.get(`${key}=${value}`) ?? 0;
+    return sum;
+  }
+}

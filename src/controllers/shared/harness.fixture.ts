@@ -1,0 +1,171 @@
+/**
+ * A registry with controllers and without a server, for tests that need many objects or have to wait until
+ * controllers are idle.
+ */
+import { randomInt, randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, expect } from 'vitest';
+import type { ResourceId } from '../../api/kind.ts';
+import { KindTable } from '../../api/kinds.ts';
+import type { ApiObject } from '../../api/object.ts';
+import type { Entry } from '../../registry/entry.ts';
+import { everything } from '../../registry/filter.ts';
+import { type Chance, Registry } from '../../registry/registry.ts';
+import { asTester } from '../../registry/request.fixture.ts';
+import { collectionOf, named } from '../../registry/target.ts';
+import { View } from '../../registry/view.ts';
+import { openMemoryStore } from '../../store/memory.ts';
+import type { Store } from '../../store/store.ts';
+import { chosenControllers, startControllers } from '../controllers.ts';
+import {
+  type ClusterTrust,
+  type ControllerContext,
+  type ControllerSettings,
+  defaultSettings,
+  type NodeVolumes,
+  type RunningController,
+} from './controller.ts';
+
+/** How long a test waits for controllers to become idle. */
+const settleMaxMs = 60_000;
+
+const chance: Chance = {
+  nowMs: () => Date.now(),
+  uid: () => randomUUID(),
+  randomBelow: (bound) => randomInt(bound),
+};
+
+async function registryOn(store: Store, nowMs = chance.nowMs): Promise<Registry> {
+  const kinds = new KindTable();
+  // Nothing is released with the request: what is deleted is left to controllers, so that tests see them at work.
+  const finalizing = { protection: true, collection: true, prompt: false, kept: true };
+  return new Registry(store, await View.open(store, kinds), kinds, { ...chance, nowMs }, [], finalizing);
+}
+
+/** Changes of another server that are held back. */
+class Delay {
+  #waiting: (() => void)[] | undefined;
+
+  hold(): void {
+    this.#waiting ??= [];
+  }
+
+  release(): void {
+    const waiting = this.#waiting ?? [];
+    this.#waiting = undefined;
+    for (const deliver of waiting) deliver();
+  }
+
+  deliver(what: () => void): void {
+    if (this.#waiting) this.#waiting.push(what);
+    else what();
+  }
+}
+
+const delayed = (store: Store, delay: Delay): Store => ({
+  get compacted() {
+    return store.compacted;
+  },
+  valueBytesMax: store.valueBytesMax,
+  revision: () => store.revision(),
+  get: (key) => store.get(key),
+  range: (query) => store.range(query),
+  write: (write) => store.write(write),
+  stats: () => store.stats(),
+  compact: (revision) => store.compact(revision),
+  backup: () => store.backup(),
+  close: () => store.close(),
+  watch: (after, listener) => store.watch(after, (changes) => delay.deliver(() => listener(changes))),
+});
+
+export class Harness {
+  readonly errors: Error[] = [];
+  /** Set before the controllers are started. */
+  trust: ClusterTrust | undefined;
+  /** Set before the controllers are started. */
+  nodeVolumes: NodeVolumes | undefined;
+  #running: RunningController | undefined;
+
+  private constructor(
+    readonly registry: Registry,
+    private readonly store: Store,
+    private readonly isOwner: boolean,
+  ) {}
+
+  /** `nowMs` is the registry's clock; timers use real time. */
+  static async open(namespaces: readonly string[] = ['default'], nowMs?: () => number): Promise<Harness> {
+    const store = openMemoryStore();
+    const harness = new Harness(await registryOn(store, nowMs), store, true);
+    for (const name of namespaces)
+      await harness.plant('v1', 'namespaces', '', {
+        metadata: { name },
+        spec: { finalizers: ['kubernetes'] },
+      });
+    return harness;
+  }
+
+  /** Another server on the same store, whose feed can be delayed. */
+  async neighbour(): Promise<{ neighbour: Harness; delay: Delay }> {
+    const delay = new Delay();
+    const registry = await registryOn(delayed(this.store, delay));
+    return { neighbour: new Harness(registry, this.store, false), delay };
+  }
+
+  get context(): ControllerContext {
+    const onError = (error: Error): void => void this.errors.push(error);
+    const { registry, trust, nodeVolumes } = this;
+    return { registry, settings: defaultSettings, trust, nodeVolumes, onError };
+  }
+
+  /** Stores an object without validation; its name must be free. */
+  async plant(apiVersion: string, resource: string, namespace: string, object: object): Promise<Entry> {
+    const kind = this.registry.kinds.resource(apiVersion, resource)!;
+    const whole = { kind: kind.kind, apiVersion, ...structuredClone(object) } as unknown as ApiObject;
+    const collection = collectionOf(kind, namespace);
+    if (!(await this.registry.plant(asTester('create'), collection, whole)))
+      throw new Error(`${resource} ${whole.metadata.name} is there already`);
+    return this.registry.find(named(collection, whole.metadata.name!));
+  }
+
+  all(id: ResourceId): readonly Entry[] {
+    return this.registry.view.collection(id).select(everything).entries;
+  }
+
+  start(controllers: readonly string[], settings: Partial<ControllerSettings> = {}): void {
+    const context = { ...this.context, settings: { ...defaultSettings, ...settings } };
+    this.#running = startControllers(context, chosenControllers(controllers));
+  }
+
+  /** Resolves when the controllers are idle. */
+  async settled(): Promise<void> {
+    const deadline = Date.now() + settleMaxMs;
+    while (!this.#running!.settled) {
+      if (Date.now() > deadline) throw new Error('the controllers do not come to rest');
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#running?.close();
+    this.#running = undefined;
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
+    this.registry.view.close();
+    if (this.isOwner) await this.store.close();
+  }
+}
+
+/** The harness of the current test. */
+export let harness: Harness;
+
+/** Creates a harness for every test of the file; an error of a controller fails the test. */
+export function useHarness(): void {
+  beforeEach(async () => {
+    harness = await Harness.open();
+  });
+  afterEach(async () => {
+    await harness.close();
+    expect(harness.errors).toEqual([]);
+  });
+}

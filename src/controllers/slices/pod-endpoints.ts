@@ -1,0 +1,112 @@
+/** The endpoints that a service's pods make, in groups with the same ports. Pure: from objects to contents of slices. */
+import { parseIP } from '../../api/addresses.ts';
+import type { Endpoint, EndpointPortV1, Service, ServicePort } from '../../api/generated/types.ts';
+import { semanticEqual } from '../../api/object.ts';
+import { type AddressFamily, type EndpointGroup, portsKey } from '../../api/rules/slice-endpoints.ts';
+import { type IndexedPod, isFinished } from '../shared/indexed-pod.ts';
+
+/** A node that pods run on. */
+export interface KnownNode {
+  /** Undefined when it has none. */
+  readonly zone: string | undefined;
+}
+
+/** How connections should be kept near: zone and node hints of endpoints. */
+const zoneDistributions: readonly (string | undefined)[] = [
+  'PreferClose',
+  'PreferSameZone',
+  'PreferSameNode',
+];
+
+/** Finds a pod's node; undefined for one that does not exist. */
+export type NodeLookup = (name: string) => KnownNode | undefined;
+
+export function endpointGroups(
+  service: Service,
+  pods: readonly IndexedPod[],
+  family: AddressFamily,
+  nodeOf: NodeLookup,
+): EndpointGroup[] {
+  const groups = new Map<string, { ports: EndpointPortV1[]; endpoints: Endpoint[] }>();
+  for (const pod of pods) {
+    const endpoint = endpointOf(service, pod, family, nodeOf);
+    if (!endpoint) continue;
+    const ports = portsOf(service, pod);
+    const key = portsKey(ports);
+    const group = groups.get(key);
+    if (group) group.endpoints.push(endpoint);
+    else groups.set(key, { ports, endpoints: [endpoint] });
+  }
+  return [...groups.values()];
+}
+
+/** Undefined for a pod that is no endpoint: finished, without an address, or on a node that is not known. */
+function endpointOf(
+  { metadata, spec = {} }: Service,
+  pod: IndexedPod,
+  family: AddressFamily,
+  nodeOf: NodeLookup,
+): Endpoint | undefined {
+  const addresses = addressesOf(pod, family);
+  const publish = spec.publishNotReadyAddresses === true;
+  const node = nodeOf(pod.nodeName);
+  if (isFinished(pod) || addresses.length === 0 || (!node && !publish)) return undefined;
+  const { namespace, name, uid, nodeName, hostname, subdomain, marked } = pod;
+  const ready = publish || (pod.ready && !marked);
+  const zone = node?.zone;
+  return {
+    addresses,
+    conditions: { ready, serving: pod.ready, terminating: marked },
+    ...(hostname && subdomain === metadata.name ? { hostname } : {}),
+    targetRef: { kind: 'Pod', namespace, name, uid },
+    ...(nodeName ? { nodeName } : {}),
+    ...(zone ? { zone } : {}),
+    ...(ready ? hintsOf(spec.trafficDistribution, zone, nodeName) : {}),
+  };
+}
+
+function addressesOf({ ips }: IndexedPod, family: AddressFamily): string[] {
+  const wanted = family === 'IPv6' ? 6 : 4;
+  return ips.filter((ip) => parseIP(ip)?.family === wanted);
+}
+
+function hintsOf(
+  distribution: string | undefined,
+  zone: string | undefined,
+  nodeName: string,
+): Pick<Endpoint, 'hints'> {
+  if (!zoneDistributions.includes(distribution)) return {};
+  const hints = {
+    ...(zone ? { forZones: [{ name: zone }] } : {}),
+    ...(distribution === 'PreferSameNode' && nodeName ? { forNodes: [{ name: nodeName }] } : {}),
+  };
+  return Object.keys(hints).length ? { hints } : {};
+}
+
+/** Ports whose name the pod does not have are left out. */
+const portsOf = ({ spec = {} }: Service, pod: IndexedPod): EndpointPortV1[] =>
+  (spec.ports ?? []).flatMap((port) => {
+    const number = podPort(port, pod);
+    if (number === undefined) return [];
+    const { name = '', protocol = 'TCP', appProtocol } = port;
+    return [{ name, protocol, port: number, ...(appProtocol ? { appProtocol } : {}) }];
+  });
+
+/** The pod's port behind a service port; undefined when the pod has none of that name. */
+export function podPort(service: ServicePort, { ports }: IndexedPod): number | undefined {
+  const { port, targetPort = port, protocol = 'TCP' } = service;
+  if (typeof targetPort === 'number') return targetPort || port;
+  return ports.find((one) => one.name === targetPort && one.protocol === protocol)?.port;
+}
+
+/** Whether a change of a pod does not matter to the services that select it. */
+export const sameEndpoint = (a: IndexedPod, b: IndexedPod): boolean =>
+  a.uid === b.uid &&
+  a.ready === b.ready &&
+  a.marked === b.marked &&
+  isFinished(a) === isFinished(b) &&
+  a.nodeName === b.nodeName &&
+  a.hostname === b.hostname &&
+  a.subdomain === b.subdomain &&
+  semanticEqual(a.ips, b.ips) &&
+  semanticEqual(a.labels, b.labels);

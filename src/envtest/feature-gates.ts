@@ -1,0 +1,54 @@
+/**
+ * `--feature-gates`: the names of kube-apiserver's gates, and those that switch something off that is served here. Gates
+ * that its release has fixed, on or off, can only be given the value they have.
+ */
+import file from './feature-gates.json' with { type: 'json' };
+import { type FlagValues, listOf, truthOf } from './flag.ts';
+
+const known = new Map<string, boolean | undefined>([
+  ...file.free.map((name): [string, undefined] => [name, undefined]),
+  ...file.on.map((name): [string, boolean] => [name, true]),
+  ...file.off.map((name): [string, boolean] => [name, false]),
+]);
+/** Whose gates they are, before a colon; the only component there is. */
+const component = 'kube';
+
+/** What kube-apiserver says about gates that cannot be set. */
+export const gateProblems = (values: FlagValues): string[] =>
+  listOf(values, 'feature-gates').flatMap(problemOf);
+
+/** Gates that are in beta: one flag switches all of them off that are not named themselves. */
+const betaGates: readonly string[] = ['APIResponseCompression', 'WatchList'];
+
+/** Whether a gate is closed whose feature is served here. */
+export function isGateClosed(
+  values: FlagValues,
+  gate: 'APIResponseCompression' | 'MutatingAdmissionPolicy' | 'WatchList',
+): boolean {
+  const given = new Map(
+    listOf(values, 'feature-gates')
+      .map(partsOf)
+      .map(({ name, value }) => [name, truthOf(value)]),
+  );
+  return (given.get(gate) ?? (betaGates.includes(gate) ? given.get('AllBeta') : undefined)) === false;
+}
+
+function partsOf(gate: string): { owner: string; name: string; value: string } {
+  const [, owner = component, pair = ''] = /^(?:([^=:]*):)?(.*)$/s.exec(gate)!;
+  const [name = '', value = ''] = pair.split('=');
+  return { owner, name, value };
+}
+
+function problemOf(gate: string): string[] {
+  const { owner, name, value } = partsOf(gate);
+  if (owner !== component) return [`component not registered: ${owner}`];
+  if (!known.has(name)) return [`unrecognized feature gate: ${name}`];
+  const wanted = truthOf(value);
+  if (wanted === undefined)
+    return [
+      `invalid value of ${name}=${value}, err: strconv.ParseBool: parsing ${JSON.stringify(value)}: invalid syntax`,
+    ];
+  const fixed = known.get(name);
+  if (fixed === undefined || fixed === wanted) return [];
+  return [`cannot set feature gate ${name} to ${wanted}, feature is locked to ${fixed}`];
+}

@@ -1,0 +1,29 @@
+/**
+ * The entry point of the `kube-apiserver` that `wherry envtest` writes: `node SCRIPT CONTROLLERS PARENT FLAG…`. All that
+ * it does is in the bundle, whose compiled code is cached.
+ */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { loadBundle } from '../cli/bundle-load.ts';
+import type { runApiServer } from './apiserver.ts';
+
+/** The bundle's file; defined by the build. */
+declare const bundleFile: string;
+
+const [, , controllers, parent, ...args] = process.argv;
+
+const packageVersion = (): string =>
+  (JSON.parse(readFileSync(path.join(__dirname, '../package.json'), 'utf8')) as { version: string }).version;
+
+const bundle = loadBundle<{ runApiServer: typeof runApiServer }>(
+  __dirname,
+  bundleFile,
+  'kube-apiserver',
+  require,
+);
+void bundle.exports.runApiServer(args, {
+  wherryVersion: packageVersion,
+  controllers: controllers || undefined,
+  parent: Number(parent),
+  started: bundle.started,
+});

@@ -1,0 +1,63 @@
+/** Proves that flags of kube-apiserver become options that `wherry serve` takes. */
+import { describe, expect, it } from 'vitest';
+import { type ClusterLine, readCommandLine } from '../cli/options.ts';
+import { admissionChain } from '../registry/admission/plugins.ts';
+import { admissionPlugins } from './admission-plugins.ts';
+import { readApiServerFlags } from './apiserver-flags.ts';
+import { serveLine } from './serve-line.ts';
+
+const place = { dataDir: 'd', requestBytesMax: 1, certFile: 'c', keyFile: 'k', bodyBytesMax: 1 };
+const extensions = {
+  mutating: [{ name: 'MutatingAdmissionPolicy' }, { name: 'MutatingAdmissionWebhook' }],
+  validating: [{ name: 'ValidatingAdmissionPolicy' }, { name: 'ValidatingAdmissionWebhook' }],
+};
+const optionsOf = (...flags: string[]) =>
+  (readCommandLine(serveLine(readApiServerFlags(flags), place)) as ClusterLine).start;
+
+describe('flags', () => {
+  it('of the audit log', () => {
+    expect(
+      optionsOf(
+        '--audit-log-path=-',
+        '--audit-policy-file=p',
+        '--audit-log-maxage=2',
+        '--audit-webhook-config-file=w',
+        '--audit-webhook-batch-max-wait=1.5s',
+        '--audit-webhook-mode=blocking',
+      ).auditLog,
+    ).toMatchObject({
+      file: '-',
+      fileMode: 'blocking',
+      fileAgeMaxMs: 2 * 86_400_000,
+      policyFile: 'p',
+      webhook: { configFile: 'w', batchWaitMs: 1500, mode: 'blocking' },
+    });
+    expect(optionsOf('--audit-policy-file=p').auditLog).toBeUndefined();
+  });
+
+  it('that close the gate of mutating policies', () => {
+    const disabled = (...flags: string[]) => optionsOf(...flags).admission?.disabled ?? [];
+    const closed = '--feature-gates=MutatingAdmissionPolicy=false';
+    expect(disabled(closed)).toEqual(['MutatingAdmissionPolicy']);
+    expect(disabled(closed, '--disable-admission-plugins=LimitRanger')).toEqual([
+      'LimitRanger',
+      'MutatingAdmissionPolicy',
+    ]);
+    expect(disabled(closed, '--feature-gates=kube:MutatingAdmissionPolicy=true')).toEqual([]);
+    expect(disabled('--feature-gates=AllBeta=false')).toEqual([]);
+    expect(() => admissionChain(optionsOf(closed).admission, extensions)).not.toThrow();
+  });
+
+  it('that list all plugins, the old way', () => {
+    const { admission } = optionsOf('--admission-control=NamespaceLifecycle,LimitRanger');
+    expect(admission?.enabled).toEqual(['NamespaceLifecycle', 'LimitRanger']);
+    expect(admission?.disabled).toContain('ServiceAccount');
+    expect(admission?.disabled).not.toContain('LimitRanger');
+    expect(() => admissionChain(admission, extensions)).not.toThrow();
+  });
+
+  it('can name every plugin that is known', () => {
+    const disabled = [...admissionPlugins];
+    expect(() => admissionChain({ disabled }, extensions)).not.toThrow();
+  });
+});

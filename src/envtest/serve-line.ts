@@ -1,0 +1,148 @@
+/** From kube-apiserver's flags to those of `wherry serve`, most of which have the same names. */
+import { parseDurationMs } from '../api/duration.ts';
+import { admissionPlugins } from './admission-plugins.ts';
+import { isGateClosed } from './feature-gates.ts';
+import { type FlagValues, lastOf, listOf } from './flag.ts';
+
+/** Flags that are passed on as they are. */
+const same: readonly string[] = [
+  'secure-port',
+  'tls-sni-cert-key',
+  'tls-min-version',
+  'client-ca-file',
+  'token-auth-file',
+  'anonymous-auth',
+  'enable-bootstrap-token-auth',
+  'authentication-config',
+  'oidc-issuer-url',
+  'oidc-client-id',
+  'oidc-username-claim',
+  'oidc-username-prefix',
+  'oidc-groups-claim',
+  'oidc-groups-prefix',
+  'oidc-ca-file',
+  'authentication-token-webhook-config-file',
+  'authentication-token-webhook-version',
+  'authentication-token-webhook-cache-ttl',
+  'requestheader-client-ca-file',
+  'service-account-signing-key-file',
+  'service-account-extend-token-expiration',
+  'authorization-config',
+  'authorization-policy-file',
+  'authorization-webhook-config-file',
+  'authorization-webhook-version',
+  'authorization-webhook-cache-authorized-ttl',
+  'authorization-webhook-cache-unauthorized-ttl',
+  'service-node-port-range',
+  'admission-control-config-file',
+  'encryption-provider-config',
+  'max-requests-inflight',
+  'max-mutating-requests-inflight',
+  'allow-privileged',
+];
+
+/** Lists, joined by commas. */
+const lists: readonly string[] = [
+  'api-audiences',
+  'oidc-signing-algs',
+  'requestheader-allowed-names',
+  'requestheader-username-headers',
+  'requestheader-uid-headers',
+  'requestheader-group-headers',
+  'requestheader-extra-headers-prefix',
+  'authorization-mode',
+  'enable-admission-plugins',
+  'tls-cipher-suites',
+];
+
+/** Given several times, each value by itself. */
+const repeated: readonly string[] = [
+  'service-account-issuer',
+  'service-account-key-file',
+  'oidc-required-claim',
+];
+
+export interface Place {
+  readonly dataDir: string;
+  readonly requestBytesMax: number;
+  /** The serving certificate and its key. */
+  readonly certFile: string;
+  readonly keyFile: string;
+  /** Default body limit of the server. */
+  readonly bodyBytesMax: number;
+}
+
+/** The arguments of `wherry serve`. */
+export function serveLine(values: FlagValues, place: Place): string[] {
+  const args = ['serve', '--port=off', '--like=kubernetes', `--data-dir=${place.dataDir}`];
+  const pass = (name: string, value: string): void => void args.push(`--${name}=${value}`);
+  pass('secure-host', lastOf(values, 'bind-address') ?? '0.0.0.0');
+  if (!values.has('secure-port')) pass('secure-port', '6443');
+  pass('tls-cert-file', place.certFile);
+  pass('tls-private-key-file', place.keyFile);
+  for (const name of same) {
+    const value = lastOf(values, name);
+    if (value) pass(name, value);
+  }
+  for (const name of lists) {
+    const items = listOf(values, name);
+    if (items.length) pass(name, items.join(','));
+  }
+  for (const name of repeated) for (const value of values.get(name) ?? []) if (value) pass(name, value);
+  // The old list of all plugins that run.
+  const plugins = listOf(values, 'admission-control');
+  if (plugins.length) pass('enable-admission-plugins', plugins.join(','));
+  const disabled = new Set(listOf(values, 'disable-admission-plugins'));
+  if (isGateClosed(values, 'MutatingAdmissionPolicy')) disabled.add('MutatingAdmissionPolicy');
+  if (plugins.length) for (const name of admissionPlugins) if (!plugins.includes(name)) disabled.add(name);
+  if (disabled.size) pass('disable-admission-plugins', [...disabled].join(','));
+  // kube-apiserver's default allows everything, and then lets nobody in without a name.
+  if (!listOf(values, 'authorization-mode').length && !lastOf(values, 'authorization-config')) {
+    pass('authorization-mode', 'AlwaysAllow');
+    if (!values.has('anonymous-auth')) pass('anonymous-auth', 'false');
+  }
+  pass('service-cluster-ip-range', lastOf(values, 'service-cluster-ip-range') || '10.0.0.0/24');
+  const longest = lastOf(values, 'service-account-max-token-expiration');
+  if (longest && longest !== '0s' && longest !== '0') pass('service-account-max-token-expiration', longest);
+  const timeout = lastOf(values, 'request-timeout');
+  if (timeout && timeout !== '0' && timeout !== '0s') pass('request-timeout', timeout);
+  if (values.has('disable-http2-serving') && lastOf(values, 'disable-http2-serving') !== 'false')
+    args.push('--disable-http2-serving');
+  audit(values, pass);
+  if (place.requestBytesMax > place.bodyBytesMax) pass('max-body-bytes', `${place.requestBytesMax}`);
+  return args;
+}
+
+/** Flags of the audit log whose names and values are those of `wherry serve`, by what they belong to. */
+const auditLog: readonly string[] = ['audit-log-format', 'audit-log-mode', 'audit-log-maxage'];
+const auditWebhook: readonly string[] = [
+  'audit-webhook-config-file',
+  'audit-webhook-mode',
+  'audit-webhook-batch-max-size',
+  'audit-webhook-batch-buffer-size',
+];
+const auditWebhookTimes: readonly string[] = [
+  'audit-webhook-batch-max-wait',
+  'audit-webhook-initial-backoff',
+];
+
+function audit(values: FlagValues, pass: (name: string, value: string) => void): void {
+  const given = (name: string): string => lastOf(values, name) ?? '';
+  const passAll = (names: readonly string[]): void => {
+    for (const name of names) if (given(name)) pass(name, given(name));
+  };
+  const file = given('audit-log-path');
+  if (file) {
+    pass('audit-log', file);
+    passAll(auditLog);
+    if (!given('audit-log-mode')) pass('audit-log-mode', 'blocking');
+    for (const name of ['audit-log-maxsize', 'audit-log-maxbackup']) if (given(name) !== '0') passAll([name]);
+  }
+  if (given('audit-webhook-config-file')) {
+    passAll(auditWebhook);
+    for (const name of auditWebhookTimes)
+      if (given(name)) pass(name, `${Math.round(parseDurationMs(given(name))!)}ms`);
+  }
+  // Without a place for events, a policy decides about nothing.
+  if (file || given('audit-webhook-config-file')) passAll(['audit-policy-file']);
+}

@@ -1,0 +1,90 @@
+/** Asks the server of a remote version which resources it has, to see whether it answers. */
+import { request as openRequest } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { JsonError, readJson } from '../../api/json.ts';
+import { isJsonObject, type JsonObject } from '../../api/object.ts';
+import { masters } from '../../api/user.ts';
+import { readError } from '../../streams/net-error.ts';
+import type { RemoteVersion } from './api-services.ts';
+import { remoteHost } from './remote-connection.ts';
+
+const timeoutMs = 5_000;
+const answerBytesMax = 3 * 1024 * 1024;
+
+export async function checkDiscovery(
+  remote: RemoteVersion,
+  connect: (remote: RemoteVersion) => Promise<Duplex>,
+): Promise<JsonObject> {
+  const path = `/apis/${remote.apiVersion}`;
+  const url = `https://${remoteHost(remote)}:${remote.service.port}${path}`;
+  const get = `Get ${JSON.stringify(url)}`;
+  let timer: NodeJS.Timeout | undefined;
+  let connection: Duplex | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('context deadline exceeded')), timeoutMs);
+  });
+  try {
+    const opening = connect(remote);
+    opening.then(
+      (opened) => {
+        connection = opened;
+        opened.on('error', () => undefined);
+      },
+      () => undefined,
+    );
+    return await Promise.race([opening.then((opened) => asked(opened, path, remoteHost(remote), url)), late]);
+  } catch (error) {
+    const { message } = error as Error;
+    throw new Error(error instanceof BadStatus ? message : `${get}: ${message}`);
+  } finally {
+    clearTimeout(timer);
+    connection?.destroy();
+  }
+}
+
+class BadStatus extends Error {}
+
+function asked(connection: Duplex, path: string, host: string, url: string): Promise<JsonObject> {
+  return new Promise((resolve, reject) => {
+    const sent = openRequest({
+      createConnection: () => connection,
+      method: 'GET',
+      path,
+      headers: {
+        Host: host,
+        Accept: 'application/json',
+        'X-Remote-User': 'system:kube-aggregator',
+        'X-Remote-Group': masters,
+      },
+    });
+    sent.on('error', (error) => reject(new Error(readError(error))));
+    sent.on('response', (response) => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > answerBytesMax) sent.destroy(new Error('the answer is too large'));
+        else chunks.push(chunk);
+      });
+      response.on('error', reject);
+      response.on('end', () => {
+        const { statusCode = 0 } = response;
+        if (statusCode < 200 || statusCode > 299)
+          return reject(new BadStatus(`bad status from ${url}: ${statusCode}`));
+        resolve(documentIn(Buffer.concat(chunks)));
+      });
+    });
+    sent.end();
+  });
+}
+
+/** A server that answers is available, whatever it says. */
+function documentIn(bytes: Buffer): JsonObject {
+  try {
+    const { value } = readJson(bytes);
+    return isJsonObject(value) ? value : {};
+  } catch (error) {
+    if (error instanceof JsonError) return {};
+    throw error;
+  }
+}

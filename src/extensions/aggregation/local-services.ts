@@ -1,0 +1,130 @@
+/**
+ * The APIServices of what this server serves itself. Those of built-in versions are made at the start; those of custom
+ * kinds come and go with their versions, and come back when they are deleted.
+ */
+import type { APIService } from '../../api/generated/types.ts';
+import type { Kind } from '../../api/kind.ts';
+import { apiService, apiServiceName, localCondition } from '../../api/kinds/api-service.ts';
+import type { Collection } from '../../registry/collection.ts';
+import { remove } from '../../registry/delete.ts';
+import { everything } from '../../registry/filter.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { collectionOf, targetOf } from '../../registry/target.ts';
+import { actingAs } from '../../registry/writers.ts';
+import { watchChanges } from './change-watch.ts';
+import { localPriority } from './priorities.ts';
+
+const label = 'kube-aggregator.kubernetes.io/automanaged';
+const atStart = 'onstart';
+const always = 'true';
+/** Served by this API itself, and so not by an entry in it. */
+const ownVersion = apiService.apiVersion;
+
+export class LocalServices {
+  readonly #collection: Collection;
+  readonly #closers: (() => void)[] = [];
+  #working: Promise<void> | undefined;
+  #again = false;
+  #closed = false;
+
+  constructor(
+    private readonly registry: Registry,
+    /** Versions that are served and have no stored kinds. */
+    private readonly computed: readonly string[],
+    private readonly report: (error: Error) => void,
+  ) {
+    this.#collection = registry.view.collection(apiService);
+  }
+
+  async start(): Promise<void> {
+    this.#closers.push(
+      this.registry.kinds.follow(({ added, removed, replaced }) => {
+        // A version may be served no longer, or again.
+        const isWrong = ({ apiVersion, custom, hidden }: Kind): boolean =>
+          custom === true && hidden === (this.#collection.get('', nameOf(apiVersion)) !== undefined);
+        if (added.length || removed.length || replaced.some(isWrong)) this.#settle();
+      }),
+      watchChanges(this.#collection, (_, name) => {
+        if (!this.#collection.get('', name)) this.#settle();
+      }),
+    );
+    await Promise.all([...this.#builtin()].map((apiVersion) => this.#plant(apiVersion, atStart)));
+    this.#settle();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const close of this.#closers) close();
+    await this.#working;
+  }
+
+  *#builtin(): Iterable<string> {
+    const versions = new Set(this.computed);
+    for (const { apiVersion, custom } of this.registry.kinds) if (!custom) versions.add(apiVersion);
+    versions.delete(ownVersion);
+    yield* versions;
+  }
+
+  #custom(): Set<string> {
+    const versions = new Set<string>();
+    for (const { apiVersion, custom } of this.registry.kinds) if (custom) versions.add(apiVersion);
+    return versions;
+  }
+
+  /** Makes what is missing of custom versions, and removes what is too much; several changes are handled together. */
+  #settle(): void {
+    if (this.#closed) return;
+    this.#again = true;
+    this.#working ??= this.#work()
+      .catch(this.report)
+      .finally(() => {
+        this.#working = undefined;
+        // A change may have come after the last look and before this.
+        if (this.#again) this.#settle();
+      });
+  }
+
+  async #work(): Promise<void> {
+    while (this.#again && !this.#closed) {
+      this.#again = false;
+      await null;
+      const custom = this.#custom();
+      await Promise.all([...custom].map((apiVersion) => this.#plant(apiVersion, always)));
+      const names = new Set([...custom].map((apiVersion) => nameOf(apiVersion)));
+      for (const entry of this.#collection.select(everything).entries)
+        if (entry.labels?.[label] === always && !names.has(entry.name)) await this.#remove(entry.name);
+    }
+  }
+
+  async #plant(apiVersion: string, managed: string): Promise<void> {
+    const name = nameOf(apiVersion);
+    if (this.#collection.get('', name)) return;
+    const [version, group] = apiVersion.split('/').reverse() as [string, string?];
+    const priority = localPriority(apiVersion);
+    const service: APIService = {
+      metadata: { name, labels: { [label]: managed } },
+      spec: {
+        ...(group ? { group } : {}),
+        version,
+        groupPriorityMinimum: priority.group,
+        versionPriority: priority.version,
+      },
+      status: { conditions: [localCondition(this.registry.now())] },
+    };
+    await this.registry.plant(actingAs('kube-apiserver', 'create'), collectionOf(apiService, ''), service);
+  }
+
+  async #remove(name: string): Promise<void> {
+    const target = targetOf({ kind: apiService, namespace: '', name });
+    try {
+      await remove(this.registry, actingAs('kube-apiserver', 'delete'), target, {});
+    } catch (error) {
+      if ((error as { code?: number }).code !== 404) throw error;
+    }
+  }
+}
+
+function nameOf(apiVersion: string): string {
+  const [version, group = ''] = apiVersion.split('/').reverse() as [string, string?];
+  return apiServiceName(group, version);
+}

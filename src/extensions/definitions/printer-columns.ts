@@ -1,0 +1,93 @@
+/** Printer columns: what `kubectl get` shows of custom objects. */
+
+import { type Cell, elapsed } from '../../api/elapsed.ts';
+import { htmlSafe } from '../../api/field-error.ts';
+import type {
+  CustomResourceColumnDefinition,
+  CustomResourceDefinitionVersion,
+} from '../../api/generated/types.ts';
+import { goFormat } from '../../api/go-format.ts';
+import { type JsonPath, JsonPathError, parseJsonPath } from '../../api/json-path.ts';
+import { jsonText } from '../../api/json-text.ts';
+import type { Column, KindForm } from '../../api/kind.ts';
+import { type ApiObject, withSortedKeys } from '../../api/object.ts';
+import { nameColumn } from '../../api/rules/columns.ts';
+import { TimeError, timeToMs } from '../../api/time.ts';
+
+type CellReader = (object: ApiObject) => Cell;
+
+const ageDefinition: CustomResourceColumnDefinition = {
+  name: 'Age',
+  type: 'date',
+  jsonPath: '.metadata.creationTimestamp',
+};
+
+/** The columns of a version; without any, the age. If one cannot be parsed, there is only the name. */
+export function printerColumns({
+  additionalPrinterColumns: defined = [],
+}: CustomResourceDefinitionVersion): Pick<KindForm<ApiObject>, 'columns' | 'cells'> {
+  const definitions = defined.length ? defined : [ageDefinition];
+  let cells: CellReader[];
+  try {
+    cells = definitions.map(cellOf);
+  } catch (error) {
+    if (!(error instanceof JsonPathError)) throw error;
+    return { columns: [nameColumn], cells: ({ metadata }) => [metadata.name] };
+  }
+  return {
+    columns: [nameColumn, ...definitions.map(columnOf)],
+    cells: (object) => [object.metadata.name, ...cells.map((cell) => cell(object))],
+  };
+}
+
+const columnOf = (definition: CustomResourceColumnDefinition): Column => {
+  const { name = '', type, format, description, priority = 0, jsonPath } = definition;
+  return {
+    name,
+    type: type as Column['type'],
+    format: format ?? '',
+    description: description || `Custom resource definition column (in JSONPath format): ${jsonPath}`,
+    priority,
+  };
+};
+
+function cellOf({ jsonPath = '', type = 'string' }: CustomResourceColumnDefinition): CellReader {
+  const path = parseJsonPath(jsonPath);
+  return (object) => cellValue(path, type, object);
+}
+
+function cellValue(path: JsonPath, type: string, object: ApiObject): Cell {
+  const value = path.find(object)[0];
+  if (value === undefined) return null;
+  if (value === null) return type === 'string' ? noValue : null;
+  switch (type) {
+    case 'integer':
+      if (typeof value === 'bigint') return value;
+      return typeof value === 'number' ? Math.trunc(value) : null;
+    case 'number':
+      return typeof value === 'number' || typeof value === 'bigint' ? value : null;
+    case 'boolean':
+      return typeof value === 'boolean' ? value : null;
+    case 'date':
+      return typeof value === 'string' ? dateCell(value) : null;
+    default:
+      return typeof value === 'object'
+        ? htmlSafe(jsonText(withSortedKeys(value)))
+        : goFormat(value, Infinity);
+  }
+}
+
+/** Null as Go's templates print it. */
+const noValue = '<no value>';
+
+/** Empty dates are unknown; `null` is one, because old clients wrote that. */
+function dateCell(value: string): Cell {
+  if (value === '' || value === 'null') return elapsed(undefined);
+  try {
+    timeToMs(value);
+  } catch (error) {
+    if (error instanceof TimeError) return '<invalid>';
+    throw error;
+  }
+  return elapsed(value);
+}

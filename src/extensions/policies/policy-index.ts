@@ -1,0 +1,115 @@
+/**
+ * The policies of a kind with their bindings, by what they are for. It takes in changes of the view when it is asked, so
+ * a policy is in force with the answer to the write that bound it; a cluster without any pays a comparison.
+ */
+import type { ResourceId } from '../../api/kind.ts';
+import type { KindTable } from '../../api/kinds.ts';
+import type { Collection } from '../../registry/collection.ts';
+import type { Entry } from '../../registry/entry.ts';
+import { Follower } from '../../registry/follower.ts';
+import type { View } from '../../registry/view.ts';
+import type { HookQuestion } from '../webhooks/hook-index.ts';
+import type { Match } from './match.ts';
+
+export interface IndexedPolicy {
+  readonly name: string;
+  readonly match: Match;
+}
+
+export interface IndexedBinding {
+  readonly name: string;
+  readonly policyName: string;
+}
+
+/** A policy with its bindings, sorted by name. */
+export interface BoundPolicy<P, B> {
+  readonly policy: P;
+  readonly bindings: readonly B[];
+}
+
+interface Form<P, B> {
+  readonly policies: string;
+  readonly bindings: string;
+  readPolicy(entry: Entry): P;
+  readBinding(entry: Entry): B;
+}
+
+export class PolicyIndex<P extends IndexedPolicy, B extends IndexedBinding> {
+  readonly #kinds: KindTable;
+  readonly #policies: Followed<P>;
+  readonly #bindings: Followed<B>;
+  /** The policies for questions that were asked since something changed last. */
+  readonly #answers = new Map<string, readonly BoundPolicy<P, B>[]>();
+  #bound: readonly BoundPolicy<P, B>[] = [];
+  #generation = -1;
+
+  constructor(view: View, kinds: KindTable, form: Form<P, B>) {
+    this.#kinds = kinds;
+    this.#policies = new Followed(view, form.policies, form.readPolicy);
+    this.#bindings = new Followed(view, form.bindings, form.readBinding);
+  }
+
+  /** Policies that may be for a write, sorted by name. */
+  find(question: HookQuestion): readonly BoundPolicy<P, B>[] {
+    const policiesChanged = this.#policies.catchUp();
+    if (this.#bindings.catchUp() || policiesChanged) this.#bind();
+    if (this.#bound.length === 0) return this.#bound;
+    if (this.#kinds.generation !== this.#generation) this.#forget();
+    const { kind, subresource, operation } = question;
+    const key = `${kind.apiVersion}/${kind.resource}/${subresource} ${operation}`;
+    let found = this.#answers.get(key);
+    if (!found) {
+      found = this.#bound.filter(({ policy }) => policy.match.isFor(question, this.#kinds));
+      this.#answers.set(key, found);
+    }
+    return found;
+  }
+
+  #bind(): void {
+    const byPolicy = new Map<string, B[]>();
+    for (const binding of this.#bindings.sorted()) {
+      const known = byPolicy.get(binding.policyName);
+      if (known) known.push(binding);
+      else byPolicy.set(binding.policyName, [binding]);
+    }
+    this.#bound = this.#policies.sorted().flatMap((policy) => {
+      const bindings = byPolicy.get(policy.name);
+      return bindings ? [{ policy, bindings }] : [];
+    });
+    this.#forget();
+  }
+
+  #forget(): void {
+    this.#answers.clear();
+    this.#generation = this.#kinds.generation;
+  }
+}
+
+/** The objects of a collection, read once each. */
+class Followed<T extends { readonly name: string }> {
+  readonly #collection: Collection;
+  readonly #follower: Follower<T>;
+  readonly #values = new Map<string, T>();
+  #seen = -1;
+
+  constructor(view: View, resource: string, read: (entry: Entry) => T) {
+    this.#collection = view.collection(`admissionregistration.k8s.io/${resource}` as ResourceId);
+    this.#follower = new Follower(this.#collection, {
+      read,
+      gained: (value) => this.#values.set(value.name, value),
+      lost: ({ name }) => this.#values.delete(name),
+    });
+  }
+
+  /** Whether something has changed. */
+  catchUp(): boolean {
+    if (this.#collection.endNumber === this.#seen) return false;
+    this.#follower.catchUp();
+    this.#seen = this.#collection.endNumber;
+    return true;
+  }
+
+  sorted(): readonly T[] {
+    return [...this.#values.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+}

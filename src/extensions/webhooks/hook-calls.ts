@@ -1,0 +1,119 @@
+/** One hook asked about one write: whether it is concerned, what it answers, and what its failure means. */
+
+import { badRequest, forbidden, internal, type StatusDetails, StatusError } from '../../api/errors.ts';
+import type { AdmissionResponse } from '../../api/generated/types.ts';
+import type { Registry } from '../../registry/registry.ts';
+import type { Request } from '../../registry/request.ts';
+import { writeConditionsOutcome } from '../policies/conditions.ts';
+import { WriteValues } from '../policies/write-values.ts';
+import type { AskedWrite } from './asked-write.ts';
+import type { Hook } from './hook.ts';
+import { HookCallError, type HookClient } from './hook-client.ts';
+import type { HookMatch } from './hook-index.ts';
+import { InvalidAnswer, responseOf, reviewText } from './review.ts';
+
+/** Status codes that a webhook may refuse with. */
+const refusalCodes = { min: 400, max: 599 } as const;
+
+/** A hook has failed, and its policy says that the write fails with it. */
+class HookFailure extends Error {
+  override readonly name = 'HookFailure';
+}
+
+export class HookCalls {
+  constructor(
+    private readonly registry: Registry,
+    private readonly client: HookClient,
+    private readonly mutating: boolean,
+  ) {}
+
+  /**
+   * The response of a hook that allows a write; throws a Status when it refuses. Undefined: the write does not concern
+   * the hook, or the hook has failed, and its policy is to ignore that.
+   */
+  async ask(write: AskedWrite, match: HookMatch, place: string): Promise<AdmissionResponse | undefined> {
+    const { hook } = match;
+    const { request } = write.admission;
+    if (hook.conditions.length > 0 && !(await this.#isConcerned(write, match))) return undefined;
+    if (request.dryRun && !hook.takesDryRun)
+      throw badRequest(`admission webhook ${JSON.stringify(hook.name)} does not support dry run`);
+    try {
+      const response = await this.#call(write, match);
+      note(request, hook, response);
+      if (!response.allowed) throw refusal(hook, response);
+      checkPatchType(response);
+      return response;
+    } catch (error) {
+      const why = failureText(error);
+      if (why === undefined) throw error;
+      const text = `failed calling webhook ${JSON.stringify(hook.name)}: ${why}`;
+      if (!hook.ignoresFailure) throw internal(text);
+      const type = this.mutating ? 'mutating' : 'validating';
+      request.annotate(`failed-open.${type}.webhook.admission.k8s.io/${place}`, hook.name);
+      return undefined;
+    }
+  }
+
+  /** Whether the conditions of a hook hold. */
+  async #isConcerned(write: AskedWrite, { hook, kind }: HookMatch): Promise<boolean> {
+    await write.prepare(kind);
+    const values = new WriteValues(this.registry, write, kind);
+    const outcome = await writeConditionsOutcome(hook.conditions, values);
+    if (typeof outcome === 'string') return outcome === 'hold';
+    if (hook.ignoresFailure) return false;
+    throw forbidden(write.question.kind, write.name, outcome.failure);
+  }
+
+  async #call(write: AskedWrite, { hook, kind }: HookMatch): Promise<AdmissionResponse> {
+    const uid = this.registry.chance.uid();
+    await write.prepare(kind);
+    const review = reviewText(write, kind, hook, uid);
+    const answer = await this.client.call(
+      hook.client,
+      review,
+      this.#timeoutMs(write.admission.request, hook),
+    );
+    return responseOf(answer, hook, uid, this.mutating);
+  }
+
+  /** The hook's own time, or what is left of the request's when that is less. */
+  #timeoutMs({ deadlineMs }: Request, { timeoutMs }: Hook): number {
+    return deadlineMs === undefined
+      ? timeoutMs
+      : Math.min(timeoutMs, deadlineMs - this.registry.chance.nowMs());
+  }
+}
+
+/** Warnings and annotations count, whatever the hook has decided. */
+function note(
+  request: Request,
+  hook: Hook,
+  { warnings = [], auditAnnotations = {} }: AdmissionResponse,
+): void {
+  request.warnings.push(...warnings);
+  for (const [key, value] of Object.entries(auditAnnotations)) request.annotate(`${hook.name}/${key}`, value);
+}
+
+function refusal(hook: Hook, { status }: AdmissionResponse): StatusError {
+  const denied = `admission webhook ${JSON.stringify(hook.name)} denied the request`;
+  const { code = 0, reason, message, details } = status ?? {};
+  const why = message || reason;
+  return new StatusError(
+    Math.min(Math.max(code, refusalCodes.min), refusalCodes.max),
+    reason,
+    why ? `${denied}: ${why}` : `${denied} without explanation`,
+    details as StatusDetails | undefined,
+  );
+}
+
+function checkPatchType({ patch, patchType }: AdmissionResponse): void {
+  if (patch && patchType !== undefined && patchType !== 'JSONPatch')
+    throw new HookFailure(`unsupported patch type ${JSON.stringify(patchType)}`);
+}
+
+/** undefined: no failure of the hook. */
+function failureText(error: unknown): string | undefined {
+  if (error instanceof HookCallError) return `failed to call webhook: ${error.message}`;
+  if (error instanceof InvalidAnswer) return `received invalid webhook response: ${error.message}`;
+  return error instanceof HookFailure ? error.message : undefined;
+}

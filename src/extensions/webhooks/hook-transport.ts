@@ -1,0 +1,180 @@
+/**
+ * The connections to webhooks. A call is bounded in time, its answer in size, and the calls to one host in number;
+ * further ones wait for their turn, within their time.
+ */
+import type { IncomingMessage } from 'node:http';
+import { Agent, request as openRequest } from 'node:https';
+import type { Duplex } from 'node:stream';
+import { connect as tlsConnect } from 'node:tls';
+import { bundleTrust } from './ca-bundle.ts';
+import { callError, deadlineExceeded } from './call-error.ts';
+import type { ServiceDial } from './hook-client.ts';
+
+const answerBytesMax = 3 * 1024 * 1024;
+const callsPerHostMax = 64;
+const idleConnectionsMax = 8;
+const idleMs = 60_000;
+/** Hosts whose connections are kept; the one that was called least recently is forgotten first. */
+const hostsMax = 256;
+
+export interface HookPlace {
+  /** With the query. */
+  readonly url: string;
+  /** Certificates in PEM, in base64; '': those of the system. */
+  readonly caBundle: string;
+  /** Where to connect to, when that is no host of the URL. */
+  readonly service: { readonly namespace: string; readonly name: string; readonly port: number } | undefined;
+}
+
+export interface HookAnswer {
+  readonly code: number;
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
+export class HookTransport {
+  /** By address and certificates. */
+  readonly #agents = new Map<string, Agent>();
+
+  constructor(private readonly dial: ServiceDial) {}
+
+  /** Rejects with an error in Go's words. */
+  async post(place: HookPlace, review: string, timeoutMs: number): Promise<HookAnswer> {
+    if (timeoutMs <= 0) throw new Error(deadlineExceeded);
+    const url = new URL(place.url);
+    return new HookCall(url, this.#agent(url.host, place), review, timeoutMs).answered();
+  }
+
+  close(): void {
+    for (const agent of this.#agents.values()) agent.destroy();
+    this.#agents.clear();
+  }
+
+  #agent(host: string, place: HookPlace): Agent {
+    const key = `${host} ${place.caBundle}`;
+    const agent = this.#agents.get(key) ?? this.#newAgent(place);
+    this.#agents.delete(key);
+    this.#agents.set(key, agent);
+    if (this.#agents.size > hostsMax) this.#agents.delete(this.#agents.keys().next().value!);
+    return agent;
+  }
+
+  #newAgent({ service, caBundle }: HookPlace): Agent {
+    const options = {
+      keepAlive: true,
+      maxSockets: callsPerHostMax,
+      maxFreeSockets: idleConnectionsMax,
+      timeout: idleMs,
+      ALPNProtocols: ['http/1.1'],
+      ...bundleTrust(caBundle),
+    };
+    if (!service) return new Agent(options);
+    const { namespace, name, port } = service;
+    return new ServiceAgent(options, () => this.dial(namespace, name, port));
+  }
+}
+
+/** Connects through the network of the cluster, and lets Node verify the certificate for the service's name. */
+class ServiceAgent extends Agent {
+  constructor(
+    options: ConstructorParameters<typeof Agent>[0],
+    private readonly dial: () => Promise<Duplex>,
+  ) {
+    super(options);
+  }
+
+  override createConnection(
+    options: Parameters<Agent['createConnection']>[0],
+    callback?: (error: Error | null, stream: Duplex) => void,
+  ): null {
+    this.dial().then(
+      (socket) => {
+        const secure = tlsConnect({ ...(options as object), socket });
+        socket.on('error', (error) => secure.destroy(error));
+        secure.once('close', () => socket.destroy());
+        callback?.(null, secure);
+      },
+      (error: Error) => callback?.(error, undefined as never),
+    );
+    return null;
+  }
+}
+
+/** One call. A connection that was kept may have been closed meanwhile: then the call is made once more. */
+class HookCall {
+  #cancel: (error: Error) => void = () => undefined;
+  #over = false;
+
+  constructor(
+    private readonly url: URL,
+    private readonly agent: Agent,
+    private readonly review: string,
+    private readonly timeoutMs: number,
+  ) {}
+
+  async answered(): Promise<HookAnswer> {
+    const timer = setTimeout(() => {
+      this.#over = true;
+      this.#cancel(new Error(deadlineExceeded));
+    }, this.timeoutMs);
+    try {
+      return await this.#attempt(true);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #attempt(first: boolean): Promise<HookAnswer> {
+    return new Promise((resolve, reject) => {
+      const sent = openRequest(this.url, {
+        method: 'POST',
+        agent: this.agent,
+        headers: {
+          Accept: 'application/json, */*',
+          'Content-Type': 'application/json',
+          'Content-Length': Buffer.byteLength(this.review),
+          'User-Agent': 'kube-apiserver-admission',
+        },
+      });
+      let answer: IncomingMessage | undefined;
+      let failed = false;
+      const fail = (error: Error): void => {
+        if (failed) return;
+        failed = true;
+        sent.destroy();
+        const stale = (error as NodeJS.ErrnoException).code === 'ECONNRESET' && sent.reusedSocket && !answer;
+        if (stale && first && !this.#over) this.#attempt(false).then(resolve, reject);
+        else reject(callError(error, this.url.hostname));
+      };
+      this.#cancel = fail;
+      sent.on('error', fail);
+      sent.on('response', (response) => {
+        answer = response;
+        collect(response).then(resolve, fail);
+      });
+      sent.on('upgrade', (_answer, socket) => {
+        socket.destroy();
+        fail(new Error('net/http: HTTP/1.x transport connection broken: unasked upgrade'));
+      });
+      sent.end(this.review);
+    });
+  }
+}
+
+async function collect(response: IncomingMessage): Promise<HookAnswer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > answerBytesMax) {
+      response.destroy();
+      throw new Error(`http: response body too large: the limit is ${answerBytesMax} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  return {
+    code: response.statusCode ?? 0,
+    contentType: response.headers['content-type'] ?? '',
+    body: Buffer.concat(chunks),
+  };
+}

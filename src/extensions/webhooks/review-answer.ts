@@ -1,0 +1,58 @@
+/**
+ * The review in a webhook's answer. As Kubernetes' client does, it is read as the type that was sent: kind and
+ * apiVersion may be missing for that, and are compared afterwards.
+ */
+import { DecodeError, decodeObject } from '../../api/decode.ts';
+import { cannotUnmarshal } from '../../api/go-format.ts';
+import { modelOf } from '../../api/model.ts';
+import type { JsonObject } from '../../api/object.ts';
+import { HookCallError } from './hook-client.ts';
+
+/** As messages of Kubernetes name the list of kinds that a webhook may answer with. */
+const scheme = 'k8s.io/apiserver/pkg/util/webhook/client.go:71';
+
+/** The type of review that was sent. */
+export interface ReviewType {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  /** The field table that has it. */
+  readonly table: string;
+}
+
+/** Versions of reviews that webhooks may answer with, of any group. */
+export const reviewVersions: readonly string[] = ['v1', 'v1beta1'];
+
+/** Throws a HookCallError when the answer is no such review. */
+export function readReview(answer: JsonObject, { group, version, kind, table }: ReviewType): JsonObject {
+  const sentKind = textOf(answer.kind, 'kind') || kind;
+  const sent = textOf(answer.apiVersion, 'apiVersion') || `${group}/${version}`;
+  const known = reviewVersions.find((name) => sent === `${group}/${name}`);
+  if (sentKind !== kind || !known)
+    throw new HookCallError(
+      `no kind ${JSON.stringify(sentKind)} is registered for version ${JSON.stringify(sent)} in scheme ${JSON.stringify(scheme)}`,
+    );
+  if (known !== version)
+    throw new HookCallError(`converting (${known}.${kind}) to (${version}.${kind}): unknown conversion`);
+  try {
+    return decodeObject(modelOf(kind, table), answer);
+  } catch (error) {
+    if (error instanceof DecodeError) throw new HookCallError(error.message);
+    throw error;
+  }
+}
+
+function textOf(value: unknown, name: string): string {
+  if (value === undefined || value === null) return '';
+  if (typeof value === 'string') return value;
+  throw new HookCallError(
+    `couldn't get version/kind; json parse error: ${cannotUnmarshal(value, `struct field .${name} of type string`)}`,
+  );
+}
+
+/** Of an answer that leaves out what it is. */
+export function typeProblem(answer: JsonObject, { group, version, kind }: ReviewType): string | undefined {
+  const apiVersion = `${group}/${version}`;
+  if (answer.kind === kind && answer.apiVersion === apiVersion) return undefined;
+  return `expected webhook response of ${apiVersion}, Kind=${kind}, got ${answer.apiVersion ?? '/'}, Kind=${answer.kind ?? ''}`;
+}

@@ -1,0 +1,48 @@
+/** ValidatingAdmissionWebhook: hooks that may refuse objects, called at the same time. The first error counts. */
+import type { Admission, AdmissionPlugin } from '../../registry/admission/admission.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { AskedWrite, questionOf } from './asked-write.ts';
+import { HookCalls } from './hook-calls.ts';
+import type { HookClient } from './hook-client.ts';
+import { HookIndex, type HookMatch, type HookQuestion } from './hook-index.ts';
+
+export class ValidatingWebhooks implements AdmissionPlugin {
+  readonly name = 'ValidatingAdmissionWebhook';
+  readonly #index: HookIndex;
+  readonly #calls: HookCalls;
+
+  constructor(
+    private readonly registry: Registry,
+    client: HookClient,
+  ) {
+    this.#index = new HookIndex(registry.view, registry.kinds, 'validatingwebhookconfigurations');
+    this.#calls = new HookCalls(registry, client, false);
+  }
+
+  validate(_registry: Registry, admission: Admission): void | Promise<void> {
+    return this.#asked(admission);
+  }
+
+  connect(_registry: Registry, admission: Admission): void | Promise<void> {
+    return this.#asked(admission);
+  }
+
+  #asked(admission: Admission): void | Promise<void> {
+    const question = questionOf(admission);
+    const matches = question && this.#index.find(question);
+    return matches?.length ? this.#callAll(admission, question!, matches) : undefined;
+  }
+
+  async #callAll(admission: Admission, question: HookQuestion, matches: readonly HookMatch[]): Promise<void> {
+    const write = new AskedWrite(this.registry, admission, question);
+    const errors: unknown[] = [];
+    await Promise.all(
+      matches
+        .filter(({ hook }) => write.isSelectedBy(hook))
+        .map((match, at) =>
+          this.#calls.ask(write, match, `round_0_index_${at}`).catch((error: unknown) => errors.push(error)),
+        ),
+    );
+    if (errors.length) throw errors[0];
+  }
+}

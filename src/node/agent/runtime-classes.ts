@@ -1,0 +1,23 @@
+/** The RuntimeClass objects of a node's runtimes, which let a pod choose one by name. */
+import { StatusError } from '../../api/errors.ts';
+import { runtimeClassOf } from '../../api/node-runtimes.ts';
+import type { Client } from '../../client/client.ts';
+import { runtimeClasses } from '../../client/resources.ts';
+
+/** Makes the classes that are missing. A node with credentials of its own may not: then a controller does. */
+export async function makeRuntimeClasses(client: Client, names: readonly string[]): Promise<void> {
+  for (const name of names)
+    await client.create(runtimeClasses, undefined, runtimeClassOf(name)).catch((error: unknown) => {
+      // It is there, this node may not make it, or this is a server without such objects.
+      if (!(error instanceof StatusError && [403, 404, 409].includes(error.code))) throw error;
+    });
+}
+
+/** The handler that a class names; undefined when there is no such class. */
+export async function handlerOf(client: Client, name: string): Promise<string | undefined> {
+  try {
+    return (await client.get(runtimeClasses, undefined, name)).handler;
+  } catch {
+    return undefined;
+  }
+}

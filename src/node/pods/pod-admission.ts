@@ -1,0 +1,114 @@
+/**
+ * Pod admission: whether a node has room for a pod bound to it. Pods may be bound without the scheduler, so
+ * the node checks again.
+ */
+import type { Pod } from '../../api/generated/types.ts';
+import { compareQuantities, milliValue, parseQuantity, sign, toNumber } from '../../api/quantity.ts';
+import { addTo, type ResourceList } from '../../api/resource-list.ts';
+import { podRequests } from '../../api/rules/pod-resources.ts';
+import { isExtendedResource } from '../../api/rules/resource-name.ts';
+import type { PodRefusal } from './pod-worker.ts';
+import { sysctlProblem } from './sysctls.ts';
+
+/** The pods admitted earlier that have not ended. */
+export interface Held {
+  readonly count: number;
+  /** Called only if one of them might conflict. */
+  pods(): readonly Pod[];
+}
+
+export function refusalOf(pod: Pod, held: Held, allocatable: ResourceList): PodRefusal | undefined {
+  return (
+    tooMany(held, allocatable) ??
+    tooMuch(pod, held, allocatable) ??
+    portTaken(pod, held) ??
+    sysctlForbidden(pod)
+  );
+}
+
+function sysctlForbidden(pod: Pod): PodRefusal | undefined {
+  const message = sysctlProblem(pod);
+  return message === undefined ? undefined : { reason: 'SysctlForbidden', message };
+}
+
+/**
+ * Why a node cannot grant a running pod the resources it asks for now: never (`Infeasible`), or not yet
+ * (`Deferred`).
+ */
+export function resizeRefusalOf(pod: Pod, held: Held, allocatable: ResourceList): PodRefusal | undefined {
+  const nobody: Held = { count: 0, pods: () => [] };
+  const alone = tooMuch(pod, nobody, allocatable);
+  if (alone)
+    return {
+      reason: 'Infeasible',
+      message: alone.message.replace('enough resource', 'enough capacity').replace(', used: 0', ''),
+    };
+  const now = tooMuch(pod, held, allocatable);
+  return now && { reason: 'Deferred', message: now.message };
+}
+
+function tooMany({ count }: Held, { pods }: ResourceList): PodRefusal | undefined {
+  const room = Number(pods ?? Number.POSITIVE_INFINITY);
+  return count < room ? undefined : outOf('pods', '1', String(count), String(room));
+}
+
+function tooMuch(pod: Pod, held: Held, allocatable: ResourceList): PodRefusal | undefined {
+  // As in a kubelet, extended resources that the node does not know of are the scheduler's business alone.
+  const wanted = Object.entries(podRequests(pod.spec ?? {})).filter(
+    ([name, amount]) =>
+      name !== 'pods' &&
+      (allocatable[name] !== undefined || !isExtendedResource(name)) &&
+      sign(parseQuantity(amount)) > 0,
+  );
+  if (!wanted.length) return undefined;
+  const used: ResourceList = {};
+  for (const { spec } of held.pods()) addTo(used, podRequests(spec ?? {}));
+  for (const [name, amount] of wanted) {
+    const total: ResourceList = { [name]: used[name] ?? '0' };
+    addTo(total, { [name]: amount });
+    const capacity = allocatable[name] ?? '0';
+    if (compareQuantities(parseQuantity(total[name]!), parseQuantity(capacity)) > 0)
+      return outOf(name, amount, used[name] ?? '0', capacity);
+  }
+  return undefined;
+}
+
+/** Kubernetes' message has plain numbers: thousandths of processors, bytes, pods. */
+function outOf(name: string, requested: string, used: string, capacity: string): PodRefusal {
+  const number = name === 'cpu' ? milliValue : toNumber;
+  const [wants, uses, has] = [requested, used, capacity].map((text) => number(parseQuantity(text)));
+  return {
+    reason: `OutOf${name}`,
+    message: `Node didn't have enough resource: ${name}, requested: ${wants}, used: ${uses}, capacity: ${has}`,
+  };
+}
+
+function portTaken(pod: Pod, held: Held): PodRefusal | undefined {
+  const wanted = hostPorts(pod);
+  if (!wanted.length) return undefined;
+  const taken = held.pods().flatMap(hostPorts);
+  const clash = wanted.some((one) =>
+    taken.some(
+      (other) =>
+        one.port === other.port &&
+        one.protocol === other.protocol &&
+        (one.ip === other.ip || one.ip === anyAddress || other.ip === anyAddress),
+    ),
+  );
+  return clash ? { reason: 'NodePorts', message: 'Predicate NodePorts failed' } : undefined;
+}
+
+const anyAddress = '0.0.0.0';
+
+const hostPorts = ({ spec }: Pod): { port: number; protocol: string; ip: string }[] =>
+  [
+    ...(spec?.containers ?? []),
+    ...(spec?.initContainers ?? []).filter((one) => one.restartPolicy === 'Always'),
+  ]
+    .flatMap(({ ports = [] }) => ports)
+    .filter(({ hostPort }) => hostPort)
+    .map(({ hostPort, protocol = 'TCP', hostIP }) => ({
+      port: hostPort!,
+      protocol,
+      ip: hostIP || anyAddress,
+    }));

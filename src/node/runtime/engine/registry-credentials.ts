@@ -1,0 +1,87 @@
+/**
+ * Credentials for registries, from the secrets that a pod names: `kubernetes.io/dockerconfigjson` and the older
+ * `kubernetes.io/dockercfg`. A key is a host with or without a path; `*` stands for one label of a host. The longest
+ * path that fits is tried first.
+ */
+import { createHash } from 'node:crypto';
+import type { Secret } from '../../../api/generated/types.ts';
+import { isJsonObject } from '../../../api/object.ts';
+import type { ImageName } from '../image-name.ts';
+
+export interface Credentials {
+  readonly username: string;
+  readonly password: string;
+  readonly identityToken?: string;
+}
+
+/** Says whether two pods have the same credentials, without keeping them. */
+export const credentialsHash = ({ username, password, identityToken }: Credentials): string =>
+  createHash('sha256')
+    .update(JSON.stringify([username, password, identityToken]))
+    .digest('hex');
+
+interface Entry {
+  readonly host: string;
+  readonly path: string;
+  readonly credentials: Credentials;
+}
+
+/** The credentials that fit an image, best first, each once. */
+export function credentialsFor(name: ImageName, secrets: readonly Secret[]): Credentials[] {
+  const entries = secrets.flatMap(entriesOf).filter((entry) => fits(entry, name));
+  entries.sort((a, b) => b.path.length - a.path.length || b.host.length - a.host.length);
+  return [...new Map(entries.map(({ credentials }) => [credentialsHash(credentials), credentials])).values()];
+}
+
+function entriesOf({ type, data = {} }: Secret): Entry[] {
+  const key = type === 'kubernetes.io/dockercfg' ? '.dockercfg' : '.dockerconfigjson';
+  let content: unknown;
+  try {
+    content = JSON.parse(Buffer.from(data[key] ?? '', 'base64').toString('utf8'));
+  } catch {
+    return [];
+  }
+  const auths = key === '.dockercfg' || !isJsonObject(content) ? content : content['auths'];
+  if (!isJsonObject(auths)) return [];
+  return Object.entries(auths).flatMap(([server, entry]) => {
+    const credentials = readCredentials(entry);
+    return credentials ? [{ ...placeOf(server), credentials }] : [];
+  });
+}
+
+function readCredentials(entry: unknown): Credentials | undefined {
+  if (!isJsonObject(entry)) return undefined;
+  const { username, password, auth, identitytoken } = entry;
+  const identityToken =
+    typeof identitytoken === 'string' && identitytoken ? { identityToken: identitytoken } : {};
+  if (typeof username === 'string' && typeof password === 'string')
+    return { username, password, ...identityToken };
+  if (typeof auth !== 'string') return undefined;
+  const [, user = '', secret = ''] =
+    /^([^:]*):(.*)$/s.exec(Buffer.from(auth, 'base64').toString('utf8')) ?? [];
+  return user ? { username: user, password: secret.replace(/\0+$/, ''), ...identityToken } : undefined;
+}
+
+/** Keys may be URLs: `https://index.docker.io/v1/` is Docker Hub. */
+function placeOf(server: string): { host: string; path: string } {
+  const [host = '', ...parts] = server.replace(/^https?:\/\//, '').split('/');
+  const path = parts.filter(Boolean).join('/');
+  const isHub = ['index.docker.io', 'registry-1.docker.io', 'docker.io'].includes(host);
+  return { host: isHub ? 'docker.io' : host, path: /^v[12]$/.test(path) ? '' : path };
+}
+
+function fits({ host, path }: Entry, name: ImageName): boolean {
+  if (path && !`${name.path}/`.startsWith(`${path}/`)) return false;
+  const [wanted, given] = [name.registry.split(/[.:]/), host.split(/[.:]/)];
+  const samePort = portOf(name.registry) === portOf(host);
+  return (
+    samePort &&
+    wanted.length === given.length &&
+    given.every((label, i) => globbed(label).test(wanted[i] ?? ''))
+  );
+}
+
+const portOf = (host: string): string => /:(\d+)$/.exec(host)?.[1] ?? '';
+
+const globbed = (label: string): RegExp =>
+  new RegExp(`^${label.replace(/[\\^$.|?+()[\]{}]/g, '\\$&').replaceAll('*', '.*')}$`, 'i');

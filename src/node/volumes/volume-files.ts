@@ -1,0 +1,178 @@
+/** The files of a volume that shows API objects: names, content, modes and owners. */
+import type {
+  ConfigMap,
+  DownwardAPIVolumeFile,
+  KeyToPath,
+  Node,
+  Pod,
+  Secret,
+  Volume,
+  VolumeProjection,
+} from '../../api/generated/types.ts';
+import type { ConfigObjects, Freshness } from '../agent/config-objects.ts';
+import type { PodTokens } from '../agent/pod-tokens.ts';
+import { containerResource, podField } from '../pods/downward.ts';
+import type { ProjectedFile } from './atomic-folder.ts';
+
+const modeDefault = 0o644;
+const modeMax = 0o777;
+/**
+ * Every pod mounts this config map to get the certificate of the API server. A cluster that serves plain HTTP
+ * has no certificate, and its pods must start nevertheless: so the file is left out until there is one.
+ */
+const rootCertificates = 'kube-root-ca.crt';
+
+export interface FileContext {
+  readonly pod: Pod;
+  readonly node: Node;
+  readonly podIP: string;
+  readonly hostIP: string;
+  readonly objects: ConfigObjects;
+  readonly tokens: PodTokens;
+  readonly freshness: Freshness;
+}
+
+type Files = Map<string, ProjectedFile>;
+
+/** Whether a volume shows API objects: its files follow them, and containers cannot write to it. */
+export const showsObjects = ({ secret, configMap, downwardAPI, projected }: Volume): boolean =>
+  Boolean(secret ?? configMap ?? downwardAPI ?? projected);
+
+/** Whether the volume shows labels or annotations of the pod, which may change during its life. */
+export function showsLabels({ downwardAPI, projected }: Volume): boolean {
+  const items = [downwardAPI, ...(projected?.sources ?? []).map((source) => source.downwardAPI)];
+  return items.some((each) =>
+    each?.items?.some(({ fieldRef }) => /^metadata\.(labels|annotations)/.test(fieldRef?.fieldPath ?? '')),
+  );
+}
+
+export async function volumeFiles(volume: Volume, context: FileContext): Promise<Files> {
+  const { secret, configMap, downwardAPI, projected } = volume;
+  const mode = (secret ?? configMap ?? downwardAPI ?? projected)?.defaultMode ?? modeDefault;
+  if (projected) return projectedFiles(projected.sources ?? [], mode, context);
+  const source: VolumeProjection = {
+    configMap,
+    downwardAPI,
+    ...(secret ? { secret: { ...secret, name: secret.secretName } } : {}),
+  };
+  return new Map(await sourceFiles(source, mode, context));
+}
+
+/** Tries all sources, so that everything missing is reported at once. Of two files with one path the later wins. */
+async function projectedFiles(
+  sources: readonly VolumeProjection[],
+  mode: number,
+  context: FileContext,
+): Promise<Files> {
+  const files: Files = new Map();
+  const problems: string[] = [];
+  for (const source of sources) {
+    try {
+      for (const [path, file] of await sourceFiles(source, mode, context)) files.set(path, file);
+    } catch (error) {
+      problems.push((error as Error).message);
+    }
+  }
+  if (problems.length) throw new Error(problems.length > 1 ? `[${problems.join(', ')}]` : problems[0]);
+  return files;
+}
+
+async function sourceFiles(source: VolumeProjection, mode: number, context: FileContext): Promise<Files> {
+  if (source.secret) return secretFiles(source.secret, mode, context);
+  if (source.configMap) return configMapFiles(source.configMap, mode, context);
+  if (source.downwardAPI) return downwardFiles(source.downwardAPI.items ?? [], mode, context);
+  if (source.serviceAccountToken) return tokenFile(source.serviceAccountToken, mode, context);
+  const [kind] = Object.keys(source);
+  if (kind) throw new Error(`${kind} is not supported by this node`);
+  return new Map();
+}
+
+interface ObjectSource {
+  readonly name?: string;
+  readonly items?: KeyToPath[];
+  readonly optional?: boolean;
+}
+
+async function secretFiles(source: ObjectSource, mode: number, context: FileContext): Promise<Files> {
+  const { name = '', optional = false } = source;
+  const secret = await context.objects.secret(context.pod.metadata.namespace ?? '', name, context.freshness);
+  if (!secret && !optional) throw new Error(`secret ${JSON.stringify(name)} not found`);
+  return pickFiles(secretData(secret), source, mode, 'references non-existent secret key');
+}
+
+async function configMapFiles(source: ObjectSource, mode: number, context: FileContext): Promise<Files> {
+  const { name = '', optional = false } = source;
+  const namespace = context.pod.metadata.namespace ?? '';
+  const configMap = await context.objects.configMap(namespace, name, context.freshness);
+  if (!configMap && name === rootCertificates) return new Map();
+  if (!configMap && !optional) throw new Error(`configmap ${JSON.stringify(name)} not found`);
+  return pickFiles(configMapData(configMap), source, mode, 'configmap references non-existent config key');
+}
+
+type Data = Map<string, Buffer>;
+
+const secretData = (secret: Secret | undefined): Data => decoded(secret?.data);
+
+function configMapData(configMap: ConfigMap | undefined): Data {
+  const texts = Object.entries(configMap?.data ?? {});
+  return new Map([
+    ...texts.map(([key, text]): [string, Buffer] => [key, Buffer.from(text, 'utf8')]),
+    ...decoded(configMap?.binaryData),
+  ]);
+}
+
+const decoded = (data: Record<string, string> = {}): Data =>
+  new Map(Object.entries(data).map(([key, text]) => [key, Buffer.from(text, 'base64')]));
+
+/** All keys, or the `items` at their paths. */
+function pickFiles(data: Data, { items, optional }: ObjectSource, mode: number, missing: string): Files {
+  if (!items?.length)
+    return new Map([...data].map(([key, bytes]) => [key, { data: bytes, mode: mode & modeMax }]));
+  const files: Files = new Map();
+  for (const { key = '', path = '', mode: own } of items) {
+    const bytes = data.get(key);
+    if (bytes) files.set(path, { data: bytes, mode: (own ?? mode) & modeMax });
+    else if (!optional) throw new Error(`${missing}: ${key}`);
+  }
+  return files;
+}
+
+function downwardFiles(items: readonly DownwardAPIVolumeFile[], mode: number, context: FileContext): Files {
+  const files: Files = new Map();
+  for (const { path = '', fieldRef, resourceFieldRef, mode: own } of items) {
+    const text = fieldRef
+      ? podField(context, fieldRef)
+      : containerResource(resourceFieldRef ?? {}, context.pod, context.node);
+    files.set(path, { data: Buffer.from(text, 'utf8'), mode: (own ?? mode) & modeMax });
+  }
+  return files;
+}
+
+async function tokenFile(
+  source: NonNullable<VolumeProjection['serviceAccountToken']>,
+  mode: number,
+  { pod, tokens }: FileContext,
+): Promise<Files> {
+  const data = Buffer.from(await tokens.token(source), 'utf8');
+  const uid = mayGiveAway ? commonUser(pod) : undefined;
+  const isPrivate = mayGiveAway && (uid !== undefined || pod.spec?.securityContext?.fsGroup !== undefined);
+  // As in Kubernetes: if all containers run as one user, the token is readable by that user alone;
+  // AtomicFolder adds the group.
+  return new Map([[source.path ?? '', { data, mode: isPrivate ? 0o600 : mode & modeMax, uid }]]);
+}
+
+/** Only root may change the owner of a file. */
+export const mayGiveAway = process.getuid?.() === 0;
+
+/** The user that all containers of the pod run as; undefined when they differ. */
+function commonUser({ spec }: Pod): number | undefined {
+  const containers = [
+    ...(spec?.initContainers ?? []),
+    ...(spec?.containers ?? []),
+    ...(spec?.ephemeralContainers ?? []),
+  ];
+  const users = new Set(
+    containers.map(({ securityContext }) => securityContext?.runAsUser ?? spec?.securityContext?.runAsUser),
+  );
+  return users.size === 1 ? [...users][0] : undefined;
+}

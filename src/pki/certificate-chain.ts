@@ -1,0 +1,123 @@
+/**
+ * Certificate chains: whether a certificate was signed, directly or by way of others, by an authority that is trusted. OpenSSL
+ * answers that for a handshake as a whole; here it is answered for one set of authorities at a time, and again when those
+ * change while the connection stays.
+ */
+import type { X509Certificate } from 'node:crypto';
+import { Memo } from '../memo.ts';
+import { type CertificateDetails, certificateDetails, pathLengthMax } from './certificate-details.ts';
+
+/** Authorities between the certificate and a trusted one. */
+const depthMax = 6;
+/** Of what a client sends. */
+const intermediatesMax = 16;
+/** Signatures that are checked for one certificate. */
+const signaturesMax = 64;
+
+/** What a certificate may be used for. */
+export const clientAuth = '1.3.6.1.5.5.7.3.2';
+const anyUsage = '2.5.29.37.0';
+
+/** Extensions whose meaning is heeded here or by OpenSSL, or is not about who the holder is. */
+const knownExtensions: ReadonlySet<string> = new Set([
+  '2.5.29.15', // key usage: OpenSSL asks for that of an issuer
+  '2.5.29.17', // alternative names: names are not checked
+  '2.5.29.19', // basic constraints
+  '2.5.29.35', // authority key identifier
+  '2.5.29.37', // extended key usage
+]);
+
+/** Signatures that can be forged: MD5 and SHA-1 with RSA, DSA and ECDSA. */
+const weakSignatures: ReadonlySet<string> = new Set([
+  '1.2.840.113549.1.1.4',
+  '1.2.840.113549.1.1.5',
+  '1.2.840.10040.4.3',
+  '1.2.840.10045.4.1',
+]);
+
+/** The time in which a chain holds, in milliseconds since 1970. */
+export interface Validity {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+const details = new Memo<X509Certificate, CertificateDetails>(certificateDetails);
+
+export interface ChainQuestion {
+  readonly leaf: X509Certificate;
+  readonly intermediates: readonly X509Certificate[];
+  readonly authorities: readonly X509Certificate[];
+  /** What the certificate must be allowed to be used for. */
+  readonly usage: string;
+  readonly nowMs: number;
+}
+
+/** How long the certificate is known to hold. Throws a sentence when it does not. */
+export function verifyChain(question: ChainQuestion): Validity {
+  const search = { ...question, intermediates: question.intermediates.slice(0, intermediatesMax) };
+  let signatures = 0;
+  let why = 'the certificate is signed by an unknown authority';
+
+  const follow = (certificate: X509Certificate, below: readonly X509Certificate[]): Validity | undefined => {
+    const problem = certificateProblem(certificate, question, below.length);
+    if (problem) {
+      why = problem;
+      return undefined;
+    }
+    const validity = validityOf(certificate);
+    if (question.authorities.some(({ fingerprint256 }) => fingerprint256 === certificate.fingerprint256))
+      return validity;
+    if (below.length > depthMax) return undefined;
+    const seen = [...below, certificate];
+    for (const issuer of [...search.authorities, ...search.intermediates]) {
+      if (seen.includes(issuer) || !certificate.checkIssued(issuer)) continue;
+      if (++signatures > signaturesMax) throw new Error('the certificate has too many possible issuers');
+      if (!certificate.verify(issuer.publicKey)) continue;
+      const above = follow(issuer, seen);
+      if (above) return narrower(validity, above);
+    }
+    return undefined;
+  };
+
+  const found = follow(question.leaf, []);
+  if (!found) throw new Error(why);
+  return found;
+}
+
+const narrower = (a: Validity, b: Validity): Validity => ({
+  fromMs: Math.max(a.fromMs, b.fromMs),
+  untilMs: Math.min(a.untilMs, b.untilMs),
+});
+
+const validityOf = ({ validFrom, validTo }: X509Certificate): Validity => ({
+  fromMs: Date.parse(validFrom),
+  untilMs: Date.parse(validTo) + 999,
+});
+
+/** What is wrong with one certificate of a chain, apart from its signature. */
+function certificateProblem(
+  certificate: X509Certificate,
+  { usage, nowMs, authorities }: ChainQuestion,
+  certificatesBelow: number,
+): string | undefined {
+  const { fromMs, untilMs } = validityOf(certificate);
+  // A time that cannot be read compares as neither.
+  if (!(nowMs >= fromMs)) return 'the certificate is not valid yet';
+  if (!(nowMs <= untilMs)) return 'the certificate has expired';
+  // Node calls the extended key usage so; a certificate without one may be used for everything.
+  const usages = certificate.keyUsage as readonly string[] | undefined;
+  if (usages?.length && !usages.includes(usage) && !usages.includes(anyUsage))
+    return 'the certificate is not meant for this use';
+  const detail = details.of(certificate);
+  const unknown = detail.extensions.find(({ oid, critical }) => critical && !knownExtensions.has(oid));
+  if (unknown) return `the certificate has the critical extension ${unknown.oid}, which is not known here`;
+  if (weakSignatures.has(detail.signatureAlgorithm) && !authorities.includes(certificate))
+    return 'the signature of the certificate is too weak';
+  if (certificatesBelow === 0) return undefined;
+  if (!certificate.ca) return 'the certificate is signed by one that is not an authority';
+  // The certificate itself is not counted, only authorities below this one.
+  const lengthMax = pathLengthMax(detail);
+  if (lengthMax !== undefined && certificatesBelow - 1 > lengthMax)
+    return 'there are more authorities in the chain than one of them allows';
+  return undefined;
+}

@@ -1,0 +1,13 @@
+/** CertificateApproval: who approves or denies a signing request must be allowed to for its signer. */
+import { signingRequestId } from '../signing-requests.ts';
+import type { AdmissionPlugin } from './admission.ts';
+import { checkSigner } from './signer-permission.ts';
+
+export const certificateApproval: AdmissionPlugin = {
+  name: 'CertificateApproval',
+  kinds: [signingRequestId],
+
+  validate(registry, admission) {
+    if (admission.target.part === 'approval') return checkSigner(registry, admission, 'approve');
+  },
+};

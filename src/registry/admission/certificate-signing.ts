@@ -1,0 +1,17 @@
+/** CertificateSigning: who stores a certificate, or says that there will be none, must be allowed to sign as the signer. */
+import { semanticEqual } from '../../api/object.ts';
+import { signingRequestId } from '../signing-requests.ts';
+import type { AdmissionPlugin } from './admission.ts';
+import { checkSigner } from './signer-permission.ts';
+
+export const certificateSigning: AdmissionPlugin = {
+  name: 'CertificateSigning',
+  kinds: [signingRequestId],
+
+  validate(registry, admission) {
+    const { target, object } = admission;
+    if (target.part !== 'status') return;
+    if (!semanticEqual(object?.status, admission.old?.status))
+      return checkSigner(registry, admission, 'sign');
+  },
+};

@@ -1,0 +1,25 @@
+/** DefaultStorageClass: a new claim that names no class gets the default one. */
+import type { PersistentVolumeClaim, StorageClass } from '../../api/generated/types.ts';
+import { isDefaultStorageClass } from '../../api/rules/default-class.ts';
+import { claimClass } from '../../api/rules/volume-access.ts';
+import { subresourceOf } from '../target.ts';
+import type { AdmissionPlugin } from './admission.ts';
+import { DefaultClasses } from './default-classes.ts';
+
+export const defaultStorageClasses = new DefaultClasses('storage.k8s.io/storageclasses', (object) =>
+  isDefaultStorageClass(object as StorageClass),
+);
+
+export const defaultStorageClass: AdmissionPlugin = {
+  name: 'DefaultStorageClass',
+  kinds: ['core/persistentvolumeclaims'],
+
+  mutate(registry, { operation, target: { part }, object }) {
+    if (operation !== 'create' || subresourceOf(part)) return;
+    const claim = object as PersistentVolumeClaim;
+    // An empty name is a name: such a claim is for volumes without a class.
+    if (claimClass(claim) !== undefined) return;
+    const name = defaultStorageClasses.nameIn(registry);
+    if (name !== undefined) claim.spec = { ...claim.spec, storageClassName: name };
+  },
+};

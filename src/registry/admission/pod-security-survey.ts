@@ -1,0 +1,100 @@
+/** What pods that are there already would break of a policy that their namespace gets: texts for warnings. */
+import type { Pod } from '../../api/generated/types.ts';
+import { type PolicyLevel, policyText } from '../../api/rules/pod-security/policy.ts';
+import { reasonsText, violations } from '../../api/rules/pod-security/standard.ts';
+import type { Entry } from '../entry.ts';
+import { Filter } from '../filter.ts';
+import type { Registry } from '../registry.ts';
+
+/** Bounds of one survey; the warnings say when not all pods were looked at. */
+const podsMax = 3_000;
+const timeMaxMs = 1_000;
+/** Pods after which other requests get their turn. */
+const sliceSize = 100;
+
+interface Group {
+  first: string;
+  count: number;
+}
+
+export async function existingPodWarnings(
+  registry: Registry,
+  namespace: string,
+  policy: PolicyLevel,
+  deadlineMs: number | undefined,
+): Promise<string[]> {
+  const { entries } = registry.view
+    .collection('core/pods')
+    .select(new Filter(namespace, undefined, undefined, undefined));
+  const endMs = performance.now() + timeFor(registry, deadlineMs);
+  /** By what is wrong with them: replicas are usually alike. */
+  const groups = new Map<string, Group>();
+  let looked = 0;
+  for (const entry of oneOfEachFirst(entries).slice(0, podsMax)) {
+    note(registry, entry, policy, groups);
+    looked++;
+    if (looked % sliceSize === 0) await new Promise(setImmediate);
+    if (performance.now() > endMs) break;
+  }
+  return texts(namespace, policy, groups, looked, entries.length);
+}
+
+/** At most half of the time that the request has left. */
+function timeFor({ chance }: Registry, deadlineMs: number | undefined): number {
+  if (deadlineMs === undefined) return timeMaxMs;
+  return Math.min(timeMaxMs, (deadlineMs - chance.nowMs()) / 2);
+}
+
+/** Of pods with the same controller, one comes first and the others after all the rest: they are alike. */
+function oneOfEachFirst(entries: readonly Entry[]): Entry[] {
+  const seen = new Set<string>();
+  const replicas: Entry[] = [];
+  const first = entries.filter((entry) => {
+    const owner = entry.mayHaveOwners
+      ? entry.peek().metadata.ownerReferences?.find(({ controller }) => controller)?.uid
+      : undefined;
+    if (owner === undefined || !seen.has(owner)) {
+      if (owner !== undefined) seen.add(owner);
+      return true;
+    }
+    replicas.push(entry);
+    return false;
+  });
+  return [...first, ...replicas];
+}
+
+function note(registry: Registry, entry: Entry, policy: PolicyLevel, groups: Map<string, Group>): void {
+  const { metadata, spec } = entry.peek() as Pod;
+  if (registry.podSecurity.exemptRuntimeClasses.has(spec?.runtimeClassName ?? '')) return;
+  const reasons = reasonsText(violations(policy, metadata, spec));
+  if (!reasons) return;
+  const group = groups.get(reasons) ?? { first: entry.name, count: 0 };
+  if (entry.name < group.first) group.first = entry.name;
+  group.count++;
+  groups.set(reasons, group);
+}
+
+function texts(
+  namespace: string,
+  policy: PolicyLevel,
+  groups: ReadonlyMap<string, Group>,
+  looked: number,
+  all: number,
+): string[] {
+  const warnings: string[] = [];
+  if (looked < all)
+    warnings.push(
+      `new PodSecurity enforce level only checked against the first ${looked} of ${all} existing pods`,
+    );
+  if (groups.size)
+    warnings.push(
+      `existing pods in namespace ${JSON.stringify(namespace)} violate the new PodSecurity enforce level ${JSON.stringify(policyText(policy))}`,
+    );
+  const lines = [...groups].map(([reasons, { first, count }]) => `${first}${others(count - 1)}: ${reasons}`);
+  return [...warnings, ...lines.sort()];
+}
+
+function others(count: number): string {
+  if (count === 0) return '';
+  return count === 1 ? ' (and 1 other pod)' : ` (and ${count} other pods)`;
+}

@@ -1,0 +1,197 @@
+/**
+ * A store whose values are encrypted for some resources. It stands between the registry and the store, and passes on
+ * everything else: keys stay readable, and so do the values of other resources. A backup has values as they are stored.
+ */
+import { groupResource, type ResourceId } from '../../api/kind.ts';
+import type { KindTable } from '../../api/kinds.ts';
+import {
+  type Change,
+  type Locks,
+  type Peers,
+  type RangePage,
+  type RangeQuery,
+  SEPARATOR,
+  type Store,
+  type Stored,
+  type StoreStats,
+  type Subscription,
+  type Write,
+  type WriteResult,
+} from '../../store/store.ts';
+import { parseStoreKey } from '../key.ts';
+import type { SealingRule } from './encryption-configuration.ts';
+import { isSealed, keyTold, UnreadableValueError, withoutConfiguration } from './unreadable.ts';
+
+type Keys = SealingRule['keys'];
+
+/** Prefix, nonce, padding and tag. */
+const overheadBytesMax = 512;
+
+export class EncryptedStore implements Store {
+  /** By resource; undefined: its values are not encrypted. */
+  readonly #keys = new Map<ResourceId, Keys | undefined>();
+  /** Keys in the store whose values were not written as they would be now. */
+  readonly #stale = new Set<string>();
+
+  constructor(
+    private readonly store: Store,
+    private readonly rules: readonly SealingRule[],
+    private readonly kinds: Pick<KindTable, 'versions'>,
+  ) {}
+
+  /** Whether a value is to be written again although it does not change: its key is an old one. */
+  isStale(key: string): boolean {
+    return this.#stale.has(key);
+  }
+
+  get valueBytesMax(): number {
+    return this.store.valueBytesMax - overheadBytesMax;
+  }
+
+  get locks(): Locks | undefined {
+    return this.store.locks;
+  }
+
+  get peers(): Peers | undefined {
+    return this.store.peers;
+  }
+
+  get compacted(): number {
+    return this.store.compacted;
+  }
+
+  revision(): number | Promise<number> {
+    return this.store.revision();
+  }
+
+  get askAhead(): Store['askAhead'] {
+    return this.store.askAhead?.bind(this.store);
+  }
+
+  async get(key: string): Promise<Stored | undefined> {
+    const stored = await this.store.get(key);
+    return stored && this.#opened(stored);
+  }
+
+  async range(query: RangeQuery): Promise<RangePage> {
+    const page = await this.store.range(query);
+    return { ...page, items: page.items.map((item) => this.#opened(item)) };
+  }
+
+  async write(write: Write): Promise<WriteResult> {
+    const result = await this.store.write({
+      ...write,
+      value: write.value && this.#seal(write.key, write.value),
+    });
+    if (result.ok) {
+      this.#stale.delete(write.key);
+      return result;
+    }
+    return { ok: false, current: result.current && this.#opened(result.current) };
+  }
+
+  watch(
+    after: number,
+    listener: (changes: readonly Change[]) => void,
+    passed?: (revision: number) => void,
+  ): Subscription {
+    return this.store.watch(
+      after,
+      (changes) => listener(changes.map((change) => this.#openedChange(change))),
+      passed,
+    );
+  }
+
+  compact(revision: number): Promise<void> {
+    return this.store.compact(revision);
+  }
+
+  stats(): StoreStats | Promise<StoreStats> {
+    return this.store.stats();
+  }
+
+  backup(): AsyncIterable<Buffer> {
+    return this.store.backup();
+  }
+
+  close(): Promise<void> {
+    return this.store.close();
+  }
+
+  #opened(stored: Stored): Stored {
+    const value = this.#open(stored.key, stored.value);
+    return value === stored.value ? stored : { ...stored, value };
+  }
+
+  #openedChange(change: Change): Change {
+    if (!change.value) return change;
+    const value = this.#open(change.key, change.value);
+    return value === change.value ? change : { ...change, value };
+  }
+
+  #seal(key: string, value: Buffer): Buffer {
+    const writer = this.#keysOf(key)?.[0];
+    return writer ? Buffer.concat([writer.prefix, writer.seal(value, pathOf(key))]) : value;
+  }
+
+  #open(key: string, value: Buffer): Buffer {
+    const keys = this.#keysOf(key);
+    const { id, namespace, name } = parseStoreKey(key);
+    if (!keys) {
+      if (isSealed(value)) throw withoutConfiguration(id, value);
+      return value;
+    }
+    const sealed = isSealed(value);
+    const at = keys.findIndex((cipher) => (cipher ? startsWith(value, cipher.prefix) : !sealed));
+    const { resource } = groupResource(id);
+    if (at < 0)
+      throw new UnreadableValueError(
+        sealed
+          ? `the store holds ${resource} that are encrypted with ${keyTold(value)}, which the encryption configuration does not have for them`
+          : `the store holds ${resource} that are not encrypted, and the encryption configuration has no identity provider for them`,
+      );
+    if (at === 0) this.#stale.delete(key);
+    else this.#stale.add(key);
+    const cipher = keys[at];
+    if (!cipher) return value;
+    try {
+      return cipher.open(value.subarray(cipher.prefix.length), pathOf(key));
+    } catch (error) {
+      const where = namespace ? ` in the namespace ${JSON.stringify(namespace)}` : '';
+      throw new UnreadableValueError(
+        `${resource} ${JSON.stringify(name)}${where} cannot be decrypted with ${keyTold(value)}: it is another key, or the value was changed`,
+        { cause: error },
+      );
+    }
+  }
+
+  #keysOf(key: string): Keys | undefined {
+    const id = key.slice(0, key.indexOf(SEPARATOR)) as ResourceId;
+    if (this.#keys.has(id)) return this.#keys.get(id);
+    const keys = this.rules.find(({ resources }) =>
+      resources.some((pattern) => this.#isMeant(pattern, id)),
+    )?.keys;
+    this.#keys.set(id, keys);
+    return keys;
+  }
+
+  /** A resource is known by its names in all groups that serve it. */
+  #isMeant(pattern: string, id: ResourceId): boolean {
+    const names = [groupResource(id), ...this.kinds.versions(id)];
+    return names.some(({ group, resource }) => {
+      const dot = pattern.indexOf('.');
+      const wantedResource = dot < 0 ? pattern : pattern.slice(0, dot);
+      const wantedGroup = dot < 0 ? '' : pattern.slice(dot + 1);
+      return (
+        (wantedResource === '*' || wantedResource === resource) &&
+        (wantedGroup === '*' || wantedGroup === group)
+      );
+    });
+  }
+}
+
+const startsWith = (value: Buffer, prefix: Buffer): boolean =>
+  value.length >= prefix.length && value.compare(prefix, 0, prefix.length, 0, prefix.length) === 0;
+
+/** `/registry/core/secrets/team/x`: a value that is copied to another key is not opened there. */
+const pathOf = (key: string): Buffer => Buffer.from(`/registry/${key.replaceAll(SEPARATOR, '/')}`);

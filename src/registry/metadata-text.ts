@@ -1,0 +1,36 @@
+/** Finds the metadata of an object in its JSON text, without parsing it. */
+
+import type { Span } from './managed-span.ts';
+
+const marker = Buffer.from('"metadata":');
+const quote = 0x22;
+const backslash = 0x5c;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
+/**
+ * A view of the metadata in a text, given where it should begin; undefined when something else is there.
+ * @param at behind kind and apiVersion: metadata is the next field of all objects
+ * @param managed where its managed fields are, which are most of it and are not read
+ */
+export function metadataText(text: Buffer, at: number, managed?: Span): Buffer | undefined {
+  const start = at + marker.length;
+  if (text[start] !== openBrace || !text.subarray(at, start).equals(marker)) return undefined;
+  let depth = 0;
+  const skipped = managed?.start;
+  for (let i = start; i < text.length; i++) {
+    const byte = text[i];
+    if (byte === quote) i = stringEnd(text, i);
+    else if (i === skipped) i = managed!.end - 1;
+    else if (byte === openBrace) depth++;
+    else if (byte === closeBrace && --depth === 0) return text.subarray(start, i + 1);
+  }
+  return undefined;
+}
+
+/** Where the quote is that ends a string. */
+function stringEnd(text: Buffer, start: number): number {
+  let end = start + 1;
+  while (end < text.length && text[end] !== quote) end += text[end] === backslash ? 2 : 1;
+  return end;
+}

@@ -1,0 +1,73 @@
+/**
+ * Proves that watchers over the network are notified together, a bounded number per tick, and that none misses a
+ * change made meanwhile.
+ */
+import { describe, expect, it } from 'vitest';
+import { WatchRounds } from './watch-rounds.ts';
+import type { Watcher } from './watcher.ts';
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Watchers that count how often they are notified. */
+function crowd(size: number, looked: (index: number) => void = () => undefined): Watcher[] {
+  return Array.from({ length: size }, (_, i) => ({ pump: () => looked(i) }) as unknown as Watcher);
+}
+
+describe('rounds', () => {
+  it('are made once for all changes of a turn', async () => {
+    const looks: number[] = [];
+    const told: [number, number][] = [];
+    const rounds = new WatchRounds((from, to) => told.push([from, to]));
+    for (const watcher of crowd(3, (i) => looks.push(i))) rounds.add(watcher);
+    rounds.announce(7);
+    rounds.announce(8);
+    expect(looks).toEqual([]);
+    await turn();
+    expect(looks).toEqual([0, 1, 2]);
+    expect(told).toEqual([[7, Number.POSITIVE_INFINITY]]);
+    await turn();
+    expect(looks).toEqual([0, 1, 2]);
+  });
+
+  it('let others have their turn between some watchers and the next', async () => {
+    let looks = 0;
+    const rounds = new WatchRounds(() => undefined);
+    for (const watcher of crowd(2_000, () => looks++)) rounds.add(watcher);
+    rounds.announce(0);
+    await turn();
+    expect(looks).toBeGreaterThan(0);
+    expect(looks).toBeLessThan(1_000);
+    for (let i = 0; i < 10; i++) await turn();
+    expect(looks).toBe(2_000);
+  });
+
+  it('are made again for what changes while one is under way, and forget only what all were told', async () => {
+    const looks = Array<number>(1_500).fill(0);
+    const told: [number, number][] = [];
+    const rounds = new WatchRounds((from, to) => told.push([from, to]));
+    for (const watcher of crowd(looks.length, (i) => looks[i]!++)) rounds.add(watcher);
+    rounds.announce(0);
+    await turn();
+    rounds.announce(1);
+    for (let i = 0; i < 10; i++) await turn();
+    expect(looks.every((count) => count === 2)).toBe(true);
+    expect(told).toEqual([
+      [0, 1],
+      [1, Number.POSITIVE_INFINITY],
+    ]);
+  });
+
+  it('pass over a watcher that has left', async () => {
+    const looks: number[] = [];
+    const rounds = new WatchRounds(() => undefined);
+    const watchers = crowd(3, (i) => {
+      looks.push(i);
+      rounds.delete(watchers[1]!);
+    });
+    for (const watcher of watchers) rounds.add(watcher);
+    rounds.announce(0);
+    await turn();
+    expect(looks).toEqual([0, 2]);
+    expect(rounds.size).toBe(2);
+  });
+});

@@ -1,0 +1,65 @@
+/**
+ * Forwards all requests of a version that another server serves: any method, watches and upgrades. The other server is
+ * told who the user is in headers, and believes them because of this server's certificate.
+ */
+import { StatusError, unavailable } from '../../api/errors.ts';
+import type { User } from '../../api/user.ts';
+import type { Aggregation } from '../../extensions/aggregation/aggregation.ts';
+import type { RemoteVersion } from '../../extensions/aggregation/api-services.ts';
+import { forward, forwardUpgrade, type ProxyTarget } from '../../streams/reverse-proxy.ts';
+import { answerText } from '../http/answer.ts';
+import type { RequestContext } from '../http/context.ts';
+import type { OpenConnections } from '../pods/connecting.ts';
+
+export async function forwardAggregated(
+  context: RequestContext,
+  remote: RemoteVersion,
+  aggregation: Aggregation,
+  open: OpenConnections,
+): Promise<void> {
+  const { request, response } = context.http;
+  const { upgrade } = context;
+  // A request of the express lane arrived before the version was known to be another server's.
+  if (!remote.available || !request.rawHeaders) {
+    if (upgrade) throw unavailable('service unavailable');
+    return answerText(context, 503, 'service unavailable\n');
+  }
+  const { name, namespace, port } = remote.service;
+  const target: ProxyTarget = {
+    connect: () => aggregation.connect(remote),
+    host: `${name}.${namespace}.svc:${port}`,
+    path: request.url!,
+    prefix: '',
+    rewrite: false,
+    dropCors: false,
+    keepHost: false,
+    headers: identityHeaders(context.user),
+  };
+  const release = open.add(() => (upgrade ? upgrade.socket : response).destroy());
+  try {
+    if (upgrade) await forwardUpgrade(request, upgrade.socket, upgrade.head, target);
+    else await forward(request, response, target);
+  } catch (error) {
+    // Kubernetes tells this in plain text, not as a Status.
+    if (upgrade || response.headersSent || !(error instanceof StatusError)) throw error;
+    answerText(context, 503, `${error.message}\n`);
+  } finally {
+    release();
+  }
+}
+
+/** A flat list of names and values. Values are percent-encoded where a header could not hold them. */
+function identityHeaders({ name, uid, groups, extra = {} }: User): string[] {
+  const list = ['X-Remote-User', headerText(name)];
+  if (uid) list.push('X-Remote-Uid', headerText(uid));
+  for (const group of groups) list.push('X-Remote-Group', headerText(group));
+  for (const [key, values] of Object.entries(extra))
+    for (const value of values) list.push(`X-Remote-Extra-${encodeURIComponent(key)}`, headerText(value));
+  return list;
+}
+
+/** Bytes of UTF-8 as the characters in which Node writes headers; what could end a header is left out. */
+const headerText = (text: string): string =>
+  Buffer.from(text, 'utf8')
+    .toString('latin1')
+    .replaceAll(/[\0-\x08\x0a-\x1f\x7f]/g, '');

@@ -1,0 +1,43 @@
+/** The express lane of a door: where its connections start; those that the lane hands over go to Node's server. */
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Arrivals } from '../http/arrivals.ts';
+import { ExpressLane } from '../http/express-lane.ts';
+import { cutOff, refuse } from '../http/refusal.ts';
+import { isBrief } from '../http/request-info.ts';
+import type { Door, Reception } from './door.ts';
+import { headersTimeoutMs, keepAliveMs } from './http-listener.ts';
+
+/**
+ * Makes the lane; the door gives it the connections of that event.
+ * @param standingLines header lines of every answer, each with its line end
+ */
+export function doorLane(
+  door: Door,
+  server: Server,
+  event: 'connection' | 'secureConnection',
+  reception: Reception,
+  arrivals: Arrivals,
+  standingLines?: string,
+): ExpressLane {
+  const byNode = server.listeners(event) as ((this: Server, socket: Socket) => void)[];
+  server.removeAllListeners(event);
+  return new ExpressLane({
+    headerBytesMax: reception.keeper.limits.headerBytesMax,
+    firstMaxMs: headersTimeoutMs,
+    keepAliveMs,
+    standingLines,
+    accepts: (method, url) => isBrief(method, url) && !reception.isForwarded(url),
+    serve: (request, response, isNew) => {
+      const begunMs = performance.now();
+      const handle = (): void => reception.request(door, request, response, begunMs);
+      // What is read of a connection over TLS may have come after what made it readable; writes ask later.
+      if (isNew && request.method === 'GET' && event === 'connection') arrivals.addRead(handle);
+      else arrivals.add(handle);
+    },
+    handOver: (socket) => {
+      for (const take of byNode) take.call(server, socket);
+    },
+    refuseCut: (socket) => refuse(socket, cutOff()),
+  });
+}

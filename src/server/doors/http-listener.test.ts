@@ -1,0 +1,50 @@
+/** Proves that slow heads are cut off in time, and that a connection ends with its last answer. */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { expect, it } from 'vitest';
+import { Arrivals } from '../http/arrivals.ts';
+
+import type { Limits } from '../http/limits.ts';
+import type { Door, Reception } from './door.ts';
+import { HttpListener, listenerOptions } from './http-listener.ts';
+
+it('a dripped head is refused within a second of its time, not within thirty', async () => {
+  const server = createServer({
+    ...listenerOptions({ headerBytesMax: 1_000 } as Limits),
+    headersTimeout: 50,
+  });
+  const refused = new Promise<string | undefined>((resolve) =>
+    server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+      resolve(error.code);
+      socket.destroy();
+    }),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined);
+  socket.write('GET / HTTP/1.1\r\n');
+  const drip = setInterval(() => socket.write('A: b\r\n'), 10);
+  expect(await refused).toBe('ERR_HTTP_REQUEST_TIMEOUT');
+  clearInterval(drip);
+  socket.destroy();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+it('requests behind the last answer of a connection are not carried out, and do not hold closing up', async () => {
+  const seen: string[] = [];
+  const reception = {
+    request: (_: Door, request: IncomingMessage, response: ServerResponse) => {
+      seen.push(request.url!);
+      response.writeHead(200, { Connection: 'close' }).end('last');
+    },
+  } as unknown as Reception;
+  const server = createServer();
+  const listener = new HttpListener(server, {} as Door, reception, new Arrivals());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  socket.write(['/a', '/b', '/c'].map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`).join(''));
+  await once(socket.resume(), 'close');
+  expect(seen).toEqual(['/a']);
+  listener.shut();
+  await listener.close(() => undefined);
+});

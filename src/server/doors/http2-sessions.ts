@@ -1,0 +1,161 @@
+/**
+ * HTTP/2 at a door: each stream of a session is a request. Clients put hundreds of watches on one session, so a session
+ * without a stream is idle, and one with a silent watch is not.
+ *
+ * A session ends with GOAWAY, which tells the client what was served: after a request that was not authenticated, when
+ * it was idle for long, when its client misbehaves, and when the server closes.
+ */
+import { METHODS } from 'node:http';
+import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
+import type { TLSSocket } from 'node:tls';
+import { methodNotAllowed } from '../../api/errors.ts';
+import type { Arrivals } from '../http/arrivals.ts';
+import { Http2Request } from '../http/http2-request.ts';
+import { Http2Response } from '../http/http2-response.ts';
+import type { Door, Reception } from './door.ts';
+
+export interface Http2Options {
+  /** Requests that one session may have open. Default 1,000. */
+  readonly streamsMax?: number;
+}
+
+/** A small number costs clients connections; kube-apiserver is often set to this one. */
+const streamsMaxDefault = 1_000;
+const windowBytes = 256 * 1024;
+const frameBytesMax = 256 * 1024;
+/** For all streams of a session together. */
+const sessionWindowBytes = 100 * windowBytes;
+const headerListBytesMax = 1_048_896;
+/** Node cuts off a request with more headers. */
+const headerPairsMax = 2_000;
+/** Megabytes that a session may use before it refuses streams: many watches wait in one. */
+const sessionMegabytesMax = 64;
+const idleMaxMs = 90_000;
+const idleCheckMs = 30_000;
+/**
+ * Requests that a client may take back before they have an answer, beyond those that got one. Clients that begin and
+ * reset streams as fast as they can make the server work for nothing (rapid reset).
+ */
+const resetsMax = 500;
+
+/** Error code of HTTP/2. */
+const enhanceYourCalm = 0x0b;
+
+const knownMethods = new Set(METHODS.filter((method) => method !== 'CONNECT'));
+
+export class Http2Sessions {
+  readonly #sessions = new Set<Session>();
+  readonly #idleTimer: NodeJS.Timeout;
+  #shut = false;
+
+  constructor(
+    private readonly door: Door,
+    private readonly reception: Reception,
+    private readonly arrivals: Arrivals,
+    private readonly options: Http2Options,
+  ) {
+    this.#idleTimer = setInterval(() => this.#closeIdle(), idleCheckMs);
+    this.#idleTimer.unref();
+  }
+
+  take(socket: TLSSocket): void {
+    // Loaded for the first client that speaks HTTP/2: it takes Node some milliseconds, which a start need not wait for.
+    const made = process.getBuiltinModule('node:http2').performServerHandshake(socket, {
+      settings: {
+        maxConcurrentStreams: this.options.streamsMax || streamsMaxDefault,
+        initialWindowSize: windowBytes,
+        maxFrameSize: frameBytesMax,
+        maxHeaderListSize: headerListBytesMax,
+        enableConnectProtocol: false,
+      },
+      maxHeaderListPairs: headerPairsMax,
+      maxSessionMemory: sessionMegabytesMax,
+    });
+    const session = new Session(made, socket);
+    this.#sessions.add(session);
+    made.on('error', () => made.destroy());
+    made.on('close', () => {
+      this.#sessions.delete(session);
+      socket.destroy();
+    });
+    made.once('remoteSettings', () => made.setLocalWindowSize(sessionWindowBytes));
+    const receive = (
+      stream: ServerHttp2Stream,
+      headers: IncomingHttpHeaders,
+      _flags: number,
+      received: readonly string[],
+    ): void => this.#receive(session, socket, stream, headers, received);
+    made.on('stream', receive as never);
+    if (this.#shut) made.close();
+  }
+
+  /** Takes no more requests; those under way are answered. */
+  shut(): void {
+    this.#shut = true;
+    clearInterval(this.#idleTimer);
+    for (const { http2 } of this.#sessions) http2.close();
+  }
+
+  closeAll(): void {
+    for (const session of this.#sessions) session.cut();
+  }
+
+  #closeIdle(): void {
+    const untilMs = performance.now() - idleMaxMs;
+    for (const session of this.#sessions) if (session.idleSinceMs < untilMs) session.http2.close();
+  }
+
+  #receive(
+    session: Session,
+    socket: TLSSocket,
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    received: readonly string[],
+  ): void {
+    // Reset in the packet that opened it: there will be no 'close' event.
+    if (stream.destroyed || stream.closed) return session.addReset();
+    const begunMs = performance.now();
+    const request = new Http2Request(stream, socket, headers, received);
+    const response = new Http2Response(stream, request.method === 'HEAD');
+    session.add(stream, response);
+    const { door, reception } = this;
+    if (!knownMethods.has(request.method) || request.url === undefined)
+      return reception.turnAway(door, request, response, begunMs, methodNotAllowed());
+    this.arrivals.add(() => {
+      if (!response.destroyed) reception.request(door, request, response, begunMs);
+    });
+  }
+}
+
+/** What is known of a session beside its streams. */
+class Session {
+  #streams = 0;
+  #resets = 0;
+  /** Infinity while there are streams. */
+  idleSinceMs = performance.now();
+
+  constructor(
+    readonly http2: ServerHttp2Session,
+    private readonly socket: TLSSocket,
+  ) {}
+
+  /** A session that is being closed would wait for its client to close the connection. */
+  cut(): void {
+    this.http2.destroy();
+    this.socket.destroy();
+  }
+
+  add(stream: ServerHttp2Stream, response: Http2Response): void {
+    this.#streams++;
+    this.idleSinceMs = Number.POSITIVE_INFINITY;
+    stream.once('close', () => {
+      if (--this.#streams === 0) this.idleSinceMs = performance.now();
+      if (response.headersSent) this.#resets = Math.max(0, this.#resets - 1);
+      else this.addReset();
+    });
+  }
+
+  addReset(): void {
+    if (++this.#resets > resetsMax) this.http2.destroy(new Error('too many resets'), enhanceYourCalm);
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * The inner door: for the node agents and the ingress of this process, over connections in memory, when the local door
+ * is closed. Nobody outside of the process can reach it, so it knows its user without credentials.
+ */
+import { createServer, type Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { allowAll } from '../../api/access.ts';
+import { authenticated, masters, type User } from '../../api/user.ts';
+import { memoryPipe, type PipeEnd } from '../../streams/memory-pipe.ts';
+import { Arrivals } from '../http/arrivals.ts';
+import type { Door, Reception } from './door.ts';
+import { HttpListener, listenerOptions } from './http-listener.ts';
+
+const innerUser: User = { name: 'system:unsecured', groups: [masters, authenticated], extra: {} };
+
+export class InnerDoor implements Door {
+  /** For clients that need one; nothing listens there. */
+  readonly url = 'http://localhost';
+  readonly unidentified = innerUser;
+  readonly authorizer = allowAll;
+  readonly #open = new Set<PipeEnd>();
+  #server: Server | undefined;
+  #listener: HttpListener | undefined;
+
+  async listen(reception: Reception): Promise<void> {
+    this.#server = createServer(listenerOptions(reception.keeper.limits));
+    this.#listener = new HttpListener(this.#server, this, reception, new Arrivals());
+  }
+
+  /** The client's side of a new connection. */
+  connect(): Duplex {
+    const [client, served] = memoryPipe();
+    this.#open.add(served);
+    served.on('close', () => this.#open.delete(served));
+    this.#server!.emit('connection', served);
+    return client;
+  }
+
+  admit(): void {
+    // Only this process gets here.
+  }
+
+  identify(): User {
+    return innerUser;
+  }
+
+  shut(): void {
+    this.#listener?.shut();
+  }
+
+  async close(): Promise<void> {
+    await this.#listener?.close(() => undefined);
+    for (const pipe of this.#open) pipe.destroy();
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * The local door: plain HTTP without authentication, for this machine only. A browser can be talked into sending
+ * requests to localhost on behalf of any page (DNS rebinding, cross-site requests), so every request must name a
+ * local host (or the API by its name in the cluster), and an origin, if it has one, must be local too. Browsers leave the
+ * origin out of plain requests such as those for images; of these they say whether the page is another site's
+ * (`Sec-Fetch-Site`). Every client that is let in may do everything.
+ */
+import { createServer } from 'node:http';
+import { isIP } from 'node:net';
+import { allowAll } from '../../api/access.ts';
+import { forbiddenRequest } from '../../api/errors.ts';
+import type { User } from '../../api/user.ts';
+import { LastMemo } from '../../memo.ts';
+import { Arrivals } from '../http/arrivals.ts';
+import type { ApiRequest } from '../http/context.ts';
+import type { ExpressLane } from '../http/express-lane.ts';
+import { GuardedResponse, guardLines } from '../http/guard-headers.ts';
+import { isBrief } from '../http/request-info.ts';
+import type { Door, Reception } from './door.ts';
+import { doorLane } from './door-lane.ts';
+import { HttpListener, listenerOptions } from './http-listener.ts';
+
+const localUser: User = {
+  name: 'system:unsecured',
+  groups: ['system:masters', 'system:authenticated'],
+  extra: {},
+};
+
+export interface LocalDoorOptions {
+  /** A loopback address. */
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** The address under which pods of this machine reach the server. */
+  readonly clusterIP?: string;
+}
+
+export class LocalDoor implements Door {
+  readonly unidentified = localUser;
+  readonly authorizer = allowAll;
+  #listener: HttpListener | undefined;
+  #express: ExpressLane | undefined;
+  #reception: Reception | undefined;
+  /** The host checked last, cached because nearly all requests have the same. */
+  readonly #isLocalHost = new LastMemo((host: string) => isLoopback(withoutPort(host)));
+
+  constructor(private readonly options: LocalDoorOptions) {}
+
+  get url(): string {
+    return `http://${this.#listener!.authority}`;
+  }
+
+  async listen(reception: Reception): Promise<void> {
+    this.#reception = reception;
+    const server = createServer({
+      ...listenerOptions(reception.keeper.limits),
+      ServerResponse: GuardedResponse,
+    });
+    const arrivals = new Arrivals(reception.askAhead);
+    this.#listener = new HttpListener(server, this, reception, arrivals);
+    const lane = doorLane(this, server, 'connection', reception, arrivals, guardLines);
+    server.on('connection', (socket) => lane.take(socket));
+    this.#express = lane;
+    await this.#listener.listen(this.options.host, this.options.port);
+  }
+
+  admit(request: ApiRequest): void {
+    const { host, origin } = request.headers;
+    if (host === undefined || !(this.#isLocalHost.of(host) || this.#isInCluster(host, request)))
+      throw forbiddenRequest(
+        `this address serves local clients only, not host ${JSON.stringify(host ?? '')}`,
+      );
+    if (origin !== undefined && !isLocalOrigin(origin))
+      throw forbiddenRequest(`this address serves local pages only, not origin ${JSON.stringify(origin)}`);
+    if (
+      origin === undefined &&
+      request.headers['sec-fetch-site'] === 'cross-site' &&
+      !(isFollowedLink(request) && !this.#reception?.isForwarded(request.url!))
+    )
+      throw forbiddenRequest('this address serves local pages only, not those of other sites');
+  }
+
+  /** Whether a host is a name of the API service, as pods of this machine use it. */
+  #isInCluster(host: string, request: ApiRequest): boolean {
+    return withoutPort(host) === this.options.clusterIP || isClusterName(host, request);
+  }
+
+  identify(): User {
+    return localUser;
+  }
+
+  shut(): void {
+    this.#listener?.shut();
+    this.#express?.closeIdle();
+  }
+
+  async close(): Promise<void> {
+    this.#express?.closeIdle();
+    await this.#listener?.close(() => this.#express!.closeAll());
+  }
+}
+
+export function isLoopback(host: string): boolean {
+  const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  if (name === 'localhost' || name.endsWith('.localhost') || name === '::1' || name === '0:0:0:0:0:0:0:1')
+    return true;
+  return isIP(name) === 4 && name.startsWith('127.');
+}
+
+/** Host without the port; `[::1]:8080` → `[::1]`. */
+const withoutPort = (host: string): string => host.replace(/:\d*$/, '');
+
+/**
+ * The names of the `kubernetes` service, as the cluster's DNS resolves them from the namespace `default` and from
+ * others.
+ */
+const clusterNames: ReadonlySet<string> = new Set([
+  'kubernetes',
+  'kubernetes.default',
+  'kubernetes.default.svc',
+  'kubernetes.default.svc.cluster.local',
+]);
+const httpPort = 80;
+
+/**
+ * Against DNS rebinding: a foreign name server could resolve such a name to this machine, to give its page access.
+ * The browser would then name the port that the server listens on. Pods name the service's port, so only other ports
+ * than the server's own are accepted.
+ */
+function isClusterName(host: string, { socket }: ApiRequest): boolean {
+  const [, name = '', port = httpPort] = /^([^:]+)(?::(\d{1,5}))?$/.exec(host.toLowerCase()) ?? [];
+  return clusterNames.has(name) && Number(port) !== socket.localPort;
+}
+
+/**
+ * Whether a person followed a link to what is only read from memory. The page that has the link learns nothing of the
+ * answer and can change nothing by it. Proxied requests are not let in like this: what a GET does is up to their target.
+ */
+function isFollowedLink({ method, url, headers }: ApiRequest): boolean {
+  return (
+    method === 'GET' &&
+    headers['sec-fetch-mode'] === 'navigate' &&
+    headers['sec-fetch-dest'] === 'document' &&
+    headers['sec-fetch-user'] === '?1' &&
+    isBrief(method, url!)
+  );
+}
+
+function isLocalOrigin(origin: string): boolean {
+  try {
+    return isLoopback(new URL(origin).hostname);
+  } catch {
+    return false;
+  }
+}

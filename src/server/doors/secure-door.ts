@@ -1,0 +1,206 @@
+/**
+ * The secure door: HTTPS, for this machine or any other. One TLS server speaks HTTP/2 and HTTP/1.1, as the client
+ * chooses by ALPN. HTTP/1.1 takes the same way as at the local door: express lane, then Node's server. Every request is
+ * authenticated; why that failed is logged and never told.
+ *
+ * Client certificates are asked for and not verified in the handshake: a bad one is answered in HTTP with a 401, where
+ * the client can read it. Authenticators verify.
+ */
+import { constants } from 'node:crypto';
+import { createServer, type Server } from 'node:https';
+import type { TLSSocket, TlsOptions } from 'node:tls';
+import type { Authenticator } from '../../access/authentication/authenticator.ts';
+import type { FlowControl } from '../../access/fairness/flow-control.ts';
+import type { Authorizer } from '../../api/access.ts';
+import { StatusError, unauthorized } from '../../api/errors.ts';
+import type { User } from '../../api/user.ts';
+import { defaultCiphers } from '../../pki/cipher-suites.ts';
+import type { TlsSource } from '../../pki/tls-source.ts';
+import { Arrivals } from '../http/arrivals.ts';
+import type { RequestContext } from '../http/context.ts';
+import type { ExpressLane } from '../http/express-lane.ts';
+import { Http2Request } from '../http/http2-request.ts';
+import { AddressCertificates } from './address-certificates.ts';
+import type { Door, Reception } from './door.ts';
+import { doorLane } from './door-lane.ts';
+import { Handshakes, handshakeMaxMs } from './handshakes.ts';
+import { HttpListener, listenerOptions } from './http-listener.ts';
+import { type Http2Options, Http2Sessions } from './http2-sessions.ts';
+import { PeerCertificates } from './peer-certificates.ts';
+import { RefusalLog } from './refusal-log.ts';
+import { RequestCredentials } from './request-credentials.ts';
+import { firstOptions, TlsContexts } from './tls-contexts.ts';
+
+/** Dead peers are found by TCP's own means: a watch may be silent for long. */
+const tcpProbeMs = 30_000;
+/** Authenticators that ask other servers have this long. */
+const identifyMaxMs = 15_000;
+
+/** The user that stands for requests without credentials, where they are let in. */
+const anonymous = 'system:anonymous';
+
+export interface SecureDoorOptions {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** Whether any free port will do when this one is taken. */
+  readonly orAnyPort?: boolean;
+  /** Certificates, which may change while the door is open. */
+  readonly tls: TlsSource;
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
+  readonly fairness?: FlowControl | undefined;
+  /** Default TLS 1.2. */
+  readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
+  /** In OpenSSL's words. Default: those of kube-apiserver. */
+  readonly ciphers?: string;
+  /** false: HTTP/1.1 only. */
+  readonly http2?: Http2Options | false;
+  /** How long a handshake may take, and how many may be under way. */
+  readonly handshakeMs?: number;
+  readonly handshakesMax?: number;
+  /** Told why credentials were refused, now and then. */
+  readonly log: (message: string) => void;
+}
+
+export class SecureDoor implements Door {
+  readonly unidentified: User = { name: '', groups: [] };
+  readonly authorizer: Authorizer;
+  readonly fairness: FlowControl | undefined;
+  readonly #peers = new PeerCertificates();
+  readonly #refusals: RefusalLog;
+  #listener: HttpListener | undefined;
+  #express: ExpressLane | undefined;
+  #sessions: Http2Sessions | undefined;
+  #contexts: TlsContexts | undefined;
+  #addresses: AddressCertificates | undefined;
+
+  constructor(private readonly options: SecureDoorOptions) {
+    this.authorizer = options.authorizer;
+    this.fairness = options.fairness;
+    this.#refusals = new RefusalLog(options.log);
+  }
+
+  get url(): string {
+    return `https://${this.#listener!.authority}`;
+  }
+
+  async listen(reception: Reception): Promise<void> {
+    const { host, port, orAnyPort } = this.options;
+    const server = this.#server(reception);
+    const arrivals = new Arrivals();
+    this.#listener = new HttpListener(server, this, reception, arrivals);
+    this.#serve(server, reception, arrivals);
+    try {
+      await this.#listener.listen(host, port);
+    } catch (error) {
+      if (!orAnyPort || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+      await this.#listener.listen(host, 0);
+    }
+  }
+
+  #server(reception: Reception): Server {
+    const { tls, minVersion = 'TLSv1.2', ciphers = defaultCiphers, http2 } = this.options;
+    const shared = {
+      minVersion,
+      ciphers,
+      // A client could make the server work by asking for new keys again and again.
+      secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+    };
+    const handshake: TlsOptions = {
+      ...shared,
+      ALPNProtocols: http2 === false ? ['http/1.1'] : ['h2', 'http/1.1'],
+      requestCert: true,
+      rejectUnauthorized: false,
+      handshakeTimeout: this.options.handshakeMs ?? handshakeMaxMs,
+      SNICallback: (name, done) => done(null, this.#contexts!.named(name)),
+    };
+    const server = createServer({
+      ...listenerOptions(reception.keeper.limits),
+      ...handshake,
+      ...firstOptions(tls.current),
+      keepAlive: true,
+      keepAliveInitialDelay: tcpProbeMs,
+    });
+    this.#contexts = new TlsContexts(server, tls, shared);
+    this.#addresses = new AddressCertificates(server, tls, handshake, this.#contexts);
+    return server;
+  }
+
+  admit(): void {
+    // Whoever has credentials may come from anywhere.
+  }
+
+  identify(context: RequestContext, token: string | undefined): User | Promise<User> {
+    const { request } = context;
+    const peer = this.#peers.of(request.socket as TLSSocket);
+    try {
+      const user = this.options.authenticator.authenticate(new RequestCredentials(context, token, peer));
+      if (!(user instanceof Promise)) return this.#identified(context, user);
+      return inTime(user).then(
+        (found) => this.#identified(context, found),
+        (error: unknown) => this.#refused(context, error),
+      );
+    } catch (error) {
+      return this.#refused(context, error);
+    }
+  }
+
+  #identified(context: RequestContext, user: User | undefined): User {
+    if (!user || user.name === anonymous) endConnectionAfter(context);
+    if (!user) throw unauthorized();
+    return user;
+  }
+
+  /** Only credentials that are not good are worth a line in the log, not that there were none. */
+  #refused(context: RequestContext, error: unknown): never {
+    if (error instanceof StatusError && error.code === 401) throw error;
+    endConnectionAfter(context);
+    this.#refusals.add(context.request.socket.remoteAddress, error as Error);
+    throw unauthorized();
+  }
+
+  shut(): void {
+    this.#contexts?.close();
+    this.#addresses?.close();
+    this.#listener?.shut();
+    this.#express?.closeIdle();
+    this.#sessions?.shut();
+  }
+
+  async close(): Promise<void> {
+    this.#express?.closeIdle();
+    await this.#listener?.close(() => {
+      this.#express!.closeAll();
+      this.#sessions?.closeAll();
+    });
+    this.#sessions?.closeAll();
+  }
+
+  #serve(server: Server, reception: Reception, arrivals: Arrivals): void {
+    const lane = doorLane(this, server, 'secureConnection', reception, arrivals);
+    const { http2 } = this.options;
+    const sessions = http2 === false ? undefined : new Http2Sessions(this, reception, arrivals, http2 ?? {});
+    this.#express = lane;
+    this.#sessions = sessions;
+    new Handshakes(server, this.options.handshakesMax);
+    server.on('secureConnection', (socket: TLSSocket) => {
+      this.#peers.add(socket);
+      if (sessions && socket.alpnProtocol === 'h2') sessions.take(socket);
+      else lane.take(socket);
+    });
+  }
+}
+
+/** As Kubernetes does with HTTP/2; connections of HTTP/1.1 stay open. */
+function endConnectionAfter({ request }: RequestContext): void {
+  if (request instanceof Http2Request) request.endConnectionAfter();
+}
+
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('authentication took too long')), identifyMaxMs);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,150 @@
+/**
+ * Rules for all requests that an operator may ask for: which pages of other origins browsers let in (CORS), that browsers
+ * use TLS only (HSTS), and how often connections of HTTP/2 end, so that clients spread over several servers. It stands
+ * before the chain, where one of them is asked for; other servers do without it.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { StatusError } from '../../api/errors.ts';
+import { compileRegexp, type GoRegexp } from '../../api/go-regexp.ts';
+import type { Upgrade } from '../../streams/tunnel.ts';
+import type { Door, Reception } from '../doors/door.ts';
+import type { AskAhead } from './ahead-question.ts';
+import type { ApiRequest, ApiResponse } from './context.ts';
+import { Http2Request } from './http2-request.ts';
+import type { LimitKeeper } from './limits.ts';
+import type { Overload } from './traffic.ts';
+
+export interface ServingRuleOptions {
+  /** Origins of pages that may send requests: regular expressions, such as `^https://example\.com$`. Default: none. */
+  readonly corsAllowedOrigins?: readonly string[];
+  /** Directives of the header `Strict-Transport-Security`: `max-age=SECONDS`, `includeSubDomains`, `preload`. Default: none. */
+  readonly strictTransportSecurity?: readonly string[];
+  /** Share of requests over HTTP/2 after which their connection ends, at most 0.02. Default 0. */
+  readonly goawayChance?: number;
+  /** Whether long answers are compressed for clients that take them so. Default true. */
+  readonly compressesAnswers?: boolean;
+}
+
+/** What kube-apiserver answers to pages that it lets in. */
+const allowances: readonly (readonly [string, string])[] = [
+  ['Access-Control-Allow-Methods', 'POST, GET, OPTIONS, PUT, DELETE, PATCH'],
+  [
+    'Access-Control-Allow-Headers',
+    'Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, X-Requested-With, If-Modified-Since',
+  ],
+  ['Access-Control-Expose-Headers', 'Date, Warning'],
+  ['Access-Control-Allow-Credentials', 'true'],
+];
+const originCharsMax = 2_048;
+
+/** What is wrong with the rules, in kube-apiserver's words; undefined: nothing. */
+export function servingRulesProblem(options: ServingRuleOptions): string | undefined {
+  const { corsAllowedOrigins = [], strictTransportSecurity = [], goawayChance = 0 } = options;
+  for (const pattern of corsAllowedOrigins)
+    try {
+      compileRegexp(pattern);
+    } catch (error) {
+      return `--cors-allowed-origins has an invalid regular expression: ${(error as Error).message}`;
+    }
+  if (!strictTransportSecurity.every((one) => /^(max-age=\d+|includeSubDomains|preload)$/.test(one)))
+    return '--strict-transport-security-directives invalid, allowed values: max-age=expireTime, includeSubDomains, preload. see https://tools.ietf.org/html/rfc6797#section-6.1 for more information';
+  if (!(goawayChance >= 0 && goawayChance <= 0.02))
+    return '--goaway-chance can not be less than 0 or greater than 0.02';
+  return undefined;
+}
+
+/** The reception itself where there are no rules. */
+export function withServingRules(
+  reception: Reception,
+  options: ServingRuleOptions,
+  chance: () => number,
+): Reception {
+  const { corsAllowedOrigins = [], strictTransportSecurity = [], goawayChance = 0 } = options;
+  const { compressesAnswers = true } = options;
+  if (
+    corsAllowedOrigins.length + strictTransportSecurity.length === 0 &&
+    goawayChance === 0 &&
+    compressesAnswers
+  )
+    return reception;
+  return new ServingRules(reception, options, chance);
+}
+
+class ServingRules implements Reception {
+  readonly #origins: readonly GoRegexp[];
+  readonly #transport: string;
+  readonly #goawayChance: number;
+  readonly #compressesAnswers: boolean;
+
+  constructor(
+    private readonly next: Reception,
+    {
+      corsAllowedOrigins = [],
+      strictTransportSecurity = [],
+      goawayChance = 0,
+      compressesAnswers = true,
+    }: ServingRuleOptions,
+    private readonly chance: () => number,
+  ) {
+    this.#compressesAnswers = compressesAnswers;
+    this.#origins = corsAllowedOrigins.map((pattern) => compileRegexp(pattern));
+    this.#transport = strictTransportSecurity.join('; ');
+    this.#goawayChance = goawayChance;
+  }
+
+  get keeper(): LimitKeeper {
+    return this.next.keeper;
+  }
+
+  get askAhead(): AskAhead | undefined {
+    return this.next.askAhead;
+  }
+
+  isForwarded(url: string): boolean {
+    return this.next.isForwarded(url);
+  }
+
+  request(door: Door, request: ApiRequest, response: ApiResponse, begunMs: number): void {
+    if (this.#transport) response.setHeader('Strict-Transport-Security', this.#transport);
+    if (this.#goawayChance > 0 && request instanceof Http2Request && this.chance() < this.#goawayChance)
+      request.endConnectionAfter();
+    if (!this.#compressesAnswers) acceptPlain(request);
+    const { origin } = request.headers;
+    if (this.#allows(origin)) {
+      response.setHeader('Access-Control-Allow-Origin', origin!);
+      for (const [name, value] of allowances) response.setHeader(name, value);
+      // What a browser asks before the request itself needs no credentials, and gets no further.
+      if (request.method === 'OPTIONS') {
+        response.writeHead(204, {});
+        response.end();
+        return;
+      }
+    }
+    this.next.request(door, request, response, begunMs);
+  }
+
+  upgrade(door: Door, request: IncomingMessage, upgrade: Upgrade, begunMs: number): void {
+    this.next.upgrade(door, request, upgrade, begunMs);
+  }
+
+  turnAway(
+    door: Door,
+    request: ApiRequest,
+    response: ApiResponse,
+    begunMs: number,
+    why: StatusError | Overload,
+  ): void {
+    this.next.turnAway(door, request, response, begunMs, why);
+  }
+
+  #allows(origin: string | undefined): boolean {
+    if (!origin || origin.length > originCharsMax) return false;
+    return this.#origins.some((pattern) => pattern.test(origin));
+  }
+}
+
+/** Takes away what a client says about compressed answers. The headers themselves are shared with other requests. */
+function acceptPlain(request: ApiRequest): void {
+  const { 'accept-encoding': _, ...headers } = request.headers;
+  Object.defineProperty(request, 'headers', { value: headers });
+}

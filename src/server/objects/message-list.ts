@@ -1,0 +1,49 @@
+/** Lists in protobuf, put together from messages that are kept for each object (`registry/entry-messages.ts`). */
+import { modelOf } from '../../api/model.ts';
+import { listEnvelope, type ProtobufDocument } from '../../api/protobuf-envelope.ts';
+import type { Form } from '../../registry/forms.ts';
+import type { Page } from '../../registry/page.ts';
+import { answerBytes } from '../http/answer.ts';
+import type { RequestContext } from '../http/context.ts';
+import { answerParts, type LongValue, turn, wholeValue } from '../http/long-answer.ts';
+import { protobufType } from '../http/negotiation.ts';
+
+/** A list whose JSON text is up to this size is built as a whole, which is faster. */
+const wholeBytesMax = 4 * 1024 * 1024;
+/** JSON text of the objects that are encoded in one event loop tick: several milliseconds when none is kept. */
+const partBytes = 512 * 1024;
+
+/** @param audited the list as a value, for the audit log */
+export async function answerMessages(
+  context: RequestContext,
+  type: { readonly kind: string; readonly apiVersion: string },
+  metadata: Record<string, unknown>,
+  page: Page,
+  form: Form<ProtobufDocument>,
+  audited: LongValue,
+): Promise<void> {
+  const envelope = (bytes: number) =>
+    listEnvelope(type, { model: modelOf('ListMeta'), value: metadata }, bytes);
+  const take = (bytes: number) => context.audited?.takeAnswer(bytes, () => wholeValue(audited));
+  if (page.textBytes <= wholeBytesMax) {
+    const items = page.messages(form);
+    const { head, end } = envelope(items.length);
+    take(items.length);
+    return answerBytes(context, 200, [head, items, end], protobufType);
+  }
+  // The length of a message stands before it, so all objects are encoded before the first is sent.
+  let bytes = 0;
+  for (const some of page.messageBytes(form, partBytes)) {
+    bytes += some;
+    await turn();
+    if (context.response.destroyed) return;
+  }
+  const { head, end } = envelope(bytes);
+  take(bytes);
+  const parts = function* (): Generator<Buffer, void, undefined> {
+    yield head;
+    yield* page.messageParts(form, partBytes);
+    yield end;
+  };
+  await answerParts(context, 200, parts(), head.length + bytes + end.length, protobufType);
+}

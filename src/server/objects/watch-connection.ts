@@ -1,0 +1,183 @@
+/**
+ * A connection of watches: one WebSocket on which a client starts and ends many watches, so that a browser needs one
+ * connection for all of them (docs/window.md has the messages). Each watch is a request of its own, which takes the
+ * chain as any other, with the user of the connection.
+ *
+ *   open ──(the client leaves, the server closes, its time is over, too many invalid messages)──► ended, with all watches
+ */
+import type { WebSocket } from 'ws';
+import { badRequest, StatusError } from '../../api/errors.ts';
+import { ClientGone } from '../../streams/tunnel.ts';
+import { negotiateWebSocket } from '../../streams/upgrade-request.ts';
+import { acceptWebSocket, webSocketRefusal } from '../../streams/websocket-upgrade.ts';
+import type { Door } from '../doors/door.ts';
+import type { RequestContext } from '../http/context.ts';
+import { parseRequest } from '../http/request-info.ts';
+import { WatchAnswer, type WatchCarrier } from './watch-answer.ts';
+import { acceptOf, pathOf, readWatchMessage, type WatchMessage } from './watch-message.ts';
+import { WatchRequest } from './watch-request.ts';
+import { lifetimeMs, socketBufferBytes, type Watching } from './watching.ts';
+
+/** The subprotocol; a client that sends a token as another one has to name it. */
+const watchesProtocol = 'v1.watches.wherry';
+/** Watches that are open at once. */
+const watchesMax = 256;
+const messageBytesMax = 32 * 1024;
+/** Invalid messages before the connection is closed. */
+const invalidMax = 16;
+/** With this many bytes unsent, no further messages are read: the client does not read the answers. */
+const unsentBytesMax = 1024 * 1024;
+/** WebSocket close codes. */
+const normalClosure = 1000;
+const policyViolation = 1008;
+
+export async function serveWatches(watching: Watching, context: RequestContext): Promise<void> {
+  const { request } = context.http;
+  const { socket, head } = context.upgrade!;
+  const invalid = webSocketRefusal(request);
+  if (invalid) throw badRequest(invalid.text);
+  const negotiated = negotiateWebSocket(request, [watchesProtocol, '']);
+  if (negotiated.refusal) throw badRequest(`the subprotocol of this path is ${watchesProtocol}`);
+  const bounds = { messageBytesMax, oneByOne: true };
+  const webSocket = acceptWebSocket(request, socket, head, negotiated.protocol, bounds);
+  if (!webSocket) throw new ClientGone();
+  const connection = new WatchConnection(watching, context, webSocket);
+  watching.streams.add(connection);
+  await connection.ended;
+  watching.streams.delete(connection);
+}
+
+class WatchConnection implements WatchCarrier {
+  readonly ended: Promise<void>;
+  readonly #watches = new Map<string, WatchAnswer>();
+  /** Of watches that wait until there is room in the socket again, in the order in which they came to wait. */
+  readonly #waiting = new Set<() => void>();
+  readonly #door: Door;
+  #invalid = 0;
+
+  constructor(
+    private readonly watching: Watching,
+    private readonly context: RequestContext,
+    private readonly webSocket: WebSocket,
+  ) {
+    this.#door = doorFor(context);
+    // The user was authenticated when the connection began, so it does not last longer than a watch would.
+    const timer = setTimeout(() => this.end(), lifetimeMs(watching));
+    this.ended = new Promise((resolve) => {
+      webSocket.once('close', () => {
+        clearTimeout(timer);
+        this.#leaveAll();
+        resolve();
+      });
+    });
+    webSocket.on('message', (data: Buffer, isBinary) => this.#take(data, isBinary));
+  }
+
+  /** Ends all watches, then the connection. Safe to call twice. */
+  end(): void {
+    this.#leaveAll();
+    this.webSocket.close(normalClosure);
+  }
+
+  #leaveAll(): void {
+    this.#waiting.clear();
+    for (const watch of this.#watches.values()) watch.leave();
+  }
+
+  #take(data: Buffer, isBinary: boolean): void {
+    const { webSocket } = this;
+    if (webSocket.readyState !== webSocket.OPEN) return;
+    let message: WatchMessage;
+    try {
+      if (isBinary) throw badRequest('messages are text');
+      message = readWatchMessage(data.toString('utf8'));
+      if (message.does === 'start' && this.#watches.has(message.id))
+        throw badRequest(`the watch ${message.id} is open already`);
+    } catch (error) {
+      return this.#refuseMessage(error as StatusError);
+    }
+    if (message.does === 'start') this.#start(message);
+    // A watch that has ended by itself is not known any more: the two messages may cross.
+    else this.#watches.get(message.id)?.leave();
+    if (webSocket.bufferedAmount >= unsentBytesMax) webSocket.pause();
+  }
+
+  #refuseMessage({ status }: StatusError): void {
+    this.tell({ type: 'ERROR', object: status });
+    if (++this.#invalid >= invalidMax) this.webSocket.close(policyViolation, 'too many invalid messages');
+  }
+
+  #start(message: WatchMessage): void {
+    const { id } = message;
+    let request: WatchRequest;
+    try {
+      if (this.#watches.size >= watchesMax)
+        throw new StatusError(
+          429,
+          'TooManyRequests',
+          `this connection has ${watchesMax} watches open, which is the most it may have`,
+          { retryAfterSeconds: 1 },
+        );
+      const path = pathOf(message);
+      if (parseRequest('GET', path).lasting !== 'watch')
+        throw badRequest('only watches can be started here: the path of a collection with watch=true');
+      request = new WatchRequest(path, acceptOf(message), this.context.http.request);
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error;
+      return this.tell({ id, type: 'REFUSED', object: error.status });
+    }
+    const watch = new WatchAnswer(id, this, () => this.#watches.delete(id));
+    this.#watches.set(id, watch);
+    this.watching.begin(this.#door, request, watch, performance.now());
+  }
+
+  tell(message: object): void {
+    this.webSocket.send(JSON.stringify(message), this.#sent);
+  }
+
+  /** Each event is a message of two fragments: the bytes of the second are shared by all watchers. */
+  events(start: Buffer, lines: readonly Buffer[], onDrain: () => void): boolean {
+    const { webSocket } = this;
+    const { socket } = this.context.upgrade!;
+    // One system call for all of them.
+    socket.cork();
+    for (const [i, line] of lines.entries()) {
+      webSocket.send(start, { binary: false, fin: false });
+      const isLast = i === lines.length - 1;
+      webSocket.send(line.subarray(1), { binary: false, fin: true }, isLast ? this.#sent : undefined);
+    }
+    socket.uncork();
+    if (webSocket.bufferedAmount < socketBufferBytes) return true;
+    this.#waiting.add(onDrain);
+    return false;
+  }
+
+  /** Called when what was sent has left, or has failed. */
+  readonly #sent = (): void => {
+    const { webSocket } = this;
+    if (webSocket.isPaused && webSocket.bufferedAmount < socketBufferBytes) webSocket.resume();
+    for (const onDrain of this.#waiting) {
+      if (webSocket.bufferedAmount >= socketBufferBytes) return;
+      this.#waiting.delete(onDrain);
+      onDrain();
+    }
+  };
+}
+
+/** The door of the connection, which knows its user already. */
+function doorFor({ door, user, impersonator }: RequestContext): Door {
+  return {
+    url: door.url,
+    unidentified: door.unidentified,
+    fairness: door.fairness,
+    authorizer: door.authorizer,
+    listen: (reception) => door.listen(reception),
+    admit: () => undefined,
+    identify: (context) => {
+      context.impersonator = impersonator;
+      return user;
+    },
+    shut: () => door.shut(),
+    close: () => door.close(),
+  };
+}

@@ -1,0 +1,64 @@
+/** One request of the server itself to the kubelet API of a node. */
+import { request } from 'node:http';
+import type { NodeLocation, NodeWay } from '../../streams/node-way.ts';
+
+/** An answer with another code than 200; the message is its text. */
+export class NodeRefusal extends Error {
+  override readonly name = 'NodeRefusal';
+
+  constructor(
+    readonly code: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+export interface NodeQuestion {
+  readonly method?: string;
+  readonly path: string;
+  readonly answerMs: number;
+  readonly answerBytesMax: number;
+}
+
+/** The JSON that the node answers with. Throws `NodeRefusal`, and errors of the connection. */
+export async function askNode(ways: NodeWay, node: NodeLocation, question: NodeQuestion): Promise<unknown> {
+  const connection = await ways.connect(node);
+  const { method = 'GET', path, answerMs, answerBytesMax } = question;
+  return new Promise((resolve, reject) => {
+    const { host, port } = node;
+    const headers = { Connection: 'close' };
+    const sent = request({ createConnection: () => connection, host, port, method, path, headers });
+    const fail = (error: Error): void => {
+      clearTimeout(timer);
+      sent.destroy();
+      connection.destroy();
+      reject(error);
+    };
+    const timer = setTimeout(() => fail(new Error('no answer')), answerMs);
+    sent.on('error', fail).on('response', (response) => {
+      const chunks: Buffer[] = [];
+      let length = 0;
+      response
+        .on('data', (chunk: Buffer) => {
+          length += chunk.length;
+          if (length > answerBytesMax) fail(new Error('the answer is too long'));
+          else chunks.push(chunk);
+        })
+        .on('error', fail)
+        .on('end', () => {
+          clearTimeout(timer);
+          connection.destroy();
+          const text = Buffer.concat(chunks).toString('utf8');
+          if (response.statusCode !== 200) reject(new NodeRefusal(response.statusCode ?? 0, text));
+          else
+            try {
+              resolve(JSON.parse(text));
+            } catch (error) {
+              reject(error as Error);
+            }
+        });
+    });
+    sent.end();
+  });
+}

@@ -1,0 +1,34 @@
+/** The thread that `lmdb-writer.ts` starts: opens the folder a second time and carries out the sheets it is sent. */
+import { createRequire } from 'node:module';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { RootDatabaseOptionsWithPath } from 'lmdb';
+import { carryingOut, type WriteFailure } from './lmdb-transaction.ts';
+
+/** Worker data: the file of LMDB, and how to open the folder. */
+export interface ThreadStart {
+  readonly library: string;
+  readonly options: RootDatabaseOptionsWithPath;
+}
+
+/** A sheet to carry out, or the command to close LMDB. */
+export type Order = { readonly memory: SharedArrayBuffer; readonly end: number } | 'close';
+
+/** The thread is ready; or a sheet was carried out; or it failed, and why. */
+export type Answer = 'ready' | 'done' | WriteFailure;
+
+const { library, options } = workerData as ThreadStart;
+const lmdb = createRequire(library)(library) as typeof import('lmdb');
+const root = lmdb.open(options);
+const carryOut = carryingOut(root);
+const answer = (word: Answer): void => parentPort!.postMessage(word);
+
+async function close(): Promise<void> {
+  await root.close();
+  parentPort!.close();
+}
+
+parentPort!.on('message', (order: Order) => {
+  if (order === 'close') void close();
+  else answer(carryOut(order.memory, order.end) ?? 'done');
+});
+answer('ready');

@@ -1,0 +1,20 @@
+/** A server with the test kit under `/wherry/testing`, for tests in other languages. */
+import type { Cluster, StartOptions } from '../cluster/start-options.ts';
+import { Kit } from './kit.ts';
+
+/** Real nodes take longer than simulated ones. */
+const settledMs = 30_000;
+
+/** Resolves when nodes are registered and everything has settled: the state that a reset returns to. */
+export async function startTestingServer(options: StartOptions): Promise<Cluster> {
+  const kit = await Kit.start({ start: options, seed: undefined, http: true });
+  try {
+    await kit.cluster.nodesReady;
+    await kit.convergence.reached(settledMs);
+    await kit.begin();
+  } catch (error) {
+    await kit.close();
+    throw error;
+  }
+  return { ...kit.cluster, close: () => kit.close() };
+}

@@ -1,0 +1,90 @@
+/** A server without controllers whose door believes who sends a request, with authorization as a cluster has it. */
+import { randomInt, randomUUID } from 'node:crypto';
+import { makeAuthenticator } from '../../src/access/authentication/make-authenticator.ts';
+import type { AuthorizationOptions } from '../../src/access/authorization/authorization-options.ts';
+import { KindTable } from '../../src/api/kinds.ts';
+import { type OpenAuthorization, openAuthorization } from '../../src/cluster/authorization.ts';
+import { parseIPRanges } from '../../src/registry/allocation/ip-allocator.ts';
+import { parsePortRange } from '../../src/registry/allocation/port-allocator.ts';
+import { ServiceAllocator } from '../../src/registry/allocation/service-allocation.ts';
+import { Registry } from '../../src/registry/registry.ts';
+import { SystemNamespaces } from '../../src/registry/system-namespaces.ts';
+import { View } from '../../src/registry/view.ts';
+import { UsageReports } from '../../src/server/computed/usage-reports.ts';
+import { NamedDoor } from '../../src/server/doors/named-door.fixture.ts';
+import { LimitKeeper } from '../../src/server/http/limits.ts';
+import { ApiServer } from '../../src/server/http/server.ts';
+import { openMemoryStore } from '../../src/store/memory.ts';
+import type { NodeWay } from '../../src/streams/node-way.ts';
+import { Client } from '../http.ts';
+
+const nodes: NodeWay = {
+  connect: () => Promise.reject(new Error('there are no nodes')),
+  isLocal: () => false,
+};
+
+export class AccessServer extends Client {
+  readonly failures: Error[] = [];
+  registry!: Registry;
+  #server!: ApiServer;
+  #authorization!: OpenAuthorization;
+  readonly #closers: (() => unknown)[] = [];
+
+  constructor() {
+    super(() => this.#server.url);
+  }
+
+  get server(): ApiServer {
+    return this.#server;
+  }
+
+  async start(options: AuthorizationOptions = {}): Promise<void> {
+    const report = (error: Error): void => void this.failures.push(error);
+    const kinds = new KindTable();
+    const store = openMemoryStore();
+    const view = await View.open(store, kinds);
+    const services = new ServiceAllocator(view, {
+      addresses: parseIPRanges('10.0.0.0/24')!,
+      nodePorts: parsePortRange('30000-32767')!,
+    });
+    const chance = {
+      nowMs: () => Date.now(),
+      uid: () => randomUUID(),
+      randomBelow: (bound: number) => randomInt(bound),
+    };
+    this.registry = new Registry(store, view, kinds, chance, [services]);
+    const namespaces = new SystemNamespaces(this.registry, report);
+    await namespaces.start();
+    this.#authorization = await openAuthorization(this.registry, options);
+    const authentication = await makeAuthenticator(
+      {},
+      { registry: this.registry, onError: report, onWarning: () => undefined },
+    );
+    this.#server = new ApiServer(this.registry, {
+      authentication,
+      doors: [new NamedDoor(this.#authorization.authorizer)],
+      createStatus: 201,
+      manner: 'kubernetes',
+      watchDefault: 'state',
+      keeper: new LimitKeeper({}),
+      components: [],
+      health: [...this.#authorization.checks],
+      nodes,
+      usage: new UsageReports(this.registry, nodes),
+      report,
+    });
+    await this.#server.listen();
+    this.#closers.push(
+      () => this.#server.close(),
+      () => authentication.close(),
+      () => this.#authorization.close(),
+      () => namespaces.close(),
+      () => view.close(),
+      () => store.close(),
+    );
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closers) await close();
+  }
+}

@@ -1,0 +1,91 @@
+/** A server whose services are all at one address of this machine, for tests of versions that another server serves. */
+import { randomInt, randomUUID } from 'node:crypto';
+import { connect } from 'node:net';
+import { makeAuthenticator } from '../../src/access/authentication/make-authenticator.ts';
+import { allowAll } from '../../src/api/access.ts';
+import { KindTable } from '../../src/api/kinds.ts';
+import { Aggregation } from '../../src/extensions/aggregation/aggregation.ts';
+import type { Certified } from '../../src/pki/authority.ts';
+import { Registry } from '../../src/registry/registry.ts';
+import { SystemNamespaces } from '../../src/registry/system-namespaces.ts';
+import { View } from '../../src/registry/view.ts';
+import { UsageReports } from '../../src/server/computed/usage-reports.ts';
+import { NamedDoor } from '../../src/server/doors/named-door.fixture.ts';
+import { LimitKeeper } from '../../src/server/http/limits.ts';
+import { computedVersions } from '../../src/server/http/route-table.ts';
+import { ApiServer } from '../../src/server/http/server.ts';
+import { openMemoryStore } from '../../src/store/memory.ts';
+import type { NodeWay } from '../../src/streams/node-way.ts';
+import { Client } from '../http.ts';
+
+const nodes: NodeWay = {
+  connect: () => Promise.reject(new Error('there are no nodes')),
+  isLocal: () => false,
+};
+
+export class AggregatedServer extends Client {
+  readonly failures: Error[] = [];
+  #server!: ApiServer;
+  readonly #closers: (() => unknown)[] = [];
+
+  /** @param port where all services are */
+  constructor(
+    private readonly port: () => number,
+    private readonly certificate: () => Certified | undefined,
+  ) {
+    super(() => this.#server.url);
+  }
+
+  async start(): Promise<void> {
+    const report = (error: Error): void => void this.failures.push(error);
+    const kinds = new KindTable();
+    const store = openMemoryStore();
+    const view = await View.open(store, kinds);
+    const chance = {
+      nowMs: () => Date.now(),
+      uid: () => randomUUID(),
+      randomBelow: (max: number) => randomInt(max),
+    };
+    const registry = new Registry(store, view, kinds, chance);
+    const namespaces = new SystemNamespaces(registry, report);
+    await namespaces.start();
+    const aggregation = new Aggregation(registry, {
+      dial: async () => connect(this.port(), '127.0.0.1'),
+      client: this.certificate,
+      computed: [...computedVersions.keys()],
+      report,
+    });
+    const authentication = await makeAuthenticator(
+      {},
+      { registry, onError: report, onWarning: () => undefined },
+    );
+    this.#server = new ApiServer(registry, {
+      aggregation,
+      authentication,
+      doors: [new NamedDoor(allowAll)],
+      createStatus: 201,
+      manner: 'kubernetes',
+      watchDefault: 'state',
+      keeper: new LimitKeeper({}),
+      components: [],
+      health: [],
+      nodes,
+      usage: new UsageReports(registry, nodes),
+      report,
+    });
+    await this.#server.listen();
+    await aggregation.start();
+    this.#closers.push(
+      () => this.#server.close(),
+      () => aggregation.close(),
+      () => authentication.close(),
+      () => namespaces.close(),
+      () => view.close(),
+      () => store.close(),
+    );
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closers) await close();
+  }
+}

@@ -1,0 +1,62 @@
+/** Proves that every hand-written file follows the house rules, and that violations are found. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { complaintsAbout } from './house-rules.ts';
+
+const folders = ['src', 'web', 'test', 'scripts', 'bench'];
+const generated = 'src/api/generated/';
+
+const files = folders
+  .flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),
+  )
+  .map((path) => path.replaceAll('\\', '/'))
+  .filter((path) => /\.(tsx?|mjs|py)$/.test(path) && !path.startsWith(generated));
+
+it('every file keeps the rules', () => {
+  expect(files.length).toBeGreaterThan(500);
+  expect(files.flatMap((path) => complaintsAbout({ path, text: readFileSync(path, 'utf8') }))).toEqual([]);
+});
+
+describe('a file that breaks a rule is found', () => {
+  const clock = 'reads the wall clock; take a clock as an option, or the one of src/clock.ts';
+  const off = 'a test that is switched off, or switches the others off';
+
+  it.each([
+    ['src/a/utils.ts', '', 'src/a/utils.ts: says nothing; name the noun that it helps'],
+    ['test/helpers.ts', '', 'test/helpers.ts: says nothing; name the noun that it helps'],
+    [
+      'src/a/podWorker.ts',
+      '',
+      'src/a/podWorker.ts: a file is named in lower case, with hyphens between its words',
+    ],
+    [
+      'src/a/pod-worker.ts',
+      '',
+      'src/a/pod-worker.ts: a file is named in lower case, with hyphens between its words',
+    ],
+    ['src/a/long.ts', '\n'.repeat(501), 'src/a/long.ts: 501 lines, more than 500'],
+    ['src/a.ts', 'export default 1;', 'src/a.ts:1: a default export; exports have names'],
+    ['src/a.ts', '\nexport default class A {}', 'src/a.ts:2: a default export; exports have names'],
+    ['src/a.ts', 'const a = 1; export { a as default };', 'src/a.ts:1: a default export; exports have names'],
+    ['src/a.ts', 'const a = Date.now();', `src/a.ts:1: ${clock}`],
+    ['src/a.ts', 'const a = (now = Date.now) => now();', `src/a.ts:1: ${clock}`],
+    ['src/a.ts', 'const a = new Date();', `src/a.ts:1: ${clock}`],
+    ['src/a.ts', 'const a = performance.timeOrigin;', `src/a.ts:1: ${clock}`],
+    ['src/a.test.ts', "it.only('a', () => {});", `src/a.test.ts:1: ${off}`],
+    ['src/a.test.ts', "describe.concurrent.skip('a', () => {});", `src/a.test.ts:1: ${off}`],
+    ['test/a.test.ts', "test.todo('a');", `test/a.test.ts:1: ${off}`],
+  ])('%s %j', (path, text, complaint) => {
+    expect(complaintsAbout({ path, text })).toEqual([complaint]);
+  });
+
+  it.each([
+    ['src/clock.ts', 'export const wallClock = (): number => Date.now();'],
+    ['src/a.test.ts', 'const a = Date.now();'],
+    ['src/a.ts', '// Date.now() is elsewhere\nconst a = new Date(0); const b = performance.now();'],
+    ['src/a.test.ts', "it.skipIf(true)('a', () => {}); context.skip('no disk'); list.only;"],
+    ['scripts/generate-types.mjs', 'const a = `export default {}`;'],
+  ])('and one that keeps them is not: %s', (path, text) => {
+    expect(complaintsAbout({ path, text })).toEqual([]);
+  });
+});

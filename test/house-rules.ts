@@ -1,0 +1,92 @@
+/**
+ * The house rules that no other tool checks: names and sizes of files, no default exports, one reader of the
+ * wall clock, no disabled tests. Layers are checked by dependency-cruiser, floating promises by Biome, dead
+ * exports by knip.
+ */
+import ts from 'typescript';
+
+/** Maximum number of lines; a longer file has a second subject. */
+const linesMax = 500;
+
+/** The one file that may read the wall clock. */
+const clock = 'src/clock.ts';
+
+const vagueNames = /(^|\.)(utils?|helpers?|misc|common|stuff|lib)\./;
+/** Every violation of the code rules contains one of these; files without them are not parsed. */
+const suspects = /\bexport\s+default\b|\bas\s+default\b|\bDate\b|\btimeOrigin\b|\.\s*(only|skip|todo)\b/;
+const nounNames = /^[a-z][a-z0-9]*(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)*\.(tsx?|mjs|py)$/;
+
+interface SourceFile {
+  /** Relative to the repository's root, with slashes. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** The violations in a file, one sentence each. */
+export function complaintsAbout(file: SourceFile): string[] {
+  const { path, text } = file;
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  const complaints: string[] = [];
+  if (vagueNames.test(name)) complaints.push(`${path}: says nothing; name the noun that it helps`);
+  if (!nounNames.test(name))
+    complaints.push(`${path}: a file is named in lower case, with hyphens between its words`);
+  const count = text.split('\n').length - 1;
+  if (count > linesMax) complaints.push(`${path}: ${count} lines, more than ${linesMax}`);
+  if (!suspects.test(text)) return complaints;
+  const source = ts.createSourceFile(path, text, ts.ScriptTarget.ESNext);
+  visit(source, (node) => {
+    const words = complaintAboutNode(node, path);
+    if (!words) return;
+    const { line } = source.getLineAndCharacterOfPosition(node.getStart(source));
+    complaints.push(`${path}:${line + 1}: ${words}`);
+  });
+  return complaints;
+}
+
+function visit(node: ts.Node, look: (node: ts.Node) => void): void {
+  look(node);
+  ts.forEachChild(node, (child) => visit(child, look));
+}
+
+function complaintAboutNode(node: ts.Node, path: string): string | undefined {
+  if (isDefaultExport(node) && !path.endsWith('.d.ts')) return 'a default export; exports have names';
+  if (isProgram(path) && path !== clock && readsWallClock(node))
+    return `reads the wall clock; take a clock as an option, or the one of ${clock}`;
+  if (isTest(path) && isSwitchedOff(node)) return 'a test that is switched off, or switches the others off';
+  return undefined;
+}
+
+const isTest = (path: string): boolean =>
+  /\.(test|fixture|suite)\.ts$/.test(path) || path.startsWith('test/');
+const isProgram = (path: string): boolean => path.startsWith('src/') && !isTest(path);
+
+const isDefaultExport = (node: ts.Node): boolean =>
+  (ts.isExportAssignment(node) && !node.isExportEquals) ||
+  (ts.isExportSpecifier(node) && node.name.text === 'default') ||
+  (ts.canHaveModifiers(node) &&
+    (ts.getModifiers(node)?.some(({ kind }) => kind === ts.SyntaxKind.DefaultKeyword) ?? false));
+
+/** `Date.now`, called or passed on; `new Date()` and `Date()` without a time; `performance.timeOrigin`. */
+function readsWallClock(node: ts.Node): boolean {
+  if (ts.isPropertyAccessExpression(node)) {
+    const { expression, name } = node;
+    return (
+      (isNamed(expression, 'Date') && name.text === 'now') ||
+      (isNamed(expression, 'performance') && name.text === 'timeOrigin')
+    );
+  }
+  if (ts.isNewExpression(node)) return isNamed(node.expression, 'Date') && !node.arguments?.length;
+  return ts.isCallExpression(node) && isNamed(node.expression, 'Date');
+}
+
+const isNamed = (node: ts.Node, name: string): boolean => ts.isIdentifier(node) && node.text === name;
+
+/** `it.only`, `describe.each.skip` and the like; `it.skipIf(…)` has a reason, and is allowed. */
+function isSwitchedOff(node: ts.Node): boolean {
+  if (!ts.isPropertyAccessExpression(node) || !['only', 'skip', 'todo'].includes(node.name.text))
+    return false;
+  let { expression } = node;
+  while (ts.isPropertyAccessExpression(expression) || ts.isCallExpression(expression))
+    ({ expression } = expression);
+  return ['it', 'test', 'describe', 'suite'].some((name) => isNamed(expression, name));
+}

@@ -1,0 +1,140 @@
+/** The time machine: a slider over the kept history, with steps from change to change, and play. */
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { HistoryLog, type LogRecord } from '../core/history-log.ts';
+import { useKeys } from '../core/keys.ts';
+import { moment, momentMs } from '../core/moment.ts';
+import { changeQuery } from '../core/router.ts';
+import { ObjectLink } from '../ui/link.tsx';
+
+const playMs = 700;
+
+export function TimeBar({ onClose }: { readonly onClose: () => void }) {
+  const log = useMemo(() => new HistoryLog(), []);
+  useEffect(() => () => log.close(), [log]);
+  const [playing, setPlaying] = useState(false);
+  const range = log.range.value;
+  const newest = Math.max(range?.newest ?? 0, log.records.value.at(-1)?.version ?? 0);
+  const oldest = range?.oldest ?? 0;
+  const at = moment.value ?? newest;
+  const show = (version: number): void =>
+    changeQuery({ at: version >= newest ? undefined : String(Math.max(oldest, version)) });
+  const step = (direction: 1 | -1): void => {
+    const next = log.step(at, direction);
+    if (next === undefined && direction === 1) show(newest);
+    else if (next !== undefined) show(next);
+  };
+  useEffect(() => {
+    if (!playing) return;
+    const timer = setTimeout(() => {
+      if (moment.value === undefined) setPlaying(false);
+      else step(1);
+    }, playMs);
+    return () => clearTimeout(timer);
+  }, [playing, at, moment.value]);
+  const play = (): void => {
+    if (!playing && moment.value === undefined) show(oldest);
+    setPlaying(!playing);
+  };
+  const leave = (): void => {
+    changeQuery({ at: undefined });
+    onClose();
+  };
+  useKeys([
+    { key: '[', does: 'step back in time', run: () => step(-1) },
+    { key: ']', does: 'step forward in time', run: () => step(1) },
+    { key: 'p', does: 'play history, or pause', run: play },
+    { key: 'n', does: 'back to now', run: leave },
+  ]);
+  const timeMs = moment.value === undefined ? undefined : log.timeOf(moment.value);
+  useEffect(() => {
+    momentMs.value = timeMs;
+  }, [timeMs]);
+  const record = log.records.value.findLast(({ version }) => version <= at);
+  return (
+    <section class="timebar" aria-label="Time machine">
+      <div class="timekeys">
+        <button type="button" aria-label="Step back" title="Key [" onClick={() => step(-1)}>
+          ◀
+        </button>
+        <button type="button" class="main" title="Key p" onClick={play}>
+          {playing ? 'Pause' : 'Play'}
+        </button>
+        <button type="button" aria-label="Step forward" title="Key ]" onClick={() => step(1)}>
+          ▶
+        </button>
+      </div>
+      <div class="slide">
+        <Density records={log.records.value} oldest={oldest} newest={newest} />
+        <input
+          type="range"
+          aria-label="Version of the cluster"
+          aria-valuetext={momentText(log, moment.value)}
+          min={oldest}
+          max={newest}
+          value={at}
+          onInput={({ currentTarget }) => {
+            setPlaying(false);
+            show(Number(currentTarget.value));
+          }}
+        />
+      </div>
+      <div class="timetext" role="status">
+        <strong>{momentText(log, moment.value)}</strong>
+        {moment.value !== undefined && <span class="quiet"> version {at}</span>}
+        <div class="lastchange">{record && moment.value !== undefined && <Told record={record} />}</div>
+      </div>
+      <button type="button" onClick={leave}>
+        Now
+      </button>
+    </section>
+  );
+}
+
+function Told({ record }: { readonly record: LogRecord }) {
+  const verb = { ADDED: 'created', MODIFIED: 'changed', DELETED: 'deleted' }[record.type];
+  return (
+    <>
+      {record.kind.kind} <ObjectLink kind={record.kind} namespace={record.namespace} name={record.name} />{' '}
+      {verb}
+      {record.writer && <span class="quiet"> by {record.writer}</span>}
+    </>
+  );
+}
+
+function momentText(log: HistoryLog, at: number | undefined): string {
+  if (at === undefined) return 'Now';
+  const timeMs = log.timeOf(at);
+  return timeMs === undefined ? `Version ${at}` : new Date(timeMs).toLocaleTimeString();
+}
+
+const binCount = 120;
+
+/** How much happened when, behind the slider. */
+function Density({
+  records,
+  oldest,
+  newest,
+}: {
+  readonly records: readonly LogRecord[];
+  readonly oldest: number;
+  readonly newest: number;
+}) {
+  const bins = useMemo(() => {
+    const counts = new Array<number>(binCount).fill(0);
+    const span = Math.max(1, newest - oldest);
+    for (const { version } of records) {
+      const bin = Math.floor(((version - oldest) / span) * (binCount - 1));
+      if (bin >= 0 && bin < binCount) counts[bin]!++;
+    }
+    return counts;
+  }, [records, oldest, newest]);
+  const most = Math.max(1, ...bins);
+  const bars = bins
+    .map((count, i) => (count ? `M${i} 20h1v${-Math.max(2, (18 * count) / most)}h-1z` : ''))
+    .join('');
+  return (
+    <svg class="density" viewBox={`0 0 ${binCount} 20`} preserveAspectRatio="none" aria-hidden="true">
+      <path d={bars} />
+    </svg>
+  );
+}

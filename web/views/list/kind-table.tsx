@@ -1,0 +1,188 @@
+/** The table of a kind with what belongs to it: title, filters, selection, keys. */
+import { useSignal } from '@preact/signals';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useKeys } from '../../core/keys.ts';
+import type { Kind } from '../../core/kinds.ts';
+import type { LiveTable, Row } from '../../core/live-table.ts';
+import { moment } from '../../core/moment.ts';
+import { changeQuery, go, place } from '../../core/router.ts';
+import { pluralOf } from '../../ui/kind-name.ts';
+import { Link, objectPlace } from '../../ui/link.tsx';
+import { Refusal } from '../../ui/refusal.tsx';
+import { ActionDialog } from '../object/action-dialog.tsx';
+import { runPod } from '../object/run-pod.ts';
+import { tabsOf } from '../object/tabs.ts';
+import { DeleteDialog } from './deletion.tsx';
+import { isSelector } from './labels.ts';
+import { RowView, type Wish } from './row-view.ts';
+import { VirtualTable } from './virtual-table.tsx';
+
+interface KindTableProps {
+  readonly kind: Kind;
+  readonly table: LiveTable;
+  readonly namespace: string | undefined;
+}
+
+export function KindTable({ kind, table, namespace }: KindTableProps) {
+  const { query } = place.value;
+  const wish: Wish = {
+    text: query.get('q') ?? '',
+    labels: query.get('labels') ?? '',
+    sort: query.get('sort') ?? '',
+  };
+  const rows = useRows(table, wish);
+  const selected = useSignal<ReadonlySet<string>>(new Set());
+  const cursor = useSignal<string | undefined>(undefined);
+  const [deleting, setDeleting] = useState<readonly Row[]>();
+  const [running, setRunning] = useState(false);
+  const search = useRef<HTMLInputElement>(null);
+
+  const current = (): Row | undefined => rows.find(({ uid }) => uid === cursor.value);
+  const move = (step: number): void => {
+    const at = rows.findIndex(({ uid }) => uid === cursor.value);
+    const next = rows[Math.min(rows.length - 1, Math.max(0, at < 0 ? 0 : at + step))];
+    cursor.value = next?.uid;
+  };
+  const open = (row: Row | undefined, tab?: string): void => {
+    if (row) go(objectPlace(kind, row.namespace, row.name), { tab });
+  };
+  const toggle = (row: Row | undefined): void => {
+    if (!row) return;
+    const next = new Set(selected.value);
+    if (!next.delete(row.uid)) next.add(row.uid);
+    selected.value = next;
+  };
+  const chosen = (): Row[] => {
+    const picked = rows.filter(({ uid }) => selected.value.has(uid));
+    const one = current();
+    return picked.length ? picked : one ? [one] : [];
+  };
+  const mayCreate = kind.verbs.has('create') && moment.value === undefined;
+  const mayDelete = kind.verbs.has('delete') && moment.value === undefined;
+  useKeys([
+    { key: '/', does: 'search', run: () => search.current?.focus() },
+    { key: 'j', does: 'next row', run: () => move(1) },
+    { key: 'k', does: 'row before', run: () => move(-1) },
+    { key: 'ArrowDown', does: 'next row', run: () => move(1) },
+    { key: 'ArrowUp', does: 'row before', run: () => move(-1) },
+    { key: 'g', does: 'first row', run: () => move(-rows.length) },
+    { key: 'G', does: 'last row', run: () => move(rows.length) },
+    { key: 'Enter', does: 'open the row', run: () => open(current()) },
+    { key: ' ', does: 'select the row', run: () => toggle(current()) },
+    ...tabsOf(kind, moment.value !== undefined).flatMap(({ id, key, title }) =>
+      key ? [{ key, does: `open ${title} of the row`, run: () => open(current(), id) }] : [],
+    ),
+    ...(mayCreate
+      ? [{ key: 'c', does: `create one of ${kind.resource}`, run: () => go(['create', kind.id]) }]
+      : []),
+    ...(mayDelete
+      ? [{ key: 'Delete', does: 'delete what is selected', run: () => setDeleting(chosen()) }]
+      : []),
+  ]);
+  const count = selected.value.size;
+  return (
+    <>
+      <div class="titleline">
+        <h1>{pluralOf(kind)}</h1>
+        <span class="quiet count" role="status">
+          {countText(rows.length, table)}
+        </span>
+        <span class="gap" />
+        {kind.id === 'pods' && moment.value === undefined && (
+          <button type="button" onClick={() => setRunning(true)}>
+            Run a pod
+          </button>
+        )}
+        {mayCreate && <Link to={['create', kind.id]}>Create</Link>}
+        {mayDelete && count > 0 && (
+          <button type="button" class="danger" onClick={() => setDeleting(chosen())}>
+            Delete {count}
+          </button>
+        )}
+        <input
+          ref={search}
+          type="search"
+          class="search"
+          placeholder="Search ( / )"
+          aria-label="Search"
+          value={wish.text}
+          onInput={({ currentTarget }) => changeQuery({ q: currentTarget.value })}
+          onKeyDown={(event) => {
+            if (event.key === 'Escape' || event.key === 'Enter') event.currentTarget.blur();
+          }}
+        />
+        <input
+          type="search"
+          class="search labels"
+          placeholder="Labels (app=web)"
+          aria-label="Labels"
+          aria-invalid={!isSelector(wish.labels)}
+          value={wish.labels}
+          onInput={({ currentTarget }) => changeQuery({ labels: currentTarget.value })}
+        />
+      </div>
+      {table.error.value ? (
+        <Refusal error={table.error.value} what={`${pluralOf(kind)} cannot be shown.`} />
+      ) : (
+        <VirtualTable
+          label={pluralOf(kind)}
+          rows={rows}
+          columns={table.columns.value}
+          withNamespace={kind.namespaced && !namespace}
+          sort={wish.sort}
+          onSort={(sort) => changeQuery({ sort: sort || undefined })}
+          selected={selected.value}
+          onSelect={(next) => {
+            selected.value = next;
+          }}
+          selectable={mayDelete}
+          cursor={cursor.value}
+          addressOf={(row) => objectPlace(kind, row.namespace, row.name)}
+          empty={table.state.value === 'loading' ? 'Loading…' : emptyText(kind, table, namespace)}
+        />
+      )}
+      {running && (
+        <ActionDialog
+          title="Run a pod"
+          load={() => runPod(namespace ?? 'default')}
+          onClose={() => setRunning(false)}
+        />
+      )}
+      {deleting && deleting.length > 0 && (
+        <DeleteDialog
+          kind={kind}
+          rows={deleting}
+          onClose={(done) => {
+            setDeleting(undefined);
+            if (done) selected.value = new Set();
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+/** The rows in order, brought up to date with every change of the table. */
+function useRows(table: LiveTable, wish: Wish): readonly Row[] {
+  const columns = table.columns.value;
+  void table.version.value;
+  const order = useMemo(() => new RowView(table.rows.values(), wish, columns), [table, wish.sort, columns]);
+  useMemo(() => order.filter(wish), [order, wish.text, wish.labels]);
+  useLayoutEffect(() => table.listen((change) => order.apply(change)), [table, order]);
+  return order.rows;
+}
+
+function countText(shown: number, table: LiveTable): string {
+  const all = table.rows.size;
+  const more = table.beyond.value;
+  const text =
+    shown === all
+      ? `${all.toLocaleString('en')}`
+      : `${shown.toLocaleString('en')} of ${all.toLocaleString('en')}`;
+  return more ? `${text}, and ${more.toLocaleString('en')} more that are not shown` : text;
+}
+
+const emptyText = (kind: Kind, table: LiveTable, namespace: string | undefined): string =>
+  table.rows.size > 0
+    ? 'Nothing fits the search.'
+    : `There are no ${pluralOf(kind)}${namespace ? ` in the namespace ${namespace}` : ''}.`;

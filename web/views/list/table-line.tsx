@@ -1,0 +1,79 @@
+/** One row of a table. It is drawn again only when something of it has changed, not with every frame that scrolls. */
+import { Component } from 'preact';
+import type { Row } from '../../core/live-table.ts';
+import type { TableColumn } from '../../core/objects.ts';
+import { Link } from '../../ui/link.tsx';
+import { Cell } from './cell.tsx';
+
+interface ShownColumn {
+  readonly column: TableColumn;
+  /** Its place in the cells of rows. */
+  readonly at: number;
+}
+
+interface LineProps {
+  readonly row: Row;
+  readonly index: number;
+  readonly shown: readonly ShownColumn[];
+  readonly withNamespace: boolean;
+  readonly selectable: boolean;
+  readonly isSelected: boolean;
+  readonly isCursor: boolean;
+  /** The same function for all rows and all times, as is `addressOf`. */
+  readonly onToggle: (row: Row) => void;
+  readonly addressOf: (row: Row) => readonly string[];
+}
+
+/**
+ * A component that compares, and no memoized element: children of an element that Preact finds unchanged keep pointing to
+ * the tree in which they were made, and every tree to the one before it, so that none of them is ever freed.
+ */
+export class TableLine extends Component<LineProps> {
+  /** Marks change within a row. */
+  #drawnMark: Row['mark'];
+
+  override shouldComponentUpdate(next: LineProps): boolean {
+    const { props } = this;
+    return next.row.mark !== this.#drawnMark || compared.some((name) => next[name] !== props[name]);
+  }
+
+  override render() {
+    this.#drawnMark = this.props.row.mark;
+    return drawn(this.props);
+  }
+}
+
+const compared = ['row', 'index', 'shown', 'withNamespace', 'selectable', 'isSelected', 'isCursor'] as const;
+
+function drawn(props: LineProps) {
+  const { row, index, shown, withNamespace, selectable, isSelected, isCursor, onToggle, addressOf } = props;
+  const state = [
+    row.deleting || row.mark === 'gone' ? 'dying' : '',
+    row.mark ?? '',
+    isCursor ? 'cursor' : '',
+  ];
+  return (
+    <tr class={state.join(' ')} aria-rowindex={index + 2} aria-selected={isSelected} data-name={row.name}>
+      {selectable && (
+        <td class="pick">
+          <input
+            type="checkbox"
+            aria-label={`Select ${row.name}`}
+            checked={isSelected}
+            onChange={() => onToggle(row)}
+          />
+        </td>
+      )}
+      {withNamespace && <td class="quiet">{row.namespace}</td>}
+      {shown.map(({ column, at }, i) => (
+        <td key={column.name}>
+          {i === 0 ? (
+            <Link to={addressOf(row)}>{String(row.cells[at] ?? row.name)}</Link>
+          ) : (
+            <Cell column={column} value={row.cells[at]} row={row} />
+          )}
+        </td>
+      ))}
+    </tr>
+  );
+}

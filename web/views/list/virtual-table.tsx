@@ -1,0 +1,166 @@
+/** A table that draws only the rows in sight, so that 50,000 of them scroll as smoothly as fifty. */
+import {
+  elementScroll,
+  observeElementOffset,
+  observeElementRect,
+  Virtualizer,
+  type VirtualizerOptions,
+} from '@tanstack/virtual-core';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { Row } from '../../core/live-table.ts';
+import type { TableColumn } from '../../core/objects.ts';
+import { TableLine } from './table-line.tsx';
+
+const rowHeight = 32;
+const overscan = 6;
+/** Columns of a higher priority are for wide screens alone, as with `kubectl get -o wide`. */
+const wideFrom = 1400;
+
+interface VirtualTableProps {
+  readonly label: string;
+  readonly rows: readonly Row[];
+  readonly columns: readonly TableColumn[];
+  readonly withNamespace: boolean;
+  readonly sort: string;
+  readonly onSort: (sort: string) => void;
+  readonly selected: ReadonlySet<string>;
+  readonly onSelect: (selected: ReadonlySet<string>) => void;
+  readonly selectable: boolean;
+  readonly cursor: string | undefined;
+  readonly addressOf: (row: Row) => readonly string[];
+  readonly empty: string;
+}
+
+export function VirtualTable(props: VirtualTableProps) {
+  const { label, rows, columns, withNamespace, selected, onSelect, selectable, cursor } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const virtualizer = useVirtualizer(rows.length, box);
+  const wide = innerWidth >= wideFrom;
+  const shown = useMemo(
+    () => columns.map((column, at) => ({ column, at })).filter(({ column }) => wide || column.priority === 0),
+    [columns, wide],
+  );
+  const latest = useRef(props);
+  latest.current = props;
+  const [lines] = useState(() => ({
+    addressOf: (row: Row) => latest.current.addressOf(row),
+    onToggle: ({ uid }: Row) => {
+      const next = new Set(latest.current.selected);
+      if (!next.delete(uid)) next.add(uid);
+      latest.current.onSelect(next);
+    },
+  }));
+  useEffect(() => {
+    const at = rows.findIndex(({ uid }) => uid === cursor);
+    if (at >= 0) virtualizer.scrollToIndex(at, { align: 'auto' });
+  }, [cursor]);
+  const items = virtualizer.getVirtualItems();
+  const before = items[0]?.start ?? 0;
+  const after = virtualizer.getTotalSize() - (items.at(-1)?.end ?? 0);
+  const width = shown.length + Number(withNamespace) + Number(selectable);
+  const all = rows.length > 0 && rows.every(({ uid }) => selected.has(uid));
+  return (
+    <div class="tablebox" ref={box} tabIndex={0} role="region" aria-label={label}>
+      <table class="rows" aria-rowcount={rows.length + 1}>
+        <thead>
+          <tr aria-rowindex={1}>
+            {selectable && (
+              <th class="pick">
+                <input
+                  type="checkbox"
+                  aria-label="Select all"
+                  checked={all}
+                  onChange={() => onSelect(new Set(all ? [] : rows.map(({ uid }) => uid)))}
+                />
+              </th>
+            )}
+            {withNamespace && <SortHead name="Namespace" {...props} />}
+            {shown.map(({ column }) => (
+              <SortHead key={column.name} name={column.name} title={column.description} {...props} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {before > 0 && <Filler height={before} span={width} />}
+          {items.map(({ index }) => {
+            const row = rows[index];
+            if (!row) return undefined;
+            return (
+              <TableLine
+                key={row.uid}
+                row={row}
+                index={index}
+                shown={shown}
+                withNamespace={withNamespace}
+                selectable={selectable}
+                isSelected={selected.has(row.uid)}
+                isCursor={row.uid === cursor}
+                {...lines}
+              />
+            );
+          })}
+          {after > 0 && <Filler height={after} span={width} />}
+        </tbody>
+      </table>
+      {rows.length === 0 && <p class="waiting">{props.empty}</p>}
+    </div>
+  );
+}
+
+function Filler({ height, span }: { readonly height: number; readonly span: number }) {
+  return (
+    <tr>
+      <td
+        colSpan={span}
+        ref={(cell) => void cell?.style.setProperty('height', `${height}px`)}
+        class="filler"
+      />
+    </tr>
+  );
+}
+
+function SortHead({ name, title, sort, onSort }: VirtualTableProps & { name: string; title?: string }) {
+  const up = sort === name;
+  const down = sort === `-${name}`;
+  return (
+    <th aria-sort={up ? 'ascending' : down ? 'descending' : undefined}>
+      <button
+        type="button"
+        class="plain"
+        title={title}
+        onClick={() => onSort(up ? `-${name}` : down ? '' : name)}
+      >
+        {name}
+        <span aria-hidden="true">{up ? ' ▲' : down ? ' ▼' : ''}</span>
+      </button>
+    </th>
+  );
+}
+
+/** The library's virtualizer, drawn anew when it says so. */
+function useVirtualizer(count: number, box: { readonly current: HTMLDivElement | null }) {
+  const [, draw] = useState(0);
+  const [virtualizer] = useState(
+    () =>
+      new Virtualizer<HTMLDivElement, HTMLTableRowElement>(optionsOf(count, box, () => draw((n) => n + 1))),
+  );
+  virtualizer.setOptions(optionsOf(count, box, () => draw((n) => n + 1)));
+  useLayoutEffect(() => virtualizer._didMount(), [virtualizer]);
+  useLayoutEffect(() => virtualizer._willUpdate());
+  return virtualizer;
+}
+
+const optionsOf = (
+  count: number,
+  box: { readonly current: HTMLDivElement | null },
+  onChange: () => void,
+): VirtualizerOptions<HTMLDivElement, HTMLTableRowElement> => ({
+  count,
+  getScrollElement: () => box.current,
+  estimateSize: () => rowHeight,
+  overscan,
+  scrollToFn: elementScroll,
+  observeElementRect,
+  observeElementOffset,
+  onChange,
+});

@@ -1,0 +1,110 @@
+/** Asks before an action: what it would do, with which values, and the command that does the same. */
+import { useEffect, useState } from 'preact/hooks';
+import { Command } from '../../ui/command-line.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Refusal } from '../../ui/refusal.tsx';
+import type { Field, Plan, Values } from './actions.ts';
+
+interface ActionDialogProps {
+  readonly title: string;
+  readonly load: () => Promise<Plan>;
+  readonly onClose: () => void;
+}
+
+export function ActionDialog({ title, load, onClose }: ActionDialogProps) {
+  const [plan, setPlan] = useState<Plan>();
+  const [values, setValues] = useState<Values>({});
+  const [progress, setProgress] = useState<string>();
+  const [error, setError] = useState<Error>();
+  const [stop] = useState(() => new AbortController());
+  useEffect(() => {
+    load().then((loaded) => {
+      setPlan(loaded);
+      setValues(Object.fromEntries(loaded.fields.map(({ name, initial }) => [name, initial])));
+    }, setError);
+    return () => stop.abort();
+  }, []);
+  const run = async (): Promise<void> => {
+    setError(undefined);
+    setProgress('Under way…');
+    try {
+      await plan!.run(values, setProgress, stop.signal);
+      onClose();
+    } catch (failure) {
+      setError(failure as Error);
+      setProgress(undefined);
+    }
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {!plan && !error && <p class="quiet">Looking…</p>}
+      {plan && (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            void run();
+          }}
+        >
+          {plan.fields.map((field) => (
+            <FieldInput
+              key={field.name}
+              field={field}
+              value={values[field.name] ?? ''}
+              onChange={(value) => setValues({ ...values, [field.name]: value })}
+            />
+          ))}
+          <ul class="steps">
+            {plan.steps(values).map((step) => (
+              <li key={step}>{step}</li>
+            ))}
+          </ul>
+          <Command lines={plan.commands(values)} />
+          {progress && <p role="status">{progress}</p>}
+          {error && <Refusal error={error} />}
+          <footer>
+            <button type="button" onClick={onClose}>
+              Cancel
+            </button>
+            <button type="submit" class="main" disabled={progress !== undefined}>
+              {title.split(' ')[0]}
+            </button>
+          </footer>
+        </form>
+      )}
+      {!plan && error && <Refusal error={error} />}
+    </Dialog>
+  );
+}
+
+interface FieldInputProps {
+  readonly field: Field;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+function FieldInput({ field, value, onChange }: FieldInputProps) {
+  const { name, label, type, choices = [], optional = false } = field;
+  const id = `field-${name}`;
+  const shared = { id, value, required: !optional, spellcheck: false };
+  const onInput = ({
+    currentTarget,
+  }: {
+    readonly currentTarget: HTMLInputElement | HTMLSelectElement;
+  }): void => onChange(currentTarget.value);
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {type === 'choice' && (
+        <select {...shared} onChange={onInput}>
+          {choices.map((choice) => (
+            <option key={choice.value} value={choice.value}>
+              {choice.label}
+            </option>
+          ))}
+        </select>
+      )}
+      {type === 'number' && <input type="number" min={0} {...shared} onInput={onInput} />}
+      {type === 'text' && <input type="text" {...shared} onInput={onInput} />}
+    </div>
+  );
+}
