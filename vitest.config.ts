@@ -42,7 +42,8 @@ const parts = [
 
 /** Tests of whole clusters that cannot share a worker: they replace what modules export, or measure their process. */
 const aloneTests = [
-  'test/{plain,replicas,soak}.test.ts',
+  'test/cli/plain.test.ts',
+  'test/clusters/{replicas,soak}.test.ts',
   'test/access/routes.test.ts',
   'test/controllers/{deployments.scaling,jobs.indexed}.test.ts',
   'test/streams/hostile.test.ts',
@@ -50,7 +51,7 @@ const aloneTests = [
 
 /** Started first, because they take longest: one that began last would run alone at the end. */
 const longTests =
-  /src\/(store\/(etcd\/|lmdb)|cluster\/(etcd|runtimes)|node\/network\/|ingress\/)|test\/(replicas|soak|kubectl\/script)/;
+  /src\/(store\/(etcd\/|lmdb)|cluster\/(store\/etcd|node\/runtimes)|node\/network\/|ingress\/)|test\/(clusters\/(replicas|soak)|kubectl\/script)/;
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -77,7 +78,7 @@ const lmdbThread = pathToFileURL(await buildThread(folder)).href;
 export default defineConfig({
   define: { lmdbThreadFile: JSON.stringify(lmdbThread) },
   test: {
-    setupFiles: ['test/setup.ts'],
+    setupFiles: ['test/support/setup.ts'],
     // Projects share what was made of the sources; without this each would transform all of them again. It is kept for
     // one run alone, because the thread's file is not part of what the cache looks at.
     experimental: { fsModuleCache: true, fsModuleCachePath: path.join(folder, 'modules') },

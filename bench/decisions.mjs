@@ -15,9 +15,9 @@ const group = 'rbac.authorization.k8s.io';
 
 /** The parts of the server that decide, without the rest of it. */
 const source = `
-export { KindTable } from './src/api/kinds.ts';
+export { KindTable } from './src/api/kinds/kinds.ts';
 export { openMemoryStore } from './src/store/memory.ts';
-export { View } from './src/registry/view.ts';
+export { View } from './src/registry/view/view.ts';
 export { Registry } from './src/registry/registry.ts';
 export { collectionOf } from './src/registry/target.ts';
 export { actingAs } from './src/registry/writers.ts';

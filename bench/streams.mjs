@@ -27,7 +27,7 @@ async function bundle(folder) {
   await build({
     stdin: {
       contents: ['spdy-connection', 'spdy-frame', 'spdy-upgrade']
-        .map((part) => `export * from './src/streams/${part}.ts';`)
+        .map((part) => `export * from './src/streams/spdy/${part}.ts';`)
         .join('\n'),
       resolveDir: root,
     },

@@ -16,7 +16,7 @@ const { minutes, seed, store } = readOptions();
 
 if (minutes === undefined && seed === undefined && store === undefined) {
   runChecks();
-  run(binary('vitest'), ['run', 'test/house-rules.test.ts'], 'a file breaks a rule of the house');
+  run(binary('vitest'), ['run', 'test/house/house-rules.test.ts'], 'a file breaks a rule of the house');
 } else {
   run(process.execPath, ['scripts/build.mjs'], 'the build failed');
   const { status } = spawnSync(binary('vitest'), ['run', 'test/checker/checker.test.ts'], {

@@ -14,7 +14,7 @@ const testing = path.join(root, 'src/testing/index.ts');
 /** Packages whose types a public type may name: they are optional peers. */
 const peers = new Set(['@kubernetes/client-node']);
 /** Declares the imported JSON files, which have no types. */
-const ambient = path.join(root, 'src/api/definitions/definitions.d.ts');
+const ambient = path.join(root, 'src/api/model/field-tables.d.ts');
 
 /**
  * Declarations in the order in which they are found, starting with the exports of the entry: `{ name,

@@ -103,7 +103,7 @@ try {
         for (let i = 0; i < 40; i++) await page.keyboard.press('[');
         await pause(1_500);
       }
-      await page.screenshot({ path: `${folder}/window-${name}-${colorScheme}.png` });
+      await page.screenshot({ path: `${folder}/dashboard-${name}-${colorScheme}.png` });
       await page.close();
     }
 } finally {

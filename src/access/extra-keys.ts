@@ -1,5 +1,5 @@
 /** What the keys of a user's extra may be in constrained impersonation and of issuers: a domain and a path, in small letters. */
-import { isSubdomain1123 } from '../api/names.ts';
+import { isSubdomain1123 } from '../api/values/names.ts';
 
 const pathForm = /^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/;
 

@@ -1,7 +1,7 @@
 /** Impersonation: who may become whom, by which mode, and what refused users are told. */
 import { describe, expect, it } from 'vitest';
-import type { Action, Authorizer } from '../api/access.ts';
-import type { User } from '../api/user.ts';
+import type { Action, Authorizer } from '../api/kind/access.ts';
+import type { User } from '../api/values/user.ts';
 import { Impersonation, ImpersonationRefused, type WantedUser } from './impersonation.ts';
 
 /** Allows the actions of a list: `verb group/resource[/subresource][ in namespace] name`. */

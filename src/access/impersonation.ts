@@ -4,9 +4,9 @@
  *
  * The mode that last let a user through is tried first, and its words are what the user hears when all refuse.
  */
-import type { Action, Attributes, Authorizer, ResourceAction } from '../api/access.ts';
-import { isLabel1123, isSubdomain1123 } from '../api/names.ts';
-import { authenticated, masters, type User } from '../api/user.ts';
+import type { Action, Attributes, Authorizer, ResourceAction } from '../api/kind/access.ts';
+import { isLabel1123, isSubdomain1123 } from '../api/values/names.ts';
+import { authenticated, masters, type User } from '../api/values/user.ts';
 import { accountGroups } from './authentication/service-accounts.ts';
 import { BoundedCache } from './bounded-cache.ts';
 import { extraProblem } from './extra-keys.ts';

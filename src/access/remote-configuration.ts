@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Agent, AgentOptions } from 'node:https';
 import path from 'node:path';
-import { readYaml } from '../api/yaml.ts';
+import { readYaml } from '../api/text/yaml.ts';
 import { remoteAgent } from './remote-call.ts';
 import { readTextFile } from './text-file.ts';
 

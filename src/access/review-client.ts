@@ -2,7 +2,7 @@
  * Asks another server by reviews: TokenReviews about tokens, SubjectAccessReviews about what users may do. Answers are
  * remembered for a while, and the same question is asked once at a time.
  */
-import { isJsonObject, type JsonObject } from '../api/object.ts';
+import { isJsonObject, type JsonObject } from '../api/text/object.ts';
 import { BoundedCache } from './bounded-cache.ts';
 import { callRemote } from './remote-call.ts';
 import type { RemoteService } from './remote-configuration.ts';

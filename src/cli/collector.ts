@@ -1,6 +1,6 @@
 /**
  * Exposes V8's garbage collector as `globalThis.gc`, as `node --expose-gc` does, for streams that collect
- * their buffers early (`streams/passing-bytes.ts`). That sets a V8 flag for a moment, and flags are
+ * their buffers early (`streams/bytes/minor-collections.ts`). That sets a V8 flag for a moment, and flags are
  * process-wide: only the command, which owns the process, may set them. It happens at the first use of `gc`,
  * so it costs nothing at start.
  */

@@ -1,5 +1,5 @@
 /** The options of `wherry kubeconfig`: names, help, and how values are read. */
-import type { KubeconfigOptions } from '../cluster/user-kubeconfig.ts';
+import type { KubeconfigOptions } from '../cluster/access/user-kubeconfig.ts';
 
 const only = { for: ['kubeconfig'] } as const;
 

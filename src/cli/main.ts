@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { wallClock } from '../clock.ts';
-import type { Progress } from '../cluster/backup.ts';
 import { type Cluster, type StartOptions, start, startNode } from '../cluster/index.ts';
+import type { Progress } from '../cluster/store/backup.ts';
 import type { AssetsLine } from '../envtest/assets.ts';
 import { exposeCollector } from './collector.ts';
 import { Ending } from './ending.ts';
@@ -99,7 +99,7 @@ const reaching = ({ url, kubeconfigFile }: Cluster, { port }: StartOptions): str
   port === 'off' ? `--kubeconfig ${kubeconfigFile ?? 'FILE'}` : `-s ${new URL(url).host}`;
 
 async function runKubeconfig(line: KubeconfigLine): Promise<void> {
-  const { writeUserKubeconfig } = await import('../cluster/user-kubeconfig.ts');
+  const { writeUserKubeconfig } = await import('../cluster/access/user-kubeconfig.ts');
   process.stdout.write(await writeUserKubeconfig(line));
 }
 
@@ -120,12 +120,12 @@ async function runTests({ start: options, testing, log: form, program, keeps }: 
 }
 
 async function runCleanup(line: CleanupLine): Promise<void> {
-  const { cleanUp } = await import('../cluster/cleanup.ts');
+  const { cleanUp } = await import('../cluster/node/cleanup.ts');
   process.stdout.write(await cleanUp(line));
 }
 
 async function runTokens(line: TokenLine): Promise<void> {
-  const { runToken } = await import('../cluster/bootstrap-tokens.ts');
+  const { runToken } = await import('../cluster/access/bootstrap-tokens.ts');
   process.stdout.write(await runToken(line));
 }
 
@@ -143,7 +143,7 @@ async function runNode(ending: Ending, { server, node: options, log: form }: Nod
 }
 
 async function runBackup({ command, file, server, target }: BackupLine): Promise<void> {
-  const { backup, restore } = await import('../cluster/backup.ts');
+  const { backup, restore } = await import('../cluster/store/backup.ts');
   const line = new ProgressLine(process.stderr, command === 'backup' ? 'Backing up' : 'Restoring');
   const show = (progress: Progress): void => line.show(progress);
   if (command === 'backup') {

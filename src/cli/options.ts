@@ -1,8 +1,8 @@
 /** The options of the command: names, defaults, and errors. */
 import { parseArgs } from 'node:util';
-import type { RestoreTarget } from '../cluster/backup.ts';
 import type { NodeOptions, SecureOptions, StartOptions } from '../cluster/index.ts';
-import { nearestName } from '../cluster/suggestion.ts';
+import { nearestName } from '../cluster/shared/suggestion.ts';
+import type { RestoreTarget } from '../cluster/store/backup.ts';
 import { auditArgs, readAudit } from './audit-flags.ts';
 import { authenticationArgs, readAuthentication } from './authentication-flags.ts';
 import { admissionArgs, authorizationArgs, readAdmission, readAuthorization } from './authorization-flags.ts';

@@ -1,5 +1,5 @@
 /** A progress line on a terminal; elsewhere nothing is shown. */
-import type { Progress } from '../cluster/backup.ts';
+import type { Progress } from '../cluster/store/backup.ts';
 
 /** Minimum time between two updates. */
 const everyMs = 100;

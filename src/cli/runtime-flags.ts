@@ -1,6 +1,6 @@
 /** The options of runtimes, and of `wherry cleanup`: names, help, and how values are read. */
-import type { CleanupOptions } from '../cluster/cleanup.ts';
-import type { NodeOptions } from '../cluster/node.ts';
+import type { CleanupOptions } from '../cluster/node/cleanup.ts';
+import type { NodeOptions } from '../cluster/node/node.ts';
 
 const nodes = { for: ['up', 'node'] } as const;
 

@@ -1,5 +1,5 @@
 /** The options that say how the secure door listens: names, help, and how values are read. */
-import { cipherList, type ListenOptions, type SniFiles } from '../cluster/listen-options.ts';
+import { cipherList, type ListenOptions, type SniFiles } from '../cluster/options/listen-options.ts';
 import { list, text } from './flag-values.ts';
 
 const securePort = 6443;

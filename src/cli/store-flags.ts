@@ -1,6 +1,7 @@
 /** The options that choose the store: names, help, and how values are read. */
-import type { RestoreTarget } from '../cluster/backup.ts';
+
 import type { StartOptions } from '../cluster/index.ts';
+import type { RestoreTarget } from '../cluster/store/backup.ts';
 
 const text = { type: 'string', for: ['up', 'serve', 'restore'] } as const;
 

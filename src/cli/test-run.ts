@@ -7,7 +7,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Cluster } from '../cluster/index.ts';
-import { makeTemporaryFolder } from '../cluster/temporary-folder.ts';
+import { makeTemporaryFolder } from '../cluster/shared/temporary-folder.ts';
 
 const administrator = 'wherry-admin';
 /** Exit codes of a shell for a command that is not there, or cannot be run. */

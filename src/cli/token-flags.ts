@@ -1,5 +1,5 @@
 /** The options of `wherry token`: names, help, and how values are read. */
-import type { TokenOptions } from '../cluster/bootstrap-tokens.ts';
+import type { TokenOptions } from '../cluster/access/bootstrap-tokens.ts';
 
 const only = { for: ['token'] } as const;
 

@@ -1,7 +1,7 @@
 /** A watch on the client's side: parses lines of JSON, one event each. */
 import type { IncomingMessage } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
-import { type Status, StatusError } from '../api/errors.ts';
+import { type Status, StatusError } from '../api/errors/errors.ts';
 import { refusal } from './refusal.ts';
 
 /** Maximum length of an event. API servers bound their objects; this protects against other servers. */

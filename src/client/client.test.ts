@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { StatusError } from '../api/errors.ts';
+import { StatusError } from '../api/errors/errors.ts';
 import type { ConfigMap } from '../api/generated/types.ts';
 import { type Cluster, start } from '../cluster/index.ts';
 import { Client } from './client.ts';

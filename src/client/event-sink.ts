@@ -1,5 +1,5 @@
 /** Writes events through a client. */
-import { StatusError } from '../api/errors.ts';
+import { StatusError } from '../api/errors/errors.ts';
 import type { Client } from './client.ts';
 import type { EventSink } from './events.ts';
 import { events } from './resources.ts';

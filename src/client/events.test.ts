@@ -1,6 +1,6 @@
 /** Proves that repeated events are counted, similar ones are combined, and that their rate per object is limited. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { notFound } from '../api/errors.ts';
+import { notFound } from '../api/errors/errors.ts';
 import type { Event } from '../api/generated/types.ts';
 import { EventRecorder } from './events.ts';
 

@@ -4,7 +4,7 @@
  */
 import { randomInt } from 'node:crypto';
 import type { Event, ObjectReference } from '../api/generated/types.ts';
-import { formatMicroTime, formatTime } from '../api/time.ts';
+import { formatMicroTime, formatTime } from '../api/values/time.ts';
 
 /** Events repeated within this time are counted. */
 const similarMs = 10 * 60_000;

@@ -3,7 +3,7 @@
  * watch ends it continues from its last version, and when that is too old it lists again and reports the
  * differences.
  */
-import { StatusError } from '../api/errors.ts';
+import { StatusError } from '../api/errors/errors.ts';
 import type { Client, Selection } from './client.ts';
 import type { Resource } from './resources.ts';
 

@@ -1,5 +1,5 @@
 /** Refusals: turns an error answer into a `StatusError`. */
-import { type Status, StatusError } from '../api/errors.ts';
+import { type Status, StatusError } from '../api/errors/errors.ts';
 
 /** The error for an answer, also if a proxy in between has written it. */
 export function refusal(code: number, text: string): StatusError {

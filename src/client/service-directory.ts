@@ -3,7 +3,7 @@
  * ingress.
  */
 import type { EndpointSlice, Service } from '../api/generated/types.ts';
-import { serviceNameLabel } from '../api/rules/slice-endpoints.ts';
+import { serviceNameLabel } from '../api/rules/service/slice-endpoints.ts';
 import type { Client } from './client.ts';
 import { Informer } from './informer.ts';
 import { endpointSlices, services } from './resources.ts';

@@ -1,12 +1,12 @@
 /** The doors of a cluster: which ones are open, and how the parts of this process reach the API through them. */
 import type { Duplex } from 'node:stream';
-import type { Advertised } from '../registry/kubernetes-service.ts';
-import type { Door } from '../server/doors/door.ts';
+import type { Advertised } from '../registry/system/kubernetes-service.ts';
 import { InnerDoor } from '../server/doors/inner-door.ts';
 import { isLoopback, LocalDoor } from '../server/doors/local-door.ts';
-import type { Access } from './access.ts';
-import { machineAddress } from './node.ts';
-import { StartError } from './start-error.ts';
+import type { Door } from '../server/http/door.ts';
+import type { Access } from './access/access.ts';
+import { machineAddress } from './node/node.ts';
+import { StartError } from './shared/start-error.ts';
 
 /** How parts of this process reach the API. */
 export interface ApiWay {

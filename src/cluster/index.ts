@@ -18,9 +18,9 @@ export type { ClientOptions } from '../client/client.ts';
 export type { ControllerSettings } from '../controllers/shared/controller.ts';
 export type { PodNetworkMode } from '../node/agent/node-network.ts';
 export type { AdmissionOptions } from '../registry/admission/plugins.ts';
-export type { HistoryBounds } from '../registry/history.ts';
 export type { Chance } from '../registry/registry.ts';
-export type { WatchDefault } from '../registry/watch.ts';
+export type { WatchDefault } from '../registry/verbs/watch.ts';
+export type { HistoryBounds } from '../registry/view/history.ts';
 export {
   defaultLimits,
   type LimitForm,
@@ -42,14 +42,14 @@ export {
   type CustomSchema,
   customKind,
 } from './custom-kind.ts';
-export type { EtcdOptions } from './etcd-options.ts';
-export type { ListenOptions, SniFiles } from './listen-options.ts';
-export type { IngressOptions } from './local-ingress.ts';
-export type { LogLine, LogOptions, LogValue } from './log.ts';
-export { type NodeJoin, type NodeOptions, type RunningNode, startNode } from './node.ts';
-export type { SecureOptions } from './secure-options.ts';
-export type { CertificateFiles, KubeletSettings, ServerSettings } from './server-settings.ts';
-export type { SimulatedPower } from './simulated-nodes.ts';
+export type { IngressOptions } from './node/local-ingress.ts';
+export { type NodeJoin, type NodeOptions, type RunningNode, startNode } from './node/node.ts';
+export type { SimulatedPower } from './node/simulated-nodes.ts';
+export type { EtcdOptions } from './options/etcd-options.ts';
+export type { ListenOptions, SniFiles } from './options/listen-options.ts';
+export type { SecureOptions } from './options/secure-options.ts';
+export type { CertificateFiles, KubeletSettings, ServerSettings } from './options/server-settings.ts';
+export type { Cluster, StartOptions } from './options/start-options.ts';
+export type { LogLine, LogOptions, LogValue } from './shared/log.ts';
+export { StartError } from './shared/start-error.ts';
 export { start } from './start.ts';
-export { StartError } from './start-error.ts';
-export type { Cluster, StartOptions } from './start-options.ts';

@@ -3,13 +3,13 @@
  * nodes. That it was made is noted on the namespace `kube-system`, so that a class which was deleted stays deleted.
  */
 import type { StorageClass } from '../api/generated/types.ts';
-import type { ApiObject } from '../api/object.ts';
+import type { ApiObject } from '../api/text/object.ts';
 import { tolerant } from '../controllers/shared/controller.ts';
 import { localPath } from '../controllers/volumes/local-path-claim.ts';
-import { create } from '../registry/create.ts';
-import { modify } from '../registry/modify.ts';
 import type { Registry } from '../registry/registry.ts';
 import { collectionOf, targetOf } from '../registry/target.ts';
+import { create } from '../registry/verbs/create.ts';
+import { modify } from '../registry/verbs/modify.ts';
 import { actingAs } from '../registry/writers.ts';
 
 const mark = 'wherry.dev/local-path-class';

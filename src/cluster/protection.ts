@@ -2,16 +2,16 @@
  * Parts of a start that protect a cluster: settings of admission, the audit log with its policy, encryption. What reads
  * their files is loaded when there are any.
  */
-import type { KindTable } from '../api/kinds.ts';
+import type { KindTable } from '../api/kinds/kinds.ts';
 import type { Chance, Registry } from '../registry/registry.ts';
 import { type AuditLog, type AuditOptions, openAuditLog } from '../server/observe/audit-log.ts';
 import type { AuditPolicy } from '../server/observe/audit-policy.ts';
 import type { Store } from '../store/store.ts';
-import { StartError } from './start-error.ts';
+import { StartError } from './shared/start-error.ts';
 
 export async function configureAdmission(registry: Registry, file: string | undefined): Promise<void> {
   if (file === undefined) return;
-  const { readAdmissionFile } = await import('./admission-file.ts');
+  const { readAdmissionFile } = await import('./options/admission-file.ts');
   const { podSecurity } = await readAdmissionFile(file);
   if (podSecurity) registry.podSecurity = podSecurity;
 }
@@ -37,7 +37,7 @@ export async function auditLog(
 async function auditPolicy({ policyFile }: AuditOptions): Promise<AuditPolicy | undefined> {
   if (policyFile === undefined) return undefined;
   const { readAuditPolicy } = await import('../server/observe/audit-policy.ts');
-  const { readConfigurationFile } = await import('./configuration-file.ts');
+  const { readConfigurationFile } = await import('./options/configuration-file.ts');
   return readConfigurationFile(policyFile, 'the audit policy', readAuditPolicy);
 }
 
@@ -45,7 +45,7 @@ async function auditPolicy({ policyFile }: AuditOptions): Promise<AuditPolicy | 
 export async function encrypted(store: Store, kinds: KindTable, file: string | undefined): Promise<Store> {
   if (file === undefined) return store;
   try {
-    const { openEncryption } = await import('./encryption-file.ts');
+    const { openEncryption } = await import('./options/encryption-file.ts');
     return await openEncryption(file, store, kinds);
   } catch (error) {
     await store.close();

@@ -2,13 +2,13 @@
  * Which range services get their addresses from: the stored one, if an earlier start has stored one. A server that is
  * started with another range says so and uses the stored one, because services have addresses of it.
  */
-import type { Verb } from '../api/kind.ts';
+import type { Verb } from '../api/kind/kind.ts';
 import { recorderFor } from '../controllers/shared/event-sink.ts';
 import { parseIPRanges } from '../registry/allocation/ip-allocator.ts';
 import { ownRangeName } from '../registry/allocation/service-ranges.ts';
-import { addsFamily, storedServiceRange } from '../registry/own-service-range.ts';
 import type { Registry } from '../registry/registry.ts';
-import type { View } from '../registry/view.ts';
+import { addsFamily, storedServiceRange } from '../registry/system/own-service-range.ts';
+import type { View } from '../registry/view/view.ts';
 import { actingAs } from '../registry/writers.ts';
 
 export interface RangeInForce {

@@ -5,9 +5,9 @@ import { createServer, connect as dial } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { startNode } from './node.ts';
+import { startNode } from './node/node.ts';
+import { StartError } from './shared/start-error.ts';
 import { start } from './start.ts';
-import { StartError } from './start-error.ts';
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {

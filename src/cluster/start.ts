@@ -8,8 +8,8 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeAuthenticator } from '../access/authentication/make-authenticator.ts';
 import { readTokenSettings } from '../access/authentication/token-settings.ts';
-import { builtinKinds, KindTable } from '../api/kinds.ts';
-import { Enablement, runtimeConfigProblem } from '../api/runtime-config.ts';
+import { builtinKinds, KindTable } from '../api/kinds/kinds.ts';
+import { Enablement, runtimeConfigProblem } from '../api/values/runtime-config.ts';
 import { wallClock } from '../clock.ts';
 import { chosenControllers, startControllers } from '../controllers/controllers.ts';
 import { eventExpiryController } from '../controllers/event-expiry.ts';
@@ -35,28 +35,40 @@ import { parsePortRange } from '../registry/allocation/port-allocator.ts';
 import { ServiceAllocator, type ServiceRanges } from '../registry/allocation/service-allocation.ts';
 import { openReadableView } from '../registry/encryption/readable-view.ts';
 import type { Finalizing } from '../registry/finalizing.ts';
-import { defaultHistory, History } from '../registry/history.ts';
-import { KubernetesService } from '../registry/kubernetes-service.ts';
-import { warnUnenforced } from '../registry/policy-enforcement.ts';
 import { type Chance, Registry } from '../registry/registry.ts';
-import { SystemNamespaces } from '../registry/system-namespaces.ts';
-import { ensureSystemPriorityClasses } from '../registry/system-priority-classes.ts';
+import { KubernetesService } from '../registry/system/kubernetes-service.ts';
+import { SystemNamespaces } from '../registry/system/system-namespaces.ts';
+import { ensureSystemPriorityClasses } from '../registry/system/system-priority-classes.ts';
 import type { TokenSettings } from '../registry/tokens.ts';
+import { warnUnenforced } from '../registry/verbs/policy-enforcement.ts';
+import { defaultHistory, History } from '../registry/view/history.ts';
+import type { RequestObserver } from '../server/chain/step.ts';
 import { UsageReports } from '../server/computed/usage-reports.ts';
+import { Window } from '../server/dashboard/dashboard.ts';
 import { LimitKeeper, limitsProblem } from '../server/http/limits.ts';
-import { computedVersions, servedComputedVersions } from '../server/http/route-table.ts';
-import { ApiServer } from '../server/http/server.ts';
-import type { RequestObserver } from '../server/http/steps/step.ts';
 import { Capacity } from '../server/observe/capacity.ts';
 import { StoreMetrics } from '../server/observe/store-metrics.ts';
 import { NodeVolumes } from '../server/pods/node-volumes.ts';
-import { Window } from '../server/window/window.ts';
-import type { Access } from './access.ts';
-import { observeActivity, requestObserver } from './activity.ts';
-import { Closers } from './closers.ts';
+import { computedVersions, servedComputedVersions } from '../server/route-table.ts';
+import { ApiServer } from '../server/server.ts';
+import type { Access } from './access/access.ts';
+import { kubeconfigFor } from './access/kubeconfig.ts';
 import { kindsOfProgram } from './custom-kind.ts';
 import { Doors } from './doors.ts';
-import { heldHere, openEventStore } from './event-store.ts';
+import { plantLocalPathClass } from './local-path-class.ts';
+import type { RunningIngress } from './node/local-ingress.ts';
+import { LocalNodes } from './node/local-nodes.ts';
+import { checkNodeOptions, defaultServiceRange, type NodeOptions } from './node/node.ts';
+import { Ways } from './node/node-connections.ts';
+import { NodeCredentials } from './node/node-credentials.ts';
+import { defaultNodePortRange, inForce } from './options/effective-options.ts';
+import { checkStartOptions } from './options/option-check.ts';
+import { readServerSettings } from './options/server-settings.ts';
+import type { Cluster, StartOptions } from './options/start-options.ts';
+import { auditLog, configureAdmission, encrypted } from './protection.ts';
+import { rangeInForce, tellRefusedRange } from './service-range.ts';
+import { observeActivity, requestObserver } from './shared/activity.ts';
+import { Closers } from './shared/closers.ts';
 import {
   controllersCheck,
   nodesCheck,
@@ -64,24 +76,12 @@ import {
   shutdownCheck,
   storeCheck,
   viewCheck,
-} from './health-checks.ts';
-import { defaultNodePortRange, inForce } from './in-force.ts';
-import type { ClusterParts, Instruments } from './instruments.ts';
-import { kubeconfigFor } from './kubeconfig.ts';
-import type { RunningIngress } from './local-ingress.ts';
-import { LocalNodes } from './local-nodes.ts';
-import { plantLocalPathClass } from './local-path-class.ts';
-import { logConfiguration } from './log.ts';
-import { checkNodeOptions, defaultServiceRange, type NodeOptions } from './node.ts';
-import { NodeCredentials } from './node-credentials.ts';
-import { Ways } from './node-way.ts';
-import { checkStartOptions } from './option-check.ts';
-import { auditLog, configureAdmission, encrypted } from './protection.ts';
-import { readServerSettings } from './server-settings.ts';
-import { rangeInForce, tellRefusedRange } from './service-range.ts';
-import { StartError } from './start-error.ts';
-import type { Cluster, StartOptions } from './start-options.ts';
-import { isShared, openStore } from './store-choice.ts';
+} from './shared/health-checks.ts';
+import type { ClusterParts, Instruments } from './shared/instruments.ts';
+import { logConfiguration } from './shared/log.ts';
+import { StartError } from './shared/start-error.ts';
+import { heldHere, openEventStore } from './store/event-store.ts';
+import { isShared, openStore } from './store/store-choice.ts';
 
 const systemChance: Chance = {
   nowMs: wallClock,
@@ -292,7 +292,7 @@ export async function startWith(
     });
     let ingress: RunningIngress | undefined;
     if (options.ingress) {
-      const { startIngress } = await import('./local-ingress.ts');
+      const { startIngress } = await import('./node/local-ingress.ts');
       ingress = await startIngress(doors.inside, doors.ports, options.ingress, {
         now: chance.nowMs,
         onError: report,
@@ -381,7 +381,7 @@ async function secureAccess(
     if (users.length) throw new StartError('users need the secure door: set the option "secure"');
     return undefined;
   }
-  const { openAccess } = await import('./access.ts');
+  const { openAccess } = await import('./access/access.ts');
   return openAccess({
     secure: secure === true ? {} : secure,
     users,

@@ -1,11 +1,11 @@
 /** Tokens of service accounts in secrets: which secrets hold them, and how they are filled. */
 import type { Secret, ServiceAccount } from '../api/generated/types.ts';
-import { remove } from '../registry/delete.ts';
-import type { Entry } from '../registry/entry.ts';
-import { Filter } from '../registry/filter.ts';
-import { modify } from '../registry/modify.ts';
 import type { Registry } from '../registry/registry.ts';
 import { targetOf } from '../registry/target.ts';
+import { remove } from '../registry/verbs/delete.ts';
+import { modify } from '../registry/verbs/modify.ts';
+import type { Entry } from '../registry/view/entry.ts';
+import { Filter } from '../registry/view/filter.ts';
 import { tolerant, type Writing } from './shared/controller.ts';
 
 export const tokenType = 'kubernetes.io/service-account-token';

@@ -1,5 +1,5 @@
 /** The autoscaler controller: sets the number of replicas of a controller by the metrics of its pods. */
-import { resourceText } from '../api/errors.ts';
+import { resourceText } from '../api/errors/errors.ts';
 import type {
   HorizontalPodAutoscalerCondition,
   HorizontalPodAutoscalerV2,
@@ -7,14 +7,14 @@ import type {
   MetricStatus,
   Pod,
 } from '../api/generated/types.ts';
-import type { Kind } from '../api/kind.ts';
-import { type LabelSelector, type Labels, selectorFromObject } from '../api/label-selector.ts';
-import { milliValue, parseQuantity, toNumber } from '../api/quantity.ts';
+import type { Kind } from '../api/kind/kind.ts';
+import { type LabelSelector, type Labels, selectorFromObject } from '../api/kind/label-selector.ts';
+import { milliValue, parseQuantity, toNumber } from '../api/values/quantity.ts';
 import type { EventRecorder } from '../client/events.ts';
-import type { Entry } from '../registry/entry.ts';
 import type { Registry } from '../registry/registry.ts';
-import { rescale, type Scale, scaleForms, scaleOf } from '../registry/scale.ts';
 import { targetOf } from '../registry/target.ts';
+import { rescale, type Scale, scaleForms, scaleOf } from '../registry/verbs/scale.ts';
+import type { Entry } from '../registry/view/entry.ts';
 import { ScalingPace } from './scaling-pace.ts';
 import { type MeasuredPod, type Proposal, propose, type ScalingTarget } from './scaling-proposal.ts';
 import {

@@ -4,14 +4,18 @@
  * and authority are the cluster's.
  */
 import { createHmac } from 'node:crypto';
-import { type BootstrapToken, bootstrapTokenNamespace, bootstrapTokenOf } from '../api/bootstrap-token.ts';
 import type { ConfigMap, Secret } from '../api/generated/types.ts';
-import { semanticEqual } from '../api/object.ts';
-import { clusterInfo } from '../registry/cluster-info.ts';
-import { Filter } from '../registry/filter.ts';
-import { modify } from '../registry/modify.ts';
+import { semanticEqual } from '../api/text/object.ts';
+import {
+  type BootstrapToken,
+  bootstrapTokenNamespace,
+  bootstrapTokenOf,
+} from '../api/values/bootstrap-token.ts';
 import type { Registry } from '../registry/registry.ts';
+import { clusterInfo } from '../registry/system/cluster-info.ts';
 import { targetOf } from '../registry/target.ts';
+import { modify } from '../registry/verbs/modify.ts';
+import { Filter } from '../registry/view/filter.ts';
 import { type Controller, observe, running, type SharedContext, tolerant } from './shared/controller.ts';
 import { WorkQueue } from './shared/work-queue.ts';
 import { isBootstrapSecret } from './token-cleaner.ts';

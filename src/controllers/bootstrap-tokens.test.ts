@@ -2,8 +2,8 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ConfigMap } from '../api/generated/types.ts';
-import { readYaml } from '../api/yaml.ts';
-import { plantClusterInfo } from '../registry/cluster-info.ts';
+import { readYaml } from '../api/text/yaml.ts';
+import { plantClusterInfo } from '../registry/system/cluster-info.ts';
 import { Harness } from './shared/harness.fixture.ts';
 
 const clock = { nowMs: Date.parse('2030-06-01T12:00:00Z') };

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import type { ClusterRole } from '../api/generated/types.ts';
-import { modify } from '../registry/modify.ts';
 import { asTester } from '../registry/request.fixture.ts';
 import { targetOf } from '../registry/target.ts';
+import { modify } from '../registry/verbs/modify.ts';
 import { harness, useHarness } from './shared/harness.fixture.ts';
 
 useHarness();

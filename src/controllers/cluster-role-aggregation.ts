@@ -3,11 +3,11 @@
  * its selectors choose, in the order of the selectors and of the roles' names.
  */
 import type { ClusterRole, PolicyRule } from '../api/generated/types.ts';
-import { type LabelSelectorObject, selectorFromObject } from '../api/label-selector.ts';
-import { semanticEqual } from '../api/object.ts';
-import { everything } from '../registry/filter.ts';
-import { modify } from '../registry/modify.ts';
+import { type LabelSelectorObject, selectorFromObject } from '../api/kind/label-selector.ts';
+import { semanticEqual } from '../api/text/object.ts';
 import { targetOf } from '../registry/target.ts';
+import { modify } from '../registry/verbs/modify.ts';
+import { everything } from '../registry/view/filter.ts';
 import { type Controller, observe, running, tolerant, type Writing } from './shared/controller.ts';
 import { WorkQueue } from './shared/work-queue.ts';
 

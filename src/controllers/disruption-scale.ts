@@ -3,11 +3,11 @@
  * replicas that the pods' controllers want, not of the existing pods.
  */
 
-import { resourceText } from '../api/errors.ts';
+import { resourceText } from '../api/errors/errors.ts';
 import type { OwnerReference, PodDisruptionBudgetSpec } from '../api/generated/types.ts';
-import type { Kind } from '../api/kind.ts';
-import type { Entry } from '../registry/entry.ts';
+import type { Kind } from '../api/kind/kind.ts';
 import type { Registry } from '../registry/registry.ts';
+import type { Entry } from '../registry/view/entry.ts';
 import { controllerOf, type IndexedPod } from './shared/indexed-pod.ts';
 import { resolved } from './workloads/rolling-plan.ts';
 

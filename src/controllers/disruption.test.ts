@@ -1,7 +1,7 @@
 /** Proves what the disruption controller does as time passes: evictions that did not lead to a deletion expire. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Event, Pod, PodDisruptionBudget } from '../api/generated/types.ts';
-import { formatTime } from '../api/time.ts';
+import { formatTime } from '../api/values/time.ts';
 import { asTester } from '../registry/request.fixture.ts';
 import { targetOf } from '../registry/target.ts';
 import { Harness } from './shared/harness.fixture.ts';

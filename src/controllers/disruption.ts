@@ -1,6 +1,6 @@
 /**
  * The disruption controller: computes for each PodDisruptionBudget how many of its pods may be evicted now, in its
- * status. Evictions lower that number (registry/disruption-budgets.ts) and record their pods, until the controller has
+ * status. Evictions lower that number (registry/verbs/disruption-budgets.ts) and record their pods, until the controller has
  * seen them being deleted.
  */
 import type {
@@ -9,15 +9,19 @@ import type {
   PodDisruptionBudget,
   PodDisruptionBudgetStatus,
 } from '../api/generated/types.ts';
-import { tellAllowance } from '../api/kinds/pod-disruption-budget.ts';
-import { type LabelSelector, type LabelSelectorObject, selectorFromObject } from '../api/label-selector.ts';
-import { semanticEqual } from '../api/object.ts';
-import { withCondition } from '../api/rules/condition.ts';
+import {
+  type LabelSelector,
+  type LabelSelectorObject,
+  selectorFromObject,
+} from '../api/kind/label-selector.ts';
+import { tellAllowance } from '../api/kinds/policy/pod-disruption-budget.ts';
+import { withCondition } from '../api/rules/shared/condition.ts';
+import { semanticEqual } from '../api/text/object.ts';
 import type { EventRecorder } from '../client/events.ts';
-import type { Entry } from '../registry/entry.ts';
-import { modify } from '../registry/modify.ts';
 import type { Registry } from '../registry/registry.ts';
 import { targetOf } from '../registry/target.ts';
+import { modify } from '../registry/verbs/modify.ts';
+import type { Entry } from '../registry/view/entry.ts';
 import { type Expectation, expectationOf } from './disruption-scale.ts';
 import {
   type Controller,

@@ -2,7 +2,7 @@
  * Endpoints subsets: the pod addresses of a service. Ports with the same addresses share a subset; pods whose port
  * has another number are in another subset.
  */
-import { parseIP } from '../api/addresses.ts';
+
 import type {
   EndpointAddress,
   EndpointPort,
@@ -10,6 +10,7 @@ import type {
   Service,
   ServicePort,
 } from '../api/generated/types.ts';
+import { parseIP } from '../api/values/addresses.ts';
 import { type IndexedPod, isFinished } from './shared/indexed-pod.ts';
 import { podPort } from './slices/pod-endpoints.ts';
 

@@ -3,16 +3,16 @@
  * services without a selector are written by users.
  */
 import type { Endpoints, Service } from '../api/generated/types.ts';
-import type { Kind } from '../api/kind.ts';
-import { semanticEqual } from '../api/object.ts';
-import { formatTime } from '../api/time.ts';
+import type { Kind } from '../api/kind/kind.ts';
+import { semanticEqual } from '../api/text/object.ts';
+import { formatTime } from '../api/values/time.ts';
 import type { EventRecorder } from '../client/events.ts';
-import { create } from '../registry/create.ts';
-import { remove } from '../registry/delete.ts';
-import type { Entry } from '../registry/entry.ts';
-import { modify } from '../registry/modify.ts';
 import type { Registry } from '../registry/registry.ts';
 import { collectionOf, targetOf } from '../registry/target.ts';
+import { create } from '../registry/verbs/create.ts';
+import { remove } from '../registry/verbs/delete.ts';
+import { modify } from '../registry/verbs/modify.ts';
+import type { Entry } from '../registry/view/entry.ts';
 import { isHeadless, subsetsOf, truncated } from './endpoint-subsets.ts';
 import {
   type Controller,

@@ -1,9 +1,9 @@
 /** Event expiry: deletes events an hour after their last write. */
 import type { Event } from '../api/generated/types.ts';
-import { timeToMs } from '../api/time.ts';
-import { remove } from '../registry/delete.ts';
-import type { Entry } from '../registry/entry.ts';
+import { timeToMs } from '../api/values/time.ts';
 import { targetOf } from '../registry/target.ts';
+import { remove } from '../registry/verbs/delete.ts';
+import type { Entry } from '../registry/view/entry.ts';
 import {
   type Controller,
   fromKey,

@@ -11,13 +11,13 @@
  * kind is added.
  */
 import type { OwnerReference } from '../api/generated/types.ts';
-import type { Kind, ResourceId } from '../api/kind.ts';
-import type { ApiObject } from '../api/object.ts';
-import { remove } from '../registry/delete.ts';
-import type { Entry } from '../registry/entry.ts';
-import { modify } from '../registry/modify.ts';
+import type { Kind, ResourceId } from '../api/kind/kind.ts';
+import type { ApiObject } from '../api/text/object.ts';
 import type { Registry } from '../registry/registry.ts';
 import { targetOf } from '../registry/target.ts';
+import { remove } from '../registry/verbs/delete.ts';
+import { modify } from '../registry/verbs/modify.ts';
+import type { Entry } from '../registry/view/entry.ts';
 import {
   type Controller,
   type RunningController,

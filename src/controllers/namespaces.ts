@@ -4,15 +4,15 @@
  * stopped.
  */
 import type { Namespace, NamespaceCondition } from '../api/generated/types.ts';
-import type { Kind } from '../api/kind.ts';
-import { semanticEqual } from '../api/object.ts';
-import { removeCollection } from '../registry/delete.ts';
-import type { Entry } from '../registry/entry.ts';
-import { everything, Filter } from '../registry/filter.ts';
-import { modify } from '../registry/modify.ts';
+import type { Kind } from '../api/kind/kind.ts';
+import { semanticEqual } from '../api/text/object.ts';
 import { removeRemains } from '../registry/namespace-remains.ts';
 import type { Registry } from '../registry/registry.ts';
 import { collectionOf, targetOf } from '../registry/target.ts';
+import { removeCollection } from '../registry/verbs/delete.ts';
+import { modify } from '../registry/verbs/modify.ts';
+import type { Entry } from '../registry/view/entry.ts';
+import { everything, Filter } from '../registry/view/filter.ts';
 import { type Controller, running, type Writing } from './shared/controller.ts';
 import { observeKinds } from './shared/kind-observation.ts';
 import { WorkQueue } from './shared/work-queue.ts';

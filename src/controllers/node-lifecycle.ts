@@ -3,12 +3,12 @@
  * and evicts pods that do not tolerate a taint.
  */
 import type { Lease, Node, NodeCondition, Pod, Taint } from '../api/generated/types.ts';
-import { timeToMs } from '../api/time.ts';
+import { timeToMs } from '../api/values/time.ts';
 import type { EventRecorder } from '../client/events.ts';
-import type { Entry } from '../registry/entry.ts';
-import { modify } from '../registry/modify.ts';
 import type { Registry } from '../registry/registry.ts';
 import { targetOf } from '../registry/target.ts';
+import { modify } from '../registry/verbs/modify.ts';
+import type { Entry } from '../registry/view/entry.ts';
 import {
   type Controller,
   observe,

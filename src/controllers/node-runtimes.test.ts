@@ -1,6 +1,6 @@
 /** Proves that the classes of nodes' runtimes are made, also for nodes that may not make them. */
 import { expect, it } from 'vitest';
-import { everything } from '../registry/filter.ts';
+import { everything } from '../registry/view/filter.ts';
 import { harness, useHarness } from './shared/harness.fixture.ts';
 
 useHarness();

@@ -3,10 +3,10 @@
  * with credentials of their own may not make them.
  */
 import type { Node } from '../api/generated/types.ts';
-import { runtimeClassOf, runtimesOf } from '../api/node-runtimes.ts';
-import type { ApiObject } from '../api/object.ts';
-import { create } from '../registry/create.ts';
+import { runtimeClassOf, runtimesOf } from '../api/rules/shared/node-runtimes.ts';
+import type { ApiObject } from '../api/text/object.ts';
 import { collectionOf } from '../registry/target.ts';
+import { create } from '../registry/verbs/create.ts';
 import { type Controller, observe, running, tolerant } from './shared/controller.ts';
 import { WorkQueue } from './shared/work-queue.ts';
 

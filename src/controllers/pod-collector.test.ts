@@ -1,9 +1,9 @@
 /** Proves that pods are removed from a node with the out-of-service taint, and others stay. */
 import { expect, it } from 'vitest';
 import type { Node } from '../api/generated/types.ts';
-import type { ApiObject } from '../api/object.ts';
-import { modify } from '../registry/modify.ts';
+import type { ApiObject } from '../api/text/object.ts';
 import { asTester } from '../registry/request.fixture.ts';
+import { modify } from '../registry/verbs/modify.ts';
 import { harness, useHarness } from './shared/harness.fixture.ts';
 
 useHarness();

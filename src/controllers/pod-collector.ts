@@ -4,12 +4,12 @@
  */
 
 import type { Node, Pod } from '../api/generated/types.ts';
-import { withCondition } from '../api/rules/condition.ts';
-import { isFinished } from '../api/rules/pod-facts.ts';
-import { remove } from '../registry/delete.ts';
-import type { Entry } from '../registry/entry.ts';
-import { modify } from '../registry/modify.ts';
+import { isFinished } from '../api/rules/pod/pod-facts.ts';
+import { withCondition } from '../api/rules/shared/condition.ts';
 import { targetOf } from '../registry/target.ts';
+import { remove } from '../registry/verbs/delete.ts';
+import { modify } from '../registry/verbs/modify.ts';
+import type { Entry } from '../registry/view/entry.ts';
 import {
   type Controller,
   fromKey,

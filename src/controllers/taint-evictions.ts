@@ -4,13 +4,13 @@
  */
 
 import type { Node, Pod, Taint } from '../api/generated/types.ts';
-import { withCondition } from '../api/rules/condition.ts';
-import { timeToMs } from '../api/time.ts';
+import { withCondition } from '../api/rules/shared/condition.ts';
+import { timeToMs } from '../api/values/time.ts';
 import type { EventRecorder } from '../client/events.ts';
-import { remove } from '../registry/delete.ts';
-import type { Entry } from '../registry/entry.ts';
-import { modify } from '../registry/modify.ts';
 import { targetOf } from '../registry/target.ts';
+import { remove } from '../registry/verbs/delete.ts';
+import { modify } from '../registry/verbs/modify.ts';
+import type { Entry } from '../registry/view/entry.ts';
 import { tolerates } from './scheduling/node-affinity.ts';
 import {
   fromKey,

@@ -1,9 +1,14 @@
 /** The token cleaner: deletes the secrets of expired bootstrap tokens. */
-import { bootstrapTokenNamespace, bootstrapTokenOf, bootstrapTokenType } from '../api/bootstrap-token.ts';
+
 import type { Secret } from '../api/generated/types.ts';
-import { remove } from '../registry/delete.ts';
-import type { Entry } from '../registry/entry.ts';
+import {
+  bootstrapTokenNamespace,
+  bootstrapTokenOf,
+  bootstrapTokenType,
+} from '../api/values/bootstrap-token.ts';
 import { targetOf } from '../registry/target.ts';
+import { remove } from '../registry/verbs/delete.ts';
+import type { Entry } from '../registry/view/entry.ts';
 import { type Controller, observe, running, type SharedContext, tolerant } from './shared/controller.ts';
 import { WorkQueue } from './shared/work-queue.ts';
 

@@ -4,10 +4,10 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { Secret, ServiceAccount } from '../api/generated/types.ts';
-import { remove } from '../registry/delete.ts';
-import { modify } from '../registry/modify.ts';
 import { asTester } from '../registry/request.fixture.ts';
 import { targetOf } from '../registry/target.ts';
+import { remove } from '../registry/verbs/delete.ts';
+import { modify } from '../registry/verbs/modify.ts';
 import { harness, useHarness } from './shared/harness.fixture.ts';
 
 useHarness();

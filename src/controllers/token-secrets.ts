@@ -3,10 +3,10 @@
  * not, so this is an option.
  */
 import type { Secret, ServiceAccount } from '../api/generated/types.ts';
-import { create } from '../registry/create.ts';
-import type { Entry } from '../registry/entry.ts';
-import { modify } from '../registry/modify.ts';
 import { collectionOf, targetOf } from '../registry/target.ts';
+import { create } from '../registry/verbs/create.ts';
+import { modify } from '../registry/verbs/modify.ts';
+import type { Entry } from '../registry/view/entry.ts';
 import { accountName, accountUid, completeToken, tokenSecrets, tokenType } from './account-tokens.ts';
 import { isNamespaceTerminating, tolerant, type Writing } from './shared/controller.ts';
 

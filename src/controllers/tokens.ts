@@ -3,7 +3,7 @@
  * token, and deletes them with the account. References of accounts to deleted secrets are removed.
  */
 import type { Secret, ServiceAccount } from '../api/generated/types.ts';
-import { modify } from '../registry/modify.ts';
+import { modify } from '../registry/verbs/modify.ts';
 import { accountName, completeToken, isTokenSecret, tokenSecrets } from './account-tokens.ts';
 import {
   type Controller,

@@ -1,12 +1,12 @@
 /** Proves that every write of a controller has the user that Kubernetes gives to that controller. */
 import { beforeEach, expect, it, vi } from 'vitest';
 import type { Event } from '../api/generated/types.ts';
-import type { ApiObject } from '../api/object.ts';
-import { create } from '../registry/create.ts';
-import { remove } from '../registry/delete.ts';
+import type { ApiObject } from '../api/text/object.ts';
 import { asTester } from '../registry/request.fixture.ts';
 import type { Request } from '../registry/request.ts';
 import { collectionOf, targetOf } from '../registry/target.ts';
+import { create } from '../registry/verbs/create.ts';
+import { remove } from '../registry/verbs/delete.ts';
 import { harness, useHarness } from './shared/harness.fixture.ts';
 
 useHarness();

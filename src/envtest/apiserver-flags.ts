@@ -3,7 +3,7 @@
  * Names may have `_` for `-`; a boolean never takes the next argument as its value.
  */
 import { isIP } from 'node:net';
-import { parseDurationMs } from '../api/duration.ts';
+import { parseDurationMs } from '../api/values/duration.ts';
 import file from './apiserver-flags.json' with { type: 'json' };
 import { type Flag, FlagError, type FlagValues, flagMap, truthOf } from './flag.ts';
 

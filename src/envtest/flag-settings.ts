@@ -1,6 +1,6 @@
 /** Flags of kube-apiserver that become settings of the API server: their values, and what is wrong with them. */
-import { parseDurationMs } from '../api/duration.ts';
-import type { CertificateFiles, ServerSettings } from '../cluster/server-settings.ts';
+import { parseDurationMs } from '../api/values/duration.ts';
+import type { CertificateFiles, ServerSettings } from '../cluster/options/server-settings.ts';
 import { kubernetesVersion } from './apiserver-help.ts';
 import { emulatedVersion, emulationProblems } from './emulated-version.ts';
 import { isGateClosed } from './feature-gates.ts';

@@ -1,5 +1,5 @@
 /** From kube-apiserver's flags to those of `wherry serve`, most of which have the same names. */
-import { parseDurationMs } from '../api/duration.ts';
+import { parseDurationMs } from '../api/values/duration.ts';
 import { admissionPlugins } from './admission-plugins.ts';
 import { isGateClosed } from './feature-gates.ts';
 import { type FlagValues, lastOf, listOf } from './flag.ts';

@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
-import { StatusError } from '../api/errors.ts';
+import { StatusError } from '../api/errors/errors.ts';
 import type { Ingress, LoadBalancerIngress } from '../api/generated/types.ts';
 import type { Client } from '../client/client.ts';
 import { ingresses } from '../client/resources.ts';

@@ -2,7 +2,7 @@
  * Backends: the endpoints behind service ports, used in rotation. The lists are rebuilt only when something
  * changes.
  */
-import { endpointsOfPort, reachableEndpoints } from '../api/rules/slice-endpoints.ts';
+import { endpointsOfPort, reachableEndpoints } from '../api/rules/service/slice-endpoints.ts';
 import type { Client } from '../client/client.ts';
 import { ServiceDirectory } from '../client/service-directory.ts';
 import { entryOf } from './hosts.ts';

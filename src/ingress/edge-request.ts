@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
-import { badRequest } from '../api/errors.ts';
+import { badRequest } from '../api/errors/errors.ts';
 
 export interface Asked {
   /** In lower case, without a port; '' when none is named. */

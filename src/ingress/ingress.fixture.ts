@@ -15,7 +15,7 @@ import { Client } from '../client/client.ts';
 import { endpoints, mirrored, mirroring } from '../client/endpoints.fixture.ts';
 import { ingresses, services } from '../client/resources.ts';
 import { type Cluster, start } from '../cluster/index.ts';
-import { dialTcp } from '../streams/dialing.ts';
+import { dialTcp } from '../streams/dial/dialing.ts';
 import type { Endpoint } from './backends.ts';
 import { IngressController, type IngressControllerOptions } from './controller.ts';
 

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { finished } from 'node:stream/promises';
-import { headerList } from '../streams/upgrade-request.ts';
+import { headerList } from '../streams/dial/upgrade-request.ts';
 import { type Certificate, type Certificates, minVersion } from './certificates.ts';
 
 export interface ListenerLimits {

@@ -7,7 +7,7 @@
  * Of equal rules in two ingresses, the older ingress wins.
  */
 import type { HTTPIngressPath, Ingress, IngressBackend } from '../api/generated/types.ts';
-import { encodeUnsafe, resolveDots } from '../streams/url-path.ts';
+import { encodeUnsafe, resolveDots } from '../streams/proxy/url-path.ts';
 import { entryOf, hostKeys } from './hosts.ts';
 import { byAge, type Problem, tlsEntries, wantsRedirect } from './served.ts';
 

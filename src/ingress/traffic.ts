@@ -2,11 +2,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { StatusError, unavailable } from '../api/errors.ts';
-import { hostPort } from '../streams/net-error.ts';
-import { forward, forwardUpgrade, letFinish, type ProxyTarget } from '../streams/reverse-proxy.ts';
-import { ClientGone } from '../streams/tunnel.ts';
-import { refuseUpgrade } from '../streams/upgrade-request.ts';
+import { StatusError, unavailable } from '../api/errors/errors.ts';
+import { hostPort } from '../streams/dial/net-error.ts';
+import { ClientGone } from '../streams/dial/tunnel.ts';
+import { refuseUpgrade } from '../streams/dial/upgrade-request.ts';
+import { forward, forwardUpgrade, letFinish, type ProxyTarget } from '../streams/proxy/reverse-proxy.ts';
 import type { Backends, Endpoint } from './backends.ts';
 import type { Certificates } from './certificates.ts';
 import { type Asked, markOrigin, readRequest } from './edge-request.ts';

@@ -4,24 +4,24 @@
  */
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { KindTable } from '../api/kinds.ts';
+import { KindTable } from '../api/kinds/kinds.ts';
 import type { Version } from '../store/engine.ts';
 import { MemoryEngine } from '../store/memory.ts';
 import type { Change, Store } from '../store/store.ts';
 import { VersionedStore } from '../store/versioned.ts';
-import { create } from './create.ts';
-import { remove, removeCollection } from './delete.ts';
-import { evict } from './eviction.ts';
-import { Filter } from './filter.ts';
-import { storeKey } from './key.ts';
-import { list, read } from './list.ts';
-import { modify } from './modify.ts';
 import { Registry } from './registry.ts';
 import { asTester } from './request.fixture.ts';
 import type { Request } from './request.ts';
-import { ensureSystemNamespaces } from './system-namespaces.ts';
+import { ensureSystemNamespaces } from './system/system-namespaces.ts';
 import { collectionOf, type Target, targetOf } from './target.ts';
-import { View } from './view.ts';
+import { create } from './verbs/create.ts';
+import { remove, removeCollection } from './verbs/delete.ts';
+import { evict } from './verbs/eviction.ts';
+import { list, read } from './verbs/list.ts';
+import { modify } from './verbs/modify.ts';
+import { Filter } from './view/filter.ts';
+import { storeKey } from './view/key.ts';
+import { View } from './view/view.ts';
 
 const kinds = new KindTable();
 const configMaps = kinds.resource('v1', 'configmaps')!;

@@ -2,7 +2,7 @@
  * Store keys of data format 1, which began with the plural alone, mapped to the keys of today. The table lists the
  * kinds of the versions that wrote format 1, and never changes.
  */
-import type { ResourceId } from '../api/kind.ts';
+import type { ResourceId } from '../api/kind/kind.ts';
 import type { Upgrade } from '../store/format.ts';
 import { SEPARATOR } from '../store/store.ts';
 

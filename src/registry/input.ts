@@ -2,15 +2,16 @@
  * Input: decodes a request body as an object of a kind. Unknown and duplicate fields are refused, warned about or
  * dropped, as the request's `fieldValidation` says.
  */
-import { DecodeError, decodeObject } from '../api/decode.ts';
-import { badRequest, invalid, invalidPatch } from '../api/errors.ts';
-import { invalid as invalidField } from '../api/field-error.ts';
-import { findingsInOrder } from '../api/field-paths.ts';
-import type { Duplicate } from '../api/json.ts';
-import { jsonText } from '../api/json-text.ts';
-import type { KindTable } from '../api/kinds.ts';
-import type { Model } from '../api/model.ts';
-import { type ApiObject, isJsonObject, type JsonObject } from '../api/object.ts';
+
+import { badRequest, invalid, invalidPatch } from '../api/errors/errors.ts';
+import { invalid as invalidField } from '../api/errors/field-error.ts';
+import { findingsInOrder } from '../api/errors/field-paths.ts';
+import type { KindTable } from '../api/kinds/kinds.ts';
+import { DecodeError, decodeObject } from '../api/model/decode.ts';
+import type { Model } from '../api/model/model.ts';
+import type { Duplicate } from '../api/text/json.ts';
+import { jsonText } from '../api/text/json-text.ts';
+import { type ApiObject, isJsonObject, type JsonObject } from '../api/text/object.ts';
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 

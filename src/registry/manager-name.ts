@@ -1,6 +1,6 @@
 /** Names of field managers: their bounds, and what is wrong with one. */
-import { type FieldError, tooLong } from '../api/field-error.ts';
-import { goQuoted } from '../api/go-format.ts';
+import { type FieldError, tooLong } from '../api/errors/field-error.ts';
+import { goQuoted } from '../api/model/go-format.ts';
 
 /** Longest field manager; longer ones from user agents are cut. */
 export const fieldManagerBytesMax = 128;

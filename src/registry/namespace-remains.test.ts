@@ -1,20 +1,20 @@
 /** Proves that a namespace which disappears leaves nothing behind, whatever removed it and whatever came in between. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Kind } from '../api/kind.ts';
-import { KindTable } from '../api/kinds.ts';
-import type { ApiObject } from '../api/object.ts';
-import { widgetKind } from '../api/widget.fixture.ts';
+import type { Kind } from '../api/kind/kind.ts';
+import { widgetKind } from '../api/kind/widget.fixture.ts';
+import { KindTable } from '../api/kinds/kinds.ts';
+import type { ApiObject } from '../api/text/object.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import type { Store, Write } from '../store/store.ts';
-import { create } from './create.ts';
-import { remove } from './delete.ts';
-import { parseStoreKey } from './key.ts';
-import { modify } from './modify.ts';
 import { removeRemains } from './namespace-remains.ts';
 import { Registry } from './registry.ts';
 import { asTester } from './request.fixture.ts';
 import { collectionOf, targetOf } from './target.ts';
-import { View } from './view.ts';
+import { create } from './verbs/create.ts';
+import { remove } from './verbs/delete.ts';
+import { modify } from './verbs/modify.ts';
+import { parseStoreKey } from './view/key.ts';
+import { View } from './view/view.ts';
 
 let store: Store;
 let kinds: KindTable;

@@ -3,12 +3,12 @@
  * goes, but what empties it need not know every kind, and a write that was let in before the deletion may come after it.
  * Nothing may hold such objects: a namespace that is made anew must not find them.
  */
-import type { Kind, ResourceId } from '../api/kind.ts';
+import type { Kind, ResourceId } from '../api/kind/kind.ts';
 import { SEPARATOR, type Store, type Stored } from '../store/store.ts';
-import type { Entry } from './entry.ts';
-import { Filter } from './filter.ts';
-import { endOfKeys, parseStoreKey, storeKey } from './key.ts';
 import type { Registry } from './registry.ts';
+import type { Entry } from './view/entry.ts';
+import { Filter } from './view/filter.ts';
+import { endOfKeys, parseStoreKey, storeKey } from './view/key.ts';
 import { actingAs } from './writers.ts';
 
 /** Removals that are under way at once. */

@@ -2,15 +2,16 @@
  * The registry: what all verbs share. The verbs themselves are one file each (`create.ts`, `update.ts`, `patch.ts`,
  * `delete.ts`, `list.ts`, `watch.ts`…) and work for all kinds.
  */
-import { type Authorizer, allowAll } from '../api/access.ts';
-import { encodeObject } from '../api/encode.ts';
-import { notFound, requestTimeout, tooLarge } from '../api/errors.ts';
-import type { Kind, ResourceId } from '../api/kind.ts';
-import type { KindTable } from '../api/kinds.ts';
-import { managedOf, setManaged } from '../api/managed-text.ts';
-import { selfLink } from '../api/meta.ts';
-import type { ApiObject, JsonObject } from '../api/object.ts';
-import { formatTime } from '../api/time.ts';
+
+import { notFound, requestTimeout, tooLarge } from '../api/errors/errors.ts';
+import { type Authorizer, allowAll } from '../api/kind/access.ts';
+import type { Kind, ResourceId } from '../api/kind/kind.ts';
+import { selfLink } from '../api/kind/meta.ts';
+import type { KindTable } from '../api/kinds/kinds.ts';
+import { encodeObject } from '../api/model/encode.ts';
+import { managedOf, setManaged } from '../api/model/managed-text.ts';
+import type { ApiObject, JsonObject } from '../api/text/object.ts';
+import { formatTime } from '../api/values/time.ts';
 import {
   DeadlineError,
   type Lock,
@@ -26,17 +27,17 @@ import { admissionChain } from './admission/plugins.ts';
 import { openPodSecurity, type PodSecuritySettings } from './admission/pod-security-settings.ts';
 import { QuotaAccounts } from './admission/quota-accounts.ts';
 import type { Allocator } from './allocation/allocation.ts';
-import { Entry } from './entry.ts';
 import { type Finalizing, fullFinalizing } from './finalizing.ts';
-import { storeKey } from './key.ts';
+import { Turns } from './key-queue.ts';
 import { namespaceExists, removeRemains } from './namespace-remains.ts';
-import type { ManagedFieldsMode } from './ownership.ts';
 import type { Request } from './request.ts';
 import { named, type Place, type Target } from './target.ts';
 import { defaultTokenSettings, type TokenSettings, Tokens } from './tokens.ts';
-import { Turns } from './turns.ts';
 import type { Allowance } from './validation.ts';
-import type { View } from './view.ts';
+import type { ManagedFieldsMode } from './verbs/ownership.ts';
+import { Entry } from './view/entry.ts';
+import { storeKey } from './view/key.ts';
+import type { View } from './view/view.ts';
 
 /** Time and randomness, injected so that tests can control them. */
 export interface Chance {

@@ -1,5 +1,5 @@
 /** Requests of tests. */
-import type { Verb } from '../api/kind.ts';
+import type { Verb } from '../api/kind/kind.ts';
 import { Request, type RequestForm } from './request.ts';
 
 /** A request by a user without special rights. */

@@ -2,9 +2,9 @@
  * Requests: the user, verb and options with which the registry is called. The server makes them for clients, and
  * `actingAs` (writers.ts) for controllers and the server itself.
  */
-import type { Verb } from '../api/kind.ts';
-import { release } from '../api/release.ts';
-import type { User } from '../api/user.ts';
+import type { Verb } from '../api/kind/kind.ts';
+import { release } from '../api/values/release.ts';
+import type { User } from '../api/values/user.ts';
 import { LastMemo } from '../memo.ts';
 import type { FieldValidation } from './input.ts';
 import { fieldManagerBytesMax, unprintable } from './manager-name.ts';

@@ -1,5 +1,5 @@
 /** Targets: what a request is about. */
-import type { Kind } from '../api/kind.ts';
+import type { Kind } from '../api/kind/kind.ts';
 
 /** The place of an object. The namespace is '' for cluster-scoped kinds. */
 export interface Place {

@@ -1,17 +1,17 @@
 /** Proves that a write that is too large only by its managed fields is stored without them, and that an apply is refused. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { KindTable } from '../api/kinds.ts';
-import type { ApiObject } from '../api/object.ts';
+import { KindTable } from '../api/kinds/kinds.ts';
+import type { ApiObject } from '../api/text/object.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
-import { apply } from './apply.ts';
-import { create } from './create.ts';
-import type { Entry } from './entry.ts';
-import { patch, readPatch } from './patch.ts';
 import { Registry } from './registry.ts';
 import { asTester } from './request.fixture.ts';
 import { collectionOf, targetOf } from './target.ts';
-import { View } from './view.ts';
+import { apply } from './verbs/apply.ts';
+import { create } from './verbs/create.ts';
+import { patch, readPatch } from './verbs/patch.ts';
+import type { Entry } from './view/entry.ts';
+import { View } from './view/view.ts';
 
 /** Holds the data of these tests, but not what is said about its owners beside it. */
 const bytesMax = 3000;

@@ -1,10 +1,10 @@
 /** Validation: runs the rules of a kind and throws a Status with the errors. */
-import { invalid as invalidObject, unprocessable } from '../api/errors.ts';
-import { type FieldError, invalid, tooLong } from '../api/field-error.ts';
-import type { Kind } from '../api/kind.ts';
-import { privilegedRefusal } from '../api/rules/security-context.ts';
+import { invalid as invalidObject, unprocessable } from '../api/errors/errors.ts';
+import { type FieldError, invalid, tooLong } from '../api/errors/field-error.ts';
+import type { Kind } from '../api/kind/kind.ts';
+import { privilegedRefusal } from '../api/rules/pod/security-context.ts';
 import { KEY_BYTES_MAX } from '../store/engine.ts';
-import { storeKey } from './key.ts';
+import { storeKey } from './view/key.ts';
 
 /** Errors listed in one answer. A body can hold a million wrong values, and each error is longer than its value. */
 const errorsMax = 100;

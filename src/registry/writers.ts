@@ -2,9 +2,9 @@
  * Internal writers: the parts of Wherry that write without an HTTP request, under the user names they have in
  * Kubernetes. Every controller has a service account, to which the default roles of a cluster are bound.
  */
-import type { Verb } from '../api/kind.ts';
-import { userAgentOf } from '../api/release.ts';
-import { authenticated, masters, type User } from '../api/user.ts';
+import type { Verb } from '../api/kind/kind.ts';
+import { userAgentOf } from '../api/values/release.ts';
+import { authenticated, masters, type User } from '../api/values/user.ts';
 import { Request } from './request.ts';
 
 interface Writer {

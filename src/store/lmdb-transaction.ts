@@ -1,11 +1,11 @@
 /**
- * Carries out a transaction that is encoded on a sheet (`write-sheet.ts`): all of it, durably, or nothing of it. Used
+ * Carries out a transaction that is encoded on a sheet (`write-buffer.ts`): all of it, durably, or nothing of it. Used
  * by the main thread and by the writing thread (`lmdb-thread.ts`).
  */
 import { crc32 } from 'node:zlib';
 import type { RootDatabase } from 'lmdb';
 import { poison } from '../switches.ts';
-import { APPEND, databases, HEAD_BYTES, REMOVE, USUAL_BYTES } from './write-sheet.ts';
+import { APPEND, databases, HEAD_BYTES, REMOVE, USUAL_BYTES } from './write-buffer.ts';
 
 /** Why a transaction was not carried out. `refused`: LMDB's content is not as expected. */
 export interface WriteFailure {

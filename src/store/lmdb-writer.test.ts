@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Version } from './engine.ts';
 import { LmdbWriter, TRANSACTIONS_HERE } from './lmdb-writer.ts';
 import { decodeRecord } from './record.ts';
-import { APPEND, type PUT, WriteSheet } from './write-sheet.ts';
+import { APPEND, type PUT, WriteSheet } from './write-buffer.ts';
 
 const threads: import('node:worker_threads').Worker[] = [];
 vi.mock('node:worker_threads', async (load) => {

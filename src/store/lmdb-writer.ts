@@ -1,5 +1,5 @@
 /**
- * Sends transactions, encoded on a sheet (`write-sheet.ts`), to a thread that carries them out and waits for the disk
+ * Sends transactions, encoded on a sheet (`write-buffer.ts`), to a thread that carries them out and waits for the disk
  * (`lmdb-thread.ts`). Calling LMDB for all records took the main thread 8 µs of every create; encoding them takes
  * less, and the rest happens on another core: creates at 16 connections went from 0.359 to 0.372 of the bare server.
  * The thread answers when a transaction is durable, or why nothing of it is. One transaction is under way at a time,
@@ -14,7 +14,7 @@ import type { RootDatabase, RootDatabaseOptionsWithPath } from 'lmdb';
 import { optimized } from '../switches.ts';
 import type { Answer, Order, ThreadStart } from './lmdb-thread.ts';
 import { type CarryOut, carryingOut, type WriteFailure } from './lmdb-transaction.ts';
-import type { WriteSheet } from './write-sheet.ts';
+import type { WriteSheet } from './write-buffer.ts';
 
 /** The thread is started after this many transactions: more than the first start of a secure server makes. */
 export const TRANSACTIONS_HERE = 24;

@@ -46,7 +46,7 @@ import { compareKeys } from './sorted-map.ts';
 import { type Store, StoreUnavailableError } from './store.ts';
 import { UPGRADING, upgradeFolder } from './upgrade.ts';
 import { VersionedStore, type VersionedStoreOptions } from './versioned.ts';
-import { APPEND, databases, PUT, WriteSheet, writeRevisionKey } from './write-sheet.ts';
+import { APPEND, databases, PUT, WriteSheet, writeRevisionKey } from './write-buffer.ts';
 
 export interface LmdbStoreOptions extends VersionedStoreOptions {
   /** The folder for the data file; it is created when it does not exist. */

@@ -4,8 +4,8 @@
  */
 import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises';
 import type { Pod } from '../api/generated/types.ts';
-import type { ClusterParts } from '../cluster/instruments.ts';
-import { everything } from '../registry/filter.ts';
+import type { ClusterParts } from '../cluster/shared/instruments.ts';
+import { everything } from '../registry/view/filter.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
 /** Ticks of the event loop in a row in which nothing may be busy. */

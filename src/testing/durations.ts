@@ -1,5 +1,5 @@
 /** Durations of tests: `10m`, `1h30m`, `2d`, or milliseconds. */
-import { parseDurationMs } from '../api/duration.ts';
+import { parseDurationMs } from '../api/values/duration.ts';
 
 /** A century: later times have no form in the API. */
 const durationMaxMs = 100 * 365 * 86_400_000;

@@ -3,7 +3,7 @@
  * rules are asked in the order in which they were added; the first that matches a request decides.
  */
 import { IncomingMessage } from 'node:http';
-import { StatusError, watchExpired } from '../api/errors.ts';
+import { StatusError, watchExpired } from '../api/errors/errors.ts';
 import type { RequestContext } from '../server/http/context.ts';
 import type { WatchStream } from '../server/objects/watch-stream.ts';
 import { Chaos, type ChaosOptions, type ChaosRule, type Victims } from './chaos.ts';

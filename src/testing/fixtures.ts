@@ -5,14 +5,14 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isJsonObject, type JsonObject } from '../api/object.ts';
-import { readYaml } from '../api/yaml.ts';
-import { apply } from '../registry/apply.ts';
-import { create } from '../registry/create.ts';
+import { isJsonObject, type JsonObject } from '../api/text/object.ts';
+import { readYaml } from '../api/text/yaml.ts';
 import { readObject } from '../registry/input.ts';
 import type { Registry } from '../registry/registry.ts';
 import { Request } from '../registry/request.ts';
 import { collectionOf } from '../registry/target.ts';
+import { apply } from '../registry/verbs/apply.ts';
+import { create } from '../registry/verbs/create.ts';
 import { placeOf } from './object-place.ts';
 import { type AnyObject, waitForObject } from './waiting.ts';
 

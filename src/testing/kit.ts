@@ -3,11 +3,11 @@
  * and the step of requests are handed in, and gets the cluster's parts when they exist.
  */
 import { randomInt, randomUUID } from 'node:crypto';
-import type { ClusterParts, Instruments } from '../cluster/instruments.ts';
+import type { Cluster, StartOptions } from '../cluster/options/start-options.ts';
+import type { ClusterParts, Instruments } from '../cluster/shared/instruments.ts';
 import { startWith } from '../cluster/start.ts';
-import type { Cluster, StartOptions } from '../cluster/start-options.ts';
-import { parseStoreKey } from '../registry/key.ts';
 import type { Chance, Registry } from '../registry/registry.ts';
+import { parseStoreKey } from '../registry/view/key.ts';
 import type { RequestContext } from '../server/http/context.ts';
 import type { MemoryState } from '../store/memory.ts';
 import type { Victims } from './chaos.ts';

@@ -1,8 +1,8 @@
 /** The events about an object, oldest first. */
 import type { Event } from '../api/generated/types.ts';
-import { everything } from '../registry/filter.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Place } from '../registry/target.ts';
+import { everything } from '../registry/view/filter.ts';
 
 /** @param place undefined: all events */
 export function eventsAbout({ view }: Registry, place: Place | undefined): Event[] {

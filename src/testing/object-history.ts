@@ -1,10 +1,10 @@
 /** The history of objects: every version that was stored, who wrote it, and what it changed. */
 import { isDeepStrictEqual } from 'node:util';
-import { isJsonObject } from '../api/object.ts';
-import { storeKey } from '../registry/key.ts';
+import { isJsonObject } from '../api/text/object.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Request } from '../registry/request.ts';
 import type { Place } from '../registry/target.ts';
+import { storeKey } from '../registry/view/key.ts';
 import type { Change, Stored } from '../store/store.ts';
 
 /** Versions that are kept, of all objects together; the oldest go first. */

@@ -1,5 +1,5 @@
 /** Which object is meant: by an object itself, or by a short text such as `Deployment/web`. */
-import type { Kind } from '../api/kind.ts';
+import type { Kind } from '../api/kind/kind.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Place } from '../registry/target.ts';
 

@@ -1,5 +1,5 @@
 /** Which requests are meant: by faults, and when recorded requests are looked up. */
-import { release } from '../api/release.ts';
+import { release } from '../api/values/release.ts';
 
 /** Text with `*` for any characters, or a regular expression; of several, one has to match. */
 export type Pattern = string | RegExp | readonly (string | RegExp)[];

@@ -3,7 +3,7 @@
  * costs one walk over the keys. Returning to it writes the differences: controllers see them as ordinary changes; watches
  * of clients end with 410, so that they list again, because they could not follow a jump.
  */
-import type { View } from '../registry/view.ts';
+import type { View } from '../registry/view/view.ts';
 import type { MemoryState } from '../store/memory.ts';
 import type { Stored, Write } from '../store/store.ts';
 import type { RefusingStore } from './refusing-store.ts';

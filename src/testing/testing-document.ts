@@ -1,5 +1,5 @@
 /** The OpenAPI 3 document about the paths of the kit. */
-import { release } from '../api/release.ts';
+import { release } from '../api/values/release.ts';
 import { testingRoutes } from './testing-routes.ts';
 
 const status = {

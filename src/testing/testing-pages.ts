@@ -2,8 +2,8 @@
  * The kit over HTTP, for tests in every language: `/wherry/testing/…` on the local door. Requests are bounded like all
  * others; a bad one gets a Status and changes nothing.
  */
-import { badRequest, methodNotAllowed, StatusError } from '../api/errors.ts';
-import { isJsonObject, type JsonObject } from '../api/object.ts';
+import { badRequest, methodNotAllowed, StatusError } from '../api/errors/errors.ts';
+import { isJsonObject, type JsonObject } from '../api/text/object.ts';
 import { LocalDoor } from '../server/doors/local-door.ts';
 import { answerText } from '../server/http/answer.ts';
 import { readBody } from '../server/http/body.ts';

@@ -1,6 +1,6 @@
 /** The paths of the kit over HTTP: what each does, and how it is described. */
-import { badRequest, StatusError } from '../api/errors.ts';
-import type { JsonObject } from '../api/object.ts';
+import { badRequest, StatusError } from '../api/errors/errors.ts';
+import type { JsonObject } from '../api/text/object.ts';
 import type { Query } from '../server/http/query.ts';
 import type { ChaosOptions } from './chaos.ts';
 import { durationMs } from './durations.ts';

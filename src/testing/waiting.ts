@@ -1,11 +1,11 @@
 /** Waiting for an object, by a watch: the condition is asked at once, and at every change. */
 import { inspect } from 'node:util';
 import type { Event } from '../api/generated/types.ts';
-import type { Entry } from '../registry/entry.ts';
 import type { Registry } from '../registry/registry.ts';
-import { filterOf } from '../registry/selection.ts';
 import type { Place } from '../registry/target.ts';
-import { Watcher } from '../registry/watcher.ts';
+import type { Entry } from '../registry/view/entry.ts';
+import { filterOf } from '../registry/view/selection.ts';
+import { Watcher } from '../registry/view/watcher.ts';
 import { eventsAbout } from './object-events.ts';
 
 /** An object as the API shows it. */

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Name, TestAuthority } from '../../src/access/authentication/certificates.fixture.ts';
 import { type Cluster, start } from '../../src/cluster/index.ts';
-import type { Json, Reply } from '../http.ts';
+import type { Json, Reply } from '../support/http.ts';
 import { answerDifference, type Case, cases, filled, valueAt } from './recorded-answers.ts';
 
 const life = { fromMs: Date.now() - 3_600_000, untilMs: Date.now() + 3_600_000 };

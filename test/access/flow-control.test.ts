@@ -9,8 +9,8 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TestAuthority } from '../../src/access/authentication/certificates.fixture.ts';
 import { type Cluster, start } from '../../src/cluster/index.ts';
-import type { Json, Reply } from '../http.ts';
-import { parseMetrics } from '../metrics.ts';
+import type { Json, Reply } from '../support/http.ts';
+import { parseMetrics } from '../support/metrics.ts';
 import { answerDifference, cases } from './recorded-answers.ts';
 
 const tokens = `admin-token,admin,uid-admin,system:masters

@@ -14,7 +14,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import type { CertificateSigningRequest, ConfigMap, Node, Pod } from '../../src/api/generated/types.ts';
 import { Client } from '../../src/client/client.ts';
 import { claims, configMaps, nodes, pods, signingRequests, volumes } from '../../src/client/resources.ts';
-import { runToken, type TokenOptions } from '../../src/cluster/bootstrap-tokens.ts';
+import { runToken, type TokenOptions } from '../../src/cluster/access/bootstrap-tokens.ts';
 import {
   type Cluster,
   type NodeOptions,

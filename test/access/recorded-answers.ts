@@ -1,6 +1,6 @@
 /** The recorded answers of a real server to requests of many users, and how an answer is compared with them. */
 import { readFileSync } from 'node:fs';
-import type { Reply } from '../http.ts';
+import type { Reply } from '../support/http.ts';
 
 export interface Case {
   readonly name: string;

@@ -6,9 +6,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { authenticated, type User } from '../../src/api/user.ts';
+import { authenticated, type User } from '../../src/api/values/user.ts';
 import { sentBy } from '../../src/server/doors/named-door.fixture.ts';
-import type { Reply } from '../http.ts';
+import type { Reply } from '../support/http.ts';
 import { AccessServer } from './access-server.ts';
 import { answerDifference, type Case, cases, filled, valueAt } from './recorded-answers.ts';
 

@@ -5,12 +5,12 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import type { User } from '../../src/api/user.ts';
+import type { User } from '../../src/api/values/user.ts';
 import { Discovery } from '../../src/server/discovery/discovery.ts';
 import { sentBy } from '../../src/server/doors/named-door.fixture.ts';
-import { computedVersions, type Resources, RouteTable } from '../../src/server/http/route-table.ts';
-import { Router } from '../../src/server/http/router.ts';
 import type { ResourceRoutes, Route } from '../../src/server/http/routes.ts';
+import { computedVersions, type Resources, RouteTable } from '../../src/server/route-table.ts';
+import { Router } from '../../src/server/router.ts';
 import { AccessServer } from './access-server.ts';
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, start } from '../../src/cluster/index.ts';
-import { Client, type Json } from '../http.ts';
+import { Client, type Json } from '../support/http.ts';
 
 const issuer = 'https://kubernetes.default.svc';
 const agent = new Agent({ keepAlive: true, rejectUnauthorized: false });

@@ -1,8 +1,8 @@
 /** Proves that people can work with server-side apply: kubectl applies, shows owners and conflicts, and takes fields over. */
 import { expect, test } from 'vitest';
-import { housekeeping } from '../http.ts';
 import { withKubectl } from '../kubectl/kubectl.ts';
-import { describeWith } from '../tools.ts';
+import { housekeeping } from '../support/http.ts';
+import { describeWith } from '../support/tools.ts';
 
 const config = (data: Record<string, string>) => ({
   apiVersion: 'v1',

@@ -5,7 +5,7 @@
 import { AppsV1Api, CoreV1Api, KubernetesObjectApi, PatchStrategy } from '@kubernetes/client-node';
 import { describe, expect, it } from 'vitest';
 import { failureOf, useLibrary } from '../clients/library.ts';
-import { Client, housekeeping, type Json, useCluster } from '../http.ts';
+import { Client, housekeeping, type Json, useCluster } from '../support/http.ts';
 
 const applyPatch = 'application/apply-patch+yaml';
 const configMaps = '/api/v1/namespaces/default/configmaps';

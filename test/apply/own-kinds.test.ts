@@ -1,8 +1,8 @@
 /** Proves that kinds that are added at run time are applied like others: their types come from their own field table. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { widgetKind, widgetTable } from '../../src/api/widget.fixture.ts';
-import { type Json, mergePatch } from '../http.ts';
-import { useKindServer } from '../kind-server.ts';
+import { widgetKind, widgetTable } from '../../src/api/kind/widget.fixture.ts';
+import { type Json, mergePatch } from '../support/http.ts';
+import { useKindServer } from '../support/kind-server.ts';
 
 const server = useKindServer();
 const path = '/apis/example.com/v1/namespaces/default/widgets/a';

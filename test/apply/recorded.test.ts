@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { answerDifference, type Case, difference, valueAt } from '../access/recorded-answers.ts';
-import { type Json, type Reply, useCluster } from '../http.ts';
+import { type Json, type Reply, useCluster } from '../support/http.ts';
 
 interface Step extends Omit<Case, 'seq' | 'headers' | 'expect'> {
   readonly sequence: string;

@@ -1,6 +1,6 @@
 /** Proves that values that fit the schema of a kind and not its types are refused in the words of Kubernetes. */
 import { expect, it } from 'vitest';
-import { useCluster } from '../http.ts';
+import { useCluster } from '../support/http.ts';
 
 const client = useCluster({ like: 'kubernetes', controllers: false });
 

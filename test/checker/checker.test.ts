@@ -7,8 +7,8 @@
  */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { useChildren } from '../child.ts';
-import { describeWith } from '../tools.ts';
+import { useChildren } from '../support/child.ts';
+import { describeWith } from '../support/tools.ts';
 import { runEtcdRound } from './etcd-round.ts';
 import { runRound } from './round.ts';
 

@@ -3,8 +3,8 @@
  * killed and paused, and etcd is compacted. One more server, which is left alone, tells the witnesses what happened.
  */
 import { TestEtcd } from '../../src/store/etcd/etcd-server.fixture.ts';
-import { Child } from '../child.ts';
-import { randomFrom } from '../workload.ts';
+import { Child } from '../support/child.ts';
+import { randomFrom } from '../support/workload.ts';
 import { Clock } from './operations.ts';
 import { clients, historyMin, judge, prepare, type RoundResult, readEverything, watchers } from './round.ts';
 import type { Random } from './traffic.ts';

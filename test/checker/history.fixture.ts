@@ -1,5 +1,5 @@
 /** Small histories for the checker's tests, one line per change. */
-import type { Json } from '../http.ts';
+import type { Json } from '../support/http.ts';
 import { type Change, Log, type Told, textOf, versionOf } from './log.ts';
 import type { ListOperation, ReadOperation, WriteOperation } from './operations.ts';
 

@@ -8,7 +8,7 @@
  * which leaves most room for later operations. An operation without such a point is a violation, and so is a
  * write that comes too early.
  */
-import type { Json } from '../http.ts';
+import type { Json } from '../support/http.ts';
 import { type Change, type Log, textOf, versionOf } from './log.ts';
 import type { Expiry, ListOperation, Operation, ReadOperation, WriteOperation } from './operations.ts';
 

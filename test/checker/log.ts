@@ -4,7 +4,7 @@
  * watch follow from it. The log itself is checked against the answers that clients got
  * (`linearizability.ts`).
  */
-import type { Json } from '../http.ts';
+import type { Json } from '../support/http.ts';
 
 export interface Change {
   readonly version: number;

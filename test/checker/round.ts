@@ -3,8 +3,8 @@
  * answers are checked.
  */
 import { Agent } from 'node:http';
-import { Child } from '../child.ts';
-import { randomFrom } from '../workload.ts';
+import { Child } from '../support/child.ts';
+import { randomFrom } from '../support/workload.ts';
 import { checkExpiries, checkOperations } from './linearizability.ts';
 import { Log, versionOf } from './log.ts';
 import { Clock } from './operations.ts';

@@ -4,7 +4,7 @@
  * machine.
  */
 import { Agent, request } from 'node:http';
-import type { Json } from '../http.ts';
+import type { Json } from '../support/http.ts';
 import { keyOf, pathOf, type Scope, type Told, textOf, versionOf } from './log.ts';
 import type {
   Clock,

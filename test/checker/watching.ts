@@ -1,6 +1,6 @@
 /** Watching clients: start in the past, at the present, or where they stopped. */
-import type { StreamEvent } from '../stream.ts';
-import { Stream } from '../stream.ts';
+import type { StreamEvent } from '../support/stream.ts';
+import { Stream } from '../support/stream.ts';
 import { type Change, keyOf, pathOf, type Scope, textOf, versionOf } from './log.ts';
 import { type Random, type Recording, someScope } from './traffic.ts';
 import type { WatchLine, WatchRecord } from './watch-properties.ts';

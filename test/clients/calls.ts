@@ -1,6 +1,6 @@
 /** The generated calls of one kind. */
 import { setHeaderOptions } from '@kubernetes/client-node';
-import type { Json } from '../http.ts';
+import type { Json } from '../support/http.ts';
 import type { Library } from './library.ts';
 import { homeOf, type LibraryKind } from './library-kinds.ts';
 

@@ -2,7 +2,7 @@
  * A client driven only by OpenAPI: operations, paths, parameters and bodies are taken from the server's
  * documents, and what a document does not allow is not sent.
  */
-import type { Client, Headers, Json, Reply } from '../http.ts';
+import type { Client, Headers, Json, Reply } from '../support/http.ts';
 
 const methods = ['get', 'put', 'post', 'delete', 'patch'];
 

@@ -8,7 +8,7 @@ import {
 } from '@kubernetes/client-node';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { at, edited } from '../contract/samples.ts';
-import { housekeeping, type Json } from '../http.ts';
+import { housekeeping, type Json } from '../support/http.ts';
 import { Calls } from './calls.ts';
 import { failureOf, useLibrary } from './library.ts';
 import { libraryKinds } from './library-kinds.ts';

@@ -30,7 +30,7 @@ import {
 } from '@kubernetes/client-node';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { at, editAsMergePatch, edited } from '../contract/samples.ts';
-import { housekeeping, type Json } from '../http.ts';
+import { housekeeping, type Json } from '../support/http.ts';
 import { Calls, callsOf } from './calls.ts';
 import { type ApiClass, callNames, failureOf, useLibrary } from './library.ts';
 import { libraryKinds } from './library-kinds.ts';

@@ -10,7 +10,7 @@ import {
   Watch,
 } from '@kubernetes/client-node';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { housekeeping, type Json } from '../http.ts';
+import { housekeeping, type Json } from '../support/http.ts';
 import { Calls } from './calls.ts';
 import { useLibrary } from './library.ts';
 import { libraryKinds } from './library-kinds.ts';

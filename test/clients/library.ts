@@ -2,7 +2,7 @@
 import { ApiException, KubeConfig } from '@kubernetes/client-node';
 import { afterAll, beforeAll } from 'vitest';
 import { type Cluster, type StartOptions, start } from '../../src/cluster/index.ts';
-import type { Json } from '../http.ts';
+import type { Json } from '../support/http.ts';
 
 /** A generated call. */
 type Call = (request?: object, options?: object) => Promise<Json>;

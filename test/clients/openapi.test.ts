@@ -1,6 +1,6 @@
 /** Proves that the OpenAPI documents suffice to use a cluster, and that its answers match them. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { housekeeping, type Json, useCluster } from '../http.ts';
+import { housekeeping, type Json, useCluster } from '../support/http.ts';
 import { DocumentClient } from './document-client.ts';
 import { homeOf, libraryKinds } from './library-kinds.ts';
 

@@ -8,7 +8,7 @@ import {
   NetworkingV1Api,
 } from '@kubernetes/client-node';
 import { expect } from 'vitest';
-import type { Json } from '../http.ts';
+import type { Json } from '../support/http.ts';
 import { type ApiClass, failureOf, type Library } from './library.ts';
 import { signingRequest } from './library-kinds.ts';
 

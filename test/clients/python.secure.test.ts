@@ -12,8 +12,8 @@ import {
   type Person,
   useSharedCluster,
 } from '../access/people.ts';
-import type { Json } from '../http.ts';
-import { describeWith } from '../tools.ts';
+import type { Json } from '../support/http.ts';
+import { describeWith } from '../support/tools.ts';
 import { outputOf, runPython } from './python.ts';
 
 const { cluster, port } = useSharedCluster();

@@ -7,11 +7,11 @@ import {
   ResourceV1Api,
 } from '@kubernetes/client-node';
 import { beforeAll, expect, it } from 'vitest';
-import { Client, housekeeping, type Json } from '../http.ts';
 import { Following, withKubectl } from '../kubectl/kubectl.ts';
 import { portServer } from '../streams/port-server.ts';
 import { podOf, podsPath, shell, useRunningCluster } from '../streams/running.ts';
-import { describeWith } from '../tools.ts';
+import { Client, housekeeping, type Json } from '../support/http.ts';
+import { describeWith } from '../support/tools.ts';
 import { homeOf, type LibraryKind, libraryKinds } from './library-kinds.ts';
 import { outputOf, runPython } from './python.ts';
 

@@ -10,8 +10,8 @@ import {
   issueServingCertificate,
   makeNodeAuthority,
 } from '../../src/pki/node-certificates.ts';
-import { useCluster } from '../http.ts';
-import { nodeAt, podOn } from '../kubelet.ts';
+import { useCluster } from '../support/http.ts';
+import { nodeAt, podOn } from '../support/kubelet.ts';
 
 const client = useCluster({ controllers: false });
 const pods = '/api/v1/namespaces/default/pods';

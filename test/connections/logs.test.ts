@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import type { Json } from '../http.ts';
-import { Kubelet, nodeAt, podOn } from '../kubelet.ts';
-import { head, parseReplies, readToEnd, useTarget, webSocketHead } from '../target.ts';
+import type { Json } from '../support/http.ts';
+import { Kubelet, nodeAt, podOn } from '../support/kubelet.ts';
+import { head, parseReplies, readToEnd, useTarget, webSocketHead } from '../support/target.ts';
 
 const target = useTarget();
 const pods = '/api/v1/namespaces/default/pods';

@@ -1,8 +1,8 @@
 /** Proves how exec, attach and portforward are refused before anything is connected, in the order of the checks. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Json } from '../http.ts';
-import { Kubelet, nodeAt, podOn } from '../kubelet.ts';
-import { head, parseReplies, readToEnd, useTarget, webSocketHead } from '../target.ts';
+import type { Json } from '../support/http.ts';
+import { Kubelet, nodeAt, podOn } from '../support/kubelet.ts';
+import { head, parseReplies, readToEnd, useTarget, webSocketHead } from '../support/target.ts';
 
 const target = useTarget();
 const pods = '/api/v1/namespaces/default/pods';

@@ -4,10 +4,10 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import type { Session, SessionResult } from '../../src/streams/session.ts';
-import { serveSession } from '../../src/streams/session-server.ts';
-import { Kubelet, nodeAt, podOn } from '../kubelet.ts';
-import { parseReplies, readToEnd, useTarget, webSocketHead } from '../target.ts';
+import { serveSession } from '../../src/streams/serving/session-server.ts';
+import type { Session, SessionResult } from '../../src/streams/session/session.ts';
+import { Kubelet, nodeAt, podOn } from '../support/kubelet.ts';
+import { parseReplies, readToEnd, useTarget, webSocketHead } from '../support/target.ts';
 
 const target = useTarget();
 const pods = '/api/v1/namespaces/default/pods';

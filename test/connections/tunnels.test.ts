@@ -4,9 +4,9 @@ import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { start } from '../../src/cluster/index.ts';
-import type { Client } from '../http.ts';
-import { Kubelet, nodeAt, podOn } from '../kubelet.ts';
-import { head, parseReplies, readToEnd, Target, useTarget, webSocketHead } from '../target.ts';
+import type { Client } from '../support/http.ts';
+import { Kubelet, nodeAt, podOn } from '../support/kubelet.ts';
+import { head, parseReplies, readToEnd, Target, useTarget, webSocketHead } from '../support/target.ts';
 
 const target = useTarget();
 const pods = '/api/v1/namespaces/default/pods';
@@ -128,7 +128,7 @@ describe('an upgrade', () => {
   });
 
   it('of a WebSocket works with a real client', async () => {
-    const { acceptWebSocket } = await import('../../src/streams/websocket-upgrade.ts');
+    const { acceptWebSocket } = await import('../../src/streams/websocket/websocket-upgrade.ts');
     kubelet.onUpgrade = (request, socket, rest) => {
       const webSocket = acceptWebSocket(request, socket, rest, 'v4.channel.k8s.io')!;
       webSocket.on('message', (message: Buffer) => webSocket.send(message));

@@ -3,7 +3,7 @@
  * request, and checks what the document says of every answer: 200, JSON, pretty if requested.
  */
 import { expect } from 'vitest';
-import type { Body, Client, Headers, Json, Reply, WatchReader } from '../http.ts';
+import type { Body, Client, Headers, Json, Reply, WatchReader } from '../support/http.ts';
 import { awayOf, type ContractKind, homeOf } from './kinds.ts';
 import { editAsMergePatch, edited } from './samples.ts';
 

@@ -1,6 +1,6 @@
 /** Operations on objects and lists: each does what the contract says, and a later read confirms it. */
 import { expect } from 'vitest';
-import { type Json, jsonPatch, mergePatch, strategicPatch } from '../http.ts';
+import { type Json, jsonPatch, mergePatch, strategicPatch } from '../support/http.ts';
 import { type Attempt, deleteOptions } from './attempt.ts';
 import { at, editAsMergePatch } from './samples.ts';
 

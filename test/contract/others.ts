@@ -1,6 +1,6 @@
 /** Operations that are not on stored objects: discovery, bindings and component statuses. */
 import { expect } from 'vitest';
-import type { Json } from '../http.ts';
+import type { Json } from '../support/http.ts';
 import type { Attempt } from './attempt.ts';
 import { clusterKinds, extensionsKinds, namespacedKinds } from './kinds.ts';
 import type { Operation } from './objects.ts';

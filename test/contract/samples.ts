@@ -3,7 +3,7 @@
  * an update may make, and a status that a status update may set. They use their own namespaces and classes
  * and request little, so that controllers leave them alone.
  */
-import type { Json } from '../http.ts';
+import type { Json } from '../support/http.ts';
 
 export interface Sample {
   /** The manifest, without kind and apiVersion. */

@@ -1,6 +1,6 @@
 /** Scale of a replication controller: at its path in the extensions group, and at today's path. */
 import { expect } from 'vitest';
-import { type Json, jsonPatch, mergePatch, strategicPatch } from '../http.ts';
+import { type Json, jsonPatch, mergePatch, strategicPatch } from '../support/http.ts';
 import type { Attempt } from './attempt.ts';
 import type { Operation } from './objects.ts';
 

@@ -1,6 +1,6 @@
 /** Watches: changes after the start are delivered in order, and only those; so is the history. */
 import { expect } from 'vitest';
-import { brief, type WatchReader } from '../http.ts';
+import { brief, type WatchReader } from '../support/http.ts';
 import type { Attempt } from './attempt.ts';
 import type { Operation } from './objects.ts';
 import { at } from './samples.ts';

@@ -1,6 +1,6 @@
 /** Autoscalers and the metrics API, with the usage that simulated pods report. */
 import { describe, expect, it } from 'vitest';
-import { type Json, useCluster } from '../http.ts';
+import { type Json, useCluster } from '../support/http.ts';
 import { until, untilList } from './objects.ts';
 
 const base = '/api/v1/namespaces/default';

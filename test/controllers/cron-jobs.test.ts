@@ -4,8 +4,8 @@
  * src/controllers, with a fake clock.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Json, useCluster } from '../http.ts';
-import { tableAccept } from '../versions.ts';
+import { type Json, useCluster } from '../support/http.ts';
+import { tableAccept } from '../support/versions.ts';
 import { Mirror } from './mirror.ts';
 
 // No scheduler: these tests set themselves how pods end.

@@ -1,7 +1,7 @@
 /** Daemon sets: one pod on every matching node, as nodes come and go, and updates within bounds. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Cluster, start } from '../../src/cluster/index.ts';
-import { Client, type Json, type WatchEvent } from '../http.ts';
+import { Client, type Json, type WatchEvent } from '../support/http.ts';
 import type { Mirror } from './mirror.ts';
 import { makeNode } from './objects.ts';
 import {

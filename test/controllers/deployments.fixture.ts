@@ -1,6 +1,6 @@
 /** Helpers for tests of deployments: a namespace per test, mirrors of it, and a deployment to create and change. */
 import { afterEach, beforeEach, expect } from 'vitest';
-import { type Json, useCluster } from '../http.ts';
+import { type Json, useCluster } from '../support/http.ts';
 import { Mirror } from './mirror.ts';
 
 export const api = useCluster({ simulatedNodes: 2 });

@@ -1,6 +1,6 @@
 /** Scaling of deployments on simulated nodes: scaling alone is no rollout, and a rollout continues when scaled. */
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../http.ts';
+import type { Json } from '../support/http.ts';
 import {
   api,
   broken,

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { replicaSetName, templateHash } from '../../src/controllers/workloads/template-hash.ts';
-import { type Json, jsonPatch } from '../http.ts';
+import { type Json, jsonPatch } from '../support/http.ts';
 import {
   api,
   broken,

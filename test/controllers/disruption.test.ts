@@ -3,7 +3,7 @@
  * contract, section 11; numbers, conditions and messages are those of Kubernetes.
  */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type Json, useCluster } from '../http.ts';
+import { type Json, useCluster } from '../support/http.ts';
 import { expectFailure } from '../wire/failure.ts';
 import { until, untilList } from './objects.ts';
 

@@ -1,6 +1,6 @@
 /** The endpoints controller (kinds.md 23.3): Endpoints have the addresses of the pods that a service selects. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Json, useCluster } from '../http.ts';
+import { type Json, useCluster } from '../support/http.ts';
 import { Mirror } from './mirror.ts';
 
 // No scheduler: these tests set where pods run and their status.

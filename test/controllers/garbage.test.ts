@@ -1,6 +1,6 @@
 /** The garbage collector: dependents of a deleted owner, with each of the three propagation policies. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { brief, type Json, mergePatch, useCluster } from '../http.ts';
+import { brief, type Json, mergePatch, useCluster } from '../support/http.ts';
 
 const api = useCluster();
 let namespace = '';

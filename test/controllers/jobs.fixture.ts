@@ -3,7 +3,7 @@
  * says.
  */
 import { afterEach, beforeEach, expect } from 'vitest';
-import { type Json, useCluster } from '../http.ts';
+import { type Json, useCluster } from '../support/http.ts';
 import { Mirror } from './mirror.ts';
 
 // No scheduler: these tests set where pods run and how they end.

@@ -1,6 +1,6 @@
 /** The job controller (kinds.md 23.2, 21.1): jobs run their pods to completion, and every ended pod is counted. */
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../http.ts';
+import type { Json } from '../support/http.ts';
 import {
   active,
   api,

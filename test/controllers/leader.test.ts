@@ -1,6 +1,6 @@
 /** Controllers with leader election still run, and their lease names the holder. */
 import { expect, it } from 'vitest';
-import { useCluster } from '../http.ts';
+import { useCluster } from '../support/http.ts';
 import { until } from './objects.ts';
 
 const api = useCluster({ leaderElection: true });

@@ -1,5 +1,5 @@
 /** A mirror: the objects of a collection, kept up to date by a watch, for tests that wait for a state. */
-import type { Client, Json, WatchEvent, WatchReader } from '../http.ts';
+import type { Client, Json, WatchEvent, WatchReader } from '../support/http.ts';
 
 export class Mirror {
   readonly #objects = new Map<string, Json>();

@@ -1,6 +1,6 @@
 /** Deleted namespaces: their content is deleted, conditions show the progress, and then they disappear. */
 import { describe, expect, test } from 'vitest';
-import { type Json, mergePatch, useCluster } from '../http.ts';
+import { type Json, mergePatch, useCluster } from '../support/http.ts';
 
 const api = useCluster();
 const pod = (name: string) => ({ metadata: { name }, spec: { containers: [{ name: 'c', image: 'i:1' }] } });

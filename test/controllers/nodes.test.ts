@@ -1,6 +1,6 @@
 /** Node lifecycle, evictions by taints, and pod collection, seen through the API. */
 import { describe, expect, it } from 'vitest';
-import { type Json, useCluster } from '../http.ts';
+import { type Json, useCluster } from '../support/http.ts';
 import { heartbeat, makeNode, podNamed, until, untilList } from './objects.ts';
 
 const pods = '/api/v1/namespaces/default/pods';

@@ -1,5 +1,5 @@
 /** Objects for tests of controllers, and how to wait for their state. */
-import type { Client, Json } from '../http.ts';
+import type { Client, Json } from '../support/http.ts';
 
 const mib = 'Mi';
 

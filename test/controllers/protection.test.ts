@@ -1,6 +1,6 @@
 /** In-use protection, and tokens in secrets. */
 import { describe, expect, test } from 'vitest';
-import { type Json, useCluster } from '../http.ts';
+import { type Json, useCluster } from '../support/http.ts';
 
 const api = useCluster();
 const base = '/api/v1/namespaces/default';

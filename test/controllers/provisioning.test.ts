@@ -1,6 +1,6 @@
 /** Claims and their classes, through the API: events of the binder, delayed binding, ephemeral volumes. */
 import { describe, expect, it } from 'vitest';
-import { type Json, useCluster } from '../http.ts';
+import { type Json, useCluster } from '../support/http.ts';
 import { makeNode, podNamed, until, untilList } from './objects.ts';
 
 const api = useCluster();

@@ -1,6 +1,6 @@
 /** Quotas: exact under concurrent writes, and failed writes are not counted. */
 import { describe, expect, test } from 'vitest';
-import { type Json, useCluster } from '../http.ts';
+import { type Json, useCluster } from '../support/http.ts';
 
 const api = useCluster();
 

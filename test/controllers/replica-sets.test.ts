@@ -3,7 +3,7 @@
  * many, and garbage collected.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Json, useCluster } from '../http.ts';
+import { type Json, useCluster } from '../support/http.ts';
 import { Mirror } from './mirror.ts';
 
 // No scheduler: these tests set where pods run and their status.

@@ -1,6 +1,6 @@
 /** The replication controller (kinds.md 23.1): pods are created, replaced, adopted, released and deleted. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Json, mergePatch, useCluster } from '../http.ts';
+import { type Json, mergePatch, useCluster } from '../support/http.ts';
 import { Mirror } from './mirror.ts';
 
 // No scheduler: these tests set where pods run and their status.

@@ -1,7 +1,7 @@
 /** A thousand pods on a hundred simulated nodes: all run, evenly spread, and without unnecessary writes. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, start } from '../../src/cluster/index.ts';
-import { Client, type Json } from '../http.ts';
+import { Client, type Json } from '../support/http.ts';
 import { until } from './objects.ts';
 
 const podCount = 1_000;

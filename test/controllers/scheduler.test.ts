@@ -1,6 +1,6 @@
 /** The scheduler, through the API: which node a pod gets, and the message for a pod that gets none. */
 import { describe, expect, it } from 'vitest';
-import { type Client, type Json, useCluster } from '../http.ts';
+import { type Client, type Json, useCluster } from '../support/http.ts';
 import { makeNode, podNamed, until, untilList } from './objects.ts';
 
 const pods = '/api/v1/namespaces/default/pods';

@@ -3,7 +3,7 @@
  * status the test writes.
  */
 import { afterEach, beforeEach, expect } from 'vitest';
-import type { Client, Json, WatchEvent } from '../http.ts';
+import type { Client, Json, WatchEvent } from '../support/http.ts';
 import { Mirror } from './mirror.ts';
 
 export class Place {

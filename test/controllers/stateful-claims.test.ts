@@ -1,6 +1,6 @@
 /** Claims of stateful sets: created before their pods, kept or deleted with them as the policy says. */
 import { describe, expect, test } from 'vitest';
-import { type Json, useCluster } from '../http.ts';
+import { type Json, useCluster } from '../support/http.ts';
 import { isMarked, names, usePlace } from './sets.ts';
 import { byHand, make, run, scale } from './stateful-set.ts';
 

@@ -3,7 +3,7 @@
  * test writes.
  */
 import type { StartOptions } from '../../src/cluster/index.ts';
-import type { Json } from '../http.ts';
+import type { Json } from '../support/http.ts';
 import type { Mirror } from './mirror.ts';
 import { type Place, template } from './sets.ts';
 

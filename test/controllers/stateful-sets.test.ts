@@ -1,6 +1,6 @@
 /** Stateful sets: pods with fixed names, created one after another, and replaced in order. */
 import { describe, expect, test } from 'vitest';
-import { type Json, useCluster } from '../http.ts';
+import { type Json, useCluster } from '../support/http.ts';
 import type { Mirror } from './mirror.ts';
 import {
   imageOf,

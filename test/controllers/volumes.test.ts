@@ -1,6 +1,6 @@
 /** The volume binder, through the API. */
 import { describe, expect, it } from 'vitest';
-import { type Json, useCluster } from '../http.ts';
+import { type Json, useCluster } from '../support/http.ts';
 import { makeNode, until, untilList } from './objects.ts';
 
 const api = useCluster();

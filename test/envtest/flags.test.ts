@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { request } from 'node:https';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePorts } from '../free-ports.ts';
+import { freePorts } from '../support/free-ports.ts';
 import { assets, ControlPlane, execute, outcome, stopped, until } from './harness.ts';
 
 let folder: string;

@@ -11,7 +11,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Authority, clientUsages, makeAuthority, servingUsages } from '../../src/pki/authority.ts';
-import { freePorts } from '../free-ports.ts';
+import { freePorts } from '../support/free-ports.ts';
 
 const command = fileURLToPath(new URL('../../dist/cli.cjs', import.meta.url));
 const lifeMs = 7 * 86_400_000;

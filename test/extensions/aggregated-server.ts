@@ -2,21 +2,21 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { makeAuthenticator } from '../../src/access/authentication/make-authenticator.ts';
-import { allowAll } from '../../src/api/access.ts';
-import { KindTable } from '../../src/api/kinds.ts';
+import { allowAll } from '../../src/api/kind/access.ts';
+import { KindTable } from '../../src/api/kinds/kinds.ts';
 import { Aggregation } from '../../src/extensions/aggregation/aggregation.ts';
 import type { Certified } from '../../src/pki/authority.ts';
 import { Registry } from '../../src/registry/registry.ts';
-import { SystemNamespaces } from '../../src/registry/system-namespaces.ts';
-import { View } from '../../src/registry/view.ts';
+import { SystemNamespaces } from '../../src/registry/system/system-namespaces.ts';
+import { View } from '../../src/registry/view/view.ts';
 import { UsageReports } from '../../src/server/computed/usage-reports.ts';
 import { NamedDoor } from '../../src/server/doors/named-door.fixture.ts';
 import { LimitKeeper } from '../../src/server/http/limits.ts';
-import { computedVersions } from '../../src/server/http/route-table.ts';
-import { ApiServer } from '../../src/server/http/server.ts';
+import { computedVersions } from '../../src/server/route-table.ts';
+import { ApiServer } from '../../src/server/server.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
-import type { NodeWay } from '../../src/streams/node-way.ts';
-import { Client } from '../http.ts';
+import type { NodeWay } from '../../src/streams/dial/node-connector.ts';
+import { Client } from '../support/http.ts';
 
 const nodes: NodeWay = {
   connect: () => Promise.reject(new Error('there are no nodes')),

@@ -7,8 +7,8 @@ import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Authority, clientUsages, makeAuthority, servingUsages } from '../../src/pki/authority.ts';
 import { sentBy } from '../../src/server/doors/named-door.fixture.ts';
-import type { Json } from '../http.ts';
-import { WatchesClient } from '../watches-client.ts';
+import type { Json } from '../support/http.ts';
+import { WatchesClient } from '../support/watches-client.ts';
 import { AggregatedServer } from './aggregated-server.ts';
 
 const lifeMs = 3600_000;

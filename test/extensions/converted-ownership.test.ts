@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, start } from '../../src/cluster/index.ts';
 import { HookHost } from '../../src/extensions/webhooks/hook-host.fixture.ts';
-import { Client, type Json, mergePatch } from '../http.ts';
+import { Client, type Json, mergePatch } from '../support/http.ts';
 import { define, definitionOf, definitionsPath, objectOf, objectsPath } from './definition.ts';
 
 const group = 'test.example.com';

@@ -1,6 +1,6 @@
 /** Answers about custom objects that the recorded ones do not show: their scale, their metadata, warnings. */
 import { beforeAll, expect, test } from 'vitest';
-import { type Json, useCluster } from '../http.ts';
+import { type Json, useCluster } from '../support/http.ts';
 import { define, definitionOf, definitionsPath, objectOf, objectsPath } from './definition.ts';
 
 const client = useCluster({ like: 'kubernetes' });

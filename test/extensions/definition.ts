@@ -1,5 +1,5 @@
 /** Definitions of custom kinds for tests. */
-import type { Client, Json } from '../http.ts';
+import type { Client, Json } from '../support/http.ts';
 
 export const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 

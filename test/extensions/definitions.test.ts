@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { modelOf } from '../../src/api/model.ts';
+import { modelOf } from '../../src/api/model/model.ts';
 import { start } from '../../src/cluster/index.ts';
-import { Client, type Json, useCluster } from '../http.ts';
+import { Client, type Json, useCluster } from '../support/http.ts';
 import { conditionOf, define, definitionOf, definitionsPath, objectOf, objectsPath } from './definition.ts';
 
 const client = useCluster({ like: 'kubernetes' });

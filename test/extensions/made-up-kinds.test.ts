@@ -3,11 +3,11 @@
  * explained, stored in an old version and migrated to a new one, filled, broken, removed.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { applyMergePatch } from '../../src/api/merge-patch.ts';
+import { applyMergePatch } from '../../src/api/patch/merge-patch.ts';
 import { type Cluster, start } from '../../src/cluster/index.ts';
 import { madeUpKinds } from '../crds/kind-list.ts';
 import { definitionOf, fieldCount, type MadeUpKind } from '../crds/schema-words.ts';
-import { Client, type Json } from '../http.ts';
+import { Client, type Json } from '../support/http.ts';
 
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 

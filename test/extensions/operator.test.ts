@@ -7,8 +7,8 @@ import { deploy, webhookHost } from '../../examples/operator/deployment.ts';
 import { WebsiteOperator } from '../../examples/operator/operator.ts';
 import { type Cluster, start } from '../../src/cluster/index.ts';
 import { Authority, makeAuthority, servingUsages } from '../../src/pki/authority.ts';
-import { freePorts } from '../free-ports.ts';
-import { Client, type Reply } from '../http.ts';
+import { freePorts } from '../support/free-ports.ts';
+import { Client, type Reply } from '../support/http.ts';
 
 const websites = '/apis/example.com/v1/namespaces/default/websites';
 const page = '/api/v1/namespaces/default/configmaps/page-hello';

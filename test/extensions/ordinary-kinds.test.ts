@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HookHost } from '../../src/extensions/webhooks/hook-host.fixture.ts';
 import { until, untilList } from '../controllers/objects.ts';
-import { type Json, useCluster } from '../http.ts';
+import { type Json, useCluster } from '../support/http.ts';
 import { define, definitionOf, objectOf, objectsPath } from './definition.ts';
 
 const core = '/api/v1/namespaces/default';

@@ -1,7 +1,7 @@
 /** Kinds that a program defines for the cluster it starts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, type CustomObject, customKind, StartError, start } from '../../src/cluster/index.ts';
-import { Client } from '../http.ts';
+import { Client } from '../support/http.ts';
 
 interface Ship extends CustomObject {
   readonly spec?: { readonly port?: string; readonly tons?: number };

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, start } from '../../src/cluster/index.ts';
 import { HookHost } from '../../src/extensions/webhooks/hook-host.fixture.ts';
-import { Client } from '../http.ts';
+import { Client } from '../support/http.ts';
 import { cases, Replay } from './recorded-cases.ts';
 
 /** The kind that some of the cases are about. */

@@ -5,7 +5,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Cluster, start } from '../../src/cluster/index.ts';
 import { type HookBehaviour, HookHost } from '../../src/extensions/webhooks/hook-host.fixture.ts';
-import { Client, type Json } from '../http.ts';
+import { Client, type Json } from '../support/http.ts';
 
 const group = '/apis/admissionregistration.k8s.io/v1';
 const maps = '/api/v1/namespaces/default/configmaps';

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { credentials, kubeconfigOf, type Person, useSharedCluster } from '../access/people.ts';
-import { describeWith } from '../tools.ts';
+import { describeWith } from '../support/tools.ts';
 
 const { cluster, port } = useSharedCluster();
 

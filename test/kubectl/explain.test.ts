@@ -1,7 +1,7 @@
 /** kubectl and `/openapi/v2`: explain, client-side validation, and detection of dry-run support. */
 import { expect, test } from 'vitest';
 import { clusterKinds, extensionsKinds, namespacedKinds } from '../contract/kinds.ts';
-import { describeWith } from '../tools.ts';
+import { describeWith } from '../support/tools.ts';
 import { withKubectl } from './kubectl.ts';
 
 const pod = (container: object = {}) => ({

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { beforeAll, expect, it } from 'vitest';
 import type { Container, Pod } from '../../src/api/generated/types.ts';
 import { podOf, podsPath, useRunningCluster } from '../streams/running.ts';
-import { describeWith } from '../tools.ts';
+import { describeWith } from '../support/tools.ts';
 import { kubectls } from './programs.ts';
 
 /** Clusters on one machine share its network, so this one has service addresses of its own. */

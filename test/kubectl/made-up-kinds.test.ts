@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { madeUpKinds } from '../crds/kind-list.ts';
 import { definitionOf } from '../crds/schema-words.ts';
-import { describeWith } from '../tools.ts';
+import { describeWith } from '../support/tools.ts';
 import { withKubectl } from './kubectl.ts';
 
 const list = (items: readonly object[]) => ({ apiVersion: 'v1', kind: 'List', items });

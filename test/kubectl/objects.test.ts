@@ -1,7 +1,7 @@
 /** kubectl with a live server: creates, reads, changes and deletes objects of several kinds. */
 import { expect, test } from 'vitest';
-import { housekeeping } from '../http.ts';
-import { describeWith } from '../tools.ts';
+import { housekeeping } from '../support/http.ts';
+import { describeWith } from '../support/tools.ts';
 import { withKubectl } from './kubectl.ts';
 
 const pod = (name: string, labels: Record<string, string> = {}) => ({

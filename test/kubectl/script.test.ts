@@ -3,7 +3,7 @@
  * commands are in `scripts/`.
  */
 import { describe, test } from 'vitest';
-import { describeWith } from '../tools.ts';
+import { describeWith } from '../support/tools.ts';
 import { withKubectl } from './kubectl.ts';
 import { runScript } from './script.ts';
 

@@ -4,7 +4,7 @@ import { get } from 'node:http';
 import path from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { podOf, shell, useRunningCluster } from '../streams/running.ts';
-import { describeWith } from '../tools.ts';
+import { describeWith } from '../support/tools.ts';
 
 const cluster = useRunningCluster({
   port: 'off',

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { start } from '../../src/cluster/index.ts';
-import { describeWith } from '../tools.ts';
+import { describeWith } from '../support/tools.ts';
 import { Kubectl } from './kubectl.ts';
 
 const manifest = `

@@ -1,7 +1,7 @@
 /** What `kubectl get` and `describe` print for every kind: columns come from the server. */
 import { beforeAll, expect, test } from 'vitest';
-import { housekeeping } from '../http.ts';
-import { describeWith } from '../tools.ts';
+import { housekeeping } from '../support/http.ts';
+import { describeWith } from '../support/tools.ts';
 import { withKubectl } from './kubectl.ts';
 
 const template = {

@@ -1,7 +1,7 @@
 /** kubectl and kinds with several API versions: it uses the current one, and old manifests use the one they name. */
 import { beforeAll, expect, test } from 'vitest';
-import { housekeeping } from '../http.ts';
-import { describeWith } from '../tools.ts';
+import { housekeeping } from '../support/http.ts';
+import { describeWith } from '../support/tools.ts';
 import { withKubectl } from './kubectl.ts';
 
 const template = {

@@ -1,7 +1,7 @@
 /** kubectl and the kinds of apps/v1: create, show, explain and change. Their pods do not run. */
 import { expect, test } from 'vitest';
-import { housekeeping } from '../http.ts';
-import { describeWith } from '../tools.ts';
+import { housekeeping } from '../support/http.ts';
+import { describeWith } from '../support/tools.ts';
 import { withKubectl } from './kubectl.ts';
 
 const workload = (kind: string, name: string, spec: object = {}) => ({

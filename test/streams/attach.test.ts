@@ -1,6 +1,6 @@
 /** Proves that `kubectl attach` connects to the main process of a container, and leaves it unchanged. */
 import { it } from 'vitest';
-import { describeWith } from '../tools.ts';
+import { describeWith } from '../support/tools.ts';
 import { Terminal } from './pty.ts';
 import { podOf, shell, useRunningCluster } from './running.ts';
 

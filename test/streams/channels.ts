@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
-import type { Client } from '../http.ts';
+import type { Client } from '../support/http.ts';
 
 /** The reserved channel number that closes other channels. */
 const closeSignal = 255;

@@ -4,7 +4,7 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { beforeAll, expect, it } from 'vitest';
-import { describeWith } from '../tools.ts';
+import { describeWith } from '../support/tools.ts';
 import { megabyte, Noise, sumUp, zeros } from './bytes.ts';
 import { agentOf, podOf, podsPath, processesOf, shell, useRunningCluster } from './running.ts';
 

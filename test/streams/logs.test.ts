@@ -1,6 +1,6 @@
 /** Proves that `kubectl logs` shows the output of containers: every flag, every run, exactly to the end. */
 import { beforeAll, expect, it } from 'vitest';
-import { describeWith } from '../tools.ts';
+import { describeWith } from '../support/tools.ts';
 import { hasEnded, isReady, podOf, podsPath, shell, useRunningCluster } from './running.ts';
 
 const cluster = useRunningCluster();

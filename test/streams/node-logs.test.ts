@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeWith } from '../tools.ts';
+import { describeWith } from '../support/tools.ts';
 import { hasEnded, podOf, RunningCluster, shell } from './running.ts';
 
 const cluster = new RunningCluster();

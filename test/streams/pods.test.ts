@@ -6,7 +6,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { it } from 'vitest';
 import type { ContainerStatus, Pod } from '../../src/api/generated/types.ts';
-import { describeWith } from '../tools.ts';
+import { describeWith } from '../support/tools.ts';
 import { unusedPort } from './port-server.ts';
 import {
   agentOf,

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { beforeAll, expect, it } from 'vitest';
-import { describeWith } from '../tools.ts';
+import { describeWith } from '../support/tools.ts';
 import { megabyte, Noise, sumUp, zeros } from './bytes.ts';
 import { portOf, portServer, unusedPort } from './port-server.ts';
 import { type Command, podOf, useRunningCluster } from './running.ts';

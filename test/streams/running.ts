@@ -9,8 +9,8 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Container, Pod } from '../../src/api/generated/types.ts';
 import { type Cluster, type StartOptions, start } from '../../src/cluster/index.ts';
-import { Client, type WatchEvent } from '../http.ts';
 import { Kubectl } from '../kubectl/kubectl.ts';
+import { Client, type WatchEvent } from '../support/http.ts';
 
 export const podsPath = '/api/v1/namespaces/default/pods';
 

@@ -1,6 +1,6 @@
 /** Proves that `kubectl exec -it` gives a real terminal, tested with a real one. */
 import { beforeAll, expect, it } from 'vitest';
-import { describeWith } from '../tools.ts';
+import { describeWith } from '../support/tools.ts';
 import { ctrlC, ctrlD, Terminal } from './pty.ts';
 import { agentOf, podOf, processesOf, shell, useRunningCluster } from './running.ts';
 

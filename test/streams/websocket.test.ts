@@ -6,7 +6,7 @@ import { Duplex, type Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
-import { SpdyConnection } from '../../src/streams/spdy-connection.ts';
+import { SpdyConnection } from '../../src/streams/spdy/spdy-connection.ts';
 import { megabyte, Noise, sumUp } from './bytes.ts';
 import { Channels } from './channels.ts';
 import { portServer, unusedPort } from './port-server.ts';

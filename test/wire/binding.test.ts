@@ -1,6 +1,6 @@
 /** Bindings that make no sense are refused as invalid, as Kubernetes 1.1 did, and leave the pod alone. */
 import { describe, expect, it } from 'vitest';
-import { useCluster } from '../http.ts';
+import { useCluster } from '../support/http.ts';
 import { expectFailure, expectInvalid } from './failure.ts';
 import { created, pod, pods } from './objects.ts';
 

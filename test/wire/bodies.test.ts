@@ -1,6 +1,6 @@
 /** Bodies of requests: content types, and errors for unreadable ones. Wire contract, section 4.4. */
 import { describe, expect, it } from 'vitest';
-import { useCluster } from '../http.ts';
+import { useCluster } from '../support/http.ts';
 import { expectFailure } from './failure.ts';
 import { configMap, configMaps, created, pod, pods } from './objects.ts';
 

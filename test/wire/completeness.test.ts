@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, start } from '../../src/cluster/index.ts';
-import { Client, type Json } from '../http.ts';
+import { Client, type Json } from '../support/http.ts';
 
 type Kinds = Readonly<Record<string, readonly string[]>>;
 

@@ -1,6 +1,6 @@
 /** Create: what a POST does, and its errors. Wire contract, section 6.3. */
 import { describe, expect, it } from 'vitest';
-import { useCluster } from '../http.ts';
+import { useCluster } from '../support/http.ts';
 import { expectFailure } from './failure.ts';
 import { configMap, configMaps, created, job, jobs, pod, pods } from './objects.ts';
 

@@ -1,6 +1,6 @@
 /** Delete: options, effect and answer, for one object and for many. Wire contract, sections 6.6 and 6.7. */
 import { describe, expect, it } from 'vitest';
-import { brief, type Json, useCluster } from '../http.ts';
+import { brief, type Json, useCluster } from '../support/http.ts';
 import { expectFailure, expectInvalidOptions } from './failure.ts';
 import {
   configMap,

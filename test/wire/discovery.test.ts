@@ -1,6 +1,6 @@
 /** Discovery, version and health. Wire contract, sections 3.1 to 3.6. */
 import { describe, expect, it } from 'vitest';
-import { type Json, useCluster } from '../http.ts';
+import { type Json, useCluster } from '../support/http.ts';
 
 const client = useCluster();
 

@@ -1,6 +1,6 @@
 /** Errors: the Status of everything that fails. Wire contract, section 9. */
 import { describe, expect, it } from 'vitest';
-import { type Json, useCluster } from '../http.ts';
+import { type Json, useCluster } from '../support/http.ts';
 import { expectFailure } from './failure.ts';
 import { configMap, configMaps, created, currentVersion, job, jobs } from './objects.ts';
 

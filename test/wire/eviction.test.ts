@@ -1,6 +1,6 @@
 /** Eviction and ephemeral containers: two more ways to change a pod. Kinds contract, sections 1.2 and 11. */
 import { describe, expect, it } from 'vitest';
-import { type Json, mergePatch, strategicPatch, useCluster } from '../http.ts';
+import { type Json, mergePatch, strategicPatch, useCluster } from '../support/http.ts';
 import { expectFailure } from './failure.ts';
 import { created, pod, pods } from './objects.ts';
 

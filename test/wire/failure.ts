@@ -1,6 +1,6 @@
 /** Expectations for refused requests: an HTTP code and a matching Status. */
 import { expect } from 'vitest';
-import type { Json, Reply } from '../http.ts';
+import type { Json, Reply } from '../support/http.ts';
 
 /** Expects exactly this Status. Without reason and details, the Status must have none. */
 export function expectFailure(

@@ -1,12 +1,12 @@
 /** For tests of every kind: a body that it accepts. */
 
-import type { Kind } from '../../src/api/kind.ts';
+import type { Kind } from '../../src/api/kind/kind.ts';
 import { newKeyPair } from '../../src/pki/key-pair.ts';
 import { makeSigningRequest } from '../../src/pki/signing-request.ts';
 import { extensionSamples } from '../clients/extension-samples.ts';
 import { platformSamples } from '../clients/platform-samples.ts';
-import type { Json } from '../http.ts';
-import { prefixOf, sampleOf } from '../made-up.ts';
+import type { Json } from '../support/http.ts';
+import { prefixOf, sampleOf } from '../support/made-up.ts';
 
 export const workloadLabels = { app: 'proto' };
 const template = { metadata: { labels: workloadLabels }, spec: { containers: [{ name: 'c', image: 'i' }] } };

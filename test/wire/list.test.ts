@@ -1,6 +1,6 @@
 /** Lists: shape, selectors, query parameters and versions. Wire contract, sections 7.1 to 7.4 and 7.6. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Json, useCluster } from '../http.ts';
+import { type Json, useCluster } from '../support/http.ts';
 import { expectFailure, expectInvalidOptions } from './failure.ts';
 import { configMap, configMaps, created, currentVersion, job, jobs, pod, pods } from './objects.ts';
 

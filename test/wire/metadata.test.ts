@@ -1,6 +1,6 @@
 /** Metadata: what the server sets, what clients may set, and how a wrong value is refused. Wire, section 5. */
 import { describe, expect, it } from 'vitest';
-import { type Json, useCluster } from '../http.ts';
+import { type Json, useCluster } from '../support/http.ts';
 import { expectFailure, expectInvalid } from './failure.ts';
 import {
   configMap,

@@ -1,6 +1,6 @@
 /** Names, labels and annotations: valid values, and the error messages. Wire, 5.4 and 5.5. */
 import { describe, expect, it } from 'vitest';
-import { useCluster } from '../http.ts';
+import { useCluster } from '../support/http.ts';
 import { expectFailure, expectInvalid } from './failure.ts';
 import { configMap, configMaps, created, jobs } from './objects.ts';
 

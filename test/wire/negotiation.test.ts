@@ -2,7 +2,7 @@
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { type Json, useCluster } from '../http.ts';
+import { type Json, useCluster } from '../support/http.ts';
 import { expectFailure } from './failure.ts';
 import { configMap, configMaps, created } from './objects.ts';
 

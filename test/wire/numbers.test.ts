@@ -3,7 +3,7 @@
  * and what cannot be kept is refused, in JSON, YAML and patches of all kinds.
  */
 import { describe, expect, it } from 'vitest';
-import { type Json, jsonPatch, mergePatch, strategicPatch, useCluster } from '../http.ts';
+import { type Json, jsonPatch, mergePatch, strategicPatch, useCluster } from '../support/http.ts';
 
 const client = useCluster();
 const revisions = '/apis/apps/v1/namespaces/default/controllerrevisions';

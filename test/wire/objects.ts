@@ -2,7 +2,7 @@
  * Small objects for wire tests. Config maps have no validation rules and no controllers, so the generic code
  * is tested alone.
  */
-import type { Client, Json } from '../http.ts';
+import type { Client, Json } from '../support/http.ts';
 
 export const configMaps = '/api/v1/namespaces/default/configmaps';
 export const pods = '/api/v1/namespaces/default/pods';

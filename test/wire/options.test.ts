@@ -1,6 +1,6 @@
 /** Options of writes: dryRun, fieldManager, fieldValidation, and the warnings they lead to. Wire, section 10. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Json, jsonPatch, type Reply, useCluster } from '../http.ts';
+import { type Json, jsonPatch, type Reply, useCluster } from '../support/http.ts';
 import { expectFailure, expectInvalidOptions } from './failure.ts';
 import { configMap, configMaps, created, currentVersion, pod, pods, service, services } from './objects.ts';
 

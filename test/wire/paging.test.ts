@@ -1,6 +1,6 @@
 /** Paging: limit and continue, over one snapshot. Wire contract, section 7.5. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Client, type Json, type Reply, useCluster } from '../http.ts';
+import { type Client, type Json, type Reply, useCluster } from '../support/http.ts';
 import { expectFailure } from './failure.ts';
 import { configMap, created } from './objects.ts';
 

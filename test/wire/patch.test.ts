@@ -1,6 +1,6 @@
 /** The three patch types. Wire contract, section 6.5. */
 import { describe, expect, it } from 'vitest';
-import { type Json, jsonPatch, mergePatch, type Reply, strategicPatch, useCluster } from '../http.ts';
+import { type Json, jsonPatch, mergePatch, type Reply, strategicPatch, useCluster } from '../support/http.ts';
 import { expectFailure, expectInvalid } from './failure.ts';
 import { configMap, configMaps, controller, controllers, created, pod, pods } from './objects.ts';
 

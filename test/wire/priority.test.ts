@@ -1,6 +1,6 @@
 /** Priority classes, and their effect on pods. Kinds contract, section 10.2; messages are those of Kubernetes. */
 import { describe, expect, it } from 'vitest';
-import { type Json, useCluster } from '../http.ts';
+import { type Json, useCluster } from '../support/http.ts';
 import { expectFailure, expectInvalid } from './failure.ts';
 import { created, pod, pods } from './objects.ts';
 

@@ -3,7 +3,7 @@
  * would take a finalizer off or not, and where none would, none is put on.
  */
 import { describe, expect, it } from 'vitest';
-import { brief, type Client, type Json, useCluster } from '../http.ts';
+import { brief, type Client, type Json, useCluster } from '../support/http.ts';
 import { controller, controllers, created, pod, pods } from './objects.ts';
 
 const base = '/api/v1/namespaces/default';

@@ -1,10 +1,10 @@
 /** Proves what clients that prefer protobuf get of a kind that has no messages: JSON, metadata in protobuf, or 406. */
 import { expect, it } from 'vitest';
-import { modelOf } from '../../src/api/model.ts';
-import { decodedDocument, decodedEnvelope } from '../../src/api/protobuf-decoder.fixture.ts';
-import { otherServiceKind } from '../../src/api/widget.fixture.ts';
-import { FrameReader } from '../frames.ts';
-import { useKindServer } from '../kind-server.ts';
+import { otherServiceKind } from '../../src/api/kind/widget.fixture.ts';
+import { modelOf } from '../../src/api/model/model.ts';
+import { decodedDocument, decodedEnvelope } from '../../src/api/protobuf/protobuf-decoder.fixture.ts';
+import { FrameReader } from '../support/frames.ts';
+import { useKindServer } from '../support/kind-server.ts';
 
 const server = useKindServer();
 const protobuf = 'application/vnd.kubernetes.protobuf';

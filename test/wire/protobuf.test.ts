@@ -4,19 +4,19 @@
  */
 import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import type { Kind } from '../../src/api/kind.ts';
-import { builtinKinds } from '../../src/api/kinds.ts';
-import { type Model, modelOf } from '../../src/api/model.ts';
-import type { JsonObject } from '../../src/api/object.ts';
+import type { Kind } from '../../src/api/kind/kind.ts';
+import { builtinKinds } from '../../src/api/kinds/kinds.ts';
+import { type Model, modelOf } from '../../src/api/model/model.ts';
+import { dropped, isFlat } from '../../src/api/model/table-objects.fixture.ts';
 import {
   decodedDocument,
   decodedEnvelope,
   decodedEvent,
   decodedMessage,
-} from '../../src/api/protobuf-decoder.fixture.ts';
-import { dropped, isFlat } from '../../src/api/table-objects.fixture.ts';
-import { FrameReader } from '../frames.ts';
-import { type Headers, type Json, type Reply, useCluster } from '../http.ts';
+} from '../../src/api/protobuf/protobuf-decoder.fixture.ts';
+import type { JsonObject } from '../../src/api/text/object.ts';
+import { FrameReader } from '../support/frames.ts';
+import { type Headers, type Json, type Reply, useCluster } from '../support/http.ts';
 import { homeOf, workloadLabels as labels, validBody, workload } from './kind-bodies.ts';
 
 const protobuf = 'application/vnd.kubernetes.protobuf';

@@ -1,6 +1,6 @@
 /** Reading one object, and which versions of it can be asked for. Wire contract, section 6.1. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { useCluster } from '../http.ts';
+import { useCluster } from '../support/http.ts';
 import { expectFailure } from './failure.ts';
 import { configMap, configMaps, created, currentVersion, jobs } from './objects.ts';
 

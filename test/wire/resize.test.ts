@@ -1,7 +1,7 @@
 /** Resize of pods: other amounts of cpu and memory, within limits and quotas. Kinds contract, sections 1 and 19. */
 import { describe, expect, it } from 'vitest';
 import { until } from '../controllers/objects.ts';
-import { type Json, jsonPatch, mergePatch, strategicPatch, useCluster } from '../http.ts';
+import { type Json, jsonPatch, mergePatch, strategicPatch, useCluster } from '../support/http.ts';
 import { expectFailure, expectInvalid } from './failure.ts';
 import { created, pod, pods } from './objects.ts';
 

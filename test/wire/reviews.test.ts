@@ -1,6 +1,6 @@
 /** Reviews of users, tokens and access. Wire contract, section 12.5. */
 import { describe, expect, it } from 'vitest';
-import { type Json, useCluster } from '../http.ts';
+import { type Json, useCluster } from '../support/http.ts';
 import { expectFailure } from './failure.ts';
 import { configMap, created, pod, pods } from './objects.ts';
 

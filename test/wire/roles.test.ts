@@ -1,6 +1,6 @@
 /** Roles and bindings over HTTP: names that are not DNS names, PUT that creates, and Kubernetes' error messages. */
 import { describe, expect, it } from 'vitest';
-import { useCluster } from '../http.ts';
+import { useCluster } from '../support/http.ts';
 import { expectInvalid } from './failure.ts';
 import { created } from './objects.ts';
 

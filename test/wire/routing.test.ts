@@ -1,6 +1,6 @@
 /** Routing: which paths and methods exist, and the answers to others. Wire contract, section 2. */
 import { describe, expect, it } from 'vitest';
-import { type Json, useCluster } from '../http.ts';
+import { type Json, useCluster } from '../support/http.ts';
 import { expectFailure } from './failure.ts';
 import { configMap, configMaps, created } from './objects.ts';
 

@@ -1,7 +1,7 @@
 /** Proves that versions and resources that are switched off are not served, described or announced, and that controllers still work. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, StartError, start } from '../../src/cluster/index.ts';
-import { Client } from '../http.ts';
+import { Client } from '../support/http.ts';
 
 let cluster: Cluster;
 let client: Client;

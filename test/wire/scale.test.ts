@@ -1,6 +1,6 @@
 /** Scale and binding: subresources that are written as objects of another kind. Wire, 1 and 6.8. */
 import { describe, expect, it } from 'vitest';
-import { type Json, useCluster } from '../http.ts';
+import { type Json, useCluster } from '../support/http.ts';
 import { expectFailure, expectInvalid } from './failure.ts';
 import { controller, controllers, created, pod, pods } from './objects.ts';
 

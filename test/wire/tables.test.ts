@@ -1,7 +1,7 @@
 /** Tables in lists, single reads and watches, for both versions of Table. */
 import { describe, expect, it } from 'vitest';
-import { builtinKinds } from '../../src/api/kinds.ts';
-import { type Json, useCluster } from '../http.ts';
+import { builtinKinds } from '../../src/api/kinds/kinds.ts';
+import { type Json, useCluster } from '../support/http.ts';
 import { homeOf, validBody } from './kind-bodies.ts';
 
 const client = useCluster({ controllers: false });

@@ -1,6 +1,6 @@
 /** Update: what a PUT replaces, its preconditions, and where it creates. Wire contract, section 6.4. */
 import { describe, expect, it } from 'vitest';
-import { type Json, useCluster } from '../http.ts';
+import { type Json, useCluster } from '../support/http.ts';
 import { expectFailure } from './failure.ts';
 import {
   configMap,

@@ -1,6 +1,6 @@
 /** Watches: framing, start, selectors, and end. Wire contract, section 8. */
 import { describe, expect, it } from 'vitest';
-import { brief, type Client, housekeeping, type Reply, useCluster } from '../http.ts';
+import { brief, type Client, housekeeping, type Reply, useCluster } from '../support/http.ts';
 import { expectFailure, expectInvalidOptions } from './failure.ts';
 import { configMap, configMaps, created, currentVersion } from './objects.ts';
 
@@ -226,7 +226,7 @@ describe('the end', () => {
   it('comes when the server closes', async () => {
     const { start } = await import('../../src/cluster/index.ts');
     const cluster = await start({ store: 'memory' });
-    const { Client } = await import('../http.ts');
+    const { Client } = await import('../support/http.ts');
     const watch = await new Client(cluster.url).watch('/api/v1/watch/pods');
     await Promise.all([cluster.close(), watch.ended]);
   });

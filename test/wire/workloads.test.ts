@@ -1,6 +1,6 @@
 /** Workloads: the kinds of apps/v1 with all verbs, without controllers that act on them. */
 import { describe, expect, it } from 'vitest';
-import { housekeeping, type Json, strategicPatch, useCluster } from '../http.ts';
+import { housekeeping, type Json, strategicPatch, useCluster } from '../support/http.ts';
 import { expectFailure, expectInvalid } from './failure.ts';
 import { created } from './objects.ts';
 

@@ -1,5 +1,5 @@
 /** Anonymous access: requests without any credential. */
-import type { User } from '../../api/user.ts';
+import type { User } from '../../api/values/user.ts';
 import type { Authenticator, Credentials } from './authenticator.ts';
 
 const anonymous: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };

@@ -1,12 +1,12 @@
 /** For tests of authentication: a registry in memory whose clock the test sets, and what requests show of their sender. */
 import { randomInt, randomUUID } from 'node:crypto';
-import { KindTable } from '../../api/kinds.ts';
-import type { ApiObject } from '../../api/object.ts';
+import { KindTable } from '../../api/kinds/kinds.ts';
+import type { ApiObject } from '../../api/text/object.ts';
 import { Registry } from '../../registry/registry.ts';
 import { asTester } from '../../registry/request.fixture.ts';
 import { collectionOf } from '../../registry/target.ts';
 import { defaultTokenSettings, type TokenSettings } from '../../registry/tokens.ts';
-import { View } from '../../registry/view.ts';
+import { View } from '../../registry/view/view.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import type { Credentials } from './authenticator.ts';
 import { nowMs } from './certificates.fixture.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ConfigMap } from '../../api/generated/types.ts';
-import { ensureSystemNamespaces } from '../../registry/system-namespaces.ts';
+import { ensureSystemNamespaces } from '../../registry/system/system-namespaces.ts';
 import { optimized } from '../../switches.ts';
 import { credentials, TestCluster } from './authentication.fixture.ts';
 import type { Authentication } from './authentication.ts';

@@ -3,7 +3,7 @@
  * keep the others from being asked, but where none knows the user, any error means 401: a wrong credential is never
  * "anonymous".
  */
-import { authenticated, type User } from '../../api/user.ts';
+import { authenticated, type User } from '../../api/values/user.ts';
 import { Memo } from '../../memo.ts';
 import type { Authenticator, Credentials } from './authenticator.ts';
 import type { BearerTokens } from './bearer-tokens.ts';

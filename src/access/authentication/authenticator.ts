@@ -2,7 +2,7 @@
 
 import type { X509Certificate } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { User } from '../../api/user.ts';
+import type { User } from '../../api/values/user.ts';
 
 /** What a request shows of its sender. */
 export interface Credentials {

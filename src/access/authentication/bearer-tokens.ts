@@ -2,7 +2,7 @@
  * Bearer tokens: from the `Authorization` header, or from a WebSocket subprotocol, for pages that cannot set headers. The
  * methods that know tokens are asked in their order.
  */
-import type { User } from '../../api/user.ts';
+import type { User } from '../../api/values/user.ts';
 import type { Authenticator, Credentials } from './authenticator.ts';
 import { firstAnswer } from './first-answer.ts';
 import {

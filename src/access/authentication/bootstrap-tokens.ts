@@ -1,16 +1,17 @@
 /** Bootstrap tokens as credentials. Every defect leads to the same 401 without details. */
+
+import type { Secret } from '../../api/generated/types.ts';
 import {
   type BootstrapToken,
   bootstrapSecretName,
   bootstrapTokenNamespace,
   bootstrapTokenOf,
   readBootstrapToken,
-} from '../../api/bootstrap-token.ts';
-import type { Secret } from '../../api/generated/types.ts';
-import type { User } from '../../api/user.ts';
+} from '../../api/values/bootstrap-token.ts';
+import type { User } from '../../api/values/user.ts';
 import { Memo } from '../../memo.ts';
-import type { Entry } from '../../registry/entry.ts';
 import type { Registry } from '../../registry/registry.ts';
+import type { Entry } from '../../registry/view/entry.ts';
 import { digestOf, ServerTokens } from './token-authenticator.ts';
 
 interface Known {

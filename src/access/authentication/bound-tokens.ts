@@ -2,9 +2,9 @@
  * Bound tokens: service account tokens that expire. They are valid only while their account, and the secret, pod or node they
  * are bound to, exist with the same uid. That is looked up with every request.
  */
-import type { ApiObject } from '../../api/object.ts';
-import { timeToMs } from '../../api/time.ts';
-import type { User } from '../../api/user.ts';
+import type { ApiObject } from '../../api/text/object.ts';
+import { timeToMs } from '../../api/values/time.ts';
+import type { User } from '../../api/values/user.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { accountUser, accountUserName, findAccount, findObject, meantFor } from './service-accounts.ts';
 import type { Claims, SignedClaims, SignedToken } from './signed-claims.ts';

@@ -5,7 +5,7 @@ import { Budget } from '../../api/cel/budget.ts';
 import type { Program } from '../../api/cel/cel.ts';
 import { callCostMax, expressionFailure } from '../../api/cel/conditions.ts';
 import { anyJson, toJson } from '../../api/cel/json-values.ts';
-import type { User } from '../../api/user.ts';
+import type { User } from '../../api/values/user.ts';
 import { CredentialError } from './token-authenticator.ts';
 
 type Claims = Readonly<Record<string, unknown>>;

@@ -4,7 +4,7 @@
  * certificates end and authorities change while connections stay.
  */
 import { createHash, X509Certificate } from 'node:crypto';
-import type { User } from '../../api/user.ts';
+import type { User } from '../../api/values/user.ts';
 import { clientAuth, verifyChain } from '../../pki/certificate-chain.ts';
 import { certificateDetails } from '../../pki/certificate-details.ts';
 import { certificatesIn } from '../../pki/pem.ts';

@@ -2,7 +2,7 @@
  * The front proxy: a server in front of this one that has identified the user, and says so in headers. They count only from
  * a client whose certificate was signed by the authority for proxies; from all others they are ignored.
  */
-import type { User } from '../../api/user.ts';
+import type { User } from '../../api/values/user.ts';
 import type { Authenticator, Credentials, PeerCertificate } from './authenticator.ts';
 import { type ClientAuthorities, commonNameOf } from './client-certificates.ts';
 import { extraOf, headerValues } from './identity-headers.ts';

@@ -2,13 +2,13 @@
  * Legacy tokens: service account tokens without expiry, kept in a secret. They are valid while the secret contains them. A
  * label of the secret records the day of the last use.
  */
-import { StatusError } from '../../api/errors.ts';
+import { StatusError } from '../../api/errors/errors.ts';
 import type { Secret, ServiceAccount } from '../../api/generated/types.ts';
-import { formatTime } from '../../api/time.ts';
-import type { User } from '../../api/user.ts';
-import { modify } from '../../registry/modify.ts';
+import { formatTime } from '../../api/values/time.ts';
+import type { User } from '../../api/values/user.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { legacyIssuer } from '../../registry/tokens.ts';
+import { modify } from '../../registry/verbs/modify.ts';
 import { actingAs } from '../../registry/writers.ts';
 import { BoundedCache } from '../bounded-cache.ts';
 import { accountUser, accountUserName, findAccount, findSecret, meantFor } from './service-accounts.ts';

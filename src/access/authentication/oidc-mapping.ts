@@ -1,5 +1,5 @@
 /** What an OpenID Connect token must say, and the user that its claims make. */
-import type { User } from '../../api/user.ts';
+import type { User } from '../../api/values/user.ts';
 import type { AccessRule, ClaimExpression } from './claim-expressions.ts';
 import { CredentialError } from './token-authenticator.ts';
 

@@ -3,11 +3,11 @@
  * ConfigMap kube-system/extension-apiserver-authentication. One that is changed or deleted is put right within a minute.
  */
 import type { ConfigMap } from '../../api/generated/types.ts';
-import { semanticEqual } from '../../api/object.ts';
-import { create } from '../../registry/create.ts';
-import { modify } from '../../registry/modify.ts';
+import { semanticEqual } from '../../api/text/object.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { collectionOf, named } from '../../registry/target.ts';
+import { create } from '../../registry/verbs/create.ts';
+import { modify } from '../../registry/verbs/modify.ts';
 import { actingAs } from '../../registry/writers.ts';
 import type { ProxyHeaders } from './front-proxy.ts';
 

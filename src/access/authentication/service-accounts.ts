@@ -1,8 +1,8 @@
 /** What both kinds of service account tokens are checked by: the account, and the user that it stands for. */
 import type { Secret, ServiceAccount } from '../../api/generated/types.ts';
-import type { ResourceId } from '../../api/kind.ts';
-import type { ApiObject } from '../../api/object.ts';
-import type { User } from '../../api/user.ts';
+import type { ResourceId } from '../../api/kind/kind.ts';
+import type { ApiObject } from '../../api/text/object.ts';
+import type { User } from '../../api/values/user.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { audiencesInCommon, CredentialError } from './token-authenticator.ts';
 

@@ -1,5 +1,5 @@
 /** Static tokens: of a file (`token,user,uid[,"group1,group2"]` per line), and of the users an embedding program names. */
-import type { User } from '../../api/user.ts';
+import type { User } from '../../api/values/user.ts';
 import { readCsv } from './csv.ts';
 import { digestOf, ServerTokens } from './token-authenticator.ts';
 

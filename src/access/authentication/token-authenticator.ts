@@ -1,6 +1,6 @@
 /** What authenticators of tokens share: the question, the answer, and how a token is refused. */
 import { createHash } from 'node:crypto';
-import type { User } from '../../api/user.ts';
+import type { User } from '../../api/values/user.ts';
 
 /** Longer ones are not looked at. */
 export const tokenCharsMax = 64 * 1024;

@@ -10,9 +10,9 @@ import {
   type PathRule,
   type ResourceRule,
   type UserRules,
-} from '../../api/access.ts';
-import { isJsonObject, type JsonObject } from '../../api/object.ts';
-import { authenticated, type User } from '../../api/user.ts';
+} from '../../api/kind/access.ts';
+import { isJsonObject, type JsonObject } from '../../api/text/object.ts';
+import { authenticated, type User } from '../../api/values/user.ts';
 import { matchesPath } from './rule-set.ts';
 
 const version = 'abac.authorization.kubernetes.io/v1beta1';

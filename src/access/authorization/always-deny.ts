@@ -1,5 +1,5 @@
 /** AlwaysDeny: allows nothing; authorizers beside it may. */
-import { type Authorizer, noRules } from '../../api/access.ts';
+import { type Authorizer, noRules } from '../../api/kind/access.ts';
 
 export const alwaysDeny: Authorizer = {
   decide: () => ({ allowed: false, reason: 'Everything is forbidden.' }),

@@ -1,8 +1,8 @@
 /** The file of `--authorization-config`: which authorizers there are, as kind AuthorizationConfiguration. */
 import { compileReviewCondition } from '../../api/cel/access.ts';
 import type { Condition } from '../../api/cel/conditions.ts';
-import { type ConfigurationValue, readConfiguration } from '../../api/configuration.ts';
-import { parseDurationMs } from '../../api/duration.ts';
+import { type ConfigurationValue, readConfiguration } from '../../api/text/configuration.ts';
+import { parseDurationMs } from '../../api/values/duration.ts';
 import { type AuthorizationMode, authorizationModes } from './authorization-options.ts';
 import type { WebhookOptions } from './webhook.ts';
 

@@ -1,17 +1,17 @@
 /** For tests of authorizers: a registry in memory, and short ways to write roles, bindings and questions. */
 import { randomInt, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
-import type { Attributes, ResourceAction } from '../../api/access.ts';
 import type { PolicyRule, Subject } from '../../api/generated/types.ts';
-import { KindTable } from '../../api/kinds.ts';
-import type { ApiObject } from '../../api/object.ts';
-import { rbacGroup } from '../../api/rules/rbac.ts';
-import type { User } from '../../api/user.ts';
-import { remove } from '../../registry/delete.ts';
+import type { Attributes, ResourceAction } from '../../api/kind/access.ts';
+import { KindTable } from '../../api/kinds/kinds.ts';
+import { rbacGroup } from '../../api/rules/access/rbac.ts';
+import type { ApiObject } from '../../api/text/object.ts';
+import type { User } from '../../api/values/user.ts';
 import { Registry } from '../../registry/registry.ts';
-import { ensureSystemNamespaces } from '../../registry/system-namespaces.ts';
+import { ensureSystemNamespaces } from '../../registry/system/system-namespaces.ts';
 import { collectionOf } from '../../registry/target.ts';
-import { View } from '../../registry/view.ts';
+import { remove } from '../../registry/verbs/delete.ts';
+import { View } from '../../registry/view/view.ts';
 import { actingAs } from '../../registry/writers.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 

@@ -1,6 +1,6 @@
 /** The default roles and bindings as objects. */
 import type { ClusterRole, PolicyRule, RoleBinding, Subject } from '../../api/generated/types.ts';
-import { rbacGroup } from '../../api/rules/rbac.ts';
+import { rbacGroup } from '../../api/rules/access/rbac.ts';
 import { bindingLines, roleLines } from './bootstrap-lines.ts';
 
 const gatherLabel = (name: string): string => `${rbacGroup}/aggregate-to-${name}`;

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { ClusterRole, PolicyRule, RoleBinding } from '../../api/generated/types.ts';
-import type { ApiObject } from '../../api/object.ts';
-import { rbacGroup } from '../../api/rules/rbac.ts';
+import { rbacGroup } from '../../api/rules/access/rbac.ts';
+import type { ApiObject } from '../../api/text/object.ts';
 import { useRegistry } from './authorization.fixture.ts';
 import { ensureDefaultPolicy } from './bootstrap.ts';
 import { defaultBindings, defaultRoles, defaultRules } from './bootstrap-policy.ts';

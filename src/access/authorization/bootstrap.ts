@@ -3,14 +3,14 @@
  * to them stays, and objects whose annotation says so are left alone.
  */
 import type { ClusterRole, RoleBinding, Subject } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kind.ts';
-import { type ApiObject, semanticEqual } from '../../api/object.ts';
-import { rbacGroup } from '../../api/rules/rbac.ts';
-import { remove } from '../../registry/delete.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { modify } from '../../registry/modify.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import { rbacGroup } from '../../api/rules/access/rbac.ts';
+import { type ApiObject, semanticEqual } from '../../api/text/object.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
+import { remove } from '../../registry/verbs/delete.ts';
+import { modify } from '../../registry/verbs/modify.ts';
+import type { Entry } from '../../registry/view/entry.ts';
 import { actingAs } from '../../registry/writers.ts';
 import { defaultBindings, defaultRoles } from './bootstrap-policy.ts';
 import { uncovered } from './coverage.ts';

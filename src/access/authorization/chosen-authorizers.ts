@@ -3,7 +3,7 @@
  * have state of the cluster (Node, RBAC) or a file of their own (ABAC) are made at the start and kept: as with Kubernetes,
  * a file that changes may take them away and bring them back, and may not add one that was not there at the start.
  */
-import type { Authorizer } from '../../api/access.ts';
+import type { Authorizer } from '../../api/kind/access.ts';
 import { WatchedFiles } from '../../pki/watched-files.ts';
 import { readTextFile } from '../text-file.ts';
 import type { ConfiguredAuthorizer } from './authorization-configuration.ts';

@@ -2,12 +2,13 @@
  * Escalation: users can only grant permissions they have. A user who writes a role must hold all that its rules allow, or may
  * `escalate` it; a user who writes a binding must hold what the role allows, or may `bind` it.
  */
-import { type Authorizer, isMaster, type ResourceAction } from '../../api/access.ts';
-import { forbidden, notFound } from '../../api/errors.ts';
+
+import { forbidden, notFound } from '../../api/errors/errors.ts';
 import type { ClusterRole, PolicyRule, RoleBinding } from '../../api/generated/types.ts';
-import { type ApiObject, type JsonObject, semanticEqual } from '../../api/object.ts';
-import { rbacGroup } from '../../api/rules/rbac.ts';
-import type { User } from '../../api/user.ts';
+import { type Authorizer, isMaster, type ResourceAction } from '../../api/kind/access.ts';
+import { rbacGroup } from '../../api/rules/access/rbac.ts';
+import { type ApiObject, type JsonObject, semanticEqual } from '../../api/text/object.ts';
+import type { User } from '../../api/values/user.ts';
 import type { Admission, Guard } from '../../registry/admission/admission.ts';
 import { describePieces, everything, quotedList, TooManyPieces, uncovered } from './coverage.ts';
 import type { RbacAuthorizer } from './rbac.ts';

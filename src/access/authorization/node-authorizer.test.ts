@@ -1,6 +1,6 @@
 /** Proves which objects a node can reach: those that its pods name, and what their claims lead to. */
 import { describe, expect, it } from 'vitest';
-import type { ApiObject } from '../../api/object.ts';
+import type { ApiObject } from '../../api/text/object.ts';
 import { asks, useRegistry, user } from './authorization.fixture.ts';
 import { NodeAuthorizer } from './node-authorizer.ts';
 import { NodeGraph } from './node-graph.ts';

@@ -10,9 +10,9 @@ import {
   noRules,
   type ResourceAction,
   type UserRules,
-} from '../../api/access.ts';
-import { nodeOf, nodeUserPrefix } from '../../api/node-identity.ts';
-import type { User } from '../../api/user.ts';
+} from '../../api/kind/access.ts';
+import { nodeOf, nodeUserPrefix } from '../../api/values/node-identity.ts';
+import type { User } from '../../api/values/user.ts';
 import type { NodeGraph, Reached } from './node-graph.ts';
 import type { RuleSet } from './rule-set.ts';
 

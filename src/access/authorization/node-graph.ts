@@ -3,10 +3,10 @@
  * the view's changes, and takes them in when it is asked.
  */
 import type { PersistentVolume, Pod } from '../../api/generated/types.ts';
-import { mirrorAnnotation, podReferences, volumeSecretPlaces } from '../../api/rules/pod-references.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { Follower } from '../../registry/follower.ts';
-import type { View } from '../../registry/view.ts';
+import { mirrorAnnotation, podReferences, volumeSecretPlaces } from '../../api/rules/pod/pod-references.ts';
+import type { Entry } from '../../registry/view/entry.ts';
+import { Follower } from '../../registry/view/follower.ts';
+import type { View } from '../../registry/view/view.ts';
 
 /** What a node can reach, by resource. */
 export type Reached =

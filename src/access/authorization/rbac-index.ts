@@ -3,13 +3,13 @@
  * in the changes of the view when it is asked, so a decision sees every write that was answered before it.
  */
 import type { PolicyRule, RoleBinding, Subject } from '../../api/generated/types.ts';
-import type { ResourceId } from '../../api/kind.ts';
-import type { User } from '../../api/user.ts';
-import type { Collection } from '../../registry/collection.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { Follower, type Following } from '../../registry/follower.ts';
-import { memberKey } from '../../registry/key.ts';
-import type { View } from '../../registry/view.ts';
+import type { ResourceId } from '../../api/kind/kind.ts';
+import type { User } from '../../api/values/user.ts';
+import type { Collection } from '../../registry/view/collection.ts';
+import type { Entry } from '../../registry/view/entry.ts';
+import { Follower, type Following } from '../../registry/view/follower.ts';
+import { memberKey } from '../../registry/view/key.ts';
+import type { View } from '../../registry/view/view.ts';
 import { RuleSet } from './rule-set.ts';
 
 /** The namespace of cluster roles and their bindings. */

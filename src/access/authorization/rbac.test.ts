@@ -1,9 +1,9 @@
 /** Proves that RBAC allows what the rules of bound roles say, and that its index answers like a look at every binding. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Attributes } from '../../api/access.ts';
 import type { PolicyRule, Subject } from '../../api/generated/types.ts';
-import type { User } from '../../api/user.ts';
+import type { Attributes } from '../../api/kind/access.ts';
+import type { User } from '../../api/values/user.ts';
 import { asks, TestRegistry, useRegistry, user } from './authorization.fixture.ts';
 import { RbacAuthorizer } from './rbac.ts';
 import { RbacIndex } from './rbac-index.ts';

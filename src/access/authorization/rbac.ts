@@ -3,9 +3,10 @@
  * or a binding changes; names are looked up in what is remembered, so that a client that asks for many objects is
  * decided about once.
  */
-import type { Attributes, Authorizer, Decision, ResourceAction, UserRules } from '../../api/access.ts';
+
 import type { PolicyRule, Subject } from '../../api/generated/types.ts';
-import type { User } from '../../api/user.ts';
+import type { Attributes, Authorizer, Decision, ResourceAction, UserRules } from '../../api/kind/access.ts';
+import type { User } from '../../api/values/user.ts';
 import { accountUser, type Grant, type RbacIndex } from './rbac-index.ts';
 import { matchesPath } from './rule-set.ts';
 

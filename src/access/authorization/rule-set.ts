@@ -1,6 +1,7 @@
 /** Rule sets: the rules of one role, made ready to be asked about an action. */
-import type { ResourceAction } from '../../api/access.ts';
+
 import type { PolicyRule } from '../../api/generated/types.ts';
+import type { ResourceAction } from '../../api/kind/access.ts';
 
 const all = '*';
 

@@ -1,6 +1,6 @@
 /** Proves in which order authorizers are asked, and what comes of their answers. */
 import { describe, expect, it } from 'vitest';
-import type { Attributes, Authorizer, Decision } from '../../api/access.ts';
+import type { Attributes, Authorizer, Decision } from '../../api/kind/access.ts';
 import { asks, user } from './authorization.fixture.ts';
 import { UnionAuthorizer } from './union.ts';
 

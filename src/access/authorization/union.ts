@@ -9,8 +9,8 @@ import {
   type Decision,
   isMaster,
   type UserRules,
-} from '../../api/access.ts';
-import type { User } from '../../api/user.ts';
+} from '../../api/kind/access.ts';
+import type { User } from '../../api/values/user.ts';
 
 export class UnionAuthorizer implements Authorizer {
   constructor(private authorizers: readonly Authorizer[]) {}

@@ -2,10 +2,10 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Attributes, Decision } from '../../api/access.ts';
 import { compileReviewCondition } from '../../api/cel/access.ts';
-import { parseFieldSelector } from '../../api/field-selector.ts';
-import { parseLabelSelector } from '../../api/label-selector.ts';
+import type { Attributes, Decision } from '../../api/kind/access.ts';
+import { parseFieldSelector } from '../../api/kind/field-selector.ts';
+import { parseLabelSelector } from '../../api/kind/label-selector.ts';
 import { remoteAgent } from '../remote-call.ts';
 import { asks, user } from './authorization.fixture.ts';
 import { WebhookAuthorizer, type WebhookOptions } from './webhook.ts';

@@ -3,6 +3,8 @@
  * may say which questions it is asked.
  */
 import { createHash } from 'node:crypto';
+import { type Condition, type ConditionOutcome, conditionsOutcome } from '../../api/cel/conditions.ts';
+import { anyJson } from '../../api/cel/json-values.ts';
 import {
   type Action,
   type Attributes,
@@ -10,12 +12,10 @@ import {
   type Decision,
   noRules,
   type UserRules,
-} from '../../api/access.ts';
-import { type Condition, type ConditionOutcome, conditionsOutcome } from '../../api/cel/conditions.ts';
-import { anyJson } from '../../api/cel/json-values.ts';
-import type { LabelRequirement } from '../../api/label-selector.ts';
-import type { JsonObject } from '../../api/object.ts';
-import type { User } from '../../api/user.ts';
+} from '../../api/kind/access.ts';
+import type { LabelRequirement } from '../../api/kind/label-selector.ts';
+import type { JsonObject } from '../../api/text/object.ts';
+import type { User } from '../../api/values/user.ts';
 import type { RemoteService } from '../remote-configuration.ts';
 import { type ReadAnswer, ReviewClient } from '../review-client.ts';
 

@@ -2,13 +2,14 @@
  * Flow control: puts every request into a flow, by the first flow schema that matches, and lets the priority level of the
  * schema say when it may go on. What is stored is read again when it has changed, never per request.
  */
-import type { Action } from '../../api/access.ts';
+
 import type { FlowSchema, PriorityLevelConfiguration } from '../../api/generated/types.ts';
-import { fixedLevels, fixedSchemas } from '../../api/rules/flow-defaults.ts';
-import type { User } from '../../api/user.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { everything } from '../../registry/filter.ts';
+import type { Action } from '../../api/kind/access.ts';
+import { fixedLevels, fixedSchemas } from '../../api/rules/access/flow-defaults.ts';
+import type { User } from '../../api/values/user.ts';
 import type { Registry } from '../../registry/registry.ts';
+import type { Entry } from '../../registry/view/entry.ts';
+import { everything } from '../../registry/view/filter.ts';
 import { schemaTest } from './flow-matching.ts';
 import { type LevelSettings, PriorityLevel } from './priority-level.ts';
 

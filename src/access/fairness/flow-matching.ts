@@ -1,5 +1,5 @@
 /** Which requests a flow schema is for: users, groups and accounts, and what they ask for. Compiled once per schema. */
-import type { Action, ResourceAction } from '../../api/access.ts';
+
 import type {
   FlowSchema,
   NonResourcePolicyRule,
@@ -7,7 +7,8 @@ import type {
   ResourcePolicyRule,
   SubjectV1 as Subject,
 } from '../../api/generated/types.ts';
-import type { User } from '../../api/user.ts';
+import type { Action, ResourceAction } from '../../api/kind/access.ts';
+import type { User } from '../../api/values/user.ts';
 
 type Test<T> = (value: T) => boolean;
 

@@ -3,15 +3,15 @@
  * operator has changed them; and the statuses of schemas, which say whether their level is there.
  */
 import type { FlowSchema, PriorityLevelConfiguration } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kind.ts';
-import { type ApiObject, cloneJson, semanticEqual } from '../../api/object.ts';
-import { defaultLevels, defaultSchemas } from '../../api/rules/flow-defaults.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { everything } from '../../registry/filter.ts';
-import { modify } from '../../registry/modify.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import { defaultLevels, defaultSchemas } from '../../api/rules/access/flow-defaults.ts';
+import { type ApiObject, cloneJson, semanticEqual } from '../../api/text/object.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
-import { Watcher } from '../../registry/watcher.ts';
+import { modify } from '../../registry/verbs/modify.ts';
+import type { Entry } from '../../registry/view/entry.ts';
+import { everything } from '../../registry/view/filter.ts';
+import { Watcher } from '../../registry/view/watcher.ts';
 import { actingAs } from '../../registry/writers.ts';
 
 const version = 'flowcontrol.apiserver.k8s.io/v1';

@@ -1,5 +1,5 @@
 /** JSON as CEL values: looked at in place, converted where an expression reaches. And CEL values as JSON. */
-import { type JsonObject, setKey } from '../object.ts';
+import { type JsonObject, setKey } from '../text/object.ts';
 import { durationText, timestampText } from './times.ts';
 import {
   CelError,

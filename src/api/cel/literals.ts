@@ -1,5 +1,5 @@
 /** What can be told of literals before an expression runs: patterns, times, formats, and lists of mixed types. */
-import { compileRegexp, RegexpError } from '../go-regexp.ts';
+import { compileRegexp, RegexpError } from '../text/go-regexp.ts';
 import { childrenOf } from './checker.ts';
 import { clauseProblem, parseFormat } from './formatting.ts';
 import type { Issue } from './source.ts';

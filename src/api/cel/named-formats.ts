@@ -1,5 +1,5 @@
 /** `format.dns1123Label().validate(text)`: checks of strings by name, with the messages of Kubernetes. */
-import { isLabel1035, isLabel1123, isLabelValue, isQualifiedName, isSubdomain1123 } from '../names.ts';
+import { isLabel1035, isLabel1123, isLabelValue, isQualifiedName, isSubdomain1123 } from '../values/names.ts';
 import { define, type Overload, product, walk } from './functions.ts';
 import { urlProblem } from './networks.ts';
 import { parseDate, parseTimestamp } from './times.ts';

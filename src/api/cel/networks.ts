@@ -1,5 +1,5 @@
 /** IP addresses, ranges and URLs. */
-import { type Address, addressText, isIP, parseCIDR, parseIP } from '../addresses.ts';
+import { type Address, addressText, isIP, parseCIDR, parseIP } from '../values/addresses.ts';
 import { define, type Overload, walkFirst } from './functions.ts';
 import { succeeds } from './quantities.ts';
 import { CelError, EntryMap, ItemList, Opaque, type Value } from './values.ts';

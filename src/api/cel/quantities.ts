@@ -9,7 +9,7 @@ import {
   sign,
   subtractQuantities,
   toNumber,
-} from '../quantity.ts';
+} from '../values/quantity.ts';
 import { define, type Overload, walkFirst } from './functions.ts';
 import { CelError, Opaque } from './values.ts';
 

@@ -1,5 +1,5 @@
 /** The functions and operators that every CEL has: arithmetic, comparison, conversion, size, simple checks of strings. */
-import { compileRegexp, type GoRegexp, RegexpError } from '../go-regexp.ts';
+import { compileRegexp, type GoRegexp, RegexpError } from '../text/go-regexp.ts';
 import type { Budget } from './budget.ts';
 import { Characters } from './characters.ts';
 import { charsPerStep, define, defineMetered, type Overload, product, walk, walkFirst } from './functions.ts';

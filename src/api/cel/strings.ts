@@ -1,5 +1,5 @@
 /** Strings and patterns: the strings extension of CEL, and `find`, `findAll` of Kubernetes. */
-import { type GoRegexp, RegexpError } from '../go-regexp.ts';
+import { type GoRegexp, RegexpError } from '../text/go-regexp.ts';
 import type { Budget } from './budget.ts';
 import { Characters } from './characters.ts';
 import { bounded, format } from './formatting.ts';

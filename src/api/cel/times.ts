@@ -1,5 +1,5 @@
 /** Timestamps and durations: reading, writing and parts of them. */
-import { TimeZone } from '../time-zone.ts';
+import { TimeZone } from '../values/time-zone.ts';
 import { define, type Overload } from './functions.ts';
 import { CelError, Duration, Timestamp } from './values.ts';
 

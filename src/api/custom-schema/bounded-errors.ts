@@ -1,5 +1,5 @@
 /** A list of field errors with bounds: paths and quoted values can be as long as a whole request. */
-import type { FieldError } from '../field-error.ts';
+import type { FieldError } from '../errors/field-error.ts';
 
 /** What a check finds: errors, and undefined for each node that it has looked at, so that it can pause there. */
 export type NodeFindings = Generator<FieldError | undefined, void>;

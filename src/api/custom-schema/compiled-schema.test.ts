@@ -1,8 +1,8 @@
 /** Proves what pruning and defaulting do at places that the recorded answers do not show. */
 import { describe, expect, it } from 'vitest';
-import { cloneJson, type JsonObject } from '../object.ts';
+import type { Schema } from '../model/json-schema.ts';
+import { cloneJson, type JsonObject } from '../text/object.ts';
 import { compileSchema } from './compiled-schema.ts';
-import type { Schema } from './schema.ts';
 
 const compiled = (spec: Schema) => compileSchema({ type: 'object', properties: { spec } });
 

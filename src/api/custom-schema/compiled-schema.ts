@@ -1,11 +1,5 @@
 /** A schema as functions on objects. Everything is made when it is first used. */
-import type { FieldError } from '../field-error.ts';
-import { type JsonObject, sameJson } from '../object.ts';
-import { applyDefaults } from './defaulting.ts';
-import { embeddedErrors } from './embedded-resources.ts';
-import { listTypeErrors } from './list-types.ts';
-import { pruneObject } from './prune.ts';
-import { blocksRules, compileRules, type SchemaRules, uncheckedRules } from './rules.ts';
+import type { FieldError } from '../errors/field-error.ts';
 import type {
   CompiledSchema,
   ObjectOrigin,
@@ -13,7 +7,13 @@ import type {
   ValidateOptions,
   Validation,
   ValidationWork,
-} from './schema.ts';
+} from '../model/json-schema.ts';
+import { type JsonObject, sameJson } from '../text/object.ts';
+import { applyDefaults } from './defaulting.ts';
+import { embeddedErrors } from './embedded-resources.ts';
+import { listTypeErrors } from './list-types.ts';
+import { pruneObject } from './prune.ts';
+import { blocksRules, compileRules, type SchemaRules, uncheckedRules } from './rules.ts';
 import { SchemaNode } from './schema-node.ts';
 import { compileValidator, type Validator } from './validator.ts';
 

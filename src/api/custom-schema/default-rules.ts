@@ -1,11 +1,12 @@
 /** Rules about defaults: a default is pruned, and valid at its place. */
-import { DecodeError } from '../decode.ts';
-import { child, type FieldError, invalid, key } from '../field-error.ts';
-import { cloneJson, type JsonObject } from '../object.ts';
+
+import { child, type FieldError, invalid, key } from '../errors/field-error.ts';
+import { DecodeError } from '../model/decode.ts';
+import type { Schema } from '../model/json-schema.ts';
+import { cloneJson, type JsonObject } from '../text/object.ts';
 import type { NodeFindings } from './bounded-errors.ts';
 import { embeddedErrors } from './embedded-resources.ts';
 import { isPruned, pruneValue } from './prune.ts';
-import type { Schema } from './schema.ts';
 import { isMetaField, itemsOf, nodeOf, SchemaNode } from './schema-node.ts';
 import { compileValidator } from './validator.ts';
 

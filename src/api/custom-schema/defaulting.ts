@@ -2,7 +2,7 @@
  * Defaults: a field with a default gets it when it is missing, or null and may not be. Parents are not made for the sake
  * of a field in them.
  */
-import { cloneJson, isJsonObject, type JsonObject, setKey } from '../object.ts';
+import { cloneJson, isJsonObject, type JsonObject, setKey } from '../text/object.ts';
 import type { SchemaNode } from './schema-node.ts';
 
 export function applyDefaults(value: unknown, node: SchemaNode): void {

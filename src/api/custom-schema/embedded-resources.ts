@@ -1,9 +1,9 @@
 /** Embedded resources: objects inside of objects, whose type and metadata are checked as those of whole ones. */
-import { child, type FieldError, invalid, required } from '../field-error.ts';
+import { child, type FieldError, invalid, required } from '../errors/field-error.ts';
 import type { ObjectMeta } from '../generated/types.ts';
-import { validateMeta } from '../meta.ts';
-import { isLabel1035, pathSegmentName } from '../names.ts';
-import { isJsonObject, type JsonObject } from '../object.ts';
+import { validateMeta } from '../kind/meta.ts';
+import { isJsonObject, type JsonObject } from '../text/object.ts';
+import { isLabel1035, pathSegmentName } from '../values/names.ts';
 import { BoundedErrors } from './bounded-errors.ts';
 import type { SchemaNode } from './schema-node.ts';
 import { ValuePath } from './value-path.ts';

@@ -1,6 +1,6 @@
 /** Paths to fields of a schema, as rules (`fieldPath`) and selectable fields name them: `.spec.a`, `.labels['a.b']`. */
 import { simpleEscapes } from '../cel/lexer.ts';
-import type { Schema } from './schema.ts';
+import type { Schema } from '../model/json-schema.ts';
 
 /** A field by its name, or an entry of a map by its key. */
 export type PathStep = string | { readonly key: string };

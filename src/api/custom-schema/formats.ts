@@ -1,7 +1,7 @@
 /** String formats of schemas, as Kubernetes checks them. Dashes in their names do not count. */
-import { isIP, parseCIDR, parseIP } from '../addresses.ts';
-import { parseDurationMs } from '../duration.ts';
-import { isLabel1123, isSubdomain1123 } from '../names.ts';
+import { isIP, parseCIDR, parseIP } from '../values/addresses.ts';
+import { parseDurationMs } from '../values/duration.ts';
+import { isLabel1123, isSubdomain1123 } from '../values/names.ts';
 
 type FormatCheck = (text: string) => boolean;
 

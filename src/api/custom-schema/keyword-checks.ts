@@ -1,12 +1,13 @@
 /** Checks of the keywords of a schema that look at one value alone: numbers, strings, enums. Texts are Kubernetes'. */
-import { isInt64 } from '../exact-json.ts';
-import { type FieldError, invalid, notSupported, tooLong } from '../field-error.ts';
-import { goFloat, goNumber } from '../go-number.ts';
-import { compileRegexp, type GoRegexp, RegexpError } from '../go-regexp.ts';
-import { jsonText } from '../json-text.ts';
-import { withSortedKeys } from '../object.ts';
+
+import { type FieldError, invalid, notSupported, tooLong } from '../errors/field-error.ts';
+import type { Schema } from '../model/json-schema.ts';
+import { isInt64 } from '../text/exact-json.ts';
+import { goFloat, goNumber } from '../text/go-number.ts';
+import { compileRegexp, type GoRegexp, RegexpError } from '../text/go-regexp.ts';
+import { jsonText } from '../text/json-text.ts';
+import { withSortedKeys } from '../text/object.ts';
 import { formatCheck } from './formats.ts';
-import type { Schema } from './schema.ts';
 import type { ValidationRun } from './validation-run.ts';
 
 export type ValueKind = 'null' | 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object';

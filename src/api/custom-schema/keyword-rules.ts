@@ -1,9 +1,17 @@
 /** Rules about single keywords of a schema, wherever in it they stand. */
-import { child, type FieldError, forbidden, index, invalid, key, notSupported } from '../field-error.ts';
+import {
+  child,
+  type FieldError,
+  forbidden,
+  index,
+  invalid,
+  key,
+  notSupported,
+} from '../errors/field-error.ts';
+import type { Schema } from '../model/json-schema.ts';
 import type { NodeFindings } from './bounded-errors.ts';
 import { keyPresenceErrors, listTypeRuleErrors, mapTypeErrors } from './list-rules.ts';
 import { ruleFormErrors } from './rule-form.ts';
-import type { Schema } from './schema.ts';
 import { isMetaField } from './schema-node.ts';
 
 const types: readonly string[] = ['array', 'boolean', 'integer', 'number', 'object', 'string'];

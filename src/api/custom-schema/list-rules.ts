@@ -1,7 +1,15 @@
 /** Rules about `x-kubernetes-list-type`, `x-kubernetes-list-map-keys` and `x-kubernetes-map-type` in a schema. */
-import { child, type FieldError, forbidden, invalid, key, notSupported, required } from '../field-error.ts';
+import {
+  child,
+  type FieldError,
+  forbidden,
+  invalid,
+  key,
+  notSupported,
+  required,
+} from '../errors/field-error.ts';
+import type { Schema } from '../model/json-schema.ts';
 import { innerItemsText } from './inner-form.ts';
-import type { Schema } from './schema.ts';
 import { itemsOf } from './schema-node.ts';
 
 const listTypes: readonly string[] = ['atomic', 'set', 'map'];

@@ -1,7 +1,7 @@
 /** Lists that are sets or have keys: no item, or no key, may be there twice. */
-import { duplicate, type FieldError, invalid } from '../field-error.ts';
-import { jsonText } from '../json-text.ts';
-import { isJsonObject, type JsonObject, withSortedKeys } from '../object.ts';
+import { duplicate, type FieldError, invalid } from '../errors/field-error.ts';
+import { jsonText } from '../text/json-text.ts';
+import { isJsonObject, type JsonObject, withSortedKeys } from '../text/object.ts';
 import { BoundedErrors } from './bounded-errors.ts';
 import type { SchemaNode } from './schema-node.ts';
 import { ValuePath } from './value-path.ts';

@@ -1,9 +1,9 @@
 /** Properties of pruning, defaulting and validation that hold for any schema and any object. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../object.ts';
+import type { Schema } from '../model/json-schema.ts';
+import type { JsonObject } from '../text/object.ts';
 import { compileSchema } from './compiled-schema.ts';
-import type { Schema } from './schema.ts';
 import { checkSchema } from './schema-check.ts';
 
 const names = ['a', 'b', 'constructor', '__proto__'] as const;

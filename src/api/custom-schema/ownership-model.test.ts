@@ -1,12 +1,12 @@
 /** Proves how values at places of a schema are owned and merged. */
 import { expect, it } from 'vitest';
-import { fieldSetText } from '../field-set.ts';
-import { type FieldType, structOf, typeBelow } from '../field-type.ts';
-import { compareWritten } from '../field-walk.ts';
-import { type Model, modelsOf } from '../model.ts';
-import { createdText } from '../ownership-text.ts';
+import type { Schema } from '../model/json-schema.ts';
+import { type Model, modelsOf } from '../model/model.ts';
+import { type FieldType, structOf, typeBelow } from '../ownership/field-type.ts';
+import { compareWritten } from '../ownership/field-walk.ts';
+import { createdText } from '../ownership/ownership-text.ts';
+import { fieldSetText } from '../values/field-set.ts';
 import { ownershipModel } from './ownership-model.ts';
-import type { Schema } from './schema.ts';
 
 function modelFor(schema: Schema): Model {
   const custom = { schema, listKind: 'ThingList', selectableFields: [] };

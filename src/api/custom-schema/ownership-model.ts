@@ -4,8 +4,8 @@
  * objects are decoded and written is another, which keeps what is in an object as it came.
  */
 import { Memo } from '../../memo.ts';
-import { type FieldDefinition, type Model, type ModelDefinition, modelsOf } from '../model.ts';
-import type { Schema } from './schema.ts';
+import type { Schema } from '../model/json-schema.ts';
+import { type FieldDefinition, type Model, type ModelDefinition, modelsOf } from '../model/model.ts';
 import { isMetaField, nodeOf, type SchemaNode } from './schema-node.ts';
 
 const models = new Memo((model: Model): Model => {

@@ -2,11 +2,12 @@
  * Pruning: fields that the schema does not name are removed, and so are nulls of fields that may not be null and have
  * no default. Metadata of embedded resources is read as ObjectMeta; the rest of an embedded resource follows its schema.
  */
-import { DecodeError, decodeObject } from '../decode.ts';
-import { invalid } from '../field-error.ts';
-import { modelOf } from '../model.ts';
-import { cloneJson, isJsonObject, type JsonObject } from '../object.ts';
-import type { ObjectOrigin } from './schema.ts';
+
+import { invalid } from '../errors/field-error.ts';
+import { DecodeError, decodeObject } from '../model/decode.ts';
+import type { ObjectOrigin } from '../model/json-schema.ts';
+import { modelOf } from '../model/model.ts';
+import { cloneJson, isJsonObject, type JsonObject } from '../text/object.ts';
 import { isMetaField, type SchemaNode } from './schema-node.ts';
 import { ValuePath } from './value-path.ts';
 

@@ -1,8 +1,8 @@
 /** Proves what OpenAPI documents show of custom schemas, with the recorded models of a Kubernetes server. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import type { Schema } from '../model/json-schema.ts';
 import { publishedSchema } from './publication.ts';
-import type { Schema } from './schema.ts';
 
 const { cases } = JSON.parse(
   readFileSync(new URL('../../../test/recorded/crd-cases.json', import.meta.url), 'utf8'),

@@ -2,8 +2,9 @@
  * Custom schemas as OpenAPI shows them. Version 3 has the schema as it is, with what Kubernetes adds to whole and
  * embedded objects. Version 2 has no alternatives and no null: such nodes show less.
  */
-import { type JsonObject, setKey } from '../object.ts';
-import type { Schema } from './schema.ts';
+
+import type { Schema } from '../model/json-schema.ts';
+import { type JsonObject, setKey } from '../text/object.ts';
 
 /** The schemas of the fields that every object has, in the words of the document. */
 export interface PublishedMeta {

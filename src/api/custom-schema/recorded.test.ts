@@ -4,9 +4,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../object.ts';
+import type { CompiledSchema, Schema } from '../model/json-schema.ts';
+import type { JsonObject } from '../text/object.ts';
 import { compileSchema } from './compiled-schema.ts';
-import type { CompiledSchema, Schema } from './schema.ts';
 import { checkSchema, formatWarnings } from './schema-check.ts';
 
 interface Cause {

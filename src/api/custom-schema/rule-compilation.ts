@@ -3,9 +3,9 @@ import { compile, type Program } from '../cel/cel.ts';
 import { anyJson } from '../cel/json-values.ts';
 import { ruleFunctions } from '../cel/libraries.ts';
 import { dyn, optional, type Type } from '../cel/types.ts';
+import type { Schema, ValidationRule } from '../model/json-schema.ts';
 import { type PathStep, readFieldPath } from './field-path.ts';
 import { type RuleType, ruleTypeOf } from './rule-types.ts';
-import type { Schema, ValidationRule } from './schema.ts';
 
 export interface CompiledRule {
   readonly rule: ValidationRule;

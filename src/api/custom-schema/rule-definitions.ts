@@ -1,9 +1,9 @@
 /** The check of all rules of a schema when its definition is written: their types, and what they cost. */
-import { child, type FieldError, forbidden, index, invalid, key } from '../field-error.ts';
+import { child, type FieldError, forbidden, index, invalid, key } from '../errors/field-error.ts';
+import type { Schema, ValidationRule } from '../model/json-schema.ts';
 import { innerRuleText } from './inner-form.ts';
 import { type CompiledRule, prepareNodeRules, takeNodeRules } from './rule-compilation.ts';
 import { requestBytesMax, ruleTypeOf } from './rule-types.ts';
-import type { Schema, ValidationRule } from './schema.ts';
 import { itemsOf } from './schema-node.ts';
 
 /** Steps of one rule or messageExpression, times how often its node can occur; and of all rules together. */

@@ -1,6 +1,6 @@
 /** Proves how errors of rules and of the schema around them are told together. */
 import { expect, test } from 'vitest';
-import type { Schema, ValidationRule } from './schema.ts';
+import type { Schema, ValidationRule } from '../model/json-schema.ts';
 import { checkSchema } from './schema-check.ts';
 
 const texts = (schema: Schema, statusEnabled = false): string[] =>

@@ -1,7 +1,7 @@
 /** The form of rules in a schema: what is wrong with them before they are compiled. */
-import { child, type FieldError, index, invalid, notSupported, required } from '../field-error.ts';
+import { child, type FieldError, index, invalid, notSupported, required } from '../errors/field-error.ts';
+import type { Schema, ValidationRule } from '../model/json-schema.ts';
 import { readFieldPath } from './field-path.ts';
-import type { Schema, ValidationRule } from './schema.ts';
 
 const reasons = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 const lineBreak = /[\r\n]/;

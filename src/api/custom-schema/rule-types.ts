@@ -7,9 +7,9 @@ import { type Adapter, anyJson, JsonList, JsonMap, toJson } from '../cel/json-va
 import { parseDate, parseDuration, parseTimestamp } from '../cel/times.ts';
 import { bool, double, dyn, int, list, map, string, type Type } from '../cel/types.ts';
 import { CelError, ItemList, type ListValue, MapValue, type Value } from '../cel/values.ts';
-import { jsonText } from '../json-text.ts';
-import { isJsonObject, type JsonObject, withSortedKeys } from '../object.ts';
-import type { Schema } from './schema.ts';
+import type { Schema } from '../model/json-schema.ts';
+import { jsonText } from '../text/json-text.ts';
+import { isJsonObject, type JsonObject, withSortedKeys } from '../text/object.ts';
 import { itemsOf } from './schema-node.ts';
 
 /** Bytes of a request: what has no bound in the schema is bounded by it. */

@@ -1,9 +1,9 @@
 /** Rules of schemas: recorded answers of a Kubernetes server, types, ratcheting, costs. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../object.ts';
+import type { Schema, ValidationRule } from '../model/json-schema.ts';
+import type { JsonObject } from '../text/object.ts';
 import { compileSchema } from './compiled-schema.ts';
-import type { Schema, ValidationRule } from './schema.ts';
 import { checkSchema } from './schema-check.ts';
 
 interface Cause {

@@ -1,13 +1,19 @@
 /** Runs the rules of a schema (`x-kubernetes-validations`) on objects: at a node first, then at those below it. */
 import { Budget, BudgetExceeded } from '../cel/budget.ts';
 import { CelError, NoSuchOverload, Optional, type Value } from '../cel/values.ts';
-import { type FieldError, type FieldErrorReason, forbidden, invalid, required } from '../field-error.ts';
-import { goQuoted } from '../go-format.ts';
-import { jsonText } from '../json-text.ts';
-import { isJsonObject, type JsonObject, sameJson } from '../object.ts';
+import {
+  type FieldError,
+  type FieldErrorReason,
+  forbidden,
+  invalid,
+  required,
+} from '../errors/field-error.ts';
+import { goQuoted } from '../model/go-format.ts';
+import type { Schema, ValidationRule } from '../model/json-schema.ts';
+import { jsonText } from '../text/json-text.ts';
+import { isJsonObject, type JsonObject, sameJson } from '../text/object.ts';
 import { type PathStep, pathText } from './field-path.ts';
 import { type CompiledRule, type CompiledRules, compileNodeRules } from './rule-compilation.ts';
-import type { Schema, ValidationRule } from './schema.ts';
 import { itemsOf } from './schema-node.ts';
 
 /** Steps of one rule, and of all rules on one object. */

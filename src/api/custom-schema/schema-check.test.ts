@@ -1,6 +1,6 @@
 /** Proves the rules of schemas that the recorded answers do not show, what updates may keep, and bounds. */
 import { describe, expect, it } from 'vitest';
-import type { Schema } from './schema.ts';
+import type { Schema } from '../model/json-schema.ts';
 import { checkSchema, formatWarnings } from './schema-check.ts';
 
 const texts = (schema: Schema, oldSchemas?: Schema[]): string[] =>

@@ -2,7 +2,8 @@
  * The check of a schema when its definition is created or updated. An update may keep what the old definition already
  * broke, because rules that came later must not lock it.
  */
-import { type FieldError, forbidden, invalid } from '../field-error.ts';
+import { type FieldError, forbidden, invalid } from '../errors/field-error.ts';
+import { type Schema, type SchemaCheckOptions, schemaDepthMax } from '../model/json-schema.ts';
 import { BoundedErrors } from './bounded-errors.ts';
 import { type DefaultRules, defaultErrors } from './default-rules.ts';
 import { isFormatOf } from './formats.ts';
@@ -12,7 +13,6 @@ import { keyPresenceErrors, setErrors } from './list-rules.ts';
 import { isPruned } from './prune.ts';
 import { preparedRules, ruleDefinitionErrors } from './rule-definitions.ts';
 import { compileRules } from './rules.ts';
-import { type Schema, type SchemaCheckOptions, schemaDepthMax } from './schema.ts';
 import { nodeOf } from './schema-node.ts';
 import { innerSchemas, isDeeper, someSchema } from './schema-walk.ts';
 import { structuralErrors } from './structural.ts';

@@ -2,7 +2,7 @@
  * The skeleton of a schema: what walks over objects need to know at each place, looked up by key. Built once, when the
  * first object of the kind is written. Flags tell walks which parts they need not enter.
  */
-import type { Schema } from './schema.ts';
+import type { Schema } from '../model/json-schema.ts';
 
 const nodes = new WeakMap<Schema, SchemaNode>();
 

@@ -1,5 +1,5 @@
 /** Questions about a whole schema: every schema inside of it is visited, also in places that definitions may not use. */
-import type { Schema } from './schema.ts';
+import type { Schema } from '../model/json-schema.ts';
 
 const none: readonly Schema[] = [];
 

@@ -2,10 +2,10 @@
  * Structural schemas: every field has a type outside of allOf, anyOf, oneOf and not, which may hold checks of values
  * only. Pruning and defaulting rely on it. The rules and texts are Kubernetes'.
  */
-import { child, type FieldError, forbidden, index, invalid, key, required } from '../field-error.ts';
-import { compileRegexp, RegexpError } from '../go-regexp.ts';
+import { child, type FieldError, forbidden, index, invalid, key, required } from '../errors/field-error.ts';
+import type { Schema } from '../model/json-schema.ts';
+import { compileRegexp, RegexpError } from '../text/go-regexp.ts';
 import { BoundedErrors, type NodeFindings } from './bounded-errors.ts';
-import type { Schema } from './schema.ts';
 import { itemsOf } from './schema-node.ts';
 import { innerSchemas } from './schema-walk.ts';
 

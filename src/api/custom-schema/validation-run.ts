@@ -2,7 +2,7 @@
  * One validation of an object: where it is, what it has found, and how much it has done. Errors beyond the bounds are
  * counted and not kept.
  */
-import { child, type FieldError } from '../field-error.ts';
+import { child, type FieldError } from '../errors/field-error.ts';
 import { BoundedErrors } from './bounded-errors.ts';
 import { ValuePath } from './value-path.ts';
 

@@ -1,6 +1,6 @@
 /** Proves the texts, order and bounds of what the keywords of a schema report, and which errors an update may keep. */
 import { describe, expect, it } from 'vitest';
-import type { Schema } from './schema.ts';
+import type { Schema } from '../model/json-schema.ts';
 import { compileValidator } from './validator.ts';
 
 const text = (schema: Schema, value: unknown, old?: unknown): string[] =>

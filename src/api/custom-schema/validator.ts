@@ -6,9 +6,10 @@
  * Each function returns how many checks it made. Among the alternatives of anyOf and oneOf that fail, the one with the
  * most checks is reported.
  */
-import { type FieldError, invalid, required, tooMany } from '../field-error.ts';
-import { jsonText } from '../json-text.ts';
-import { isJsonObject, type JsonObject, sameJson } from '../object.ts';
+import { type FieldError, invalid, required, tooMany } from '../errors/field-error.ts';
+import type { Schema } from '../model/json-schema.ts';
+import { jsonText } from '../text/json-text.ts';
+import { isJsonObject, type JsonObject, sameJson } from '../text/object.ts';
 import { isKnownFormat } from './formats.ts';
 import {
   enumCheck,
@@ -19,7 +20,6 @@ import {
   typeError,
   type ValueKind,
 } from './keyword-checks.ts';
-import type { Schema } from './schema.ts';
 import { itemsOf, plainScalar } from './schema-node.ts';
 import { StepsError, ValidationRun } from './validation-run.ts';
 

@@ -1,19 +1,19 @@
 /** Proves that bodies full of errors get an answer of bounded size, and do not crash validation. */
 import { expect, test } from 'vitest';
-import type { Kind } from '../kind.ts';
-import { autoscalingV2 } from './autoscaling-v2.ts';
-import { batchJob } from './batch-job.ts';
-import { configMap } from './config-map.ts';
-import { endpoints } from './endpoints.ts';
-import { ingress } from './ingress.ts';
+import type { Kind } from '../kind/kind.ts';
+import { autoscalingV2 } from './autoscaling/autoscaling-v2.ts';
+import { batchJob } from './batch/batch-job.ts';
+import { configMap } from './core/config-map.ts';
+import { endpoints } from './core/endpoints.ts';
+import { limitRange } from './core/limit-range.ts';
+import { namespace } from './core/namespace.ts';
+import { node } from './core/node.ts';
+import { persistentVolume } from './core/persistent-volume.ts';
+import { persistentVolumeClaim } from './core/persistent-volume-claim.ts';
+import { resourceQuota } from './core/resource-quota.ts';
+import { secret } from './core/secret.ts';
 import { createErrors, statusErrors } from './kind.fixture.ts';
-import { limitRange } from './limit-range.ts';
-import { namespace } from './namespace.ts';
-import { node } from './node.ts';
-import { persistentVolume } from './persistent-volume.ts';
-import { persistentVolumeClaim } from './persistent-volume-claim.ts';
-import { resourceQuota } from './resource-quota.ts';
-import { secret } from './secret.ts';
+import { ingress } from './networking/ingress.ts';
 
 /** More than the maximum number of call arguments. */
 const count = 125_000;

@@ -1,10 +1,11 @@
 /** For tests of kinds: runs the hooks of a kind in the order of the registry. */
-import { decodeObject } from '../decode.ts';
-import { shownCell } from '../elapsed.ts';
-import { encodeObject } from '../encode.ts';
-import type { FieldError, FieldErrorReason } from '../field-error.ts';
-import type { Kind } from '../kind.ts';
-import type { ApiObject, JsonObject } from '../object.ts';
+
+import type { FieldError, FieldErrorReason } from '../errors/field-error.ts';
+import type { Kind } from '../kind/kind.ts';
+import { decodeObject } from '../model/decode.ts';
+import { encodeObject } from '../model/encode.ts';
+import type { ApiObject, JsonObject } from '../text/object.ts';
+import { shownCell } from '../values/elapsed.ts';
 
 export const nowText = '2024-05-01T12:00:00Z';
 export const nowMs = Date.parse(nowText);

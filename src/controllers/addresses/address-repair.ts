@@ -3,9 +3,10 @@
  * service. They are written together with services, so there is something to repair only after a crash, an upgrade of an
  * older cluster, or when a user has deleted or changed one.
  */
-import { parseIP } from '../../api/addresses.ts';
+
 import type { IPAddress, Service, ServiceCIDR } from '../../api/generated/types.ts';
-import { hasClusterIP, isHeadless } from '../../api/rules/service-type.ts';
+import { hasClusterIP, isHeadless } from '../../api/rules/service/service-type.ts';
+import { parseIP } from '../../api/values/addresses.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import {
   addressId,
@@ -17,9 +18,9 @@ import {
 } from '../../registry/allocation/address-objects.ts';
 import { canonicalAddress } from '../../registry/allocation/cluster-addresses.ts';
 import { rangeId, rangesOf } from '../../registry/allocation/service-ranges.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { everything } from '../../registry/filter.ts';
-import { memberKey } from '../../registry/key.ts';
+import type { Entry } from '../../registry/view/entry.ts';
+import { everything } from '../../registry/view/filter.ts';
+import { memberKey } from '../../registry/view/key.ts';
 import {
   type Controller,
   fromKey,

@@ -1,10 +1,10 @@
 /** Proves that ranges are made ready and let go in time, and that addresses and services are kept together. */
 import { describe, expect, it, vi } from 'vitest';
 import type { Event, IPAddress, ServiceCIDR } from '../../api/generated/types.ts';
-import { remove } from '../../registry/delete.ts';
-import type { Entry } from '../../registry/entry.ts';
 import { asTester } from '../../registry/request.fixture.ts';
 import { targetOf } from '../../registry/target.ts';
+import { remove } from '../../registry/verbs/delete.ts';
+import type { Entry } from '../../registry/view/entry.ts';
 import { systemTimers } from '../../timers.ts';
 import { harness, useHarness } from '../shared/harness.fixture.ts';
 

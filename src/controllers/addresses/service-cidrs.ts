@@ -2,15 +2,16 @@
  * The service CIDR controller: says that ranges are ready, and holds a range that is being deleted until no address of
  * a service would be without one.
  */
-import type { AddressRange } from '../../api/addresses.ts';
-import { parseIP } from '../../api/addresses.ts';
+
 import type { Condition, ServiceCIDR } from '../../api/generated/types.ts';
+import type { AddressRange } from '../../api/values/addresses.ts';
+import { parseIP } from '../../api/values/addresses.ts';
 import { addressId, addressManager, managedByLabel } from '../../registry/allocation/address-objects.ts';
 import { rangeId, rangesOf } from '../../registry/allocation/service-ranges.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { everything } from '../../registry/filter.ts';
-import { modify } from '../../registry/modify.ts';
 import { targetOf } from '../../registry/target.ts';
+import { modify } from '../../registry/verbs/modify.ts';
+import type { Entry } from '../../registry/view/entry.ts';
+import { everything } from '../../registry/view/filter.ts';
 import {
   type Controller,
   observe,

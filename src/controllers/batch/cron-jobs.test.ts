@@ -4,11 +4,11 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CronJob, Event, JobV1 } from '../../api/generated/types.ts';
-import { create } from '../../registry/create.ts';
-import { remove } from '../../registry/delete.ts';
-import { modify } from '../../registry/modify.ts';
 import { asTester } from '../../registry/request.fixture.ts';
 import { collectionOf } from '../../registry/target.ts';
+import { create } from '../../registry/verbs/create.ts';
+import { remove } from '../../registry/verbs/delete.ts';
+import { modify } from '../../registry/verbs/modify.ts';
 import { Harness } from '../shared/harness.fixture.ts';
 
 let now: string;

@@ -4,17 +4,18 @@
  * The name of a job is made from its cron job and the minute it is for. So a time that is processed twice, also after
  * a crash between creating a job and writing the status, still has one job.
  */
-import { decodeObject } from '../../api/decode.ts';
-import { StatusError } from '../../api/errors.ts';
+
+import { StatusError } from '../../api/errors/errors.ts';
 import type { CronJob, JobV1, ObjectReference } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kind.ts';
-import { TimeZone } from '../../api/time-zone.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import { decodeObject } from '../../api/model/decode.ts';
+import { TimeZone } from '../../api/values/time-zone.ts';
 import type { EventRecorder } from '../../client/events.ts';
-import { create } from '../../registry/create.ts';
-import { remove } from '../../registry/delete.ts';
-import type { Entry } from '../../registry/entry.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
+import { create } from '../../registry/verbs/create.ts';
+import { remove } from '../../registry/verbs/delete.ts';
+import type { Entry } from '../../registry/view/entry.ts';
 import {
   type Controller,
   fromKey,

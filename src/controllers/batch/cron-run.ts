@@ -2,7 +2,7 @@
  * A cron run: one evaluation of a cron job and its jobs, without changing anything. It computes which jobs run, which
  * finished ones are to be deleted, whether a job is due, and the new status.
  */
-import { type CronSchedule, parseSchedule, ScheduleError } from '../../api/cron-schedule.ts';
+
 import type {
   CronJob,
   CronJobSpec,
@@ -10,8 +10,9 @@ import type {
   JobV1,
   ObjectReference,
 } from '../../api/generated/types.ts';
-import { timeToMs } from '../../api/time.ts';
-import { TimeZone } from '../../api/time-zone.ts';
+import { type CronSchedule, parseSchedule, ScheduleError } from '../../api/values/cron-schedule.ts';
+import { timeToMs } from '../../api/values/time.ts';
+import { TimeZone } from '../../api/values/time-zone.ts';
 import { isTrue } from './job-run.ts';
 
 /** The time a job was created for; set on every job of this controller. */

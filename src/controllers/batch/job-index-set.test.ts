@@ -1,7 +1,7 @@
 /** Proves that index sets are parsed and written as in a job's status, and the set operations. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { parseIndexes } from '../../api/rules/job-indexes.ts';
+import { parseIndexes } from '../../api/rules/job/job-indexes.ts';
 import { IndexSet } from './job-index-set.ts';
 
 const setOf = (indexes: readonly number[]): IndexSet => {

@@ -2,7 +2,7 @@
  * Job index sets: finished indexes of an Indexed job, as its status writes them (`0-2,5`). They are kept as
  * intervals, because a short text can stand for billions of indexes.
  */
-import { IndexesError, type Interval, indexCount, parseIndexes } from '../../api/rules/job-indexes.ts';
+import { IndexesError, type Interval, indexCount, parseIndexes } from '../../api/rules/job/job-indexes.ts';
 
 export class IndexSet {
   /** In ascending order, not adjacent to each other. */

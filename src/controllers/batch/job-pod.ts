@@ -1,6 +1,6 @@
 /** Job pods: what a job adds to the pods of its template. */
 import type { Container, JobV1, Pod } from '../../api/generated/types.ts';
-import { suffixLength } from '../../api/meta.ts';
+import { suffixLength } from '../../api/kind/meta.ts';
 import { completionIndexKey, indexFailuresKey } from '../shared/indexed-pod.ts';
 import { trackingFinalizer } from './job-run.ts';
 

@@ -7,7 +7,7 @@
  * is removed; the uid is replaced by one more in the number of succeeded or failed pods.
  */
 import type { JobConditionV1, JobSpecV1, JobStatusV1, JobV1, Pod } from '../../api/generated/types.ts';
-import { isIndexed } from '../../api/rules/job-policy.ts';
+import { isIndexed } from '../../api/rules/job/job-policy.ts';
 import { type IndexedPod, isActive, isFinished } from '../shared/indexed-pod.ts';
 import { victimsFirst } from '../shared/victims.ts';
 import { waitAfter, waitMs } from './job-backoff.ts';

@@ -1,6 +1,6 @@
 /** Job status: the status of a job after an evaluation, and the events for its changes. */
 import type { JobConditionV1, JobStatusV1 } from '../../api/generated/types.ts';
-import { formatTime } from '../../api/time.ts';
+import { formatTime } from '../../api/values/time.ts';
 import { type IndexedPod, isActive, isFinished } from '../shared/indexed-pod.ts';
 import { conditionOf, type JobRun } from './job-run.ts';
 

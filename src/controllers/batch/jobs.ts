@@ -7,13 +7,13 @@ import {
   type LabelSelector,
   type LabelSelectorObject,
   selectorFromObject,
-} from '../../api/label-selector.ts';
-import { isIndexed } from '../../api/rules/job-policy.ts';
+} from '../../api/kind/label-selector.ts';
+import { isIndexed } from '../../api/rules/job/job-policy.ts';
 import type { EventRecorder } from '../../client/events.ts';
-import { remove } from '../../registry/delete.ts';
-import type { Entry } from '../../registry/entry.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { targetOf } from '../../registry/target.ts';
+import { remove } from '../../registry/verbs/delete.ts';
+import type { Entry } from '../../registry/view/entry.ts';
 import { actingAs } from '../../registry/writers.ts';
 import {
   type Controller,

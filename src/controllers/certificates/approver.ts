@@ -2,17 +2,18 @@
  * The approver: approves requests of nodes for client certificates when the user who asks may have one, and requests of
  * nodes for serving certificates when all names in them are addresses of the node that asks. All others wait for people.
  */
-import type { Authorizer } from '../../api/access.ts';
+
 import type { CertificateSigningRequest, Node } from '../../api/generated/types.ts';
-import { conditionsOf, hasCondition } from '../../api/rules/signing-conditions.ts';
-import type { User } from '../../api/user.ts';
+import type { Authorizer } from '../../api/kind/access.ts';
+import { conditionsOf, hasCondition } from '../../api/rules/access/signing-conditions.ts';
+import type { User } from '../../api/values/user.ts';
 import type { SigningRequest } from '../../pki/signing-request.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { everything } from '../../registry/filter.ts';
-import { modify } from '../../registry/modify.ts';
+import { requestIn, signingRequestId } from '../../registry/admission/signing-requests.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { requestIn, signingRequestId } from '../../registry/signing-requests.ts';
 import { targetOf } from '../../registry/target.ts';
+import { modify } from '../../registry/verbs/modify.ts';
+import type { Entry } from '../../registry/view/entry.ts';
+import { everything } from '../../registry/view/filter.ts';
 import {
   type Controller,
   idle,

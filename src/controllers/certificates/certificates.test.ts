@@ -1,21 +1,21 @@
 /** Proves what is approved, signed, refused, cleaned up and published, with real keys and certificates. */
 import { X509Certificate } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Authorizer } from '../../api/access.ts';
 import type { CertificateSigningRequest, ConfigMap } from '../../api/generated/types.ts';
+import type { Authorizer } from '../../api/kind/access.ts';
 import { Authority, makeAuthority } from '../../pki/authority.ts';
 import { subjectOf } from '../../pki/certificate.ts';
 import { readSubject, type Subject } from '../../pki/distinguished-name.ts';
 import { newKeyPair } from '../../pki/key-pair.ts';
 import { makeSigningRequest } from '../../pki/signing-request.ts';
 import { admissionChain } from '../../registry/admission/plugins.ts';
-import { create } from '../../registry/create.ts';
-import { remove } from '../../registry/delete.ts';
-import { modify } from '../../registry/modify.ts';
+import { signingRequestId } from '../../registry/admission/signing-requests.ts';
 import { asTester } from '../../registry/request.fixture.ts';
 import { Request } from '../../registry/request.ts';
-import { signingRequestId } from '../../registry/signing-requests.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
+import { create } from '../../registry/verbs/create.ts';
+import { remove } from '../../registry/verbs/delete.ts';
+import { modify } from '../../registry/verbs/modify.ts';
 import { Harness } from '../shared/harness.fixture.ts';
 
 const hourMs = 3_600_000;

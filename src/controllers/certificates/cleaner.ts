@@ -1,13 +1,13 @@
 /** The cleaner: signing requests are of no use when they are decided; once an hour those that are old enough go. */
 import { X509Certificate } from 'node:crypto';
 import type { CertificateSigningRequest } from '../../api/generated/types.ts';
-import { conditionsOf } from '../../api/rules/signing-conditions.ts';
-import { timeToMs } from '../../api/time.ts';
+import { conditionsOf } from '../../api/rules/access/signing-conditions.ts';
+import { timeToMs } from '../../api/values/time.ts';
 import { certificatesIn } from '../../pki/pem.ts';
-import { remove } from '../../registry/delete.ts';
-import { everything } from '../../registry/filter.ts';
-import { signingRequestId } from '../../registry/signing-requests.ts';
+import { signingRequestId } from '../../registry/admission/signing-requests.ts';
 import { targetOf } from '../../registry/target.ts';
+import { remove } from '../../registry/verbs/delete.ts';
+import { everything } from '../../registry/view/filter.ts';
 import { type Controller, running, type SharedContext, tolerant } from '../shared/controller.ts';
 import { WorkQueue } from '../shared/work-queue.ts';
 

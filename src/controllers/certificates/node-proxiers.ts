@@ -4,9 +4,9 @@
  * another user.
  */
 import type { ClusterRoleBinding } from '../../api/generated/types.ts';
-import { rbacGroup } from '../../api/rules/rbac.ts';
-import { modify } from '../../registry/modify.ts';
+import { rbacGroup } from '../../api/rules/access/rbac.ts';
 import { collectionOf, named } from '../../registry/target.ts';
+import { modify } from '../../registry/verbs/modify.ts';
 import type { SharedContext } from '../shared/controller.ts';
 
 /** Name of the role and of its binding. */

@@ -3,11 +3,11 @@
  * server with. It is put right when it is changed or deleted.
  */
 import type { ConfigMap, Namespace } from '../../api/generated/types.ts';
-import { semanticEqual } from '../../api/object.ts';
-import { create } from '../../registry/create.ts';
-import { everything } from '../../registry/filter.ts';
-import { modify } from '../../registry/modify.ts';
+import { semanticEqual } from '../../api/text/object.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
+import { create } from '../../registry/verbs/create.ts';
+import { modify } from '../../registry/verbs/modify.ts';
+import { everything } from '../../registry/view/filter.ts';
 import {
   type ClusterTrust,
   type Controller,

@@ -1,8 +1,8 @@
 /** The signer: signs approved requests of the built-in signers with the authority of the cluster. */
 import type { CertificateSigningRequest } from '../../api/generated/types.ts';
-import { conditionsOf, hasCondition } from '../../api/rules/signing-conditions.ts';
+import { conditionsOf, hasCondition } from '../../api/rules/access/signing-conditions.ts';
 import { type Authority, yearMs } from '../../pki/authority.ts';
-import { requestIn, signingRequestId } from '../../registry/signing-requests.ts';
+import { requestIn, signingRequestId } from '../../registry/admission/signing-requests.ts';
 import {
   type Controller,
   idle,

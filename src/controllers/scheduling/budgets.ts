@@ -1,8 +1,12 @@
 /** Disruption budgets, as preemption sees them: which pods cannot go without violating one. */
 import type { PodDisruptionBudget } from '../../api/generated/types.ts';
-import { type LabelSelectorObject, SelectorError, selectorFromObject } from '../../api/label-selector.ts';
-import { Filter } from '../../registry/filter.ts';
+import {
+  type LabelSelectorObject,
+  SelectorError,
+  selectorFromObject,
+} from '../../api/kind/label-selector.ts';
 import type { Registry } from '../../registry/registry.ts';
+import { Filter } from '../../registry/view/filter.ts';
 import type { PodFacts } from './pod-facts.ts';
 
 interface Budget {

@@ -3,7 +3,7 @@
  * to stay away. Computed once per pod to be scheduled, then used for every node.
  */
 import type { PodAffinityTerm } from '../../api/generated/types.ts';
-import { type LabelSelector, selectorFromObject } from '../../api/label-selector.ts';
+import { type LabelSelector, selectorFromObject } from '../../api/kind/label-selector.ts';
 import type { ClusterFacts } from './cluster-facts.ts';
 import type { NodeFacts } from './node-facts.ts';
 import type { PodFacts } from './pod-facts.ts';

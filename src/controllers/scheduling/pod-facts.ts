@@ -8,11 +8,11 @@ import type {
   Toleration,
   TopologySpreadConstraint,
 } from '../../api/generated/types.ts';
-import { jsonText } from '../../api/json-text.ts';
-import { milliValue, parseQuantity, toNumber } from '../../api/quantity.ts';
-import { claimsOf, ephemeralClaimOf, ephemeralVolumesOf, isFinished } from '../../api/rules/pod-facts.ts';
-import { podRequests } from '../../api/rules/pod-resources.ts';
-import { timeToMs } from '../../api/time.ts';
+import { claimsOf, ephemeralClaimOf, ephemeralVolumesOf, isFinished } from '../../api/rules/pod/pod-facts.ts';
+import { podRequests } from '../../api/rules/pod/pod-resources.ts';
+import { jsonText } from '../../api/text/json-text.ts';
+import { milliValue, parseQuantity, toNumber } from '../../api/values/quantity.ts';
+import { timeToMs } from '../../api/values/time.ts';
 
 /** Requests that a pod without any counts for in scores, so that such pods spread, too. */
 const assumedMilliCpu = 100;

@@ -1,9 +1,9 @@
 /** Proves which pods have to leave for one of higher priority, what they are told, and that their place is kept for it. */
 import { describe, expect, it } from 'vitest';
 import type { Event, Pod, PodSpec, PodStatus } from '../../api/generated/types.ts';
-import { remove } from '../../registry/delete.ts';
 import { asTester } from '../../registry/request.fixture.ts';
 import { targetOf } from '../../registry/target.ts';
+import { remove } from '../../registry/verbs/delete.ts';
 import { harness, useHarness } from '../shared/harness.fixture.ts';
 
 useHarness();

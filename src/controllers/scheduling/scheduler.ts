@@ -4,17 +4,17 @@
  * to leave a node (`preemption.ts`); it is nominated to that node, and bound when they are gone.
  */
 import { hostname } from 'node:os';
-import { StatusError } from '../../api/errors.ts';
+import { StatusError } from '../../api/errors/errors.ts';
 import type { Binding, Node, Pod, PodCondition, PodStatus, Service } from '../../api/generated/types.ts';
-import { withCondition } from '../../api/rules/condition.ts';
+import { withCondition } from '../../api/rules/shared/condition.ts';
 import type { EventRecorder } from '../../client/events.ts';
-import { bind } from '../../registry/binding.ts';
-import { remove } from '../../registry/delete.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { Filter } from '../../registry/filter.ts';
-import { modify } from '../../registry/modify.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { targetOf } from '../../registry/target.ts';
+import { bind } from '../../registry/verbs/binding.ts';
+import { remove } from '../../registry/verbs/delete.ts';
+import { modify } from '../../registry/verbs/modify.ts';
+import type { Entry } from '../../registry/view/entry.ts';
+import { Filter } from '../../registry/view/filter.ts';
 import {
   type Controller,
   observe,

@@ -1,6 +1,6 @@
 /** Topology spread: prefers, or requires, domains with the fewest pods of a group. */
 import type { TopologySpreadConstraint } from '../../api/generated/types.ts';
-import { type LabelSelector, selectorFromObject } from '../../api/label-selector.ts';
+import { type LabelSelector, selectorFromObject } from '../../api/kind/label-selector.ts';
 import type { ClusterFacts } from './cluster-facts.ts';
 import { selectsNode, tolerates } from './node-affinity.ts';
 import type { NodeFacts } from './node-facts.ts';

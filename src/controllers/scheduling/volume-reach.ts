@@ -10,9 +10,9 @@ import type {
   PersistentVolumeClaim,
   StorageClass,
 } from '../../api/generated/types.ts';
-import { selectorFromObject } from '../../api/label-selector.ts';
-import { everything } from '../../registry/filter.ts';
-import type { View } from '../../registry/view.ts';
+import { selectorFromObject } from '../../api/kind/label-selector.ts';
+import { everything } from '../../registry/view/filter.ts';
+import type { View } from '../../registry/view/view.ts';
 import {
   allowsNode,
   classNamed,

@@ -2,19 +2,19 @@
  * Controllers: each watches some kinds, puts keys of objects into a work queue, and reconciles their state.
  * `namespaces.ts` is a good example to start with.
  */
-import { StatusError } from '../../api/errors.ts';
+import { StatusError } from '../../api/errors/errors.ts';
 import type { Node } from '../../api/generated/types.ts';
-import type { Kind, ResourceId, Verb } from '../../api/kind.ts';
-import { semanticEqual } from '../../api/object.ts';
+import type { Kind, ResourceId, Verb } from '../../api/kind/kind.ts';
+import { semanticEqual } from '../../api/text/object.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import type { Authority } from '../../pki/authority.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { everything } from '../../registry/filter.ts';
-import { modify } from '../../registry/modify.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Request } from '../../registry/request.ts';
 import { targetOf } from '../../registry/target.ts';
-import { Watcher } from '../../registry/watcher.ts';
+import { modify } from '../../registry/verbs/modify.ts';
+import type { Entry } from '../../registry/view/entry.ts';
+import { everything } from '../../registry/view/filter.ts';
+import { Watcher } from '../../registry/view/watcher.ts';
 import type { WriterName } from '../../registry/writers.ts';
 import type { PodIndex } from './pod-index.ts';
 

@@ -1,10 +1,10 @@
 /** Event sink: events of controllers are written through the registry's verbs. */
 import type { Event } from '../../api/generated/types.ts';
-import type { ApiObject } from '../../api/object.ts';
+import type { ApiObject } from '../../api/text/object.ts';
 import { EventRecorder, type RecorderOptions } from '../../client/events.ts';
-import { create } from '../../registry/create.ts';
-import { modify } from '../../registry/modify.ts';
 import { collectionOf } from '../../registry/target.ts';
+import { create } from '../../registry/verbs/create.ts';
+import { modify } from '../../registry/verbs/modify.ts';
 import type { ControllerContext, Writing } from './controller.ts';
 
 /** An event recorder for a controller: `component` is the source of its events; for the options see the recorder. */

@@ -4,15 +4,15 @@
  */
 import { randomInt, randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect } from 'vitest';
-import type { ResourceId } from '../../api/kind.ts';
-import { KindTable } from '../../api/kinds.ts';
-import type { ApiObject } from '../../api/object.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { everything } from '../../registry/filter.ts';
+import type { ResourceId } from '../../api/kind/kind.ts';
+import { KindTable } from '../../api/kinds/kinds.ts';
+import type { ApiObject } from '../../api/text/object.ts';
 import { type Chance, Registry } from '../../registry/registry.ts';
 import { asTester } from '../../registry/request.fixture.ts';
 import { collectionOf, named } from '../../registry/target.ts';
-import { View } from '../../registry/view.ts';
+import type { Entry } from '../../registry/view/entry.ts';
+import { everything } from '../../registry/view/filter.ts';
+import { View } from '../../registry/view/view.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import type { Store } from '../../store/store.ts';
 import { chosenControllers, startControllers } from '../controllers.ts';

@@ -1,8 +1,8 @@
 /** Indexed pods: facts about a pod that controllers need often, parsed once per change. */
 
 import type { ContainerStatus, OwnerReference, Pod } from '../../api/generated/types.ts';
-import { isFinished as hasFinished } from '../../api/rules/pod-facts.ts';
-import type { Entry } from '../../registry/entry.ts';
+import { isFinished as hasFinished } from '../../api/rules/pod/pod-facts.ts';
+import type { Entry } from '../../registry/view/entry.ts';
 
 const deletionCostKey = 'controller.kubernetes.io/pod-deletion-cost';
 export const completionIndexKey = 'batch.kubernetes.io/job-completion-index';

@@ -2,10 +2,10 @@
  * Observation of all kinds: the present ones, and those added while the server runs. For controllers that handle
  * objects of any kind.
  */
-import type { Kind, ResourceId } from '../../api/kind.ts';
-import type { Collection } from '../../registry/collection.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { everything } from '../../registry/filter.ts';
+import type { Kind, ResourceId } from '../../api/kind/kind.ts';
+import type { Collection } from '../../registry/view/collection.ts';
+import type { Entry } from '../../registry/view/entry.ts';
+import { everything } from '../../registry/view/filter.ts';
 import { type ControllerContext, type Observation, observe } from './controller.ts';
 
 export interface KindsObserver {

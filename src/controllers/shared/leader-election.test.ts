@@ -1,10 +1,10 @@
 /** One of several candidates leads; when it stops or no longer renews its lease, another takes over. */
 import { afterEach, expect, it } from 'vitest';
 import type { Lease } from '../../api/generated/types.ts';
-import { KindTable } from '../../api/kinds.ts';
+import { KindTable } from '../../api/kinds/kinds.ts';
 import { Registry } from '../../registry/registry.ts';
-import { SystemNamespaces } from '../../registry/system-namespaces.ts';
-import { View } from '../../registry/view.ts';
+import { SystemNamespaces } from '../../registry/system/system-namespaces.ts';
+import { View } from '../../registry/view/view.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import type { Store } from '../../store/store.ts';
 import { defaultSettings } from './controller.ts';

@@ -3,14 +3,14 @@
  * Clocks of servers are not compared: a lease has expired when a candidate has not seen it change for its duration.
  */
 import type { Lease } from '../../api/generated/types.ts';
-import type { Verb } from '../../api/kind.ts';
-import type { ApiObject } from '../../api/object.ts';
-import { formatMicroTime } from '../../api/time.ts';
-import { create } from '../../registry/create.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { modify } from '../../registry/modify.ts';
+import type { Verb } from '../../api/kind/kind.ts';
+import type { ApiObject } from '../../api/text/object.ts';
+import { formatMicroTime } from '../../api/values/time.ts';
 import type { Request } from '../../registry/request.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
+import { create } from '../../registry/verbs/create.ts';
+import { modify } from '../../registry/verbs/modify.ts';
+import type { Entry } from '../../registry/view/entry.ts';
 import { actingAs } from '../../registry/writers.ts';
 import type { Timer } from '../../timers.ts';
 import { type ControllerContext, type RunningController, tolerant } from './controller.ts';

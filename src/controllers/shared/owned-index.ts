@@ -3,10 +3,10 @@
  * because every query first applies pending changes.
  */
 import type { OwnerReference } from '../../api/generated/types.ts';
-import type { Kind, ResourceId } from '../../api/kind.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { Follower } from '../../registry/follower.ts';
+import type { Kind, ResourceId } from '../../api/kind/kind.ts';
 import type { Registry } from '../../registry/registry.ts';
+import type { Entry } from '../../registry/view/entry.ts';
+import { Follower } from '../../registry/view/follower.ts';
 import { keyOf } from './controller.ts';
 import { controllerOf } from './indexed-pod.ts';
 import type { Ownable, Owned } from './ownership.ts';

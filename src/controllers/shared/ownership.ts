@@ -2,14 +2,14 @@
  * Ownership: which pods or replica sets belong to a controller. Selected ones without a controller are adopted;
  * controlled ones that are no longer selected are released. An owner that is being deleted does neither.
  */
-import { conflict } from '../../api/errors.ts';
+import { conflict } from '../../api/errors/errors.ts';
 import type { OwnerReference, Pod } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kind.ts';
-import type { LabelSelector } from '../../api/label-selector.ts';
-import type { ApiObject } from '../../api/object.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { modify } from '../../registry/modify.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import type { LabelSelector } from '../../api/kind/label-selector.ts';
+import type { ApiObject } from '../../api/text/object.ts';
 import { targetOf } from '../../registry/target.ts';
+import { modify } from '../../registry/verbs/modify.ts';
+import type { Entry } from '../../registry/view/entry.ts';
 import { type SharedContext, tolerant, type Writing } from './controller.ts';
 import { controllerOf, type IndexedPod } from './indexed-pod.ts';
 

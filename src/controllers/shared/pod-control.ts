@@ -1,14 +1,15 @@
 /** Pod control: creates pods from a template and deletes them for an owner, with events on the owner. */
-import { decodeObject } from '../../api/decode.ts';
-import { StatusError } from '../../api/errors.ts';
+
+import { StatusError } from '../../api/errors/errors.ts';
 import type { Pod, PodTemplateSpec } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kind.ts';
-import { subdomainName } from '../../api/names.ts';
-import type { ApiObject } from '../../api/object.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import { decodeObject } from '../../api/model/decode.ts';
+import type { ApiObject } from '../../api/text/object.ts';
+import { subdomainName } from '../../api/values/names.ts';
 import type { EventRecorder } from '../../client/events.ts';
-import { create } from '../../registry/create.ts';
-import { remove } from '../../registry/delete.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
+import { create } from '../../registry/verbs/create.ts';
+import { remove } from '../../registry/verbs/delete.ts';
 import { isNamespaceTerminating, type Writing } from './controller.ts';
 import type { IndexedPod } from './indexed-pod.ts';
 import { controllerReference } from './ownership.ts';

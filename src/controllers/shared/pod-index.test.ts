@@ -2,10 +2,10 @@
  * Proves that the pod index is never behind the view, in any order of notifications and with any number of changes.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { parseLabelSelector } from '../../api/label-selector.ts';
-import { remove } from '../../registry/delete.ts';
-import { modify } from '../../registry/modify.ts';
+import { parseLabelSelector } from '../../api/kind/label-selector.ts';
 import { asTester } from '../../registry/request.fixture.ts';
+import { remove } from '../../registry/verbs/delete.ts';
+import { modify } from '../../registry/verbs/modify.ts';
 import { Harness } from './harness.fixture.ts';
 import { PodIndex } from './pod-index.ts';
 

@@ -6,9 +6,9 @@
  * controllers here need no expectations, as Kubernetes' controllers do. For writes of other servers they wait with
  * `view.caughtUp()` before a query.
  */
-import type { LabelSelector } from '../../api/label-selector.ts';
-import type { Collection } from '../../registry/collection.ts';
-import { everything } from '../../registry/filter.ts';
+import type { LabelSelector } from '../../api/kind/label-selector.ts';
+import type { Collection } from '../../registry/view/collection.ts';
+import { everything } from '../../registry/view/filter.ts';
 import { type ControllerContext, keyOf, type Observation, observe } from './controller.ts';
 import { type IndexedPod, indexedPod } from './indexed-pod.ts';
 import { askedLabel, placeOf } from './selectors.ts';

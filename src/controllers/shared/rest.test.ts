@@ -1,11 +1,11 @@
 /** Proves that controllers become idle: once everything is as desired, repeated passes write nothing. */
 import { describe, expect, it } from 'vitest';
 import type { Endpoints, JobV1, Pod, ReplicationController } from '../../api/generated/types.ts';
-import type { ResourceId } from '../../api/kind.ts';
-import { create } from '../../registry/create.ts';
-import { modify } from '../../registry/modify.ts';
+import type { ResourceId } from '../../api/kind/kind.ts';
 import { asTester } from '../../registry/request.fixture.ts';
 import { collectionOf } from '../../registry/target.ts';
+import { create } from '../../registry/verbs/create.ts';
+import { modify } from '../../registry/verbs/modify.ts';
 import { harness, useHarness } from './harness.fixture.ts';
 
 const workload = ['garbagecollector', 'serviceaccount', 'replicationcontroller', 'job', 'endpoints'];

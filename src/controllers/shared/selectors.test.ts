@@ -1,8 +1,8 @@
 /** Proves that all objects whose selector matches a pod are found, with every form of selector, and no others. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { JobV1 } from '../../api/generated/types.ts';
-import { type LabelSelectorObject, selectorFromObject } from '../../api/label-selector.ts';
-import type { Entry } from '../../registry/entry.ts';
+import { type LabelSelectorObject, selectorFromObject } from '../../api/kind/label-selector.ts';
+import type { Entry } from '../../registry/view/entry.ts';
 import { Harness } from './harness.fixture.ts';
 import { mapSelector, Selectors } from './selectors.ts';
 

@@ -9,9 +9,9 @@ import {
   type LabelSelectorObject,
   type Labels,
   selectorFromObject,
-} from '../../api/label-selector.ts';
-import type { ApiObject } from '../../api/object.ts';
-import type { Entry } from '../../registry/entry.ts';
+} from '../../api/kind/label-selector.ts';
+import type { ApiObject } from '../../api/text/object.ts';
+import type { Entry } from '../../registry/view/entry.ts';
 import { keyOf } from './controller.ts';
 
 /** Selectors by object name, which all require the same label. */

@@ -1,12 +1,12 @@
 /** Proves what the slices of services hold, and that they follow services, pods, nodes and other writers. */
 import { describe, expect, it, vi } from 'vitest';
 import type { EndpointSlice } from '../../api/generated/types.ts';
-import { remove } from '../../registry/delete.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { modify } from '../../registry/modify.ts';
 import { asTester } from '../../registry/request.fixture.ts';
-import { sliceId } from '../../registry/service-slices.ts';
+import { sliceId } from '../../registry/system/service-slices.ts';
 import { targetOf } from '../../registry/target.ts';
+import { remove } from '../../registry/verbs/delete.ts';
+import { modify } from '../../registry/verbs/modify.ts';
+import type { Entry } from '../../registry/view/entry.ts';
 import { harness, useHarness } from '../shared/harness.fixture.ts';
 
 useHarness();

@@ -3,11 +3,15 @@
  * Pods that are being deleted stay in their slices, marked as terminating, until they are gone.
  */
 import type { Service } from '../../api/generated/types.ts';
-import { type AddressFamily, managedByLabel, serviceNameLabel } from '../../api/rules/slice-endpoints.ts';
-import { formatTime } from '../../api/time.ts';
+import {
+  type AddressFamily,
+  managedByLabel,
+  serviceNameLabel,
+} from '../../api/rules/service/slice-endpoints.ts';
+import { formatTime } from '../../api/values/time.ts';
 import type { EventRecorder } from '../../client/events.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { ServiceSlices } from '../../registry/service-slices.ts';
+import { ServiceSlices } from '../../registry/system/service-slices.ts';
+import type { Entry } from '../../registry/view/entry.ts';
 import { isHeadless } from '../endpoint-subsets.ts';
 import {
   type Controller,

@@ -1,12 +1,12 @@
 /** Proves that hand-made Endpoints of services without a selector become slices, and that these follow them. */
 import { expect, it } from 'vitest';
 import type { EndpointSlice, Endpoints, Event } from '../../api/generated/types.ts';
-import { remove } from '../../registry/delete.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { modify } from '../../registry/modify.ts';
 import { asTester } from '../../registry/request.fixture.ts';
-import { sliceId } from '../../registry/service-slices.ts';
+import { sliceId } from '../../registry/system/service-slices.ts';
 import { targetOf } from '../../registry/target.ts';
+import { remove } from '../../registry/verbs/delete.ts';
+import { modify } from '../../registry/verbs/modify.ts';
+import type { Entry } from '../../registry/view/entry.ts';
 import { harness, useHarness } from '../shared/harness.fixture.ts';
 
 useHarness();

@@ -3,12 +3,12 @@
  * copied to slices, which is what service proxies and name servers read.
  */
 import type { Endpoints, Service } from '../../api/generated/types.ts';
-import { semanticEqual } from '../../api/object.ts';
-import { type Mirror, mirroredMax, mirrorOf } from '../../api/rules/mirrored-endpoints.ts';
-import { managedByLabel, serviceNameLabel } from '../../api/rules/slice-endpoints.ts';
+import { type Mirror, mirroredMax, mirrorOf } from '../../api/rules/service/mirrored-endpoints.ts';
+import { managedByLabel, serviceNameLabel } from '../../api/rules/service/slice-endpoints.ts';
+import { semanticEqual } from '../../api/text/object.ts';
 import type { EventRecorder } from '../../client/events.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { ServiceSlices } from '../../registry/service-slices.ts';
+import { ServiceSlices } from '../../registry/system/service-slices.ts';
+import type { Entry } from '../../registry/view/entry.ts';
 import {
   type Controller,
   fromKey,

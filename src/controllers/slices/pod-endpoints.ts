@@ -1,8 +1,9 @@
 /** The endpoints that a service's pods make, in groups with the same ports. Pure: from objects to contents of slices. */
-import { parseIP } from '../../api/addresses.ts';
+
 import type { Endpoint, EndpointPortV1, Service, ServicePort } from '../../api/generated/types.ts';
-import { semanticEqual } from '../../api/object.ts';
-import { type AddressFamily, type EndpointGroup, portsKey } from '../../api/rules/slice-endpoints.ts';
+import { type AddressFamily, type EndpointGroup, portsKey } from '../../api/rules/service/slice-endpoints.ts';
+import { semanticEqual } from '../../api/text/object.ts';
+import { parseIP } from '../../api/values/addresses.ts';
 import { type IndexedPod, isFinished } from '../shared/indexed-pod.ts';
 
 /** A node that pods run on. */

@@ -6,8 +6,8 @@
  * nothing else has room.
  */
 import type { Endpoint, EndpointPortV1, EndpointSlice } from '../../api/generated/types.ts';
-import { semanticEqual } from '../../api/object.ts';
-import { type EndpointGroup, portsKey } from '../../api/rules/slice-endpoints.ts';
+import { type EndpointGroup, portsKey } from '../../api/rules/service/slice-endpoints.ts';
+import { semanticEqual } from '../../api/text/object.ts';
 
 /** What a slice is to hold. */
 export interface SliceContent {

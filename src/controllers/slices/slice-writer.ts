@@ -1,15 +1,15 @@
 /** Carries out plans: creates, changes and deletes the slices of a controller. */
 
 import type { EndpointSlice, OwnerReference } from '../../api/generated/types.ts';
-import { semanticEqual } from '../../api/object.ts';
-import { endpointAddressErrors } from '../../api/rules/endpoint-address.ts';
-import { managedByLabel } from '../../api/rules/slice-endpoints.ts';
-import { create } from '../../registry/create.ts';
-import { remove } from '../../registry/delete.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { modify } from '../../registry/modify.ts';
-import { type ServiceSlices, serviceOf, sliceId } from '../../registry/service-slices.ts';
+import { endpointAddressErrors } from '../../api/rules/service/endpoint-address.ts';
+import { managedByLabel } from '../../api/rules/service/slice-endpoints.ts';
+import { semanticEqual } from '../../api/text/object.ts';
+import { type ServiceSlices, serviceOf, sliceId } from '../../registry/system/service-slices.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
+import { create } from '../../registry/verbs/create.ts';
+import { remove } from '../../registry/verbs/delete.ts';
+import { modify } from '../../registry/verbs/modify.ts';
+import type { Entry } from '../../registry/view/entry.ts';
 import { keyOf, type Observation, observe, type SharedContext, tolerant } from '../shared/controller.ts';
 import type { SliceContent, SlicePlan } from './slice-plan.ts';
 

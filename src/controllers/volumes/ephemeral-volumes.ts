@@ -3,15 +3,15 @@
  * owns it, so it goes with the pod.
  */
 import type { PersistentVolumeClaim, Pod, Volume } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kind.ts';
-import type { ApiObject } from '../../api/object.ts';
-import { ephemeralClaimOf, ephemeralVolumesOf, isFinished } from '../../api/rules/pod-facts.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import { ephemeralClaimOf, ephemeralVolumesOf, isFinished } from '../../api/rules/pod/pod-facts.ts';
+import type { ApiObject } from '../../api/text/object.ts';
 import type { EventRecorder } from '../../client/events.ts';
-import { create } from '../../registry/create.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { mayUseClaims } from '../../registry/in-use.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { collectionOf } from '../../registry/target.ts';
+import { create } from '../../registry/verbs/create.ts';
+import { mayUseClaims } from '../../registry/verbs/in-use.ts';
+import type { Entry } from '../../registry/view/entry.ts';
 import {
   type Controller,
   fromKey,

@@ -3,8 +3,8 @@
  * object. A finalizer keeps the object, also when a user deletes it, until the folder is gone.
  */
 import type { Node, PersistentVolume } from '../../api/generated/types.ts';
-import { remove } from '../../registry/delete.ts';
 import { targetOf } from '../../registry/target.ts';
+import { remove } from '../../registry/verbs/delete.ts';
 import { type NodeVolumes, type SharedContext, tolerant } from '../shared/controller.ts';
 import { hostnameOf, isLocalPath, localPathFinalizer } from './local-path-claim.ts';
 import type { NodeRecorders } from './node-recorders.ts';

@@ -1,10 +1,10 @@
 /** Proves that the local-path provisioner makes, expands and removes volumes, and goes on after an interruption. */
 import { expect, test } from 'vitest';
 import type { Event, Node, PersistentVolume, PersistentVolumeClaim } from '../../api/generated/types.ts';
-import { remove } from '../../registry/delete.ts';
-import { modify } from '../../registry/modify.ts';
 import { asTester } from '../../registry/request.fixture.ts';
 import { targetOf } from '../../registry/target.ts';
+import { remove } from '../../registry/verbs/delete.ts';
+import { modify } from '../../registry/verbs/modify.ts';
 import type { NodeVolumes } from '../shared/controller.ts';
 import { harness, useHarness } from '../shared/harness.fixture.ts';
 

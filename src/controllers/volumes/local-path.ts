@@ -11,12 +11,12 @@ import type {
   PersistentVolumeClaim,
   StorageClass,
 } from '../../api/generated/types.ts';
-import type { ApiObject } from '../../api/object.ts';
-import { create } from '../../registry/create.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { everything } from '../../registry/filter.ts';
+import type { ApiObject } from '../../api/text/object.ts';
 import { collectionOf } from '../../registry/target.ts';
-import type { View } from '../../registry/view.ts';
+import { create } from '../../registry/verbs/create.ts';
+import type { Entry } from '../../registry/view/entry.ts';
+import { everything } from '../../registry/view/filter.ts';
+import type { View } from '../../registry/view/view.ts';
 import {
   type Controller,
   fromKey,

@@ -1,8 +1,8 @@
 /** Writes to claims and volumes that the controllers of storage share. */
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generated/types.ts';
-import type { ApiObject } from '../../api/object.ts';
+import type { ApiObject } from '../../api/text/object.ts';
 import type { EventSubject } from '../../client/events.ts';
-import { modify } from '../../registry/modify.ts';
+import { modify } from '../../registry/verbs/modify.ts';
 import { tolerant, type Writing } from '../shared/controller.ts';
 
 interface Stored {

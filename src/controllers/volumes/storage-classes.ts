@@ -1,6 +1,6 @@
 /** Storage classes, for the controllers of storage and the scheduler: how volumes of a class are bound and made. */
 import type { PersistentVolumeClaim, StorageClass } from '../../api/generated/types.ts';
-import type { View } from '../../registry/view.ts';
+import type { View } from '../../registry/view/view.ts';
 
 export const classes = 'storage.k8s.io/storageclasses';
 /** The node that the scheduler has chosen for the volume of a claim. */

@@ -3,13 +3,13 @@
  * provisioner of its class is asked for a volume, by an annotation; or an event says what it waits for.
  */
 import type { PersistentVolumeClaim, Pod, StorageClass } from '../../api/generated/types.ts';
-import { isFinished } from '../../api/rules/pod-facts.ts';
-import { usesClaim } from '../../api/rules/storage-protection.ts';
-import { claimClass } from '../../api/rules/volume-access.ts';
+import { isFinished } from '../../api/rules/pod/pod-facts.ts';
+import { usesClaim } from '../../api/rules/storage/in-use-protection.ts';
+import { claimClass } from '../../api/rules/storage/volume-access.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import { defaultStorageClasses } from '../../registry/admission/default-storage-class.ts';
-import { Filter } from '../../registry/filter.ts';
-import { mayUseClaims } from '../../registry/in-use.ts';
+import { mayUseClaims } from '../../registry/verbs/in-use.ts';
+import { Filter } from '../../registry/view/filter.ts';
 import type { SharedContext } from '../shared/controller.ts';
 import { annotate, changeStorage, claimSubject } from './storage-change.ts';
 import {

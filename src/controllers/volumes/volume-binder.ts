@@ -3,12 +3,12 @@
  * volume refers to its claim, the volume is Bound, the claim refers to its volume, the claim is Bound.
  */
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/generated/types.ts';
-import { claimsOf } from '../../api/rules/pod-facts.ts';
+import { claimsOf } from '../../api/rules/pod/pod-facts.ts';
 import type { EventRecorder } from '../../client/events.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { everything } from '../../registry/filter.ts';
-import { mayUseClaims } from '../../registry/in-use.ts';
 import type { Registry } from '../../registry/registry.ts';
+import { mayUseClaims } from '../../registry/verbs/in-use.ts';
+import type { Entry } from '../../registry/view/entry.ts';
+import { everything } from '../../registry/view/filter.ts';
 import {
   type Controller,
   fromKey,

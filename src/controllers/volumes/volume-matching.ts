@@ -1,7 +1,7 @@
 /** Matching of claims and volumes: which volumes suit a claim, and which one it gets. */
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generated/types.ts';
-import { selectorFromObject } from '../../api/label-selector.ts';
-import { compareQuantities, parseQuantity } from '../../api/quantity.ts';
+import { selectorFromObject } from '../../api/kind/label-selector.ts';
+import { compareQuantities, parseQuantity } from '../../api/values/quantity.ts';
 
 const classAnnotation = 'volume.beta.kubernetes.io/storage-class';
 

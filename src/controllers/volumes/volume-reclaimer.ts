@@ -4,14 +4,14 @@
  */
 
 import type { ObjectMeta, PersistentVolume, Pod } from '../../api/generated/types.ts';
-import type { ApiObject } from '../../api/object.ts';
-import { isFinished } from '../../api/rules/pod-facts.ts';
+import { isFinished } from '../../api/rules/pod/pod-facts.ts';
+import type { ApiObject } from '../../api/text/object.ts';
 import type { EventRecorder } from '../../client/events.ts';
-import { create } from '../../registry/create.ts';
-import { remove } from '../../registry/delete.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { modify } from '../../registry/modify.ts';
 import { collectionOf, type Part, type Target, targetOf } from '../../registry/target.ts';
+import { create } from '../../registry/verbs/create.ts';
+import { remove } from '../../registry/verbs/delete.ts';
+import { modify } from '../../registry/verbs/modify.ts';
+import type { Entry } from '../../registry/view/entry.ts';
 import { type SharedContext, tolerant } from '../shared/controller.ts';
 import { volumeSubject } from './storage-change.ts';
 import { boundByController, provisionedBy } from './storage-classes.ts';

@@ -3,11 +3,11 @@
  * by the set's update strategy.
  */
 import type { DaemonSet, DaemonSetStatus, Node, Pod } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kind.ts';
-import type { LabelSelector } from '../../api/label-selector.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import type { LabelSelector } from '../../api/kind/label-selector.ts';
 import type { EventRecorder } from '../../client/events.ts';
-import type { Entry } from '../../registry/entry.ts';
 import type { Registry } from '../../registry/registry.ts';
+import type { Entry } from '../../registry/view/entry.ts';
 import {
   type Controller,
   fromKey,

@@ -1,11 +1,11 @@
 /** Proves that rollouts become idle, resume without a write, and are not done twice by two servers. */
 import { describe, expect, it } from 'vitest';
 import type { Deployment, Pod, ReplicaSet } from '../../api/generated/types.ts';
-import type { ResourceId } from '../../api/kind.ts';
-import { create } from '../../registry/create.ts';
-import { modify } from '../../registry/modify.ts';
+import type { ResourceId } from '../../api/kind/kind.ts';
 import { asTester } from '../../registry/request.fixture.ts';
 import { collectionOf } from '../../registry/target.ts';
+import { create } from '../../registry/verbs/create.ts';
+import { modify } from '../../registry/verbs/modify.ts';
 import { harness, useHarness } from '../shared/harness.fixture.ts';
 
 const workload = ['garbagecollector', 'serviceaccount', 'replicaset', 'deployment'];

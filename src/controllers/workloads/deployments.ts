@@ -3,10 +3,10 @@
  * by step, with a replica set per template, when the template changes.
  */
 import type { Deployment } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kind.ts';
+import type { Kind } from '../../api/kind/kind.ts';
 import type { EventRecorder } from '../../client/events.ts';
-import type { Entry } from '../../registry/entry.ts';
 import type { Registry } from '../../registry/registry.ts';
+import type { Entry } from '../../registry/view/entry.ts';
 import {
   type Controller,
   fromKey,

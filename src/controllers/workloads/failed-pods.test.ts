@@ -1,10 +1,10 @@
 /** Proves that pods which fail again and again, such as those that a node refuses, are replaced ever more seldom. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Pod } from '../../api/generated/types.ts';
-import { create } from '../../registry/create.ts';
-import { modify } from '../../registry/modify.ts';
 import { asTester } from '../../registry/request.fixture.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
+import { create } from '../../registry/verbs/create.ts';
+import { modify } from '../../registry/verbs/modify.ts';
 import { Harness } from '../shared/harness.fixture.ts';
 
 let harness: Harness;

@@ -1,10 +1,10 @@
 /** Proves how the templates of a set are kept: each once, the newest with the highest number, under unique names. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ControllerRevision, DaemonSet } from '../../api/generated/types.ts';
-import { selectorFromObject } from '../../api/label-selector.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { modify } from '../../registry/modify.ts';
+import { selectorFromObject } from '../../api/kind/label-selector.ts';
 import { asTester } from '../../registry/request.fixture.ts';
+import { modify } from '../../registry/verbs/modify.ts';
+import type { Entry } from '../../registry/view/entry.ts';
 import { Harness } from '../shared/harness.fixture.ts';
 import { hashOf, RevisionHistory, type RevisionList } from './revision-history.ts';
 

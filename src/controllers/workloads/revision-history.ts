@@ -3,19 +3,19 @@
  * patch that restores it. A template that is used again becomes the newest: its revision gets the next number instead
  * of a duplicate.
  */
-import { StatusError } from '../../api/errors.ts';
-import { exactNumber, isInt64 } from '../../api/exact-json.ts';
+import { StatusError } from '../../api/errors/errors.ts';
 import type { ControllerRevision, ObjectMeta, PodTemplateSpec } from '../../api/generated/types.ts';
-import { jsonText } from '../../api/json-text.ts';
-import type { Kind } from '../../api/kind.ts';
-import type { LabelSelector } from '../../api/label-selector.ts';
-import { suffixLetters } from '../../api/meta.ts';
-import { type JsonObject, withSortedKeys } from '../../api/object.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import type { LabelSelector } from '../../api/kind/label-selector.ts';
+import { suffixLetters } from '../../api/kind/meta.ts';
+import { exactNumber, isInt64 } from '../../api/text/exact-json.ts';
+import { jsonText } from '../../api/text/json-text.ts';
+import { type JsonObject, withSortedKeys } from '../../api/text/object.ts';
 import { Memo } from '../../memo.ts';
-import { create } from '../../registry/create.ts';
-import { remove } from '../../registry/delete.ts';
-import type { Entry } from '../../registry/entry.ts';
 import { collectionOf, named, targetOf } from '../../registry/target.ts';
+import { create } from '../../registry/verbs/create.ts';
+import { remove } from '../../registry/verbs/delete.ts';
+import type { Entry } from '../../registry/view/entry.ts';
 import {
   type ControllerContext,
   keyOf,

@@ -2,9 +2,10 @@
  * Revisions of a deployment, in annotations of its replica sets: the newest template has the highest number. A
  * template that is used again gets a new number, and keeps a list of its former ones.
  */
-import { isInt64 } from '../../api/exact-json.ts';
+
 import type { Deployment, ReplicaSet } from '../../api/generated/types.ts';
-import type { ApiObject } from '../../api/object.ts';
+import { isInt64 } from '../../api/text/exact-json.ts';
+import type { ApiObject } from '../../api/text/object.ts';
 
 /** Length of the list of former revisions; the oldest are dropped. */
 const historyCharactersMax = 2000;

@@ -2,25 +2,26 @@
  * Rollouts: one pass over a deployment. Its replica sets are read from the view at each use, so writes of this pass
  * are included; changes of its status are collected, and written once, at the end.
  */
-import { decodeObject } from '../../api/decode.ts';
-import { conflict, StatusError } from '../../api/errors.ts';
+
+import { conflict, StatusError } from '../../api/errors/errors.ts';
 import type {
   Deployment,
   DeploymentCondition,
   DeploymentSpec,
   ReplicaSet,
 } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kind.ts';
-import type { LabelSelector } from '../../api/label-selector.ts';
-import { semanticEqual } from '../../api/object.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import type { LabelSelector } from '../../api/kind/label-selector.ts';
+import { decodeObject } from '../../api/model/decode.ts';
+import { semanticEqual } from '../../api/text/object.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import { Memo } from '../../memo.ts';
-import { create } from '../../registry/create.ts';
-import { remove } from '../../registry/delete.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { modify } from '../../registry/modify.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
+import { create } from '../../registry/verbs/create.ts';
+import { remove } from '../../registry/verbs/delete.ts';
+import { modify } from '../../registry/verbs/modify.ts';
+import type { Entry } from '../../registry/view/entry.ts';
 import { isNamespaceTerminating, type SharedContext, tolerant, writeStatus } from '../shared/controller.ts';
 import { controllerOf, isFinished } from '../shared/indexed-pod.ts';
 import type { OwnedIndex } from '../shared/owned-index.ts';

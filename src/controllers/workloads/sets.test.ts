@@ -4,10 +4,10 @@
  */
 import { expect, it } from 'vitest';
 import type { DaemonSet, StatefulSet } from '../../api/generated/types.ts';
-import { create } from '../../registry/create.ts';
-import { modify } from '../../registry/modify.ts';
 import { asTester } from '../../registry/request.fixture.ts';
 import { collectionOf } from '../../registry/target.ts';
+import { create } from '../../registry/verbs/create.ts';
+import { modify } from '../../registry/verbs/modify.ts';
 import { harness, useHarness } from '../shared/harness.fixture.ts';
 
 const controllers = ['garbagecollector', 'serviceaccount', 'daemonset', 'statefulset'];

@@ -3,19 +3,20 @@
  * decides when it is deleted: one owned by the set goes with the set, one owned by its pod goes with the pod, one
  * without an owner stays.
  */
-import { decodeObject } from '../../api/decode.ts';
+
 import type {
   OwnerReference,
   PersistentVolumeClaim,
   StatefulSet,
   StatefulSetPersistentVolumeClaimRetentionPolicy,
 } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kind.ts';
-import { semanticEqual } from '../../api/object.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import { decodeObject } from '../../api/model/decode.ts';
+import { semanticEqual } from '../../api/text/object.ts';
 import type { EventRecorder } from '../../client/events.ts';
-import { create } from '../../registry/create.ts';
-import type { Entry } from '../../registry/entry.ts';
 import { collectionOf } from '../../registry/target.ts';
+import { create } from '../../registry/verbs/create.ts';
+import type { Entry } from '../../registry/view/entry.ts';
 import { isNamespaceTerminating, type Writing } from '../shared/controller.ts';
 import type { IndexedPod } from '../shared/indexed-pod.ts';
 import { ownedItem } from '../shared/owned-index.ts';

@@ -1,7 +1,7 @@
 /** Proves the identity of stateful pods, the owners of their claims, and how pods are counted. */
 import { describe, expect, it } from 'vitest';
 import type { StatefulSet, StatefulSetSpec } from '../../api/generated/types.ts';
-import { KindTable } from '../../api/kinds.ts';
+import { KindTable } from '../../api/kinds/kinds.ts';
 import type { IndexedPod } from '../shared/indexed-pod.ts';
 import { claimOwner } from './stateful-claims.ts';
 import { claimOf, placeIn, statefulPod } from './stateful-identity.ts';

@@ -3,7 +3,7 @@
  * ordinal, its host name, and its claims.
  */
 import type { PersistentVolumeClaim, Pod, StatefulSet, Volume } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kind.ts';
+import type { Kind } from '../../api/kind/kind.ts';
 import type { IndexedPod } from '../shared/indexed-pod.ts';
 import { podOf } from '../shared/pod-control.ts';
 import { type Revision, revisionLabel } from './revision-history.ts';

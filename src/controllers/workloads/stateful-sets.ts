@@ -2,17 +2,18 @@
  * The stateful set controller: keeps pods with stable names and their own claims, in order if the set asks for that,
  * and replaces those of old revisions from the last to the first.
  */
-import { decodeObject } from '../../api/decode.ts';
-import { StatusError } from '../../api/errors.ts';
+
+import { StatusError } from '../../api/errors/errors.ts';
 import type { Pod, StatefulSet } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kind.ts';
-import type { LabelSelector } from '../../api/label-selector.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import type { LabelSelector } from '../../api/kind/label-selector.ts';
+import { decodeObject } from '../../api/model/decode.ts';
 import type { EventRecorder } from '../../client/events.ts';
-import { create } from '../../registry/create.ts';
-import { remove } from '../../registry/delete.ts';
-import type { Entry } from '../../registry/entry.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
+import { create } from '../../registry/verbs/create.ts';
+import { remove } from '../../registry/verbs/delete.ts';
+import type { Entry } from '../../registry/view/entry.ts';
 import {
   type Controller,
   fromKey,

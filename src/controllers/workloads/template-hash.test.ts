@@ -1,6 +1,6 @@
 /** Proves that a template is recognised by its text, and that the names of replica sets are valid. */
 import { describe, expect, it } from 'vitest';
-import { subdomainName } from '../../api/names.ts';
+import { subdomainName } from '../../api/values/names.ts';
 import { replicaSetName, templateHash, templateText } from './template-hash.ts';
 
 const template = (labels: Record<string, string>, image = 'i:1') => ({

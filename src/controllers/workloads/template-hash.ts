@@ -1,8 +1,9 @@
 /** Template hashes: a short hash of a deployment's pod template, for the names and labels of its replica sets. */
-import { encodeObject } from '../../api/encode.ts';
+
 import type { Deployment, PodTemplateSpec } from '../../api/generated/types.ts';
-import { modelOf } from '../../api/model.ts';
-import type { JsonObject } from '../../api/object.ts';
+import { encodeObject } from '../../api/model/encode.ts';
+import { modelOf } from '../../api/model/model.ts';
+import type { JsonObject } from '../../api/text/object.ts';
 import { hashOf } from './revision-history.ts';
 
 const nameCharactersMax = 253;

@@ -1,6 +1,6 @@
 /** Aggregation: versions of the API that other servers serve, and the table of all versions, the APIServices. */
 import type { Duplex } from 'node:stream';
-import type { JsonObject } from '../../api/object.ts';
+import type { JsonObject } from '../../api/text/object.ts';
 import type { Certified } from '../../pki/authority.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { ServiceDial } from '../webhooks/hook-client.ts';

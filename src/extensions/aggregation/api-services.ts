@@ -3,11 +3,11 @@
  * somebody asks; a cluster without such versions pays a comparison per request.
  */
 import type { APIService } from '../../api/generated/types.ts';
-import { apiService, isAvailable } from '../../api/kinds/api-service.ts';
-import { servicePortDefault } from '../../api/rules/webhook-client.ts';
-import type { Collection } from '../../registry/collection.ts';
-import { Follower } from '../../registry/follower.ts';
-import type { View } from '../../registry/view.ts';
+import { apiService, isAvailable } from '../../api/kinds/apiregistration/api-service.ts';
+import { servicePortDefault } from '../../api/rules/admission/webhook-client.ts';
+import type { Collection } from '../../registry/view/collection.ts';
+import { Follower } from '../../registry/view/follower.ts';
+import type { View } from '../../registry/view/view.ts';
 import type { Priority } from './priorities.ts';
 
 /** A version that another server serves. */

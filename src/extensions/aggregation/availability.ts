@@ -3,13 +3,13 @@
  * APIService, its service or the endpoints change, and every half a minute.
  */
 import type { APIService, APIServiceCondition, Service } from '../../api/generated/types.ts';
-import { apiService } from '../../api/kinds/api-service.ts';
-import type { JsonObject } from '../../api/object.ts';
-import { endpointsOfPort, isReady } from '../../api/rules/slice-endpoints.ts';
-import { modify } from '../../registry/modify.ts';
+import { apiService } from '../../api/kinds/apiregistration/api-service.ts';
+import { endpointsOfPort, isReady } from '../../api/rules/service/slice-endpoints.ts';
+import type { JsonObject } from '../../api/text/object.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { ServiceSlices, serviceOf, sliceId } from '../../registry/service-slices.ts';
+import { ServiceSlices, serviceOf, sliceId } from '../../registry/system/service-slices.ts';
 import { targetOf } from '../../registry/target.ts';
+import { modify } from '../../registry/verbs/modify.ts';
 import { actingAs } from '../../registry/writers.ts';
 import type { ApiServices, RemoteVersion } from './api-services.ts';
 import { watchChanges } from './change-watch.ts';

@@ -1,7 +1,7 @@
 /** Calls back with the place of every object of a collection that changes, and for all of them after a gap. */
-import type { Collection } from '../../registry/collection.ts';
-import { everything } from '../../registry/filter.ts';
-import { Watcher } from '../../registry/watcher.ts';
+import type { Collection } from '../../registry/view/collection.ts';
+import { everything } from '../../registry/view/filter.ts';
+import { Watcher } from '../../registry/view/watcher.ts';
 
 /** Returns a function that ends it. */
 export function watchChanges(

@@ -1,10 +1,10 @@
 /** Asks the server of a remote version which resources it has, to see whether it answers. */
 import { request as openRequest } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { JsonError, readJson } from '../../api/json.ts';
-import { isJsonObject, type JsonObject } from '../../api/object.ts';
-import { masters } from '../../api/user.ts';
-import { readError } from '../../streams/net-error.ts';
+import { JsonError, readJson } from '../../api/text/json.ts';
+import { isJsonObject, type JsonObject } from '../../api/text/object.ts';
+import { masters } from '../../api/values/user.ts';
+import { readError } from '../../streams/dial/net-error.ts';
 import type { RemoteVersion } from './api-services.ts';
 import { remoteHost } from './remote-connection.ts';
 

@@ -3,13 +3,13 @@
  * kinds come and go with their versions, and come back when they are deleted.
  */
 import type { APIService } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kind.ts';
-import { apiService, apiServiceName, localCondition } from '../../api/kinds/api-service.ts';
-import type { Collection } from '../../registry/collection.ts';
-import { remove } from '../../registry/delete.ts';
-import { everything } from '../../registry/filter.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import { apiService, apiServiceName, localCondition } from '../../api/kinds/apiregistration/api-service.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
+import { remove } from '../../registry/verbs/delete.ts';
+import type { Collection } from '../../registry/view/collection.ts';
+import { everything } from '../../registry/view/filter.ts';
 import { actingAs } from '../../registry/writers.ts';
 import { watchChanges } from './change-watch.ts';
 import { localPriority } from './priorities.ts';

@@ -8,10 +8,10 @@ import type {
   CustomResourceDefinitionNames,
   CustomResourceDefinitionStatus,
 } from '../../api/generated/types.ts';
-import { definitionCondition } from '../../api/kinds/custom-resource-definition.ts';
-import { withCondition } from '../../api/rules/condition.ts';
-import { approvalOf, isProtectedGroup } from '../../api/rules/definition.ts';
-import { bundleProblem } from '../../api/rules/definition-conversion.ts';
+import { definitionCondition } from '../../api/kinds/apiextensions/custom-resource-definition.ts';
+import { approvalOf, isProtectedGroup } from '../../api/rules/definition/definition.ts';
+import { bundleProblem } from '../../api/rules/definition/definition-conversion.ts';
+import { withCondition } from '../../api/rules/shared/condition.ts';
 
 /** Names that other kinds of the group have. */
 export interface TakenNames {

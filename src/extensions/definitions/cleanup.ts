@@ -6,14 +6,17 @@ import type {
   CustomResourceDefinition,
   CustomResourceDefinitionCondition,
 } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kind.ts';
-import { cleanupFinalizer, definitionCondition } from '../../api/kinds/custom-resource-definition.ts';
-import { withCondition } from '../../api/rules/condition.ts';
-import { removeCollection } from '../../registry/delete.ts';
-import { everything } from '../../registry/filter.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import {
+  cleanupFinalizer,
+  definitionCondition,
+} from '../../api/kinds/apiextensions/custom-resource-definition.ts';
+import { withCondition } from '../../api/rules/shared/condition.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
-import { Watcher } from '../../registry/watcher.ts';
+import { removeCollection } from '../../registry/verbs/delete.ts';
+import { everything } from '../../registry/view/filter.ts';
+import { Watcher } from '../../registry/view/watcher.ts';
 import { actingAs } from '../../registry/writers.ts';
 
 /** How often objects that stay are looked at again, and how long until the definition says that they stay. */

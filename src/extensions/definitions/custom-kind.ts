@@ -5,13 +5,11 @@
  */
 
 import { compileSchema } from '../../api/custom-schema/compiled-schema.ts';
-import type { CompiledSchema, Schema } from '../../api/custom-schema/schema.ts';
 import type {
   CustomResourceDefinition,
   CustomResourceDefinitionNames,
   CustomResourceDefinitionVersion,
 } from '../../api/generated/types.ts';
-import { valueAt } from '../../api/json-path.ts';
 import {
   type Conversion,
   defineKind,
@@ -19,14 +17,19 @@ import {
   type KindForm,
   type Subresource,
   type Verb,
-} from '../../api/kind.ts';
-import { definitionCondition, storageVersionOf } from '../../api/kinds/custom-resource-definition.ts';
-import { takeStoredMetadata } from '../../api/meta.ts';
-import { type Model, type ModelDefinition, modelsOf } from '../../api/model.ts';
-import { type ApiObject, cloneJson, type JsonObject } from '../../api/object.ts';
-import type { ScalePaths } from '../../api/scale-paths.ts';
-import { compareVersions } from '../../api/version-order.ts';
-import { preparedForm } from '../../registry/conversion.ts';
+} from '../../api/kind/kind.ts';
+import { takeStoredMetadata } from '../../api/kind/meta.ts';
+import type { ScalePaths } from '../../api/kind/scale-paths.ts';
+import {
+  definitionCondition,
+  storageVersionOf,
+} from '../../api/kinds/apiextensions/custom-resource-definition.ts';
+import type { CompiledSchema, Schema } from '../../api/model/json-schema.ts';
+import { type Model, type ModelDefinition, modelsOf } from '../../api/model/model.ts';
+import { valueAt } from '../../api/text/json-path.ts';
+import { type ApiObject, cloneJson, type JsonObject } from '../../api/text/object.ts';
+import { compareVersions } from '../../api/values/version-order.ts';
+import { preparedForm } from '../../registry/verbs/conversion.ts';
 import type { HookCaller } from '../webhooks/hook-client.ts';
 import { customErrors } from './custom-rules.ts';
 import { digestOf } from './digest.ts';
@@ -147,7 +150,7 @@ function shape(schema: CompiledSchema, object: ApiObject): void {
 
 type Stored = NonNullable<KindForm<ApiObject>['stored']>;
 
-/** Conversion by a webhook, which has been asked before (`registry/conversion.ts`). */
+/** Conversion by a webhook, which has been asked before (`registry/verbs/conversion.ts`). */
 const convertedTo = (storage: Kind): Stored => ({
   kind: storage,
   toStored(object) {

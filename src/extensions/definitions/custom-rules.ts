@@ -1,11 +1,12 @@
 /** Validation of custom objects: the schema of their version, and the numbers that their scale reads. */
-import type { CompiledSchema, Validation, ValidationWork } from '../../api/custom-schema/schema.ts';
-import { type FieldError, invalid } from '../../api/field-error.ts';
-import { goQuoted } from '../../api/go-format.ts';
-import { isQualifiedName } from '../../api/names.ts';
-import type { ApiObject, JsonObject } from '../../api/object.ts';
-import { accessProblem, readAt, type ScalePaths, scaleNames } from '../../api/scale-paths.ts';
-import { computed, turnToCompute } from '../../registry/looplane.ts';
+
+import { type FieldError, invalid } from '../../api/errors/field-error.ts';
+import { accessProblem, readAt, type ScalePaths, scaleNames } from '../../api/kind/scale-paths.ts';
+import { goQuoted } from '../../api/model/go-format.ts';
+import type { CompiledSchema, Validation, ValidationWork } from '../../api/model/json-schema.ts';
+import type { ApiObject, JsonObject } from '../../api/text/object.ts';
+import { isQualifiedName } from '../../api/values/names.ts';
+import { computed, turnToCompute } from '../../registry/time-slices.ts';
 
 const replicasMax = 2_147_483_647;
 

@@ -1,6 +1,6 @@
 /** The names of all definitions by group, so that comparing those of one does not read all others. */
 import type { CustomResourceDefinition, CustomResourceDefinitionNames } from '../../api/generated/types.ts';
-import { definitionCondition } from '../../api/kinds/custom-resource-definition.ts';
+import { definitionCondition } from '../../api/kinds/apiextensions/custom-resource-definition.ts';
 
 interface Indexed {
   readonly names: CustomResourceDefinitionNames;

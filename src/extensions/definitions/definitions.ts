@@ -8,24 +8,24 @@
  *   marked for deletion → objects deleted (`cleanup.ts`) → finalizer removed → gone: kinds removed
  */
 
-import { StatusError } from '../../api/errors.ts';
+import { StatusError } from '../../api/errors/errors.ts';
 import type { CustomResourceDefinition } from '../../api/generated/types.ts';
-import { jsonText } from '../../api/json-text.ts';
-import type { Kind } from '../../api/kind.ts';
+import type { Kind } from '../../api/kind/kind.ts';
 import {
   cleanupFinalizer,
   customResourceDefinition,
   definitionCondition,
-} from '../../api/kinds/custom-resource-definition.ts';
-import { type ApiObject, semanticEqual } from '../../api/object.ts';
-import { withCondition } from '../../api/rules/condition.ts';
-import type { Collection } from '../../registry/collection.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { everything } from '../../registry/filter.ts';
-import { modify } from '../../registry/modify.ts';
+} from '../../api/kinds/apiextensions/custom-resource-definition.ts';
+import { withCondition } from '../../api/rules/shared/condition.ts';
+import { jsonText } from '../../api/text/json-text.ts';
+import { type ApiObject, semanticEqual } from '../../api/text/object.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { targetOf } from '../../registry/target.ts';
-import { Watcher } from '../../registry/watcher.ts';
+import { modify } from '../../registry/verbs/modify.ts';
+import type { Collection } from '../../registry/view/collection.ts';
+import type { Entry } from '../../registry/view/entry.ts';
+import { everything } from '../../registry/view/filter.ts';
+import { Watcher } from '../../registry/view/watcher.ts';
 import { actingAs } from '../../registry/writers.ts';
 import type { HookCaller } from '../webhooks/hook-client.ts';
 import { establishedCondition, namedStatus, takenNames } from './accepted-names.ts';

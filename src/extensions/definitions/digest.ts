@@ -1,6 +1,6 @@
 /** A short text that differs when a value does: definitions are large, and there may be thousands. */
 import { createHash } from 'node:crypto';
-import { jsonText } from '../../api/json-text.ts';
+import { jsonText } from '../../api/text/json-text.ts';
 
 export const digestOf = (value: unknown): string =>
   createHash('sha256').update(jsonText(value)).digest('base64');

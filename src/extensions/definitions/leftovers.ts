@@ -2,11 +2,11 @@
  * Objects whose definition is gone: nobody can reach them, because keys of custom objects contain the uid of their
  * definition. They are there when a definition's finalizer was removed by hand, or a server ended in the middle.
  */
-import type { ResourceId } from '../../api/kind.ts';
-import { groupResource } from '../../api/kind.ts';
-import { customResourceDefinition } from '../../api/kinds/custom-resource-definition.ts';
-import { endOfKeys, parseStoreKey, storeKey } from '../../registry/key.ts';
+import type { ResourceId } from '../../api/kind/kind.ts';
+import { groupResource } from '../../api/kind/kind.ts';
+import { customResourceDefinition } from '../../api/kinds/apiextensions/custom-resource-definition.ts';
 import type { Registry } from '../../registry/registry.ts';
+import { endOfKeys, parseStoreKey, storeKey } from '../../registry/view/key.ts';
 
 /** Objects removed at a time. */
 const pageSize = 500;

@@ -1,7 +1,7 @@
 /** Proves what the cells of custom objects show of every type of value. */
 import { expect, test } from 'vitest';
-import { type Cell, shownCell } from '../../api/elapsed.ts';
-import type { ApiObject } from '../../api/object.ts';
+import type { ApiObject } from '../../api/text/object.ts';
+import { type Cell, shownCell } from '../../api/values/elapsed.ts';
 import { printerColumns } from './printer-columns.ts';
 
 const types = ['string', 'integer', 'number', 'boolean', 'date'];

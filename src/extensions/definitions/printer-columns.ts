@@ -1,18 +1,18 @@
 /** Printer columns: what `kubectl get` shows of custom objects. */
 
-import { type Cell, elapsed } from '../../api/elapsed.ts';
-import { htmlSafe } from '../../api/field-error.ts';
+import { htmlSafe } from '../../api/errors/field-error.ts';
 import type {
   CustomResourceColumnDefinition,
   CustomResourceDefinitionVersion,
 } from '../../api/generated/types.ts';
-import { goFormat } from '../../api/go-format.ts';
-import { type JsonPath, JsonPathError, parseJsonPath } from '../../api/json-path.ts';
-import { jsonText } from '../../api/json-text.ts';
-import type { Column, KindForm } from '../../api/kind.ts';
-import { type ApiObject, withSortedKeys } from '../../api/object.ts';
-import { nameColumn } from '../../api/rules/columns.ts';
-import { TimeError, timeToMs } from '../../api/time.ts';
+import type { Column, KindForm } from '../../api/kind/kind.ts';
+import { goFormat } from '../../api/model/go-format.ts';
+import { nameColumn } from '../../api/rules/shared/columns.ts';
+import { type JsonPath, JsonPathError, parseJsonPath } from '../../api/text/json-path.ts';
+import { jsonText } from '../../api/text/json-text.ts';
+import { type ApiObject, withSortedKeys } from '../../api/text/object.ts';
+import { type Cell, elapsed } from '../../api/values/elapsed.ts';
+import { TimeError, timeToMs } from '../../api/values/time.ts';
 
 type CellReader = (object: ApiObject) => Cell;
 

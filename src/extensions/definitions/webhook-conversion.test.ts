@@ -1,7 +1,7 @@
 /** Proves that every wrong answer of a conversion webhook is refused, in the words of Kubernetes. */
 import { describe, expect, it } from 'vitest';
-import type { Kind } from '../../api/kind.ts';
-import type { ApiObject, JsonObject } from '../../api/object.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import type { ApiObject, JsonObject } from '../../api/text/object.ts';
 import { webhookConversion } from './webhook-conversion.ts';
 
 const to = { apiVersion: 'example.com/v2', kind: 'Box' } as Kind;

@@ -1,16 +1,16 @@
 /** Conversion webhooks: ConversionReviews of apiextensions.k8s.io, and the checks of their answers. */
-import { errorsText, plain } from '../../api/errors.ts';
+import { errorsText, plain } from '../../api/errors/errors.ts';
 import type {
   ConversionResponse,
   ObjectMeta,
   Status,
   WebhookConversion as WebhookSettings,
 } from '../../api/generated/types.ts';
-import { cannotUnmarshal, goQuoted, goType } from '../../api/go-format.ts';
-import { jsonText } from '../../api/json-text.ts';
-import type { Conversion, Kind } from '../../api/kind.ts';
-import { validateAnnotations, validateLabels } from '../../api/names.ts';
-import { type ApiObject, isJsonObject, type JsonObject, sameJson } from '../../api/object.ts';
+import type { Conversion, Kind } from '../../api/kind/kind.ts';
+import { cannotUnmarshal, goQuoted, goType } from '../../api/model/go-format.ts';
+import { jsonText } from '../../api/text/json-text.ts';
+import { type ApiObject, isJsonObject, type JsonObject, sameJson } from '../../api/text/object.ts';
+import { validateAnnotations, validateLabels } from '../../api/values/names.ts';
 import type { HookCaller } from '../webhooks/hook-client.ts';
 import { readReview, reviewVersions, typeProblem } from '../webhooks/review-answer.ts';
 

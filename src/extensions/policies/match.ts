@@ -1,12 +1,12 @@
 /** What a policy or binding is for: rules, exceptions and selectors. */
 import type { MatchResources, NamedRuleWithOperations } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kind.ts';
-import type { KindTable } from '../../api/kinds.ts';
+import type { Kind } from '../../api/kind/kind.ts';
 import {
   type LabelSelector,
   type LabelSelectorObject,
   selectorFromObject,
-} from '../../api/label-selector.ts';
+} from '../../api/kind/label-selector.ts';
+import type { KindTable } from '../../api/kinds/kinds.ts';
 import type { AskedWrite } from '../webhooks/asked-write.ts';
 import { isRuled } from '../webhooks/hook.ts';
 import type { HookQuestion } from '../webhooks/hook-index.ts';

@@ -4,12 +4,12 @@
  */
 
 import type { Value } from '../../api/cel/values.ts';
-import { forbidden, StatusError } from '../../api/errors.ts';
-import { parseExact } from '../../api/exact-json.ts';
+import { forbidden, StatusError } from '../../api/errors/errors.ts';
 import type { MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding } from '../../api/generated/types.ts';
-import { goQuoted } from '../../api/go-format.ts';
-import type { Kind } from '../../api/kind.ts';
-import type { JsonObject } from '../../api/object.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import { goQuoted } from '../../api/model/go-format.ts';
+import { parseExact } from '../../api/text/exact-json.ts';
+import type { JsonObject } from '../../api/text/object.ts';
 import type { Admission, AdmissionPlugin } from '../../registry/admission/admission.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { AskedWrite, questionOf } from '../webhooks/asked-write.ts';

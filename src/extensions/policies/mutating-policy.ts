@@ -1,28 +1,28 @@
 /** A mutating policy made ready to run: its expressions make objects to merge, or JSON patches. */
 
-import { atomicPaths } from '../../api/atomic-values.ts';
 import type { CheckedExpression } from '../../api/cel/admission.ts';
 import { type Condition, expressionFailure } from '../../api/cel/conditions.ts';
 import { toJson } from '../../api/cel/json-values.ts';
 import { CelError, ListValue, StructValue, type Value } from '../../api/cel/values.ts';
 import { ownershipModel } from '../../api/custom-schema/ownership-model.ts';
-import { DecodeError, decodeObject } from '../../api/decode.ts';
-import { internal } from '../../api/errors.ts';
-import { typedProblem } from '../../api/field-check.ts';
-import { structOf } from '../../api/field-type.ts';
-import { merge } from '../../api/field-walk.ts';
+import { internal } from '../../api/errors/errors.ts';
+import { PatchError } from '../../api/errors/patch-error.ts';
 import type {
   MutatingAdmissionPolicy,
   MutatingAdmissionPolicySpec,
   ParamKind,
 } from '../../api/generated/types.ts';
-import { applyJsonPatch, parseJsonPatch } from '../../api/json-patch.ts';
-import { jsonPatchFailure } from '../../api/json-patch-failure.ts';
-import type { Kind } from '../../api/kind.ts';
-import { mutationResult } from '../../api/kinds/mutating-admission-policy.ts';
-import type { JsonObject } from '../../api/object.ts';
-import { PatchError } from '../../api/patch-error.ts';
-import { PolicyScope } from '../../api/rules/policy-scope.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import { mutationResult } from '../../api/kinds/admissionregistration/mutating-admission-policy.ts';
+import { DecodeError, decodeObject } from '../../api/model/decode.ts';
+import { atomicPaths } from '../../api/ownership/atomic-values.ts';
+import { typedProblem } from '../../api/ownership/field-check.ts';
+import { structOf } from '../../api/ownership/field-type.ts';
+import { merge } from '../../api/ownership/field-walk.ts';
+import { applyJsonPatch, parseJsonPatch } from '../../api/patch/json-patch.ts';
+import { jsonPatchFailure } from '../../api/patch/json-patch-failure.ts';
+import { PolicyScope } from '../../api/rules/admission/policy-scope.ts';
+import type { JsonObject } from '../../api/text/object.ts';
 import { writeConditionsOutcome } from './conditions.ts';
 import { Match } from './match.ts';
 import { PolicyRun } from './policy-run.ts';

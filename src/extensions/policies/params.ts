@@ -2,11 +2,11 @@
 import { anyJson } from '../../api/cel/json-values.ts';
 import type { Value } from '../../api/cel/values.ts';
 import type { ParamKind, ParamRef } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kind.ts';
-import { type LabelSelectorObject, selectorFromObject } from '../../api/label-selector.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { Filter } from '../../registry/filter.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import { type LabelSelectorObject, selectorFromObject } from '../../api/kind/label-selector.ts';
 import type { Registry } from '../../registry/registry.ts';
+import type { Entry } from '../../registry/view/entry.ts';
+import { Filter } from '../../registry/view/filter.ts';
 
 /** Objects that one binding may select; each is a run of the whole policy. */
 const paramsMax = 1000;

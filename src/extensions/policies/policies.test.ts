@@ -1,19 +1,19 @@
 /** Policies on writes of a registry: matching, parameters, authorization, audit, mutation, costs. */
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Decision } from '../../api/access.ts';
-import { StatusError } from '../../api/errors.ts';
-import { KindTable } from '../../api/kinds.ts';
-import { type ApiObject, cloneJson, type JsonObject } from '../../api/object.ts';
+import { StatusError } from '../../api/errors/errors.ts';
+import type { Decision } from '../../api/kind/access.ts';
+import { KindTable } from '../../api/kinds/kinds.ts';
+import { type ApiObject, cloneJson, type JsonObject } from '../../api/text/object.ts';
 import { admissionChain } from '../../registry/admission/plugins.ts';
-import { create } from '../../registry/create.ts';
-import { remove } from '../../registry/delete.ts';
 import { Registry } from '../../registry/registry.ts';
 import { Request } from '../../registry/request.ts';
-import { ensureSystemNamespaces } from '../../registry/system-namespaces.ts';
+import { ensureSystemNamespaces } from '../../registry/system/system-namespaces.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
-import { update } from '../../registry/update.ts';
-import { View } from '../../registry/view.ts';
+import { create } from '../../registry/verbs/create.ts';
+import { remove } from '../../registry/verbs/delete.ts';
+import { update } from '../../registry/verbs/update.ts';
+import { View } from '../../registry/view/view.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import { MutatingPolicies } from './mutating-policies.ts';
 import { ValidatingPolicies } from './validating-policies.ts';

@@ -2,12 +2,12 @@
  * The policies of a kind with their bindings, by what they are for. It takes in changes of the view when it is asked, so
  * a policy is in force with the answer to the write that bound it; a cluster without any pays a comparison.
  */
-import type { ResourceId } from '../../api/kind.ts';
-import type { KindTable } from '../../api/kinds.ts';
-import type { Collection } from '../../registry/collection.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { Follower } from '../../registry/follower.ts';
-import type { View } from '../../registry/view.ts';
+import type { ResourceId } from '../../api/kind/kind.ts';
+import type { KindTable } from '../../api/kinds/kinds.ts';
+import type { Collection } from '../../registry/view/collection.ts';
+import type { Entry } from '../../registry/view/entry.ts';
+import { Follower } from '../../registry/view/follower.ts';
+import type { View } from '../../registry/view/view.ts';
 import type { HookQuestion } from '../webhooks/hook-index.ts';
 import type { Match } from './match.ts';
 

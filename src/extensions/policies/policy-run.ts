@@ -4,7 +4,7 @@ import { Budget } from '../../api/cel/budget.ts';
 import type { Program } from '../../api/cel/cel.ts';
 import { callCostMax } from '../../api/cel/conditions.ts';
 import { CelError, MapValue, type Value } from '../../api/cel/values.ts';
-import type { PolicyScope } from '../../api/rules/policy-scope.ts';
+import type { PolicyScope } from '../../api/rules/admission/policy-scope.ts';
 import type { Variables, WriteValues } from './write-values.ts';
 
 /** Steps of all expressions of one run. */

@@ -1,10 +1,10 @@
 /** ValidatingAdmissionPolicy: policies that refuse writes, warn of them, or note them in the audit log. */
-import { forbidden, StatusError } from '../../api/errors.ts';
+import { forbidden, StatusError } from '../../api/errors/errors.ts';
 import type {
   ValidatingAdmissionPolicy,
   ValidatingAdmissionPolicyBinding,
 } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kind.ts';
+import type { Kind } from '../../api/kind/kind.ts';
 import type { Admission, AdmissionPlugin } from '../../registry/admission/admission.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { AskedWrite, questionOf } from '../webhooks/asked-write.ts';

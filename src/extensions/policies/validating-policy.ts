@@ -7,7 +7,7 @@ import type {
   ValidatingAdmissionPolicy,
   ValidatingAdmissionPolicySpec,
 } from '../../api/generated/types.ts';
-import { PolicyScope } from '../../api/rules/policy-scope.ts';
+import { PolicyScope } from '../../api/rules/admission/policy-scope.ts';
 import { writeConditionsOutcome } from './conditions.ts';
 import { Match } from './match.ts';
 import { PolicyRun } from './policy-run.ts';

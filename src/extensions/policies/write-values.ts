@@ -1,5 +1,5 @@
 /** A write as expressions see it: `object`, `oldObject`, `request`, `namespaceObject`, `authorizer`. */
-import type { Decision, ResourceAction } from '../../api/access.ts';
+
 import {
   type AuthorizerDecision,
   type AuthorizerQuery,
@@ -10,15 +10,16 @@ import { BudgetExceeded } from '../../api/cel/budget.ts';
 import { anyJson } from '../../api/cel/json-values.ts';
 import { parseTimestamp } from '../../api/cel/times.ts';
 import { CelError, EntryMap, type Value } from '../../api/cel/values.ts';
-import { parseExact } from '../../api/exact-json.ts';
-import { parseFieldSelector } from '../../api/field-selector.ts';
-import type { Kind } from '../../api/kind.ts';
-import { parseLabelSelector } from '../../api/label-selector.ts';
-import type { ApiObject, JsonObject } from '../../api/object.ts';
-import { authenticated, type User } from '../../api/user.ts';
-import { computed, turnToCompute } from '../../registry/looplane.ts';
+import type { Decision, ResourceAction } from '../../api/kind/access.ts';
+import { parseFieldSelector } from '../../api/kind/field-selector.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import { parseLabelSelector } from '../../api/kind/label-selector.ts';
+import { parseExact } from '../../api/text/exact-json.ts';
+import type { ApiObject, JsonObject } from '../../api/text/object.ts';
+import { authenticated, type User } from '../../api/values/user.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Request } from '../../registry/request.ts';
+import { computed, turnToCompute } from '../../registry/time-slices.ts';
 import type { AskedWrite } from '../webhooks/asked-write.ts';
 import { requestText } from '../webhooks/review.ts';
 

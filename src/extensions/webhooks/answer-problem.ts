@@ -1,6 +1,6 @@
 /** What an HTTP answer that is no success says, in the words of Kubernetes' own client. */
 import { isUtf8 } from 'node:buffer';
-import { isJsonObject } from '../../api/object.ts';
+import { isJsonObject } from '../../api/text/object.ts';
 
 /** Longest text of a server that is quoted. */
 const quotedCharsMax = 2_000;

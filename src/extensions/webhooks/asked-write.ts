@@ -2,23 +2,24 @@
  * A write as webhooks are asked about it: the same object in the version that each of them understands, its labels, and
  * what becomes of the object when a webhook patches it.
  */
-import { DecodeError, decodeObject } from '../../api/decode.ts';
-import { encodeObject } from '../../api/encode.ts';
-import { badRequest, internal } from '../../api/errors.ts';
-import { parseExact } from '../../api/exact-json.ts';
-import { applyJsonPatch, parseJsonPatch } from '../../api/json-patch.ts';
-import { jsonPatchFailure } from '../../api/json-patch-failure.ts';
-import { jsonText } from '../../api/json-text.ts';
-import type { Kind } from '../../api/kind.ts';
-import type { LabelSelector, Labels } from '../../api/label-selector.ts';
-import { findModel, type Model } from '../../api/model.ts';
-import { type ApiObject, cloneJson, type JsonObject } from '../../api/object.ts';
-import { PatchError } from '../../api/patch-error.ts';
+
+import { badRequest, internal } from '../../api/errors/errors.ts';
+import { PatchError } from '../../api/errors/patch-error.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import type { LabelSelector, Labels } from '../../api/kind/label-selector.ts';
+import { DecodeError, decodeObject } from '../../api/model/decode.ts';
+import { encodeObject } from '../../api/model/encode.ts';
+import { findModel, type Model } from '../../api/model/model.ts';
+import { applyJsonPatch, parseJsonPatch } from '../../api/patch/json-patch.ts';
+import { jsonPatchFailure } from '../../api/patch/json-patch-failure.ts';
+import { parseExact } from '../../api/text/exact-json.ts';
+import { jsonText } from '../../api/text/json-text.ts';
+import { type ApiObject, cloneJson, type JsonObject } from '../../api/text/object.ts';
 import type { Admission } from '../../registry/admission/admission.ts';
-import { customScaleForm, rescaled } from '../../registry/custom-scale.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { type Scale, type ScaleForm, scaleForms, scaleOfObject } from '../../registry/scale.ts';
 import { subresourceOf } from '../../registry/target.ts';
+import { customScaleForm, rescaled } from '../../registry/verbs/custom-scale.ts';
+import { type Scale, type ScaleForm, scaleForms, scaleOfObject } from '../../registry/verbs/scale.ts';
 import type { Operation } from './hook.ts';
 import type { HookQuestion } from './hook-index.ts';
 

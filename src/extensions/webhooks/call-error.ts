@@ -1,5 +1,5 @@
 /** Why a call to another server failed, in the words of Go's standard library, which clients show and compare. */
-import { dialError, readError } from '../../streams/net-error.ts';
+import { dialError, readError } from '../../streams/dial/net-error.ts';
 
 export const deadlineExceeded = 'context deadline exceeded';
 

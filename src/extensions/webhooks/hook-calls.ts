@@ -1,6 +1,6 @@
 /** One hook asked about one write: whether it is concerned, what it answers, and what its failure means. */
 
-import { badRequest, forbidden, internal, type StatusDetails, StatusError } from '../../api/errors.ts';
+import { badRequest, forbidden, internal, type StatusDetails, StatusError } from '../../api/errors/errors.ts';
 import type { AdmissionResponse } from '../../api/generated/types.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Request } from '../../registry/request.ts';

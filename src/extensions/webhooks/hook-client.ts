@@ -5,10 +5,10 @@
  */
 import type { Duplex } from 'node:stream';
 import type { WebhookClientConfig } from '../../api/generated/types.ts';
-import { cannotUnmarshal } from '../../api/go-format.ts';
-import { JsonError, readJson } from '../../api/json.ts';
-import { isJsonObject, type JsonObject } from '../../api/object.ts';
-import { servicePortDefault } from '../../api/rules/webhook-client.ts';
+import { cannotUnmarshal } from '../../api/model/go-format.ts';
+import { servicePortDefault } from '../../api/rules/admission/webhook-client.ts';
+import { JsonError, readJson } from '../../api/text/json.ts';
+import { isJsonObject, type JsonObject } from '../../api/text/object.ts';
 import { answerProblem } from './answer-problem.ts';
 import type { HookAnswer, HookPlace, HookTransport } from './hook-transport.ts';
 

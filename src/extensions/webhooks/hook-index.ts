@@ -2,11 +2,11 @@
  * The hooks of all configurations of a kind, by what they are for. It takes in changes of the view when it is asked, so
  * a configuration is in force with the answer to the write that made it; a cluster without any pays a comparison.
  */
-import type { Kind, ResourceId } from '../../api/kind.ts';
-import type { KindTable } from '../../api/kinds.ts';
-import type { Collection } from '../../registry/collection.ts';
-import { Follower } from '../../registry/follower.ts';
-import type { View } from '../../registry/view.ts';
+import type { Kind, ResourceId } from '../../api/kind/kind.ts';
+import type { KindTable } from '../../api/kinds/kinds.ts';
+import type { Collection } from '../../registry/view/collection.ts';
+import { Follower } from '../../registry/view/follower.ts';
+import type { View } from '../../registry/view/view.ts';
 import { type Hook, hooksOf, isRuled, type Operation } from './hook.ts';
 
 /** A hook that is to be asked, and the version of the kind it is asked in. */

@@ -9,13 +9,13 @@ import type {
   ValidatingWebhookConfiguration,
   WebhookClientConfig,
 } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kind.ts';
+import type { Kind } from '../../api/kind/kind.ts';
 import {
   type LabelSelector,
   type LabelSelectorObject,
   selectorFromObject,
-} from '../../api/label-selector.ts';
-import { reviewVersions } from '../../api/rules/webhooks.ts';
+} from '../../api/kind/label-selector.ts';
+import { reviewVersions } from '../../api/rules/admission/webhooks.ts';
 import { hookCondition } from '../policies/conditions.ts';
 
 const timeoutSecondsDefault = 10;

@@ -2,10 +2,10 @@
  * The review in a webhook's answer. As Kubernetes' client does, it is read as the type that was sent: kind and
  * apiVersion may be missing for that, and are compared afterwards.
  */
-import { DecodeError, decodeObject } from '../../api/decode.ts';
-import { cannotUnmarshal } from '../../api/go-format.ts';
-import { modelOf } from '../../api/model.ts';
-import type { JsonObject } from '../../api/object.ts';
+import { DecodeError, decodeObject } from '../../api/model/decode.ts';
+import { cannotUnmarshal } from '../../api/model/go-format.ts';
+import { modelOf } from '../../api/model/model.ts';
+import type { JsonObject } from '../../api/text/object.ts';
 import { HookCallError } from './hook-client.ts';
 
 /** As messages of Kubernetes name the list of kinds that a webhook may answer with. */

@@ -1,7 +1,7 @@
 /** AdmissionReview: what a webhook is asked, and what its answer says. Fields are in the order of Kubernetes. */
 import type { AdmissionResponse, AdmissionReview } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kind.ts';
-import type { JsonObject } from '../../api/object.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import type { JsonObject } from '../../api/text/object.ts';
 import type { Admission } from '../../registry/admission/admission.ts';
 import type { AskedWrite } from './asked-write.ts';
 import type { Hook, Operation } from './hook.ts';

@@ -6,7 +6,7 @@ import type { ContainerStatus, Pod } from '../../api/generated/types.ts';
 import { configMaps, pods } from '../../client/resources.ts';
 import { HostNetwork } from '../network/pod-network.ts';
 import { ImageTable } from '../runtime/images.ts';
-import { ProcessRuntime } from '../runtime/process-runtime.ts';
+import { ProcessRuntime } from '../runtime/process/process-runtime.ts';
 import { condition, useNode } from './agent.fixture.ts';
 import type { Agent } from './agent.ts';
 

@@ -7,7 +7,7 @@
  */
 import type { Duplex } from 'node:stream';
 import type { Pod, Service } from '../../api/generated/types.ts';
-import { runtimeLabels } from '../../api/node-runtimes.ts';
+import { runtimeLabels } from '../../api/rules/shared/node-runtimes.ts';
 import type { Client } from '../../client/client.ts';
 import { eventSink } from '../../client/event-sink.ts';
 import { EventRecorder, type RecorderOptions } from '../../client/events.ts';
@@ -15,8 +15,9 @@ import { Informer } from '../../client/informer.ts';
 import { services } from '../../client/resources.ts';
 import { wallClock } from '../../clock.ts';
 import { systemTimers, type Timers } from '../../timers.ts';
+import { ConfigObjects } from '../environment/config-objects.ts';
+import type { LogFolder } from '../logs/log-folder.ts';
 import { type BackOffTimes, defaultBackOff } from '../pods/backoff.ts';
-import type { LogFolder } from '../pods/log-folder.ts';
 import { type NetworkAdvice, NodeSetup } from '../pods/node-setup.ts';
 import { type Held, refusalOf, resizeRefusalOf } from '../pods/pod-admission.ts';
 import { emptySetup, type PodSetup } from '../pods/pod-setup.ts';
@@ -25,7 +26,6 @@ import { StatusWriter } from '../pods/status-writer.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { onlyRuntime, type Runtimes } from '../runtime/runtime-choice.ts';
 import type { NodeVolumes } from '../volumes/local-volumes.ts';
-import { ConfigObjects } from './config-objects.ts';
 import { type KubeletListening, KubeletServer } from './kubelet-server.ts';
 import type { KubeletHost } from './kubelet-sessions.ts';
 import { defaultHeartbeat, type HeartbeatTimes, NodeRegistration } from './node-registration.ts';

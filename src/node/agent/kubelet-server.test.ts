@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { Pod } from '../../api/generated/types.ts';
 import { nodes } from '../../client/resources.ts';
 import { issueServingCertificate, makeNodeAuthority } from '../../pki/node-certificates.ts';
-import { SpdyConnection } from '../../streams/spdy-connection.ts';
+import { SpdyConnection } from '../../streams/spdy/spdy-connection.ts';
 import { ScriptedRuntime } from '../runtime/scripted-runtime.fixture.ts';
 import { container, useNode } from './agent.fixture.ts';
 import type { Agent } from './agent.ts';

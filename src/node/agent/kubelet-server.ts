@@ -10,8 +10,8 @@ import type { TLSSocket } from 'node:tls';
 import { subjectOf } from '../../pki/certificate.ts';
 import { readSubject } from '../../pki/distinguished-name.ts';
 import { apiServerSubject } from '../../pki/node-certificates.ts';
-import { memoryPipe } from '../../streams/memory-pipe.ts';
-import { refuseUpgrade } from '../../streams/upgrade-request.ts';
+import { memoryPipe } from '../../streams/bytes/memory-pipe.ts';
+import { refuseUpgrade } from '../../streams/dial/upgrade-request.ts';
 import {
   type KubeletHost,
   KubeletRefusal,

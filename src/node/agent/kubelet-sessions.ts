@@ -2,10 +2,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Node, Pod } from '../../api/generated/types.ts';
-import { servePortForward } from '../../streams/port-forward-server.ts';
-import type { Session, SessionHandler, SessionWish } from '../../streams/session.ts';
-import { serveSession } from '../../streams/session-server.ts';
-import type { LogFolder } from '../pods/log-folder.ts';
+import { servePortForward } from '../../streams/serving/port-forward-server.ts';
+import { serveSession } from '../../streams/serving/session-server.ts';
+import type { Session, SessionHandler, SessionWish } from '../../streams/session/session.ts';
+import type { LogFolder } from '../logs/log-folder.ts';
 import type { PodContainer } from '../pods/pod-container.ts';
 import type { PodWorker } from '../pods/pod-worker.ts';
 import { dialText } from '../pods/probe.ts';

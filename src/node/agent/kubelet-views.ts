@@ -2,11 +2,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { availableParallelism } from 'node:os';
 import type { Pod } from '../../api/generated/types.ts';
+import { attemptOf, LogRefusal, logQueryOf } from '../logs/container-logs.ts';
+import { memoryBytes } from '../machine/machine.ts';
 import { capture } from '../pods/capture.ts';
-import { attemptOf, LogRefusal, logQueryOf } from '../pods/container-logs.ts';
 import { type KubeletHost, KubeletRefusal, notFound, runningOf, targetOf } from './kubelet-sessions.ts';
 import { localVolumes } from './local-volume-route.ts';
-import { memoryBytes } from './machine.ts';
 import { nodeLogs } from './node-logs.ts';
 import { type PodStats, resourceMetrics } from './stats.ts';
 

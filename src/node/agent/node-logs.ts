@@ -2,7 +2,7 @@
 import type { Dirent } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import type { Found } from '../pods/log-folder.ts';
+import type { Found } from '../logs/log-folder.ts';
 import { KubeletRefusal, notFound } from './kubelet-sessions.ts';
 import type { Asked } from './kubelet-views.ts';
 

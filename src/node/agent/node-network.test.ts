@@ -10,7 +10,7 @@ import { pods, services } from '../../client/resources.ts';
 import { leftOf, namedServer, note, problem } from '../network/netns.fixture.ts';
 import { ownAddress, until } from '../network/service-proxy.fixture.ts';
 import { ImageTable } from '../runtime/images.ts';
-import { ProcessRuntime } from '../runtime/process-runtime.ts';
+import { ProcessRuntime } from '../runtime/process/process-runtime.ts';
 import { condition, useNode } from './agent.fixture.ts';
 import { NodeNetwork, type NodeNetworkOptions } from './node-network.ts';
 

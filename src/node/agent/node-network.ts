@@ -14,6 +14,7 @@ import type { Client } from '../../client/client.ts';
 import { Informer } from '../../client/informer.ts';
 import { serviceCidrs } from '../../client/resources.ts';
 import { ServiceDirectory } from '../../client/service-directory.ts';
+import { makeFolders } from '../machine/folder-care.ts';
 import { DnsServer } from '../network/dns.ts';
 import { machineResolver } from '../network/dns-forward.ts';
 import { NetnsNetwork } from '../network/netns-network.ts';
@@ -29,8 +30,7 @@ import { ServiceProxy } from '../network/service-proxy.ts';
 import { parsePodRange, Subnet } from '../network/subnet.ts';
 import { takenPorts } from '../network/taken-ports.ts';
 import type { NetworkAdvice } from '../pods/node-setup.ts';
-import { Spawner } from '../runtime/spawner.ts';
-import { makeFolders } from '../volumes/folder-care.ts';
+import { Spawner } from '../process/spawner.ts';
 
 const identityName = 'network-id';
 

@@ -6,7 +6,7 @@
  */
 import { lookup } from 'node:dns/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { StatusError } from '../../api/errors.ts';
+import { StatusError } from '../../api/errors/errors.ts';
 import type {
   Lease,
   Node,
@@ -15,14 +15,13 @@ import type {
   NodeStatus,
   OwnerReference,
 } from '../../api/generated/types.ts';
-import { release } from '../../api/release.ts';
-import type { ResourceList } from '../../api/resource-list.ts';
-import { isExtendedResource } from '../../api/rules/resource-name.ts';
-import { formatMicroTime, formatTime } from '../../api/time.ts';
+import { isExtendedResource } from '../../api/rules/shared/resource-name.ts';
+import { release } from '../../api/values/release.ts';
+import type { ResourceList } from '../../api/values/resource-list.ts';
+import { formatMicroTime, formatTime } from '../../api/values/time.ts';
 import type { Client } from '../../client/client.ts';
 import { csiNodes, leases, nodes } from '../../client/resources.ts';
 import type { Timer, Timers } from '../../timers.ts';
-import { statusPatch } from '../pods/status-patch.ts';
 import {
   goArch,
   goOs,
@@ -31,7 +30,8 @@ import {
   machinePressure,
   noPressure,
   type Pressure,
-} from './machine.ts';
+} from '../machine/machine.ts';
+import { statusPatch } from '../pods/status-patch.ts';
 
 const leaseNamespace = 'kube-node-lease';
 const leaseSeconds = 40;

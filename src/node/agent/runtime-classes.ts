@@ -1,6 +1,6 @@
 /** The RuntimeClass objects of a node's runtimes, which let a pod choose one by name. */
-import { StatusError } from '../../api/errors.ts';
-import { runtimeClassOf } from '../../api/node-runtimes.ts';
+import { StatusError } from '../../api/errors/errors.ts';
+import { runtimeClassOf } from '../../api/rules/shared/node-runtimes.ts';
 import type { Client } from '../../client/client.ts';
 import { runtimeClasses } from '../../client/resources.ts';
 

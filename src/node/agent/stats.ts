@@ -4,8 +4,8 @@
  */
 import { cpus, uptime } from 'node:os';
 import type { Pod } from '../../api/generated/types.ts';
+import { availableMemoryBytes, diskOf, memoryBytes } from '../machine/machine.ts';
 import type { ContainerUsage } from '../runtime/runtime.ts';
-import { availableMemoryBytes, diskOf, memoryBytes } from './machine.ts';
 
 /** Minimum time between two measurements that a rate is computed from. */
 const apartMinMs = 1_000;

@@ -1,6 +1,6 @@
 /** Asks the cluster for a certificate, and waits until it is signed, or until it is clear that it will not be. */
 import { createHash } from 'node:crypto';
-import { StatusError } from '../../api/errors.ts';
+import { StatusError } from '../../api/errors/errors.ts';
 import type { CertificateSigningRequest } from '../../api/generated/types.ts';
 import type { Client } from '../../client/client.ts';
 import { Informer } from '../../client/informer.ts';

@@ -5,8 +5,8 @@
  */
 import { createHash, createHmac, timingSafeEqual, X509Certificate } from 'node:crypto';
 import { request } from 'node:https';
-import { readBootstrapToken } from '../../api/bootstrap-token.ts';
-import { readYaml } from '../../api/yaml.ts';
+import { readYaml } from '../../api/text/yaml.ts';
+import { readBootstrapToken } from '../../api/values/bootstrap-token.ts';
 import { publicDer } from '../../pki/key-pair.ts';
 import { certificatesIn } from '../../pki/pem.ts';
 import { JoinError } from './join-error.ts';

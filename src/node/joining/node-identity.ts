@@ -5,9 +5,9 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { StatusError } from '../../api/errors.ts';
-import { nodesGroup, nodeUserPrefix } from '../../api/node-identity.ts';
-import { userAgentOf } from '../../api/release.ts';
+import { StatusError } from '../../api/errors/errors.ts';
+import { nodesGroup, nodeUserPrefix } from '../../api/values/node-identity.ts';
+import { userAgentOf } from '../../api/values/release.ts';
 import { Client } from '../../client/client.ts';
 import { nodes } from '../../client/resources.ts';
 import { Authority, type Certified, makeAuthority, servingUsages } from '../../pki/authority.ts';

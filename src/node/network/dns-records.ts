@@ -9,7 +9,7 @@
  */
 import { isIPv4 } from 'node:net';
 import type { Endpoint, EndpointSlice, Service } from '../../api/generated/types.ts';
-import { isReady } from '../../api/rules/slice-endpoints.ts';
+import { isReady } from '../../api/rules/service/slice-endpoints.ts';
 import type { ServiceDirectory } from '../../client/service-directory.ts';
 import { type DnsRecord, type Question, type Reply, recordTypes, replyCodes } from './dns-message.ts';
 import type { ServiceAddresses } from './service-addresses.ts';

@@ -1,7 +1,7 @@
 /** Host ports: ports of the machine forwarded to a pod with its own network, while the pod exists. */
 import type { Socket } from 'node:net';
 import type { Pod } from '../../api/generated/types.ts';
-import { dialTcp } from '../../streams/dialing.ts';
+import { dialTcp } from '../../streams/dial/dialing.ts';
 import { hostDoor } from './service-door.ts';
 import { type ListenerContext, ServiceListener } from './service-listener.ts';
 import type { ServiceEntry } from './service-ports.ts';

@@ -1,7 +1,7 @@
 /** The `ip` program of Linux: links, addresses, routes and network namespaces of this machine. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { helperEnv, type Spawner } from '../runtime/spawner.ts';
+import { helperEnv, type Spawner } from '../process/spawner.ts';
 import { Subnet } from './subnet.ts';
 
 /** The folder where `ip netns` keeps named namespaces. */

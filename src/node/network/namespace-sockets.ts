@@ -7,7 +7,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket as DatagramSocket } from 'node:dgram';
 import type { Server, Socket } from 'node:net';
-import { helperEnv } from '../runtime/spawner.ts';
+import { helperEnv } from '../process/spawner.ts';
 import { namespacePath } from './ip-route.ts';
 
 const idleMs = 5_000;

@@ -231,7 +231,7 @@ async function crashed(
       contents: `
         import { NodeBridge } from './node-bridge.ts';
         import { NetnsNetwork } from './netns-network.ts';
-        import { Spawner } from '../runtime/spawner.ts';
+        import { Spawner } from '../process/spawner.ts';
         const [identity, claimFolder, serviceRange] = process.argv.slice(2);
         const spawner = new Spawner();
         const bridge = new NodeBridge({ identity, claimFolder, serviceRange, spawner });

@@ -6,9 +6,9 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Pod } from '../../api/generated/types.ts';
-import { dialTcp } from '../../streams/dialing.ts';
-import { dialError } from '../../streams/net-error.ts';
-import type { Spawner } from '../runtime/spawner.ts';
+import { dialTcp } from '../../streams/dial/dialing.ts';
+import { dialError } from '../../streams/dial/net-error.ts';
+import type { Spawner } from '../process/spawner.ts';
 import { HostPorts } from './host-ports.ts';
 import { namespacePath } from './ip-route.ts';
 import { NamespaceSockets } from './namespace-sockets.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type { Pod, PodSpec } from '../../api/generated/types.ts';
-import { Spawner } from '../runtime/spawner.ts';
+import { Spawner } from '../process/spawner.ts';
 import { IpRoute } from './ip-route.ts';
 import { NetnsNetwork } from './netns-network.ts';
 import { NodeBridge, type NodeBridgeOptions, netnsProblem, removeNetwork } from './node-bridge.ts';

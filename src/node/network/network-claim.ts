@@ -5,8 +5,8 @@
 import { mkdir, readdir, readFile, readlink, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { wallClock } from '../../clock.ts';
-import { bootId, startOf } from '../runtime/process-table.ts';
-import type { Spawner } from '../runtime/spawner.ts';
+import { bootId, startOf } from '../process/process-table.ts';
+import type { Spawner } from '../process/spawner.ts';
 
 /** A tmpfs: emptied at boot, when the interfaces are gone, too. */
 const claimFolderDefault = '/run/wherry';

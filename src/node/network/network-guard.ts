@@ -3,7 +3,7 @@
  * having removed its links and namespaces, the pipe closes and the guard removes them.
  */
 import type { ChildProcess } from 'node:child_process';
-import { helperEnv, type Spawner } from '../runtime/spawner.ts';
+import { helperEnv, type Spawner } from '../process/spawner.ts';
 
 /**
  * $1: prefix of link names, $2: prefix of namespace paths, $3: the claim file. A line on the pipe means that

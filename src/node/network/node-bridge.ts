@@ -14,7 +14,7 @@
  * conflict with programs that listen on all addresses. The machine and the pods have a route to it.
  */
 import { createHash } from 'node:crypto';
-import type { Spawner } from '../runtime/spawner.ts';
+import type { Spawner } from '../process/spawner.ts';
 import { type DeviceRoute, IpError, IpRoute, namespacePath } from './ip-route.ts';
 import { NamespaceSockets } from './namespace-sockets.ts';
 import { NetworkClaims } from './network-claim.ts';

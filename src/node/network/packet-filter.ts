@@ -3,8 +3,8 @@
  * is never touched, and everything goes with the namespace. Replies pass by connection tracking.
  */
 import { spawn } from 'node:child_process';
-import type { Spawner } from '../runtime/spawner.ts';
-import { helperEnv } from '../runtime/spawner.ts';
+import type { Spawner } from '../process/spawner.ts';
+import { helperEnv } from '../process/spawner.ts';
 import { namespacePath } from './ip-route.ts';
 import type { Allowance, AllowedPorts, PodRules } from './policy-rules.ts';
 

@@ -4,7 +4,7 @@ import type { NetworkPolicySpec, Pod } from '../../api/generated/types.ts';
 import { Client } from '../../client/client.ts';
 import { namespaces, networkPolicies, pods as podResource } from '../../client/resources.ts';
 import { start } from '../../cluster/index.ts';
-import { Spawner } from '../runtime/spawner.ts';
+import { Spawner } from '../process/spawner.ts';
 import { asking, namedServer, note, problem, useNetwork } from './netns.fixture.ts';
 import { NetnsNetwork } from './netns-network.ts';
 import { filterProblem } from './packet-filter.ts';

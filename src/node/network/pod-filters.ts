@@ -1,6 +1,6 @@
 /** Keeps the packet filters of a node's pods as network policies say. A pod gets its rules before its containers run. */
 import type { Pod } from '../../api/generated/types.ts';
-import type { Spawner } from '../runtime/spawner.ts';
+import type { Spawner } from '../process/spawner.ts';
 import { type FilterSurroundings, filterScript, runFilter } from './packet-filter.ts';
 import type { PolicyTable } from './policy-table.ts';
 

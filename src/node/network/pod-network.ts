@@ -1,7 +1,7 @@
 /** The network of pods: the address of each, how its processes run in it, and how to connect to its ports. */
 import type { Duplex } from 'node:stream';
 import type { Pod } from '../../api/generated/types.ts';
-import { dialTcp } from '../../streams/dialing.ts';
+import { dialTcp } from '../../streams/dial/dialing.ts';
 
 export interface PodAttachment {
   readonly ip: string;

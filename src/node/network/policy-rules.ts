@@ -5,7 +5,7 @@
  * A pod that no policy of a direction selects may do everything. One that is selected may do what one rule of one policy
  * allows: policies add up, and none forbids.
  */
-import { parseCIDR, parseIP } from '../../api/addresses.ts';
+
 import type {
   Namespace,
   NetworkPolicy,
@@ -13,8 +13,9 @@ import type {
   NetworkPolicyPort,
   Pod,
 } from '../../api/generated/types.ts';
-import { type LabelSelectorObject, type Labels, selectorFromObject } from '../../api/label-selector.ts';
-import { isFinished } from '../../api/rules/pod-facts.ts';
+import { type LabelSelectorObject, type Labels, selectorFromObject } from '../../api/kind/label-selector.ts';
+import { isFinished } from '../../api/rules/pod/pod-facts.ts';
+import { parseCIDR, parseIP } from '../../api/values/addresses.ts';
 
 interface AllowedAddresses {
   readonly cidr: string;

@@ -5,7 +5,7 @@
  * As long as there is no policy, only policies are watched; the first one starts watches of pods and namespaces.
  */
 import type { Namespace, NetworkPolicy, Pod } from '../../api/generated/types.ts';
-import { semanticEqual } from '../../api/object.ts';
+import { semanticEqual } from '../../api/text/object.ts';
 import type { Client } from '../../client/client.ts';
 import { Informer } from '../../client/informer.ts';
 import { namespaces, networkPolicies, pods } from '../../client/resources.ts';

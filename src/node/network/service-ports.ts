@@ -1,5 +1,5 @@
 /** The ports of a service: where to listen, and the endpoints behind them. Pure: from objects to a plan. */
-import { parseIP } from '../../api/addresses.ts';
+
 import type { EndpointSlice, Service } from '../../api/generated/types.ts';
 import {
   endpointsOfPort,
@@ -7,8 +7,9 @@ import {
   type NodePlace,
   reachableEndpoints,
   type ServiceEndpoint,
-} from '../../api/rules/slice-endpoints.ts';
-import { isAllowedTarget } from '../../streams/target-address.ts';
+} from '../../api/rules/service/slice-endpoints.ts';
+import { parseIP } from '../../api/values/addresses.ts';
+import { isAllowedTarget } from '../../streams/dial/target-address.ts';
 
 type Protocol = 'TCP' | 'UDP';
 

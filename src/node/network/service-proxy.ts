@@ -6,7 +6,7 @@
 import type { Socket } from 'node:net';
 import type { NamedService, ServiceDirectory } from '../../client/service-directory.ts';
 import { wallClock } from '../../clock.ts';
-import { dialTcp } from '../../streams/dialing.ts';
+import { dialTcp } from '../../streams/dial/dialing.ts';
 import { ClientAffinity } from './affinity.ts';
 import type { NodeBridge } from './node-bridge.ts';
 import type { NodeZone } from './node-zone.ts';

@@ -1,5 +1,5 @@
 /** IPv4 ranges for pods and services, and which of them are free on a machine. */
-import { type AddressRange, isCIDR, parseCIDR, parseIP } from '../../api/addresses.ts';
+import { type AddressRange, isCIDR, parseCIDR, parseIP } from '../../api/values/addresses.ts';
 
 /** Prefix length of the part of the pod range that one node takes. */
 const nodePrefixLength = 24;

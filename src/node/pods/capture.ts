@@ -1,6 +1,6 @@
 /** Captured runs: commands in a container whose output the agent reads itself, for probes, hooks and `/run`. */
 import { Writable } from 'node:stream';
-import type { Session, SessionResult } from '../../streams/session.ts';
+import type { Session, SessionResult } from '../../streams/session/session.ts';
 import type { RunningContainer } from '../runtime/runtime.ts';
 
 export interface CaptureOptions {

@@ -3,7 +3,7 @@
  * agent ran.
  */
 import type { Container, ContainerStateTerminated, ContainerStatus } from '../../api/generated/types.ts';
-import { formatTime } from '../../api/time.ts';
+import { formatTime } from '../../api/values/time.ts';
 import type { AdoptedContainer, ContainerExit, RunningContainer } from '../runtime/runtime.ts';
 
 export const timeOf = (date: Date): string => formatTime(date.getTime());

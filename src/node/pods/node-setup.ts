@@ -1,10 +1,10 @@
 /** Setup of pods whose containers are processes: volumes in the pod's folder, and environment variables. */
 import type { Container, Node, Pod, Service } from '../../api/generated/types.ts';
 import type { Client } from '../../client/client.ts';
-import type { ConfigObjects } from '../agent/config-objects.ts';
+import type { ConfigObjects } from '../environment/config-objects.ts';
+import { containerEnvironment } from '../environment/pod-environment.ts';
 import type { ImageCommand, PodPlace } from '../runtime/runtime.ts';
 import { MountError, PodVolumes } from '../volumes/pod-volumes.ts';
-import { containerEnvironment } from './pod-environment.ts';
 import type { LaunchParts, PodSetup } from './pod-setup.ts';
 
 /** What the node's network contributes to its pods. */

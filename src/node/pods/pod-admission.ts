@@ -3,12 +3,12 @@
  * the node checks again.
  */
 import type { Pod } from '../../api/generated/types.ts';
-import { compareQuantities, milliValue, parseQuantity, sign, toNumber } from '../../api/quantity.ts';
-import { addTo, type ResourceList } from '../../api/resource-list.ts';
-import { podRequests } from '../../api/rules/pod-resources.ts';
-import { isExtendedResource } from '../../api/rules/resource-name.ts';
+import { podRequests } from '../../api/rules/pod/pod-resources.ts';
+import { isExtendedResource } from '../../api/rules/shared/resource-name.ts';
+import { compareQuantities, milliValue, parseQuantity, sign, toNumber } from '../../api/values/quantity.ts';
+import { addTo, type ResourceList } from '../../api/values/resource-list.ts';
+import { sysctlProblem } from '../machine/sysctls.ts';
 import type { PodRefusal } from './pod-worker.ts';
-import { sysctlProblem } from './sysctls.ts';
 
 /** The pods admitted earlier that have not ended. */
 export interface Held {

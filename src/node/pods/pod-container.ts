@@ -7,7 +7,7 @@
  *      └── back-off ◀─────┴── no image, no config, no start              └──run()──▶ starting, or waiting (back-off)
  */
 import type { Container, ContainerStateTerminated, ContainerStatus } from '../../api/generated/types.ts';
-import { formatTime } from '../../api/time.ts';
+import { formatTime } from '../../api/values/time.ts';
 import {
   type ContainerExit,
   type ImageCommand,

@@ -1,8 +1,8 @@
 /** Proves the order in which a finished pod leaves: volumes, last status, deletion, removal, each once. */
 import { describe, expect, it } from 'vitest';
-import { notFound, unavailable } from '../../api/errors.ts';
+import { notFound, unavailable } from '../../api/errors/errors.ts';
 import type { Pod } from '../../api/generated/types.ts';
-import { KindTable } from '../../api/kinds.ts';
+import { KindTable } from '../../api/kinds/kinds.ts';
 import type { Client } from '../../client/client.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { PodDeparture } from './pod-departure.ts';

@@ -9,7 +9,7 @@
  *   removing   is removed from the runtime, and then forgotten           –
  *   closed     is left as it is: close() leads here from every state     –
  */
-import { StatusError } from '../../api/errors.ts';
+import { StatusError } from '../../api/errors/errors.ts';
 import type { Pod } from '../../api/generated/types.ts';
 import type { Client } from '../../client/client.ts';
 import { pods } from '../../client/resources.ts';

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ContainerStatus, Pod, PodSpec, PodStatus } from '../../api/generated/types.ts';
-import { podStatusErrors } from '../../api/rules/pod-status.ts';
+import { podStatusErrors } from '../../api/rules/pod/pod-status.ts';
 import { type PodStatusFacts, podStatus } from './pod-status.ts';
 import { statusPatch } from './status-patch.ts';
 

@@ -11,7 +11,7 @@ import type {
   PodSpec,
   PodStatus,
 } from '../../api/generated/types.ts';
-import { isFinished } from '../../api/rules/pod-facts.ts';
+import { isFinished } from '../../api/rules/pod/pod-facts.ts';
 
 type Phase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
 

@@ -18,8 +18,8 @@
 
 import { setMaxListeners } from 'node:events';
 import type { Container, ContainerStatus, Pod, PodStatus } from '../../api/generated/types.ts';
-import { isFinished } from '../../api/rules/pod-facts.ts';
-import { formatTime, timeToMs } from '../../api/time.ts';
+import { isFinished } from '../../api/rules/pod/pod-facts.ts';
+import { formatTime, timeToMs } from '../../api/values/time.ts';
 import type { Client } from '../../client/client.ts';
 import type { Timers } from '../../timers.ts';
 import type { PodPlace, Runtime } from '../runtime/runtime.ts';

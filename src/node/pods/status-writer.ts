@@ -4,7 +4,7 @@
  * retried until the write succeeds or the pod is gone.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { StatusError } from '../../api/errors.ts';
+import { StatusError } from '../../api/errors/errors.ts';
 import type { Pod, PodStatus } from '../../api/generated/types.ts';
 import type { Client } from '../../client/client.ts';
 import { pods } from '../../client/resources.ts';

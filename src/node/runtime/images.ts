@@ -16,8 +16,8 @@ import { constants } from 'node:fs';
 import { access, readFile, stat } from 'node:fs/promises';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import type { Container } from '../../api/generated/types.ts';
-import { isJsonObject } from '../../api/object.ts';
-import { readYaml } from '../../api/yaml.ts';
+import { isJsonObject } from '../../api/text/object.ts';
+import { readYaml } from '../../api/text/yaml.ts';
 import { type ImageCommand, ImageError } from './runtime.ts';
 
 const fileBytesMax = 1024 * 1024;

@@ -3,9 +3,9 @@
  * If the agent is killed, its reaper or the next agent unmounts them.
  */
 import { join } from 'node:path';
-import { type MountPoint, mountsBelow } from '../volumes/folder-care.ts';
+import { type MountPoint, mountsBelow } from '../machine/folder-care.ts';
+import type { Spawner } from '../process/spawner.ts';
 import type { MemoryMount } from './runtime.ts';
-import type { Spawner } from './spawner.ts';
 
 export class MemoryMounts {
   constructor(

@@ -5,7 +5,7 @@
  */
 import type { Duplex } from 'node:stream';
 import type { Container, Pod } from '../../api/generated/types.ts';
-import type { Session, SessionResult } from '../../streams/session.ts';
+import type { Session, SessionResult } from '../../streams/session/session.ts';
 
 export interface Runtime {
   /** `process`, `docker` and so on: the scheme of container ids. */

@@ -11,7 +11,7 @@
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Container, Pod } from '../../api/generated/types.ts';
-import type { Session, SessionResult } from '../../streams/session.ts';
+import type { Session, SessionResult } from '../../streams/session/session.ts';
 import {
   type ContainerExit,
   type ContainerLaunch,

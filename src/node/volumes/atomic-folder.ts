@@ -26,7 +26,7 @@ import {
   symlink,
 } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { isRelativePath } from '../../api/names.ts';
+import { isRelativePath } from '../../api/values/names.ts';
 
 const dataLink = '..data';
 const nextDataLink = '..data_tmp';

@@ -1,9 +1,9 @@
 /** Claimed volumes: the folder of this node behind a bound claim. */
 import { stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
-import { StatusError } from '../../api/errors.ts';
+import { StatusError } from '../../api/errors/errors.ts';
 import type { PersistentVolume, PersistentVolumeClaim, Pod, Volume } from '../../api/generated/types.ts';
-import { ephemeralClaimOf } from '../../api/rules/pod-facts.ts';
+import { ephemeralClaimOf } from '../../api/rules/pod/pod-facts.ts';
 import type { Client } from '../../client/client.ts';
 import { claims, volumes } from '../../client/resources.ts';
 import { prepareHostPath } from './host-path.ts';

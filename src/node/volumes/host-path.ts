@@ -3,7 +3,7 @@ import type { Stats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import type { HostPathVolumeSource } from '../../api/generated/types.ts';
-import { makeFolders } from './folder-care.ts';
+import { makeFolders } from '../machine/folder-care.ts';
 
 interface PathType {
   readonly words: string;

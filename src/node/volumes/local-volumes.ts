@@ -5,8 +5,8 @@
  */
 import { chmod, lstat, mkdir, readdir, rmdir } from 'node:fs/promises';
 import { basename, isAbsolute, join, posix, relative, resolve, sep } from 'node:path';
-import { isSubdomain1123 } from '../../api/names.ts';
-import { makeFolders, removeFolder } from './folder-care.ts';
+import { isSubdomain1123 } from '../../api/values/names.ts';
+import { makeFolders, removeFolder } from '../machine/folder-care.ts';
 
 /** Depth of folders between that of all volumes and a volume. */
 const depthMax = 16;

@@ -7,7 +7,7 @@ import type { Container, Node, Pod, PodSpec, Volume } from '../../api/generated/
 import { Client } from '../../client/client.ts';
 import { pods } from '../../client/resources.ts';
 import { type Cluster, start } from '../../cluster/index.ts';
-import { ConfigObjects } from '../agent/config-objects.ts';
+import { ConfigObjects } from '../environment/config-objects.ts';
 import { MountError, PodVolumes, type PodVolumesOptions } from './pod-volumes.ts';
 
 const node: Node = { metadata: { name: 'n1' }, status: { allocatable: { cpu: '4', memory: '8Gi' } } };

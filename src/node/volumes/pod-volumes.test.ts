@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Container, Pod, Volume, VolumeMount } from '../../api/generated/types.ts';
 import { configMaps, pods, secrets } from '../../client/resources.ts';
-import { ConfigError } from '../pods/pod-environment.ts';
+import { ConfigError } from '../environment/pod-environment.ts';
 import { isRoot, useVolumes } from './pod-volumes.fixture.ts';
 import { MountError, type PodVolumes } from './pod-volumes.ts';
 

@@ -9,9 +9,9 @@ import type {
   Volume,
   VolumeProjection,
 } from '../../api/generated/types.ts';
-import type { ConfigObjects, Freshness } from '../agent/config-objects.ts';
-import type { PodTokens } from '../agent/pod-tokens.ts';
-import { containerResource, podField } from '../pods/downward.ts';
+import type { ConfigObjects, Freshness } from '../environment/config-objects.ts';
+import { containerResource, podField } from '../environment/downward.ts';
+import type { PodTokens } from '../environment/pod-tokens.ts';
 import type { ProjectedFile } from './atomic-folder.ts';
 
 const modeDefault = 0o644;

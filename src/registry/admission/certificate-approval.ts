@@ -1,7 +1,8 @@
 /** CertificateApproval: who approves or denies a signing request must be allowed to for its signer. */
-import { signingRequestId } from '../signing-requests.ts';
+
 import type { AdmissionPlugin } from './admission.ts';
 import { checkSigner } from './signer-permission.ts';
+import { signingRequestId } from './signing-requests.ts';
 
 export const certificateApproval: AdmissionPlugin = {
   name: 'CertificateApproval',

@@ -1,8 +1,8 @@
 /** CertificateSigning: who stores a certificate, or says that there will be none, must be allowed to sign as the signer. */
-import { semanticEqual } from '../../api/object.ts';
-import { signingRequestId } from '../signing-requests.ts';
+import { semanticEqual } from '../../api/text/object.ts';
 import type { AdmissionPlugin } from './admission.ts';
 import { checkSigner } from './signer-permission.ts';
+import { signingRequestId } from './signing-requests.ts';
 
 export const certificateSigning: AdmissionPlugin = {
   name: 'CertificateSigning',

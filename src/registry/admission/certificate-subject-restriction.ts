@@ -1,9 +1,9 @@
 /** CertificateSubjectRestriction: refuses requests for client certificates of the group that may do everything. */
-import { forbidden } from '../../api/errors.ts';
+import { forbidden } from '../../api/errors/errors.ts';
 import type { CertificateSigningRequest } from '../../api/generated/types.ts';
-import { masters } from '../../api/user.ts';
-import { requestIn, signingRequestId } from '../signing-requests.ts';
+import { masters } from '../../api/values/user.ts';
 import type { AdmissionPlugin } from './admission.ts';
+import { requestIn, signingRequestId } from './signing-requests.ts';
 
 const clientSigner = 'kubernetes.io/kube-apiserver-client';
 

@@ -1,8 +1,8 @@
 /** PersistentVolumeClaimResize: only claims of classes that allow it may grow. */
-import { forbidden } from '../../api/errors.ts';
+import { forbidden } from '../../api/errors/errors.ts';
 import type { PersistentVolumeClaim, StorageClass } from '../../api/generated/types.ts';
-import { compareQuantities, parseQuantity } from '../../api/quantity.ts';
-import { claimClass } from '../../api/rules/volume-access.ts';
+import { claimClass } from '../../api/rules/storage/volume-access.ts';
+import { compareQuantities, parseQuantity } from '../../api/values/quantity.ts';
 import type { Registry } from '../registry.ts';
 import { subresourceOf } from '../target.ts';
 import type { AdmissionPlugin } from './admission.ts';

@@ -1,10 +1,10 @@
 /** Default classes: which of the marked classes is the default one. Cached for as long as the classes do not change. */
-import type { ResourceId } from '../../api/kind.ts';
-import type { ApiObject } from '../../api/object.ts';
+import type { ResourceId } from '../../api/kind/kind.ts';
+import type { ApiObject } from '../../api/text/object.ts';
 import { Memo } from '../../memo.ts';
-import { everything } from '../filter.ts';
-import type { Page } from '../page.ts';
 import type { Registry } from '../registry.ts';
+import { everything } from '../view/filter.ts';
+import type { Page } from '../view/page.ts';
 
 export class DefaultClasses {
   readonly #defaults: Memo<Page, string | undefined>;

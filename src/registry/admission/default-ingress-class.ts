@@ -1,9 +1,9 @@
 /** DefaultIngressClass: a new Ingress that names no class gets the default one. */
 
 import type { IngressClass, IngressV1 } from '../../api/generated/types.ts';
-import type { ResourceId } from '../../api/kind.ts';
-import { isDefaultIngressClass } from '../../api/rules/default-class.ts';
-import { ingressClassAnnotation } from '../../api/rules/ingress-class-name.ts';
+import type { ResourceId } from '../../api/kind/kind.ts';
+import { ingressClassAnnotation } from '../../api/rules/service/ingress-class-name.ts';
+import { isDefaultIngressClass } from '../../api/rules/storage/default-class.ts';
 import { subresourceOf } from '../target.ts';
 import type { AdmissionPlugin } from './admission.ts';
 import { DefaultClasses } from './default-classes.ts';

@@ -1,7 +1,7 @@
 /** DefaultStorageClass: a new claim that names no class gets the default one. */
 import type { PersistentVolumeClaim, StorageClass } from '../../api/generated/types.ts';
-import { isDefaultStorageClass } from '../../api/rules/default-class.ts';
-import { claimClass } from '../../api/rules/volume-access.ts';
+import { isDefaultStorageClass } from '../../api/rules/storage/default-class.ts';
+import { claimClass } from '../../api/rules/storage/volume-access.ts';
 import { subresourceOf } from '../target.ts';
 import type { AdmissionPlugin } from './admission.ts';
 import { DefaultClasses } from './default-classes.ts';

@@ -2,7 +2,7 @@
  * LimitRanger: the LimitRanges of a namespace set default requests and limits, and reject objects that are out of
  * bounds.
  */
-import { forbidden } from '../../api/errors.ts';
+import { forbidden } from '../../api/errors/errors.ts';
 import type {
   Container,
   LimitRange,
@@ -11,11 +11,17 @@ import type {
   Pod,
   ResourceRequirements,
 } from '../../api/generated/types.ts';
-import { compareQuantities, formatQuantity, parseQuantity, sign, toNumber } from '../../api/quantity.ts';
-import { podLimits, podRequests } from '../../api/rules/pod-resources.ts';
-import { limitRangerAnnotation } from '../../api/rules/pod-server-values.ts';
-import { Filter } from '../filter.ts';
+import { podLimits, podRequests } from '../../api/rules/pod/pod-resources.ts';
+import { limitRangerAnnotation } from '../../api/rules/pod/pod-server-values.ts';
+import {
+  compareQuantities,
+  formatQuantity,
+  parseQuantity,
+  sign,
+  toNumber,
+} from '../../api/values/quantity.ts';
 import type { Registry } from '../registry.ts';
+import { Filter } from '../view/filter.ts';
 import type { AdmissionPlugin } from './admission.ts';
 
 type ResourceList = Record<string, string>;

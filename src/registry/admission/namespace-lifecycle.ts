@@ -1,7 +1,7 @@
 /** NamespaceLifecycle: nothing is created in a namespace that does not exist or is going away. */
-import { forbidden, namespaceNotFound, namespaceTerminating } from '../../api/errors.ts';
+import { forbidden, namespaceNotFound, namespaceTerminating } from '../../api/errors/errors.ts';
 import { Memo } from '../../memo.ts';
-import type { Entry } from '../entry.ts';
+import type { Entry } from '../view/entry.ts';
 import type { AdmissionPlugin } from './admission.ts';
 
 /** Namespaces that may not be deleted. */

@@ -2,14 +2,14 @@
  * NodeRestriction: a node changes its own objects and those of the pods that are bound to it, and gets tokens for these
  * pods only. Who is a node is told by user name and group; all other users are not looked at.
  */
-import { forbidden, notFound } from '../../api/errors.ts';
+import { forbidden, notFound } from '../../api/errors/errors.ts';
 import type { CertificateSigningRequest, Node, Pod, TokenRequest } from '../../api/generated/types.ts';
-import { nodeOf, nodeUserPrefix } from '../../api/node-identity.ts';
-import { semanticEqual } from '../../api/object.ts';
-import { mirrorAnnotation, podReferences, tokenAudiences } from '../../api/rules/pod-references.ts';
+import { mirrorAnnotation, podReferences, tokenAudiences } from '../../api/rules/pod/pod-references.ts';
+import { semanticEqual } from '../../api/text/object.ts';
+import { nodeOf, nodeUserPrefix } from '../../api/values/node-identity.ts';
 import type { Registry } from '../registry.ts';
-import { requestIn, signingRequestId } from '../signing-requests.ts';
 import type { Admission, AdmissionPlugin } from './admission.ts';
+import { requestIn, signingRequestId } from './signing-requests.ts';
 
 const leaseNamespace = 'kube-node-lease';
 

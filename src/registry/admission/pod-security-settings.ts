@@ -1,5 +1,5 @@
 /** Settings of pod security: the policy of namespaces without labels, and what is exempt from it. */
-import { type ConfigurationValue, configurationFields } from '../../api/configuration.ts';
+
 import {
   isLevel,
   isVersion,
@@ -11,6 +11,7 @@ import {
   privilegedPolicy,
   versionExpectation,
 } from '../../api/rules/pod-security/policy.ts';
+import { type ConfigurationValue, configurationFields } from '../../api/text/configuration.ts';
 
 export interface PodSecuritySettings {
   readonly defaults: Policy;

@@ -2,9 +2,9 @@
 import type { Pod } from '../../api/generated/types.ts';
 import { type PolicyLevel, policyText } from '../../api/rules/pod-security/policy.ts';
 import { reasonsText, violations } from '../../api/rules/pod-security/standard.ts';
-import type { Entry } from '../entry.ts';
-import { Filter } from '../filter.ts';
 import type { Registry } from '../registry.ts';
+import type { Entry } from '../view/entry.ts';
+import { Filter } from '../view/filter.ts';
 
 /** Bounds of one survey; the warnings say when not all pods were looked at. */
 const podsMax = 3_000;

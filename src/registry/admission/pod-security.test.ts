@@ -1,19 +1,19 @@
 /** Proves whom pod security exempts, what it notes for the audit log, and how it treats labels that are wrong. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ConfigurationValue } from '../../api/configuration.ts';
 import type { Pod } from '../../api/generated/types.ts';
-import { KindTable } from '../../api/kinds.ts';
-import type { ApiObject } from '../../api/object.ts';
+import { KindTable } from '../../api/kinds/kinds.ts';
+import { ConfigurationValue } from '../../api/text/configuration.ts';
+import type { ApiObject } from '../../api/text/object.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import type { Store } from '../../store/store.ts';
-import { create } from '../create.ts';
-import { modify } from '../modify.ts';
 import { Registry } from '../registry.ts';
 import { Request } from '../request.ts';
-import { ensureSystemNamespaces } from '../system-namespaces.ts';
+import { ensureSystemNamespaces } from '../system/system-namespaces.ts';
 import { collectionOf, targetOf } from '../target.ts';
-import { View } from '../view.ts';
+import { create } from '../verbs/create.ts';
+import { modify } from '../verbs/modify.ts';
+import { View } from '../view/view.ts';
 import { actingAs } from '../writers.ts';
 import { readPodSecuritySettings } from './pod-security-settings.ts';
 

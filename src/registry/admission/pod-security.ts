@@ -2,11 +2,9 @@
  * PodSecurity: refuses pods that the policy of their namespace forbids, warns of them, and notes them for the audit log.
  * Templates of pods are only warned of and noted. Namespaces without labels for it cost one lookup.
  */
-import { forbidden, invalid } from '../../api/errors.ts';
+import { forbidden, invalid } from '../../api/errors/errors.ts';
 import type { Namespace, ObjectMeta, Pod, PodSpec, PodTemplateSpec } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kind.ts';
-import type { ApiObject } from '../../api/object.ts';
-import { semanticEqual } from '../../api/object.ts';
+import type { Kind } from '../../api/kind/kind.ts';
 import type { Violation } from '../../api/rules/pod-security/check.ts';
 import {
   isPrivileged,
@@ -19,11 +17,13 @@ import {
   policyText,
 } from '../../api/rules/pod-security/policy.ts';
 import { violations, violationsText } from '../../api/rules/pod-security/standard.ts';
+import type { ApiObject } from '../../api/text/object.ts';
+import { semanticEqual } from '../../api/text/object.ts';
 import { Memo } from '../../memo.ts';
-import type { Entry } from '../entry.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import type { Target } from '../target.ts';
+import type { Entry } from '../view/entry.ts';
 import type { Admission, AdmissionPlugin } from './admission.ts';
 import { existingPodWarnings } from './pod-security-survey.ts';
 

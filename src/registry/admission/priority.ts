@@ -2,15 +2,15 @@
  * Priority: sets the priority of a pod from its priority class; a client that sets another number is refused. Also
  * refuses a second default class, and the deletion of system classes.
  */
-import { forbidden } from '../../api/errors.ts';
+import { forbidden } from '../../api/errors/errors.ts';
 import type { Pod, PodSpec, PriorityClass } from '../../api/generated/types.ts';
-import { systemClasses } from '../../api/kinds/priority-class.ts';
+import { systemClasses } from '../../api/kinds/scheduling/priority-class.ts';
 import { Memo } from '../../memo.ts';
-import type { Entry } from '../entry.ts';
-import { everything } from '../filter.ts';
-import type { Page } from '../page.ts';
 import type { Registry } from '../registry.ts';
 import type { Target } from '../target.ts';
+import type { Entry } from '../view/entry.ts';
+import { everything } from '../view/filter.ts';
+import type { Page } from '../view/page.ts';
 import type { AdmissionPlugin } from './admission.ts';
 
 /**

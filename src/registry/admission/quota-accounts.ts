@@ -7,24 +7,24 @@
  * reserved objects to those it finds. Where several servers share the store, one at a time has the account of a
  * namespace: it holds a lock, until all objects that it admitted are stored.
  */
-import { forbidden, internal, type StatusError } from '../../api/errors.ts';
+import { forbidden, internal, type StatusError } from '../../api/errors/errors.ts';
 import type { Pod, ResourceQuota } from '../../api/generated/types.ts';
-import { semanticEqual } from '../../api/object.ts';
+import { quotaCovers, unspecified, usageOf } from '../../api/rules/quota/quota-usage.ts';
+import { semanticEqual } from '../../api/text/object.ts';
 import {
   compareQuantities,
   formatQuantity,
   parseQuantity,
   sign,
   subtractQuantities,
-} from '../../api/quantity.ts';
-import { quotaCovers, unspecified, usageOf } from '../../api/quota-usage.ts';
-import { addLists, type ResourceList } from '../../api/resource-list.ts';
+} from '../../api/values/quantity.ts';
+import { addLists, type ResourceList } from '../../api/values/resource-list.ts';
 import type { Lock } from '../../store/store.ts';
-import type { Entry } from '../entry.ts';
-import { Filter } from '../filter.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import { targetOf } from '../target.ts';
+import type { Entry } from '../view/entry.ts';
+import { Filter } from '../view/filter.ts';
 import { actingAs } from '../writers.ts';
 import { type Admission, holdLock } from './admission.ts';
 

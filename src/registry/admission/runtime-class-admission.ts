@@ -1,9 +1,9 @@
 /** RuntimeClass: a new pod of a class gets the overhead of the class, and goes to nodes that can run it. */
-import { forbidden } from '../../api/errors.ts';
+import { forbidden } from '../../api/errors/errors.ts';
 import type { Pod, PodSpec, RuntimeClass, Scheduling } from '../../api/generated/types.ts';
-import { setKey } from '../../api/object.ts';
-import { compareQuantities, parseQuantity } from '../../api/quantity.ts';
-import { mergedTolerations } from '../../api/rules/toleration-merge.ts';
+import { mergedTolerations } from '../../api/rules/pod/toleration-merge.ts';
+import { setKey } from '../../api/text/object.ts';
+import { compareQuantities, parseQuantity } from '../../api/values/quantity.ts';
 import type { Registry } from '../registry.ts';
 import { subresourceOf, type Target } from '../target.ts';
 import type { Admission, AdmissionPlugin } from './admission.ts';

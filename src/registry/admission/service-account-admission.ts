@@ -1,9 +1,9 @@
 /** ServiceAccount: every pod runs as a service account of its namespace, with the account's token mounted. */
-import { forbidden } from '../../api/errors.ts';
+import { forbidden } from '../../api/errors/errors.ts';
 import type { Container, Pod, PodSpec, ServiceAccount, Volume } from '../../api/generated/types.ts';
-import { nameSuffix } from '../../api/meta.ts';
-import { mirrorAnnotation, podReferences, tokenAudiences } from '../../api/rules/pod-references.ts';
-import { tokenVolumePrefix } from '../../api/rules/pod-server-values.ts';
+import { nameSuffix } from '../../api/kind/meta.ts';
+import { mirrorAnnotation, podReferences, tokenAudiences } from '../../api/rules/pod/pod-references.ts';
+import { tokenVolumePrefix } from '../../api/rules/pod/pod-server-values.ts';
 import type { Registry } from '../registry.ts';
 import type { Target } from '../target.ts';
 import { actingAs } from '../writers.ts';

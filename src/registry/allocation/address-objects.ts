@@ -3,13 +3,13 @@
  * an address takes that address, whoever has made it.
  */
 import type { IPAddress } from '../../api/generated/types.ts';
-import { familyOf } from '../../api/rules/service-addresses.ts';
-import type { Entry } from '../entry.ts';
-import { Follower } from '../follower.ts';
-import { memberKey } from '../key.ts';
+import { familyOf } from '../../api/rules/service/service-addresses.ts';
 import type { Registry } from '../registry.ts';
 import { collectionOf, named, type Place, type Target } from '../target.ts';
-import type { View } from '../view.ts';
+import type { Entry } from '../view/entry.ts';
+import { Follower } from '../view/follower.ts';
+import { memberKey } from '../view/key.ts';
+import type { View } from '../view/view.ts';
 import { actingAs } from '../writers.ts';
 import type { ClusterAddresses } from './cluster-addresses.ts';
 import type { Companion } from './companion.ts';

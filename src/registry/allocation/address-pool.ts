@@ -2,7 +2,7 @@
  * An address pool: the addresses of one range, without that of the network and, for IPv4, the broadcast address. Of
  * larger ranges only the lowest 2^32 are given out; the others can be asked for by name.
  */
-import type { AddressRange } from '../../api/addresses.ts';
+import type { AddressRange } from '../../api/values/addresses.ts';
 import { NumberPool } from './number-pool.ts';
 
 /** The lowest addresses are kept for services that request a fixed one (`clusterIP`); small ranges keep none. */

@@ -5,7 +5,7 @@
  * validation errors are not reported, as in Kubernetes. A value is *reserved* until its write has ended; from then on
  * the stored object shows that the value is in use.
  */
-import type { ResourceId } from '../../api/kind.ts';
+import type { ResourceId } from '../../api/kind/kind.ts';
 import type { Lock } from '../../store/store.ts';
 import { type Admission, holdLock } from '../admission/admission.ts';
 import type { Registry } from '../registry.ts';

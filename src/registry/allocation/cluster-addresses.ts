@@ -1,6 +1,7 @@
 /** The cluster IPs of all families that the cluster has: one, or both. */
-import { type AddressRange, addressText, parseIP } from '../../api/addresses.ts';
-import type { Family } from '../../api/rules/service-addresses.ts';
+
+import type { Family } from '../../api/rules/service/service-addresses.ts';
+import { type AddressRange, addressText, parseIP } from '../../api/values/addresses.ts';
 import { IPAllocator } from './ip-allocator.ts';
 
 export class ClusterAddresses {

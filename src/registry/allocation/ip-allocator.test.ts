@@ -1,6 +1,6 @@
 /** A range gives out its addresses without network and broadcast, and keeps the first for its owner. */
 import { expect, test } from 'vitest';
-import { parseIP } from '../../api/addresses.ts';
+import { parseIP } from '../../api/values/addresses.ts';
 import { IPAllocator, parseIPRanges } from './ip-allocator.ts';
 
 const allocator = (text: string): IPAllocator => new IPAllocator(parseIPRanges(text)![0]!);

@@ -3,7 +3,7 @@
  * in all of them. In the family of the `kubernetes` service the first address of the cluster's own range is reserved for
  * it, whether or not it exists.
  */
-import { type AddressRange, addressText, isCIDR, parseCIDR, parseIP } from '../../api/addresses.ts';
+import { type AddressRange, addressText, isCIDR, parseCIDR, parseIP } from '../../api/values/addresses.ts';
 import { AddressPool } from './address-pool.ts';
 
 /**

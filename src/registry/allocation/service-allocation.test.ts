@@ -3,22 +3,22 @@
  * holds is free.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { StatusError } from '../../api/errors.ts';
+import { StatusError } from '../../api/errors/errors.ts';
 import type { IPAddress, Service, ServiceSpec } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kind.ts';
-import { KindTable } from '../../api/kinds.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import { KindTable } from '../../api/kinds/kinds.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import type { Store } from '../../store/store.ts';
-import { create } from '../create.ts';
-import { remove } from '../delete.ts';
-import type { Entry } from '../entry.ts';
-import { everything } from '../filter.ts';
-import { modify } from '../modify.ts';
 import { Registry } from '../registry.ts';
 import { asTester } from '../request.fixture.ts';
-import { ensureSystemNamespaces } from '../system-namespaces.ts';
+import { ensureSystemNamespaces } from '../system/system-namespaces.ts';
 import { collectionOf } from '../target.ts';
-import { View } from '../view.ts';
+import { create } from '../verbs/create.ts';
+import { remove } from '../verbs/delete.ts';
+import { modify } from '../verbs/modify.ts';
+import type { Entry } from '../view/entry.ts';
+import { everything } from '../view/filter.ts';
+import { View } from '../view/view.ts';
 import { parseIPRanges } from './ip-allocator.ts';
 import { parsePortRange } from './port-allocator.ts';
 import { ServiceAllocator } from './service-allocation.ts';

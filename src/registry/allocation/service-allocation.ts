@@ -8,28 +8,29 @@
  * Reservations are known to this process alone. Where several servers share the store, a write that takes values holds
  * a lock of its server until it is stored (`allocation.ts`).
  */
-import type { AddressRange } from '../../api/addresses.ts';
-import { alreadyExists, internal, invalid as invalidObject } from '../../api/errors.ts';
-import { index, invalid } from '../../api/field-error.ts';
+
+import { alreadyExists, internal, invalid as invalidObject } from '../../api/errors/errors.ts';
+import { index, invalid } from '../../api/errors/field-error.ts';
 import type { Service, ServicePort, ServiceSpec } from '../../api/generated/types.ts';
-import { semanticEqual } from '../../api/object.ts';
-import { type Family, settleFamilies, validateAddresses } from '../../api/rules/service-addresses.ts';
-import { nodePortsOf } from '../../api/rules/service-ports.ts';
+import { type Family, settleFamilies, validateAddresses } from '../../api/rules/service/service-addresses.ts';
+import { nodePortsOf } from '../../api/rules/service/service-ports.ts';
 import {
   hasClusterIP,
   hasHealthCheckPort,
   hasNodePorts,
   isHeadless,
   wantsNodePorts,
-} from '../../api/rules/service-type.ts';
+} from '../../api/rules/service/service-type.ts';
+import { semanticEqual } from '../../api/text/object.ts';
+import type { AddressRange } from '../../api/values/addresses.ts';
 import type { Admission } from '../admission/admission.ts';
-import { remove } from '../delete.ts';
-import type { Entry } from '../entry.ts';
-import { Follower } from '../follower.ts';
 import type { Registry } from '../registry.ts';
 import { type Place, subresourceOf, type Target, targetOf } from '../target.ts';
 import { check } from '../validation.ts';
-import type { View } from '../view.ts';
+import { remove } from '../verbs/delete.ts';
+import type { Entry } from '../view/entry.ts';
+import { Follower } from '../view/follower.ts';
+import type { View } from '../view/view.ts';
 import { actingAs } from '../writers.ts';
 import { AddressObjects, addressId } from './address-objects.ts';
 import type { Allocator } from './allocation.ts';

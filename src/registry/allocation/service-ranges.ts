@@ -2,10 +2,11 @@
  * The ranges of cluster IPs: those of all ServiceCIDRs that are ready and not being deleted, the cluster's own first.
  * As long as the cluster's own is not stored, it is the one the server was started with.
  */
-import { type AddressRange, parseCIDR } from '../../api/addresses.ts';
+
 import type { ServiceCIDR } from '../../api/generated/types.ts';
-import { Follower } from '../follower.ts';
-import type { View } from '../view.ts';
+import { type AddressRange, parseCIDR } from '../../api/values/addresses.ts';
+import { Follower } from '../view/follower.ts';
+import type { View } from '../view/view.ts';
 import type { ClusterAddresses } from './cluster-addresses.ts';
 
 export const rangeId = 'networking.k8s.io/servicecidrs';

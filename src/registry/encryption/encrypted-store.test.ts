@@ -1,10 +1,10 @@
 /** Proves what is encrypted in the store and what is not, how keys rotate, and what is said of values without their key. */
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { KindTable } from '../../api/kinds.ts';
+import { KindTable } from '../../api/kinds/kinds.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import type { Store } from '../../store/store.ts';
-import { storeKey } from '../key.ts';
+import { storeKey } from '../view/key.ts';
 import { EncryptedStore } from './encrypted-store.ts';
 import { readEncryptionConfiguration } from './encryption-configuration.ts';
 

@@ -2,8 +2,8 @@
  * A store whose values are encrypted for some resources. It stands between the registry and the store, and passes on
  * everything else: keys stay readable, and so do the values of other resources. A backup has values as they are stored.
  */
-import { groupResource, type ResourceId } from '../../api/kind.ts';
-import type { KindTable } from '../../api/kinds.ts';
+import { groupResource, type ResourceId } from '../../api/kind/kind.ts';
+import type { KindTable } from '../../api/kinds/kinds.ts';
 import {
   type Change,
   type Locks,
@@ -18,9 +18,9 @@ import {
   type Write,
   type WriteResult,
 } from '../../store/store.ts';
-import { parseStoreKey } from '../key.ts';
+import { parseStoreKey } from '../view/key.ts';
+import { isSealed, keyTold, UnreadableValueError, withoutConfiguration } from '../view/unreadable.ts';
 import type { SealingRule } from './encryption-configuration.ts';
-import { isSealed, keyTold, UnreadableValueError, withoutConfiguration } from './unreadable.ts';
 
 type Keys = SealingRule['keys'];
 

@@ -1,5 +1,5 @@
 /** The encryption configuration: which resources are sealed in the store, by which keys. */
-import { type ConfigurationValue, readConfiguration } from '../../api/configuration.ts';
+import { type ConfigurationValue, readConfiguration } from '../../api/text/configuration.ts';
 import { type CipherName, cipherNames, keyLengths, makeCipher, type ValueCipher } from './cipher.ts';
 
 /** How values of some resources are written and read. */

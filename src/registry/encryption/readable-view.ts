@@ -2,11 +2,11 @@
  * Opens a view of a store that may hold encrypted values. Values of the current state must be readable. Values of history
  * need not be: after a key has been replaced, history has values that only the old key opens. That history is given up.
  */
-import type { KindTable } from '../../api/kinds.ts';
+import type { KindTable } from '../../api/kinds/kinds.ts';
 import type { Store } from '../../store/store.ts';
-import { parseStoreKey } from '../key.ts';
-import { View, type ViewOptions } from '../view.ts';
-import { isSealed, UnreadableValueError, withoutConfiguration } from './unreadable.ts';
+import { parseStoreKey } from '../view/key.ts';
+import { isSealed, UnreadableValueError, withoutConfiguration } from '../view/unreadable.ts';
+import { View, type ViewOptions } from '../view/view.ts';
 
 const pageSize = 1000;
 

@@ -2,11 +2,11 @@
  * Forwards all requests of a version that another server serves: any method, watches and upgrades. The other server is
  * told who the user is in headers, and believes them because of this server's certificate.
  */
-import { StatusError, unavailable } from '../../api/errors.ts';
-import type { User } from '../../api/user.ts';
+import { StatusError, unavailable } from '../../api/errors/errors.ts';
+import type { User } from '../../api/values/user.ts';
 import type { Aggregation } from '../../extensions/aggregation/aggregation.ts';
 import type { RemoteVersion } from '../../extensions/aggregation/api-services.ts';
-import { forward, forwardUpgrade, type ProxyTarget } from '../../streams/reverse-proxy.ts';
+import { forward, forwardUpgrade, type ProxyTarget } from '../../streams/proxy/reverse-proxy.ts';
 import { answerText } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { OpenConnections } from '../pods/connecting.ts';

@@ -1,7 +1,7 @@
 /** Reviews of access: what a user may do, as the authorizer of the server says. */
-import type { Action, ResourceAction } from '../../api/access.ts';
-import { badRequest, invalid as invalidObject } from '../../api/errors.ts';
-import { type FieldError, invalid } from '../../api/field-error.ts';
+
+import { badRequest, invalid as invalidObject } from '../../api/errors/errors.ts';
+import { type FieldError, invalid } from '../../api/errors/field-error.ts';
 import type {
   LocalSubjectAccessReview,
   NonResourceAttributes,
@@ -11,8 +11,9 @@ import type {
   SubjectAccessReviewStatus,
   SubjectRulesReviewStatus,
 } from '../../api/generated/types.ts';
-import type { ApiObject } from '../../api/object.ts';
-import type { User } from '../../api/user.ts';
+import type { Action, ResourceAction } from '../../api/kind/access.ts';
+import type { ApiObject } from '../../api/text/object.ts';
+import type { User } from '../../api/values/user.ts';
 import { ReviewedSelectors, selectorErrors } from './reviewed-selectors.ts';
 import type { Asked } from './reviews.ts';
 

@@ -1,5 +1,5 @@
 /** Backup: `GET /wherry/backup` streams all stored objects at one revision, as input for `wherry restore`. */
-import { methodNotAllowed, unavailable } from '../../api/errors.ts';
+import { methodNotAllowed, unavailable } from '../../api/errors/errors.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { drained } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';

@@ -1,9 +1,9 @@
 /** Component statuses: computed on request, from the health of this server. */
-import { badRequest, methodNotAllowed, resourceNotFound, StatusError } from '../../api/errors.ts';
-import { parseFieldSelector } from '../../api/field-selector.ts';
+import { badRequest, methodNotAllowed, resourceNotFound, StatusError } from '../../api/errors/errors.ts';
 import type { ComponentStatus } from '../../api/generated/types.ts';
-import { componentStatus as kind } from '../../api/kinds/component-status.ts';
-import { parseLabelSelector } from '../../api/label-selector.ts';
+import { parseFieldSelector } from '../../api/kind/field-selector.ts';
+import { parseLabelSelector } from '../../api/kind/label-selector.ts';
+import { componentStatus as kind } from '../../api/kinds/core/component-status.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { ResourceInfo } from '../http/request-info.ts';
 import { answerObject, answerObjects } from '../objects/presentation.ts';

@@ -1,7 +1,7 @@
 /** The metrics API (metrics.k8s.io): what nodes and pods use right now. Nothing of it is stored. */
-import { badRequest, methodNotAllowed, notFound, resourceNotFound } from '../../api/errors.ts';
-import { parseFieldSelector } from '../../api/field-selector.ts';
-import { parseLabelSelector, SelectorError } from '../../api/label-selector.ts';
+import { badRequest, methodNotAllowed, notFound, resourceNotFound } from '../../api/errors/errors.ts';
+import { parseFieldSelector } from '../../api/kind/field-selector.ts';
+import { parseLabelSelector, SelectorError } from '../../api/kind/label-selector.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { DiscoveryResource } from '../discovery/discovery.ts';
 import { answerValue } from '../http/answer.ts';

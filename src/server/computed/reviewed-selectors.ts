@@ -1,8 +1,8 @@
 /** The selectors of an access review. What cannot be understood is left out, and the answer says so. */
-import { child, type FieldError, forbidden, index, invalid, required } from '../../api/field-error.ts';
-import { FieldSelector, type FieldTerm, parseFieldSelector } from '../../api/field-selector.ts';
+import { child, type FieldError, forbidden, index, invalid, required } from '../../api/errors/field-error.ts';
 import type { ResourceAttributes } from '../../api/generated/types.ts';
-import { type LabelSelector, parseLabelSelector, selectorFromObject } from '../../api/label-selector.ts';
+import { FieldSelector, type FieldTerm, parseFieldSelector } from '../../api/kind/field-selector.ts';
+import { type LabelSelector, parseLabelSelector, selectorFromObject } from '../../api/kind/label-selector.ts';
 
 type Attributes = NonNullable<ResourceAttributes['fieldSelector']>;
 type Requirement = NonNullable<Attributes['requirements']>[number];

@@ -2,14 +2,15 @@
  * Reviews (TokenReview, SubjectAccessReview and others): the body of a POST asks who a user is or what the user may
  * do; the answer is the same object with its status filled in. Nothing is stored.
  */
-import { normalized } from '../../api/encode.ts';
-import { badRequest, methodNotAllowed, resourceNotFound } from '../../api/errors.ts';
+
+import { badRequest, methodNotAllowed, resourceNotFound } from '../../api/errors/errors.ts';
 import type { SelfSubjectReviewStatus, TokenReview, TokenReviewStatus } from '../../api/generated/types.ts';
-import { modelOf } from '../../api/model.ts';
-import type { ApiObject, JsonObject } from '../../api/object.ts';
-import type { User } from '../../api/user.ts';
-import { settleNamespace } from '../../registry/create.ts';
+import { normalized } from '../../api/model/encode.ts';
+import { modelOf } from '../../api/model/model.ts';
+import type { ApiObject, JsonObject } from '../../api/text/object.ts';
+import type { User } from '../../api/values/user.ts';
 import { type Expected, readObject } from '../../registry/input.ts';
+import { settleNamespace } from '../../registry/verbs/create.ts';
 import type { ComputedVersions, DiscoveryResource } from '../discovery/discovery.ts';
 import { answerValue } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';

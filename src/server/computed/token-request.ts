@@ -1,14 +1,14 @@
 /** Token requests: `POST …/serviceaccounts/{name}/token` answers with a token that ends. Nothing is stored. */
-import { badRequest, conflict, invalid as invalidObject } from '../../api/errors.ts';
-import { invalid } from '../../api/field-error.ts';
+import { badRequest, conflict, invalid as invalidObject } from '../../api/errors/errors.ts';
+import { invalid } from '../../api/errors/field-error.ts';
 import type { Pod, ServiceAccount, TokenRequest } from '../../api/generated/types.ts';
-import { modelOf } from '../../api/model.ts';
-import { formatTime } from '../../api/time.ts';
+import { modelOf } from '../../api/model/model.ts';
+import { formatTime } from '../../api/values/time.ts';
 import { readObject } from '../../registry/input.ts';
-import { read } from '../../registry/list.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Target } from '../../registry/target.ts';
 import type { BoundClaims } from '../../registry/tokens.ts';
+import { read } from '../../registry/verbs/list.ts';
 import { answerValue } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
 import { checkPathName, objectBody, type Serving, writeRequest } from '../objects/objects.ts';

@@ -3,9 +3,9 @@
  * metrics.
  */
 import type { Node } from '../../api/generated/types.ts';
-import { everything } from '../../registry/filter.ts';
 import type { Registry } from '../../registry/registry.ts';
-import type { NodeWay } from '../../streams/node-way.ts';
+import { everything } from '../../registry/view/filter.ts';
+import type { NodeWay } from '../../streams/dial/node-connector.ts';
 import { locateNode } from '../pods/node-location.ts';
 import { askNode } from '../pods/node-request.ts';
 

@@ -1,9 +1,9 @@
 /** Discovery: the groups, versions and resources that are served, made from the table of kinds. */
 import { createHash } from 'node:crypto';
-import type { Kind, Verb } from '../../api/kind.ts';
-import { componentStatus } from '../../api/kinds/component-status.ts';
-import type { KindTable } from '../../api/kinds.ts';
-import { compareVersions } from '../../api/version-order.ts';
+import type { Kind, Verb } from '../../api/kind/kind.ts';
+import { componentStatus } from '../../api/kinds/core/component-status.ts';
+import type { KindTable } from '../../api/kinds/kinds.ts';
+import { compareVersions } from '../../api/values/version-order.ts';
 import type { Aggregation } from '../../extensions/aggregation/aggregation.ts';
 import type { RemoteVersion } from '../../extensions/aggregation/api-services.ts';
 import { localPriority, type Priority } from '../../extensions/aggregation/priorities.ts';

@@ -2,7 +2,7 @@
  * Documents of the issuer of service account tokens: who signs them, and with which keys. With them another server can check
  * tokens without asking this one.
  */
-import { methodNotAllowed } from '../../api/errors.ts';
+import { methodNotAllowed } from '../../api/errors/errors.ts';
 import type { TokenKey } from '../../registry/token-keys.ts';
 import type { Tokens } from '../../registry/tokens.ts';
 import { apiHeaders } from '../http/answer.ts';

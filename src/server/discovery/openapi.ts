@@ -4,8 +4,8 @@
  * before 1.8. The code that builds them is loaded at the first request.
  */
 import type { TLSSocket } from 'node:tls';
-import { methodNotAllowed, notAcceptable } from '../../api/errors.ts';
-import type { KindTable } from '../../api/kinds.ts';
+import { methodNotAllowed, notAcceptable } from '../../api/errors/errors.ts';
+import type { KindTable } from '../../api/kinds/kinds.ts';
 import type { ApiRequest, RequestContext } from '../http/context.ts';
 import type { ApiDocument } from '../http/document.ts';
 import { parseAccept } from '../http/negotiation.ts';

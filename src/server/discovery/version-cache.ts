@@ -3,7 +3,7 @@
  * rebuilt on request after a kind of that version was added, replaced or removed; other versions keep theirs, so the
  * cost of adding a kind does not depend on how many kinds there are.
  */
-import type { KindTable } from '../../api/kinds.ts';
+import type { KindTable } from '../../api/kinds/kinds.ts';
 
 export class VersionCache<T> {
   readonly #made = new Map<string, { readonly generation: number; readonly value: T }>();

@@ -1,5 +1,5 @@
 /** The answer of `/version`. Clients compare major and minor with their own; other fields are informational. */
-import { release } from '../../api/release.ts';
+import { release } from '../../api/values/release.ts';
 
 /** What an operator may have it say. */
 export interface ReportedVersion {

@@ -1,11 +1,11 @@
 /** The express lane of a door: where its connections start; those that the lane hands over go to Node's server. */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Arrivals } from '../http/arrivals.ts';
-import { ExpressLane } from '../http/express-lane.ts';
+import type { Door, Reception } from '../http/door.ts';
 import { cutOff, refuse } from '../http/refusal.ts';
 import { isBrief } from '../http/request-info.ts';
-import type { Door, Reception } from './door.ts';
+import type { Arrivals } from '../lane/arrivals.ts';
+import { ExpressLane } from '../lane/express-lane.ts';
 import { headersTimeoutMs, keepAliveMs } from './http-listener.ts';
 
 /**

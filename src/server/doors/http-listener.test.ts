@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { expect, it } from 'vitest';
-import { Arrivals } from '../http/arrivals.ts';
+import type { Door, Reception } from '../http/door.ts';
 
 import type { Limits } from '../http/limits.ts';
-import type { Door, Reception } from './door.ts';
+import { Arrivals } from '../lane/arrivals.ts';
 import { HttpListener, listenerOptions } from './http-listener.ts';
 
 it('a dripped head is refused within a second of its time, not within thirty', async () => {

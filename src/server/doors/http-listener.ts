@@ -4,12 +4,12 @@
  */
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { methodNotAllowed, StatusError } from '../../api/errors.ts';
-import type { Arrivals } from '../http/arrivals.ts';
+import { methodNotAllowed, StatusError } from '../../api/errors/errors.ts';
+import type { Door, Reception } from '../http/door.ts';
 import type { Limits } from '../http/limits.ts';
 import { refuse, refuseConnection } from '../http/refusal.ts';
 import { overload } from '../http/traffic.ts';
-import type { Door, Reception } from './door.ts';
+import type { Arrivals } from '../lane/arrivals.ts';
 import { Pipelining } from './pipelining.ts';
 
 /** Go clients keep idle connections for 90 s; closing earlier would fail their next request. */

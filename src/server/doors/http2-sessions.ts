@@ -8,11 +8,11 @@
 import { METHODS } from 'node:http';
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
-import { methodNotAllowed } from '../../api/errors.ts';
-import type { Arrivals } from '../http/arrivals.ts';
+import { methodNotAllowed } from '../../api/errors/errors.ts';
+import type { Door, Reception } from '../http/door.ts';
 import { Http2Request } from '../http/http2-request.ts';
 import { Http2Response } from '../http/http2-response.ts';
-import type { Door, Reception } from './door.ts';
+import type { Arrivals } from '../lane/arrivals.ts';
 
 export interface Http2Options {
   /** Requests that one session may have open. Default 1,000. */

@@ -4,11 +4,11 @@
  */
 import { createServer, type Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { allowAll } from '../../api/access.ts';
-import { authenticated, masters, type User } from '../../api/user.ts';
-import { memoryPipe, type PipeEnd } from '../../streams/memory-pipe.ts';
-import { Arrivals } from '../http/arrivals.ts';
-import type { Door, Reception } from './door.ts';
+import { allowAll } from '../../api/kind/access.ts';
+import { authenticated, masters, type User } from '../../api/values/user.ts';
+import { memoryPipe, type PipeEnd } from '../../streams/bytes/memory-pipe.ts';
+import type { Door, Reception } from '../http/door.ts';
+import { Arrivals } from '../lane/arrivals.ts';
 import { HttpListener, listenerOptions } from './http-listener.ts';
 
 const innerUser: User = { name: 'system:unsecured', groups: [masters, authenticated], extra: {} };

@@ -7,16 +7,16 @@
  */
 import { createServer } from 'node:http';
 import { isIP } from 'node:net';
-import { allowAll } from '../../api/access.ts';
-import { forbiddenRequest } from '../../api/errors.ts';
-import type { User } from '../../api/user.ts';
+import { forbiddenRequest } from '../../api/errors/errors.ts';
+import { allowAll } from '../../api/kind/access.ts';
+import type { User } from '../../api/values/user.ts';
 import { LastMemo } from '../../memo.ts';
-import { Arrivals } from '../http/arrivals.ts';
 import type { ApiRequest } from '../http/context.ts';
-import type { ExpressLane } from '../http/express-lane.ts';
+import type { Door, Reception } from '../http/door.ts';
 import { GuardedResponse, guardLines } from '../http/guard-headers.ts';
 import { isBrief } from '../http/request-info.ts';
-import type { Door, Reception } from './door.ts';
+import { Arrivals } from '../lane/arrivals.ts';
+import type { ExpressLane } from '../lane/express-lane.ts';
 import { doorLane } from './door-lane.ts';
 import { HttpListener, listenerOptions } from './http-listener.ts';
 

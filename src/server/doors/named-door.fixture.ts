@@ -1,10 +1,10 @@
 /** For tests of authorization: a door that takes users at their word. A header says who sends a request, as JSON. */
 import { createServer } from 'node:http';
-import type { Authorizer } from '../../api/access.ts';
-import type { User } from '../../api/user.ts';
-import { Arrivals } from '../http/arrivals.ts';
+import type { Authorizer } from '../../api/kind/access.ts';
+import type { User } from '../../api/values/user.ts';
 import type { RequestContext } from '../http/context.ts';
-import type { Door, Reception } from './door.ts';
+import type { Door, Reception } from '../http/door.ts';
+import { Arrivals } from '../lane/arrivals.ts';
 import { HttpListener, listenerOptions } from './http-listener.ts';
 
 const anonymous: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };

@@ -11,7 +11,7 @@ import { text } from 'node:stream/consumers';
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
 import { beforeAll } from 'vitest';
 import type { Authenticator } from '../../access/authentication/authenticator.ts';
-import { allowAll } from '../../api/access.ts';
+import { allowAll } from '../../api/kind/access.ts';
 import { ClusterCertificates } from '../../pki/cluster-certificates.ts';
 import { TlsFiles } from '../../pki/tls-files.ts';
 import { type Proxied, useProxied } from '../pods/proxying.fixture.ts';

@@ -1,11 +1,11 @@
 /** For tests of doors: a door that identifies users by tokens, with an authorizer that the test controls. */
 import { createServer } from 'node:http';
-import { type Attributes, allowed, type Decision } from '../../api/access.ts';
-import { StatusError, unauthorized } from '../../api/errors.ts';
-import type { User } from '../../api/user.ts';
-import { Arrivals } from '../http/arrivals.ts';
+import { StatusError, unauthorized } from '../../api/errors/errors.ts';
+import { type Attributes, allowed, type Decision } from '../../api/kind/access.ts';
+import type { User } from '../../api/values/user.ts';
 import type { ApiRequest, RequestContext } from '../http/context.ts';
-import type { Door, Reception } from './door.ts';
+import type { Door, Reception } from '../http/door.ts';
+import { Arrivals } from '../lane/arrivals.ts';
 import { HttpListener, listenerOptions } from './http-listener.ts';
 
 const alice: User = {

@@ -3,10 +3,10 @@
  * differ: a namespace is in itself, a list of one name by field selector is about that name, and a path keeps the slash at
  * its end. Made when an authorizer asks, and kept with the request info of the URL.
  */
-import type { Action, ResourceAction } from '../../api/access.ts';
-import { type FieldSelector, parseFieldSelector } from '../../api/field-selector.ts';
-import { type LabelSelector, parseLabelSelector } from '../../api/label-selector.ts';
-import { isPathSegment } from '../../api/names.ts';
+import type { Action, ResourceAction } from '../../api/kind/access.ts';
+import { type FieldSelector, parseFieldSelector } from '../../api/kind/field-selector.ts';
+import { type LabelSelector, parseLabelSelector } from '../../api/kind/label-selector.ts';
+import { isPathSegment } from '../../api/values/names.ts';
 import type { RequestInfo, ResourceInfo } from './request-info.ts';
 
 /** Verbs that take selectors. */

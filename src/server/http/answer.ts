@@ -1,11 +1,11 @@
 /** Answers: headers, Status errors, and writing bodies. */
 import { constants, gzip } from 'node:zlib';
 import type { Flow } from '../../access/fairness/flow-control.ts';
-import { AuthorizationFailure, internal, type Status, StatusError } from '../../api/errors.ts';
-import { jsonText } from '../../api/json-text.ts';
-import { type Model, modelOf } from '../../api/model.ts';
-import type { JsonObject } from '../../api/object.ts';
-import { encodeDocument } from '../../api/protobuf-envelope.ts';
+import { AuthorizationFailure, internal, type Status, StatusError } from '../../api/errors/errors.ts';
+import { type Model, modelOf } from '../../api/model/model.ts';
+import { encodeDocument } from '../../api/protobuf/protobuf-envelope.ts';
+import { jsonText } from '../../api/text/json-text.ts';
+import type { JsonObject } from '../../api/text/object.ts';
 import type { ApiResponse, Headers, RequestContext } from './context.ts';
 import { type Negotiated, protobufType, wantsProtobufErrors } from './negotiation.ts';
 
@@ -92,7 +92,7 @@ export async function answerValue(
 ): Promise<void> {
   if (negotiated.format === 'protobuf') return answerMessage(context, code, value as JsonObject, model!);
   if (negotiated.format === 'yaml') {
-    const { writeYaml } = await import('../../api/yaml.ts');
+    const { writeYaml } = await import('../../api/text/yaml.ts');
     const text = Buffer.from(writeYaml(value));
     context.response.writeHead(code, {
       ...apiHeaders(context, 'application/yaml'),

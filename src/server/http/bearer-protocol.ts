@@ -3,8 +3,8 @@
  * to the real one. The token is removed before the list is used or passed on.
  */
 import type { IncomingMessage } from 'node:http';
-import { unauthorized } from '../../api/errors.ts';
-import { bearerProtocolPrefix, withoutBearer } from '../../streams/forwarded-headers.ts';
+import { unauthorized } from '../../api/errors/errors.ts';
+import { bearerProtocolPrefix, withoutBearer } from '../../streams/proxy/forwarded-headers.ts';
 
 const header = 'sec-websocket-protocol';
 

@@ -1,8 +1,8 @@
 /** Request bodies: read under a bound on size and time, then parsed by their type. */
 import { isUtf8 } from 'node:buffer';
-import { badRequest, requestTimeout, tooLarge, unknownFormat } from '../../api/errors.ts';
-import { countKeys, findDuplicates, JsonError, readJson } from '../../api/json.ts';
-import type { Model } from '../../api/model.ts';
+import { badRequest, requestTimeout, tooLarge, unknownFormat } from '../../api/errors/errors.ts';
+import type { Model } from '../../api/model/model.ts';
+import { countKeys, findDuplicates, JsonError, readJson } from '../../api/text/json.ts';
 import type { Input } from '../../registry/input.ts';
 import type { ApiRequest } from './context.ts';
 import { Http2Request } from './http2-request.ts';
@@ -96,7 +96,7 @@ async function parseForeign(
   modelFor: ModelFor,
 ): Promise<Input> {
   if (format === 'protobuf') {
-    const { decodeProtobuf, ProtobufError } = await import('../../api/protobuf.ts');
+    const { decodeProtobuf, ProtobufError } = await import('../../api/protobuf/protobuf.ts');
     try {
       const { apiVersion, kind: sent, value } = decodeProtobuf(bytes, modelFor);
       return { value: { ...value, kind: sent, apiVersion }, duplicates: [] };
@@ -105,7 +105,7 @@ async function parseForeign(
       throw badRequest(`the object provided is unrecognized (must be of type ${kind}): ${error.message}`);
     }
   }
-  const { readYaml, YamlError } = await import('../../api/yaml.ts');
+  const { readYaml, YamlError } = await import('../../api/text/yaml.ts');
   try {
     if (!isUtf8(bytes)) throw new YamlError('invalid UTF-8');
     const { value, duplicates } = await readYaml(bytes.toString('utf8'));

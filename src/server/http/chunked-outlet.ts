@@ -4,7 +4,7 @@
  * watchers, telling one of a change went from 14 to 10 µs.
  */
 import type { ServerResponse } from 'node:http';
-import type { Notice, NoticeForm } from '../../registry/watch-event.ts';
+import type { Notice, NoticeForm } from '../../registry/view/watch-event.ts';
 import { optimized } from '../../switches.ts';
 import type { Outlet } from '../objects/watch-stream.ts';
 

@@ -1,6 +1,6 @@
 /** Removes all headers about identity from a request before it is forwarded to a pod, a service or a node. */
 import type { IncomingMessage } from 'node:http';
-import { isCredential } from '../../streams/forwarded-headers.ts';
+import { isCredential } from '../../streams/proxy/forwarded-headers.ts';
 
 /** @param isIdentity tells headers, in small letters, that are identity on this server beside the usual ones */
 export function removeIdentity(request: IncomingMessage, isIdentity: (name: string) => boolean): void {

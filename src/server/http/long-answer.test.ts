@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Headers } from '../../../test/http.ts';
-import { parseMetrics } from '../../../test/metrics.ts';
+import type { Headers } from '../../../test/support/http.ts';
+import { parseMetrics } from '../../../test/support/metrics.ts';
 import { useProxied } from '../pods/proxying.fixture.ts';
 
 /** More items and bytes than lists that are built as a whole have. */

@@ -4,8 +4,8 @@
  */
 import { Readable } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
-import { jsonText } from '../../api/json-text.ts';
-import type { Model } from '../../api/model.ts';
+import type { Model } from '../../api/model/model.ts';
+import { jsonText } from '../../api/text/json-text.ts';
 import { acceptsGzip, answerValue, apiHeaders, drained, gzipBytesMin } from './answer.ts';
 import type { ApiResponse, RequestContext } from './context.ts';
 import type { Negotiated } from './negotiation.ts';
@@ -123,7 +123,7 @@ function* prettyTexts({ head, field, size, item }: LongValue): Generator<string,
 
 /** YAML keys are sorted, so some keys of the head come behind the list. */
 async function yamlTexts(value: LongValue): Promise<Iterable<string>> {
-  const { writeYaml } = await import('../../api/yaml.ts');
+  const { writeYaml } = await import('../../api/text/yaml.ts');
   const { head, field, size, item } = value;
   const part = (chosen: (key: string) => boolean): string => {
     const fields = Object.entries(head).filter(([key]) => chosen(key));

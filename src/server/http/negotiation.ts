@@ -2,8 +2,8 @@
  * Negotiation: the form of an answer. JSON is the original; protobuf, YAML, tables and metadata-only objects are
  * derived from it. Entries of `Accept` are tried by quality, then in order.
  */
-import { notAcceptable, unsupportedParameters } from '../../api/errors.ts';
-import type { Model } from '../../api/model.ts';
+import { notAcceptable, unsupportedParameters } from '../../api/errors/errors.ts';
+import type { Model } from '../../api/model/model.ts';
 
 type Transform = 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
 type Format = 'json' | 'yaml' | 'protobuf';

@@ -1,6 +1,6 @@
 /** Query parameters, parsed as Kubernetes does. */
-import { badRequest } from '../../api/errors.ts';
-import { exactNumber, isInt64 } from '../../api/exact-json.ts';
+import { badRequest } from '../../api/errors/errors.ts';
+import { exactNumber, isInt64 } from '../../api/text/exact-json.ts';
 
 /** A query with more parameters is refused. */
 const parametersMax = 1000;

@@ -1,7 +1,7 @@
 /** Refusals: error answers on raw sockets, which are closed afterwards. */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { badRequest, StatusError } from '../../api/errors.ts';
+import { badRequest, StatusError } from '../../api/errors/errors.ts';
 import { guardLines } from './guard-headers.ts';
 
 /** A refused client gets this long to read the answer; it may still be sending. */

@@ -10,8 +10,9 @@
  *   /wherry/watches                   a connection of watches
  *   …/proxy/…                         pods, services and nodes: the same as …/{name}/proxy, as old clients write it
  */
-import type { Action } from '../../api/access.ts';
-import { badRequest } from '../../api/errors.ts';
+
+import { badRequest } from '../../api/errors/errors.ts';
+import type { Action } from '../../api/kind/access.ts';
 import { optimized } from '../../switches.ts';
 import { actionOf } from './action.ts';
 import { Query } from './query.ts';

@@ -1,6 +1,6 @@
 /** Routes: the handlers of a resource, chosen when the table of routes is built. */
-import { methodNotAllowed } from '../../api/errors.ts';
-import type { Kind } from '../../api/kind.ts';
+import { methodNotAllowed } from '../../api/errors/errors.ts';
+import type { Kind } from '../../api/kind/kind.ts';
 import type { RequestContext } from './context.ts';
 import type { ResourceInfo } from './request-info.ts';
 

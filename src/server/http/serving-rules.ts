@@ -4,12 +4,12 @@
  * before the chain, where one of them is asked for; other servers do without it.
  */
 import type { IncomingMessage } from 'node:http';
-import type { StatusError } from '../../api/errors.ts';
-import { compileRegexp, type GoRegexp } from '../../api/go-regexp.ts';
-import type { Upgrade } from '../../streams/tunnel.ts';
-import type { Door, Reception } from '../doors/door.ts';
-import type { AskAhead } from './ahead-question.ts';
+import type { StatusError } from '../../api/errors/errors.ts';
+import { compileRegexp, type GoRegexp } from '../../api/text/go-regexp.ts';
+import type { Upgrade } from '../../streams/dial/tunnel.ts';
+import type { AskAhead } from '../lane/revision-prefetch.ts';
 import type { ApiRequest, ApiResponse } from './context.ts';
+import type { Door, Reception } from './door.ts';
 import { Http2Request } from './http2-request.ts';
 import type { LimitKeeper } from './limits.ts';
 import type { Overload } from './traffic.ts';

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, request, type ServerResponse } from 'node:http';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Metrics, parseMetrics } from '../../../test/metrics.ts';
+import { type Metrics, parseMetrics } from '../../../test/support/metrics.ts';
 import { useProxied } from '../pods/proxying.fixture.ts';
 
 const api = useProxied({ connectionsMax: 3, connectionsPerClientMax: 2, readsInFlightMax: 1 });

@@ -3,7 +3,7 @@
  * Watches and connections are long-running, so they are not among those; they have limits of their own, in total and
  * per client.
  */
-import { StatusError } from '../../api/errors.ts';
+import { StatusError } from '../../api/errors/errors.ts';
 import type { RequestContext } from './context.ts';
 import type { LimitKeeper, LimitName } from './limits.ts';
 import type { Lasting } from './request-info.ts';

@@ -1,17 +1,17 @@
 /** Applying: what a PATCH with an apply needs beyond other patches. */
 import { isUtf8 } from 'node:buffer';
-import { allowAll } from '../../api/access.ts';
-import { badRequest } from '../../api/errors.ts';
-import type { ApplyPatch } from '../../registry/apply.ts';
+import { badRequest } from '../../api/errors/errors.ts';
+import { allowAll } from '../../api/kind/access.ts';
+import type { ApplyPatch } from '../../registry/verbs/apply.ts';
+import { refusal } from '../chain/authorization.ts';
 import { readBody } from '../http/body.ts';
 import type { RequestContext } from '../http/context.ts';
-import { refusal } from '../http/steps/authorization.ts';
 import type { Serving } from './objects.ts';
 
 /** The body of an apply: YAML, and so may be JSON. */
 export async function applyBody(serving: Serving, context: RequestContext): Promise<ApplyPatch> {
   const bytes = await readBody(context.request, serving.keeper);
-  const { readYamlWithLines, YamlError } = await import('../../api/yaml.ts');
+  const { readYamlWithLines, YamlError } = await import('../../api/text/yaml.ts');
   try {
     if (!isUtf8(bytes)) throw new YamlError('invalid UTF-8');
     const { value, repeated } = readYamlWithLines(bytes.toString('utf8'));

@@ -1,10 +1,10 @@
 /** Bindings: assign pods to nodes, by `…/pods/{name}/binding` or the older `…/bindings`, whose body names the pod. */
-import { methodNotAllowed, resourceNotFound } from '../../api/errors.ts';
+import { methodNotAllowed, resourceNotFound } from '../../api/errors/errors.ts';
 import type { Binding } from '../../api/generated/types.ts';
-import { modelOf } from '../../api/model.ts';
-import { bind } from '../../registry/binding.ts';
+import { modelOf } from '../../api/model/model.ts';
 import { readObject } from '../../registry/input.ts';
 import type { Target } from '../../registry/target.ts';
+import { bind } from '../../registry/verbs/binding.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { ResourceInfo } from '../http/request-info.ts';
 import { objectBody, type Serving, writeRequest } from './objects.ts';

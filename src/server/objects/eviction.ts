@@ -1,11 +1,11 @@
 /** Evictions: `POST …/pods/{name}/eviction` deletes a pod if its disruption budget allows it. */
 import type { Eviction } from '../../api/generated/types.ts';
-import { modelOf } from '../../api/model.ts';
-import { isJsonObject } from '../../api/object.ts';
-import { settleNamespace } from '../../registry/create.ts';
-import { evict } from '../../registry/eviction.ts';
+import { modelOf } from '../../api/model/model.ts';
+import { isJsonObject } from '../../api/text/object.ts';
 import { type Input, readObject } from '../../registry/input.ts';
 import type { Target } from '../../registry/target.ts';
+import { settleNamespace } from '../../registry/verbs/create.ts';
+import { evict } from '../../registry/verbs/eviction.ts';
 import type { RequestContext } from '../http/context.ts';
 import { checkPathName, objectBody, type Serving, writeRequest } from './objects.ts';
 import { answerSuccess } from './presentation.ts';

@@ -1,8 +1,8 @@
-/** Lists in protobuf, put together from messages that are kept for each object (`registry/entry-messages.ts`). */
-import { modelOf } from '../../api/model.ts';
-import { listEnvelope, type ProtobufDocument } from '../../api/protobuf-envelope.ts';
-import type { Form } from '../../registry/forms.ts';
-import type { Page } from '../../registry/page.ts';
+/** Lists in protobuf, put together from messages that are kept for each object (`registry/view/entry-messages.ts`). */
+import { modelOf } from '../../api/model/model.ts';
+import { listEnvelope, type ProtobufDocument } from '../../api/protobuf/protobuf-envelope.ts';
+import type { Form } from '../../registry/view/forms.ts';
+import type { Page } from '../../registry/view/page.ts';
 import { answerBytes } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
 import { answerParts, type LongValue, turn, wholeValue } from '../http/long-answer.ts';

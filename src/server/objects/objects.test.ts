@@ -1,6 +1,6 @@
 /** Proves that the registry gets user and options of every write by a client. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { mergePatch, useCluster } from '../../../test/http.ts';
+import { mergePatch, useCluster } from '../../../test/support/http.ts';
 import type { Admission } from '../../registry/admission/admission.ts';
 import { namespaceLifecycle } from '../../registry/admission/namespace-lifecycle.ts';
 

@@ -8,28 +8,28 @@ import {
   success,
   unknownPatchFormat,
   unsupportedMediaType,
-} from '../../api/errors.ts';
-import { type FieldError, notSupported, required } from '../../api/field-error.ts';
-import { JsonError } from '../../api/json.ts';
-import type { Kind, Verb } from '../../api/kind.ts';
-import { modelOf } from '../../api/model.ts';
-import { isPathSegment } from '../../api/names.ts';
-import { cloneJson, isJsonObject } from '../../api/object.ts';
-import { apply } from '../../registry/apply.ts';
-import { create } from '../../registry/create.ts';
-import { type DeleteOptions, remove, removeCollection } from '../../registry/delete.ts';
-import type { Entry } from '../../registry/entry.ts';
+} from '../../api/errors/errors.ts';
+import { type FieldError, notSupported, required } from '../../api/errors/field-error.ts';
+import type { Kind, Verb } from '../../api/kind/kind.ts';
+import { modelOf } from '../../api/model/model.ts';
+import { JsonError } from '../../api/text/json.ts';
+import { cloneJson, isJsonObject } from '../../api/text/object.ts';
+import { isPathSegment } from '../../api/values/names.ts';
+import type { Manner } from '../../registry/compatibility.ts';
 import { type FieldValidation, type Input, readObject } from '../../registry/input.ts';
-import { list, read } from '../../registry/list.ts';
 import { managerErrors } from '../../registry/manager-name.ts';
-import type { Manner } from '../../registry/manner.ts';
-import { Page } from '../../registry/page.ts';
-import { type Patch, type PatchType, patch, readPatch } from '../../registry/patch.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { Request, type RequestForm } from '../../registry/request.ts';
-import { filterOf } from '../../registry/selection.ts';
 import { collectionOf, type Target } from '../../registry/target.ts';
-import { update } from '../../registry/update.ts';
+import { apply } from '../../registry/verbs/apply.ts';
+import { create } from '../../registry/verbs/create.ts';
+import { type DeleteOptions, remove, removeCollection } from '../../registry/verbs/delete.ts';
+import { list, read } from '../../registry/verbs/list.ts';
+import { type Patch, type PatchType, patch, readPatch } from '../../registry/verbs/patch.ts';
+import { update } from '../../registry/verbs/update.ts';
+import type { Entry } from '../../registry/view/entry.ts';
+import { Page } from '../../registry/view/page.ts';
+import { filterOf } from '../../registry/view/selection.ts';
 import { answerStatus } from '../http/answer.ts';
 import { applyType, bodyFormat, mediaType, parseBody, readBody, readJsonInput } from '../http/body.ts';
 import type { RequestContext } from '../http/context.ts';

@@ -2,16 +2,22 @@
  * Presentation: objects and lists in the negotiated form. Plain JSON is sent as the stored bytes; all other forms are made
  * from them. Those that clients ask for often, protobuf and tables, are kept for each object.
  */
-import { badRequest, success, wrongTransform } from '../../api/errors.ts';
-import type { Kind } from '../../api/kind.ts';
-import { modelOf } from '../../api/model.ts';
-import type { ApiObject } from '../../api/object.ts';
-import { columnDefinitions, type IncludeObject, partialObject, type Row, tableRow } from '../../api/table.ts';
-import { converted } from '../../registry/conversion.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { messagesOfKind } from '../../registry/entry-messages.ts';
-import type { ListResult } from '../../registry/list.ts';
-import type { Page } from '../../registry/page.ts';
+import { badRequest, success, wrongTransform } from '../../api/errors/errors.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import {
+  columnDefinitions,
+  type IncludeObject,
+  partialObject,
+  type Row,
+  tableRow,
+} from '../../api/kind/table.ts';
+import { modelOf } from '../../api/model/model.ts';
+import type { ApiObject } from '../../api/text/object.ts';
+import { converted } from '../../registry/verbs/conversion.ts';
+import type { ListResult } from '../../registry/verbs/list.ts';
+import type { Entry } from '../../registry/view/entry.ts';
+import { messagesOfKind } from '../../registry/view/entry-messages.ts';
+import type { Page } from '../../registry/view/page.ts';
 import { answerBytes, answerDocument, answerStatus, answerValue } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
 import { answerLong, answerParts, type LongValue } from '../http/long-answer.ts';

@@ -1,12 +1,12 @@
 /** Scaling: `…/scale`, read, replaced and patched. */
-import { methodNotAllowed } from '../../api/errors.ts';
-import { applyScale } from '../../registry/apply.ts';
-import { converted } from '../../registry/conversion.ts';
+import { methodNotAllowed } from '../../api/errors/errors.ts';
 import { readObject } from '../../registry/input.ts';
-import { read } from '../../registry/list.ts';
-import { patched } from '../../registry/patch.ts';
-import { rescale, type Scale, type ScaleForm, scaleOf } from '../../registry/scale.ts';
 import type { Target } from '../../registry/target.ts';
+import { applyScale } from '../../registry/verbs/apply.ts';
+import { converted } from '../../registry/verbs/conversion.ts';
+import { read } from '../../registry/verbs/list.ts';
+import { patched } from '../../registry/verbs/patch.ts';
+import { rescale, type Scale, type ScaleForm, scaleOf } from '../../registry/verbs/scale.ts';
 import type { RequestContext } from '../http/context.ts';
 import { messagesOf } from '../http/negotiation.ts';
 import { applyBody } from './applying.ts';

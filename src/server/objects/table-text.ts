@@ -1,15 +1,16 @@
 /**
- * Tables as text, put together from rows that are kept (`registry/forms.ts`): a row is worked out once per version of
+ * Tables as text, put together from rows that are kept (`registry/view/forms.ts`): a row is worked out once per version of
  * its object, and only how long ago things were is filled in for each table. Its object is copied from the stored
  * text.
  */
-import { jsonText } from '../../api/json-text.ts';
-import type { Kind } from '../../api/kind.ts';
-import { RowTemplate } from '../../api/row-template.ts';
-import { cellsOf, columnDefinitions, type IncludeObject } from '../../api/table.ts';
+
+import type { Kind } from '../../api/kind/kind.ts';
+import { RowTemplate } from '../../api/kind/row-template.ts';
+import { cellsOf, columnDefinitions, type IncludeObject } from '../../api/kind/table.ts';
+import { jsonText } from '../../api/text/json-text.ts';
 import { Memo } from '../../memo.ts';
-import type { Entry } from '../../registry/entry.ts';
-import { Form } from '../../registry/forms.ts';
+import type { Entry } from '../../registry/view/entry.ts';
+import { Form } from '../../registry/view/forms.ts';
 
 interface KeptRow {
   readonly template: RowTemplate;

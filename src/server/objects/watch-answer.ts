@@ -6,9 +6,9 @@
  *   refused  ──► {"id":"1","type":"REFUSED","object":<Status>}
  */
 import { Writable } from 'node:stream';
-import { badRequest, internal, type Status, StatusError } from '../../api/errors.ts';
-import { parseExact } from '../../api/exact-json.ts';
-import { jsonText } from '../../api/json-text.ts';
+import { badRequest, internal, type Status, StatusError } from '../../api/errors/errors.ts';
+import { parseExact } from '../../api/text/exact-json.ts';
+import { jsonText } from '../../api/text/json-text.ts';
 import type { ApiResponse, HeaderFields } from '../http/context.ts';
 import type { Outlet } from './watch-stream.ts';
 

@@ -1,17 +1,17 @@
 /**
  * A connection of watches: one WebSocket on which a client starts and ends many watches, so that a browser needs one
- * connection for all of them (docs/window.md has the messages). Each watch is a request of its own, which takes the
+ * connection for all of them (docs/dashboard.md has the messages). Each watch is a request of its own, which takes the
  * chain as any other, with the user of the connection.
  *
  *   open ──(the client leaves, the server closes, its time is over, too many invalid messages)──► ended, with all watches
  */
 import type { WebSocket } from 'ws';
-import { badRequest, StatusError } from '../../api/errors.ts';
-import { ClientGone } from '../../streams/tunnel.ts';
-import { negotiateWebSocket } from '../../streams/upgrade-request.ts';
-import { acceptWebSocket, webSocketRefusal } from '../../streams/websocket-upgrade.ts';
-import type { Door } from '../doors/door.ts';
+import { badRequest, StatusError } from '../../api/errors/errors.ts';
+import { ClientGone } from '../../streams/dial/tunnel.ts';
+import { negotiateWebSocket } from '../../streams/dial/upgrade-request.ts';
+import { acceptWebSocket, webSocketRefusal } from '../../streams/websocket/websocket-upgrade.ts';
 import type { RequestContext } from '../http/context.ts';
+import type { Door } from '../http/door.ts';
 import { parseRequest } from '../http/request-info.ts';
 import { WatchAnswer, type WatchCarrier } from './watch-answer.ts';
 import { acceptOf, pathOf, readWatchMessage, type WatchMessage } from './watch-message.ts';

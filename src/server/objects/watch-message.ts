@@ -1,5 +1,5 @@
 /** Messages that a client sends on a connection of watches: one JSON object each, which starts or ends a watch. */
-import { badRequest, notAcceptable } from '../../api/errors.ts';
+import { badRequest, notAcceptable } from '../../api/errors/errors.ts';
 
 /** Characters of a path with its query, and of an `accept`. */
 const pathCharsMax = 16_384;

@@ -2,19 +2,19 @@
  * Watch streams: a watcher's notices as lines of JSON or frames of protobuf, over HTTP or a WebSocket. Sends one per
  * event, bookmarks for clients that want them, and ends at the timeout of the client or the server.
  */
-import { internal, type Status, StatusError, watchExpired } from '../../api/errors.ts';
-import { jsonText } from '../../api/json-text.ts';
-import type { Kind } from '../../api/kind.ts';
-import { type Model, modelOf } from '../../api/model.ts';
-import type { JsonObject } from '../../api/object.ts';
-import { encodeDocument, eventFrame } from '../../api/protobuf-envelope.ts';
-import { columnDefinitions, type IncludeObject, partialObject } from '../../api/table.ts';
-import { converted } from '../../registry/conversion.ts';
-import { framesOfKind } from '../../registry/entry-messages.ts';
-import type { View } from '../../registry/view.ts';
-import type { OpenWatch } from '../../registry/watch.ts';
-import { jsonLines, type Notice, type NoticeForm } from '../../registry/watch-event.ts';
-import type { Watcher } from '../../registry/watcher.ts';
+import { internal, type Status, StatusError, watchExpired } from '../../api/errors/errors.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import { columnDefinitions, type IncludeObject, partialObject } from '../../api/kind/table.ts';
+import { type Model, modelOf } from '../../api/model/model.ts';
+import { encodeDocument, eventFrame } from '../../api/protobuf/protobuf-envelope.ts';
+import { jsonText } from '../../api/text/json-text.ts';
+import type { JsonObject } from '../../api/text/object.ts';
+import { converted } from '../../registry/verbs/conversion.ts';
+import type { OpenWatch } from '../../registry/verbs/watch.ts';
+import { framesOfKind } from '../../registry/view/entry-messages.ts';
+import type { View } from '../../registry/view/view.ts';
+import { jsonLines, type Notice, type NoticeForm } from '../../registry/view/watch-event.ts';
+import type { Watcher } from '../../registry/view/watcher.ts';
 import type { Negotiated } from '../http/negotiation.ts';
 import type { WatchCounter } from '../observe/watch-metrics.ts';
 import { TableText } from './table-text.ts';

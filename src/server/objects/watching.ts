@@ -1,17 +1,17 @@
 /** Watching: the watch verb over HTTP and over WebSockets. */
-import { badRequest, invalidOptions, StatusError } from '../../api/errors.ts';
-import { forbidden } from '../../api/field-error.ts';
-import type { Kind } from '../../api/kind.ts';
-import type { KindTable } from '../../api/kinds.ts';
-import { frameBytes } from '../../api/protobuf-envelope.ts';
-import type { Manner } from '../../registry/manner.ts';
+import { badRequest, invalidOptions, StatusError } from '../../api/errors/errors.ts';
+import { forbidden } from '../../api/errors/field-error.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import type { KindTable } from '../../api/kinds/kinds.ts';
+import { frameBytes } from '../../api/protobuf/protobuf-envelope.ts';
+import type { Manner } from '../../registry/compatibility.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { type OpenWatch, type WatchDefault, watch } from '../../registry/watch.ts';
-import type { Upgrade } from '../../streams/tunnel.ts';
-import type { Reception } from '../doors/door.ts';
+import { type OpenWatch, type WatchDefault, watch } from '../../registry/verbs/watch.ts';
+import type { Upgrade } from '../../streams/dial/tunnel.ts';
 import { apiHeaders } from '../http/answer.ts';
 import { chunkedOutlet } from '../http/chunked-outlet.ts';
 import type { RequestContext } from '../http/context.ts';
+import type { Reception } from '../http/door.ts';
 import type { LimitKeeper } from '../http/limits.ts';
 import { messagesOf, protobufType } from '../http/negotiation.ts';
 import { refuse } from '../http/refusal.ts';

@@ -6,9 +6,9 @@
  * Lines are concatenated by hand, in the field order of Kubernetes, in a third of the time of JSON.stringify.
  */
 
-import { allowed, type Decision } from '../../api/access.ts';
-import { internal, type Status } from '../../api/errors.ts';
-import type { User } from '../../api/user.ts';
+import { internal, type Status } from '../../api/errors/errors.ts';
+import { allowed, type Decision } from '../../api/kind/access.ts';
+import type { User } from '../../api/values/user.ts';
 import { LastMemo, Memo } from '../../memo.ts';
 import type { RequestContext } from '../http/context.ts';
 import { AuditFile } from './audit-file.ts';

@@ -1,6 +1,6 @@
 /** Proves which rule of an audit policy is for a request, and that policies which cannot be meant are refused. */
 import { describe, expect, it } from 'vitest';
-import type { Action } from '../../api/access.ts';
+import type { Action } from '../../api/kind/access.ts';
 import { type AuditPolicy, readAuditPolicy } from './audit-policy.ts';
 
 const policy = (rules: readonly object[], rest: object = {}): AuditPolicy =>

@@ -1,7 +1,7 @@
 /** The audit policy: which requests are written down, at which stages, and with how much of what was sent and answered. */
-import type { Action, ResourceAction } from '../../api/access.ts';
-import { type ConfigurationValue, readConfiguration } from '../../api/configuration.ts';
-import type { User } from '../../api/user.ts';
+import type { Action, ResourceAction } from '../../api/kind/access.ts';
+import { type ConfigurationValue, readConfiguration } from '../../api/text/configuration.ts';
+import type { User } from '../../api/values/user.ts';
 
 const levels = ['None', 'Metadata', 'Request', 'RequestResponse'] as const;
 type AuditLevel = (typeof levels)[number];

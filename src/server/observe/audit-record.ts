@@ -1,9 +1,9 @@
 /** What the audit policy wants of one request: its rule, and the objects that were sent and answered. */
 import { gunzipSync } from 'node:zlib';
-import { encodeObject } from '../../api/encode.ts';
-import type { Kind } from '../../api/kind.ts';
-import { type ApiObject, cloneJson, isJsonObject, type JsonObject } from '../../api/object.ts';
-import { readYaml } from '../../api/yaml.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import { encodeObject } from '../../api/model/encode.ts';
+import { type ApiObject, cloneJson, isJsonObject, type JsonObject } from '../../api/text/object.ts';
+import { readYaml } from '../../api/text/yaml.ts';
 import type { ApiResponse, HeaderFields } from '../http/context.ts';
 import type { AuditRule } from './audit-policy.ts';
 

@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Client, type Headers, type Json } from '../../../test/http.ts';
+import { Client, type Headers, type Json } from '../../../test/support/http.ts';
 import { LocalDoor } from '../doors/local-door.ts';
 import { TokenDoor } from '../doors/token-door.fixture.ts';
 import { useProxied } from '../pods/proxying.fixture.ts';

@@ -1,6 +1,6 @@
 /** Proves that metrics are written as Prometheus reads them, with any label values. */
 import { describe, expect, it } from 'vitest';
-import { parseMetrics } from '../../../test/metrics.ts';
+import { parseMetrics } from '../../../test/support/metrics.ts';
 import { Exposition, Histogram, labelText } from './exposition.ts';
 
 describe('labels', () => {

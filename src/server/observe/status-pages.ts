@@ -2,7 +2,7 @@
  * Pages about the process: `/statusz` tells since when it runs and which version it is, `/metrics/slis` whether each of
  * its checks passes. A server has no page of its flags (`/flagz`): one in a program has none, and they may hold secrets.
  */
-import { release } from '../../api/release.ts';
+import { release } from '../../api/values/release.ts';
 import { answerText } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
 import { Exposition, expositionType, labelText } from './exposition.ts';

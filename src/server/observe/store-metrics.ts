@@ -2,8 +2,8 @@
  * Store metrics: duration of writes and number of objects. The names contain `etcd`, as in Kubernetes, because
  * dashboards look for them, whatever the store is.
  */
-import { groupResource, type ResourceId } from '../../api/kind.ts';
-import type { KindTable } from '../../api/kinds.ts';
+import { groupResource, type ResourceId } from '../../api/kind/kind.ts';
+import type { KindTable } from '../../api/kinds/kinds.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { SEPARATOR } from '../../store/store.ts';
 import { type Exposition, Histogram, labelText } from './exposition.ts';

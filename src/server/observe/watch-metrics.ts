@@ -1,6 +1,6 @@
 /** Watch metrics: number of events sent, and of watchers that were too slow. */
-import type { Kind } from '../../api/kind.ts';
-import type { KindTable } from '../../api/kinds.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import type { KindTable } from '../../api/kinds/kinds.ts';
 import { type Exposition, labelText } from './exposition.ts';
 
 /** The metrics of one kind, shared by all its streams. */

@@ -1,6 +1,6 @@
 /** Admission of connections into pods and through proxies: webhooks may refuse them. */
-import type { Kind } from '../../api/kind.ts';
-import type { ApiObject } from '../../api/object.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import type { ApiObject } from '../../api/text/object.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { Request } from '../../registry/request.ts';
 import type { Part } from '../../registry/target.ts';

@@ -1,7 +1,7 @@
 /** Connecting: what handlers of connections share, and the list of open connections. */
-import { unavailable } from '../../api/errors.ts';
+import { unavailable } from '../../api/errors/errors.ts';
 import type { Registry } from '../../registry/registry.ts';
-import type { NodeWay } from '../../streams/node-way.ts';
+import type { NodeWay } from '../../streams/dial/node-connector.ts';
 
 export interface Connecting {
   readonly registry: Registry;

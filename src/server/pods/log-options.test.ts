@@ -1,6 +1,6 @@
 /** Proves every rule for log options, row by row of the contract. */
 import { describe, expect, it } from 'vitest';
-import { StatusError } from '../../api/errors.ts';
+import { StatusError } from '../../api/errors/errors.ts';
 import { Query } from '../http/query.ts';
 import { logOptions } from './log-options.ts';
 

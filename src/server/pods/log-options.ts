@@ -1,7 +1,7 @@
 /** The options of a log request: parsed, validated with Kubernetes' messages, and translated for the kubelet. */
-import { badRequest, invalid as invalidObject } from '../../api/errors.ts';
-import { type FieldError, forbidden } from '../../api/field-error.ts';
-import { parseTime } from '../../api/time.ts';
+import { badRequest, invalid as invalidObject } from '../../api/errors/errors.ts';
+import { type FieldError, forbidden } from '../../api/errors/field-error.ts';
+import { parseTime } from '../../api/values/time.ts';
 import type { Query } from '../http/query.ts';
 
 const int64Max = 2n ** 63n - 1n;

@@ -1,7 +1,7 @@
 /** Node locations: address, port and abilities of a node's agent, from its Node object. */
-import { plain } from '../../api/errors.ts';
+import { plain } from '../../api/errors/errors.ts';
 import type { Node, NodeAddress } from '../../api/generated/types.ts';
-import type { NodeLocation } from '../../streams/node-way.ts';
+import type { NodeLocation } from '../../streams/dial/node-connector.ts';
 
 /** Default port of kubelets. */
 const kubeletPort = 10_250;

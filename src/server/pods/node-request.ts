@@ -1,6 +1,6 @@
 /** One request of the server itself to the kubelet API of a node. */
 import { request } from 'node:http';
-import type { NodeLocation, NodeWay } from '../../streams/node-way.ts';
+import type { NodeLocation, NodeWay } from '../../streams/dial/node-connector.ts';
 
 /** An answer with another code than 200; the message is its text. */
 export class NodeRefusal extends Error {

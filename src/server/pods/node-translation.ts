@@ -4,13 +4,13 @@
  */
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { plain, StatusError } from '../../api/errors.ts';
-import { hostPort } from '../../streams/net-error.ts';
-import type { NodeLocation, NodeWay } from '../../streams/node-way.ts';
-import type { SessionWish } from '../../streams/session.ts';
-import type { SpdyRefused } from '../../streams/spdy-upgrade.ts';
-import type { Upgrade } from '../../streams/tunnel.ts';
-import { headerList, refuseUpgrade, upgradeProtocol } from '../../streams/upgrade-request.ts';
+import { plain, StatusError } from '../../api/errors/errors.ts';
+import { hostPort } from '../../streams/dial/net-error.ts';
+import type { NodeLocation, NodeWay } from '../../streams/dial/node-connector.ts';
+import type { Upgrade } from '../../streams/dial/tunnel.ts';
+import { headerList, refuseUpgrade, upgradeProtocol } from '../../streams/dial/upgrade-request.ts';
+import type { SessionWish } from '../../streams/session/session.ts';
+import type { SpdyRefused } from '../../streams/spdy/spdy-upgrade.ts';
 
 /** A refused client gets this long to read the answer. */
 const lingerMs = 10_000;
@@ -57,9 +57,9 @@ export async function translate(
   { nodes, node, path }: NodeRequest,
   wish: SessionWish,
 ): Promise<void> {
-  const { acceptWebSocket, webSocketRefusal } = await import('../../streams/websocket-upgrade.ts');
-  const { openRemoteCommand } = await import('../../streams/remote-command-client.ts');
-  const { translateSession } = await import('../../streams/websocket-translation.ts');
+  const { acceptWebSocket, webSocketRefusal } = await import('../../streams/websocket/websocket-upgrade.ts');
+  const { openRemoteCommand } = await import('../../streams/spdy/remote-command-client.ts');
+  const { translateSession } = await import('../../streams/websocket/websocket-translation.ts');
   const bad = webSocketRefusal(request);
   if (bad) return refuseUpgrade(socket, bad);
   const webSocket = acceptWebSocket(request, socket, head, sessionProtocol);
@@ -79,9 +79,9 @@ export async function untunnelTo(
   { socket, head }: Upgrade,
   { nodes, node, path }: NodeRequest,
 ): Promise<void> {
-  const { acceptWebSocket, webSocketRefusal } = await import('../../streams/websocket-upgrade.ts');
-  const { upgradeToSpdy } = await import('../../streams/spdy-upgrade.ts');
-  const { untunnel } = await import('../../streams/websocket-tunnel.ts');
+  const { acceptWebSocket, webSocketRefusal } = await import('../../streams/websocket/websocket-upgrade.ts');
+  const { upgradeToSpdy } = await import('../../streams/spdy/spdy-upgrade.ts');
+  const { untunnel } = await import('../../streams/websocket/websocket-tunnel.ts');
   const bad = webSocketRefusal(request);
   if (bad) return refuseUpgrade(socket, bad);
   const gone = new AbortController();

@@ -1,6 +1,6 @@
 /** Lets nodes make and remove the folders of volumes, through their kubelet API. */
 import type { Node } from '../../api/generated/types.ts';
-import type { NodeWay } from '../../streams/node-way.ts';
+import type { NodeWay } from '../../streams/dial/node-connector.ts';
 import { locateNode } from './node-location.ts';
 import { askNode, NodeRefusal } from './node-request.ts';
 

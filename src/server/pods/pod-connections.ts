@@ -2,11 +2,11 @@
  * Pod connections: exec, attach and portforward. Checks the request, finds container and node, and connects the
  * client with the kubelet API of the node; the server runs nothing itself.
  */
-import { badRequest, methodNotAllowed, plain, StatusError } from '../../api/errors.ts';
-import type { Kind } from '../../api/kind.ts';
-import { tunnelHeaders } from '../../streams/forwarded-headers.ts';
-import { tunnel, type Upgrade, withoutBody } from '../../streams/tunnel.ts';
-import { isUpgradeRequest, missingUpgrade, upgradeProtocol } from '../../streams/upgrade-request.ts';
+import { badRequest, methodNotAllowed, plain, StatusError } from '../../api/errors/errors.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import { tunnel, type Upgrade, withoutBody } from '../../streams/dial/tunnel.ts';
+import { isUpgradeRequest, missingUpgrade, upgradeProtocol } from '../../streams/dial/upgrade-request.ts';
+import { tunnelHeaders } from '../../streams/proxy/forwarded-headers.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { ResourceInfo } from '../http/request-info.ts';
 import { admitConnection, type Connection } from './connect-admission.ts';

@@ -3,14 +3,14 @@ import { type IncomingMessage, request } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { WebSocket } from 'ws';
-import { badRequest, internal, plain, StatusError } from '../../api/errors.ts';
-import type { Kind } from '../../api/kind.ts';
+import { badRequest, internal, plain, StatusError } from '../../api/errors/errors.ts';
+import type { Kind } from '../../api/kind/kind.ts';
 
-import { bodySink } from '../../streams/body-sink.ts';
-import { hostPort, readError } from '../../streams/net-error.ts';
-import type { NodeLocation } from '../../streams/node-way.ts';
-import { ClientGone, type Upgrade } from '../../streams/tunnel.ts';
-import { negotiateWebSocket, refuseUpgrade } from '../../streams/upgrade-request.ts';
+import { bodySink } from '../../streams/bytes/body-sink.ts';
+import { hostPort, readError } from '../../streams/dial/net-error.ts';
+import type { NodeLocation } from '../../streams/dial/node-connector.ts';
+import { ClientGone, type Upgrade } from '../../streams/dial/tunnel.ts';
+import { negotiateWebSocket, refuseUpgrade } from '../../streams/dial/upgrade-request.ts';
 import { apiHeaders } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { ResourceInfo } from '../http/request-info.ts';
@@ -106,7 +106,7 @@ async function logOverWebSocket(
   { node, ...log }: LogRequest,
   { socket, head }: Upgrade,
 ): Promise<void> {
-  const { acceptWebSocket, webSocketRefusal } = await import('../../streams/websocket-upgrade.ts');
+  const { acceptWebSocket, webSocketRefusal } = await import('../../streams/websocket/websocket-upgrade.ts');
   const bad = webSocketRefusal(request);
   if (bad) return refuseUpgrade(socket, bad);
   const chosen = negotiateWebSocket(request, [...carriers.keys()]);

@@ -2,7 +2,7 @@
  * The options of exec, attach and portforward: translates the query of the API to that of a kubelet, which has other
  * names and accepts only `1` for true.
  */
-import { badRequest } from '../../api/errors.ts';
+import { badRequest } from '../../api/errors/errors.ts';
 import type { Query } from '../http/query.ts';
 
 const portMax = 65_535;

@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import type { Reply } from '../../../test/http.ts';
-import { dialTcp } from '../../streams/dialing.ts';
-import { servePortForward } from '../../streams/port-forward-server.ts';
+import type { Reply } from '../../../test/support/http.ts';
+import { dialTcp } from '../../streams/dial/dialing.ts';
+import { servePortForward } from '../../streams/serving/port-forward-server.ts';
 import { Proxied, useProxied } from './proxying.fixture.ts';
 
 const api = useProxied();

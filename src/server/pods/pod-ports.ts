@@ -4,8 +4,8 @@
  */
 import type { Duplex } from 'node:stream';
 import type { Pod } from '../../api/generated/types.ts';
-import type { NodeLocation } from '../../streams/node-way.ts';
-import type { PortDialer } from '../../streams/port-dialer.ts';
+import type { NodeLocation } from '../../streams/dial/node-connector.ts';
+import type { PortDialer } from '../../streams/spdy/port-dialer.ts';
 import type { Connecting } from './connecting.ts';
 import { kubeletPath } from './pod-target.ts';
 
@@ -53,7 +53,7 @@ export class PodPorts {
   }
 
   async #way(pod: Pod, location: NodeLocation): Promise<Way> {
-    const { PortDialer } = await import('../../streams/port-dialer.ts');
+    const { PortDialer } = await import('../../streams/spdy/port-dialer.ts');
     const uid = pod.metadata.uid!;
     const known = this.#ways.get(uid);
     if (known) return known;
@@ -72,7 +72,7 @@ export class PodPorts {
   }
 
   async #open({ metadata }: Pod, location: NodeLocation): Promise<{ socket: Duplex; head: Buffer }> {
-    const { upgradeToSpdy } = await import('../../streams/spdy-upgrade.ts');
+    const { upgradeToSpdy } = await import('../../streams/spdy/spdy-upgrade.ts');
     const answer = await upgradeToSpdy(() => this.connecting.nodes.connect(location), {
       method: 'POST',
       path: kubeletPath('portForward', metadata.namespace, metadata.name, metadata.uid),

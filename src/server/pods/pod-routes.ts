@@ -1,5 +1,5 @@
 /** The routes of connections: subresources of pods that are tunnels to the node. */
-import type { Kind } from '../../api/kind.ts';
+import type { Kind } from '../../api/kind/kind.ts';
 import type { Handler, ResourceRoutes } from '../http/routes.ts';
 import type { Connecting } from './connecting.ts';
 

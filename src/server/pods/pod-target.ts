@@ -1,9 +1,9 @@
 /** The target of a pod connection: the pod, one of its containers, and their node. */
-import { badRequest, notFound } from '../../api/errors.ts';
+import { badRequest, notFound } from '../../api/errors/errors.ts';
 import type { Node, Pod, PodSpec } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kind.ts';
-import { read } from '../../registry/list.ts';
-import type { NodeLocation } from '../../streams/node-way.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import { read } from '../../registry/verbs/list.ts';
+import type { NodeLocation } from '../../streams/dial/node-connector.ts';
 import type { ResourceInfo } from '../http/request-info.ts';
 import type { Connecting } from './connecting.ts';
 import { locateNode } from './node-location.ts';

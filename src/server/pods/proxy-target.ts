@@ -3,15 +3,15 @@
  * endpoints are written by users, so each address is checked before it is dialled; pods that run as processes of a
  * node agent are reached through the agent, which dials its own pods only.
  */
-import { badRequest, notFound, type StatusError, unavailable } from '../../api/errors.ts';
+import { badRequest, notFound, type StatusError, unavailable } from '../../api/errors/errors.ts';
 import type { Node, Pod, Service } from '../../api/generated/types.ts';
-import { endpointsOfPort, reachableEndpoints } from '../../api/rules/slice-endpoints.ts';
-import { read } from '../../registry/list.ts';
-import { ServiceSlices } from '../../registry/service-slices.ts';
-import { dialTcp } from '../../streams/dialing.ts';
-import { hostPort } from '../../streams/net-error.ts';
-import type { ProxyTarget } from '../../streams/reverse-proxy.ts';
-import { addressNotAllowed, allowedAddresses, isAllowedTarget } from '../../streams/target-address.ts';
+import { endpointsOfPort, reachableEndpoints } from '../../api/rules/service/slice-endpoints.ts';
+import { ServiceSlices } from '../../registry/system/service-slices.ts';
+import { read } from '../../registry/verbs/list.ts';
+import { dialTcp } from '../../streams/dial/dialing.ts';
+import { hostPort } from '../../streams/dial/net-error.ts';
+import { addressNotAllowed, allowedAddresses, isAllowedTarget } from '../../streams/dial/target-address.ts';
+import type { ProxyTarget } from '../../streams/proxy/reverse-proxy.ts';
 import type { ProxiedInfo, ProxyInfo } from '../http/request-info.ts';
 import type { Connecting } from './connecting.ts';
 import { locateNode } from './node-location.ts';

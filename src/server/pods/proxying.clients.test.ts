@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import { describe, expect, it } from 'vitest';
 import { kubectls } from '../../../test/kubectl/programs.ts';
-import { describeWith } from '../../../test/tools.ts';
+import { describeWith } from '../../../test/support/tools.ts';
 import { machineAddress, useProxied } from './proxying.fixture.ts';
 
 const api = useProxied();

@@ -9,21 +9,21 @@ import type { AddressInfo, Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import { Client, type Reply } from '../../../test/http.ts';
-import { KindTable } from '../../api/kinds.ts';
-import type { ApiObject } from '../../api/object.ts';
+import { Client, type Reply } from '../../../test/support/http.ts';
+import { KindTable } from '../../api/kinds/kinds.ts';
+import type { ApiObject } from '../../api/text/object.ts';
 import { Registry } from '../../registry/registry.ts';
 import { asTester } from '../../registry/request.fixture.ts';
 import { collectionOf } from '../../registry/target.ts';
-import { View } from '../../registry/view.ts';
+import { View } from '../../registry/view/view.ts';
 import { openMemoryStore } from '../../store/memory.ts';
-import { memoryPipe } from '../../streams/memory-pipe.ts';
-import type { NodeLocation, NodeWay } from '../../streams/node-way.ts';
-import { isAllowedTarget } from '../../streams/target-address.ts';
+import { memoryPipe } from '../../streams/bytes/memory-pipe.ts';
+import type { NodeLocation, NodeWay } from '../../streams/dial/node-connector.ts';
+import { isAllowedTarget } from '../../streams/dial/target-address.ts';
 import { UsageReports } from '../computed/usage-reports.ts';
 import { LocalDoor } from '../doors/local-door.ts';
 import { LimitKeeper, type Limits } from '../http/limits.ts';
-import { ApiServer, type ServerOptions } from '../http/server.ts';
+import { ApiServer, type ServerOptions } from '../server.ts';
 
 /** A non-loopback address of this machine for pods; undefined when there is none. */
 export const machineAddress: string | undefined = Object.values(networkInterfaces())

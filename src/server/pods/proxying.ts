@@ -2,10 +2,10 @@
  * Proxying: forwards requests to pods, services and nodes. Two forms of path lead there, `…/{name}/proxy/…` and the
  * older `/api/v1/proxy/…/{name}/…`.
  */
-import { methodNotAllowed } from '../../api/errors.ts';
-import { forward, forwardUpgrade, type ProxyTarget } from '../../streams/reverse-proxy.ts';
-import type { Upgrade } from '../../streams/tunnel.ts';
-import { encodePath, encodeUnsafe, safePath } from '../../streams/url-path.ts';
+import { methodNotAllowed } from '../../api/errors/errors.ts';
+import type { Upgrade } from '../../streams/dial/tunnel.ts';
+import { forward, forwardUpgrade, type ProxyTarget } from '../../streams/proxy/reverse-proxy.ts';
+import { encodePath, encodeUnsafe, safePath } from '../../streams/proxy/url-path.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { ProxiedInfo, ProxyInfo } from '../http/request-info.ts';
 import { admitConnection } from './connect-admission.ts';

@@ -3,12 +3,12 @@
  * endpoints without a pod, and external names, at addresses that the server may connect to.
  */
 import type { Duplex } from 'node:stream';
-import { StatusError } from '../../api/errors.ts';
+import { StatusError } from '../../api/errors/errors.ts';
 import type { Service } from '../../api/generated/types.ts';
-import { endpointsOfPort, reachableEndpoints } from '../../api/rules/slice-endpoints.ts';
-import { ServiceSlices } from '../../registry/service-slices.ts';
-import { dialTcp } from '../../streams/dialing.ts';
-import { allowedAddresses, isAllowedTarget } from '../../streams/target-address.ts';
+import { endpointsOfPort, reachableEndpoints } from '../../api/rules/service/slice-endpoints.ts';
+import { ServiceSlices } from '../../registry/system/service-slices.ts';
+import { dialTcp } from '../../streams/dial/dialing.ts';
+import { allowedAddresses, isAllowedTarget } from '../../streams/dial/target-address.ts';
 import type { ProxiedInfo } from '../http/request-info.ts';
 import type { Connecting } from './connecting.ts';
 import { PodPorts } from './pod-ports.ts';

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeWith } from '../../../test/tools.ts';
+import { describeWith } from '../../../test/support/tools.ts';
 import { openLmdbStore } from '../lmdb.ts';
 import { openMemoryStore } from '../memory.ts';
 import { numbers, put, read } from '../observer.fixture.ts';

@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { freePorts } from '../../../test/free-ports.ts';
+import { freePorts } from '../../../test/support/free-ports.ts';
 import { CallError } from '../../grpc/call-error.ts';
 import { Connection, type ConnectionTls } from '../../grpc/connection.ts';
 import { MessageWriter } from '../../grpc/protobuf.ts';

@@ -1,6 +1,6 @@
 // Proves that the store on etcd keeps the store contract, with a real etcd.
 import { afterAll, beforeAll, describe } from 'vitest';
-import { describeWith } from '../../../test/tools.ts';
+import { describeWith } from '../../../test/support/tools.ts';
 import { type OpenForTest, storeContract } from '../contract.suite.ts';
 import { storeModel } from '../model.suite.ts';
 import { etcds, TestEtcd } from './etcd-server.fixture.ts';

@@ -45,7 +45,7 @@ import {
 } from './messages.ts';
 import { asUnavailable, Registration } from './registration.ts';
 import { ServerLocks } from './server-locks.ts';
-import { SharedQuestion } from './shared-question.ts';
+import { SharedQuestion } from './shared-read.ts';
 
 export interface EtcdStoreOptions {
   /** Addresses of members of one etcd, such as `http://127.0.0.1:2379`. */

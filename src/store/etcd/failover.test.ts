@@ -1,6 +1,6 @@
 // Proves that no failure of etcd makes the store lose an acknowledged write, give a wrong answer, or miss a change.
 import { afterEach, describe, expect, it } from 'vitest';
-import { describeWith } from '../../../test/tools.ts';
+import { describeWith } from '../../../test/support/tools.ts';
 import { follow, put, read } from '../observer.fixture.ts';
 import { CompactedError, OutcomeUnknownError, type Store, StoreUnavailableError } from '../store.ts';
 import { etcds, TestEtcd } from './etcd-server.fixture.ts';

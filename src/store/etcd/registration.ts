@@ -24,7 +24,7 @@ import {
   PUT,
   RANGE,
 } from './messages.ts';
-import { SharedQuestion } from './shared-question.ts';
+import { SharedQuestion } from './shared-read.ts';
 
 const LEASE_SECONDS = 5;
 const KEEP_ALIVE_MS = 1500;

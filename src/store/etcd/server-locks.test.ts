@@ -1,6 +1,6 @@
 // Proves that a lock is held by one server at a time, that servers alternate, and that a lost lock stops writes.
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { describeWith } from '../../../test/tools.ts';
+import { describeWith } from '../../../test/support/tools.ts';
 import { CallError } from '../../grpc/call-error.ts';
 import { Connection } from '../../grpc/connection.ts';
 import { DeadlineError, type Lock, LockLostError, type Store } from '../store.ts';

@@ -1,6 +1,6 @@
 /** Proves that forms read YAML as the server does, and refuse what they could not give back as it was. */
 import { describe, expect, it } from 'vitest';
-import { readYaml } from '../../../src/api/yaml.ts';
+import { readYaml } from '../../../src/api/text/yaml.ts';
 import { yamlText } from '../../core/yaml-text.ts';
 import { yamlValue } from './yaml-value.ts';
 

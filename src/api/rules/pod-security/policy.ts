@@ -1,5 +1,5 @@
 /** The pod security policy of a namespace, which its labels set: a level and a version for each mode. */
-import { type FieldError, invalid, key } from '../../field-error.ts';
+import { type FieldError, invalid, key } from '../../errors/field-error.ts';
 
 const levels = ['privileged', 'baseline', 'restricted'] as const;
 export type Level = (typeof levels)[number];

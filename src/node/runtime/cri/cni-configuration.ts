@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Spawner } from '../spawner.ts';
+import type { Spawner } from '../../process/spawner.ts';
 import type { CriApi } from './cri-api.ts';
 
 const folderDefault = '/etc/cni/net.d';

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { goArch } from '../../agent/machine.ts';
+import { goArch } from '../../machine/machine.ts';
 import type { EngineCalls } from '../engine/container-engine.ts';
 import {
   busyboxRoot,

@@ -7,9 +7,9 @@
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import type { Pod } from '../../../api/generated/types.ts';
-import { dialTcp } from '../../../streams/dialing.ts';
+import { dialTcp } from '../../../streams/dial/dialing.ts';
+import type { LogFolder } from '../../logs/log-folder.ts';
 import { ownHostname } from '../../network/hosts-file.ts';
-import type { LogFolder } from '../../pods/log-folder.ts';
 import type { EngineContext } from '../engine/container-engine.ts';
 import type { EngineContainer } from '../engine/engine-container.ts';
 import { EnginePod, isScoreProblem, type NewRun, startFailure } from '../engine/engine-pod.ts';

@@ -1,5 +1,5 @@
 /** Pods in containers of an engine that speaks CRI: containerd, CRI-O. */
-import type { LogFolder } from '../../pods/log-folder.ts';
+import type { LogFolder } from '../../logs/log-folder.ts';
 import type { EngineBase } from '../engine/container-engine.ts';
 import type { EngineLimits } from '../engine/container-limits.ts';
 import type { RunFacts } from '../engine/engine-container.ts';

@@ -2,9 +2,9 @@
  * Sessions with a container. The engine answers with a URL of its own streaming server, which speaks SPDY like a kubelet.
  * Commands of the agent itself, such as probes, need no stream: one call returns their output.
  */
-import { dialTcp } from '../../../streams/dialing.ts';
-import { openRemoteCommand, remoteCommand } from '../../../streams/remote-command-client.ts';
-import type { Session, SessionResult, SessionWish } from '../../../streams/session.ts';
+import { dialTcp } from '../../../streams/dial/dialing.ts';
+import type { Session, SessionResult, SessionWish } from '../../../streams/session/session.ts';
+import { openRemoteCommand, remoteCommand } from '../../../streams/spdy/remote-command-client.ts';
 import type { CriApi } from './cri-api.ts';
 
 /** Runs a command and returns all its output at once; when the session is given up, the command is killed. */

@@ -5,9 +5,9 @@
 import { closeSync, type FSWatcher, fstatSync, openSync, readdirSync, readSync, watch } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { newline } from '../../pods/cri-log.ts';
-import type { LogSegment, LogSource } from '../../pods/log-file.ts';
-import { FileLog } from '../../pods/log-reader.ts';
+import { newline } from '../../logs/cri-log.ts';
+import type { LogSegment, LogSource } from '../../logs/log-file.ts';
+import { FileLog } from '../../logs/log-reader.ts';
 import type { ContainerLog, LogQuery } from '../runtime.ts';
 
 const segmentBytesDefault = 10 * 1024 * 1024;

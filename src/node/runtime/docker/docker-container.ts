@@ -1,5 +1,5 @@
 /** One run of a container in Docker or Podman. */
-import type { Session, SessionResult } from '../../../streams/session.ts';
+import type { Session, SessionResult } from '../../../streams/session/session.ts';
 import { EngineContainer, type RunFacts, type RunState } from '../engine/engine-container.ts';
 import type { ContainerUsage, ExecOptions } from '../runtime.ts';
 import { DockerError, isDone } from './docker-api.ts';

@@ -1,10 +1,10 @@
 /** Sessions with a container: commands beside its main process (exec), and the main process itself (attach). */
 import { readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { copy, socketPace } from '../../../streams/byte-copy.ts';
-import type { Session, SessionResult, TerminalSize } from '../../../streams/session.ts';
+import { copy, socketPace } from '../../../streams/bytes/byte-copy.ts';
+import type { Session, SessionResult, TerminalSize } from '../../../streams/session/session.ts';
+import { aborted, ignoreErrors } from '../../process/stream-ends.ts';
 import type { ExecOptions } from '../runtime.ts';
-import { aborted, ignoreErrors } from '../stream-ends.ts';
 import { type DockerApi, type Hijacked, isDone } from './docker-api.ts';
 import { copyRaw, unframe } from './docker-frames.ts';
 

@@ -1,7 +1,7 @@
 /** A container engine as the code sees it that all engines share. */
 import type { PodNetwork } from '../../network/pod-network.ts';
+import type { Spawner } from '../../process/spawner.ts';
 import type { MemoryMounts } from '../memory-mounts.ts';
-import type { Spawner } from '../spawner.ts';
 import type { EngineImages } from './engine-images.ts';
 import type { Owner } from './pod-identity.ts';
 

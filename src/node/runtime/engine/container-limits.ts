@@ -1,7 +1,7 @@
 /** Limits of containers as engines take them: shares and quotas of processors, bytes of memory, and who is killed first. */
 import type { Container, Pod } from '../../../api/generated/types.ts';
-import { parseQuantity, toNumber } from '../../../api/quantity.ts';
-import { memoryBytes } from '../../agent/machine.ts';
+import { parseQuantity, toNumber } from '../../../api/values/quantity.ts';
+import { memoryBytes } from '../../machine/machine.ts';
 
 const sharesMin = 2;
 const sharesMax = 262_144;

@@ -1,6 +1,6 @@
 /** One run of a container in an engine, started by this agent or an earlier one: how its end is noticed. */
-import type { Session, SessionResult } from '../../../streams/session.ts';
-import { terminationMessage } from '../../pods/termination-message.ts';
+import type { Session, SessionResult } from '../../../streams/session/session.ts';
+import { terminationMessage } from '../../logs/termination-message.ts';
 import type {
   AdoptedContainer,
   ContainerExit,

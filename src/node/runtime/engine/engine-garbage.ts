@@ -3,7 +3,7 @@
  * containers of agents that were killed and left no folder, and, when the disk is nearly full, images that this agent has
  * pulled.
  */
-import { diskOf } from '../../agent/machine.ts';
+import { diskOf } from '../../machine/machine.ts';
 import { isAbandoned } from './agent-label.ts';
 import type { EngineContext, FoundContainer } from './container-engine.ts';
 import { identityOf, labels } from './pod-identity.ts';

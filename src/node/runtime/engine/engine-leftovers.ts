@@ -1,9 +1,9 @@
 /** Removes what agents have left in an engine. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { removeFolder } from '../../volumes/folder-care.ts';
+import { removeFolder } from '../../machine/folder-care.ts';
+import { Spawner } from '../../process/spawner.ts';
 import { MemoryMounts } from '../memory-mounts.ts';
-import { Spawner } from '../spawner.ts';
 import type { EngineCalls } from './container-engine.ts';
 import { labels, sandboxName } from './pod-identity.ts';
 import { SubPathMounts } from './sub-path-mounts.ts';

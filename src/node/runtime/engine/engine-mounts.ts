@@ -1,5 +1,5 @@
 /** What a container has mounted: its volumes and files, and the file for its termination message. */
-import { messagePathDefault } from '../../pods/termination-message.ts';
+import { messagePathDefault } from '../../logs/termination-message.ts';
 import type { ContainerLaunch, Mount } from '../runtime.ts';
 
 const depth = ({ path }: Mount): number => path.split('/').length;

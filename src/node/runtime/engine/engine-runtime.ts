@@ -6,10 +6,11 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import type { Container, Pod, Secret } from '../../../api/generated/types.ts';
+import { makeFolders, removeFolder } from '../../machine/folder-care.ts';
 import type { PodNetwork } from '../../network/pod-network.ts';
-import { makeFolders, removeFolder } from '../../volumes/folder-care.ts';
+import { identityOf as agentIdentity } from '../../process/reaper.ts';
+import { Spawner } from '../../process/spawner.ts';
 import { MemoryMounts } from '../memory-mounts.ts';
-import { identityOf as agentIdentity } from '../reaper.ts';
 import {
   type AdoptedContainer,
   type ContainerLaunch,
@@ -22,7 +23,6 @@ import {
   type Runtime,
   StartFailure,
 } from '../runtime.ts';
-import { Spawner } from '../spawner.ts';
 import { agentLabel } from './agent-label.ts';
 import type { EngineBase, EngineContext, FoundContainer } from './container-engine.ts';
 import { type EngineLimits, engineLimits } from './container-limits.ts';

@@ -7,8 +7,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { copyFile, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { goArch } from '../../agent/machine.ts';
-import { mountsBelow } from '../../volumes/folder-care.ts';
+import { mountsBelow } from '../../machine/folder-care.ts';
+import { goArch } from '../../machine/machine.ts';
 import type { EngineCalls } from './container-engine.ts';
 import type { ImageStore } from './engine-images.ts';
 

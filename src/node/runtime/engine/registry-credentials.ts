@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Secret } from '../../../api/generated/types.ts';
-import { isJsonObject } from '../../../api/object.ts';
+import { isJsonObject } from '../../../api/text/object.ts';
 import type { ImageName } from '../image-name.ts';
 
 export interface Credentials {

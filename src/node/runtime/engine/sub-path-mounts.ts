@@ -6,8 +6,8 @@
 import { constants } from 'node:fs';
 import { mkdir, open, readlink, realpath, writeFile } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
-import { mountsBelow } from '../../volumes/folder-care.ts';
-import type { Spawner } from '../spawner.ts';
+import { mountsBelow } from '../../machine/folder-care.ts';
+import type { Spawner } from '../../process/spawner.ts';
 
 /** Opens a place without reading it; Node has no name for it. */
 const O_PATH = 0o10000000;

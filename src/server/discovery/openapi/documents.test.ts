@@ -1,8 +1,8 @@
 /** Proves that the documents describe everything that is served, have no dangling references, and are built once. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
-import { KindTable } from '../../../api/kinds.ts';
-import { type Field, type Model, modelOf } from '../../../api/model.ts';
+import { KindTable } from '../../../api/kinds/kinds.ts';
+import { type Field, type Model, modelOf } from '../../../api/model/model.ts';
 import { Discovery } from '../discovery.ts';
 import { Documents } from './documents.ts';
 import { definitionName, prefixOf } from './names.ts';

@@ -2,9 +2,10 @@
  * The documents that describe the API, by path. Each is built at its first request, from the current table of kinds,
  * and again after the table has changed. A document of one version is rebuilt only when that version has changed.
  */
-import { Descriptions } from '../../../api/descriptions.ts';
-import type { KindTable } from '../../../api/kinds.ts';
-import { givenInSlices } from '../../../registry/looplane.ts';
+
+import type { KindTable } from '../../../api/kinds/kinds.ts';
+import { Descriptions } from '../../../api/model/descriptions.ts';
+import { givenInSlices } from '../../../registry/time-slices.ts';
 import { ApiDocument } from '../../http/document.ts';
 import type { Discovery } from '../discovery.ts';
 import { VersionCache } from '../version-cache.ts';

@@ -4,8 +4,8 @@
  */
 import protobuf from 'protobufjs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { KindTable } from '../../../api/kinds.ts';
-import { readYaml } from '../../../api/yaml.ts';
+import { KindTable } from '../../../api/kinds/kinds.ts';
+import { readYaml } from '../../../api/text/yaml.ts';
 import { Discovery } from '../discovery.ts';
 import { Documents } from './documents.ts';
 

@@ -1,5 +1,5 @@
 /** Names of the API's types in OpenAPI documents. Client generators depend on them. */
-import type { Model } from '../../../api/model.ts';
+import type { Model } from '../../../api/model/model.ts';
 
 export interface GroupVersionKind {
   readonly group: string;

@@ -1,6 +1,6 @@
 /** Proves that operations are derived from discovery, also for resources that are not built in. */
 import { describe, expect, it } from 'vitest';
-import { KindTable } from '../../../api/kinds.ts';
+import { KindTable } from '../../../api/kinds/kinds.ts';
 import type { Discovery, DiscoveryResource } from '../discovery.ts';
 import { type Operation, operationsOf } from './operations.ts';
 

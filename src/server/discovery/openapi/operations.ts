@@ -2,8 +2,8 @@
  * Operations: all requests that the resources of one version accept, derived from discovery, so that documents
  * describe exactly what is served.
  */
-import type { KindTable } from '../../../api/kinds.ts';
-import { findModel, type Model, modelOf } from '../../../api/model.ts';
+import type { KindTable } from '../../../api/kinds/kinds.ts';
+import { findModel, type Model, modelOf } from '../../../api/model/model.ts';
 import type { Discovery, DiscoveryResource } from '../discovery.ts';
 import { capital, type GroupVersionKind, groupWord, prefixOf, splitApiVersion } from './names.ts';
 import {

@@ -3,10 +3,10 @@
  * description of its own, and in whether a value may have several types.
  */
 import { publishedSchema } from '../../../api/custom-schema/publication.ts';
-import type { Schema as CustomSchema } from '../../../api/custom-schema/schema.ts';
-import type { Descriptions } from '../../../api/descriptions.ts';
-import type { Field, FieldDefinition, Model } from '../../../api/model.ts';
-import type { JsonObject } from '../../../api/object.ts';
+import type { Descriptions } from '../../../api/model/descriptions.ts';
+import type { Schema as CustomSchema } from '../../../api/model/json-schema.ts';
+import type { Field, FieldDefinition, Model } from '../../../api/model/model.ts';
+import type { JsonObject } from '../../../api/text/object.ts';
 import { definitionName, groupVersionKind, type ValueName, valueNames } from './names.ts';
 
 export interface Schema {

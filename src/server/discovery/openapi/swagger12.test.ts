@@ -1,6 +1,6 @@
 /** Proves that Swagger 1.2 uses only the types that kubectl 1.1 knows, and the model names that it looks for. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { KindTable } from '../../../api/kinds.ts';
+import { KindTable } from '../../../api/kinds/kinds.ts';
 import { Discovery } from '../discovery.ts';
 import { Documents } from './documents.ts';
 

@@ -5,8 +5,8 @@
  * boolean has to be `any`, or the manifest is refused. A quantity, a time or an int-or-string is declared as text,
  * and they accept a number as text.
  */
-import type { Descriptions } from '../../../api/descriptions.ts';
-import type { Field, Model } from '../../../api/model.ts';
+import type { Descriptions } from '../../../api/model/descriptions.ts';
+import type { Field, Model } from '../../../api/model/model.ts';
 import { prefixOf, splitApiVersion } from './names.ts';
 import type { Operation } from './operations.ts';
 import { type Parameter, parameter } from './parameters.ts';

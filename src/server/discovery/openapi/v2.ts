@@ -1,7 +1,7 @@
 /** OpenAPI 2 ("Swagger"): one document for all versions. */
-import type { Descriptions } from '../../../api/descriptions.ts';
-import { modelOf } from '../../../api/model.ts';
-import { release } from '../../../api/release.ts';
+import type { Descriptions } from '../../../api/model/descriptions.ts';
+import { modelOf } from '../../../api/model/model.ts';
+import { release } from '../../../api/values/release.ts';
 import { groupWord, splitApiVersion } from './names.ts';
 import type { Operation } from './operations.ts';
 import { inlineParameters, type Parameter, parameter } from './parameters.ts';

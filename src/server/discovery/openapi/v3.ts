@@ -1,7 +1,7 @@
 /** OpenAPI 3: one self-contained document for each version of each group. */
-import type { Descriptions } from '../../../api/descriptions.ts';
-import { modelOf } from '../../../api/model.ts';
-import { release } from '../../../api/release.ts';
+import type { Descriptions } from '../../../api/model/descriptions.ts';
+import { modelOf } from '../../../api/model/model.ts';
+import { release } from '../../../api/values/release.ts';
 import type { Operation } from './operations.ts';
 import { inlineParameters, type Parameter, parameter } from './parameters.ts';
 import { Definitions, type Schema } from './schema.ts';

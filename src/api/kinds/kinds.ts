@@ -1,0 +1,337 @@
+/** The list of kinds. Adding one: its file in `kinds/`, and a line here. */
+import type { Kind, ResourceId } from '../kind/kind.ts';
+import { checkedChange, type KindChange, type Preparation, type WantedChange } from '../kind/kind-change.ts';
+import { mutatingAdmissionPolicy } from './admissionregistration/mutating-admission-policy.ts';
+import { mutatingAdmissionPolicyBinding } from './admissionregistration/mutating-admission-policy-binding.ts';
+import { mutatingWebhookConfiguration } from './admissionregistration/mutating-webhook-configuration.ts';
+import { validatingAdmissionPolicy } from './admissionregistration/validating-admission-policy.ts';
+import { validatingAdmissionPolicyBinding } from './admissionregistration/validating-admission-policy-binding.ts';
+import { validatingWebhookConfiguration } from './admissionregistration/validating-webhook-configuration.ts';
+import { customResourceDefinition } from './apiextensions/custom-resource-definition.ts';
+import { apiService } from './apiregistration/api-service.ts';
+import { controllerRevision } from './apps/controller-revision.ts';
+import { daemonSet } from './apps/daemon-set.ts';
+import { deployment } from './apps/deployment.ts';
+import { replicaSet } from './apps/replica-set.ts';
+import { statefulSet } from './apps/stateful-set.ts';
+import { autoscalingV1 } from './autoscaling/autoscaling-v1.ts';
+import { autoscalingV2 } from './autoscaling/autoscaling-v2.ts';
+import { horizontalPodAutoscaler } from './autoscaling/horizontal-pod-autoscaler.ts';
+import { batchJob } from './batch/batch-job.ts';
+import { cronJob } from './batch/cron-job.ts';
+import { cronJobV1beta1 } from './batch/cron-job-v1beta1.ts';
+import { job } from './batch/job.ts';
+import { certificateSigningRequest } from './certificates/certificate-signing-request.ts';
+import { lease } from './coordination/lease.ts';
+import { configMap } from './core/config-map.ts';
+import { endpoints } from './core/endpoints.ts';
+import { event } from './core/event.ts';
+import { limitRange } from './core/limit-range.ts';
+import { namespace } from './core/namespace.ts';
+import { node } from './core/node.ts';
+import { persistentVolume } from './core/persistent-volume.ts';
+import { persistentVolumeClaim } from './core/persistent-volume-claim.ts';
+import { pod } from './core/pod.ts';
+import { podTemplate } from './core/pod-template.ts';
+import { replicationController } from './core/replication-controller.ts';
+import { resourceQuota } from './core/resource-quota.ts';
+import { secret } from './core/secret.ts';
+import { service } from './core/service.ts';
+import { serviceAccount } from './core/service-account.ts';
+import { endpointSlice } from './discovery/endpoint-slice.ts';
+import { eventsEvent } from './events/events-event.ts';
+import { flowSchema } from './flowcontrol/flow-schema.ts';
+import { priorityLevelConfiguration } from './flowcontrol/priority-level-configuration.ts';
+import { ingress } from './networking/ingress.ts';
+import { ingressClass } from './networking/ingress-class.ts';
+import { ipAddress } from './networking/ip-address.ts';
+import { networkPolicy } from './networking/network-policy.ts';
+import { networkingIngress } from './networking/networking-ingress.ts';
+import { serviceCidr } from './networking/service-cidr.ts';
+import { runtimeClass } from './node/runtime-class.ts';
+import { podDisruptionBudget } from './policy/pod-disruption-budget.ts';
+import { policyV1beta1 } from './policy/policy-v1beta1.ts';
+import { clusterRole } from './rbac/cluster-role.ts';
+import { clusterRoleBinding } from './rbac/cluster-role-binding.ts';
+import { role } from './rbac/role.ts';
+import { roleBinding } from './rbac/role-binding.ts';
+import { deviceClass } from './resource/device-class.ts';
+import { resourceClaim } from './resource/resource-claim.ts';
+import { resourceClaimTemplate } from './resource/resource-claim-template.ts';
+import { resourceSlice } from './resource/resource-slice.ts';
+import { priorityClass } from './scheduling/priority-class.ts';
+import { csiDriver } from './storage/csi-driver.ts';
+import { csiNode } from './storage/csi-node.ts';
+import { csiStorageCapacity } from './storage/csi-storage-capacity.ts';
+import { storageClass } from './storage/storage-class.ts';
+import { volumeAttachment } from './storage/volume-attachment.ts';
+import { volumeAttributesClass } from './storage/volume-attributes-class.ts';
+
+export const builtinKinds: readonly Kind[] = [
+  configMap,
+  endpoints,
+  event,
+  limitRange,
+  namespace,
+  node,
+  persistentVolume,
+  persistentVolumeClaim,
+  pod,
+  podTemplate,
+  replicationController,
+  resourceQuota,
+  secret,
+  service,
+  serviceAccount,
+  // Clients prefer the group and version that come first; extensions comes last, as the oldest group of its kinds.
+  controllerRevision,
+  daemonSet,
+  deployment,
+  replicaSet,
+  statefulSet,
+  eventsEvent,
+  autoscalingV2,
+  autoscalingV1,
+  batchJob,
+  cronJob,
+  cronJobV1beta1,
+  certificateSigningRequest,
+  customResourceDefinition,
+  ingressClass,
+  networkingIngress,
+  ipAddress,
+  networkPolicy,
+  serviceCidr,
+  lease,
+  podDisruptionBudget,
+  policyV1beta1,
+  priorityClass,
+  runtimeClass,
+  endpointSlice,
+  deviceClass,
+  resourceClaim,
+  resourceClaimTemplate,
+  resourceSlice,
+  flowSchema,
+  priorityLevelConfiguration,
+  clusterRole,
+  clusterRoleBinding,
+  role,
+  roleBinding,
+  csiDriver,
+  csiNode,
+  csiStorageCapacity,
+  storageClass,
+  volumeAttachment,
+  volumeAttributesClass,
+  mutatingAdmissionPolicy,
+  mutatingAdmissionPolicyBinding,
+  mutatingWebhookConfiguration,
+  validatingAdmissionPolicy,
+  validatingAdmissionPolicyBinding,
+  validatingWebhookConfiguration,
+  apiService,
+  horizontalPodAutoscaler,
+  ingress,
+  job,
+];
+
+/**
+ * The kinds a server knows. They can be added, replaced and removed while it runs: first everything that takes part
+ * gets ready (the view loads the objects), then the table changes in one step, then followers are called. Documents
+ * made from the table are rebuilt when its generation has changed.
+ */
+export class KindTable {
+  /** By version and resource, in the order in which they were added. */
+  readonly #all = new Map<string, Kind>();
+  /** By version, then by name: `v1` and `pods`, `v1` and `Pod`. */
+  readonly #byResource = new Map<string, Map<string, Kind>>();
+  readonly #byKind = new Map<string, Map<string, Kind>>();
+  /** The served versions of each id. */
+  readonly #versions = new Map<ResourceId, Set<Kind>>();
+  readonly #generations = new Map<string, number>();
+  #generation = 1;
+  readonly #preparations = new Set<Preparation>();
+  readonly #followers = new Set<(change: KindChange) => void>();
+  /** Changes are made one after the other; this settles with the newest. */
+  #newest: Promise<unknown> = Promise.resolve();
+
+  /** @param isEnabled whether a built-in resource is served; the server itself knows also those that are not */
+  constructor(
+    kinds: readonly Kind[] = builtinKinds,
+    private readonly isEnabled: (apiVersion: string, resource?: string) => boolean = () => true,
+  ) {
+    for (const kind of kinds) this.#put(kind);
+  }
+
+  /** Whether clients are served a resource of a version, or the version as a whole. */
+  serves(apiVersion: string, resource?: string): boolean {
+    return this.isEnabled(apiVersion, resource);
+  }
+
+  add(...kinds: Kind[]): Promise<void> {
+    return this.change({ add: kinds });
+  }
+
+  /** Replaces kinds of the same version and resource. Stored objects belong to the new ones from then on. */
+  replace(...kinds: Kind[]): Promise<void> {
+    return this.change({ replace: kinds });
+  }
+
+  /** Removes kinds. Their objects stay in the store. */
+  remove(...kinds: Kind[]): Promise<void> {
+    return this.change({ remove: kinds });
+  }
+
+  /** Resolves when the change is made and followers were called; rejects when it is refused. */
+  change(wanted: WantedChange): Promise<void> {
+    const done = this.#newest.then(() => this.#change(wanted));
+    this.#newest = done.catch(() => undefined);
+    return done;
+  }
+
+  async #change(wanted: WantedChange): Promise<void> {
+    const change = checkedChange(this, wanted);
+    const outcomes = await Promise.allSettled(
+      [...this.#preparations].map(async (prepare) => prepare(change)),
+    );
+    const prepared = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+    if (failed) {
+      for (const { abandon } of prepared) abandon();
+      throw failed.reason;
+    }
+    this.#generation++;
+    for (const kind of change.removed) this.#drop(kind);
+    for (const kind of [...change.replaced, ...change.added]) this.#put(kind);
+    for (const { commit } of prepared) commit();
+    this.#tell(change);
+  }
+
+  /** Calls all followers, also when one of them throws. */
+  #tell(change: KindChange): void {
+    const failures: unknown[] = [];
+    for (const follower of [...this.#followers])
+      try {
+        follower(change);
+      } catch (error) {
+        failures.push(error);
+      }
+    if (failures.length) throw failures[0];
+  }
+
+  #put(kind: Kind): void {
+    const { apiVersion, resource } = kind;
+    const before = this.find(apiVersion, resource);
+    if (before) this.#forget(before);
+    this.#all.set(`${apiVersion} ${resource}`, kind);
+    if (!kind.hidden) {
+      named(this.#byResource, apiVersion).set(resource, kind);
+      named(this.#byKind, apiVersion).set(kind.kind, kind);
+    }
+    const { id } = kind.storage;
+    const versions = this.#versions.get(id);
+    if (versions) versions.add(kind);
+    else this.#versions.set(id, new Set([kind]));
+    this.#touch(apiVersion);
+  }
+
+  #drop(kind: Kind): void {
+    this.#all.delete(`${kind.apiVersion} ${kind.resource}`);
+    this.#forget(kind);
+    this.#touch(kind.apiVersion);
+  }
+
+  /** The version has changed in this generation; one without kinds is not known any more. */
+  #touch(apiVersion: string): void {
+    this.#generations.set(apiVersion, this.#generation);
+    if (!this.#byResource.get(apiVersion)?.size)
+      for (const map of [this.#byResource, this.#byKind, this.#generations]) map.delete(apiVersion);
+  }
+
+  #forget(kind: Kind): void {
+    const { apiVersion, resource } = kind;
+    if (!kind.hidden) {
+      this.#byResource.get(apiVersion)!.delete(resource);
+      this.#byKind.get(apiVersion)!.delete(kind.kind);
+    }
+    const versions = this.#versions.get(kind.storage.id)!;
+    versions.delete(kind);
+    if (versions.size === 0) this.#versions.delete(kind.storage.id);
+  }
+
+  /** Registers a participant, which gets ready before a change is visible. Returns a function to unregister. */
+  prepareWith(preparation: Preparation): () => void {
+    this.#preparations.add(preparation);
+    return () => this.#preparations.delete(preparation);
+  }
+
+  /** Calls back after every change. Returns a function to unregister. */
+  follow(follower: (change: KindChange) => void): () => void {
+    this.#followers.add(follower);
+    return () => this.#followers.delete(follower);
+  }
+
+  /** Increases with every change. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** The generation in which the kinds of a version last changed; 0 when there are none. */
+  generationOf(apiVersion: string): number {
+    return this.#generations.get(apiVersion) ?? 0;
+  }
+
+  /** Whether there are kinds of a version, served or not. */
+  hasVersion(apiVersion: string): boolean {
+    return this.#byResource.has(apiVersion);
+  }
+
+  /** By `v1` and `pods`, also when the kind is not served. */
+  find(apiVersion: string, resource: string): Kind | undefined {
+    return this.#all.get(`${apiVersion} ${resource}`);
+  }
+
+  /** By `v1` and `pods`. */
+  resource(apiVersion: string, resource: string): Kind | undefined {
+    return this.#byResource.get(apiVersion)?.get(resource);
+  }
+
+  /** By `v1` and `Pod`. */
+  kind(apiVersion: string, kind: string): Kind | undefined {
+    return this.#byKind.get(apiVersion)?.get(kind);
+  }
+
+  /** The kinds of `v1` that are served. */
+  *inVersion(apiVersion: string): Iterable<Kind> {
+    for (const kind of this.#byResource.get(apiVersion)?.values() ?? []) if (this.#isServed(kind)) yield kind;
+  }
+
+  #isServed({ custom, apiVersion, resource }: Kind): boolean {
+    return custom || this.isEnabled(apiVersion, resource);
+  }
+
+  /** All kinds whose objects are stored under an id. */
+  versions(id: ResourceId): Iterable<Kind> {
+    return this.#versions.get(id) ?? [];
+  }
+
+  /** The stored kinds, each once, whatever the number of its served versions. */
+  *stored(): Iterable<Kind> {
+    for (const kind of this.#all.values()) if (kind.storage === kind) yield kind;
+  }
+
+  /** The served kinds, in the order in which they were added. */
+  *[Symbol.iterator](): IterableIterator<Kind> {
+    for (const kind of this.#all.values()) if (!kind.hidden && this.#isServed(kind)) yield kind;
+  }
+}
+
+function named(versions: Map<string, Map<string, Kind>>, apiVersion: string): Map<string, Kind> {
+  let names = versions.get(apiVersion);
+  if (!names) {
+    names = new Map();
+    versions.set(apiVersion, names);
+  }
+  return names;
+}

@@ -1,0 +1,124 @@
+/**
+ * Ingress in networking.k8s.io/v1: a version of the stored extensions/v1beta1 with a more detailed backend. It shares
+ * the rules of the stored kind, with field names of this version in the errors.
+ */
+import { child, type FieldError, index, required } from '../../errors/field-error.ts';
+import type {
+  HTTPIngressPath,
+  HTTPIngressPathV1,
+  Ingress,
+  IngressBackend,
+  IngressBackendV1,
+  IngressRule,
+  IngressRuleV1,
+  IngressV1,
+} from '../../generated/types.ts';
+import { defineKind } from '../../kind/kind.ts';
+import { ingressClassWarnings } from '../../rules/service/ingress-class-name.ts';
+import type { ApiObject } from '../../text/object.ts';
+import { ingress } from './ingress.ts';
+
+function oldBackend({ service, resource }: IngressBackendV1): IngressBackend {
+  if (!service) return { resource };
+  return { serviceName: service.name, servicePort: service.port?.name || service.port?.number, resource };
+}
+
+function newBackend({ serviceName, servicePort, resource }: IngressBackend): IngressBackendV1 {
+  if (!serviceName && !servicePort) return { resource };
+  const port = typeof servicePort === 'number' ? { number: servicePort } : { name: servicePort };
+  return { service: { name: serviceName, port }, resource };
+}
+
+/** A rule with each of its paths converted. */
+const withPaths = <From, To>(
+  { host, http }: { host?: string; http?: { paths?: From[] } },
+  path: (from: From) => To,
+): { host?: string; http?: { paths?: To[] } } => ({
+  host,
+  http: http && { paths: http.paths?.map(path) },
+});
+
+const oldRule = (rule: IngressRuleV1): IngressRule =>
+  withPaths(rule, ({ backend = {}, ...rest }: HTTPIngressPathV1) => ({
+    ...rest,
+    backend: oldBackend(backend),
+  }));
+
+const newRule = (rule: IngressRule): IngressRuleV1 =>
+  withPaths(rule, ({ backend = {}, ...rest }: HTTPIngressPath) => ({
+    ...rest,
+    backend: newBackend(backend),
+  }));
+
+function toStored({ spec = {}, ...rest }: IngressV1): Ingress {
+  const { defaultBackend, rules, ...others } = spec;
+  return {
+    ...rest,
+    spec: { ...others, backend: defaultBackend && oldBackend(defaultBackend), rules: rules?.map(oldRule) },
+  } as Ingress;
+}
+
+function fromStored(object: ApiObject): IngressV1 {
+  const { spec = {}, ...rest } = object as Ingress;
+  const { backend, rules, ...others } = spec;
+  return {
+    ...rest,
+    spec: { ...others, defaultBackend: backend && newBackend(backend), rules: rules?.map(newRule) },
+  } as IngressV1;
+}
+
+/** A field path of the stored kind, with the names of this version. */
+function renamed({ field, message, reason }: FieldError): FieldError {
+  return {
+    reason,
+    field: field
+      .replace(/^spec\.backend/, 'spec.defaultBackend')
+      .replace(/ackend\.serviceName$/, 'ackend.service.name')
+      .replace(/ackend\.servicePort$/, 'ackend.service.port'),
+    message: message.replace('either `backend`', 'either `defaultBackend`'),
+  };
+}
+
+function pathTypeErrors({ spec }: IngressV1): FieldError[] {
+  return (spec?.rules ?? []).flatMap((rule, i) =>
+    (rule.http?.paths ?? []).flatMap((entry, j) =>
+      entry.pathType
+        ? []
+        : [
+            required(
+              child(index(child(index('spec.rules', i), 'http.paths'), j), 'pathType'),
+              'pathType must be specified',
+            ),
+          ],
+    ),
+  );
+}
+
+/** The stored kind's errors, without those about a missing path type, which has another message here. */
+function specErrors(object: IngressV1, old?: IngressV1): FieldError[] {
+  const missing = pathTypeErrors(object);
+  const others = (ingress.validate?.(toStored(object), old && toStored(old)) ?? []).map(renamed);
+  return [...missing, ...others.filter(({ field }) => !missing.some((error) => error.field === field))];
+}
+
+export const networkingIngress = defineKind<IngressV1>({
+  kind: 'Ingress',
+  resource: 'ingresses',
+  singular: 'ingress',
+  shortNames: ['ing'],
+  group: 'networking.k8s.io',
+  version: 'v1',
+  table: 'networking-v1-ingress',
+  namespaced: true,
+  stored: { kind: ingress, toStored, fromStored },
+  subresources: ingress.subresources,
+  generationOf: 'spec',
+
+  validate: specErrors,
+  warnings: ingressClassWarnings,
+  validateStatusUpdate: (object, old) =>
+    ingress.validateStatusUpdate?.(toStored(object), toStored(old)) ?? [],
+
+  columns: ingress.columns,
+  cells: (object) => ingress.cells?.(toStored(object)) ?? [],
+});

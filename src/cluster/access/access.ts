@@ -1,0 +1,263 @@
+/** The secure door of a cluster, put together: certificates, who is let in, and what they may do. */
+import { hostname, networkInterfaces } from 'node:os';
+import path from 'node:path';
+import type { Authentication } from '../../access/authentication/authentication.ts';
+import { makeAuthenticator } from '../../access/authentication/make-authenticator.ts';
+import type { StaticUser } from '../../access/authentication/static-tokens.ts';
+import type { ClusterTrust } from '../../controllers/shared/controller.ts';
+import type { Certified } from '../../pki/authority.ts';
+import { administrator, ClusterCertificates, readAuthority } from '../../pki/cluster-certificates.ts';
+import type { NodeAuthority, NodeTrust } from '../../pki/node-certificates.ts';
+import { keepPrivately, PkiFolder } from '../../pki/pki-folder.ts';
+import { TlsFiles } from '../../pki/tls-files.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { plantClusterInfo } from '../../registry/system/cluster-info.ts';
+import { SecureDoor } from '../../server/doors/secure-door.ts';
+import type { Limits } from '../../server/http/limits.ts';
+import { machineAddress } from '../node/node.ts';
+import type { SecureOptions } from '../options/secure-options.ts';
+import { StartError } from '../shared/start-error.ts';
+import { ensureAdministrators } from './administrators.ts';
+import { type OpenAuthorization, openAuthorization } from './authorization.ts';
+import { type OpenFairness, openFairness } from './fairness.ts';
+import { ensureJoining } from './joining.ts';
+import { kubeconfigText, secureKubeconfig } from './kubeconfig.ts';
+import { sharedAuthority, storeAuthority } from './shared-authority.ts';
+
+export interface AccessOptions {
+  readonly secure: SecureOptions;
+  readonly users: readonly StaticUser[];
+  /** Where keys are kept; absent: in memory. */
+  readonly dataDir: string | undefined;
+  /** Writes do not wait for the disk. */
+  readonly unsafeNoFsync: boolean | undefined;
+  /** The address of the service `kubernetes`. */
+  readonly serviceIP: string;
+  readonly registry: Registry;
+  readonly limits: Limits;
+  readonly onError: (error: Error) => void;
+  readonly onWarning: (message: string) => void;
+}
+
+const defaultHost = '127.0.0.1';
+/** The common name by which aggregated API servers know this server. */
+const proxyClientName = 'front-proxy-client';
+
+/** Throws a `StartError` when files cannot be used. */
+export async function openAccess(options: AccessOptions): Promise<Access> {
+  const { secure, users, registry, onError, onWarning } = options;
+  const authorization = await openAuthorization(registry, secure, onWarning);
+  let opened: OpenedCertificates | undefined;
+  let authentication: Authentication;
+  try {
+    const authority =
+      registry.store.locks && (await sharedAuthority(registry, ownAuthority(options.dataDir)));
+    opened = openCertificates(options, authority);
+    const { tls } = opened;
+    authentication = await makeAuthenticator(secure, {
+      registry,
+      users,
+      clients: { pem: () => tls.current.clientAuthorities, follow: (changed) => tls.follow(changed) },
+      allowsAll: () => authorization.modes.includes('AlwaysAllow'),
+      publish: true,
+      ownProxy: { names: [proxyClientName], ca: () => opened!.certificates.authority.pem.cert },
+      onError,
+      onWarning,
+    });
+  } catch (error) {
+    opened?.close();
+    authorization.close();
+    throw new StartError(`the secure door cannot be opened: ${(error as Error).message}`, { cause: error });
+  }
+  const [fairness] = await Promise.all([
+    openFairness(registry, options.limits, onError),
+    ensureAdministrators(registry),
+    ensureJoining(registry),
+  ]);
+  return new Access(options, opened, authentication, authorization, fairness);
+}
+
+interface OpenedCertificates {
+  readonly certificates: ClusterCertificates;
+  readonly tls: TlsFiles;
+  close(): void;
+}
+
+/** One that this server made when it had a store of its own. */
+const ownAuthority = (dataDir: string | undefined): Certified | undefined =>
+  dataDir === undefined ? undefined : readAuthority(pkiFolderOf(dataDir))?.pem;
+
+const pkiFolderOf = (dataDir: string): string => path.join(path.resolve(dataDir), 'pki');
+
+function openCertificates(
+  { secure, dataDir, unsafeNoFsync, serviceIP, registry, onError, onWarning }: AccessOptions,
+  authority: Certified | undefined,
+): OpenedCertificates {
+  const certificates = new ClusterCertificates({
+    folder: dataDir === undefined ? undefined : new PkiFolder(pkiFolderOf(dataDir), !unsafeNoFsync),
+    authority,
+    later: [
+      ...(secure.certFile === undefined ? [] : (['serving'] as const)),
+      ...(secure.kubeconfigFile === false ? (['admin'] as const) : []),
+    ],
+    hosts: [...servingNames(), serviceIP, ...addressesOf(secure.host ?? defaultHost), ...(secure.sans ?? [])],
+    nowMs: registry.chance.nowMs,
+    onError,
+  });
+  if (authority)
+    certificates.follow(() => storeAuthority(registry, certificates.authority.pem).catch(onError));
+  const tls = new TlsFiles(certificates, {
+    serving: servingFiles(secure),
+    named: secure.sniCertificates ?? [],
+    clientCAFile: secure.clientCAFile,
+    log: onWarning,
+  });
+  const close = (): void => {
+    tls.close();
+    certificates.close();
+  };
+  return { certificates, tls, close };
+}
+
+export class Access {
+  readonly door: SecureDoor;
+  readonly certificates: ClusterCertificates;
+  /** File of the administrator's kubeconfig; undefined when none is written. */
+  readonly kubeconfigFile: string | undefined;
+  readonly #users = new Map<string, Certified>();
+  #proxyClient: Certified | undefined;
+  readonly #registry: Registry;
+  readonly #onError: (error: Error) => void;
+
+  constructor(
+    { secure, users, dataDir, registry, onError, onWarning }: AccessOptions,
+    private readonly opened: OpenedCertificates,
+    readonly authentication: Authentication,
+    readonly authorization: OpenAuthorization,
+    private readonly fairness: OpenFairness,
+  ) {
+    const folder = dataDir === undefined ? undefined : path.resolve(dataDir);
+    this.#registry = registry;
+    this.#onError = onError;
+    const { kubeconfigFile = folder && path.join(folder, 'kubeconfig') } = secure;
+    this.kubeconfigFile = kubeconfigFile || undefined;
+    this.certificates = opened.certificates;
+    for (const { name, groups = [] } of users)
+      this.#users.set(name, this.certificates.clientFor(name, groups));
+    this.door = new SecureDoor({
+      host: secure.host ?? defaultHost,
+      port: secure.port ?? 0,
+      orAnyPort: secure.orAnyPort,
+      tls: opened.tls,
+      authenticator: authentication,
+      authorizer: authorization.authorizer,
+      fairness: fairness.control,
+      minVersion: secure.minVersion,
+      ciphers: secure.ciphers,
+      http2: secure.http2 === false ? false : { streamsMax: secure.http2StreamsMax },
+      log: onWarning,
+    });
+    this.certificates.follow(() => {
+      this.#proxyClient = undefined;
+      this.#writeKubeconfig();
+    });
+  }
+
+  /** How the API server and the agents of nodes verify each other: by the cluster's authority, or by one of their own. */
+  nodeTrust({ ca }: NodeAuthority): NodeTrust {
+    const { certificates } = this.opened;
+    return { ca: certificates.authority.pem.cert + ca.cert, client: certificates.kubeletClient };
+  }
+
+  /** With which this server shows aggregated API servers who it is. */
+  get proxyClient(): Certified {
+    this.#proxyClient ??= this.certificates.clientFor(proxyClientName, []);
+    return this.#proxyClient;
+  }
+
+  /** For controllers that sign and publish certificates. */
+  get trust(): ClusterTrust {
+    const { certificates, tls } = this.opened;
+    return {
+      get authority() {
+        return certificates.authority;
+      },
+      get rootCertificates() {
+        return tls.rootCertificates;
+      },
+      follow: (changed) => tls.follow(changed),
+    };
+  }
+
+  /** Called when the door listens, so that its port is known. */
+  async announce(): Promise<void> {
+    this.#writeKubeconfig();
+    const certificateAuthority = this.opened.tls.servingAuthority;
+    // With an operator's own certificate only the operator knows whom to trust.
+    if (certificateAuthority === undefined) return;
+    await plantClusterInfo(this.#registry, { server: reachable(this.door.url), certificateAuthority });
+  }
+
+  get adminKubeconfig(): string {
+    return this.kubeconfigFor(administrator.name);
+  }
+
+  /** Of the users that the cluster was started with, and of the administrator; throws for any other. */
+  kubeconfigFor(user: string): string {
+    const client = user === administrator.name ? this.certificates.admin : this.#users.get(user);
+    if (!client) throw new Error(`the cluster was started without a user ${JSON.stringify(user)}`);
+    const ca = this.opened.tls.servingAuthority;
+    return kubeconfigText(secureKubeconfig({ url: reachable(this.door.url), ca, user, client }));
+  }
+
+  async close(): Promise<void> {
+    await this.authentication.close();
+    await this.fairness.close();
+    this.authorization.close();
+    this.opened.close();
+  }
+
+  #writeKubeconfig(): void {
+    if (this.kubeconfigFile === undefined) return;
+    try {
+      keepPrivately(this.kubeconfigFile, this.adminKubeconfig);
+    } catch (error) {
+      this.#onError(error as Error);
+    }
+  }
+}
+
+/** What every serving certificate is for: the API's names in the cluster, and this machine's own. */
+const servingNames = (): readonly string[] => [
+  'kubernetes',
+  'kubernetes.default',
+  'kubernetes.default.svc',
+  'kubernetes.default.svc.cluster.local',
+  hostname(),
+  'localhost',
+  '127.0.0.1',
+  '::1',
+];
+
+const isEveryAddress = (host: string): boolean => host === '0.0.0.0' || host === '::';
+
+/** A door on all addresses is reached by each of them. */
+function addressesOf(host: string): string[] {
+  if (!isEveryAddress(host)) return [host];
+  return Object.values(networkInterfaces()).flatMap((list) =>
+    (list ?? []).map(({ address }) => address.replace(/%.*$/, '')),
+  );
+}
+
+/** Nobody can dial "all addresses". */
+function reachable(url: string): string {
+  const { hostname: host, port } = new URL(url);
+  return isEveryAddress(host.replace(/^\[|\]$/g, '')) ? `https://${machineAddress()}:${port || 443}` : url;
+}
+
+function servingFiles({ certFile, keyFile }: SecureOptions) {
+  if (certFile === undefined && keyFile === undefined) return undefined;
+  if (certFile === undefined || keyFile === undefined)
+    throw new Error('a certificate file and its key file must be named together');
+  return { certFile, keyFile };
+}

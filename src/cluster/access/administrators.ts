@@ -1,0 +1,19 @@
+/**
+ * The binding that lets administrators do everything. It is made when it is missing and not put right afterwards: who
+ * takes its subjects away, takes the administrator's certificate its rights.
+ */
+import type { ClusterRoleBinding } from '../../api/generated/types.ts';
+import { rbacGroup as apiGroup } from '../../api/rules/access/rbac.ts';
+import { administrator } from '../../pki/cluster-certificates.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { plantMissing } from './missing-roles.ts';
+
+export async function ensureAdministrators(registry: Registry): Promise<void> {
+  const [name] = administrator.groups;
+  const binding: ClusterRoleBinding = {
+    metadata: { name },
+    roleRef: { apiGroup, kind: 'ClusterRole', name: 'cluster-admin' },
+    subjects: [{ apiGroup, kind: 'Group', name }],
+  };
+  await plantMissing(registry, 'clusterrolebindings', binding);
+}

@@ -1,0 +1,28 @@
+/** Fair shares of a cluster with a secure door: the default policy, and what limits requests by it. */
+import { FlowControl } from '../../access/fairness/flow-control.ts';
+import { FlowPolicy } from '../../access/fairness/flow-policy.ts';
+import type { Registry } from '../../registry/registry.ts';
+import type { Limits } from '../../server/http/limits.ts';
+
+/** A request waits at most this part of the time that requests may take. */
+const waitShare = 4;
+
+export interface OpenFairness {
+  readonly control: FlowControl;
+  close(): Promise<void>;
+}
+
+export async function openFairness(
+  registry: Registry,
+  { readsInFlightMax, writesInFlightMax, requestTimeoutMs }: Limits,
+  onError: (error: Error) => void,
+): Promise<OpenFairness> {
+  const policy = new FlowPolicy(registry, onError);
+  await policy.start();
+  const control = new FlowControl(registry, {
+    seats: readsInFlightMax + writesInFlightMax,
+    waitMaxMs: requestTimeoutMs / waitShare,
+    nowMs: registry.chance.nowMs,
+  });
+  return { control, close: () => policy.close() };
+}

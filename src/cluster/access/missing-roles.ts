@@ -1,0 +1,15 @@
+/** Roles and bindings that a cluster makes when they are missing, and does not put right afterwards. */
+
+import { rbacGroup } from '../../api/rules/access/rbac.ts';
+import type { ApiObject } from '../../api/text/object.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { collectionOf } from '../../registry/target.ts';
+import { actingAs } from '../../registry/writers.ts';
+
+/** @param resource the plural of its kind, such as `clusterroles` */
+export async function plantMissing(registry: Registry, resource: string, object: ApiObject): Promise<void> {
+  const kind = registry.kinds.resource(`${rbacGroup}/v1`, resource)!;
+  const { name = '', namespace = '' } = object.metadata;
+  if (registry.view.collection(kind).get(namespace, name)) return;
+  await registry.plant(actingAs('kube-apiserver', 'create'), collectionOf(kind, namespace), object);
+}

@@ -1,0 +1,45 @@
+/**
+ * The cluster's authority where several servers share a store: a secret holds it, so that a certificate that one server
+ * has signed is good at all of them.
+ */
+import type { Secret } from '../../api/generated/types.ts';
+import { type Certified, makeAuthority } from '../../pki/authority.ts';
+import { authorityName } from '../../pki/cluster-certificates.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { collectionOf, targetOf } from '../../registry/target.ts';
+import { modify } from '../../registry/verbs/modify.ts';
+import { actingAs } from '../../registry/writers.ts';
+
+const place = { namespace: 'kube-system', name: authorityName } as const;
+const find = (registry: Registry) =>
+  registry.view.collection('core/secrets').get(place.namespace, place.name);
+
+/** The stored authority; if there is none, the given one or a new one is stored. */
+export async function sharedAuthority(registry: Registry, own: Certified | undefined): Promise<Certified> {
+  await registry.view.caughtUp();
+  if (!find(registry)) {
+    const made = own ?? makeAuthority(authorityName, registry.chance.nowMs());
+    const secret: Secret = { metadata: { name: place.name }, type: 'Opaque', data: dataOf(made) };
+    // When another server stores one at the same moment, that one counts.
+    const kind = registry.kinds.resource('v1', 'secrets')!;
+    await registry.plant(actingAs('kube-apiserver', 'create'), collectionOf(kind, place.namespace), secret);
+  }
+  const { data = {} } = find(registry)!.object() as Secret;
+  const text = (name: string): string => Buffer.from(data[name] ?? '', 'base64').toString('utf8');
+  return { cert: text('ca.crt'), key: text('ca.key') };
+}
+
+/** After a renewal. */
+export async function storeAuthority(registry: Registry, authority: Certified): Promise<void> {
+  const entry = find(registry);
+  if (!entry || (entry.object() as Secret).data?.['ca.crt'] === dataOf(authority)['ca.crt']) return;
+  await modify(registry, actingAs('kube-apiserver', 'update'), targetOf(entry), (current) => {
+    const secret = current.object() as Secret;
+    return { ...secret, data: dataOf(authority) } as Secret;
+  });
+}
+
+const dataOf = ({ cert, key }: Certified): Record<string, string> => ({
+  'ca.crt': Buffer.from(cert).toString('base64'),
+  'ca.key': Buffer.from(key).toString('base64'),
+});

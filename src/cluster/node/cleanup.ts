@@ -1,0 +1,73 @@
+/** Removes what a cluster or node has left in container engines, for one that will not be started again. */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Spawner } from '../../node/process/spawner.ts';
+import type { EngineCalls } from '../../node/runtime/engine/container-engine.ts';
+import { StartError } from '../shared/start-error.ts';
+
+export interface CleanupOptions {
+  /** The folder of the cluster or node. */
+  readonly dataDir: string;
+  /** Default: where Docker and Podman have theirs. */
+  readonly dockerSocket: string | undefined;
+  /** Default: where containerd and CRI-O have theirs. */
+  readonly criSocket: string | undefined;
+  /** Remove the containers of all clusters and nodes. */
+  readonly all: boolean;
+}
+
+interface OpenEngine {
+  readonly calls: EngineCalls;
+  removeNetwork?(spawner: Spawner): Promise<void>;
+  close(): void;
+}
+
+async function openDocker(socket: string | undefined): Promise<OpenEngine | undefined> {
+  const found = await import('../../node/runtime/docker/docker-calls.ts');
+  const api = await found.openDocker(socket);
+  return api && { calls: found.dockerCalls(api), close: () => api.close() };
+}
+
+async function openCri(socket: string | undefined): Promise<OpenEngine | undefined> {
+  const found = await import('../../node/runtime/cri/cri-calls.ts');
+  const cni = await import('../../node/runtime/cri/cni-configuration.ts');
+  const api = await found.openCri(socket);
+  return (
+    api && {
+      calls: found.criCalls(api),
+      removeNetwork: async (spawner) => cni.removeConfiguration(await cni.configurationFolder(api), spawner),
+      close: () => api.close(),
+    }
+  );
+}
+
+/** Text for the user. Throws a `StartError`. */
+export async function cleanUp(options: CleanupOptions): Promise<string> {
+  const { dataDir, all } = options;
+  const { removeLeftovers } = await import('../../node/runtime/engine/engine-leftovers.ts');
+  const engines = [
+    { name: 'docker', socket: options.dockerSocket, open: openDocker },
+    { name: 'cri', socket: options.criSocket, open: openCri },
+  ];
+  let [asked, answered, count] = [0, 0, 0];
+  for (const { name, socket, open } of engines) {
+    if (socket === 'off') continue;
+    const folder = path.resolve(dataDir, 'node', name);
+    const node = await readFile(path.join(folder, 'agent-id'), 'utf8').catch(() => '');
+    if (!all && !node) continue;
+    asked++;
+    const engine = await open(socket);
+    if (!engine) continue;
+    answered++;
+    try {
+      count += await removeLeftovers(engine.calls, all ? undefined : node, folder, engine.removeNetwork);
+    } finally {
+      engine.close();
+    }
+  }
+  if (!asked) return `${dataDir} has no containers\n`;
+  // With --all, either engine will do: few machines have both.
+  if (answered < (all ? 1 : asked))
+    throw new StartError('no container engine answers; name its socket by --docker-socket or --cri-socket');
+  return `Removed ${count} ${count === 1 ? 'container' : 'containers'}\n`;
+}

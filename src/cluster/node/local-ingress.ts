@@ -1,0 +1,79 @@
+/**
+ * The ingress of this process: a controller that is a client of the server, and dials endpoints from this
+ * machine.
+ */
+import { StatusError } from '../../api/errors/errors.ts';
+import { userAgentOf } from '../../api/values/release.ts';
+import { Client } from '../../client/client.ts';
+import { ingressClasses } from '../../client/resources.ts';
+import { IngressController } from '../../ingress/controller.ts';
+import { ownIngressClass } from '../../ingress/served.ts';
+import { dialTcp } from '../../streams/dial/dialing.ts';
+import { isAllowedTarget } from '../../streams/dial/target-address.ts';
+import type { ApiWay } from '../doors.ts';
+import { Closers } from '../shared/closers.ts';
+import { machineAddress } from './node.ts';
+
+export interface IngressOptions {
+  /** Port for HTTP; 0 takes any free one. */
+  readonly port: number;
+  /** Port for HTTPS, with certificates from secrets. Default: HTTP only. */
+  readonly tlsPort?: number;
+  /** Address to listen on. Default: all addresses of the machine. */
+  readonly host?: string;
+}
+
+export interface RunningIngress {
+  readonly description: string;
+  close(): Promise<void>;
+}
+
+export async function startIngress(
+  api: ApiWay,
+  apiPorts: readonly number[],
+  { port, tlsPort, host = '0.0.0.0' }: IngressOptions,
+  { now, onError }: { now: () => number; onError: (error: Error) => void },
+): Promise<RunningIngress> {
+  const closers = new Closers();
+  const client = new Client(api.url, { userAgent: userAgentOf('wherry-ingress') }, api.connect);
+  closers.add(() => client.close());
+  const address = machineAddress();
+  const controller = new IngressController({
+    client,
+    host,
+    port,
+    tlsPort,
+    address,
+    // Besides allowed addresses, the machine's own is dialled, which pods on its network share; but not the
+    // API's port.
+    dial: async ({ ip, port }) => {
+      const own = ip === address && !apiPorts.includes(port);
+      if (!own && !isAllowedTarget(ip)) throw new Error(`address ${ip} is not allowed`);
+      return dialTcp([ip], port);
+    },
+    now,
+    onError,
+  });
+  closers.add(() => controller.close());
+  try {
+    await ensureClass(client);
+    await controller.start();
+  } catch (error) {
+    await closers.close().catch(onError);
+    throw error;
+  }
+  const secure = controller.tlsPort === undefined ? '' : ` and https://${address}:${controller.tlsPort}`;
+  return {
+    description: `ingress at http://${address}:${controller.port}${secure}`,
+    close: () => closers.close(),
+  };
+}
+
+/** Makes the class of this controller, unless there is one of its name. */
+async function ensureClass(client: Client): Promise<void> {
+  try {
+    await client.create(ingressClasses, undefined, ownIngressClass());
+  } catch (error) {
+    if (!(error instanceof StatusError && error.code === 409)) throw error;
+  }
+}

@@ -1,0 +1,110 @@
+/** The nodes of this process: one that runs pods as processes of the machine, and any number of simulated ones. */
+import { userAgentOf } from '../../api/values/release.ts';
+import { Client } from '../../client/client.ts';
+import type { Agent } from '../../node/agent/agent.ts';
+import type { Timers } from '../../timers.ts';
+import type { ApiWay } from '../doors.ts';
+import { type NodeOptions, type OpenNode, openNode } from './node.ts';
+import type { Ways } from './node-connections.ts';
+import { SimulatedNodes } from './simulated-nodes.ts';
+
+export interface LocalNodesOptions {
+  readonly api: ApiWay;
+  readonly ways: Ways;
+  /** Absent: no pods run on this machine. */
+  readonly node: NodeOptions | undefined;
+  readonly simulated: number;
+  /** Grace period before a silent node counts as lost. */
+  readonly graceMs: number;
+  readonly now: () => number;
+  readonly timers: Timers;
+  readonly onError: (error: Error) => void;
+}
+
+export class LocalNodes {
+  readonly simulated: SimulatedNodes;
+  readonly #client: Client;
+  #node: OpenNode | undefined;
+  /** The name of the node that is not simulated, also while it has no power. */
+  #ownName: string | undefined;
+  #dropping: Promise<void> | undefined;
+  #starting: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(private readonly options: LocalNodesOptions) {
+    this.#client = new Client(options.api.url, { userAgent: userAgentOf('kubelet') }, options.api.connect);
+    this.simulated = new SimulatedNodes({ client: this.#client, ...options });
+  }
+
+  /** Text about the node for the first lines of output. */
+  get description(): string | undefined {
+    return this.#node?.description;
+  }
+
+  /** The agents of this process, by the name of their node. */
+  get agents(): ReadonlyMap<string, Agent> {
+    const { agents } = this.simulated;
+    return this.#node ? new Map([...agents, [this.#node.name, this.#node.agent]]) : agents;
+  }
+
+  /** Requests of the agents that are not answered yet. */
+  get requestsUnderWay(): number {
+    return this.#client.underWay;
+  }
+
+  /** Resolves when all nodes are registered. */
+  start(): Promise<void> {
+    this.#starting ??= this.#start();
+    return this.#starting;
+  }
+
+  async #start(): Promise<void> {
+    await Promise.all([this.#startOwn(), this.simulated.begin(this.options.simulated)]);
+  }
+
+  async #startOwn(): Promise<void> {
+    const { node, now, timers, onError, ways } = this.options;
+    if (!node) return;
+    const opened = await openNode(this.#client, { now, timers, onError, ...node });
+    if (this.#closed) return opened.close();
+    this.#node = opened;
+    this.#ownName = opened.name;
+    ways.addLocal(opened.name, () => opened.agent.connect());
+    await opened.start();
+  }
+
+  /** Stops a node as a power failure would: its containers are gone, and the API is not told. */
+  async drop(name: string): Promise<void> {
+    const node = this.#node;
+    if (!node || node.name !== name) return this.simulated.stop(name);
+    this.#node = undefined;
+    this.options.ways.removeLocal(name);
+    this.#dropping = node.close({ silently: true });
+    await this.#dropping;
+  }
+
+  /**
+   * Starts a node that has no power, or a new simulated one. Resolves when it is registered.
+   * @param resumes whether containers of simulated nodes go on that run according to the statuses of their pods
+   */
+  async restart(name: string, { resumes = false } = {}): Promise<void> {
+    // A failed start has been reported.
+    await this.#starting?.catch(() => undefined);
+    if (name !== this.#ownName) return this.simulated.start(name, { resumes });
+    await this.#dropping;
+    if (!this.#node && !this.#closed) {
+      this.#starting = this.#startOwn();
+      await this.#starting;
+    }
+  }
+
+  /** Ends the pods and reports the nodes as not ready; the server must still be running. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#node) this.options.ways.removeLocal(this.#node.name);
+    await Promise.all([this.#node?.close(), this.#dropping, this.simulated.close()]);
+    // A start under way stops when it sees the close; ignore its error.
+    await this.#starting?.catch(() => undefined);
+    this.#client.close();
+  }
+}

@@ -1,0 +1,412 @@
+/** A node of this machine: an agent with the runtime, the network and the folder it needs. */
+import { rm } from 'node:fs/promises';
+import { hostname, networkInterfaces } from 'node:os';
+import path from 'node:path';
+import { StatusError } from '../../api/errors/errors.ts';
+import type { ObjectReference, Secret } from '../../api/generated/types.ts';
+import { isSubdomain1123 } from '../../api/values/names.ts';
+import { userAgentOf } from '../../api/values/release.ts';
+import { Client, type ClientOptions } from '../../client/client.ts';
+import { configMaps, secrets } from '../../client/resources.ts';
+import { wallClock } from '../../clock.ts';
+import type { Agent } from '../../node/agent/agent.ts';
+import type { KubeletListening } from '../../node/agent/kubelet-server.ts';
+import type { PodNetworkMode } from '../../node/agent/node-network.ts';
+import type { LogFolder } from '../../node/logs/log-folder.ts';
+import type { RuntimeMode } from '../../node/runtime/runtime-choice.ts';
+import { clusterInfo } from '../../registry/system/cluster-info.ts';
+import { policyFeature } from '../../registry/verbs/policy-enforcement.ts';
+import type { Timers } from '../../timers.ts';
+import { checkNodeOptionNames } from '../options/option-check.ts';
+import { Closers } from '../shared/closers.ts';
+import { type LoggedEvent, type LogOptions, logConfiguration, logEvent } from '../shared/log.ts';
+import { StartError } from '../shared/start-error.ts';
+import { makeTemporaryFolder } from '../shared/temporary-folder.ts';
+
+export const defaultServiceRange = '10.0.0.0/24';
+
+export interface NodeOptions {
+  /** Name of the node object. Default: the name of the machine. */
+  readonly name?: string;
+  /** Folder for pods, volumes and logs. Default: a temporary one, deleted when the node closes. */
+  readonly folder?: string;
+  /** Folder for the volumes that are made for claims. Default: `volumes` in `folder`. */
+  readonly volumes?: string;
+  /** Address of the node, and of pods that share its network. Default: the first that is not loopback. */
+  readonly address?: string;
+  /** How pods are connected. Default `host`: they share the network of the machine. */
+  readonly podNetwork?: PodNetworkMode;
+  /** IPv4 range for pods with networks of their own. Default `10.217.0.0/16`. */
+  readonly podRange?: string;
+  /** IPv4 range that services get their addresses from, the same as the server's. Default `10.0.0.0/24`. */
+  readonly serviceRange?: string;
+  /**
+   * A folder that gets links to the logs of containers, in `pods` and `containers` as log shippers expect them in
+   * /var/log. Default: one of the node's own.
+   */
+  readonly logLinks?: string;
+  /** A file that maps image names to commands. */
+  readonly images?: string;
+  /**
+   * What runs pods that name no runtime class. Default `auto`: processes of this machine, and containers for images that
+   * are not mapped to commands, if a container engine answers.
+   */
+  readonly runtime?: RuntimeMode;
+  /**
+   * The socket of Docker or Podman; `off` to use neither. Default: that of `DOCKER_HOST`, else the first that exists
+   * where Docker, Docker Desktop, Colima and Podman have theirs.
+   */
+  readonly dockerSocket?: string;
+  /**
+   * The socket of an engine that speaks CRI, such as containerd or CRI-O; `off` to use none. Default: the first that exists
+   * where these two have theirs.
+   */
+  readonly criSocket?: string;
+  /** Port on which the kubelet API is served over TLS; 0 takes any free one. Default: it is not served. */
+  readonly kubeletPort?: number;
+  /** Labels of the node object, beside those that every node has. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** How the node joins a server over TLS. Not needed any more once it has a certificate in its folder. */
+  readonly join?: NodeJoin;
+  /** The clock, in milliseconds since 1970. Default: the clock of the system. */
+  readonly now?: () => number;
+  /** Told what happens on the node: configuration, events of its pods. Default: nothing is told. */
+  readonly log?: LogOptions;
+  /** Called with failures of the node itself. Default: they are dropped. */
+  readonly onError?: (error: Error) => void;
+}
+
+export interface NodeJoin {
+  /** A bootstrap token, such as `wherry token create` makes. */
+  readonly token?: string | undefined;
+  /** `sha256:` and the SHA-256 of the public key of the cluster's authority, in hex. Default: the token is trusted. */
+  readonly caHash?: string | undefined;
+  /** A file with the authority, in PEM, instead of asking the server for it. */
+  readonly caFile?: string | undefined;
+  /** Called with what the operator should know, such as that the node waits to be approved. Default: nothing. */
+  readonly tell?: (message: string) => void;
+}
+
+export interface RunningNode {
+  /** Name of the node object. */
+  readonly name: string;
+  /** How pods are run here: address, network, services; a few lines for people. */
+  readonly description: string;
+  /** Ends the containers. Pods stay in the API; the next node of this name runs them again. */
+  close(): Promise<void>;
+}
+
+/** A node whose agent is created but not started. */
+export interface OpenNode extends RunningNode {
+  readonly agent: Agent;
+  /** With `silently` the API is told nothing, as if the machine had lost power. */
+  close(how?: { readonly silently?: boolean }): Promise<void>;
+  /** Resolves when the node is registered and its pods are looked after. */
+  start(): Promise<void>;
+}
+
+/** Checks options before anything is started; throws a `StartError`. */
+export async function checkNodeOptions(options: NodeOptions): Promise<void> {
+  const { images, podRange, name, folder, logLinks } = options;
+  const [problem] = name === undefined ? [] : isSubdomain1123(name);
+  if (problem) throw new StartError(`the node cannot be called ${JSON.stringify(name)}: ${problem}`);
+  if (folder !== undefined && logLinks !== undefined && path.resolve(folder) === path.resolve(logLinks))
+    throw new StartError(`links to logs cannot be made in ${folder}, where the logs are`);
+  // Load the checks only when there is something to check, to keep the start fast.
+  if (podRange === undefined && images === undefined) return;
+  const { ImageTable, parsePodRange } = await import('./node-parts.ts');
+  await orSentence(ImageTable.open(images).then(() => podRange && parsePodRange(podRange)));
+}
+
+/** Turns a failure into a `StartError`, with `words` before its message if given. */
+async function orSentence<T>(work: Promise<T>, words?: string): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new StartError(words === undefined ? message : `${words} (${code ?? message})`, { cause: error });
+  }
+}
+
+/** How the kubelet API of a node is served at an address and a port. */
+type Listen = (name: string, address: string, port: number) => Promise<KubeletListening>;
+
+/** Options of a node in the process of its server, which also hands it the clock's timers. */
+interface LocalNodeOptions extends NodeOptions {
+  readonly timers?: Timers;
+}
+
+/** @param seesAllPods whether the client may read the pods of all nodes; one with credentials of a node may not */
+export async function openNode(
+  client: Client,
+  options: LocalNodeOptions,
+  listen?: Listen,
+  seesAllPods: boolean = listen === undefined,
+): Promise<OpenNode> {
+  const closers = new Closers();
+  const signed: Listen = (name, address, port) =>
+    listening(client, name, address, port, options.now ?? wallClock);
+  try {
+    return await openParts(client, options, listen ?? signed, seesAllPods, closers);
+  } catch (error) {
+    await closers.close().catch(options.onError ?? (() => undefined));
+    throw error;
+  }
+}
+
+const eventOf = (type: string, about: ObjectReference, reason: string, message: string): LoggedEvent => {
+  const { kind = '', namespace, name = '' } = about;
+  return { type, reason, message, kind, namespace, name };
+};
+
+async function openParts(
+  client: Client,
+  options: LocalNodeOptions,
+  listen: Listen,
+  seesAllPods: boolean,
+  closers: Closers,
+): Promise<OpenNode> {
+  const parts = await import('./node-parts.ts');
+  const { Agent, ImageTable, lateDocker, LocalVolumes, makeFolders, NodeNetwork, ProcessRuntime } = parts;
+  const now = options.now ?? wallClock;
+  const onError = options.onError ?? (() => undefined);
+  const { log } = options;
+  const name = options.name ?? defaultName();
+  let logFolder: LogFolder | undefined;
+  // Added first, so it runs last: by then the logs in a temporary folder are gone, and dangling links can be removed.
+  closers.add(() => logFolder?.prune());
+  // Mounts need absolute paths.
+  const folder = path.resolve(options.folder ?? (await temporaryFolder(closers)));
+  const logs = path.resolve(options.logLinks ?? path.join(folder, 'log'));
+  const address = options.address ?? machineAddress();
+  await orSentence(makeFolders(folder, 0o700), `the folder ${folder} of the node cannot be made`);
+  await orSentence(makeFolders(logs, 0o755), `the folder ${logs} for links to logs cannot be made`);
+  const images = await orSentence(ImageTable.open(options.images));
+  const opening = NodeNetwork.open({
+    mode: options.podNetwork ?? 'host',
+    nodeName: name,
+    address,
+    folder,
+    podRange: options.podRange,
+    serviceRange: ipv4Of(options.serviceRange ?? defaultServiceRange),
+    seesAllPods,
+    onError,
+  });
+  const network = await orSentence(opening);
+  closers.add(() => network.close());
+  logFolder = new parts.LogFolder(
+    logs,
+    [path.join(folder, 'pods'), path.join(folder, 'cri', 'pods')],
+    now,
+    onError,
+  );
+  const kubelet =
+    options.kubeletPort === undefined ? undefined : await listen(name, address, options.kubeletPort);
+  const runtime = new ProcessRuntime({ folder, network: network.pods, images, logFolder, now, onError });
+  const engine = {
+    network: network.pods,
+    address,
+    // A temporary folder is gone with the node, and then nobody could take over its containers.
+    lasting: options.folder !== undefined,
+    secret: (namespace: string, secret: string) => client.get(secrets, namespace, secret),
+    now,
+    onError,
+  };
+  const runtimes = new parts.RuntimeChoice({
+    mode: options.runtime ?? 'auto',
+    main: runtime,
+    late: [
+      lateDocker(options.dockerSocket, { ...engine, folder: path.join(folder, 'docker') }),
+      parts.lateCri(options.criSocket, { ...engine, folder: path.join(folder, 'cri'), logFolder }),
+      parts.lateSimulation(now),
+    ],
+    isMapped: (image) => images.maps(image),
+    handlerOf: (runtimeClass) => parts.handlerOf(client, runtimeClass),
+    onError,
+  });
+  const agent = new Agent({
+    nodeName: name,
+    client,
+    runtime,
+    runtimes,
+    network,
+    folder,
+    logFolder,
+    volumes: new LocalVolumes(options.volumes ?? path.join(folder, 'volumes')),
+    address,
+    hostname: hostname(),
+    labels: options.labels,
+    features: network.policyProblem === undefined ? [policyFeature] : [],
+    kubelet,
+    now,
+    timers: options.timers,
+    onEvent: log && ((type, about, reason, message) => logEvent(log, eventOf(type, about, reason, message))),
+    onError,
+  });
+  closers.add(() => agent.close());
+  let available: readonly string[] = [];
+  return {
+    name,
+    agent,
+    get description() {
+      const lines = [`Node ${name} at ${address}`, ...network.describe()];
+      return [...lines, ...(available.length ? [`runtimes: ${available.join(', ')}`] : [])].join('\n');
+    },
+    start: async () => {
+      await network.start(client);
+      if (closers.closing) return;
+      await agent.start();
+      available = await runtimes.available();
+    },
+    close: async (how) => {
+      if (how?.silently) await agent.close(how);
+      await closers.close();
+    },
+  };
+}
+
+async function temporaryFolder(closers: Closers): Promise<string> {
+  const folder = await makeTemporaryFolder();
+  closers.add(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/**
+ * Serves the kubelet API with a certificate of the cluster's node authority, which is created if it does not
+ * exist.
+ */
+async function listening(
+  client: Client,
+  name: string,
+  address: string,
+  port: number,
+  now: () => number,
+): Promise<KubeletListening> {
+  const { authorityData, authorityOf, issueServingCertificate, makeNodeAuthority, nodeAuthoritySecret } =
+    await import('../../pki/node-certificates.ts');
+  const { namespace } = nodeAuthoritySecret;
+  const stored = () => client.get(secrets, namespace, nodeAuthoritySecret.name);
+  const secret = await stored().catch(async (error: unknown) => {
+    if (!(error instanceof StatusError && error.code === 404)) throw error;
+    const data = authorityData(await makeNodeAuthority(now()));
+    const made: Secret = { metadata: { name: nodeAuthoritySecret.name }, type: 'Opaque', data };
+    // If another process has created it first, that one is used.
+    return client.create(secrets, namespace, made).catch(stored);
+  });
+  const authority = authorityOf(secret.data);
+  if (!authority)
+    throw new Error(`the secret ${namespace}/${nodeAuthoritySecret.name} does not hold certificates`);
+  const tls = await issueServingCertificate(authority.ca, {
+    names: [name, hostname()],
+    ips: [address],
+    nowMs: now(),
+  });
+  const { authorityIn } = await import('./node-parts.ts');
+  const info = await client.get(configMaps, clusterInfo.namespace, clusterInfo.name).catch(() => undefined);
+  // A server with a secure door shows a certificate of the cluster's own authority.
+  const own = authorityIn(info?.data?.['kubeconfig'] ?? '') ?? '';
+  return { host: address, port, tls: { ...tls, ca: authority.ca.cert + own } };
+}
+
+/** The machine's name, made a valid DNS name. */
+function defaultName(): string {
+  const name = hostname()
+    .toLowerCase()
+    .replace(/[^a-z0-9.-]+/g, '-')
+    .replace(/^[^a-z0-9]+|[^a-z0-9]+$/g, '')
+    .slice(0, 63);
+  return name || 'node';
+}
+
+/** Bridges of nodes on this machine, which are skipped. */
+const ownInterface = /^wh[0-9a-f]{8}/;
+
+/** The first address that is not loopback; else loopback. */
+export function machineAddress(): string {
+  for (const [name, addresses] of Object.entries(networkInterfaces()))
+    for (const { address, family, internal } of addresses ?? [])
+      if (!ownInterface.test(name) && family === 'IPv4' && !internal && !address.startsWith('169.254.'))
+        return address;
+  return '127.0.0.1';
+}
+
+/**
+ * Runs a node that belongs to a server elsewhere. Resolves when the node is registered. A server over TLS knows the node
+ * by a certificate, which the node asks for with the token in `join` when it has none yet; `access` names other
+ * credentials.
+ */
+export async function startNode(
+  url: string,
+  options: NodeOptions,
+  access: ClientOptions = {},
+): Promise<RunningNode> {
+  checkNodeOptionNames(options);
+  await checkNodeOptions(options);
+  const closers = new Closers();
+  try {
+    const joins = url.startsWith('https:') && !access.cert && !access.token;
+    const node = joins
+      ? await openJoined(url, options, closers)
+      : await openKnown(url, options, access, closers);
+    closers.add(() => node.close());
+    const { log, onError: _error, join: _secret, ...rest } = options;
+    if (log) logConfiguration(log, { server: url, ...rest, name: node.name });
+    await node.start();
+    const { name, description } = node;
+    return { name, description, close: () => closers.close() };
+  } catch (error) {
+    await closers.close().catch(options.onError ?? (() => undefined));
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+      throw new StartError(`${url} cannot be reached: ${message}`, { cause: error });
+    throw error;
+  }
+}
+
+function openKnown(
+  url: string,
+  options: NodeOptions,
+  access: ClientOptions,
+  closers: Closers,
+): Promise<OpenNode> {
+  const client = new Client(url, { userAgent: userAgentOf('kubelet'), ...access });
+  closers.add(() => client.close());
+  return openNode(client, options, undefined, !access.cert && !access.token);
+}
+
+async function openJoined(url: string, options: NodeOptions, closers: Closers): Promise<OpenNode> {
+  const { NodeIdentity, JoinError } = await import('./node-parts.ts');
+  const folder = path.resolve(options.folder ?? (await temporaryFolder(closers)));
+  const name = options.name ?? defaultName();
+  const { onError = () => undefined } = options;
+  const identity = await NodeIdentity.open({
+    ...options.join,
+    server: url,
+    name,
+    folder,
+    now: options.now ?? wallClock,
+    tell: options.join?.tell ?? (() => undefined),
+    onError,
+  }).catch((error: unknown) => {
+    throw error instanceof JoinError ? new StartError(error.message, { cause: error }) : error;
+  });
+  closers.add(() => identity.close());
+  const node = await openNode(identity.client, { ...options, name, folder }, async (_name, address, port) =>
+    identity.listening(address, port),
+  );
+  return {
+    name,
+    agent: node.agent,
+    get description() {
+      return node.description;
+    },
+    close: () => node.close(),
+    start: async () => {
+      await node.start();
+      identity.keepServing(node.agent);
+    },
+  };
+}
+
+/** The range that pods of a node reach: services have IPv6 addresses for clients of the API only. */
+const ipv4Of = (ranges: string): string => ranges.split(',').find((range) => !range.includes(':')) ?? ranges;

@@ -1,0 +1,145 @@
+/**
+ * Simulated nodes: agents that only simulate their pods, and share watches and addresses. They can be stopped
+ * and started to test how a cluster reacts.
+ */
+import { subdomainName } from '../../api/values/names.ts';
+import type { Client } from '../../client/client.ts';
+import type { Agent } from '../../node/agent/agent.ts';
+import type { SharedPods } from '../../node/agent/pod-feed.ts';
+import type { Timers } from '../../timers.ts';
+import type { Ways } from './node-connections.ts';
+
+/** Number of nodes registered concurrently. */
+const startWidth = 16;
+/** Long status interval: a thousand simulated nodes stay cheap. */
+const heartbeatMs = 3_600_000;
+const leaseMs = 20_000;
+/** Share of the grace period between lease renewals: at least two fit into it. */
+const leaseShare = 0.4;
+const capacity = { cpu: '32', memory: '256Gi', 'ephemeral-storage': '1Ti' };
+
+export interface SimulatedNodesOptions {
+  readonly client: Client;
+  readonly ways: Ways;
+  /** Grace period before a silent node counts as lost. */
+  readonly graceMs: number;
+  readonly now: () => number;
+  readonly timers: Timers;
+  readonly onError: (error: Error) => void;
+}
+
+/** Stops and starts simulated nodes, to test how a cluster reacts. */
+export interface SimulatedPower {
+  /** Starts a stopped node, or a new one. Resolves when it is registered. */
+  start(name: string): Promise<void>;
+  /** Stops a node as a power failure would: its containers are gone, and the API is not told. */
+  stop(name: string): Promise<void>;
+}
+
+export class SimulatedNodes implements SimulatedPower {
+  readonly #agents = new Map<string, Agent>();
+  readonly #stopping = new Map<string, Promise<void>>();
+  #making: Promise<(name: string, resumes: boolean) => Agent> | undefined;
+  #pods: SharedPods | undefined;
+  #closed = false;
+
+  constructor(private readonly options: SimulatedNodesOptions) {}
+
+  /** Starts the first nodes: `simulated-1` and so on. */
+  async begin(count: number): Promise<void> {
+    const waiting = Array.from({ length: count }, (_, i) => `simulated-${i + 1}`);
+    const work = async (): Promise<void> => {
+      for (let name = waiting.shift(); name !== undefined && !this.#closed; name = waiting.shift())
+        await this.start(name);
+    };
+    await Promise.all(Array.from({ length: Math.min(startWidth, count) }, work));
+  }
+
+  /** @param resumes whether containers go on that run according to the statuses of their pods */
+  async start(name: string, { resumes = false }: { resumes?: boolean } = {}): Promise<void> {
+    const [problem] = subdomainName(name, false);
+    if (problem) throw new Error(`${JSON.stringify(name)} is no name for a node: ${problem}`);
+    this.#making ??= this.#maker();
+    const make = await this.#making;
+    await this.#stopping.get(name);
+    if (this.#closed) return;
+    let agent = this.#agents.get(name);
+    if (!agent) {
+      agent = make(name, resumes);
+      this.#agents.set(name, agent);
+      this.options.ways.addLocal(name, () => agent!.connect());
+    }
+    await agent.start();
+  }
+
+  /** The agents that run, by the name of their node. */
+  get agents(): ReadonlyMap<string, Agent> {
+    return this.#agents;
+  }
+
+  async stop(name: string): Promise<void> {
+    const agent = this.#agents.get(name);
+    if (!agent) return this.#stopping.get(name);
+    this.#agents.delete(name);
+    this.options.ways.removeLocal(name);
+    const stopped = agent.close({ silently: true }).finally(() => this.#stopping.delete(name));
+    this.#stopping.set(name, stopped);
+    await stopped;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    // Wait for shared parts that are still being loaded.
+    await this.#making?.catch(() => undefined);
+    for (const name of this.#agents.keys()) this.options.ways.removeLocal(name);
+    await Promise.all([
+      ...[...this.#agents.values()].map((agent) => agent.close()),
+      ...this.#stopping.values(),
+    ]);
+    this.#pods?.close();
+  }
+
+  /** Loads what all simulated nodes share, with the first of them. */
+  async #maker(): Promise<(name: string, resumes: boolean) => Agent> {
+    const { client, graceMs, now, timers, onError } = this.options;
+    const [
+      { Agent },
+      { SharedPods },
+      { SimulatedAddresses, SimulatedRuntime },
+      { simulatedVolumes: volumes },
+    ] = await Promise.all([
+      import('../../node/agent/agent.ts'),
+      import('../../node/agent/pod-feed.ts'),
+      import('../../node/runtime/simulated/simulated-runtime.ts'),
+      import('../../node/volumes/local-volumes.ts'),
+    ]);
+    const podFeed = new SharedPods(client, onError);
+    this.#pods = podFeed;
+    const addresses = new SimulatedAddresses();
+    const nodeAddresses = new Map<string, string>();
+    const heartbeat = {
+      leaseMs: Math.min(leaseMs, graceMs * leaseShare),
+      lookMs: heartbeatMs,
+      statusMs: heartbeatMs,
+    };
+    return (name, resumes) => {
+      const address = nodeAddresses.get(name) ?? addresses.take().ip;
+      nodeAddresses.set(name, address);
+      return new Agent({
+        nodeName: name,
+        client,
+        runtime: new SimulatedRuntime(addresses, now, timers, resumes),
+        folder: '',
+        volumes,
+        address,
+        labels: { 'wherry.dev/simulated': 'true' },
+        capacity,
+        podFeed,
+        heartbeat,
+        now,
+        timers,
+        onError,
+      });
+    };
+  }
+}

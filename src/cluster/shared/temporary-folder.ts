@@ -1,0 +1,33 @@
+/** Temporary folders of nodes and test runs. The folder of a killed process is removed by the next process that makes one. */
+import { lstat, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { removeFolder } from '../../node/machine/folder-care.ts';
+import { currentOwner, formatOwner, isAlive, parseOwner } from '../../store/owner.ts';
+
+const ownerName = 'owner';
+
+/** @param base parent folder; for tests */
+export async function makeTemporaryFolder(
+  base: string = tmpdir(),
+  prefix: 'wherry-node-' | 'wherry-run-' = 'wherry-node-',
+): Promise<string> {
+  await removeAbandoned(base, prefix);
+  const folder = await mkdtemp(join(base, prefix));
+  await writeFile(join(folder, ownerName), formatOwner(currentOwner()), { mode: 0o600 });
+  return folder;
+}
+
+async function removeAbandoned(base: string, prefix: string): Promise<void> {
+  // Ignore errors: a folder that cannot be removed does no harm.
+  for (const name of await readdir(base).catch(() => []))
+    if (name.startsWith(prefix)) await removeIfAbandoned(join(base, name)).catch(() => undefined);
+}
+
+async function removeIfAbandoned(folder: string): Promise<void> {
+  const stats = await lstat(folder);
+  // Any user can create folders there: only look into those of this user.
+  if (!stats.isDirectory() || stats.uid !== process.getuid?.()) return;
+  const owner = parseOwner(await readFile(join(folder, ownerName), 'utf8'));
+  if (owner && !isAlive(owner)) await removeFolder(folder);
+}

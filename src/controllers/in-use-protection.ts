@@ -1,0 +1,131 @@
+/**
+ * In-use protection: keeps a deleted claim until no pod uses it, a deleted volume until no claim is bound to it, and a
+ * deleted class of attributes until no claim and no volume names it.
+ */
+
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../api/generated/types.ts';
+import type { Verb } from '../api/kind/kind.ts';
+import { claimsOf } from '../api/rules/pod/pod-facts.ts';
+import {
+  attributesClassesOf,
+  attributesFinalizer,
+  claimFinalizer,
+  isBound,
+  volumeFinalizer,
+} from '../api/rules/storage/in-use-protection.ts';
+import type { Request } from '../registry/request.ts';
+import { targetOf } from '../registry/target.ts';
+import {
+  isAttributesClassInUse,
+  isClaimInUse,
+  mayNameAttributes,
+  mayUseClaims,
+} from '../registry/verbs/in-use.ts';
+import { modify } from '../registry/verbs/modify.ts';
+import type { Entry } from '../registry/view/entry.ts';
+import { actingAs } from '../registry/writers.ts';
+import { type Controller, observe, running, type Writing } from './shared/controller.ts';
+import { WorkQueue } from './shared/work-queue.ts';
+
+export const protectionController: Controller = {
+  name: 'protection',
+  housekeeping: true,
+  writer: 'pvc-protection-controller',
+  start(context) {
+    const { registry, onError } = context;
+    // In Kubernetes volumes and classes of attributes have controllers of their own.
+    const byVolumeProtection = (verb: Verb): Request => actingAs('pv-protection-controller', verb);
+    const byAttributesProtection = (verb: Verb): Request =>
+      actingAs('volumeattributesclass-protection-controller', verb);
+    const claims = new WorkQueue({
+      timers: context.registry.timers,
+      work: (key) => releaseClaim(context, key),
+      onError: (_, error) => onError(error),
+    });
+    const volumes = new WorkQueue({
+      timers: context.registry.timers,
+      work: (name) => releaseVolume({ registry, request: byVolumeProtection }, name),
+      onError: (_, error) => onError(error),
+    });
+    const attributes = new WorkQueue({
+      timers: context.registry.timers,
+      work: (name) => settleAttributes({ registry, request: byAttributesProtection }, name),
+      onError: (_, error) => onError(error),
+    });
+    const classes = registry.view.collection('storage.k8s.io/volumeattributesclasses');
+    /** A claim or volume that no longer names a class may have been the last. */
+    const forget = (previous: Entry | undefined): void => {
+      if (classes.size === 0 || !previous || !mayNameAttributes(previous)) return;
+      const named = attributesClassesOf(previous.peek() as PersistentVolume | PersistentVolumeClaim);
+      for (const name of named) attributes.add(name);
+    };
+    const existing = registry.view.collection('core/persistentvolumeclaims');
+    const observers = [
+      observe(context, 'core/persistentvolumeclaims', (entry, previous) => {
+        if (entry) claims.add(`${entry.namespace}/${entry.name}`);
+        forget(previous);
+      }),
+      observe(context, 'core/persistentvolumes', (entry, previous) => {
+        if (entry) volumes.add(entry.name);
+        forget(previous);
+      }),
+      observe(
+        context,
+        'storage.k8s.io/volumeattributesclasses',
+        (entry) => entry && attributes.add(entry.name),
+      ),
+      observe(context, 'core/pods', (entry, previous) => {
+        const pod = (entry ?? previous)!;
+        if (existing.size > 0 && mayUseClaims(pod))
+          for (const claim of claimsOf(pod.peek() as Pod)) claims.add(`${pod.namespace}/${claim}`);
+      }),
+    ];
+    return running(observers, [claims, volumes, attributes]);
+  },
+};
+
+async function releaseClaim(writing: Writing, key: string): Promise<void> {
+  const { registry } = writing;
+  const [namespace, name] = key.split('/') as [string, string];
+  const claim = registry.view.collection('core/persistentvolumeclaims').get(namespace, name);
+  if (!claim || !isHeld(claim, claimFinalizer)) return;
+  if (!isClaimInUse(registry.view, namespace, name)) await dropFinalizer(writing, claim, claimFinalizer);
+}
+
+async function releaseVolume(writing: Writing, name: string): Promise<void> {
+  const volume = writing.registry.view.collection('core/persistentvolumes').get('', name);
+  if (!volume || !isHeld(volume, volumeFinalizer)) return;
+  if (!isBound(volume.peek() as PersistentVolume)) await dropFinalizer(writing, volume, volumeFinalizer);
+}
+
+/** Takes the finalizer off a deleted class that nothing names, and puts it on one that has lost it. */
+async function settleAttributes(writing: Writing, name: string): Promise<void> {
+  const { registry, request } = writing;
+  const entry = registry.view.collection('storage.k8s.io/volumeattributesclasses').get('', name);
+  if (!entry) return;
+  const { deletionTimestamp, finalizers = [] } = entry.peek().metadata;
+  if (deletionTimestamp !== undefined) {
+    if (isHeld(entry, attributesFinalizer) && !isAttributesClassInUse(registry.view, name))
+      await dropFinalizer(writing, entry, attributesFinalizer);
+  } else if (!finalizers.includes(attributesFinalizer))
+    await modify(registry, request('update'), targetOf(entry, 'whole'), (current) => {
+      const object = current.object();
+      object.metadata.finalizers = [...(object.metadata.finalizers ?? []), attributesFinalizer];
+      return object;
+    });
+}
+
+/** Whether an object is being deleted and still has this finalizer. */
+function isHeld(entry: Entry, finalizer: string): boolean {
+  if (!entry.mayBeMarked) return false;
+  const { deletionTimestamp, finalizers } = entry.peek().metadata;
+  return deletionTimestamp !== undefined && (finalizers?.includes(finalizer) ?? false);
+}
+
+async function dropFinalizer({ registry, request }: Writing, entry: Entry, finalizer: string): Promise<void> {
+  await modify(registry, request('update'), targetOf(entry, 'whole'), (current) => {
+    const object = current.object();
+    object.metadata.finalizers = object.metadata.finalizers?.filter((one) => one !== finalizer);
+    return object;
+  });
+}

@@ -1,0 +1,136 @@
+/** Proves what a security context does on a machine with namespaces: capabilities, a read-only root, kernel parameters. */
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { SecurityContext } from '../../../api/generated/types.ts';
+import { HostNetwork } from '../../network/pod-network.ts';
+import { Spawner } from '../../process/spawner.ts';
+import { containerUser } from './container-user.ts';
+import { probeNamespaces } from './namespace-root.ts';
+import { PodSysctls } from './pod-sysctls.ts';
+import { ProcessPod, TestSession } from './process-pod.fixture.ts';
+
+const spawner = new Spawner();
+const namespaces = await probeNamespaces(spawner);
+afterAll(() => spawner.close());
+
+const shmForced = '/proc/sys/kernel/shm_rmid_forced';
+
+describe.runIf(namespaces && spawner.tool('setpriv'))('as root', () => {
+  let pod: ProcessPod;
+  beforeAll(async () => {
+    pod = await ProcessPod.make();
+  });
+  afterEach(() => pod.clear());
+  afterAll(() => pod.close());
+
+  const capabilitiesOf = async (securityContext?: SecurityContext): Promise<bigint> => {
+    const container = await pod.shell('grep CapEff /proc/self/status', { container: { securityContext } });
+    await container.exited;
+    return BigInt(`0x${/CapEff:\s*([0-9a-f]+)/.exec(await pod.log())![1]}`);
+  };
+  const [netAdmin, netRaw, sysAdmin, chown] = [12n, 13n, 21n, 0n];
+  const has = (set: bigint, capability: bigint): boolean => ((set >> capability) & 1n) === 1n;
+
+  it('a container has the capabilities that containers have', async () => {
+    const set = await capabilitiesOf();
+    expect([chown, netRaw, netAdmin, sysAdmin].map((one) => has(set, one))).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  it('gets others, and loses some, as it asks', async () => {
+    const set = await capabilitiesOf({ capabilities: { add: ['NET_ADMIN'], drop: ['CAP_NET_RAW'] } });
+    expect([chown, netRaw, netAdmin, sysAdmin].map((one) => has(set, one))).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ]);
+    expect(await capabilitiesOf({ capabilities: { drop: ['ALL'] } })).toBe(0n);
+    expect(await capabilitiesOf({ capabilities: { drop: ['ALL'], add: ['CHOWN'] } })).toBe(1n);
+  });
+
+  it('a privileged one keeps all', async () => {
+    const own = BigInt(`0x${/CapEff:\s*([0-9a-f]+)/.exec(readFileSync('/proc/self/status', 'utf8'))![1]}`);
+    expect(await capabilitiesOf({ privileged: true })).toBe(own);
+  });
+
+  it('has them for commands beside it, too', async () => {
+    const container = await pod.shell('sleep 600', {
+      container: { securityContext: { capabilities: { drop: ['ALL'] } } },
+    });
+    const session = new TestSession();
+    await container.exec(['grep', 'CapEff', '/proc/self/status'], session);
+    expect(session.out).toMatch(/CapEff:\s*0{16}\n/);
+  });
+
+  it('a read-only root can be written to in its mounts alone', async () => {
+    const source = await mkdtemp(join(tmpdir(), 'wherry-written-'));
+    const probe = '/tmp/wherry-read-only-probe';
+    const container = await pod.shell(
+      `touch ${probe} || echo tmp; touch /wherry-probe || echo root; touch /etc/wherry-probe || echo etc; echo yes > /wherry-data/file && echo volume; echo x > /dev/null && echo null; echo said > /dev/termination-log`,
+      {
+        mounts: [{ path: '/wherry-data', source, readOnly: false }],
+        container: { securityContext: { readOnlyRootFilesystem: true } },
+      },
+    );
+    expect(await container.exited).toMatchObject({ exitCode: 0, message: 'said\n' });
+    const text = (await pod.log()).split('\n').filter((line) => /^[a-z]+$/.test(line));
+    expect(text).toEqual(['tmp', 'root', 'etc', 'volume', 'null']);
+    expect(readFileSync(join(source, 'file'), 'utf8')).toBe('yes\n');
+    expect(existsSync(probe)).toBe(false);
+    await rm(source, { recursive: true });
+  });
+});
+
+describe.runIf(namespaces && existsSync(shmForced))('kernel parameters', () => {
+  it('are set for the pod, and not for the machine', async () => {
+    const before = readFileSync(shmForced, 'utf8');
+    const pod = await ProcessPod.make();
+    const spec = {
+      containers: [],
+      securityContext: { sysctls: [{ name: 'kernel.shm_rmid_forced', value: '1' }] },
+    };
+    await pod.runtime.removePod('uid-1');
+    const container = await pod.shell(`cat ${shmForced}; sleep 600`, { spec });
+    const session = new TestSession();
+    await container.exec(['cat', shmForced], session);
+    expect(session.out).toBe('1\n');
+    expect(await pod.log({ follow: true, limitBytes: 2 })).toBe('1\n');
+    expect(readFileSync(shmForced, 'utf8')).toBe(before);
+    await pod.clear();
+    await pod.close();
+    expect(pod.errors).toEqual([]);
+  });
+
+  it('that cannot be set are told of', async () => {
+    const network = await new HostNetwork('127.0.0.1').attach();
+    const set = (name: string, value: string) =>
+      PodSysctls.set(
+        { metadata: { name: 'p' }, spec: { securityContext: { sysctls: [{ name, value }] } } },
+        network,
+        namespaces,
+        spawner,
+      );
+    await expect(set('net.ipv4.tcp_syncookies', '1')).rejects.toThrow(
+      'sysctl "net.ipv4.tcp_syncookies" needs a network of the pod\'s own',
+    );
+    await expect(set('kernel.shm_rmid_forced', 'nonsense')).rejects.toThrow('cannot set sysctls: ');
+    expect(await set('kernel/shm_rmid_forced', '0').then((made) => made?.close())).toBeUndefined();
+  });
+});
+
+it('without the program setpriv, a container that asks for nothing runs as it is', () => {
+  const without = { tool: () => undefined } as unknown as Spawner;
+  const pod = { metadata: { name: 'p' }, spec: {} };
+  expect(containerUser(pod, { name: 'c' }, without, 0)).toEqual({ prefix: [], dropsRights: false });
+  expect(() => containerUser(pod, { name: 'c', securityContext: { runAsUser: 1 } }, without, 0)).toThrow(
+    'a securityContext needs the program setpriv',
+  );
+});

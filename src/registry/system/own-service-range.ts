@@ -1,0 +1,55 @@
+/**
+ * The cluster's own range of cluster IPs: the ServiceCIDR `kubernetes`. It is made with the range that the first server
+ * was started with; from then on the stored one rules.
+ */
+import type { ServiceCIDR } from '../../api/generated/types.ts';
+import { ownRangeName, rangeId } from '../allocation/service-ranges.ts';
+import type { Registry } from '../registry.ts';
+import { collectionOf, targetOf } from '../target.ts';
+import { modify } from '../verbs/modify.ts';
+import type { View } from '../view/view.ts';
+import { actingAs } from '../writers.ts';
+
+const message = 'Kubernetes default Service CIDR is ready';
+
+/** The stored range, or one of each family; undefined when there is none yet. */
+export function storedServiceRange(view: View): string | undefined {
+  const stored = view.collection(rangeId).get('', ownRangeName)?.peek() as ServiceCIDR | undefined;
+  return stored?.spec?.cidrs?.join(',');
+}
+
+/** Whether a range adds a second family to the stored one, which is the only change that a cluster takes. */
+export const addsFamily = (range: string, stored: string): boolean => range.startsWith(`${stored},`);
+
+/**
+ * Makes the object if it is missing, adds a second family that the server was started with, and says that the ranges are
+ * ready if the object does not.
+ */
+export async function restoreServiceRange(registry: Registry, range: string): Promise<void> {
+  const kind = registry.kinds.resource('networking.k8s.io/v1', 'servicecidrs')!;
+  const entry = registry.view.collection(kind).get('', ownRangeName);
+  const status = (): ServiceCIDR['status'] => ({
+    conditions: [{ type: 'Ready', status: 'True', reason: '', message, lastTransitionTime: registry.now() }],
+  });
+  if (!entry) {
+    const object: ServiceCIDR = {
+      metadata: { name: ownRangeName },
+      spec: { cidrs: range.split(',') },
+      status: status(),
+    };
+    await registry.plant(actingAs('kube-apiserver', 'create'), collectionOf(kind, ''), object);
+    return;
+  }
+  const stored = entry.peek() as ServiceCIDR;
+  if (stored.metadata.deletionTimestamp) return;
+  if (addsFamily(range, stored.spec?.cidrs?.join(',') ?? ''))
+    await modify(registry, actingAs('kube-apiserver', 'update'), targetOf(entry), (current) => ({
+      ...current.object(),
+      spec: { cidrs: range.split(',') },
+    }));
+  if (stored.status?.conditions?.some(({ type }) => type === 'Ready')) return;
+  await modify(registry, actingAs('kube-apiserver', 'update'), targetOf(entry, 'status'), (current) => ({
+    ...current.object(),
+    status: status(),
+  }));
+}

@@ -1,0 +1,45 @@
+/** Proves that long work lets others compute between its slices, and that short work never waits. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { inSlices } from './time-slices.ts';
+
+function* work(slices: number, steps: number, done: number[]): Generator<number, void> {
+  for (let i = 0; i < slices; i++) {
+    done.push(i);
+    yield steps;
+  }
+}
+
+test('short work is done at once', async () => {
+  // Other tests of the process may have used the slice of this turn.
+  await nextTurn();
+  await nextTurn();
+  const done: number[] = [];
+  expect(inSlices(work(100, 10, done))).toBeUndefined();
+  expect(done).toHaveLength(100);
+});
+
+test('long work pauses, and is finished all the same', async () => {
+  const done: number[] = [];
+  const working = inSlices(work(10, 1_000_000, done));
+  expect(working).toBeInstanceOf(Promise);
+  expect(done.length).toBeLessThan(10);
+  let turns = 0;
+  let isDone = false;
+  const counting = (async () => {
+    for (; !isDone; turns++) await nextTurn();
+  })();
+  await working;
+  isDone = true;
+  await counting;
+  expect(done).toHaveLength(10);
+  expect(turns).toBeGreaterThan(3);
+});
+
+test('work that fails ends', async () => {
+  function* failing(): Generator<number, void> {
+    yield 1_000_000;
+    throw new Error('broken');
+  }
+  await expect(inSlices(failing())).rejects.toThrow('broken');
+});

@@ -1,0 +1,121 @@
+/**
+ * Conversion by a webhook: it takes time, so objects are converted before they are read as another version or stored.
+ * The rest of the registry then finds the results at the entry, or by the object. Kinds without a webhook never come
+ * here with anything to do.
+ */
+import { plain, StatusError } from '../../api/errors/errors.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import { jsonText } from '../../api/text/json-text.ts';
+import type { ApiObject } from '../../api/text/object.ts';
+import type { Registry } from '../registry.ts';
+import type { Request } from '../request.ts';
+import type { Entry } from '../view/entry.ts';
+
+/** Bytes of objects that are converted with one call; its answer is bounded, too. */
+const batchBytesMax = 2 * 1024 * 1024;
+/** Calls that comparing one write with the owners of fields in other versions may take. */
+const comparisonCallsMax = 100;
+
+/** Makes entries ready to be read as a kind; undefined when they are. */
+export function converted(kind: Kind, entries: readonly Entry[]): Promise<void> | undefined {
+  if (!kind.conversion) return undefined;
+  const missing = entries.filter((entry) => !entry.isReadableAs(kind));
+  return missing.length ? convertAll(kind, missing) : undefined;
+}
+
+async function convertAll(kind: Kind, entries: readonly Entry[]): Promise<void> {
+  for (let from = 0; from < entries.length; ) {
+    let to = from;
+    for (let bytes = 0; to < entries.length && (to === from || bytes < batchBytesMax); to++)
+      bytes += entries[to]!.length;
+    const batch = entries.slice(from, to);
+    const objects = await kind.conversion!.convert(
+      batch.map((entry) => entry.stored()),
+      kind,
+    );
+    for (const [i, entry] of batch.entries()) entry.keepConverted(kind, objects[i]!);
+    from = to;
+  }
+}
+
+/** The stored forms of objects that are about to be written. */
+const prepared = new WeakMap<ApiObject, ApiObject>();
+
+/** Converts an object to the version in which its kind is stored; undefined when that is not needed. */
+export function preparedToStore(kind: Kind, object: ApiObject): Promise<void> | undefined {
+  if (!kind.conversion || kind === kind.storage) return undefined;
+  return kind.conversion.convert([object], kind.storage).then(([stored]) => {
+    prepared.set(object, stored!);
+  });
+}
+
+/** The stored form of an object, for `stored.toStored` of its kind. */
+export function preparedForm(object: ApiObject): ApiObject {
+  const stored = prepared.get(object);
+  if (!stored) throw new Error('an object was not converted before it was stored');
+  return stored;
+}
+
+/** What a webhook has answered for a request, by version and text of the object; an error when it failed. */
+interface Answers {
+  readonly known: Map<string, ApiObject | StatusError>;
+  /** Writes of the request that use them: a request may change several objects at the same time. */
+  writes: number;
+}
+
+const answers = new WeakMap<Request, Answers>();
+
+/** Thrown to give up a computation that needs an object in another version, until a webhook has converted it. */
+class ConversionNeeded extends Error {
+  constructor(
+    readonly key: string,
+    readonly object: ApiObject,
+    readonly to: Kind,
+  ) {
+    super(`a ${to.kind} is needed as ${to.apiVersion}`);
+  }
+}
+
+/** An object in another version. Throws unless it runs within `withConversions`. */
+export function answeredAs(request: Request, to: Kind, object: ApiObject): ApiObject {
+  const key = `${to.apiVersion} ${jsonText(object)}`;
+  const answer = answers.get(request)?.known.get(key);
+  if (!answer) throw new ConversionNeeded(key, object, to);
+  if (answer instanceof StatusError) throw answer;
+  return structuredClone(answer);
+}
+
+/**
+ * Runs a computation that may need objects in versions into which a webhook converts. Each time it lacks one, it is given
+ * up, and begins again when the webhook has answered.
+ */
+export async function withConversions<T>(
+  registry: Registry,
+  request: Request,
+  compute: () => T | Promise<T>,
+): Promise<T> {
+  const shared = answers.get(request) ?? { known: new Map(), writes: 0 };
+  const { known } = shared;
+  answers.set(request, shared);
+  shared.writes++;
+  try {
+    for (let calls = 0; ; calls++)
+      try {
+        return await compute();
+      } catch (error) {
+        if (!(error instanceof ConversionNeeded)) throw error;
+        if (calls >= comparisonCallsMax) throw plain('the object is owned in too many versions');
+        const { key, object, to } = error;
+        const asking = to.conversion!.convert([object], to).then(
+          ([there]) => void known.set(key, there!),
+          (failure) => {
+            if (!(failure instanceof StatusError)) throw failure;
+            known.set(key, failure);
+          },
+        );
+        await registry.inTime(asking, request.deadlineMs);
+      }
+  } finally {
+    if (--shared.writes === 0) answers.delete(request);
+  }
+}

@@ -1,0 +1,181 @@
+/** Create: from a decoded object to a stored one. */
+import {
+  alreadyExists,
+  badRequest,
+  forbidden,
+  generateNameExhausted,
+  namespaceNotFound,
+  plain,
+} from '../../api/errors/errors.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import { generatedName, nameSuffix, validateMeta } from '../../api/kind/meta.ts';
+import type { ApiObject } from '../../api/text/object.ts';
+import type { Admission } from '../admission/admission.ts';
+import { requestErrors } from '../admission/signing-requests.ts';
+import { allocated, committed } from '../allocation/allocation.ts';
+import type { Registry } from '../registry.ts';
+import type { Request } from '../request.ts';
+import { named, type Place, type Target } from '../target.ts';
+import { afterPass, inSlices } from '../time-slices.ts';
+import { check, nameErrors } from '../validation.ts';
+import { Entry } from '../view/entry.ts';
+import { adminAccessErrors } from './admin-access.ts';
+import { preparedToStore, withConversions } from './conversion.ts';
+import { type TrackCreate, trackCreate } from './ownership.ts';
+
+/** Attempts to find a free generated name. */
+const nameTriesMax = 8;
+
+/** Sets the namespace of the path, and refuses an object that names another. */
+export function settleNamespace(kind: Pick<Kind, 'namespaced'>, object: ApiObject, namespace: string): void {
+  if (!kind.namespaced) {
+    delete object.metadata.namespace;
+    return;
+  }
+  if (object.metadata.namespace && object.metadata.namespace !== namespace)
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  object.metadata.namespace = namespace;
+}
+
+export async function create(
+  registry: Registry,
+  request: Request,
+  collection: Target,
+  object: ApiObject,
+  /** How ownership is worked out; an apply has done that before. */
+  track: TrackCreate = trackCreate,
+  /** Length of a body that is long. */
+  bytes = 0,
+): Promise<Entry> {
+  const { kind, namespace } = collection;
+  if (kind.createRefusal) throw forbidden(kind, object.metadata.name ?? '', kind.createRefusal);
+  const read = afterPass(bytes);
+  if (read) await read;
+  kind.defaults?.(object);
+  settleNew(kind, object, namespace);
+  if (kind.conversion) {
+    const { managedFields } = object.metadata;
+    await withConversions(registry, request, () => {
+      object.metadata.managedFields = managedFields;
+      track(registry, request, collection, object);
+    });
+  } else track(registry, request, collection, object);
+  const owned = afterPass(bytes);
+  if (owned) await owned;
+  const sent = object.metadata;
+  let target = named(collection, sent.name ?? '');
+  const admission: Omit<Admission, 'target'> & { target: Target } = {
+    request,
+    target,
+    operation: 'create',
+    object,
+    old: undefined,
+    afterwards: [],
+  };
+  // Catch up first: another server may just have created or deleted the namespace, or an object of this name.
+  const behind = registry.view.caughtUp();
+  if (behind) await registry.inTime(behind, request.deadlineMs);
+  await registry.admission.mutate(registry, admission);
+  const meta = object.metadata;
+  if (meta !== sent) {
+    // A webhook has changed the object.
+    settleNew(kind, object, namespace);
+    admission.target = target = named(collection, meta.name ?? '');
+  }
+  const generate = !meta.name && Boolean(meta.generateName);
+  meta.creationTimestamp = registry.now();
+  meta.uid = registry.chance.uid();
+  if (generate) {
+    meta.name = newName(registry, kind, meta.generateName!);
+    admission.target = target = named(collection, meta.name);
+  }
+  prepare(kind, object, registry.now());
+  kind.setCreator?.(object, request.user);
+  const { name } = target;
+  const examining =
+    kind.examine?.(object, undefined) ?? (kind.preparation && inSlices(kind.preparation(object, undefined)));
+  if (examining) await registry.inTime(examining, request.deadlineMs);
+  const allocating = allocated(registry, admission, () =>
+    check(
+      kind,
+      name,
+      () => [
+        ...validateMeta(kind, meta),
+        ...nameErrors(kind, namespace, name),
+        ...requestErrors(kind, object),
+        ...(kind.validate?.(object) ?? []),
+        ...adminAccessErrors(registry, kind, object),
+      ],
+      undefined,
+      registry.allowance,
+    ),
+  );
+  if (allocating) await allocating;
+  const checked = afterPass(bytes);
+  if (checked) await checked;
+  if (kind.warnings) request.warnings.push(...kind.warnings(object, undefined));
+  const entry = await registry.admission.admitted(registry, admission, () =>
+    insert(registry, admission, target, object, generate),
+  );
+  return entry!;
+}
+
+/** Refuses what a new object cannot have, and removes what it cannot have yet. */
+function settleNew(kind: Kind, object: ApiObject, namespace: string): void {
+  settleNamespace(kind, object, namespace);
+  const meta = object.metadata;
+  if (meta.resourceVersion) throw plain('resourceVersion should not be set on objects to be created');
+  meta.deletionTimestamp = undefined;
+  meta.deletionGracePeriodSeconds = undefined;
+}
+
+/** Stores a new object; when a generated name is taken, another is generated. */
+async function insert(
+  registry: Registry,
+  admission: Admission,
+  first: Target,
+  object: ApiObject,
+  generate: boolean,
+): Promise<Entry> {
+  const { request } = admission;
+  const { kind, namespace } = first;
+  const meta = object.metadata;
+  for (let target = first, tries = 1; ; tries++) {
+    const { name } = target;
+    const converting = preparedToStore(kind, object);
+    if (converting) await converting;
+    const value = registry.encode(request, target, object);
+    const taken = registry.view.collection(kind).get(namespace, name);
+    if (!taken && request.dryRun) return Entry.of(kind, namespace, name, value, 0);
+    if (!taken) {
+      const revision = await committed(registry, admission, target, value, 0);
+      if (revision !== undefined) {
+        if (await registry.withdrawn(request, target, revision)) throw namespaceNotFound(namespace);
+        return registry.entryOf(target, value, revision);
+      }
+    }
+    if (!generate) throw alreadyExists(kind, name, isDeleting(registry, target));
+    if (tries >= nameTriesMax) throw generateNameExhausted(kind, name);
+    meta.name = newName(registry, kind, meta.generateName!);
+    target = named(first, meta.name);
+    // Some kinds repeat their name in other fields.
+    kind.prepareForCreate?.(object, { now: meta.creationTimestamp! });
+  }
+}
+
+const newName = ({ chance }: Registry, { prefixIsName }: Kind, prefix: string): string =>
+  prefixIsName
+    ? prefix
+    : generatedName(
+        prefix,
+        nameSuffix((bound) => chance.randomBelow(bound)),
+      );
+
+function prepare(kind: Kind, object: ApiObject, now: string): void {
+  if (kind.hasStatus && !kind.keepStatusOnCreate) object.status = undefined;
+  if (kind.generationOf) object.metadata.generation = 1;
+  kind.prepareForCreate?.(object, { now });
+}
+
+const isDeleting = (registry: Registry, { kind, namespace, name }: Place): boolean =>
+  registry.view.collection(kind).get(namespace, name)?.object().metadata.deletionTimestamp !== undefined;

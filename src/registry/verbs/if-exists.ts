@@ -1,0 +1,12 @@
+/** Writes to objects that another writer may have removed before. */
+import { StatusError } from '../../api/errors/errors.ts';
+
+/** What was written; undefined when the object is not there any more. */
+export async function unlessGone<T>(write: Promise<T>): Promise<T | undefined> {
+  try {
+    return await write;
+  } catch (error) {
+    if (!(error instanceof StatusError && error.code === 404)) throw error;
+    return undefined;
+  }
+}

@@ -1,0 +1,274 @@
+/**
+ * Modify: the read-change-write cycle behind every change of a stored object. The change is computed from the current
+ * state and stored only if that state is still current; when another writer was faster, it is computed again from the
+ * new state. So a change without a precondition never fails because of other writers.
+ */
+
+import { conflict, modified, plain } from '../../api/errors/errors.ts';
+import type { FieldError } from '../../api/errors/field-error.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import { validateMetaUpdate } from '../../api/kind/meta.ts';
+import { fieldAlike } from '../../api/model/encoded-equality.ts';
+import { sameJson } from '../../api/ownership/field-walk.ts';
+import { jsonText } from '../../api/text/json-text.ts';
+import { type ApiObject, cloneJson, type JsonObject, withSortedKeys } from '../../api/text/object.ts';
+import type { Admission } from '../admission/admission.ts';
+import { certificateErrors } from '../admission/signing-requests.ts';
+import { allocated, committed } from '../allocation/allocation.ts';
+import type { Registry } from '../registry.ts';
+import type { Request } from '../request.ts';
+import type { Part, Target } from '../target.ts';
+import { afterPass, inSlices } from '../time-slices.ts';
+import { check } from '../validation.ts';
+import { Entry } from '../view/entry.ts';
+import { storeKey } from '../view/key.ts';
+import { converted, preparedToStore, withConversions } from './conversion.ts';
+import { settleNamespace } from './create.ts';
+import { type Track, trackUpdate } from './ownership.ts';
+
+/** Attempts before giving up; each failed one means that another writer succeeded. */
+const roundsMax = 1000;
+
+/** Computes the new object from the stored one. It may throw, and may run several times. */
+export type Edit = (current: Entry) => ApiObject | Promise<ApiObject>;
+
+export async function modify(
+  registry: Registry,
+  request: Request,
+  target: Target,
+  change: Edit,
+  track: Track = trackUpdate,
+): Promise<Entry> {
+  const key = storeKey(target.kind.storage.id, target.namespace, target.name);
+  const turn = registry.turns.take(key);
+  try {
+    if (turn) await registry.inTime(turn, request.deadlineMs);
+    return await modifyInTurn(registry, request, target, change, track);
+  } finally {
+    registry.turns.giveUp(key);
+  }
+}
+
+async function modifyInTurn(
+  registry: Registry,
+  request: Request,
+  target: Target,
+  change: Edit,
+  track: Track,
+): Promise<Entry> {
+  const { kind, name, part } = target;
+  const behind = registry.view.of(kind).caughtUp();
+  if (behind) await registry.inTime(behind, request.deadlineMs);
+  for (let round = 1; round <= roundsMax; round++) {
+    const current = registry.find(target);
+    const reading = converted(kind, [current]);
+    if (reading) await reading;
+    const warnings: string[] = [];
+    const old = kind === current.kind ? current.peek() : current.object(kind);
+    const tracked = (made: ApiObject): ApiObject | Promise<ApiObject> => {
+      const tracking = track(registry, request, target, made, old, current);
+      return tracking ? tracking.then(() => made) : made;
+    };
+    const changed = (): ApiObject | Promise<ApiObject> => {
+      const made = change(current);
+      const turn = made instanceof Promise ? undefined : afterPass(current.length);
+      if (turn) return turn.then(() => tracked(made as ApiObject));
+      return made instanceof Promise ? made.then(tracked) : tracked(made);
+    };
+    const made = kind.conversion ? withConversions(registry, request, changed) : changed();
+    const object = made instanceof Promise ? await made : made;
+    const turn = afterPass(current.length);
+    if (turn) await turn;
+    const admission: Admission = { request, target, operation: 'update', object, old, afterwards: [] };
+    // Mutating admission is skipped for changes that the server itself computed.
+    if (part !== 'whole') await registry.admission.mutate(registry, admission);
+    prepareUpdate(registry, target, object, old, current);
+    const next = afterPass(current.length);
+    if (next) await next;
+    const examining =
+      kind.examine && (isMain(part) || part === 'status')
+        ? kind.examine(object, old, part === 'status' ? 'status' : undefined)
+        : kind.preparation && isMain(part)
+          ? inSlices(kind.preparation(object, old))
+          : undefined;
+    if (examining) await registry.inTime(examining, request.deadlineMs);
+    const allocating = allocated(registry, admission, () =>
+      check(
+        kind,
+        name,
+        () => updateErrors(target, object, old),
+        () => {
+          if (kind.validationWarnings) request.warnings.push(...kind.validationWarnings(object));
+        },
+        registry.allowance,
+      ),
+    );
+    if (allocating) await allocating;
+    const last = afterPass(current.length);
+    if (last) await last;
+    if (kind.validationWarnings) warnings.push(...kind.validationWarnings(object));
+    if (isMain(part) && kind.warnings) warnings.push(...kind.warnings(object, old));
+    const stored = await registry.admission.admitted(registry, admission, () =>
+      put(registry, admission, object, current),
+    );
+    if (stored) {
+      request.warnings.push(...warnings);
+      return stored;
+    }
+  }
+  throw modified(kind, name);
+}
+
+/**
+ * Stores the new state, or removes the object when nothing holds it any longer. Undefined: another writer was faster.
+ */
+async function put(
+  registry: Registry,
+  admission: Admission,
+  object: ApiObject,
+  current: Entry,
+): Promise<Entry | undefined> {
+  const { request, target } = admission;
+  const { kind, namespace, name } = target;
+  const converting = preparedToStore(kind, object);
+  if (converting) await converting;
+  const value = registry.encode(request, target, object, current);
+  const released = isReleased(kind, object);
+  if (request.dryRun || (!released && current.holds(value) && !isStale(registry, target)))
+    return current.holds(value) ? current : Entry.of(kind, namespace, name, value, current.revision);
+  const revision = await committed(registry, admission, target, released ? null : value, current.revision);
+  if (revision === undefined) return undefined;
+  return released
+    ? Entry.of(kind, namespace, name, value, revision)
+    : registry.entryOf(target, value, revision);
+}
+
+/** Encrypted with an old key, for example. */
+const isStale = ({ store }: Registry, { kind, namespace, name }: Target): boolean =>
+  store.isStale?.(storeKey(kind.storage.id, namespace, name)) ?? false;
+
+/** Whether the kind's rules for spec changes apply; a scale changes the number of replicas, which is in the spec. */
+const isMain = (part: Part): boolean => part === 'main' || part === 'scale';
+
+/** A marked object is removed with its last finalizer, unless a grace period is still running. */
+export function isReleased({ storage }: Kind, object: ApiObject): boolean {
+  const meta = object.metadata;
+  if (!meta.deletionTimestamp || meta.finalizers?.length || meta.deletionGracePeriodSeconds) return false;
+  if (storage.id !== 'core/namespaces') return true;
+  const spec = object.spec as { finalizers?: string[] } | undefined;
+  return !spec?.finalizers?.length;
+}
+
+/** Checks uid and resourceVersion of the new object against the stored one. */
+export function checkPreconditions(
+  kind: Kind,
+  name: string,
+  meta: ApiObject['metadata'],
+  current: Entry,
+  old: ApiObject,
+): void {
+  const version = meta.resourceVersion;
+  if (version && version !== '0') {
+    if (!/^\d+$/.test(version))
+      throw plain(`strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`);
+    if (Number(version) !== current.revision) throw modified(kind, name);
+  }
+  if (meta.uid && meta.uid !== old.metadata.uid)
+    throw conflict(
+      kind,
+      name,
+      `StorageError: invalid object, Code: 4, Key: /registry/${kind.resource}/${current.namespace ? `${current.namespace}/` : ''}${name}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${meta.uid}, UID in object meta: ${old.metadata.uid}`,
+    );
+}
+
+function prepareUpdate(
+  registry: Registry,
+  { kind, part }: Target,
+  object: ApiObject,
+  old: ApiObject,
+  current: Entry,
+): void {
+  checkPreconditions(kind, current.name, object.metadata, current, old);
+  settleNamespace(kind, object, current.namespace);
+  const { managedFields } = object.metadata;
+  if (part === 'ephemeralcontainers') takeAllButEphemeralContainers(object, current.object(kind));
+  else if (part === 'resize') kind.prepareResize?.(object, current.object(kind));
+  const meta = object.metadata;
+  meta.managedFields = managedFields;
+  meta.uid = old.metadata.uid;
+  meta.creationTimestamp = old.metadata.creationTimestamp;
+  // Clients can neither undo a deletion nor start one by an update.
+  if (old.metadata.deletionTimestamp) {
+    meta.deletionTimestamp = old.metadata.deletionTimestamp;
+    meta.deletionGracePeriodSeconds = old.metadata.deletionGracePeriodSeconds;
+  }
+  meta.generation = old.metadata.generation;
+  if (part === 'whole') return;
+  const context = { now: registry.now() };
+  // Copied, because hooks may change the taken values, but must never change `old`.
+  if (isMain(part)) {
+    if (kind.hasStatus) object.status = cloneJson(old.status);
+    kind.prepareForUpdate?.(object, old, context);
+  } else if (part === 'status' || part === 'approval' || part === 'finalize') {
+    takeRest(object, old, part === 'finalize' ? 'spec' : 'status');
+    if (part === 'status') kind.prepareStatusUpdate?.(object, old, context);
+    else if (part === 'approval') kind.prepareApproval?.(object, old, context);
+  }
+  // An update of the status leaves the spec as it is.
+  if (
+    part !== 'status' &&
+    part !== 'approval' &&
+    kind.generationOf &&
+    differs(kind, kind.generationOf, object, old)
+  )
+    meta.generation = (old.metadata.generation ?? 0) + 1;
+}
+
+/** Takes all fields except the metadata and one part from the stored object. */
+function takeRest(object: ApiObject, old: ApiObject, part: 'status' | 'spec'): void {
+  const target = object as unknown as JsonObject;
+  const source = old as unknown as JsonObject;
+  for (const name of new Set([...Object.keys(target), ...Object.keys(source)]))
+    if (name !== 'metadata' && name !== part) target[name] = cloneJson(source[name]);
+}
+
+function takeAllButEphemeralContainers(object: ApiObject, kept: ApiObject): void {
+  const { ephemeralContainers } = (object.spec ?? {}) as JsonObject;
+  Object.assign(object, kept, { spec: { ...(kept.spec as JsonObject), ephemeralContainers } });
+}
+
+function differs(
+  kind: Kind,
+  part: NonNullable<Kind['generationOf']>,
+  object: ApiObject,
+  old: ApiObject,
+): boolean {
+  const labelsText = ({ metadata }: ApiObject) => jsonText(withSortedKeys(metadata.labels ?? {}));
+  if (part === 'content and labels' && labelsText(object) !== labelsText(old)) return true;
+  if (part === 'content' || part === 'content and labels')
+    return !sameJson(contentOf(kind, object), contentOf(kind, old));
+  const field = kind.model.fields.get(part)!;
+  const blank = field.type === 'array' ? [] : {};
+  const partOf = (whole: ApiObject) => (whole as unknown as JsonObject)[part] ?? blank;
+  return !fieldAlike(field, partOf(object), partOf(old));
+}
+
+/** Everything but the metadata and the status, if that is written on its own. */
+function contentOf({ hasStatus }: Kind, object: ApiObject): object {
+  const { metadata: _metadata, kind: _kind, apiVersion: _apiVersion, status, ...content } = object;
+  return hasStatus ? content : { ...content, status };
+}
+
+function updateErrors({ kind, part }: Target, object: ApiObject, old: ApiObject): FieldError[] {
+  const errors = validateMetaUpdate(kind, object.metadata, old.metadata);
+  if (isMain(part))
+    errors.push(...(kind.validate?.(object, old) ?? []), ...(kind.validateUpdate?.(object, old) ?? []));
+  else if (part === 'status')
+    errors.push(...certificateErrors(kind, object, old), ...(kind.validateStatusUpdate?.(object, old) ?? []));
+  else if (part === 'approval') errors.push(...(kind.validateApproval?.(object, old) ?? []));
+  else if (part === 'finalize') errors.push(...(kind.validateFinalize?.(object, old) ?? []));
+  else if (part === 'ephemeralcontainers')
+    errors.push(...(kind.validateEphemeralContainers?.(object, old) ?? []));
+  else if (part === 'resize') errors.push(...(kind.validateResize?.(object, old) ?? []));
+  return errors;
+}

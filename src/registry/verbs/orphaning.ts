@@ -1,0 +1,52 @@
+/**
+ * Orphaning: the dependents of an object forget it, so that it can go and they stay. The garbage collector does the same
+ * when it sees the owner marked, and may be faster.
+ */
+
+import type { Registry } from '../registry.ts';
+import { targetOf } from '../target.ts';
+import type { Entry } from '../view/entry.ts';
+import { Filter } from '../view/filter.ts';
+import { actingAs } from '../writers.ts';
+import { unlessGone } from './if-exists.ts';
+import { isReleased, modify } from './modify.ts';
+
+const request = () => actingAs('generic-garbage-collector', 'update');
+
+/** Lets the dependents of an object forget it. They are in its namespace; those of a cluster-scoped one anywhere. */
+export async function orphanDependents(registry: Registry, owner: Entry): Promise<void> {
+  const { uid } = owner.peek().metadata;
+  for (const dependent of dependentsOf(registry, owner, uid))
+    await unlessGone(
+      modify(registry, request(), targetOf(dependent, 'whole'), (current) => {
+        const object = current.object();
+        const kept = object.metadata.ownerReferences?.filter((reference) => reference.uid !== uid);
+        object.metadata.ownerReferences = kept?.length ? kept : undefined;
+        return object;
+      }),
+    );
+}
+
+function dependentsOf(registry: Registry, { namespace }: Entry, uid: string | undefined): Entry[] {
+  const inNamespace = new Filter(namespace || undefined, undefined, undefined, undefined);
+  return [...registry.kinds.stored()]
+    .flatMap((kind) => registry.view.collection(kind).select(inNamespace).entries)
+    .filter(
+      (entry) =>
+        entry.mayHaveOwners &&
+        entry.peek().metadata.ownerReferences?.some((reference) => reference.uid === uid),
+    );
+}
+
+/** Takes the collector's finalizer off an owner whose dependents are orphaned. True: the owner is gone. */
+export async function finishOrphaning(registry: Registry, owner: Entry): Promise<boolean> {
+  const left = await unlessGone(
+    modify(registry, request(), targetOf(owner, 'whole'), (current) => {
+      const object = current.object();
+      const kept = object.metadata.finalizers?.filter((finalizer) => finalizer !== 'orphan');
+      object.metadata.finalizers = kept?.length ? kept : undefined;
+      return object;
+    }),
+  );
+  return !left || isReleased(left.kind, left.object());
+}

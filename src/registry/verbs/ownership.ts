@@ -1,0 +1,272 @@
+/**
+ * Ownership: keeps `metadata.managedFields` of every write that is no apply. It is worked out from what the client asked
+ * for, with defaults, and before admission: what the server itself puts in is owned by nobody.
+ */
+
+import { ownershipModel } from '../../api/custom-schema/ownership-model.ts';
+import { invalid as invalidObject, StatusError } from '../../api/errors/errors.ts';
+import { type FieldError, tooLong } from '../../api/errors/field-error.ts';
+import type { ManagedFieldsEntry, ObjectMeta } from '../../api/generated/types.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import { resetFields } from '../../api/kind/reset-fields.ts';
+import { normalized } from '../../api/model/encode.ts';
+import { ManagedText, replacing, setEntries, setManaged } from '../../api/model/managed-text.ts';
+import type { Model } from '../../api/model/model.ts';
+import { type FieldType, structOf } from '../../api/ownership/field-type.ts';
+import { compareField, compareWritten } from '../../api/ownership/field-walk.ts';
+import { memoized, ownable, reconciledEntries, updatedEntries } from '../../api/ownership/managed-fields.ts';
+import { createdText } from '../../api/ownership/ownership-text.ts';
+import { type ApiObject, cloneJson, type JsonObject } from '../../api/text/object.ts';
+import { type FieldSet, fieldSetText, isEmptySet } from '../../api/values/field-set.ts';
+import { type Managed, type Manager, readManaged } from '../../api/values/managed-entry.ts';
+import { Memo } from '../../memo.ts';
+import { optimized } from '../../switches.ts';
+import { managerErrors } from '../manager-name.ts';
+import type { Registry } from '../registry.ts';
+import type { Request } from '../request.ts';
+import { subresourceOf, type Target } from '../target.ts';
+import { givenInPasses } from '../time-slices.ts';
+import type { Entry } from '../view/entry.ts';
+import { answeredAs } from './conversion.ts';
+
+/**
+ * Which writes are tracked. `all`: every write. `applied`: those of objects that were applied once. `off`: only
+ * applies.
+ */
+export type ManagedFieldsMode = 'all' | 'applied' | 'off';
+
+/** Longest subresource in an entry. */
+const subresourceBytesMax = 256;
+
+/** Written often, read by machines, applied by nobody: those that Wherry itself writes are not tracked. */
+const untrackedKinds: ReadonlySet<string> = new Set(['core/events', 'coordination.k8s.io/leases']);
+
+const isUntracked = (request: Request, { kind }: Target): boolean =>
+  untrackedKinds.has(kind.storage.id) && request.isOwn;
+
+export const managerOf = (
+  request: Request,
+  { kind, part }: Target,
+  operation: Manager['operation'],
+): Manager => ({
+  manager: request.fieldManager,
+  operation,
+  apiVersion: kind.apiVersion,
+  subresource: subresourceOf(part) ?? '',
+});
+
+/** What an object of a model is written as when nothing is set. */
+const zeroObjects = new Memo((model: Model) => normalized(model, {}));
+
+export const zeroObject = (kind: Kind): JsonObject => zeroObjects.of(kind.model);
+
+/** Sets the managed fields of an object that is about to be created. */
+export type TrackCreate = (registry: Registry, request: Request, target: Target, object: ApiObject) => void;
+
+export const trackCreate: TrackCreate = (registry, request, target, object) => {
+  const meta = object.metadata;
+  const base = (meta.managedFields && readSent(target, meta.name ?? '', meta.managedFields)) ?? [];
+  setEntries(meta, base);
+  if (registry.managedFields !== 'all' || isUntracked(request, target)) return;
+  const { kind } = target;
+  const now = registry.now();
+  if (base.length === 0) {
+    const set = optimized
+      ? createdText(
+          ownershipModel(kind.model),
+          object as unknown as JsonObject,
+          resetFields(kind, 'main').roots,
+        )
+      : fieldSetText(ownedByCreator(kind, object));
+    if (set !== '{}')
+      setManaged(meta, ManagedText.ofCreator(request.fieldManager, kind.apiVersion, now, set));
+    return;
+  }
+  const at = memoized((apiVersion) => {
+    const version = versionOf(registry, kind, apiVersion);
+    if (!version) return undefined;
+    const there = converted(request, kind, version, { ...object, metadata: withoutManaged(meta) }, undefined);
+    return { changed: ownedByCreator(version, there), removed: {} };
+  });
+  setEntries(meta, updatedEntries(base, managerOf(request, target, 'Update'), now, at));
+};
+
+const withoutManaged = ({ managedFields: _, ...metadata }: ObjectMeta): ObjectMeta => metadata;
+
+/** What an object has that an empty one has not. */
+export function ownedByCreator(kind: Kind, object: ApiObject, part = 'main'): FieldSet {
+  const { roots, keep } = resetFields(kind, part);
+  const { changed } = compareWritten(
+    structOf(ownershipModel(kind.model)),
+    zeroObject(kind),
+    object as unknown as JsonObject,
+    roots,
+  );
+  return ownable(keep(changed));
+}
+
+/** Sets the managed fields of an object that is about to replace a stored one. */
+export type Track = (
+  registry: Registry,
+  request: Request,
+  target: Target,
+  object: ApiObject,
+  /** The stored object, in the version of the target. */
+  old: ApiObject,
+  current: Entry,
+) => void | Promise<void>;
+
+export const trackUpdate: Track = (...change) => track(...change, undefined);
+
+/** For changes of the metadata alone: nothing else is compared. */
+export const trackMetadata: Track = (...change) => track(...change, 'metadata');
+
+function track(
+  registry: Registry,
+  request: Request,
+  target: Target,
+  object: ApiObject,
+  old: ApiObject,
+  current: Entry,
+  /** The field of the root that alone may have changed; undefined: any. */
+  only: string | undefined,
+): void | Promise<void> {
+  const meta = object.metadata;
+  const { part } = target;
+  const sent = part === 'main' && !request.internal ? meta.managedFields : undefined;
+  // Not compared, and in no version but as it is.
+  meta.managedFields = undefined;
+  const stored = current.managed;
+  const base = sent ? baseOf(target, sent, stored) : stored;
+  const tracked = part !== 'whole' && registry.managedFields !== 'off' && !isUntracked(request, target);
+  const finish = (managed: ManagedText | undefined): void =>
+    setManaged(meta, managed && replacing(stored, managed));
+  if (!base || !tracked) return finish(base);
+  const work = updatedOrLost(registry, request, target, object, old, base, only);
+  const managed = givenInPasses(work, current.length);
+  return managed instanceof Promise ? managed.then(finish) : finish(managed);
+}
+
+/** None when a webhook does not convert the object to a version in which fields are owned, as in Kubernetes. */
+function* updatedOrLost(...change: Parameters<typeof updated>): Generator<void, ManagedText | undefined> {
+  try {
+    return yield* updated(...change);
+  } catch (error) {
+    if (error instanceof StatusError) return undefined;
+    throw error;
+  }
+}
+
+/** Pauses after each pass over the object or its sets of fields. */
+function* updated(
+  registry: Registry,
+  request: Request,
+  target: Target,
+  object: ApiObject,
+  old: ApiObject,
+  base: ManagedText,
+  only: string | undefined,
+): Generator<void, ManagedText | undefined> {
+  const { kind, part } = target;
+  const reset = resetFields(kind, part);
+  const changesAt = memoized((apiVersion) => {
+    const version = versionOf(registry, kind, apiVersion);
+    if (!version) return undefined;
+    const to = (value: ApiObject): JsonObject =>
+      converted(request, kind, version, value, old) as unknown as JsonObject;
+    const type = structOf(ownershipModel(version.model));
+    const { changed, removed } = only
+      ? compareField(type, only, to(old), to(object))
+      : compareWritten(type, to(old), to(object), reset.roots);
+    return { changed: reset.keep(changed), removed: reset.keep(removed) };
+  });
+  const { changed, removed } = changesAt(kind.apiVersion)!;
+  if (isEmptySet(changed) && isEmptySet(removed)) return base;
+  yield;
+  const known = base.entries;
+  yield;
+  // Types of custom kinds change with their definitions, and what was owned in parts may be owned as a whole now.
+  const typeAt = (apiVersion: string): FieldType | undefined => {
+    const version = versionOf(registry, kind, apiVersion);
+    return version && structOf(ownershipModel(version.model));
+  };
+  const entries = kind.custom ? reconciledEntries(known, typeAt) : known;
+  const now = updatedEntries(entries, managerOf(request, target, 'Update'), registry.now(), changesAt);
+  if (now === known) return base;
+  yield;
+  return now.length ? ManagedText.of(now) : undefined;
+}
+
+/** For changes that have worked out the entries themselves. */
+export const trackedAlready = (): void => {};
+
+/** The entries on which an update builds: those that it sent, unless they cannot be read. */
+function baseOf(
+  target: Target,
+  sent: readonly ManagedFieldsEntry[],
+  stored: ManagedText | undefined,
+): ManagedText | undefined {
+  // Most clients send back what they read.
+  if (stored && JSON.stringify(sent) === stored.text) return stored;
+  const entries = readSent(target, target.name, sent);
+  if (!entries) return stored;
+  return entries.length ? ManagedText.of(entries) : undefined;
+}
+
+/** The entries that a client sent; none for `[{}]`; undefined when they cannot be read. */
+function readSent(
+  { kind }: Target,
+  name: string,
+  sent: readonly ManagedFieldsEntry[],
+): readonly Managed[] | undefined {
+  if (sent.length === 0 || (sent.length === 1 && Object.keys(sent[0]!).length === 0)) return [];
+  const entries = readManaged(sent);
+  const errors = entries?.flatMap((entry, i) => entryErrors(entry, `metadata.managedFields[${i}]`)) ?? [];
+  if (errors.length) throw invalidObject(kind, name, errors);
+  return entries;
+}
+
+const entryErrors = ({ manager, subresource = '' }: Managed, path: string): FieldError[] => [
+  ...managerErrors(`${path}.manager`, manager),
+  ...(Buffer.byteLength(subresource) > subresourceBytesMax
+    ? [tooLong(`${path}.subresource`, subresourceBytesMax)]
+    : []),
+];
+
+/** The version of a kind with this apiVersion; undefined when it has none. */
+export function versionOf(registry: Registry, kind: Kind, apiVersion: string): Kind | undefined {
+  if (kind.apiVersion === apiVersion) return kind;
+  for (const version of registry.kinds.versions(kind.storage.id))
+    if (version.apiVersion === apiVersion) return version;
+  return undefined;
+}
+
+/**
+ * An object in another version of its kind. Custom objects get no defaults there: a field that was just removed would
+ * come back in the words of the other version.
+ */
+export function converted(
+  request: Request,
+  from: Kind,
+  to: Kind,
+  object: ApiObject,
+  old: ApiObject | undefined,
+): ApiObject {
+  if (from === to) return object;
+  if (to.custom) {
+    const there = from.conversion ? answeredAs(request, to, object) : (cloneJson(object) as ApiObject);
+    to.pruneApplied!(there);
+    return { ...there, apiVersion: to.apiVersion };
+  }
+  const { metadata } = object;
+  const stored = from.stored
+    ? from.stored.toStored(
+        structuredClone({ ...object, metadata: { ...metadata } }),
+        old && storedForm(from, old),
+      )
+    : object;
+  return to.stored ? { ...to.stored.fromStored(stored), metadata: stored.metadata } : stored;
+}
+
+const storedForm = (from: Kind, old: ApiObject): ApiObject =>
+  from.stored ? from.stored.toStored(structuredClone(old), undefined) : old;

@@ -1,0 +1,194 @@
+/** Patch: applies a JSON, merge or strategic merge patch to the current state of an object. */
+import { badRequest, invalid, invalidPatch, modified, StatusError } from '../../api/errors/errors.ts';
+import { invalid as invalidField } from '../../api/errors/field-error.ts';
+import { PatchError } from '../../api/errors/patch-error.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import { cannotUnmarshal } from '../../api/model/go-format.ts';
+import type { Model } from '../../api/model/model.ts';
+import { applyJsonPatch, extraKeys, type JsonPatch, parseJsonPatch } from '../../api/patch/json-patch.ts';
+import { applyMergePatch } from '../../api/patch/merge-patch.ts';
+import { applyStrategicMerge } from '../../api/patch/strategic-merge.ts';
+import type { Duplicate } from '../../api/text/json.ts';
+import { jsonText } from '../../api/text/json-text.ts';
+import {
+  type ApiObject,
+  cloneJson,
+  isJsonObject,
+  type JsonObject,
+  withSortedKeys,
+} from '../../api/text/object.ts';
+import { optimized } from '../../switches.ts';
+import { type Expected, type ReadOptions, readPatched } from '../input.ts';
+import type { Registry } from '../registry.ts';
+import type { Request } from '../request.ts';
+import type { Target } from '../target.ts';
+import type { Entry } from '../view/entry.ts';
+import { settleNamespace } from './create.ts';
+import { modify } from './modify.ts';
+import { trackMetadata, trackUpdate } from './ownership.ts';
+import { checkName } from './update.ts';
+
+export type PatchType = 'json' | 'merge' | 'strategic';
+
+/** A parsed patch, which can be applied several times. */
+export interface Patch {
+  readonly type: PatchType;
+  readonly body: unknown;
+  /** Paths of duplicate keys in the patch. */
+  readonly duplicates: readonly Duplicate[];
+  readonly operations: JsonPatch | undefined;
+}
+
+export function readPatch(type: PatchType, body: unknown, duplicates: readonly Duplicate[]): Patch {
+  const operations = type === 'json' ? asStatus(() => parseJsonPatch(body)) : undefined;
+  if (type !== 'json' && (body === null || typeof body !== 'object' || Array.isArray(body)))
+    throw badRequest(
+      body === null
+        ? 'Invalid JSON Patch'
+        : `error decoding patch: ${cannotUnmarshal(body, 'value of type map[string]interface {}')}`,
+    );
+  return { type, body, duplicates, operations };
+}
+
+/** The document that results from a patch. */
+function applyPatch(patch: Patch, model: Model, document: unknown): unknown {
+  return asStatus(() => {
+    if (patch.type === 'json') return applyJsonPatch(document, patch.operations!);
+    if (patch.type === 'merge') return applyMergePatch(document, patch.body);
+    return applyStrategicMerge(
+      model,
+      document as Record<string, unknown>,
+      patch.body as Record<string, unknown>,
+    );
+  });
+}
+
+/** Applies a patch and reads the result as an object of the kind. */
+export function patched(
+  patch: Patch,
+  expected: Expected,
+  document: unknown,
+  options: ReadOptions,
+  /** The document once more, to quote what it becomes in an error; decoding changes custom objects. */
+  original = () => document,
+): ApiObject {
+  const result = applyPatch(patch, expected.model, document);
+  const warnings: string[] = [];
+  if (patch.operations && options.fieldValidation !== 'Ignore') {
+    const findings = extraKeys(patch.operations).map((path) => `json patch unknown field "${path}"`);
+    if (findings.length && options.fieldValidation === 'Strict')
+      throw invalidPatch(jsonText(patch.body), `strict decoding error: ${findings.join(', ')}`);
+    warnings.push(...findings);
+  }
+  const quoted = (): string =>
+    jsonText(
+      expected.custom ? withSortedKeys(applyPatch(patch, expected.model, original())) : (result as object),
+    );
+  const object = readPatched(
+    expected,
+    result,
+    patch.duplicates,
+    { fieldValidation: options.fieldValidation, warnings },
+    quoted,
+  );
+  // The patch is applied again when another writer was faster; warnings are added once.
+  for (const text of warnings) if (!options.warnings.includes(text)) options.warnings.push(text);
+  return object;
+}
+
+export function patch(registry: Registry, request: Request, target: Target, change: Patch): Promise<Entry> {
+  const { kind, namespace, name } = target;
+  const touchesManaged = mayTouchManaged(change);
+  const ofMetadata = isOfMetadata(change);
+  const edit = (current: Entry): ApiObject => {
+    // No deep copy is needed: patches copy what they change, and decoding copies the rest, except of custom objects.
+    const isShared = !touchesManaged && kind === current.kind && !kind.custom;
+    const document = isShared ? current.peek() : touchesManaged ? current.shown(kind) : current.object(kind);
+    const { uid, resourceVersion } = document.metadata;
+    const object =
+      (ofMetadata && isShared && optimized ? metadataPatched(change, kind, document, request) : undefined) ??
+      patched(change, kind, document, request, () => current.shown(kind));
+    kind.defaults?.(object);
+    checkName(object, name);
+    settleNamespace(kind, object, namespace);
+    if (object.metadata.uid && object.metadata.uid !== uid) {
+      const error = invalidField('metadata.uid', object.metadata.uid, 'field is immutable');
+      // Kubernetes finds it twice in custom objects.
+      throw invalid(kind, name, kind.custom ? [error, error] : [error]);
+    }
+    if (object.metadata.resourceVersion && object.metadata.resourceVersion !== resourceVersion)
+      throw modified(kind, name);
+    return object;
+  };
+  return modify(registry, request, target, edit, ofMetadata ? trackMetadata : trackUpdate);
+}
+
+/**
+ * Applies a patch that changes nothing but metadata: all other fields are copied instead of decoded, because they are as
+ * decoding left them. A merge patch of an annotation of a pod went from 273 to 261 µs. Undefined: the patch is refused,
+ * with a message that quotes the whole object.
+ */
+function metadataPatched(
+  patch: Patch,
+  kind: Kind,
+  document: Readonly<ApiObject>,
+  options: ReadOptions,
+): ApiObject | undefined {
+  try {
+    const object = patched(patch, kind, { metadata: document.metadata }, options);
+    for (const [name, value] of Object.entries(document))
+      if (name !== 'metadata') (object as unknown as JsonObject)[name] = cloneJson(value);
+    return object;
+  } catch (error) {
+    if (error instanceof StatusError) return undefined;
+    throw error;
+  }
+}
+
+/** Whether a patch changes nothing but metadata. Defaults of other fields do not depend on it. */
+function isOfMetadata(patch: Patch): boolean {
+  if (patch.operations) return pathsOf(patch).every((path) => path.startsWith('/metadata/'));
+  return Object.keys(patch.body as object).every((name) => name === 'metadata');
+}
+
+/** Whether a patch can see or change `metadata.managedFields`. Most cannot, and then it need not be read. */
+function mayTouchManaged(patch: Patch): boolean {
+  if (patch.operations)
+    return pathsOf(patch).some(
+      (path) => path === '' || path === '/metadata' || path.startsWith('/metadata/managedFields'),
+    );
+  const metadata = isJsonObject(patch.body) ? patch.body['metadata'] : undefined;
+  return isJsonObject(metadata) && Object.hasOwn(metadata, 'managedFields');
+}
+
+/** The places that the operations of a JSON patch name. */
+const pathsOf = ({ body }: Patch): string[] =>
+  (Array.isArray(body) ? body : []).flatMap((operation: unknown) =>
+    isJsonObject(operation)
+      ? [operation['path'], operation['from']].filter((place) => typeof place === 'string')
+      : [],
+  );
+
+const reasons = { 400: 'BadRequest', 413: 'RequestEntityTooLarge', 422: 'Invalid', 500: undefined } as const;
+
+/** Turns the errors of the patch functions into Statuses. */
+function asStatus<T>(apply: () => T): T {
+  try {
+    return apply();
+  } catch (error) {
+    if (!(error instanceof PatchError)) throw error;
+    const details =
+      error.kind === 'operation'
+        ? {}
+        : error.causes.length
+          ? {
+              causes: error.causes.map((cause) => ({
+                reason: cause.reason,
+                message: cause.message,
+                field: cause.field,
+              })),
+            }
+          : undefined;
+    throw new StatusError(error.code, reasons[error.code], error.message, details);
+  }
+}

@@ -1,0 +1,170 @@
+/** Scale: the subresource that reads and sets the number of replicas. */
+
+import { badRequest, invalid as invalidObject } from '../../api/errors/errors.ts';
+import { invalid } from '../../api/errors/field-error.ts';
+import type { Column, Kind } from '../../api/kind/kind.ts';
+import {
+  formatMapSelector,
+  type LabelSelectorObject,
+  type Labels,
+  selectorFromObject,
+} from '../../api/kind/label-selector.ts';
+import { selfLink } from '../../api/kind/meta.ts';
+import { modelOf } from '../../api/model/model.ts';
+import { ageCell, ageColumn, nameColumn } from '../../api/rules/shared/columns.ts';
+import type { ApiObject } from '../../api/text/object.ts';
+import type { Cell } from '../../api/values/elapsed.ts';
+import type { Expected } from '../input.ts';
+import type { Registry } from '../registry.ts';
+import type { Request } from '../request.ts';
+import type { Target } from '../target.ts';
+import type { Entry } from '../view/entry.ts';
+import { converted } from './conversion.ts';
+import { customScale, partialScale, rescaled, scaleToChange } from './custom-scale.ts';
+import { checkPreconditions, modify } from './modify.ts';
+import type { Track } from './ownership.ts';
+import { trackScale } from './scale-ownership.ts';
+import { checkName } from './update.ts';
+
+export interface Scale extends ApiObject {
+  spec: { replicas?: number };
+  status: { replicas: number; selector?: unknown };
+}
+
+/** The shape of a Scale: autoscaling/v1, or that of the former extensions group. */
+export interface ScaleForm extends Expected {
+  readonly group: string;
+  readonly selectorIsMap: boolean;
+  readonly columns: readonly Column[];
+  cells(scale: ApiObject): Cell[];
+}
+
+const table: Pick<ScaleForm, 'columns' | 'cells'> = {
+  columns: [
+    nameColumn,
+    { name: 'Desired', type: 'integer', description: 'Number of replicas wanted.' },
+    { name: 'Available', type: 'integer', description: 'Number of replicas there are.' },
+    ageColumn,
+  ],
+  cells(scale) {
+    const { spec, status } = scale as Scale;
+    return [scale.metadata.name, spec.replicas ?? 0, status.replicas, ageCell(scale)];
+  },
+};
+
+const autoscalingScale: ScaleForm = {
+  kind: 'Scale',
+  apiVersion: 'autoscaling/v1',
+  group: 'autoscaling',
+  model: modelOf('Scale', 'autoscaling-v1'),
+  selectorIsMap: false,
+  ...table,
+};
+
+/** By group and version of the scaled kind, or of the request path. */
+export const scaleForms: Record<string, ScaleForm> = {
+  v1: autoscalingScale,
+  'apps/v1': autoscalingScale,
+  'extensions/v1beta1': {
+    kind: 'Scale',
+    apiVersion: 'extensions/v1beta1',
+    group: 'extensions',
+    model: modelOf('Scale', 'extensions-v1beta1'),
+    selectorIsMap: true,
+    ...table,
+  },
+};
+
+/** The scaled object: kinds differ in the type of their selector. */
+interface Scalable extends ApiObject {
+  spec?: { replicas?: number; selector?: unknown };
+  status?: { replicas?: number };
+}
+
+export function scaleOf(entry: Entry, form: ScaleForm, kind: Kind = entry.kind): Scale {
+  const object = entry.object(kind);
+  return kind.scalePaths ? customScale(object, kind, kind.scalePaths) : scaleOfObject(kind, object, form);
+}
+
+/** The Scale of an object that need not be stored. */
+export function scaleOfObject(kind: Kind, object: ApiObject, form: ScaleForm): Scale {
+  if (kind.scalePaths) return partialScale(object, kind, kind.scalePaths);
+  const scaled = object as Scalable;
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = scaled.metadata;
+  const selector = shownSelector(kind, scaled.spec?.selector ?? {}, form);
+  const replicas = scaled.spec?.replicas ?? 0;
+  return {
+    kind: form.kind,
+    apiVersion: form.apiVersion,
+    metadata: {
+      name,
+      namespace,
+      selfLink: `${selfLink(servedBy(kind, form), namespace!, name!)}/scale`,
+      uid,
+      resourceVersion,
+      creationTimestamp,
+    },
+    spec: replicas ? { replicas } : {},
+    status: {
+      replicas: scaled.status?.replicas ?? 0,
+      ...(Object.keys(selector).length ? { selector } : {}),
+    },
+  };
+}
+
+/** Where a scale is read: below what is scaled, or below its name in the group that served it first. */
+const servedBy = ({ apiVersion, resource }: Kind, form: ScaleForm) => ({
+  apiVersion: form.selectorIsMap ? form.apiVersion : apiVersion,
+  resource,
+  namespaced: true,
+});
+
+/** ReplicationControllers have a map of labels as selector, all other kinds a LabelSelector. */
+function shownSelector(kind: Kind, selector: object, form: ScaleForm): object | string {
+  if (kind.group !== '') return selectorFromObject(selector as LabelSelectorObject).toString();
+  return form.selectorIsMap ? selector : formatMapSelector(selector as Labels);
+}
+
+/** Sets the number of replicas from the new Scale; its other fields are ignored. */
+export async function rescale(
+  registry: Registry,
+  request: Request,
+  target: Target,
+  form: ScaleForm,
+  read: (current: Scale, entry: Entry) => ApiObject,
+  track: Track = trackScale,
+): Promise<Scale> {
+  const { kind, namespace, name } = target;
+  const entry = await modify(
+    registry,
+    request,
+    target,
+    (current) => {
+      const wanted = read(changeableScale(current, form, kind), current) as Scale;
+      checkName(wanted, name);
+      if (wanted.metadata.namespace && wanted.metadata.namespace !== namespace)
+        throw badRequest(
+          'the namespace of the provided object does not match the namespace sent on the request',
+        );
+      const scaled = current.object(kind) as Scalable;
+      checkPreconditions(kind, name, wanted.metadata, current, scaled);
+      if (kind.scalePaths) return rescaled(scaled, kind.scalePaths, wanted.spec?.replicas);
+      const replicas = wanted.spec?.replicas ?? 0;
+      if (replicas < 0)
+        throw invalidObject(form, name, [
+          invalid('spec.replicas', replicas, 'must be greater than or equal to 0'),
+        ]);
+      scaled.spec = { ...scaled.spec, replicas };
+      return scaled;
+    },
+    track,
+  );
+  await converted(kind, [entry]);
+  return scaleOf(entry, form, kind);
+}
+
+/** The current scale; that of a custom object may have no replicas yet. */
+function changeableScale(current: Entry, form: ScaleForm, kind: Kind): Scale {
+  const object = current.object(kind);
+  return kind.scalePaths ? scaleToChange(object, kind, kind.scalePaths) : scaleOfObject(kind, object, form);
+}

@@ -1,0 +1,60 @@
+/** Update: a PUT replaces an object, its status, or the finalizers of a namespace. */
+import { badRequest, StatusError, withoutVersion } from '../../api/errors/errors.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import { keepFinalizer, protectionFinalizers } from '../../api/rules/storage/in-use-protection.ts';
+import type { ApiObject } from '../../api/text/object.ts';
+import type { Registry } from '../registry.ts';
+import type { Request } from '../request.ts';
+import type { Target } from '../target.ts';
+import type { Entry } from '../view/entry.ts';
+import { create, settleNamespace } from './create.ts';
+import { modify } from './modify.ts';
+
+/** Checks that the name in the body is the one in the path. */
+export function checkName(object: ApiObject, name: string): void {
+  const sent = object.metadata.name;
+  if (!sent)
+    throw badRequest(
+      `the name of the object (${name} based on URL) was undeterminable: name must be provided`,
+    );
+  if (sent !== name)
+    throw badRequest(`the name of the object (${sent}) does not match the name on the URL (${name})`);
+}
+
+/** Takes from the stored object what the server itself put there and the client left out. */
+function takeServerValues({ finalizing }: Registry, kind: Kind, object: ApiObject, current: Entry): void {
+  const finalizer = finalizing.kept ? protectionFinalizers[kind.storage.id] : undefined;
+  if (!kind.takeServerValues && !finalizer) return;
+  const old = kind === current.kind ? current.peek() : current.object(kind);
+  kind.takeServerValues?.(object, old);
+  if (finalizer) keepFinalizer(object.metadata, old.metadata, finalizer);
+}
+
+/** `read` decodes the body again for every attempt, because an attempt changes the object. */
+export async function update(
+  registry: Registry,
+  request: Request,
+  target: Target,
+  read: () => ApiObject,
+): Promise<{ entry: Entry; created: boolean }> {
+  const { kind, namespace, name, part } = target;
+  const replacement = (current?: Entry): ApiObject => {
+    const object = read();
+    if (current && part === 'main') takeServerValues(registry, kind, object, current);
+    kind.defaults?.(object);
+    checkName(object, name);
+    settleNamespace(kind, object, namespace);
+    if (current && kind.versionRequired && !Number(object.metadata.resourceVersion))
+      throw withoutVersion(kind, name);
+    return object;
+  };
+  try {
+    return { entry: await modify(registry, request, target, replacement), created: false };
+  } catch (error) {
+    if (!(error instanceof StatusError && error.code === 404 && kind.createOnUpdate && part === 'main'))
+      throw error;
+  }
+  const object = replacement();
+  delete object.metadata.resourceVersion;
+  return { entry: await create(registry, request, target, object), created: true };
+}

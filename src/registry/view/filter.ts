@@ -1,0 +1,50 @@
+/** Filters: which objects of a collection a list or watch selects. */
+import type { FieldSelector } from '../../api/kind/field-selector.ts';
+import type { LabelSelector } from '../../api/kind/label-selector.ts';
+import type { Entry } from './entry.ts';
+
+export class Filter {
+  /** Whether the filter needs the content of objects, and not only their names. */
+  readonly selective: boolean;
+  readonly #labels: LabelSelector | undefined;
+  readonly #fields: FieldSelector | undefined;
+  #text: string | undefined;
+
+  constructor(
+    readonly namespace: string | undefined,
+    readonly name: string | undefined,
+    labels: LabelSelector | undefined,
+    fields: FieldSelector | undefined,
+    /** The selectors as the client wrote them; undefined when not known. */
+    private readonly selectors: string | undefined = labels || fields ? undefined : '',
+  ) {
+    this.#labels = labels?.empty ? undefined : labels;
+    this.#fields = fields?.empty ? undefined : fields;
+    this.selective = this.#labels !== undefined || this.#fields !== undefined;
+  }
+
+  /** A cache key: filters with the same text select the same objects; undefined when there is none. */
+  get text(): string | undefined {
+    const { namespace = null, name = null, selectors } = this;
+    if (selectors !== undefined) this.#text ??= JSON.stringify([namespace, name, selectors]);
+    return this.#text;
+  }
+
+  /** Whether an object of this name can match. */
+  covers(namespace: string, name: string): boolean {
+    return (
+      (this.namespace === undefined || this.namespace === namespace) &&
+      (this.name === undefined || this.name === name)
+    );
+  }
+
+  /** Whether an object whose name matches is selected by its content. */
+  selects(entry: Entry): boolean {
+    if (!this.selective) return true;
+    if (this.#labels && !this.#labels.matches(entry.labels)) return false;
+    return !this.#fields || this.#fields.matches((path) => entry.field(path));
+  }
+}
+
+/** Selects all objects of a collection. */
+export const everything = new Filter(undefined, undefined, undefined, undefined);

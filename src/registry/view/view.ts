@@ -1,0 +1,337 @@
+/**
+ * The view: every object in memory, fed by the store's change feed alone. Reads, lists and watches are served from
+ * here. A write is visible when its change has come through the feed, whichever server wrote it.
+ *
+ * It follows the table of kinds: a kind that is added gets a collection with its stored objects (`arrival.ts`) before
+ * the table shows it; a kind that is removed loses its collection. Objects of unknown kinds stay in the store.
+ */
+import { resourceNotFound } from '../../api/errors/errors.ts';
+import type { Kind, ResourceId } from '../../api/kind/kind.ts';
+import type { KindChange, Prepared } from '../../api/kind/kind-change.ts';
+import type { KindTable } from '../../api/kinds/kinds.ts';
+import { type Change, CompactedError, type Store } from '../../store/store.ts';
+import { Arrival, applyChange } from './arrival.ts';
+import { Collection } from './collection.ts';
+import { Entry } from './entry.ts';
+import { type FedView, FeedRecovery, type RecoveryOptions } from './feed-recovery.ts';
+import { everything } from './filter.ts';
+import { parseStoreKey, storeKey } from './key.ts';
+
+const loadPageSize = 1000;
+
+export interface ViewOptions extends RecoveryOptions {
+  /** Called once, when the feed broke and could not be restored: the view stays stale. */
+  readonly onLost?: (error: Error) => void;
+  /** Which kinds are in the store; default: all. */
+  readonly holds?: ((id: ResourceId) => boolean) | undefined;
+}
+
+interface Waiter {
+  readonly revision: number;
+  readonly done: () => void;
+}
+
+export class View {
+  readonly #collections = new Map<ResourceId, Collection>();
+  readonly #kindOf = new Map<ResourceId, Kind>();
+  /** Kinds that are in another store. */
+  readonly #elsewhere = new Map<ResourceId, View>();
+  /** Kinds that are being loaded. */
+  readonly #arrivals = new Map<ResourceId, Arrival>();
+  #revision = 0;
+  #compacted = 0;
+  /** Revision and time of every change in the window, oldest first. */
+  #log: { revision: number; timeMs: number }[] = [];
+  #waiters: Waiter[] = [];
+  readonly #feed: FeedRecovery;
+  #failure: Error | undefined;
+  /** The question for the newest revision that was asked last, and what follows from its answer. */
+  #asked: Promise<number> | undefined;
+  #answered: Promise<void> | undefined;
+  #leaveTable: (() => void) | undefined;
+
+  private constructor(
+    readonly store: Store,
+    private readonly options: ViewOptions,
+  ) {
+    this.#feed = new FeedRecovery(store, this.#fed(), options);
+  }
+
+  /** Loads the state that history begins with, subscribes to the feed, and resolves when the view has caught up. */
+  static async open(store: Store, kinds: KindTable, options: ViewOptions = {}): Promise<View> {
+    for (;;) {
+      const view = new View(store, options);
+      try {
+        const loaded = view.#load(kinds);
+        // Changes of the table wait until the present kinds are loaded.
+        view.#leaveTable = kinds.prepareWith((change) => loaded.then(() => view.#prepare(change)));
+        await loaded;
+        return view;
+      } catch (error) {
+        view.close();
+        // Another server compacted the history while it was being read.
+        if (!(error instanceof CompactedError)) throw error;
+      }
+    }
+  }
+
+  async #load(kinds: KindTable): Promise<void> {
+    this.#compacted = this.store.compacted;
+    this.#revision = this.#compacted;
+    for (const kind of kinds.stored()) {
+      if (!this.#holds(kind)) continue;
+      this.#collections.set(kind.id, new Collection(this.#compacted));
+      this.#kindOf.set(kind.id, kind);
+    }
+    let start = '';
+    for (let more = true; more; ) {
+      const page = await this.store.range({ start, limit: loadPageSize, revision: this.#compacted });
+      for (const item of page.items) {
+        const { id, namespace, name } = parseStoreKey(item.key);
+        const kind = this.#kindOf.get(id);
+        if (kind)
+          this.#collections.get(id)!.load(Entry.found(kind, namespace, name, item.value, item.revision));
+      }
+      more = page.more;
+      const last = page.items.at(-1);
+      if (last) start = `${last.key}\u0000`;
+    }
+    await this.#feed.start();
+  }
+
+  // The table of kinds
+
+  readonly #holds = (kind: Kind): boolean => isStored(kind) && (this.options.holds?.(kind.id) ?? true);
+
+  async #prepare({ added, replaced, removed }: KindChange): Promise<Prepared> {
+    const arrivals = added.filter(this.#holds).map((kind) => new Arrival(kind));
+    const abandon = (): void => {
+      for (const { kind } of arrivals) this.#arrivals.delete(kind.id);
+    };
+    for (const arrival of arrivals) this.#arrivals.set(arrival.kind.id, arrival);
+    try {
+      while (!arrivals.every(({ isLoaded }) => isLoaded))
+        await Promise.all(arrivals.map((arrival) => arrival.load(this.store, this)));
+    } catch (error) {
+      abandon();
+      throw error;
+    }
+    const commit = (): void => {
+      abandon();
+      for (const arrival of arrivals) {
+        this.#collections.set(arrival.kind.id, arrival.settled());
+        this.#kindOf.set(arrival.kind.id, arrival.kind);
+      }
+      for (const kind of replaced.filter(this.#holds)) {
+        this.#kindOf.set(kind.id, kind);
+        this.#collections.get(kind.id)!.reread(kind);
+      }
+      for (const { id } of removed.filter(this.#holds)) {
+        const collection = this.#collections.get(id)!;
+        this.#collections.delete(id);
+        this.#kindOf.delete(id);
+        collection.close();
+      }
+    };
+    return { commit, abandon };
+  }
+
+  // The feed
+
+  #take(changes: readonly Change[]): void {
+    const touched = new Map<Collection, number>();
+    for (const change of changes) {
+      const parts = parseStoreKey(change.key);
+      const collection = this.#collections.get(parts.id);
+      if (collection) {
+        if (!touched.has(collection)) touched.set(collection, collection.endNumber);
+        applyChange(collection, this.#kindOf.get(parts.id)!, parts, change);
+      } else this.#arrivals.get(parts.id)?.keep(change);
+      this.#log.push({ revision: change.revision, timeMs: change.timeMs });
+      this.#revision = change.revision;
+    }
+    for (const [collection, fromNumber] of touched) collection.notify(fromNumber);
+    this.#wake();
+  }
+
+  #passed(revision: number): void {
+    this.#revision = revision;
+    this.#wake();
+  }
+
+  /** The operations that only the feed recovery may call. */
+  #fed(): FedView {
+    const view = this;
+    return {
+      get revision() {
+        return view.#revision;
+      },
+      reached: (revision) => this.reached(revision),
+      take: (changes) => this.#take(changes),
+      passed: (revision) => this.#passed(revision),
+      held: () => this.#held(),
+      skipping: (to) => this.#skipping(to),
+      skipped: (to) => this.#skipped(to),
+      lost: (error) => this.#lost(error),
+    };
+  }
+
+  *#held(): Iterable<readonly [key: string, entry: Entry]> {
+    for (const collection of this.#collections.values())
+      for (const entry of collection.select(everything).entries)
+        yield [storeKey(entry.kind.id, entry.namespace, entry.name), entry];
+  }
+
+  #skipping(to: number): void {
+    const from = this.#revision;
+    // Changes up to `to` are applied under other revisions than their own, so no watch may begin among them.
+    this.#compacted = to;
+    for (const collection of this.#collections.values()) {
+      collection.skip(to);
+      collection.expire(({ after }) => after > from && after < to);
+    }
+    for (const arrival of this.#arrivals.values()) arrival.expire();
+  }
+
+  #skipped(to: number): void {
+    this.#revision = to;
+    for (const collection of this.#collections.values()) collection.notify(collection.startNumber);
+    this.#wake();
+  }
+
+  #lost(error: Error): void {
+    this.#failure = error;
+    for (const waiter of this.#waiters.splice(0)) waiter.done();
+    // Watches end; clients reconnect and get an error that says why.
+    for (const collection of this.#collections.values()) collection.expire(({ patient }) => patient);
+    this.options.onLost?.(error);
+  }
+
+  #wake(): void {
+    if (this.#waiters.length === 0) return;
+    const waiting: Waiter[] = [];
+    for (const waiter of this.#waiters)
+      if (waiter.revision <= this.#revision) waiter.done();
+      else waiting.push(waiter);
+    this.#waiters = waiting;
+  }
+
+  /** The newest revision seen here. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** Events after this revision are in the window. */
+  get compacted(): number {
+    return this.#compacted;
+  }
+
+  /** How many changes are in the window. */
+  get changeCount(): number {
+    return this.#log.length;
+  }
+
+  /** The reason when the feed is lost; the view is stale then. */
+  get failure(): Error | undefined {
+    return this.#failure;
+  }
+
+  /** Throws when the feed is lost: the view is stale, and must not be read. */
+  assertFed(): void {
+    if (this.#failure) throw this.#failure;
+  }
+
+  /** The collection of a kind, the same for all its versions; a 404 when the kind is not served any more. */
+  collection(of: Kind | ResourceId): Collection {
+    const id = typeof of === 'string' ? of : of.storage.id;
+    const collection = this.findCollection(id);
+    if (!collection) throw resourceNotFound();
+    return collection;
+  }
+
+  /** The same for a kind that may not be served. */
+  findCollection(id: ResourceId): Collection | undefined {
+    return this.#collections.get(id) ?? this.#elsewhere.get(id)?.findCollection(id);
+  }
+
+  /** Objects of this kind are in another store, whose revisions have nothing to do with those of this one. */
+  lead(id: ResourceId, to: View): void {
+    this.#elsewhere.set(id, to);
+  }
+
+  /** The view whose revisions are those of a kind's objects. */
+  of({ storage }: Kind): View {
+    return this.#elsewhere.size === 0 ? this : (this.#elsewhere.get(storage.id) ?? this);
+  }
+
+  /**
+   * Resolves when the view has reached a revision; rejects when the feed is lost. While a broken feed is restored, it
+   * waits.
+   */
+  reached(revision: number, signal?: AbortSignal): Promise<void> {
+    if (this.#failure) return Promise.reject(this.#failure);
+    if (revision <= this.#revision) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        revision,
+        done: () => (this.#failure ? reject(this.#failure) : resolve()),
+      };
+      this.#waiters.push(waiter);
+      signal?.addEventListener(
+        'abort',
+        () => {
+          this.#waiters = this.#waiters.filter((other) => other !== waiter);
+          resolve();
+        },
+        { once: true },
+      );
+    });
+  }
+
+  /** Resolves when all writes before this call, by any server, are in the view; undefined when they already are. */
+  caughtUp(): Promise<void> | undefined {
+    if (this.#failure) return Promise.reject(this.#failure);
+    const revision = this.store.revision();
+    if (typeof revision === 'number') return revision <= this.#revision ? undefined : this.reached(revision);
+    // Callers that share a question share what follows from its answer.
+    if (revision !== this.#asked) {
+      this.#asked = revision;
+      this.#answered = revision.then((known) => this.reached(known));
+    }
+    return this.#answered;
+  }
+
+  /** Asks ahead of calls of `caughtUp()`; undefined where the store needs no question. */
+  get askAhead(): Store['askAhead'] {
+    return this.store.askAhead?.bind(this.store);
+  }
+
+  /** The newest revision that may be dropped, if any, given the bounds on age and number of changes. */
+  revisionToForget(olderThanMs: number, countMax: number): number | undefined {
+    const surplus = this.#log.length - countMax;
+    let index = Math.max(surplus, 0);
+    while (index < this.#log.length && this.#log[index]!.timeMs < olderThanMs) index++;
+    return this.#log[index - 1]?.revision;
+  }
+
+  /** Drops events up to and including a revision. */
+  forget(revision: number): void {
+    this.#compacted = Math.max(this.#compacted, revision);
+    const keepFrom = this.#log.findIndex((change) => change.revision > revision);
+    this.#log = keepFrom < 0 ? [] : this.#log.slice(keepFrom);
+    for (const collection of this.#collections.values()) collection.forget(revision);
+  }
+
+  /** Begins history anew after a revision, and ends the watches of clients: they cannot follow a jump of the state. */
+  restart(revision: number): void {
+    this.forget(revision);
+    for (const collection of this.#collections.values()) collection.expire(({ patient }) => patient);
+  }
+
+  close(): void {
+    this.#leaveTable?.();
+    this.#feed.close();
+  }
+}
+
+const isStored = (kind: Kind): boolean => kind.storage === kind;

@@ -1,0 +1,29 @@
+/** Answering: runs the handler. Error exits: any error of the handler, and 504 at its timeout. */
+import { requestTimeout } from '../../api/errors/errors.ts';
+import type { RequestContext } from '../http/context.ts';
+import type { Services } from './step.ts';
+
+export function answer(context: RequestContext, services: Services): void | Promise<void> {
+  const { handler, info, timeLimitMs } = context;
+  const work = handler!(context, info.resource!);
+  return work && timeLimitMs > 0 ? inTime(work, timeLimitMs, services) : work;
+}
+
+function inTime(work: Promise<void>, limitMs: number, { keeper, deadlines }: Services): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const deadline = deadlines.add(limitMs, () => {
+      keeper.reached('requestTimeoutMs');
+      reject(requestTimeout());
+    });
+    work.then(
+      () => {
+        deadlines.remove(deadline);
+        resolve();
+      },
+      (error: unknown) => {
+        deadlines.remove(deadline);
+        reject(error);
+      },
+    );
+  });
+}

@@ -1,0 +1,46 @@
+/**
+ * Completion, after the last step and after every error exit: releases the request's limits and records metrics and
+ * audit.
+ */
+import type { RequestContext } from '../http/context.ts';
+import { isLong } from '../http/traffic.ts';
+import type { Services } from './step.ts';
+
+/** Records a request when the client has read its answer, at the latest after the request timeout. */
+export function complete(context: RequestContext, services: Services): void {
+  if (context.upgrade) return record(context, context.upgradeCode, services);
+  const { response } = context;
+  if (response.writableLength === 0 || response.writableFinished || response.destroyed)
+    return record(context, response.headersSent ? response.statusCode : 0, services);
+  awaitTaken(context, services);
+}
+
+function awaitTaken(context: RequestContext, services: Services): void {
+  const { response } = context;
+  const { keeper } = services;
+  const done = (): void => {
+    clearTimeout(timer);
+    response.off('close', done);
+    record(context, response.statusCode, services);
+  };
+  const timer = setTimeout(() => {
+    keeper.reached('requestTimeoutMs');
+    response.destroy();
+    done();
+  }, keeper.limits.requestTimeoutMs);
+  response.on('close', done);
+}
+
+/** @param code of the answer; 0 when the client disconnected before it */
+export function record(context: RequestContext, code: number, services: Services): void {
+  const { info } = context;
+  const { requests, traffic, audit, observer } = services;
+  if (isLong(context.lane)) requests.addLongRunning(info, -1);
+  traffic.leave(context);
+  context.seat?.leave();
+  context.seat = undefined;
+  const durationMs = performance.now() - context.begunMs;
+  requests.record(info, code, durationMs);
+  audit?.tell(context, 'ResponseComplete', code);
+  observer?.(context, code, durationMs);
+}

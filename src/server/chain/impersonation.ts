@@ -1,0 +1,82 @@
+/**
+ * Impersonation: replaces the user of a request by the one named in its `Impersonate-*` headers, if the sender is allowed to
+ * act as that user. Error exits: 400 when no user is named, 403 when it is not allowed. Afterwards, requests that are
+ * forwarded to pods, services or nodes carry no headers about identity.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import { extraOf, headerValues } from '../../access/authentication/identity-headers.ts';
+import { ImpersonationRefused, type WantedUser } from '../../access/impersonation.ts';
+import { badRequest } from '../../api/errors/errors.ts';
+import type { RequestContext } from '../http/context.ts';
+import { removeIdentity } from '../http/identity-removal.ts';
+import { refusal } from './authorization.ts';
+import type { Services } from './step.ts';
+
+const prefix = 'impersonate-';
+const prefixStart = prefix.charCodeAt(0);
+
+export function impersonate(context: RequestContext, services: Services): void | Promise<void> {
+  if (asksFor(context.request.headers)) {
+    const wanted = wantedUser(context);
+    if (wanted) return become(context, wanted, services);
+  }
+  forget(context, services);
+}
+
+/** Runs for every request, so it must not allocate. */
+function asksFor(headers: IncomingHttpHeaders): boolean {
+  for (const name in headers) if (name.charCodeAt(0) === prefixStart && name.startsWith(prefix)) return true;
+  return false;
+}
+
+async function become(context: RequestContext, wanted: WantedUser, services: Services): Promise<void> {
+  const { user, info, door } = context;
+  try {
+    const { user: impersonated, constraint } = await services.impersonation.become(
+      wanted,
+      { user, info: info.action },
+      door.authorizer,
+    );
+    context.user = impersonated;
+    context.impersonator = { user, constraint };
+  } catch (error) {
+    if (error instanceof ImpersonationRefused) throw refusal(user, error.action, error.reason);
+    throw error;
+  }
+  forget(context, services);
+}
+
+/** Only for requests that are forwarded: the server's own handlers do not read these headers. */
+function forget({ upgrade, info, http }: RequestContext, { isIdentityHeader }: Services): void {
+  if (upgrade || info.lasting === 'connection') removeIdentity(http.request, isIdentityHeader);
+}
+
+/** The user that the headers name; undefined when there are none. */
+function wantedUser({ http: { request } }: RequestContext): WantedUser | undefined {
+  // Requests of the express lane have no header twice, and no list of them as they were sent.
+  const sent = { headers: request.headers, rawHeaders: request.rawHeaders ?? [] };
+  const first = (name: string): string => headerValues(sent, name)[0] ?? '';
+  const groups = headerValues(sent, 'impersonate-group');
+  const extra = extraOf(sent, ['impersonate-extra-']);
+  const wanted = {
+    name: first('impersonate-user'),
+    uid: first('impersonate-uid'),
+    groups,
+    extra: extra ?? {},
+  };
+  if (wanted.name) return wanted;
+  if (wanted.uid || groups.length || extra)
+    throw badRequest(`requested ${goText(wanted)} without impersonating a user name`);
+  return undefined;
+}
+
+/** As Go writes a value: the words of Kubernetes' own message. */
+function goText({ name, uid, groups, extra }: WantedUser): string {
+  const keys = Object.keys(extra).sort();
+  const list = (texts: readonly string[]): string =>
+    texts.length ? `[]string{${texts.map((text) => JSON.stringify(text)).join(', ')}}` : '[]string(nil)';
+  const extraText = keys.length
+    ? `map[string][]string{${keys.map((key) => `${JSON.stringify(key)}:${list(extra[key]!)}`).join(', ')}}`
+    : 'map[string][]string(nil)';
+  return `&user.DefaultInfo{Name:${JSON.stringify(name)}, UID:${JSON.stringify(uid)}, Groups:${list(groups)}, Extra:${extraText}}`;
+}

@@ -1,0 +1,47 @@
+/** A step of the chain, and the parts of the server that steps use. */
+import type { Impersonation } from '../../access/impersonation.ts';
+import type { Deadlines } from '../../deadlines.ts';
+import type { Registry } from '../../registry/registry.ts';
+import type { Window } from '../dashboard/dashboard.ts';
+import type { RequestContext } from '../http/context.ts';
+import type { LimitKeeper } from '../http/limits.ts';
+import type { Traffic } from '../http/traffic.ts';
+import type { AskAhead } from '../lane/revision-prefetch.ts';
+import type { AuditLog } from '../observe/audit-log.ts';
+import type { RequestMetrics } from '../observe/request-metrics.ts';
+import type { Router } from '../router.ts';
+
+/**
+ * Lets the request go on, or throws the error for the client. Only a step that has to wait returns a promise; without
+ * one, a request is answered synchronously, and no promise is allocated.
+ */
+export type Step = (context: RequestContext, services: Services) => void | Promise<void>;
+
+/** Told of every request that is over. @param code of the answer; 0 when the client left before there was one */
+export type RequestObserver = (context: RequestContext, code: number, durationMs: number) => void;
+
+export interface Services {
+  readonly keeper: LimitKeeper;
+  readonly traffic: Traffic;
+  readonly requests: RequestMetrics;
+  readonly router: Router;
+  readonly audit: AuditLog | undefined;
+  readonly observer: RequestObserver | undefined;
+  /** A step of the test kit, before routing. */
+  readonly instrument?: Step | undefined;
+  readonly impersonation: Impersonation;
+  /** Time limits of requests that wait for something. */
+  readonly deadlines: Deadlines;
+  /** Who says what users may do, whichever door they come by: the registry. */
+  readonly rights: Pick<Registry, 'authorizer'>;
+  /** See `Reception`. */
+  readonly askAhead?: AskAhead | undefined;
+  /** The page for people, whose files need no credentials; absent: it is not served. */
+  readonly window: Window | undefined;
+  /** Whether a header, in small letters, says who a user is, beside the usual ones. */
+  readonly isIdentityHeader: (name: string) => boolean;
+  /** Called for internal errors of the server. */
+  readonly report: (error: Error) => void;
+  /** Set when the server is closing: new requests are refused. */
+  closing: boolean;
+}

@@ -1,0 +1,73 @@
+/** Proves how files of the page are sent: compressed to browsers that take it, plain to others, never from outside the folder. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { brotliCompressSync } from 'node:zlib';
+import { afterAll, describe, expect, it } from 'vitest';
+import type { RequestContext } from '../http/context.ts';
+import { parseRequest } from '../http/request-info.ts';
+import { Window } from './dashboard.ts';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'wherry-window-'));
+const script = 'console.log(1)';
+const compressed = brotliCompressSync(script);
+writeFileSync(path.join(folder, 'main-ABCDEFGH.js.br'), compressed);
+writeFileSync(path.join(folder, 'index.html'), '<script nonce="{{nonce}}"></script>');
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const window = new Window(pathToFileURL(`${folder}/`));
+
+async function ask(url: string, headers: Record<string, string> = {}, method = 'GET') {
+  const sent = {
+    code: 0,
+    headers: {} as Record<string, string>,
+    body: undefined as Buffer | string | undefined,
+  };
+  const context = {
+    info: parseRequest(method, url),
+    request: { headers },
+    auditId: 'id',
+    warnings: [],
+    response: {
+      writeHead: (code: number, fields: Record<string, string>) =>
+        Object.assign(sent, { code, headers: fields }),
+      end: (body?: Buffer) => {
+        sent.body = body;
+      },
+    },
+  } as unknown as RequestContext;
+  await window.answer(context);
+  return sent;
+}
+
+describe('a file of the page', () => {
+  it('is sent compressed, or plain to those who do not take that', async () => {
+    const packed = await ask('/ui/main-ABCDEFGH.js', { 'accept-encoding': 'gzip, br' });
+    expect(packed.headers).toMatchObject({
+      'Content-Encoding': 'br',
+      'Content-Length': String(compressed.length),
+    });
+    expect(packed.body).toEqual(compressed);
+    const plain = await ask('/ui/main-ABCDEFGH.js', { 'accept-encoding': 'gzip' });
+    expect(plain.headers['Content-Encoding']).toBeUndefined();
+    expect(String(plain.body)).toBe(script);
+    expect((await ask('/ui/main-ABCDEFGH.js', {}, 'HEAD')).body).toBeUndefined();
+  });
+
+  it.each([
+    '/ui/../../etc/passwd',
+    '/ui/%2e%2e/%2e%2e/etc/passwd',
+    '/ui/main-ABCDEFGH.js.br',
+    '/ui//etc/passwd',
+  ])('%s is none: it is taken for a view', async (url) =>
+    expect(String((await ask(url)).body)).toMatch(/^<script nonce="[\w-]{22}">/),
+  );
+});
+
+it('every page has a nonce of its own, which its policy names', async () => {
+  const [one, other] = [await ask('/ui/'), await ask('/')];
+  const nonce = /nonce="([\w-]+)"/.exec(String(one.body))![1]!;
+  expect(one.headers['Content-Security-Policy']).toContain(`'nonce-${nonce}'`);
+  expect(String(other.body)).not.toContain(nonce);
+});

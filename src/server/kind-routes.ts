@@ -1,0 +1,140 @@
+/** The routes of a stored kind: the verb for each method of the collection, of objects and of their subresources. */
+import type { Kind } from '../api/kind/kind.ts';
+import type { Part, Target } from '../registry/target.ts';
+import { customScaleForm } from '../registry/verbs/custom-scale.ts';
+import { type ScaleForm, scaleForms } from '../registry/verbs/scale.ts';
+import { requestToken } from './computed/token-request.ts';
+import type { RequestContext } from './http/context.ts';
+import type { ResourceInfo } from './http/request-info.ts';
+import type { Handler, Methods, ResourceRoutes, Route } from './http/routes.ts';
+import { bindPod } from './objects/binding.ts';
+import { evictPod } from './objects/eviction.ts';
+import {
+  createObject,
+  deleteCollection,
+  deleteObject,
+  getObject,
+  listObjects,
+  patchObject,
+  replaceObject,
+  type Serving,
+} from './objects/objects.ts';
+import { scaleObject } from './objects/scaling.ts';
+import { type Watching, watchObjects } from './objects/watching.ts';
+
+const none: Methods = new Map();
+const notUpgradable: ReadonlySet<string> = new Set();
+
+export function kindRoutes(serving: Serving, watching: Watching, kind: Kind): ResourceRoutes {
+  const about = (verb: ObjectVerb): Handler => handlerFor(serving, verb, kind, 'main');
+  return {
+    namespaced: kind.namespaced,
+    custom: kind.custom ? kind : undefined,
+    deprecation: kind.deprecation,
+    all: undefined,
+    watch: (context, info) => watchObjects(watching, context, kind, info),
+    collection: new Map<string, Handler>([
+      ['GET', about(listObjects)],
+      ['POST', about(createObject)],
+      ['DELETE', about(deleteCollection)],
+    ]),
+    object: objectMethods(serving, kind),
+    parts: new Map(kind.subresources.map(({ name }) => [name, partRoute(serving, kind, name)])),
+    upgradable: notUpgradable,
+  };
+}
+
+/** A verb of stored objects, over HTTP. */
+type ObjectVerb = (serving: Serving, context: RequestContext, target: Target) => void | Promise<void>;
+
+/** Runs a verb on what the path names. */
+const handlerFor =
+  (serving: Serving, verb: ObjectVerb, kind: Kind, part: Part): Handler =>
+  (context, info) =>
+    verb(serving, context, targetIn(info, kind, part));
+
+/** The object in the path, or a part of it; for a collection the name is '', and for all namespaces the namespace. */
+const targetIn = ({ namespace = '', name = '' }: ResourceInfo, kind: Kind, part: Part): Target => ({
+  kind,
+  namespace,
+  name,
+  part,
+});
+
+function objectMethods(serving: Serving, kind: Kind): Methods {
+  const about = (verb: ObjectVerb): Handler => handlerFor(serving, verb, kind, 'main');
+  return new Map<string, Handler>([
+    ['GET', about(getObject)],
+    ['PUT', about(replaceObject)],
+    ['PATCH', about(patchObject)],
+    ['DELETE', about(deleteObject)],
+  ]);
+}
+
+/** A subresource that the kind names but that has no handler: every method gets 405. */
+function partRoute(serving: Serving, kind: Kind, part: string): Route {
+  const about = (verb: ObjectVerb): Handler => handlerFor(serving, verb, kind, part as Part);
+  switch (part) {
+    case 'binding':
+      return only('POST', about(bindPod));
+    case 'eviction':
+      return only('POST', about(evictPod));
+    case 'token':
+      return only('POST', about(requestToken));
+    case 'scale':
+      return scaleRoute(serving, kind, kind.apiVersion);
+    case 'finalize':
+      return only('PUT', about(replaceObject));
+    case 'status':
+    case 'ephemeralcontainers':
+    case 'resize':
+    case 'approval':
+      return new Map<string, Handler>([
+        ['GET', about(getObject)],
+        ['PUT', about(replaceObject)],
+        ['PATCH', about(patchObject)],
+      ]);
+    default:
+      return none;
+  }
+}
+
+const only = (method: string, handler: Handler): Methods => new Map([[method, handler]]);
+
+/** @param apiVersion of the path on which the kind is scaled */
+function scaleRoute(serving: Serving, kind: Kind, apiVersion: string): Route {
+  if (kind.scalePaths) {
+    const handler = scaling(serving, kind, customScaleForm);
+    return new Map(['GET', 'PUT', 'PATCH'].map((method) => [method, handler]));
+  }
+  if (!kind.namespaced || !Object.hasOwn(scaleForms, apiVersion)) return none;
+  return scaling(serving, kind, scaleForms[apiVersion]!);
+}
+
+const scaling =
+  (serving: Serving, kind: Kind, form: ScaleForm): Handler =>
+  (context, info) =>
+    scaleObject(serving, context, targetIn(info, kind, 'scale'), form);
+
+/** The extensions group, in which core kinds were scaled first, and still can be. */
+export const oldScaleVersion = 'extensions/v1beta1';
+
+/** The scale routes of a core kind in that group, merged with the routes of a resource of the same name there. */
+export function oldScaleRoutes(
+  serving: Serving,
+  kind: Kind,
+  beside: ResourceRoutes | undefined,
+): ResourceRoutes {
+  const scale = scaleRoute(serving, kind, oldScaleVersion);
+  if (beside) return { ...beside, parts: new Map([...beside.parts, ['scale', scale]]) };
+  return {
+    namespaced: kind.namespaced,
+    deprecation: undefined,
+    all: undefined,
+    watch: undefined,
+    collection: undefined,
+    object: undefined,
+    parts: new Map([['scale', scale]]),
+    upgradable: notUpgradable,
+  };
+}

@@ -1,0 +1,112 @@
+/** Pages: non-resource paths, such as health, metrics, version and OpenAPI documents. */
+import { methodNotAllowed, resourceNotFound } from '../api/errors/errors.ts';
+import { findModel } from '../api/model/model.ts';
+import type { Registry } from '../registry/registry.ts';
+import { answerBackup } from './computed/backup.ts';
+import type { Window } from './dashboard/dashboard.ts';
+import { AggregatedDiscovery } from './discovery/aggregated-discovery.ts';
+import type { Discovery } from './discovery/discovery.ts';
+import { answerIssuer } from './discovery/issuer-documents.ts';
+import { OpenApi } from './discovery/openapi.ts';
+import { type ReportedVersion, versionInfo } from './discovery/version.ts';
+import { answerText, answerValue } from './http/answer.ts';
+import type { RequestContext } from './http/context.ts';
+import { expositionType } from './observe/exposition.ts';
+import { answerHealth, type HealthCheck } from './observe/health.ts';
+import { answerStatusPage } from './observe/status-pages.ts';
+
+/** What a test kit adds to the pages. */
+export interface PageInstruments {
+  /** Answers paths of its own; false when the path is none of them. */
+  readonly page: (context: RequestContext) => Promise<boolean>;
+  /** OpenAPI 3 documents about these paths, by name. */
+  readonly documents?: Readonly<Record<string, object>> | undefined;
+}
+
+/** What pages show that is not in the registry. */
+export interface PageSources {
+  readonly health: readonly HealthCheck[];
+  /** The metrics, as text. */
+  readonly metrics: () => Promise<string>;
+  /** The page for people; absent: it is not served. */
+  readonly window?: Window | undefined;
+  readonly version?: ReportedVersion | undefined;
+  /** Pages of the test kit. */
+  readonly instruments?: PageInstruments | undefined;
+}
+
+export class Pages {
+  readonly #aggregated: AggregatedDiscovery;
+  readonly #openApi: OpenApi;
+
+  constructor(
+    private readonly registry: Registry,
+    private readonly discovery: Discovery,
+    private readonly sources: PageSources,
+  ) {
+    this.#aggregated = new AggregatedDiscovery(discovery);
+    this.#openApi = new OpenApi(
+      discovery,
+      registry.kinds,
+      () => registry.chance.nowMs(),
+      sources.instruments?.documents,
+    );
+  }
+
+  async answer(context: RequestContext): Promise<void> {
+    const { window } = this.sources;
+    if (context.info.page && window?.isFor(context)) return window.answer(context);
+    if (!(await this.#answer(context))) answerText(context, 404, '404 page not found\n');
+  }
+
+  /** False when the path is unknown. */
+  async #answer(context: RequestContext): Promise<boolean> {
+    const { path, method } = context.info;
+    if (method === 'GET' || method === 'HEAD') {
+      if (await answerHealth(context, this.sources.health)) return true;
+      if (path === '/metrics') {
+        answerText(context, 200, await this.sources.metrics(), expositionType);
+        return true;
+      }
+      if (await answerStatusPage(context, this.sources.health, this.registry.chance.nowMs())) return true;
+    }
+    if (this.sources.instruments && (await this.sources.instruments.page(context))) return true;
+    if (await answerIssuer(context, this.registry.tokens)) return true;
+    if (await answerBackup(context, this.registry)) return true;
+    if (await this.#aggregated.answer(context)) return true;
+    const value = this.#document(context, path);
+    if (value === undefined) return this.#openApi.answer(context);
+    if (method !== 'GET') throw methodNotAllowed();
+    const model = findModel(String((value as { kind?: unknown }).kind));
+    const negotiated = context.negotiate(model ? 'all' : 'none');
+    const pretty = path === '/version' || path === '/';
+    const form = { ...negotiated, transform: undefined, pretty: pretty || negotiated.pretty };
+    await answerValue(context, 200, value, form, model);
+    return true;
+  }
+
+  #document(context: RequestContext, path: string): unknown {
+    const { discovery } = this;
+    if (path === '/' || path === '') return { paths: discovery.paths() };
+    if (path === '/version') return versionInfo(this.sources.version);
+    if (path === '/api') return discovery.apiVersions(context.request.headers.host ?? '');
+    if (path === '/apis') return discovery.groupList();
+    const [, root, group, version, ...rest] = path.split('/');
+    if (rest.length) return undefined;
+    if (root === 'api' && version === undefined) return known(discovery.resourceList(group!));
+    if (root !== 'apis') return undefined;
+    const described = discovery.group(group!);
+    // Groups of custom kinds come and go, like pages.
+    if (!described && group!.includes('.')) return undefined;
+    if (version === undefined) return known(described);
+    if (!described) return undefined;
+    const list = discovery.resourceList(`${group}/${version}`);
+    return list || discovery.isCustomGroup(group!) ? list : known(list);
+  }
+}
+
+/** A group or version that is not served is an API error, not an unknown page. */
+function known<T>(document: T | undefined): T {
+  if (document === undefined) throw resourceNotFound();
+  return document;
+}

@@ -1,0 +1,51 @@
+/** Opens TCP connections to addresses that were checked with `target-address.ts`. */
+import type { Socket } from 'node:net';
+import { reusingSocket } from '../bytes/reused-reads.ts';
+import { dialError, dialTimeout } from './net-error.ts';
+
+/** Default timeout of connecting to one address. */
+const dialMs = 10_000;
+/** TCP keep-alive interval, to find dead peers. */
+const keepAliveMs = 30_000;
+
+/** Tries the addresses in order; throws the error of the first when all fail. */
+export async function dialTcp(
+  addresses: readonly string[],
+  port: number,
+  timeoutMs: () => number = () => dialMs,
+): Promise<Socket> {
+  let failure: Error | undefined;
+  for (const address of addresses) {
+    try {
+      return await dialAddress(address, port, timeoutMs());
+    } catch (error) {
+      failure ??= error as Error;
+    }
+  }
+  throw failure ?? new Error('dial tcp: missing address');
+}
+
+function dialAddress(host: string, port: number, timeoutMs: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    // A peer that has ended its side may still receive.
+    const socket = reusingSocket({ allowHalfOpen: true }).connect({
+      host,
+      port,
+      noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: keepAliveMs,
+    });
+    const fail = (error: Error): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      reject(error);
+    };
+    const timer = setTimeout(() => fail(dialTimeout(host, port)), timeoutMs);
+    const failed = (error: Error): void => fail(dialError(host, port, error));
+    socket.once('error', failed).once('connect', () => {
+      clearTimeout(timer);
+      socket.off('error', failed);
+      resolve(socket);
+    });
+  });
+}

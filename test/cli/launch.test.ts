@@ -1,0 +1,98 @@
+/**
+ * Proves that compiled code is cached in the user's cache folder, that damaged or missing cache files do no
+ * harm, and that nothing is written next to the command.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { optimized } from '../../src/switches.ts';
+
+const root = join(import.meta.dirname, '../..');
+let folder: string;
+let cache: string;
+let child: ChildProcess | undefined;
+
+/** A copy of the built command, and a cache folder that is empty before its first run. */
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'wherry-launch-'));
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+  cache = join(folder, 'cache');
+  await mkdir(cache);
+  await cp(join(root, 'dist'), join(folder, 'dist'), { recursive: true });
+  if (optimized) expect(await answers(isKept)).toBe('ok');
+});
+
+afterEach(end);
+afterAll(async () => {
+  await end();
+  await rm(folder, { recursive: true });
+});
+
+async function end(): Promise<void> {
+  if (!child) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+  child = undefined;
+}
+
+/** Starts the command, and ends it when it has answered and `until` resolves to true. */
+async function answers(until: (url: string) => Promise<boolean> = async () => true): Promise<string> {
+  child = spawn(process.execPath, [join(folder, 'dist/cli.cjs'), 'serve', '--in-memory', '--port', '0'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_OPTIONS: undefined, XDG_CACHE_HOME: cache },
+  });
+  const [line] = await once(child.stdout!, 'data');
+  const url = /http:\S+/.exec(String(line))![0];
+  const text = await (await fetch(`${url}/healthz`)).text();
+  await vi.waitFor(async () => expect(await until(url)).toBe(true), { timeout: 60_000 });
+  await end();
+  return text;
+}
+
+const codeFile = async (): Promise<string | undefined> => {
+  const names = await readdir(join(cache, 'wherry')).catch(() => []);
+  const name = names.find((each) => each.endsWith('.code'));
+  return name && join(cache, 'wherry', name);
+};
+const isKept = async (): Promise<boolean> => (await codeFile()) !== undefined;
+
+describe.runIf(optimized)('compiled code', () => {
+  it('is kept by the first that runs for a while, and found by the next', async () => {
+    const file = (await codeFile())!;
+    const { size, mtimeMs } = await stat(file);
+    expect(size).toBeGreaterThan(100_000);
+    expect(await answers()).toBe('ok');
+    expect((await stat(file)).mtimeMs).toBe(mtimeMs);
+    expect(await readdir(join(folder, 'dist'))).toEqual(await readdir(join(root, 'dist')));
+  });
+
+  it('loads modules that are needed later', async () => {
+    // Proves that signing a token, which imports an ES module, works with cached code.
+    await answers(async (url) => {
+      const accounts = `${url}/api/v1/namespaces/default/serviceaccounts`;
+      const post = (path: string, body: object) =>
+        fetch(path, { method: 'POST', body: JSON.stringify(body) });
+      await post(accounts, { metadata: { name: 'signer' } });
+      const answer = await post(`${accounts}/signer/token`, { spec: {} });
+      const { status } = (await answer.json()) as { status: { token: string } };
+      return /^[\w-]+\.[\w-]+\.[\w-]+$/.test(status.token);
+    });
+  });
+
+  it.each([
+    ['is damaged', (bytes: Buffer) => bytes.fill(0x55, 5_000, 5_100)],
+    ['is cut off', (bytes: Buffer) => bytes.subarray(0, 10_000)],
+    ['is empty', () => Buffer.alloc(0)],
+  ])('that %s is not run, and is made anew', async (_, damage) => {
+    const file = (await codeFile())!;
+    const good = await readFile(file);
+    await writeFile(file, damage(Buffer.from(good)));
+    const bad = (await stat(file)).ino;
+    expect(await answers(async () => (await stat(file)).ino !== bad)).toBe('ok');
+  });
+});
