@@ -71,7 +71,7 @@ export async function decisions() {
   const chance = { nowMs: Date.now, uid: () => `uid-${uids++}`, randomBelow: () => 0 };
   const registry = new made.Registry(store, view, kinds, chance);
   const plant = (resource, namespace, object) =>
-    registry.plant(
+    registry.seed(
       made.actingAs('kube-apiserver', 'create'),
       made.collectionOf(kinds.resource(`${group}/v1`, resource), namespace),
       object,

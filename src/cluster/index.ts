@@ -18,7 +18,7 @@ export type { ClientOptions } from '../client/client.ts';
 export type { ControllerSettings } from '../controllers/shared/controller.ts';
 export type { PodNetworkMode } from '../node/agent/node-network.ts';
 export type { AdmissionOptions } from '../registry/admission/plugins.ts';
-export type { Chance } from '../registry/registry.ts';
+export type { Sources } from '../registry/registry.ts';
 export type { WatchDefault } from '../registry/verbs/watch.ts';
 export type { HistoryBounds } from '../registry/view/history.ts';
 export {

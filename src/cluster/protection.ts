@@ -3,7 +3,7 @@
  * their files is loaded when there are any.
  */
 import type { KindTable } from '../api/kinds/kinds.ts';
-import type { Chance, Registry } from '../registry/registry.ts';
+import type { Registry, Sources } from '../registry/registry.ts';
 import { type AuditLog, type AuditOptions, openAuditLog } from '../server/observe/audit-log.ts';
 import type { AuditPolicy } from '../server/observe/audit-policy.ts';
 import type { Store } from '../store/store.ts';
@@ -18,7 +18,7 @@ export async function configureAdmission(registry: Registry, file: string | unde
 
 export async function auditLog(
   asked: string | AuditOptions,
-  { nowMs }: Chance,
+  { nowMs }: Sources,
   report: (error: Error) => void,
 ): Promise<AuditLog> {
   const options = typeof asked === 'string' ? { file: asked } : asked;

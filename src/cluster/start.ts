@@ -35,7 +35,7 @@ import { parsePortRange } from '../registry/allocation/port-allocator.ts';
 import { ServiceAllocator, type ServiceRanges } from '../registry/allocation/service-allocation.ts';
 import { openReadableView } from '../registry/encryption/readable-view.ts';
 import type { Finalizing } from '../registry/finalizing.ts';
-import { type Chance, Registry } from '../registry/registry.ts';
+import { Registry, type Sources } from '../registry/registry.ts';
 import { KubernetesService } from '../registry/system/kubernetes-service.ts';
 import { SystemNamespaces } from '../registry/system/system-namespaces.ts';
 import { ensureSystemPriorityClasses } from '../registry/system/system-priority-classes.ts';
@@ -44,7 +44,7 @@ import { warnUnenforced } from '../registry/verbs/policy-enforcement.ts';
 import { defaultHistory, History } from '../registry/view/history.ts';
 import type { RequestObserver } from '../server/chain/step.ts';
 import { UsageReports } from '../server/computed/usage-reports.ts';
-import { Window } from '../server/dashboard/dashboard.ts';
+import { Dashboard } from '../server/dashboard/dashboard.ts';
 import { LimitKeeper, limitsProblem } from '../server/http/limits.ts';
 import { Capacity } from '../server/observe/capacity.ts';
 import { StoreMetrics } from '../server/observe/store-metrics.ts';
@@ -59,9 +59,9 @@ import { plantLocalPathClass } from './local-path-class.ts';
 import type { RunningIngress } from './node/local-ingress.ts';
 import { LocalNodes } from './node/local-nodes.ts';
 import { checkNodeOptions, defaultServiceRange, type NodeOptions } from './node/node.ts';
-import { Ways } from './node/node-connections.ts';
+import { NodeConnections } from './node/node-connections.ts';
 import { NodeCredentials } from './node/node-credentials.ts';
-import { defaultNodePortRange, inForce } from './options/effective-options.ts';
+import { defaultNodePortRange, effectiveOptions } from './options/effective-options.ts';
 import { checkStartOptions } from './options/option-check.ts';
 import { readServerSettings } from './options/server-settings.ts';
 import type { Cluster, StartOptions } from './options/start-options.ts';
@@ -83,7 +83,7 @@ import { StartError } from './shared/start-error.ts';
 import { heldHere, openEventStore } from './store/event-store.ts';
 import { isShared, openStore } from './store/store-choice.ts';
 
-const systemChance: Chance = {
+const systemChance: Sources = {
   nowMs: wallClock,
   uid: () => randomUUID(),
   randomBelow: (bound) => randomInt(bound),
@@ -100,7 +100,7 @@ export async function startWith(
   instruments: Instruments | undefined,
 ): Promise<{ readonly cluster: Cluster; readonly parts: ClusterParts }> {
   checkStartOptions(options);
-  const chance: Chance = { ...(instruments?.chance ?? systemChance), ...options.chance };
+  const chance: Sources = { ...(instruments?.chance ?? systemChance), ...options.chance };
   const report = options.onError ?? (() => undefined);
   const { log } = options;
   const wantedRanges = serviceRanges(options);
@@ -188,8 +188,8 @@ export async function startWith(
       const authority = await credentials.load();
       return access?.nodeTrust(authority) ?? { ca: authority.ca.cert, client: authority.client };
     });
-    const ways = new Ways(trust, apiServer.kubelet?.timeoutMs);
-    const usage = new UsageReports(registry, ways);
+    const nodeConnections = new NodeConnections(trust, apiServer.kubelet?.timeoutMs);
+    const usage = new UsageReports(registry, nodeConnections);
     let controllers: RunningController | undefined;
     const idle = (): string | undefined => (controllers ? undefined : 'the controllers do not run');
     const access = await secureAccess(options, registry, services.firstIP, keeper.limits, report);
@@ -209,7 +209,7 @@ export async function startWith(
       aggregation,
       doors: doors.all,
       createStatus: options.createStatus ?? (options.like ? 201 : 200),
-      manner: options.like ?? 'contract',
+      compatibility: options.like ?? 'contract',
       watchDefault: options.watchStart ?? (options.like ? 'state' : 'history'),
       keeper,
       storeMetrics,
@@ -224,12 +224,12 @@ export async function startWith(
         { ...storeCheck(registry), readyOnly: isShared(options) },
         { ...viewCheck(registry), readyOnly: isShared(options) },
         ...(chosen.length ? [controllersCheck(idle)] : []),
-        nodesCheck(registry, () => ways.localNames, nodesStartup),
+        nodesCheck(registry, () => nodeConnections.localNames, nodesStartup),
         ...(apiServer.shutdownDelayMs ? [shutdownCheck(() => delayed !== undefined)] : []),
         ...(access?.authorization.checks ?? []),
       ],
-      window: options.ui === false ? undefined : new Window(),
-      nodes: ways,
+      dashboard: options.ui === false ? undefined : new Dashboard(),
+      nodes: nodeConnections,
       nodeAddressTypes: apiServer.kubelet?.addressTypes,
       settings: apiServer,
       usage,
@@ -242,7 +242,7 @@ export async function startWith(
     await server.listen();
     closers.add(() => aggregation.close());
     aggregation.start().catch(report);
-    if (log) logConfiguration(log, inForce(options, server.url, chosen, keeper));
+    if (log) logConfiguration(log, effectiveOptions(options, server.url, chosen, keeper));
     const capacity = new Capacity({
       registry,
       keeper,
@@ -261,7 +261,7 @@ export async function startWith(
     // Closed before the server, so that nodes can report that they are going.
     const nodes = new LocalNodes({
       api: doors.inside,
-      ways,
+      connections: nodeConnections,
       node: node && { serviceRange: range.text, ...node },
       simulated: options.simulatedNodes ?? 0,
       graceMs: periods.nodeGraceMs,
@@ -273,7 +273,7 @@ export async function startWith(
     const context: ControllerContext = {
       registry,
       settings: periods,
-      nodeVolumes: new NodeVolumes(ways),
+      nodeVolumes: new NodeVolumes(nodeConnections),
       podUsage: (namespace) => usage.podUsage(namespace),
       trust: access?.trust,
       onError: report,

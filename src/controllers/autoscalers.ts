@@ -190,7 +190,7 @@ class Autoscalers {
       );
     const pace = this.#paces.get(key) ?? new ScalingPace();
     this.#paces.set(key, pace);
-    const nowMs = this.#registry.chance.nowMs();
+    const nowMs = this.#registry.sources.nowMs();
     const limited = pace.limit(autoscaler.spec!, current, measured.replicas!, nowMs);
     say('ScalingLimited', limited.limited, limited.reason, limited.message);
     const reason = limited.replicas > current ? `${measured.name} above target` : 'All metrics below target';

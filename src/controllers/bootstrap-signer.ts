@@ -51,7 +51,7 @@ async function signClusterInfo({ registry, request }: SharedContext, queue: Work
   const tokens = signingTokens(registry);
   // The signature of a token is removed when the token expires.
   const ends = tokens.map(({ expiresMs }) => expiresMs ?? Number.POSITIVE_INFINITY);
-  queue.addAfter(sign, Math.min(Number.POSITIVE_INFINITY, ...ends) - registry.chance.nowMs());
+  queue.addAfter(sign, Math.min(Number.POSITIVE_INFINITY, ...ends) - registry.sources.nowMs());
   if (!entry) return;
   const { data } = entry.peek() as ConfigMap;
   if (!data?.kubeconfig || semanticEqual(data, signed(data, tokens))) return;
@@ -65,7 +65,7 @@ async function signClusterInfo({ registry, request }: SharedContext, queue: Work
 }
 
 function signingTokens(registry: Registry): BootstrapToken[] {
-  const now = registry.chance.nowMs();
+  const now = registry.sources.nowMs();
   const filter = new Filter(bootstrapTokenNamespace, undefined, undefined, undefined);
   return registry.view
     .collection('core/secrets')

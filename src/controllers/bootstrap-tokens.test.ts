@@ -21,7 +21,7 @@ const secret = '0123456789abcdef';
 async function token(id: string, more: Record<string, string> = {}): Promise<void> {
   const data = { 'token-id': id, 'token-secret': secret, 'usage-bootstrap-signing': 'true', ...more };
   const encoded = Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
-  await harness.plant('v1', 'secrets', 'kube-system', {
+  await harness.seed('v1', 'secrets', 'kube-system', {
     metadata: { name: `bootstrap-token-${id}` },
     type: 'bootstrap.kubernetes.io/token',
     data: Object.fromEntries(encoded),

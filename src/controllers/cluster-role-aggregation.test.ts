@@ -25,7 +25,7 @@ async function settled(): Promise<void> {
 
 it('fills admin, edit and view as recorded', async () => {
   harness.start(['clusterrole-aggregation']);
-  for (const planted of recorded.clusterroles) await harness.plant(version, 'clusterroles', '', planted);
+  for (const planted of recorded.clusterroles) await harness.seed(version, 'clusterroles', '', planted);
   await settled();
   for (const [name, rules] of Object.entries(recorded.aggregated)) expect(role(name).rules).toEqual(rules);
 });
@@ -33,20 +33,20 @@ it('fills admin, edit and view as recorded', async () => {
 it('takes in what is marked later, and lets go what is not marked any more', async () => {
   harness.start(['clusterrole-aggregation']);
   const mark = { 'example.com/gathered': 'true' };
-  await harness.plant(version, 'clusterroles', '', {
+  await harness.seed(version, 'clusterroles', '', {
     metadata: { name: 'all' },
     aggregationRule: { clusterRoleSelectors: [{ matchLabels: mark }] },
   });
   const rule = (name: string) => ({ verbs: ['get'], apiGroups: [''], resources: [name] });
-  await harness.plant(version, 'clusterroles', '', {
+  await harness.seed(version, 'clusterroles', '', {
     metadata: { name: 'b', labels: mark },
     rules: [rule('b')],
   });
-  const a = await harness.plant(version, 'clusterroles', '', {
+  const a = await harness.seed(version, 'clusterroles', '', {
     metadata: { name: 'a', labels: mark },
     rules: [rule('a'), rule('b')],
   });
-  await harness.plant(version, 'clusterroles', '', { metadata: { name: 'c' }, rules: [rule('c')] });
+  await harness.seed(version, 'clusterroles', '', { metadata: { name: 'c' }, rules: [rule('c')] });
   await settled();
   expect(role('all').rules).toEqual([rule('a'), rule('b')]);
   await modify(harness.registry, asTester('update'), targetOf(a), (current) => {

@@ -20,7 +20,7 @@ afterEach(async () => {
 const ago = (seconds: number): string => formatTime(Date.now() - seconds * 1000);
 
 const pod = (name: string, conditions: object[] = [], metadata: object = {}) =>
-  harness.plant('v1', 'pods', 'default', {
+  harness.seed('v1', 'pods', 'default', {
     metadata: { name, labels: { app: 'web' }, ...metadata },
     spec: { nodeName: 'n', containers: [{ name: 'c' }] },
     status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }, ...conditions] },
@@ -37,7 +37,7 @@ async function oldPod(name: string): Promise<void> {
 }
 
 const budget = (disruptedPods: Record<string, string>) =>
-  harness.plant('policy/v1', 'poddisruptionbudgets', 'default', {
+  harness.seed('policy/v1', 'poddisruptionbudgets', 'default', {
     metadata: { name: 'b', generation: 1 },
     spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } },
     status: { observedGeneration: 1, disruptedPods },

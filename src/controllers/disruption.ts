@@ -100,7 +100,7 @@ class Disruption {
   }
 
   get #nowMs(): number {
-    return this.#registry.chance.nowMs();
+    return this.#registry.sources.nowMs();
   }
 
   async #sync(key: string): Promise<void> {

@@ -95,7 +95,7 @@ class EndpointsKeeper {
     if (!entry) {
       this.#large.delete(key);
       this.#triggers.delete(key);
-    } else if (previous) this.#trigger(key, this.#registry.chance.nowMs());
+    } else if (previous) this.#trigger(key, this.#registry.sources.nowMs());
     else this.#trigger(key, Date.parse(entry.object().metadata.creationTimestamp ?? ''));
     this.#queue.add(key);
   }
@@ -108,7 +108,7 @@ class EndpointsKeeper {
     const readied = pod?.readyChangedMs !== previous?.readyChangedMs ? pod?.readyChangedMs : undefined;
     for (const name of names) {
       const key = keyOf(namespace, name);
-      this.#trigger(key, readied ?? this.#registry.chance.nowMs());
+      this.#trigger(key, readied ?? this.#registry.sources.nowMs());
       if (this.#large.has(key)) this.#queue.addAfter(key, gatherMs);
       else this.#queue.add(key);
     }
@@ -156,7 +156,7 @@ class EndpointsKeeper {
     const wanted = wantedFor(service, pods);
     if (current && isRight(current.object() as Endpoints, wanted)) return;
     try {
-      await this.#write(service, current, wanted, triggerMs ?? this.#registry.chance.nowMs());
+      await this.#write(service, current, wanted, triggerMs ?? this.#registry.sources.nowMs());
     } catch (error) {
       if (isNamespaceTerminating(error)) return;
       if (triggerMs !== undefined) this.#trigger(key, triggerMs);

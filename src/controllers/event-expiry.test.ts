@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-const plant = (name: string) => harness.plant('v1', 'events', 'default', { metadata: { name } });
+const plant = (name: string) => harness.seed('v1', 'events', 'default', { metadata: { name } });
 const names = (): string[] => harness.all('core/events').map(({ name }) => name);
 
 it('ends those that are an hour old', async () => {

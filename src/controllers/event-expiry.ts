@@ -67,11 +67,11 @@ class EventExpiry {
   }
 
   #appoint(endMs: number): void {
-    this.#sweeps.addAfter(sweep, Math.max(endMs - this.context.registry.chance.nowMs(), sweepMinMs));
+    this.#sweeps.addAfter(sweep, Math.max(endMs - this.context.registry.sources.nowMs(), sweepMinMs));
   }
 
   #sweep(): void {
-    const nowMs = this.context.registry.chance.nowMs();
+    const nowMs = this.context.registry.sources.nowMs();
     let nextMs = Number.POSITIVE_INFINITY;
     for (const [key, endMs] of this.#ends)
       if (endMs > nowMs) nextMs = Math.min(nextMs, endMs);
@@ -87,7 +87,7 @@ class EventExpiry {
     const [namespace, name] = fromKey(key);
     const entry = registry.view.collection('core/events').get(namespace, name);
     // It was written again meanwhile, and has a new expiry.
-    if (!entry || this.#endMs(entry) > registry.chance.nowMs()) return;
+    if (!entry || this.#endMs(entry) > registry.sources.nowMs()) return;
     await tolerant(remove(registry, request('delete'), targetOf(entry), {}));
   }
 

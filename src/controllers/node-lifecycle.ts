@@ -116,7 +116,7 @@ class NodeLifecycle {
 
   /** Time since the last sign of life: a renewed lease or a newer heartbeat. */
   #silentMs(node: Node): number {
-    const nowMs = this.#registry.chance.nowMs();
+    const nowMs = this.#registry.sources.nowMs();
     const name = node.metadata.name!;
     const lease = this.#registry.view
       .collection('coordination.k8s.io/leases')

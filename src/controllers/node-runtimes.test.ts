@@ -6,7 +6,7 @@ import { harness, useHarness } from './shared/harness.fixture.ts';
 useHarness();
 
 const node = (name: string, labels: object, containerRuntimeVersion: string) =>
-  harness.plant('v1', 'nodes', '', {
+  harness.seed('v1', 'nodes', '', {
     metadata: { name, labels },
     status: { nodeInfo: { containerRuntimeVersion } },
   });

@@ -9,7 +9,7 @@ import { harness, useHarness } from './shared/harness.fixture.ts';
 useHarness();
 
 const plant = (name: string, nodeName: string, deletionTimestamp?: string) =>
-  harness.plant('v1', 'pods', 'default', { metadata: { name, deletionTimestamp }, spec: { nodeName } });
+  harness.seed('v1', 'pods', 'default', { metadata: { name, deletionTimestamp }, spec: { nodeName } });
 const names = (): string[] =>
   harness
     .all('core/pods')
@@ -17,8 +17,8 @@ const names = (): string[] =>
     .sort();
 
 it('ends pods that are to go from a node out of service', async () => {
-  const { kind } = await harness.plant('v1', 'nodes', '', { metadata: { name: 'n1' } });
-  await harness.plant('v1', 'nodes', '', { metadata: { name: 'n2' } });
+  const { kind } = await harness.seed('v1', 'nodes', '', { metadata: { name: 'n1' } });
+  await harness.seed('v1', 'nodes', '', { metadata: { name: 'n2' } });
   const deleted = new Date().toISOString();
   await plant('early', 'n1', deleted);
   harness.start(['pod-collector']);

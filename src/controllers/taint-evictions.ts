@@ -73,7 +73,7 @@ export class TaintEvictions {
     const pod = entry.peek() as Pod;
     if (pod.metadata.deletionTimestamp) return void this.#marked.delete(key);
     const taints = this.#tainted.get(pod.spec?.nodeName ?? '') ?? [];
-    const nowMs = this.context.registry.chance.nowMs();
+    const nowMs = this.context.registry.sources.nowMs();
     const markedMs = this.#marked.get(key) ?? nowMs;
     const endMs = endOf(pod, taints, markedMs);
     if (endMs === undefined) {

@@ -38,7 +38,7 @@ async function clean({ registry, request }: SharedContext, queue: WorkQueue, nam
   const secret = entry.peek() as Secret;
   const expiresMs = bootstrapTokenOf(secret)?.expiresMs;
   if (expiresMs === undefined) return;
-  const leftMs = expiresMs - registry.chance.nowMs();
+  const leftMs = expiresMs - registry.sources.nowMs();
   if (leftMs > 0) return queue.addAfter(name, leftMs);
   // Another secret may have taken the name meanwhile.
   const preconditions = { uid: secret.metadata.uid };

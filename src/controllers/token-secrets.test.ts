@@ -85,8 +85,8 @@ describe('an account', () => {
   });
 
   it('that was not told of its secret is told of that one', async () => {
-    await harness.plant('v1', 'serviceaccounts', 'default', { metadata: { name: 'bot' } });
-    await harness.plant('v1', 'secrets', 'default', {
+    await harness.seed('v1', 'serviceaccounts', 'default', { metadata: { name: 'bot' } });
+    await harness.seed('v1', 'secrets', 'default', {
       metadata: {
         name: 'bot-token-abcde',
         annotations: {
@@ -104,8 +104,8 @@ describe('an account', () => {
   });
 
   it('keeps secrets that it names for other reasons', async () => {
-    await harness.plant('v1', 'secrets', 'default', { metadata: { name: 'mine' }, type: 'Opaque' });
-    await harness.plant('v1', 'serviceaccounts', 'default', {
+    await harness.seed('v1', 'secrets', 'default', { metadata: { name: 'mine' }, type: 'Opaque' });
+    await harness.seed('v1', 'serviceaccounts', 'default', {
       metadata: { name: 'bot' },
       secrets: [{ name: 'mine' }, { name: 'not-yet-there' }],
     });
@@ -115,13 +115,13 @@ describe('an account', () => {
 
   it('with a very long name gets one, too', async () => {
     const name = 'x'.repeat(253);
-    await harness.plant('v1', 'serviceaccounts', 'default', { metadata: { name } });
+    await harness.seed('v1', 'serviceaccounts', 'default', { metadata: { name } });
     await begin();
     expect(named(name)).toEqual([expect.stringMatching(/^x{51}-token-[a-z0-9]{5}$/)]);
   });
 
   it('that goes takes its secret along', async () => {
-    await harness.plant('v1', 'serviceaccounts', 'default', { metadata: { name: 'bot' } });
+    await harness.seed('v1', 'serviceaccounts', 'default', { metadata: { name: 'bot' } });
     await begin();
     await drop('serviceaccounts', 'bot');
     await settled();

@@ -55,7 +55,7 @@ const volumeSpec = {
 };
 
 it('each writes in its own name', async () => {
-  await harness.plant('v1', 'nodes', '', {
+  await harness.seed('v1', 'nodes', '', {
     metadata: { name: 'n' },
     status: {
       allocatable: { cpu: '8', memory: '8Gi', pods: '100' },

@@ -78,8 +78,8 @@ beforeEach(async () => {
   const { watch } = store;
   store.watch = (after, listener) =>
     watch.call(store, after, (changes: readonly Change[]) => feed.pass(() => listener(changes)));
-  const chance = { nowMs: () => nowMs, uid: randomUUID, randomBelow: () => 0 };
-  registry = new Registry(store, await View.open(store, kinds), kinds, chance);
+  const sources = { nowMs: () => nowMs, uid: randomUUID, randomBelow: () => 0 };
+  registry = new Registry(store, await View.open(store, kinds), kinds, sources);
   await ensureSystemNamespaces(registry);
   await create(registry, asTester('create'), collection, { metadata: { name: 'a' } });
 });

@@ -1,9 +1,9 @@
-/** Turns: one at a time per key, in order of arrival, and no entry stays behind. */
+/** KeyQueue: one at a time per key, in order of arrival, and no entry stays behind. */
 import { expect, test } from 'vitest';
-import { Turns } from './key-queue.ts';
+import { KeyQueue } from './key-queue.ts';
 
 test('a free key is had at once, a taken one in order', async () => {
-  const turns = new Turns();
+  const turns = new KeyQueue();
   const order: number[] = [];
   expect(turns.take('a')).toBeUndefined();
   const waiting = [1, 2, 3].map(async (number) => {

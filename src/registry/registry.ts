@@ -28,7 +28,7 @@ import { openPodSecurity, type PodSecuritySettings } from './admission/pod-secur
 import { QuotaAccounts } from './admission/quota-accounts.ts';
 import type { Allocator } from './allocation/allocation.ts';
 import { type Finalizing, fullFinalizing } from './finalizing.ts';
-import { Turns } from './key-queue.ts';
+import { KeyQueue } from './key-queue.ts';
 import { namespaceExists, removeRemains } from './namespace-remains.ts';
 import type { Request } from './request.ts';
 import { named, type Place, type Target } from './target.ts';
@@ -40,7 +40,7 @@ import { storeKey } from './view/key.ts';
 import type { View } from './view/view.ts';
 
 /** Time and randomness, injected so that tests can control them. */
-export interface Chance {
+export interface Sources {
   /** Milliseconds since 1970. */
   nowMs(): number;
   /** A new uid. */
@@ -52,7 +52,7 @@ export interface Chance {
 export class Registry {
   readonly quotas: QuotaAccounts = new QuotaAccounts(this);
   readonly tokens: Tokens;
-  readonly turns: Turns = new Turns();
+  readonly keyQueue: KeyQueue = new KeyQueue();
   /** Says what users may do, to plugins of admission and to reviews. Set before the server listens. */
   authorizer: Authorizer = allowAll;
   /** What may change or refuse a write. Set before the server listens. */
@@ -74,7 +74,7 @@ export class Registry {
     readonly store: Store,
     readonly view: View,
     readonly kinds: KindTable,
-    readonly chance: Chance,
+    readonly sources: Sources,
     allocators: readonly Allocator[] = [],
     readonly finalizing: Finalizing = fullFinalizing,
     tokenSettings: TokenSettings = defaultTokenSettings,
@@ -85,7 +85,7 @@ export class Registry {
 
   /** The current time, in the format of API objects. */
   now(): string {
-    return formatTime(this.chance.nowMs());
+    return formatTime(this.sources.nowMs());
   }
 
   /** Waits for a promise; throws a 504 if the deadline has passed by then. */
@@ -96,7 +96,7 @@ export class Registry {
 
   /** Throws when the deadline of a request has passed. */
   assertInTime(deadlineMs: number | undefined): void {
-    if (deadlineMs !== undefined && deadlineMs < this.chance.nowMs()) throw requestTimeout();
+    if (deadlineMs !== undefined && deadlineMs < this.sources.nowMs()) throw requestTimeout();
   }
 
   /** The current state of an object, or a 404. */
@@ -216,11 +216,11 @@ export class Registry {
   /**
    * Creates an object of the server itself, unless it exists. Admission is skipped: the cluster needs these objects.
    */
-  async plant(request: Request, collection: Target, object: ApiObject): Promise<boolean> {
+  async seed(request: Request, collection: Target, object: ApiObject): Promise<boolean> {
     const { kind, namespace } = collection;
     Object.assign(object.metadata, {
       ...(kind.namespaced ? { namespace } : {}),
-      uid: this.chance.uid(),
+      uid: this.sources.uid(),
       creationTimestamp: this.now(),
     });
     const target = named(collection, object.metadata.name!);

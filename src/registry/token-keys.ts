@@ -89,7 +89,7 @@ export class TokenKeys {
     };
     // When another server made one at the same moment, that one counts.
     const request = actingAs('kube-apiserver', 'create');
-    if (await this.registry.plant(request, collectionOf(kind, keyNamespace), secret))
+    if (await this.registry.seed(request, collectionOf(kind, keyNamespace), secret))
       return tokenKey(privateKey);
     return tokenKey(createPrivateKey(this.#readStored()!.pem));
   }

@@ -82,8 +82,8 @@ export class Tokens {
   async bound(account: ServiceAccount, claims: BoundClaims): Promise<BoundToken> {
     const { name, namespace, uid } = account.metadata;
     const { pod, secret, node, warnAfterSeconds } = claims;
-    const issuedSeconds = Math.floor(this.registry.chance.nowMs() / 1000);
-    const id = this.registry.chance.uid();
+    const issuedSeconds = Math.floor(this.registry.sources.nowMs() / 1000);
+    const id = this.registry.sources.uid();
     const token = await this.#sign({
       aud: [...claims.audiences],
       exp: issuedSeconds + claims.lifeSeconds,

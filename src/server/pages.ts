@@ -3,7 +3,7 @@ import { methodNotAllowed, resourceNotFound } from '../api/errors/errors.ts';
 import { findModel } from '../api/model/model.ts';
 import type { Registry } from '../registry/registry.ts';
 import { answerBackup } from './computed/backup.ts';
-import type { Window } from './dashboard/dashboard.ts';
+import type { Dashboard } from './dashboard/dashboard.ts';
 import { AggregatedDiscovery } from './discovery/aggregated-discovery.ts';
 import type { Discovery } from './discovery/discovery.ts';
 import { answerIssuer } from './discovery/issuer-documents.ts';
@@ -29,7 +29,7 @@ export interface PageSources {
   /** The metrics, as text. */
   readonly metrics: () => Promise<string>;
   /** The page for people; absent: it is not served. */
-  readonly window?: Window | undefined;
+  readonly dashboard?: Dashboard | undefined;
   readonly version?: ReportedVersion | undefined;
   /** Pages of the test kit. */
   readonly instruments?: PageInstruments | undefined;
@@ -48,14 +48,14 @@ export class Pages {
     this.#openApi = new OpenApi(
       discovery,
       registry.kinds,
-      () => registry.chance.nowMs(),
+      () => registry.sources.nowMs(),
       sources.instruments?.documents,
     );
   }
 
   async answer(context: RequestContext): Promise<void> {
-    const { window } = this.sources;
-    if (context.info.page && window?.isFor(context)) return window.answer(context);
+    const { dashboard } = this.sources;
+    if (context.info.page && dashboard?.isFor(context)) return dashboard.answer(context);
     if (!(await this.#answer(context))) answerText(context, 404, '404 page not found\n');
   }
 
@@ -68,7 +68,7 @@ export class Pages {
         answerText(context, 200, await this.sources.metrics(), expositionType);
         return true;
       }
-      if (await answerStatusPage(context, this.sources.health, this.registry.chance.nowMs())) return true;
+      if (await answerStatusPage(context, this.sources.health, this.registry.sources.nowMs())) return true;
     }
     if (this.sources.instruments && (await this.sources.instruments.page(context))) return true;
     if (await answerIssuer(context, this.registry.tokens)) return true;

@@ -115,14 +115,14 @@ export class RouteTable {
   #addCore({ serving, components }: Resources): void {
     if (!serving.registry.kinds.serves('v1')) return;
     const core = this.#stored('v1');
-    const { chance } = serving.registry;
+    const { sources } = serving.registry;
     core.set(
       'bindings',
       answeredBy((context, info) => createBinding(serving, context, info)),
     );
     core.set(
       'componentstatuses',
-      answeredBy((context, info) => answerComponentStatus(context, info, components, chance.nowMs())),
+      answeredBy((context, info) => answerComponentStatus(context, info, components, sources.nowMs())),
     );
   }
 

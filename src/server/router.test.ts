@@ -27,7 +27,7 @@ const drawer = defineKind<ApiObject>({
 
 describe('a kind that is added', () => {
   it('is served with the next request: collection, objects, parts, watches', async () => {
-    await api.plant('configmaps', 'ns', { metadata: { name: 'a' }, data: { from: 'before' } });
+    await api.seed('configmaps', 'ns', { metadata: { name: 'a' }, data: { from: 'before' } });
     expect((await api.get(drawers)).text).toBe('404 page not found\n');
     expect((await api.get(`${ns}/configmaps/a`)).status).toBe(200);
     await api.registry.kinds.add(drawer);

@@ -4,15 +4,15 @@ import type { Authentication } from '../access/authentication/authentication.ts'
 import { Impersonation } from '../access/impersonation.ts';
 import { Deadlines } from '../deadlines.ts';
 import type { Aggregation } from '../extensions/aggregation/aggregation.ts';
-import type { Manner } from '../registry/compatibility.ts';
+import type { Compatibility } from '../registry/compatibility.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { WatchDefault } from '../registry/verbs/watch.ts';
-import type { NodeWay } from '../streams/dial/node-connector.ts';
+import type { NodeConnector } from '../streams/dial/node-connector.ts';
 import { Chain } from './chain/chain.ts';
 import type { RequestObserver, Step } from './chain/step.ts';
 import type { Component } from './computed/component-status.ts';
 import type { UsageReports } from './computed/usage-reports.ts';
-import type { Window } from './dashboard/dashboard.ts';
+import type { Dashboard } from './dashboard/dashboard.ts';
 import { Discovery } from './discovery/discovery.ts';
 import type { ReportedVersion } from './discovery/version.ts';
 import type { RequestContext } from './http/context.ts';
@@ -42,13 +42,13 @@ export interface ServerOptions {
   readonly doors: readonly Door[];
   readonly createStatus: 200 | 201;
   readonly watchDefault: WatchDefault;
-  readonly manner: Manner;
+  readonly compatibility: Compatibility;
   readonly keeper: LimitKeeper;
   readonly components: readonly Component[];
   /** The health checks of this process. */
   readonly health: readonly HealthCheck[];
   /** How the server connects to the agents of nodes. */
-  readonly nodes: NodeWay;
+  readonly nodes: NodeConnector;
   /** Resource usage of nodes and pods. */
   readonly usage: UsageReports;
   /**
@@ -70,7 +70,7 @@ export interface ServerOptions {
   /** Told of every request that is over. */
   readonly observer?: RequestObserver;
   /** The page for people; absent: it is not served. */
-  readonly window?: Window;
+  readonly dashboard?: Dashboard;
   /** What a test kit looks at and changes; absent in ordinary servers. */
   readonly instruments?: ServerInstruments;
   /** Called for internal errors of the server. */
@@ -107,12 +107,12 @@ export class ApiServer {
       servedComputedVersions(registry.kinds),
       options.aggregation,
     );
-    const { health, window, instruments } = options;
+    const { health, dashboard, instruments } = options;
     const metrics = () => this.#metrics.text();
     const pages = new Pages(registry, discovery, {
       health,
       metrics,
-      window,
+      dashboard,
       instruments,
       version: options.settings,
     });
@@ -121,7 +121,7 @@ export class ApiServer {
     this.#watching = {
       registry,
       watchDefault: options.watchDefault,
-      manner: options.manner,
+      compatibility: options.compatibility,
       streams: new Set(),
       begin: (...request) => this.#chain.request(...request),
       keeper,
@@ -157,8 +157,8 @@ export class ApiServer {
       impersonation: new Impersonation(),
       deadlines: new Deadlines(),
       rights: registry,
-      askAhead: registry.view.askAhead,
-      window,
+      prefetchRevision: registry.view.prefetchRevision,
+      dashboard,
       isIdentityHeader: (name) => options.authentication.isIdentityHeader(name),
       observer: options.observer,
       instrument: instruments?.step,
@@ -168,13 +168,13 @@ export class ApiServer {
   }
 
   #resources(registry: Registry, options: ServerOptions): Resources {
-    const { keeper, createStatus, manner, components, usage, authentication } = options;
+    const { keeper, createStatus, compatibility, components, usage, authentication } = options;
     return {
       serving: {
         registry,
         keeper,
         createStatus,
-        manner,
+        compatibility,
         reviewToken: (...asked) => authentication.reviewToken(...asked),
       },
       watching: this.#watching,

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Version } from './engine.ts';
 import { LmdbWriter, TRANSACTIONS_HERE } from './lmdb-writer.ts';
 import { decodeRecord } from './record.ts';
-import { APPEND, type PUT, WriteSheet } from './write-buffer.ts';
+import { APPEND, type PUT, WriteBuffer } from './write-buffer.ts';
 
 const threads: import('node:worker_threads').Worker[] = [];
 vi.mock('node:worker_threads', async (load) => {
@@ -29,7 +29,7 @@ const lmdb = require(library) as typeof import('lmdb');
 let folder: string;
 let root: RootDatabase;
 let writer: LmdbWriter;
-let sheet: WriteSheet;
+let sheet: WriteBuffer;
 
 beforeEach(() => {
   threads.length = 0;
@@ -43,7 +43,7 @@ beforeEach(() => {
   } as const;
   root = lmdb.open(options);
   writer = new LmdbWriter(library, options, root, TRANSACTIONS_HERE);
-  sheet = new WriteSheet();
+  sheet = new WriteBuffer();
 });
 afterEach(async () => {
   await writer.close();

@@ -14,7 +14,7 @@ import type { RootDatabase, RootDatabaseOptionsWithPath } from 'lmdb';
 import { optimized } from '../switches.ts';
 import type { Answer, Order, ThreadStart } from './lmdb-thread.ts';
 import { type CarryOut, carryingOut, type WriteFailure } from './lmdb-transaction.ts';
-import type { WriteSheet } from './write-buffer.ts';
+import type { WriteBuffer } from './write-buffer.ts';
 
 /** The thread is started after this many transactions: more than the first start of a secure server makes. */
 export const TRANSACTIONS_HERE = 24;
@@ -54,7 +54,7 @@ export class LmdbWriter {
    * Carries out a sheet, which must not change until then: all of it, durably; or returns why nothing was written. A
    * rejection means that the thread was lost, and the outcome is unknown.
    */
-  write(sheet: WriteSheet): Promise<WriteFailure | undefined> {
+  write(sheet: WriteBuffer): Promise<WriteFailure | undefined> {
     const { memory, end } = sheet;
     if (this.#ready)
       return new Promise((resolve, reject) => {

@@ -46,7 +46,7 @@ import { compareKeys } from './sorted-map.ts';
 import { type Store, StoreUnavailableError } from './store.ts';
 import { UPGRADING, upgradeFolder } from './upgrade.ts';
 import { VersionedStore, type VersionedStoreOptions } from './versioned.ts';
-import { APPEND, databases, PUT, WriteSheet, writeRevisionKey } from './write-buffer.ts';
+import { APPEND, databases, PUT, WriteBuffer, writeRevisionKey } from './write-buffer.ts';
 
 export interface LmdbStoreOptions extends VersionedStoreOptions {
   /** The folder for the data file; it is created when it does not exist. */
@@ -151,7 +151,7 @@ export class LmdbEngine implements Engine {
   /** The keys of the index. */
   readonly #keys = knownKeys();
   readonly #writer: LmdbWriter;
-  readonly #sheet = new WriteSheet();
+  readonly #sheet = new WriteBuffer();
   /** The newest revision known to be in LMDB. */
   #revision: number;
   /** Why the store accepts no more writes. */

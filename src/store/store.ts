@@ -108,7 +108,7 @@ export interface StoreStats {
 }
 
 /** Runs a function whose calls of `revision()` share a question that was asked ahead. */
-export type AheadCalls = (calls: () => void) => void;
+export type PrefetchedCalls = (calls: () => void) => void;
 
 export interface Store {
   /** The newest acknowledged revision, of any writer. An engine that is the only writer knows it without asking. */
@@ -117,7 +117,7 @@ export interface Store {
    * Asks for that revision ahead of its callers, if that makes sense now. Only calls for clients that had sent their
    * requests by then may share the question. Absent where nobody has to be asked.
    */
-  askAhead?(): AheadCalls | undefined;
+  prefetchRevision?(): PrefetchedCalls | undefined;
   /** Changes up to and including this revision are compacted; state can be read from here on. */
   readonly compacted: number;
   /** Largest value it takes, in bytes. */

@@ -41,7 +41,7 @@ const UTF8_BYTES_MAX = 3;
 /** Size of the reused memory. A larger transaction gets its own, once. */
 export const USUAL_BYTES = 256 * 1024;
 
-export class WriteSheet {
+export class WriteBuffer {
   readonly #usual = sharedBuffer(USUAL_BYTES);
   #bytes = this.#usual;
   #end = 0;

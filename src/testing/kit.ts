@@ -6,7 +6,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import type { Cluster, StartOptions } from '../cluster/options/start-options.ts';
 import type { ClusterParts, Instruments } from '../cluster/shared/instruments.ts';
 import { startWith } from '../cluster/start.ts';
-import type { Chance, Registry } from '../registry/registry.ts';
+import type { Registry, Sources } from '../registry/registry.ts';
 import { parseStoreKey } from '../registry/view/key.ts';
 import type { RequestContext } from '../server/http/context.ts';
 import type { MemoryState } from '../store/memory.ts';
@@ -185,7 +185,7 @@ export class Kit {
     };
   }
 
-  #chance(): Chance {
+  #chance(): Sources {
     const randomness = this.#randomness;
     return {
       nowMs: this.clock.nowMs,

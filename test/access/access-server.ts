@@ -15,10 +15,10 @@ import { NamedDoor } from '../../src/server/doors/named-door.fixture.ts';
 import { LimitKeeper } from '../../src/server/http/limits.ts';
 import { ApiServer } from '../../src/server/server.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
-import type { NodeWay } from '../../src/streams/dial/node-connector.ts';
+import type { NodeConnector } from '../../src/streams/dial/node-connector.ts';
 import { Client } from '../support/http.ts';
 
-const nodes: NodeWay = {
+const nodes: NodeConnector = {
   connect: () => Promise.reject(new Error('there are no nodes')),
   isLocal: () => false,
 };
@@ -64,7 +64,7 @@ export class AccessServer extends Client {
       authentication,
       doors: [new NamedDoor(this.#authorization.authorizer)],
       createStatus: 201,
-      manner: 'kubernetes',
+      compatibility: 'kubernetes',
       watchDefault: 'state',
       keeper: new LimitKeeper({}),
       components: [],

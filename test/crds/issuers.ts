@@ -90,7 +90,7 @@ const spec = ruled(
         disableAccountKeyGeneration: flag('Use the key that is there.'),
         enableDurationFeature: flag('Ask for a certain time.'),
         profile: text('The kind of certificate.'),
-        solvers: list('Ways of proof; the first that fits is taken.', solver, { maxItems: 20 }),
+        solvers: list('NodeConnections of proof; the first that fits is taken.', solver, { maxItems: 20 }),
       },
       ['privateKeySecretRef', 'server'],
     ),

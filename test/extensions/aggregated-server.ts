@@ -15,10 +15,10 @@ import { LimitKeeper } from '../../src/server/http/limits.ts';
 import { computedVersions } from '../../src/server/route-table.ts';
 import { ApiServer } from '../../src/server/server.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
-import type { NodeWay } from '../../src/streams/dial/node-connector.ts';
+import type { NodeConnector } from '../../src/streams/dial/node-connector.ts';
 import { Client } from '../support/http.ts';
 
-const nodes: NodeWay = {
+const nodes: NodeConnector = {
   connect: () => Promise.reject(new Error('there are no nodes')),
   isLocal: () => false,
 };
@@ -64,7 +64,7 @@ export class AggregatedServer extends Client {
       authentication,
       doors: [new NamedDoor(allowAll)],
       createStatus: 201,
-      manner: 'kubernetes',
+      compatibility: 'kubernetes',
       watchDefault: 'state',
       keeper: new LimitKeeper({}),
       components: [],

@@ -16,10 +16,10 @@ import { LimitKeeper } from '../../src/server/http/limits.ts';
 import { StoreMetrics } from '../../src/server/observe/store-metrics.ts';
 import { ApiServer } from '../../src/server/server.ts';
 import { openMemoryStore } from '../../src/store/memory.ts';
-import type { NodeWay } from '../../src/streams/dial/node-connector.ts';
+import type { NodeConnector } from '../../src/streams/dial/node-connector.ts';
 import { Client, housekeeping } from './http.ts';
 
-const nodes: NodeWay = {
+const nodes: NodeConnector = {
   connect: () => Promise.reject(new Error('there are no nodes')),
   isLocal: () => false,
 };
@@ -56,7 +56,7 @@ export class KindServer extends Client {
     this.#server = new ApiServer(this.registry, {
       doors: [new LocalDoor({ host: '127.0.0.1', port: 0 })],
       createStatus: 200,
-      manner: 'contract',
+      compatibility: 'contract',
       watchDefault: 'history',
       keeper: new LimitKeeper({}),
       components: [],

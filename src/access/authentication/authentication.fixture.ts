@@ -23,12 +23,12 @@ export class TestCluster {
     const kinds = new KindTable();
     const view = await View.open(store, kinds);
     const clock = { nowMs };
-    const chance = {
+    const sources = {
       nowMs: () => clock.nowMs,
       uid: () => randomUUID(),
       randomBelow: (bound: number) => randomInt(bound),
     };
-    const registry = new Registry(store, view, kinds, chance, [], undefined, {
+    const registry = new Registry(store, view, kinds, sources, [], undefined, {
       ...defaultTokenSettings,
       ...settings,
     });
@@ -43,10 +43,10 @@ export class TestCluster {
   }
 
   /** Stores an object as it is, and answers with what is stored. */
-  async plant<T extends ApiObject>(resource: string, namespace: string, object: object): Promise<T> {
+  async seed<T extends ApiObject>(resource: string, namespace: string, object: object): Promise<T> {
     const kind = this.registry.kinds.resource('v1', resource)!;
     const planted = structuredClone(object) as ApiObject;
-    await this.registry.plant(asTester('create'), collectionOf(kind, namespace), planted);
+    await this.registry.seed(asTester('create'), collectionOf(kind, namespace), planted);
     return this.find<T>(resource, namespace, planted.metadata.name!)!;
   }
 

@@ -20,7 +20,7 @@ const good = {
 async function userOf(data: Record<string, string>, more: object = {}) {
   const name = 'bootstrap-token-aaaaaa';
   const encoded = Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
-  await cluster.plant('secrets', 'kube-system', {
+  await cluster.seed('secrets', 'kube-system', {
     metadata: { name },
     type: 'bootstrap.kubernetes.io/token',
     data: Object.fromEntries(encoded),

@@ -43,7 +43,7 @@ export class BootstrapTokens extends ServerTokens {
     const known = entry && this.#known.of(entry);
     if (!known || digestOf(known.token.secret) !== digestOf(sent.secret)) return undefined;
     const { expiresMs } = known.token;
-    if (expiresMs !== undefined && expiresMs <= this.registry.chance.nowMs()) return undefined;
+    if (expiresMs !== undefined && expiresMs <= this.registry.sources.nowMs()) return undefined;
     return known.user;
   }
 }

@@ -65,7 +65,7 @@ export class BoundTokens implements TokenAuthenticator {
       this.#read.set(signed, claims);
     }
     const meant = meantFor(claims.audiences ?? this.registry.tokens.settings.audiences, audiences);
-    const nowSeconds = this.registry.chance.nowMs() / 1000;
+    const nowSeconds = this.registry.sources.nowMs() / 1000;
     checkTimes(claims, nowSeconds);
     this.#checkAccount(claims);
     this.#checkBound(claims);
@@ -104,7 +104,7 @@ export class BoundTokens implements TokenAuthenticator {
 
   #isGone({ metadata: { deletionTimestamp } }: ApiObject): boolean {
     if (deletionTimestamp === undefined) return false;
-    return timeToMs(deletionTimestamp) < this.registry.chance.nowMs() - leewaySeconds * 1000;
+    return timeToMs(deletionTimestamp) < this.registry.sources.nowMs() - leewaySeconds * 1000;
   }
 }
 

@@ -93,7 +93,7 @@ export class LegacyTokens implements TokenAuthenticator {
 
   /** Records the day in the secret, in the background. */
   #noteUse(namespace: string, name: string, { metadata }: Secret): void {
-    const day = formatTime(this.registry.chance.nowMs()).slice(0, 10);
+    const day = formatTime(this.registry.sources.nowMs()).slice(0, 10);
     const key = `${namespace}/${name}`;
     if (metadata.labels?.[lastUsed] === day || this.#uses.get(key) === day) return;
     this.#uses.set(key, day);

@@ -142,7 +142,7 @@ async function configuredIssuers(
     );
   // Loaded where it is asked for, like all that calls other servers.
   const { ConfiguredIssuers } = await import('./configured-issuers.ts');
-  const nowMs = (): number => registry.chance.nowMs();
+  const nowMs = (): number => registry.sources.nowMs();
   const issuers = new ConfiguredIssuers({ audiences, reserved, nowMs, onError, log: onWarning });
   if (configFile !== undefined) issuers.follow(configFile);
   else issuers.use([await oidcConfiguration(oidc!)]);
@@ -183,7 +183,7 @@ function clientAuthorities(
   closers: Closers,
 ): ClientAuthorities | undefined {
   if (!clients) return undefined;
-  const authorities = new ClientAuthorities(clients.pem(), () => registry.chance.nowMs());
+  const authorities = new ClientAuthorities(clients.pem(), () => registry.sources.nowMs());
   const takeOver = (): void => {
     try {
       authorities.replace(clients.pem());
@@ -205,7 +205,7 @@ function proxyAuthorities(
   let authorities: ClientAuthorities | undefined;
   const take = ([pem = '']: readonly string[]): void => {
     if (authorities) authorities.replace(pem);
-    else authorities = new ClientAuthorities(pem, () => registry.chance.nowMs());
+    else authorities = new ClientAuthorities(pem, () => registry.sources.nowMs());
     changed();
   };
   try {
@@ -271,7 +271,7 @@ async function tokenWebhook(
     version,
     cacheMs,
     serverAudiences,
-    nowMs: () => registry.chance.nowMs(),
+    nowMs: () => registry.sources.nowMs(),
   });
 }
 

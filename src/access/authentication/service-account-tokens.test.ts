@@ -22,7 +22,7 @@ async function open(settings = {}): Promise<void> {
   const { registry } = cluster;
   const onError = (error: Error): void => void errors.push(error);
   authentication = await makeAuthenticator({}, { registry, onError, onWarning: () => undefined });
-  robot = await cluster.plant('serviceaccounts', 'team', { metadata: { name: 'robot' } });
+  robot = await cluster.seed('serviceaccounts', 'team', { metadata: { name: 'robot' } });
 }
 
 async function close(): Promise<void> {
@@ -112,7 +112,7 @@ describe('a bound token', () => {
     expect(await review(token)).toMatchObject({ audiences: [issuer] });
     await cluster.remove('serviceaccounts', 'team', 'robot');
     await refused(token, 'serviceaccounts "robot" not found');
-    const another = await cluster.plant<ServiceAccount>('serviceaccounts', 'team', {
+    const another = await cluster.seed<ServiceAccount>('serviceaccounts', 'team', {
       metadata: { name: 'robot' },
     });
     await refused(
@@ -121,12 +121,12 @@ describe('a bound token', () => {
     );
     await cluster.remove('serviceaccounts', 'team', 'robot');
     const deletionTimestamp = '2030-06-01T11:58:00Z';
-    await cluster.plant('serviceaccounts', 'team', { metadata: { name: 'robot', deletionTimestamp } });
+    await cluster.seed('serviceaccounts', 'team', { metadata: { name: 'robot', deletionTimestamp } });
     await refused(token, 'service account team/robot has been deleted');
   });
 
   it('is as good as its pod, and only copies the node of it', async () => {
-    const pod = await cluster.plant('pods', 'team', { metadata: { name: 'p' }, spec: { containers: [] } });
+    const pod = await cluster.seed('pods', 'team', { metadata: { name: 'p' }, spec: { containers: [] } });
     const token = await issue({
       pod: { name: 'p', uid: pod.metadata.uid },
       node: { name: 'gone', uid: 'n' },
@@ -143,7 +143,7 @@ describe('a bound token', () => {
     });
     await cluster.remove('pods', 'team', 'p');
     await refused(token, 'service account token has been invalidated');
-    const next = await cluster.plant('pods', 'team', { metadata: { name: 'p' }, spec: { containers: [] } });
+    const next = await cluster.seed('pods', 'team', { metadata: { name: 'p' }, spec: { containers: [] } });
     await refused(
       token,
       `pod UID (${next.metadata.uid}) does not match service account pod ref claim (${pod.metadata.uid})`,
@@ -151,12 +151,12 @@ describe('a bound token', () => {
   });
 
   it('is as good as its node or secret', async () => {
-    const node = await cluster.plant('nodes', '', { metadata: { name: 'n' } });
+    const node = await cluster.seed('nodes', '', { metadata: { name: 'n' } });
     const ofNode = await issue({ node: { name: 'n', uid: node.metadata.uid } });
     expect(await review(ofNode)).toMatchObject({ audiences: [issuer] });
     await cluster.remove('nodes', '', 'n');
     await refused(ofNode, 'service account token has been invalidated');
-    const secret = await cluster.plant('secrets', 'team', { metadata: { name: 's' } });
+    const secret = await cluster.seed('secrets', 'team', { metadata: { name: 's' } });
     const ofSecret = await issue({ secret: { name: 's', uid: secret.metadata.uid } });
     expect(await review(ofSecret)).toMatchObject({ audiences: [issuer] });
     await cluster.remove('secrets', 'team', 's');
@@ -270,7 +270,7 @@ describe('a legacy token', () => {
 
   async function keep(): Promise<string> {
     const token = await cluster.registry.tokens.legacy(robot, 'kept');
-    await cluster.plant('secrets', 'team', {
+    await cluster.seed('secrets', 'team', {
       metadata: { name: 'kept', annotations: { 'kubernetes.io/service-account.name': 'robot' } },
       type: 'kubernetes.io/service-account-token',
       data: { token: Buffer.from(token).toString('base64') },
@@ -323,12 +323,12 @@ describe('a legacy token', () => {
     const token = await keep();
     await cluster.remove('secrets', 'team', 'kept');
     await refused(token, 'Token has been invalidated');
-    await cluster.plant('secrets', 'team', { metadata: { name: 'kept' }, data: { token: 'eA==' } });
+    await cluster.seed('secrets', 'team', { metadata: { name: 'kept' }, data: { token: 'eA==' } });
     await refused(token, "Token does not match server's copy");
     await cluster.remove('secrets', 'team', 'kept');
     const labels = { 'kubernetes.io/legacy-token-invalid-since': '2030-05-01' };
     const data = { token: Buffer.from(token).toString('base64') };
-    await cluster.plant('secrets', 'team', { metadata: { name: 'kept', labels }, data });
+    await cluster.seed('secrets', 'team', { metadata: { name: 'kept', labels }, data });
     const used = bearer(token);
     await expect((async () => authentication.authenticate(used))()).rejects.toThrow('marked as invalid');
     expect(used.annotations).toEqual({ 'authentication.k8s.io/legacy-token-invalidated': 'kept/team' });
@@ -338,7 +338,7 @@ describe('a legacy token', () => {
     const token = await keep();
     await cluster.remove('serviceaccounts', 'team', 'robot');
     await refused(token, 'serviceaccounts "robot" not found');
-    const another = await cluster.plant<ServiceAccount>('serviceaccounts', 'team', {
+    const another = await cluster.seed<ServiceAccount>('serviceaccounts', 'team', {
       metadata: { name: 'robot' },
     });
     await refused(
@@ -347,7 +347,7 @@ describe('a legacy token', () => {
     );
     await cluster.remove('serviceaccounts', 'team', 'robot');
     const deletionTimestamp = '2030-06-01T12:00:00Z';
-    await cluster.plant('serviceaccounts', 'team', { metadata: { name: 'robot', deletionTimestamp } });
+    await cluster.seed('serviceaccounts', 'team', { metadata: { name: 'robot', deletionTimestamp } });
     await refused(token, 'ServiceAccount team/robot has been deleted');
   });
 

@@ -35,8 +35,8 @@ export class TestRegistry {
     const kinds = new KindTable();
     const store = openMemoryStore();
     const view = await View.open(store, kinds);
-    const chance = { nowMs: Date.now, uid: randomUUID, randomBelow: (bound: number) => randomInt(bound) };
-    this.registry = new Registry(store, view, kinds, chance);
+    const sources = { nowMs: Date.now, uid: randomUUID, randomBelow: (bound: number) => randomInt(bound) };
+    this.registry = new Registry(store, view, kinds, sources);
     await ensureSystemNamespaces(this.registry);
     this.#closers.push(
       () => view.close(),
@@ -52,7 +52,7 @@ export class TestRegistry {
   async put(apiVersion: string, resource: string, namespace: string, object: ApiObject): Promise<void> {
     await this.delete(apiVersion, resource, namespace, object.metadata.name!);
     const kind = this.registry.kinds.resource(apiVersion, resource)!;
-    await this.registry.plant(actingAs('kube-apiserver', 'create'), collectionOf(kind, namespace), object);
+    await this.registry.seed(actingAs('kube-apiserver', 'create'), collectionOf(kind, namespace), object);
   }
 
   async delete(apiVersion: string, resource: string, namespace: string, name: string): Promise<void> {

@@ -42,7 +42,7 @@ async function ensureObject(
   const { name = '', namespace = '' } = wanted.metadata;
   const entry = registry.view.collection(kind).get(namespace, name);
   const collection = collectionOf(kind, namespace);
-  if (!entry) return void (await registry.plant(actingAs('kube-apiserver', 'create'), collection, wanted));
+  if (!entry) return void (await registry.seed(actingAs('kube-apiserver', 'create'), collection, wanted));
   if (isComplete(entry, wanted, complete)) return;
   if (complete(entry.object(), wanted)) {
     const change = (current: Entry): ApiObject => complete(current.object(), wanted) ?? current.object();
@@ -50,7 +50,7 @@ async function ensureObject(
     return;
   }
   await remove(registry, actingAs('kube-apiserver', 'delete'), targetOf(entry), {});
-  await registry.plant(actingAs('kube-apiserver', 'create'), collection, wanted);
+  await registry.seed(actingAs('kube-apiserver', 'create'), collection, wanted);
 }
 
 /** At nearly every start each object is as it was planted, which its text shows without being parsed. */

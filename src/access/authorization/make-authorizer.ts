@@ -57,7 +57,7 @@ export async function makeAuthorizer(
     Webhook: async ({ webhook }) => {
       const { configFile, ...settings } = webhook!;
       const service = await readRemoteService(configFile, 'configuration of the authorization webhook');
-      return new WebhookAuthorizer({ ...settings, service, nowMs: registry.chance.nowMs });
+      return new WebhookAuthorizer({ ...settings, service, nowMs: registry.sources.nowMs });
     },
   });
   if (file === undefined) await chosen.use(fromModes(options));

@@ -32,8 +32,8 @@ const errors: Error[] = [];
 
 beforeEach(async () => {
   store = openMemoryStore();
-  const chance = { nowMs: Date.now, uid: randomUUID, randomBelow: () => 0 };
-  registry = new Registry(store, await View.open(store, kinds), kinds, chance);
+  const sources = { nowMs: Date.now, uid: randomUUID, randomBelow: () => 0 };
+  registry = new Registry(store, await View.open(store, kinds), kinds, sources);
   policy = new FlowPolicy(registry, (error) => void errors.push(error));
   await policy.start();
   control = new FlowControl(registry, { seats: 600, waitMaxMs: 1000, nowMs: Date.now });

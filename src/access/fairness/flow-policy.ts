@@ -60,7 +60,7 @@ export class FlowPolicy {
         spec: cloneJson(spec),
         ...(kind === this.#schemas ? { status: { conditions: [this.#foundNow(spec)] } } : {}),
       };
-      await registry.plant(actingAs('kube-apiserver', 'create'), collectionOf(kind, ''), object);
+      await registry.seed(actingAs('kube-apiserver', 'create'), collectionOf(kind, ''), object);
       return;
     }
     if (!isKept(entry) || semanticEqual((entry.peek() as Configured).spec, spec)) return;

@@ -1,4 +1,4 @@
-/** Turns a checked expression into functions, one for each node, that compute its value and charge for their steps. */
+/** KeyQueue a checked expression into functions, one for each node, that compute its value and charge for their steps. */
 import { type Budget, hiddenErrorCost } from './budget.ts';
 import { type Comprehension, comprehension } from './comprehensions.ts';
 import { costOf, type Overload } from './functions.ts';

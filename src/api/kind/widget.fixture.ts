@@ -1,6 +1,6 @@
 /** Widgets: a kind that tests add, replace and remove at run time. */
 
-import { type DefinitionFile, type FieldDefinition, modelsOf } from '../model/model.ts';
+import { type FieldDefinition, type FieldTableFile, modelsOf } from '../model/model.ts';
 import type { ApiObject } from '../text/object.ts';
 import { defineKind, type Kind, type KindForm, statusSubresource } from './kind.ts';
 
@@ -13,7 +13,7 @@ export interface Widget extends ApiObject {
 export const widgetTable = (
   apiVersion = 'example.com/v1',
   more: Record<string, FieldDefinition> = {},
-): DefinitionFile => ({
+): FieldTableFile => ({
   apiVersion,
   models: {
     Widget: {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../text/object.ts';
 import { decodeObject } from './decode.ts';
 import { encodeObject } from './encode.ts';
-import { writtenAlike } from './encoded-equality.ts';
+import { encodesEqual } from './encoded-equality.ts';
 import { modelOf } from './model.ts';
 
 const podSpec = modelOf('PodSpec');
@@ -44,7 +44,7 @@ describe('objects that are written alike', () => {
   it('have the same text', () => {
     fc.assert(
       fc.property(forms, forms, (a, b) => {
-        expect(writtenAlike(podSpec, a, b)).toBe(encodeObject(podSpec, a) === encodeObject(podSpec, b));
+        expect(encodesEqual(podSpec, a, b)).toBe(encodeObject(podSpec, a) === encodeObject(podSpec, b));
       }),
       { numRuns: 2000 },
     );
@@ -54,7 +54,7 @@ describe('objects that are written alike', () => {
     fc.assert(
       fc.property(spec, (value) => {
         const working = decodeObject(podSpec, value);
-        expect(writtenAlike(podSpec, working, JSON.parse(encodeObject(podSpec, working)))).toBe(true);
+        expect(encodesEqual(podSpec, working, JSON.parse(encodeObject(podSpec, working)))).toBe(true);
       }),
     );
   });

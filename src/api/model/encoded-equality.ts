@@ -9,7 +9,7 @@ import { encodeObject, fieldText } from './encode.ts';
 import { generatedFieldsMax } from './generated-writer.ts';
 import type { Field, Model } from './model.ts';
 
-export function writtenAlike(model: Model, a: JsonObject, b: JsonObject): boolean {
+export function encodesEqual(model: Model, a: JsonObject, b: JsonObject): boolean {
   if (!optimized || model.definition.open) return encodeObject(model, a) === encodeObject(model, b);
   let compare = comparers.get(model);
   if (!compare) {
@@ -61,7 +61,7 @@ export function fieldAlike(field: Field, a: unknown, b: unknown): boolean {
   if (!set || !optimized) return fieldText(field, a) === fieldText(field, b);
   switch (field.type) {
     case 'model':
-      return writtenAlike(field.model, a as JsonObject, b as JsonObject);
+      return encodesEqual(field.model, a as JsonObject, b as JsonObject);
     case 'array':
       return itemsAlike(field.items!, a as unknown[], b as unknown[]);
     case 'map':

@@ -1,7 +1,7 @@
 declare module '*.fields.json' {
-  import type { DefinitionFile } from './model.ts';
+  import type { FieldTableFile } from './model.ts';
 
-  const file: DefinitionFile;
+  const file: FieldTableFile;
   export default file;
 }
 

@@ -104,7 +104,7 @@ export interface ModelDefinition {
   description?: string;
 }
 
-export interface DefinitionFile {
+export interface FieldTableFile {
   apiVersion: string;
   models: Record<string, ModelDefinition>;
 }
@@ -212,7 +212,7 @@ export class Model {
   }
 }
 
-const FILES: Record<string, DefinitionFile> = {
+const FILES: Record<string, FieldTableFile> = {
   'admission-v1': admission,
   'admissionregistration-v1': admissionRegistration,
   'apiextensions-v1': apiextensions,
@@ -247,7 +247,7 @@ export class Models {
   readonly #compiled = new Map<string, Model>();
 
   constructor(
-    private readonly files: Readonly<Record<string, DefinitionFile>>,
+    private readonly files: Readonly<Record<string, FieldTableFile>>,
     private readonly parent?: Models,
   ) {}
 
@@ -287,7 +287,7 @@ export const findModel = (ref: string, file = 'core-v1'): Model | undefined => b
  *
  * @public for kinds that are defined while the server runs
  */
-export function modelsOf(table: DefinitionFile): (name: string) => Model {
+export function modelsOf(table: FieldTableFile): (name: string) => Model {
   if (!table.apiVersion.includes('/')) throw new Error('a table that comes at run time needs a group');
   const lists: Record<string, ModelDefinition> = {};
   for (const [name, { order, custom }] of Object.entries(table.models))

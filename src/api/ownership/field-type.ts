@@ -67,7 +67,7 @@ export class FieldType {
   }
 
   /** Whether two values of a leaf are written alike. */
-  writtenAlike(a: unknown, b: unknown): boolean {
+  encodesEqual(a: unknown, b: unknown): boolean {
     return this.itemField ? fieldAlike(this.itemField, a, b) : jsonText(a) === jsonText(b);
   }
 

@@ -168,7 +168,7 @@ class Comparison {
   #alike(type: FieldType, a: unknown, b: unknown): boolean {
     if (!this.asWritten || a === null || b === null) return sameJson(a, b);
     // Containers with nothing in them are written alike.
-    return type.name === 'leaf' ? type.writtenAlike(a, b) : true;
+    return type.name === 'leaf' ? type.encodesEqual(a, b) : true;
   }
 
   /** Whether a container is missing, null or empty. */

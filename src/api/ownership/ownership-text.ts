@@ -70,7 +70,7 @@ function present(member: Member): NodeWriter {
     return (value) => {
       const written = member.written(value);
       if (written === unset || (Array.isArray(written) && written.length === 0)) return '';
-      return isJsonObject(unset) && type.writtenAlike(written, unset) ? '' : owned;
+      return isJsonObject(unset) && type.encodesEqual(written, unset) ? '' : owned;
     };
   if (type.name === 'struct' && isJsonObject(unset)) {
     const write = lazily(() => generated(sortedMembers(type), present));

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { PatchError } from '../errors/patch-error.ts';
-import { type DefinitionFile, type Model, modelOf } from '../model/model.ts';
+import { type FieldTableFile, type Model, modelOf } from '../model/model.ts';
 import type { JsonObject } from '../text/object.ts';
 import { applyStrategicMerge } from './strategic-merge.ts';
 
@@ -128,7 +128,7 @@ describe('every list', () => {
     const declared = new Map<string, string>();
     for (const file of ['core-v1', 'extensions-v1beta1']) {
       const url = new URL(`../field-tables/${file}.fields.json`, import.meta.url);
-      const { models } = JSON.parse(readFileSync(url, 'utf8')) as DefinitionFile;
+      const { models } = JSON.parse(readFileSync(url, 'utf8')) as FieldTableFile;
       for (const [name, { fields }] of Object.entries(models)) {
         for (const [field, { patchStrategy, patchMergeKey }] of Object.entries(fields)) {
           if (patchStrategy || patchMergeKey)

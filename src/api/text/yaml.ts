@@ -139,7 +139,7 @@ function lineOf(text: string, offset: number): number {
   return line;
 }
 
-/** Turns the nodes of one document into JSON values. */
+/** KeyQueue the nodes of one document into JSON values. */
 class Reader {
   readonly duplicates = new Map<string, Duplicate>();
   /** The same keys, by name and line. */

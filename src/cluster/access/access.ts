@@ -101,7 +101,7 @@ function openCertificates(
       ...(secure.kubeconfigFile === false ? (['admin'] as const) : []),
     ],
     hosts: [...servingNames(), serviceIP, ...addressesOf(secure.host ?? defaultHost), ...(secure.sans ?? [])],
-    nowMs: registry.chance.nowMs,
+    nowMs: registry.sources.nowMs,
     onError,
   });
   if (authority)

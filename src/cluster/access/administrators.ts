@@ -6,7 +6,7 @@ import type { ClusterRoleBinding } from '../../api/generated/types.ts';
 import { rbacGroup as apiGroup } from '../../api/rules/access/rbac.ts';
 import { administrator } from '../../pki/cluster-certificates.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { plantMissing } from './missing-roles.ts';
+import { createMissing } from './missing-roles.ts';
 
 export async function ensureAdministrators(registry: Registry): Promise<void> {
   const [name] = administrator.groups;
@@ -15,5 +15,5 @@ export async function ensureAdministrators(registry: Registry): Promise<void> {
     roleRef: { apiGroup, kind: 'ClusterRole', name: 'cluster-admin' },
     subjects: [{ apiGroup, kind: 'Group', name }],
   };
-  await plantMissing(registry, 'clusterrolebindings', binding);
+  await createMissing(registry, 'clusterrolebindings', binding);
 }

@@ -22,7 +22,7 @@ export async function openFairness(
   const control = new FlowControl(registry, {
     seats: readsInFlightMax + writesInFlightMax,
     waitMaxMs: requestTimeoutMs / waitShare,
-    nowMs: registry.chance.nowMs,
+    nowMs: registry.sources.nowMs,
   });
   return { control, close: () => policy.close() };
 }

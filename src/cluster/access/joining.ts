@@ -13,7 +13,7 @@ import { clusterInfo } from '../../registry/system/cluster-info.ts';
 import { targetOf } from '../../registry/target.ts';
 import { modify } from '../../registry/verbs/modify.ts';
 import { actingAs } from '../../registry/writers.ts';
-import { plantMissing } from './missing-roles.ts';
+import { createMissing } from './missing-roles.ts';
 
 /** The group of tokens that nodes join with. */
 export const joiningGroup = 'system:bootstrappers:kubeadm:default-node-token';
@@ -60,7 +60,7 @@ const readers: RoleBinding = {
 };
 
 export async function ensureJoining(registry: Registry): Promise<void> {
-  const plant = plantMissing.bind(undefined, registry);
+  const plant = createMissing.bind(undefined, registry);
   await Promise.all([
     ...bindings.map((binding) => plant('clusterrolebindings', structuredClone(binding))),
     plant('clusterroles', structuredClone(proxier)),

@@ -7,9 +7,9 @@ import { collectionOf } from '../../registry/target.ts';
 import { actingAs } from '../../registry/writers.ts';
 
 /** @param resource the plural of its kind, such as `clusterroles` */
-export async function plantMissing(registry: Registry, resource: string, object: ApiObject): Promise<void> {
+export async function createMissing(registry: Registry, resource: string, object: ApiObject): Promise<void> {
   const kind = registry.kinds.resource(`${rbacGroup}/v1`, resource)!;
   const { name = '', namespace = '' } = object.metadata;
   if (registry.view.collection(kind).get(namespace, name)) return;
-  await registry.plant(actingAs('kube-apiserver', 'create'), collectionOf(kind, namespace), object);
+  await registry.seed(actingAs('kube-apiserver', 'create'), collectionOf(kind, namespace), object);
 }

@@ -18,11 +18,11 @@ const find = (registry: Registry) =>
 export async function sharedAuthority(registry: Registry, own: Certified | undefined): Promise<Certified> {
   await registry.view.caughtUp();
   if (!find(registry)) {
-    const made = own ?? makeAuthority(authorityName, registry.chance.nowMs());
+    const made = own ?? makeAuthority(authorityName, registry.sources.nowMs());
     const secret: Secret = { metadata: { name: place.name }, type: 'Opaque', data: dataOf(made) };
     // When another server stores one at the same moment, that one counts.
     const kind = registry.kinds.resource('v1', 'secrets')!;
-    await registry.plant(actingAs('kube-apiserver', 'create'), collectionOf(kind, place.namespace), secret);
+    await registry.seed(actingAs('kube-apiserver', 'create'), collectionOf(kind, place.namespace), secret);
   }
   const { data = {} } = find(registry)!.object() as Secret;
   const text = (name: string): string => Buffer.from(data[name] ?? '', 'base64').toString('utf8');

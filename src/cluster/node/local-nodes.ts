@@ -5,12 +5,12 @@ import type { Agent } from '../../node/agent/agent.ts';
 import type { Timers } from '../../timers.ts';
 import type { ApiWay } from '../doors.ts';
 import { type NodeOptions, type OpenNode, openNode } from './node.ts';
-import type { Ways } from './node-connections.ts';
+import type { NodeConnections } from './node-connections.ts';
 import { SimulatedNodes } from './simulated-nodes.ts';
 
 export interface LocalNodesOptions {
   readonly api: ApiWay;
-  readonly ways: Ways;
+  readonly connections: NodeConnections;
   /** Absent: no pods run on this machine. */
   readonly node: NodeOptions | undefined;
   readonly simulated: number;
@@ -63,13 +63,13 @@ export class LocalNodes {
   }
 
   async #startOwn(): Promise<void> {
-    const { node, now, timers, onError, ways } = this.options;
+    const { node, now, timers, onError, connections } = this.options;
     if (!node) return;
     const opened = await openNode(this.#client, { now, timers, onError, ...node });
     if (this.#closed) return opened.close();
     this.#node = opened;
     this.#ownName = opened.name;
-    ways.addLocal(opened.name, () => opened.agent.connect());
+    connections.addLocal(opened.name, () => opened.agent.connect());
     await opened.start();
   }
 
@@ -78,7 +78,7 @@ export class LocalNodes {
     const node = this.#node;
     if (!node || node.name !== name) return this.simulated.stop(name);
     this.#node = undefined;
-    this.options.ways.removeLocal(name);
+    this.options.connections.removeLocal(name);
     this.#dropping = node.close({ silently: true });
     await this.#dropping;
   }
@@ -101,7 +101,7 @@ export class LocalNodes {
   /** Ends the pods and reports the nodes as not ready; the server must still be running. */
   async close(): Promise<void> {
     this.#closed = true;
-    if (this.#node) this.options.ways.removeLocal(this.#node.name);
+    if (this.#node) this.options.connections.removeLocal(this.#node.name);
     await Promise.all([this.#node?.close(), this.#dropping, this.simulated.close()]);
     // A start under way stops when it sees the close; ignore its error.
     await this.#starting?.catch(() => undefined);

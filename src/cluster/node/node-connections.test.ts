@@ -11,7 +11,7 @@ import {
   type NodeAuthority,
 } from '../../pki/node-certificates.ts';
 import { memoryPipe } from '../../streams/bytes/memory-pipe.ts';
-import { Ways } from './node-connections.ts';
+import { NodeConnections } from './node-connections.ts';
 
 let authority: NodeAuthority;
 let stranger: NodeAuthority;
@@ -24,7 +24,7 @@ afterAll(async () => {
   for (const server of servers) await new Promise((resolve) => server.close(resolve));
 });
 
-const ways = new Ways(async () => ({ ca: authority.ca.cert, client: authority.client }));
+const connections = new NodeConnections(async () => ({ ca: authority.ca.cert, client: authority.client }));
 const at = (host: string, port: number) => ({ name: 'n', host, port, servesWebSockets: false });
 
 async function agent(
@@ -49,7 +49,7 @@ async function agent(
 describe('agents of other processes', () => {
   it('are shown who the server is, and verified', async () => {
     const { port, peer } = await agent({ ips: ['127.0.0.1'] });
-    const connection = await ways.connect(at('127.0.0.1', port));
+    const connection = await connections.connect(at('127.0.0.1', port));
     const { subject } = (await peer).getPeerCertificate();
     expect(subject).toMatchObject({ CN: 'kube-apiserver-kubelet-client', O: 'system:masters' });
     connection.write('hello');
@@ -60,7 +60,7 @@ describe('agents of other processes', () => {
 
   it('are verified by the name that was asked for', async () => {
     const { port, peer } = await agent({ names: ['localhost'] });
-    const connection = await ways.connect(at('localhost', port));
+    const connection = await connections.connect(at('localhost', port));
     // The agent sees the connection only when the handshake is complete.
     (await peer).destroy();
     connection.destroy();
@@ -90,9 +90,9 @@ describe('agents of other processes', () => {
     'with a certificate %s are refused, asked to trust them or not',
     async (_what, options, foreign, message) => {
       const { port } = await agent(options, foreign ? stranger : authority);
-      await expect(ways.connect(at('127.0.0.1', port))).rejects.toThrow(message);
+      await expect(connections.connect(at('127.0.0.1', port))).rejects.toThrow(message);
       // Another server on this machine is not an agent.
-      await expect(ways.connect(at('127.0.0.1', port), { insecure: true })).rejects.toThrow(message);
+      await expect(connections.connect(at('127.0.0.1', port), { insecure: true })).rejects.toThrow(message);
     },
   );
 
@@ -105,9 +105,9 @@ describe('agents of other processes', () => {
     });
     servers.push(server);
     await once(server.listen(0, '127.0.0.1'), 'listening');
-    await expect(ways.connect(at('127.0.0.1', (server.address() as AddressInfo).port))).rejects.toThrow(
-      'tls: first record does not look like a TLS handshake',
-    );
+    await expect(
+      connections.connect(at('127.0.0.1', (server.address() as AddressInfo).port)),
+    ).rejects.toThrow('tls: first record does not look like a TLS handshake');
   });
 
   it('that are not there are told of in the words of Go', async () => {
@@ -115,10 +115,10 @@ describe('agents of other processes', () => {
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
     await new Promise((resolve) => server.close(resolve));
-    await expect(ways.connect(at('127.0.0.1', port))).rejects.toThrow(
+    await expect(connections.connect(at('127.0.0.1', port))).rejects.toThrow(
       `dial tcp 127.0.0.1:${port}: connect: connection refused`,
     );
-    await expect(ways.connect(at('no-such-node.invalid', 1))).rejects.toThrow(
+    await expect(connections.connect(at('no-such-node.invalid', 1))).rejects.toThrow(
       /^dial tcp: lookup no-such-node\.invalid: (no such host|i\/o timeout)$/,
     );
   });
@@ -133,13 +133,13 @@ describe('agents of other processes', () => {
     '::ffff:169.254.169.254',
     '::ffff:0.0.0.0',
   ])('at %s are never dialled', async (host) => {
-    await expect(ways.connect(at(host, 10_250))).rejects.toThrow('address not allowed');
+    await expect(connections.connect(at(host, 10_250))).rejects.toThrow('address not allowed');
   });
 });
 
 describe('agents of this process', () => {
   it('are reached through memory while they are there', async () => {
-    const local = new Ways(() => Promise.reject(new Error('not needed')));
+    const local = new NodeConnections(() => Promise.reject(new Error('not needed')));
     const [near, far] = memoryPipe();
     local.addLocal('n', () => near);
     expect(local.isLocal('n')).toBe(true);

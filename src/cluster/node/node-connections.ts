@@ -9,7 +9,7 @@ import type { TLSSocket } from 'node:tls';
 import type { NodeTrust } from '../../pki/node-certificates.ts';
 import { dialTcp } from '../../streams/dial/dialing.ts';
 import { readError } from '../../streams/dial/net-error.ts';
-import type { NodeLocation, NodeWay } from '../../streams/dial/node-connector.ts';
+import type { NodeConnector, NodeLocation } from '../../streams/dial/node-connector.ts';
 import { allowedAddresses, isAllowedTarget, systemLookup } from '../../streams/dial/target-address.ts';
 
 /** Default timeout of the TLS handshake. */
@@ -22,7 +22,7 @@ loopback.addAddress('::1', 'ipv6');
 const isLoopback = (address: string): boolean =>
   isIP(address) !== 0 && loopback.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
-export class Ways implements NodeWay {
+export class NodeConnections implements NodeConnector {
   readonly #local = new Map<string, () => Duplex>();
 
   constructor(

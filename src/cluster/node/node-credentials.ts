@@ -33,13 +33,13 @@ export class NodeCredentials {
   async #load(): Promise<NodeAuthority> {
     const stored = this.#stored();
     if (stored) return stored;
-    const made = await makeNodeAuthority(this.registry.chance.nowMs());
+    const made = await makeNodeAuthority(this.registry.sources.nowMs());
     const kind = this.registry.kinds.resource('v1', 'secrets')!;
     const { namespace, name } = nodeAuthoritySecret;
     const secret: Secret = { metadata: { name }, type: 'Opaque', data: authorityData(made) };
     // If another server creates it at the same time, that one is used.
     const request = actingAs('kube-apiserver', 'create');
-    const planted = await this.registry.plant(request, collectionOf(kind, namespace), secret);
+    const planted = await this.registry.seed(request, collectionOf(kind, namespace), secret);
     this.#revision = this.#entry()?.revision;
     const current = planted ? made : this.#stored();
     if (!current) throw new Error(`the secret ${namespace}/${name} does not hold certificates`);

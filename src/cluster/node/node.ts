@@ -118,7 +118,7 @@ export async function checkNodeOptions(options: NodeOptions): Promise<void> {
   await orSentence(ImageTable.open(images).then(() => podRange && parsePodRange(podRange)));
 }
 
-/** Turns a failure into a `StartError`, with `words` before its message if given. */
+/** KeyQueue a failure into a `StartError`, with `words` before its message if given. */
 async function orSentence<T>(work: Promise<T>, words?: string): Promise<T> {
   try {
     return await work;

@@ -7,7 +7,7 @@ import type { Client } from '../../client/client.ts';
 import type { Agent } from '../../node/agent/agent.ts';
 import type { SharedPods } from '../../node/agent/pod-feed.ts';
 import type { Timers } from '../../timers.ts';
-import type { Ways } from './node-connections.ts';
+import type { NodeConnections } from './node-connections.ts';
 
 /** Number of nodes registered concurrently. */
 const startWidth = 16;
@@ -20,7 +20,7 @@ const capacity = { cpu: '32', memory: '256Gi', 'ephemeral-storage': '1Ti' };
 
 export interface SimulatedNodesOptions {
   readonly client: Client;
-  readonly ways: Ways;
+  readonly connections: NodeConnections;
   /** Grace period before a silent node counts as lost. */
   readonly graceMs: number;
   readonly now: () => number;
@@ -67,7 +67,7 @@ export class SimulatedNodes implements SimulatedPower {
     if (!agent) {
       agent = make(name, resumes);
       this.#agents.set(name, agent);
-      this.options.ways.addLocal(name, () => agent!.connect());
+      this.options.connections.addLocal(name, () => agent!.connect());
     }
     await agent.start();
   }
@@ -81,7 +81,7 @@ export class SimulatedNodes implements SimulatedPower {
     const agent = this.#agents.get(name);
     if (!agent) return this.#stopping.get(name);
     this.#agents.delete(name);
-    this.options.ways.removeLocal(name);
+    this.options.connections.removeLocal(name);
     const stopped = agent.close({ silently: true }).finally(() => this.#stopping.delete(name));
     this.#stopping.set(name, stopped);
     await stopped;
@@ -91,7 +91,7 @@ export class SimulatedNodes implements SimulatedPower {
     this.#closed = true;
     // Wait for shared parts that are still being loaded.
     await this.#making?.catch(() => undefined);
-    for (const name of this.#agents.keys()) this.options.ways.removeLocal(name);
+    for (const name of this.#agents.keys()) this.options.connections.removeLocal(name);
     await Promise.all([
       ...[...this.#agents.values()].map((agent) => agent.close()),
       ...this.#stopping.values(),

@@ -8,7 +8,7 @@ import type { StartOptions } from './start-options.ts';
 
 export const defaultNodePortRange = '30000-32767';
 
-export function inForce(
+export function effectiveOptions(
   options: StartOptions,
   url: string,
   controllers: readonly { readonly name: string }[],

@@ -2,7 +2,7 @@
 import type { StaticUser } from '../../access/authentication/static-tokens.ts';
 import type { ControllerSettings } from '../../controllers/shared/controller.ts';
 import type { AdmissionOptions } from '../../registry/admission/plugins.ts';
-import type { Chance } from '../../registry/registry.ts';
+import type { Sources } from '../../registry/registry.ts';
 import type { HistoryBounds } from '../../registry/view/history.ts';
 import type { AuditOptions } from '../../server/observe/audit-log.ts';
 import type { AuditWebhookOptions } from '../../server/observe/audit-webhook.ts';
@@ -160,7 +160,7 @@ const auditWebhookNames: Names<AuditWebhookOptions> = {
   retryMs: true,
 };
 const admissionNames: Names<AdmissionOptions> = { enabled: true, disabled: true };
-const chanceNames: Names<Chance> = { nowMs: true, uid: true, randomBelow: true };
+const chanceNames: Names<Sources> = { nowMs: true, uid: true, randomBelow: true };
 const settingNames: Names<ControllerSettings> = {
   nodeGraceMs: true,
   namespaceGraceMs: true,

@@ -3,7 +3,7 @@ import type { StaticUser } from '../../access/authentication/static-tokens.ts';
 import type { RuntimeConfig } from '../../api/values/runtime-config.ts';
 import type { ControllerSettings } from '../../controllers/shared/controller.ts';
 import type { AdmissionOptions } from '../../registry/admission/plugins.ts';
-import type { Chance } from '../../registry/registry.ts';
+import type { Sources } from '../../registry/registry.ts';
 import type { ManagedFieldsMode } from '../../registry/verbs/ownership.ts';
 import type { WatchDefault } from '../../registry/verbs/watch.ts';
 import type { HistoryBounds } from '../../registry/view/history.ts';
@@ -117,7 +117,7 @@ export interface StartOptions {
   /** Told what happens in the cluster: configuration, nodes, pods, slow requests. Default: nothing is told. */
   readonly log?: LogOptions;
   /** Clock, uids and random name suffixes, for tests that need the same ones each time. */
-  readonly chance?: Partial<Chance>;
+  readonly chance?: Partial<Sources>;
 }
 
 export interface Cluster {

@@ -39,7 +39,7 @@ describe('a store that fails', () => {
     );
     const namespaces = collectionOf(kinds.resource('v1', 'namespaces')!, '');
     let made = 0;
-    const write = () => registry.plant(asTester('create'), namespaces, { metadata: { name: `n${made++}` } });
+    const write = () => registry.seed(asTester('create'), namespaces, { metadata: { name: `n${made++}` } });
     return { state, real, registry, write };
   }
 

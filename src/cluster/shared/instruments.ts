@@ -4,7 +4,7 @@
  */
 import type { RunningController } from '../../controllers/shared/controller.ts';
 import type { Definitions } from '../../extensions/definitions/definitions.ts';
-import type { Chance, Registry } from '../../registry/registry.ts';
+import type { Registry, Sources } from '../../registry/registry.ts';
 import type { RequestObserver } from '../../server/chain/step.ts';
 import type { ServerInstruments } from '../../server/server.ts';
 import type { Store } from '../../store/store.ts';
@@ -13,7 +13,7 @@ import type { Timers } from '../../timers.ts';
 import type { LocalNodes } from '../node/local-nodes.ts';
 
 export interface Instruments extends ServerInstruments {
-  readonly chance: Chance;
+  readonly chance: Sources;
   readonly timers: Timers;
   /** Opens the store, in memory. */
   openStore(options: VersionedStoreOptions): Store;

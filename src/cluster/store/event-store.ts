@@ -5,7 +5,7 @@
 import type { ResourceId } from '../../api/kind/kind.ts';
 import type { KindTable } from '../../api/kinds/kinds.ts';
 import { openReadableView } from '../../registry/encryption/readable-view.ts';
-import type { Chance } from '../../registry/registry.ts';
+import type { Sources } from '../../registry/registry.ts';
 import { defaultHistory, History } from '../../registry/view/history.ts';
 import type { View, ViewOptions } from '../../registry/view/view.ts';
 import type { StartOptions } from '../options/start-options.ts';
@@ -23,7 +23,7 @@ export const heldHere = ({ etcd }: StartOptions): ViewOptions['holds'] =>
 export async function openEventStore(
   options: StartOptions,
   kinds: KindTable,
-  { nowMs }: Chance,
+  { nowMs }: Sources,
   view: View,
   viewOptions: ViewOptions,
   closers: Closers,

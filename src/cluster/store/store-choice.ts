@@ -1,7 +1,7 @@
 /** Opens the store that the options ask for. An engine is loaded only when it is chosen. */
 import { defaultSettings } from '../../controllers/shared/controller.ts';
 import { formerKeys } from '../../registry/former-keys.ts';
-import type { Chance } from '../../registry/registry.ts';
+import type { Sources } from '../../registry/registry.ts';
 import type { StoreMetrics } from '../../server/observe/store-metrics.ts';
 import type { EtcdStoreOptions } from '../../store/etcd/etcd-store.ts';
 import { upgradedSentence } from '../../store/format.ts';
@@ -24,7 +24,7 @@ export const isShared = (options: StartOptions): boolean => storeKind(options) =
 
 export async function openStore(
   options: StartOptions,
-  { nowMs }: Chance,
+  { nowMs }: Sources,
   metrics: StoreMetrics,
   instruments?: Instruments,
 ): Promise<Store> {

@@ -156,7 +156,7 @@ class AddressKeeper {
     if (!entry || this.#hasOwner(entry)) return;
     const object = entry.object() as IPAddress;
     const bornMs = Date.parse(object.metadata.creationTimestamp ?? '');
-    const leftMs = bornMs + leakedMs - registry.chance.nowMs();
+    const leftMs = bornMs + leakedMs - registry.sources.nowMs();
     if (leftMs > 0) return this.#addresses.addAfter(ip, leftMs);
     const { namespace, name } = object.spec?.parentRef ?? {};
     await removeAddress(registry, entry);

@@ -12,9 +12,9 @@ useHarness();
 
 const group = 'networking.k8s.io/v1';
 const range = (name: string, ...cidrs: string[]) =>
-  harness.plant(group, 'servicecidrs', '', { metadata: { name }, spec: { cidrs } });
+  harness.seed(group, 'servicecidrs', '', { metadata: { name }, spec: { cidrs } });
 const address = (ip: string, service: string, metadata: object = {}) =>
-  harness.plant(group, 'ipaddresses', '', {
+  harness.seed(group, 'ipaddresses', '', {
     metadata: {
       name: ip,
       labels: { 'ipaddress.kubernetes.io/managed-by': 'ipallocator.k8s.io' },
@@ -23,7 +23,7 @@ const address = (ip: string, service: string, metadata: object = {}) =>
     spec: { parentRef: { resource: 'services', namespace: 'default', name: service } },
   });
 const service = (name: string, clusterIP: string) =>
-  harness.plant('v1', 'services', 'default', {
+  harness.seed('v1', 'services', 'default', {
     metadata: { name },
     spec: { type: 'ClusterIP', clusterIP, clusterIPs: [clusterIP], ports: [{ port: 80 }] },
   });
@@ -44,9 +44,9 @@ function hurry(aheadMs = 0): void {
   const speed = 50;
   const { registry } = harness;
   const begunMs = performance.now();
-  const beginMs = registry.chance.nowMs() + aheadMs;
+  const beginMs = registry.sources.nowMs() + aheadMs;
   const goneMs = (): number => Math.floor((performance.now() - begunMs) * speed);
-  vi.spyOn(registry.chance, 'nowMs').mockImplementation(() => beginMs + goneMs());
+  vi.spyOn(registry.sources, 'nowMs').mockImplementation(() => beginMs + goneMs());
   registry.timers = {
     ...systemTimers,
     nowMs: goneMs,
@@ -125,7 +125,7 @@ describe('addresses', () => {
     const web = await service('web', '10.0.0.7');
     // A planted object is a minute old in the eyes of the controller when the clock says so.
     await address('10.0.0.7', 'web');
-    await harness.plant(group, 'ipaddresses', '', {
+    await harness.seed(group, 'ipaddresses', '', {
       metadata: { name: '10.0.0.8' },
       spec: { parentRef: { group: 'g.example', resource: 'gateways', name: 'x' } },
     });

@@ -93,7 +93,7 @@ class RangeKeeper {
         message: terminatingMessage,
       });
     const sinceMs = Date.parse(range.metadata.deletionTimestamp ?? '');
-    const leftMs = sinceMs + graceMs - this.context.registry.chance.nowMs();
+    const leftMs = sinceMs + graceMs - this.context.registry.sources.nowMs();
     if (leftMs > 0) return this.#queue.addAfter(entry.name, leftMs);
     await this.#setFinalizer(entry, false);
   }

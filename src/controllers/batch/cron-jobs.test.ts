@@ -26,7 +26,7 @@ afterEach(async () => {
 const template = () => ({ spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i:1' }] } });
 
 async function plantCronJob(spec: object = {}, status: object = {}, metadata: object = {}): Promise<CronJob> {
-  const entry = await harness.plant('batch/v1', 'cronjobs', 'default', {
+  const entry = await harness.seed('batch/v1', 'cronjobs', 'default', {
     metadata: { name: 'tick', generation: 1, ...metadata },
     spec: {
       schedule: '* * * * *',
@@ -270,7 +270,7 @@ describe('a cron job', () => {
 
   it('that makes no sense is told of once', async () => {
     await plantCronJob({ schedule: 'nonsense' });
-    await harness.plant('batch/v1', 'cronjobs', 'default', {
+    await harness.seed('batch/v1', 'cronjobs', 'default', {
       metadata: { name: 'lost' },
       spec: { schedule: '* * * * *', timeZone: 'Mars/Base', jobTemplate: { spec: { template: template() } } },
     });
@@ -471,7 +471,7 @@ it('a job that somebody made from the template is told of once, and is not activ
 
 it('a job that cannot be made is tried again', async () => {
   await plantCronJob();
-  await harness.plant('v1', 'resourcequotas', 'default', {
+  await harness.seed('v1', 'resourcequotas', 'default', {
     metadata: { name: 'none' },
     spec: { hard: { 'count/jobs.batch': '0' } },
     status: { hard: { 'count/jobs.batch': '0' }, used: { 'count/jobs.batch': '0' } },

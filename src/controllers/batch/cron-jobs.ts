@@ -113,7 +113,7 @@ class CronJobs {
     const uid = before?.metadata.uid ?? '';
     if (before && now?.metadata.uid !== uid) this.#memories.delete(uid);
     else if (before && now && isRescheduled(before, now))
-      this.#memoryOf(uid).changedMs = this.#registry.chance.nowMs();
+      this.#memoryOf(uid).changedMs = this.#registry.sources.nowMs();
     if (entry) this.#queue.add(keyOf(entry.namespace, entry.name));
   }
 
@@ -164,14 +164,14 @@ class CronJobs {
     if (!entry) return;
     const cronJob = entry.object() as CronJob;
     const { changedMs } = this.#memoryOf(cronJob.metadata.uid ?? '');
-    const nowMs = this.#registry.chance.nowMs();
+    const nowMs = this.#registry.sources.nowMs();
     const run = new CronRun(cronJob, this.#jobsOf(cronJob), nowMs, changedMs, localZone());
     if (cronJob.metadata.deletionTimestamp) return this.#report(entry, run, run.active, undefined);
     const failure = await this.#act(entry, run);
     if (failure && !isNamespaceTerminating(failure)) throw failure;
     const { nextMs } = run;
     if (nextMs === undefined) return;
-    const waitMs = nextMs - this.#registry.chance.nowMs() + timerSlackMs;
+    const waitMs = nextMs - this.#registry.sources.nowMs() + timerSlackMs;
     this.#queue.addAfter(key, Math.min(waitMs, lookEveryMs));
   }
 

@@ -15,7 +15,7 @@ useHarness();
 /** A job that needs no pods now, with the status that a crash has left. */
 const plantJob = async (status: JobV1['status'], spec: object = {}): Promise<JobV1> =>
   (
-    await harness.plant('batch/v1', 'jobs', 'default', {
+    await harness.seed('batch/v1', 'jobs', 'default', {
       metadata: { name: 'work', generation: 1 },
       spec: {
         parallelism: 0,
@@ -36,7 +36,7 @@ const plantJob = async (status: JobV1['status'], spec: object = {}): Promise<Job
 async function plantPod(job: JobV1, phase: string, metadata: object = {}): Promise<string> {
   const { name, uid } = job.metadata;
   const reference = { apiVersion: 'batch/v1', kind: 'Job', name, uid, controller: true };
-  const entry = await harness.plant('v1', 'pods', 'default', {
+  const entry = await harness.seed('v1', 'pods', 'default', {
     metadata: {
       name: 'work-x',
       labels: { app: 'work' },

@@ -155,7 +155,7 @@ class Jobs {
       return;
     }
     const claim = { entry, owner: job, selector: selectorOf(job), adopted: track };
-    const run = new JobRun(job, await claimPods(this.context, claim), this.#registry.chance.nowMs());
+    const run = new JobRun(job, await claimPods(this.context, claim), this.#registry.sources.nowMs());
     const failure = await this.#act(key, entry, run);
     await this.#report(key, entry, run, await claimPods(this.context, claim));
     if (failure && !isNamespaceTerminating(failure)) throw failure;
@@ -194,7 +194,7 @@ class Jobs {
 
   /** Writes the status, then removes the finalizers of the pods in it, and records events. */
   async #report(key: string, entry: Entry, run: JobRun, pods: readonly IndexedPod[]): Promise<void> {
-    const { status, news } = statusAfter(run, pods, this.#registry.chance.nowMs());
+    const { status, news } = statusAfter(run, pods, this.#registry.sources.nowMs());
     if (!(await writeStatus(this.context, entry, status))) return;
     for (const { type, reason, message } of news)
       if (type === 'Normal') this.#recorder.normal(run.job, reason, message);
@@ -208,7 +208,7 @@ class Jobs {
     const seconds = spec?.ttlSecondsAfterFinished;
     const end = conditionOf(status, 'Complete') ?? conditionOf(status, 'Failed');
     if (seconds === undefined || metadata.deletionTimestamp || !end?.lastTransitionTime) return;
-    const inMs = Date.parse(end.lastTransitionTime) + seconds * 1000 - this.#registry.chance.nowMs();
+    const inMs = Date.parse(end.lastTransitionTime) + seconds * 1000 - this.#registry.sources.nowMs();
     if (inMs > 0) {
       this.#queue.addAfter(key, inMs);
       return;

@@ -249,13 +249,13 @@ describe('the approver', () => {
     await ask({ ...serving, hosts: ['n1', '10.1.2.3'] });
     await harness.settled();
     expect(state().status?.conditions).toBeUndefined();
-    await harness.plant('v1', 'nodes', '', { metadata: { name: 'n1' }, status: { addresses } });
+    await harness.seed('v1', 'nodes', '', { metadata: { name: 'n1' }, status: { addresses } });
     await harness.settled();
     expect(state().status?.conditions).toMatchObject([{ type: 'Approved', reason: 'AutoApproved' }]);
   });
 
   it('approves no serving certificate for other addresses, or by others', async () => {
-    await harness.plant('v1', 'nodes', '', { metadata: { name: 'n1' }, status: { addresses } });
+    await harness.seed('v1', 'nodes', '', { metadata: { name: 'n1' }, status: { addresses } });
     harness.start(['csrapproving']);
     await ask({ ...serving, hosts: ['n1', '10.1.2.4'] });
     await ask({

@@ -40,7 +40,7 @@ export const certificateCleaner: Controller = {
 async function clean({ registry, request }: SharedContext): Promise<void> {
   for (const entry of registry.view.collection(signingRequestId).select(everything).entries) {
     const object = entry.peek() as CertificateSigningRequest;
-    if (!isOver(object, registry.chance.nowMs())) continue;
+    if (!isOver(object, registry.sources.nowMs())) continue;
     const preconditions = { uid: object.metadata.uid };
     await tolerant(remove(registry, request('delete'), targetOf(entry), { preconditions }));
   }

@@ -24,7 +24,7 @@ export async function addNodeProxier({ registry, request }: SharedContext, user:
   };
   if (
     !registry.view.collection(kind).get('', nodeProxier) &&
-    (await registry.plant(request('create'), collection, binding))
+    (await registry.seed(request('create'), collection, binding))
   )
     return;
   await modify(registry, request('update'), named(collection, nodeProxier), (current) => {

@@ -52,7 +52,7 @@ async function sign(context: SharedContext, authority: Authority, name: string):
   const { signerName = '', usages = [], expirationSeconds } = object.spec ?? {};
   const request = requestIn(object);
   const problem = signerProblem(signerName, request, usages);
-  const nowMs = registry.chance.nowMs();
+  const nowMs = registry.sources.nowMs();
   if (problem !== undefined) {
     const failed = {
       type: 'Failed',

@@ -12,7 +12,7 @@ const foo = 'example.com/foo';
 
 const makeNode = (name: string, amount = 4) => {
   const allocatable = { pods: '110', cpu: '8', memory: '8Gi', [foo]: String(amount) };
-  return harness.plant('v1', 'nodes', '', {
+  return harness.seed('v1', 'nodes', '', {
     metadata: { name, labels: { 'kubernetes.io/hostname': name } },
     status: { capacity: allocatable, allocatable },
   });
@@ -32,7 +32,7 @@ const makePod = (
   { amount = 1, priority = 0, node, started, spec = {}, labels }: Wanted = {},
 ) => {
   const startTime = started && `2026-01-01T00:00:0${started}Z`;
-  return harness.plant('v1', 'pods', 'default', {
+  return harness.seed('v1', 'pods', 'default', {
     metadata: { name, labels, creationTimestamp: '2026-01-01T00:00:00Z' },
     spec: {
       priority,
@@ -197,7 +197,7 @@ describe('of several nodes, the one is taken where', () => {
     await makeNode('n2');
     await makePod('guarded', { node: 'n1', priority: 1, labels: { app: 'db' } });
     await makePod('free', { node: 'n2', priority: 2 });
-    await harness.plant('policy/v1', 'poddisruptionbudgets', 'default', {
+    await harness.seed('policy/v1', 'poddisruptionbudgets', 'default', {
       metadata: { name: 'db' },
       spec: { minAvailable: 1, selector: { matchLabels: { app: 'db' } } },
       status: { disruptionsAllowed: 0 },
@@ -233,7 +233,7 @@ describe('of several nodes, the one is taken where', () => {
     await makeNode('n1');
     await makePod('first', { node: 'n1', amount: 2, priority: 1, started: '1' });
     await makePod('second', { node: 'n1', amount: 2, priority: 1, started: '2', labels: { app: 'db' } });
-    await harness.plant('policy/v1', 'poddisruptionbudgets', 'default', {
+    await harness.seed('policy/v1', 'poddisruptionbudgets', 'default', {
       metadata: { name: 'db' },
       spec: { minAvailable: 1, selector: { matchLabels: { app: 'db' } } },
       status: { disruptionsAllowed: 0 },

@@ -73,7 +73,7 @@ class Scheduler implements RunningController {
     this.#registry = context.registry;
     this.#recorder = recorderFor(context, schedulerName, { host: hostname(), actions });
     this.#queue = new SchedulingQueue(
-      () => this.#registry.chance.nowMs(),
+      () => this.#registry.sources.nowMs(),
       () => this.#wake(),
       this.#registry.timers,
     );
@@ -208,7 +208,7 @@ class Scheduler implements RunningController {
   ): NodeFacts | undefined {
     const fitting = this.#fitting(wish, nodes, refusals);
     return fitting.length
-      ? bestOf(wish, fitting, (bound) => this.#registry.chance.randomBelow(bound))
+      ? bestOf(wish, fitting, (bound) => this.#registry.sources.randomBelow(bound))
       : undefined;
   }
 

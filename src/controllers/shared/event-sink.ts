@@ -27,6 +27,6 @@ export function recorderFor(
         }));
       },
     },
-    { component, ...more, now: () => registry.chance.nowMs(), onError },
+    { component, ...more, now: () => registry.sources.nowMs(), onError },
   );
 }

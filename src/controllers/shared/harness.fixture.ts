@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect } from 'vitest';
 import type { ResourceId } from '../../api/kind/kind.ts';
 import { KindTable } from '../../api/kinds/kinds.ts';
 import type { ApiObject } from '../../api/text/object.ts';
-import { type Chance, Registry } from '../../registry/registry.ts';
+import { Registry, type Sources } from '../../registry/registry.ts';
 import { asTester } from '../../registry/request.fixture.ts';
 import { collectionOf, named } from '../../registry/target.ts';
 import type { Entry } from '../../registry/view/entry.ts';
@@ -28,17 +28,17 @@ import {
 /** How long a test waits for controllers to become idle. */
 const settleMaxMs = 60_000;
 
-const chance: Chance = {
+const sources: Sources = {
   nowMs: () => Date.now(),
   uid: () => randomUUID(),
   randomBelow: (bound) => randomInt(bound),
 };
 
-async function registryOn(store: Store, nowMs = chance.nowMs): Promise<Registry> {
+async function registryOn(store: Store, nowMs = sources.nowMs): Promise<Registry> {
   const kinds = new KindTable();
   // Nothing is released with the request: what is deleted is left to controllers, so that tests see them at work.
   const finalizing = { protection: true, collection: true, prompt: false, kept: true };
-  return new Registry(store, await View.open(store, kinds), kinds, { ...chance, nowMs }, [], finalizing);
+  return new Registry(store, await View.open(store, kinds), kinds, { ...sources, nowMs }, [], finalizing);
 }
 
 /** Changes of another server that are held back. */
@@ -96,7 +96,7 @@ export class Harness {
     const store = openMemoryStore();
     const harness = new Harness(await registryOn(store, nowMs), store, true);
     for (const name of namespaces)
-      await harness.plant('v1', 'namespaces', '', {
+      await harness.seed('v1', 'namespaces', '', {
         metadata: { name },
         spec: { finalizers: ['kubernetes'] },
       });
@@ -117,11 +117,11 @@ export class Harness {
   }
 
   /** Stores an object without validation; its name must be free. */
-  async plant(apiVersion: string, resource: string, namespace: string, object: object): Promise<Entry> {
+  async seed(apiVersion: string, resource: string, namespace: string, object: object): Promise<Entry> {
     const kind = this.registry.kinds.resource(apiVersion, resource)!;
     const whole = { kind: kind.kind, apiVersion, ...structuredClone(object) } as unknown as ApiObject;
     const collection = collectionOf(kind, namespace);
-    if (!(await this.registry.plant(asTester('create'), collection, whole)))
+    if (!(await this.registry.seed(asTester('create'), collection, whole)))
       throw new Error(`${resource} ${whole.metadata.name} is there already`);
     return this.registry.find(named(collection, whole.metadata.name!));
   }

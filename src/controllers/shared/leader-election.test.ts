@@ -23,8 +23,8 @@ async function server(store: Store, nowMs = () => Date.now()): Promise<Registry>
   const kinds = new KindTable();
   const view = await View.open(store, kinds);
   opened.push(view);
-  const chance = { nowMs, uid: () => crypto.randomUUID(), randomBelow: () => 0 };
-  return new Registry(store, view, kinds, chance, []);
+  const sources = { nowMs, uid: () => crypto.randomUUID(), randomBelow: () => 0 };
+  return new Registry(store, view, kinds, sources, []);
 }
 
 /** A candidate, and a record of what it did. */

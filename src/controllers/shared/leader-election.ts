@@ -82,7 +82,7 @@ export class LeaderElection implements RunningController {
   }
 
   #nowMs(): number {
-    return this.context.registry.chance.nowMs();
+    return this.context.registry.sources.nowMs();
   }
 
   async #stepDown(): Promise<void> {

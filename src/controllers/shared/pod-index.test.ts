@@ -29,7 +29,7 @@ const owner = (uid: string) => ({
 });
 /** Only pods that x controls have labels. */
 const plant = (name: string, uid?: string, nodeName?: string, namespace = 'default') =>
-  harness.plant('v1', 'pods', namespace, {
+  harness.seed('v1', 'pods', namespace, {
     metadata: {
       name,
       ...(uid ? { ownerReferences: [owner(uid)] } : {}),

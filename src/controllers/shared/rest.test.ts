@@ -141,7 +141,7 @@ describe('another server', () => {
 
 describe('many pods behind a service', () => {
   const plantPod = (i: number, ready: boolean) =>
-    harness.plant('v1', 'pods', 'default', {
+    harness.seed('v1', 'pods', 'default', {
       metadata: { name: `p${i}`, labels: { app: 'web' } },
       spec: { nodeName: 'n1', containers: [{ name: 'c', image: 'i:1' }] },
       status: {
@@ -161,7 +161,7 @@ describe('many pods behind a service', () => {
 
   it('are cut off at a thousand, which is said as long as it is so', async () => {
     for (let i = 0; i < 1010; i++) await plantPod(i, i >= 20);
-    await harness.plant('v1', 'services', 'default', {
+    await harness.seed('v1', 'services', 'default', {
       metadata: { name: 'web' },
       spec: {
         type: 'ClusterIP',
@@ -180,7 +180,7 @@ describe('many pods behind a service', () => {
 
   it('are gathered, so that a burst of changes is few writes', async () => {
     for (let i = 0; i < 200; i++) await plantPod(i, false);
-    await harness.plant('v1', 'services', 'default', {
+    await harness.seed('v1', 'services', 'default', {
       metadata: { name: 'web' },
       spec: {
         type: 'ClusterIP',

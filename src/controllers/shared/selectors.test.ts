@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => harness.close());
 
 const job = (name: string, selector?: LabelSelectorObject, namespace = 'default'): Promise<Entry> =>
-  harness.plant('batch/v1', 'jobs', namespace, { metadata: { name }, spec: { selector } });
+  harness.seed('batch/v1', 'jobs', namespace, { metadata: { name }, spec: { selector } });
 
 it('finds by labels, by other rules, and within a namespace', async () => {
   const expression = (operator: string, values?: string[]) => ({

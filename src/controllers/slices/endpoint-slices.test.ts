@@ -12,7 +12,7 @@ import { harness, useHarness } from '../shared/harness.fixture.ts';
 useHarness();
 
 const service = (name: string, spec: object = {}, metadata: object = {}) =>
-  harness.plant('v1', 'services', 'default', {
+  harness.seed('v1', 'services', 'default', {
     metadata: { name, ...metadata },
     spec: {
       type: 'ClusterIP',
@@ -26,7 +26,7 @@ const service = (name: string, spec: object = {}, metadata: object = {}) =>
   });
 
 const node = (name: string, zone?: string) =>
-  harness.plant('v1', 'nodes', '', {
+  harness.seed('v1', 'nodes', '', {
     metadata: { name, labels: zone ? { 'topology.kubernetes.io/zone': zone } : {} },
   });
 
@@ -39,7 +39,7 @@ interface PodShape {
 }
 
 const pod = (i: number, { ready = true, node = 'n1', spec, phase = 'Running', container }: PodShape = {}) =>
-  harness.plant('v1', 'pods', 'default', {
+  harness.seed('v1', 'pods', 'default', {
     metadata: { name: `p${i}`, labels: { app: 'web' } },
     spec: { nodeName: node, containers: [{ name: 'c', image: 'i:1', ...container }], ...spec },
     status: {
@@ -205,7 +205,7 @@ describe('slices of a service', () => {
     await node('n1');
     await service('web');
     await pod(1);
-    await harness.plant('discovery.k8s.io/v1', 'endpointslices', 'default', {
+    await harness.seed('discovery.k8s.io/v1', 'endpointslices', 'default', {
       metadata: { name: 'mine', labels: { 'kubernetes.io/service-name': 'web' } },
       addressType: 'IPv4',
       endpoints: [{ addresses: ['10.9.9.9'] }],

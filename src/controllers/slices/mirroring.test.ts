@@ -12,12 +12,12 @@ import { harness, useHarness } from '../shared/harness.fixture.ts';
 useHarness();
 
 const service = (name: string, selector?: object) =>
-  harness.plant('v1', 'services', 'default', {
+  harness.seed('v1', 'services', 'default', {
     metadata: { name },
     spec: { selector, ports: [{ port: 80 }] },
   });
 const endpoints = (name: string, subsets: object[], metadata: object = {}) =>
-  harness.plant('v1', 'endpoints', 'default', { metadata: { name, ...metadata }, subsets });
+  harness.seed('v1', 'endpoints', 'default', { metadata: { name, ...metadata }, subsets });
 const subset = (ip: string, port = 80) => ({
   addresses: [{ ip }],
   ports: [{ name: `p${port}`, port, protocol: 'TCP' }],

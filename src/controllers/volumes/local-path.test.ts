@@ -50,7 +50,7 @@ async function begin(controllers: readonly string[] = []): Promise<Disks> {
   const disks = new Disks();
   harness.nodeVolumes = disks;
   for (const name of ['n1', 'n2'])
-    await harness.plant('v1', 'nodes', '', {
+    await harness.seed('v1', 'nodes', '', {
       metadata: { name, uid: name, labels: { 'kubernetes.io/hostname': name } },
       status: { conditions: [{ type: 'Ready', status: 'True' }] },
     });
@@ -60,7 +60,7 @@ async function begin(controllers: readonly string[] = []): Promise<Disks> {
 }
 
 const makeClass = (name: string, more: object = {}) =>
-  harness.plant('storage.k8s.io/v1', 'storageclasses', '', {
+  harness.seed('storage.k8s.io/v1', 'storageclasses', '', {
     metadata: { name },
     provisioner,
     reclaimPolicy: 'Delete',
@@ -71,7 +71,7 @@ const makeClass = (name: string, more: object = {}) =>
 
 /** Gives the name of the volume that is made for the claim. */
 async function makeClaim(name: string, spec: object = {}, annotations: object = {}): Promise<string> {
-  const entry = await harness.plant('v1', 'persistentvolumeclaims', 'default', {
+  const entry = await harness.seed('v1', 'persistentvolumeclaims', 'default', {
     metadata: { name, annotations, finalizers: ['kubernetes.io/pvc-protection'] },
     spec: {
       accessModes: ['ReadWriteOnce'],

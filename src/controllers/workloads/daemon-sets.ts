@@ -182,7 +182,7 @@ class DaemonSets {
   }
 
   #moment({ set, history }: Look): Moment {
-    return { hash: history.update.hash, spec: set.spec ?? {}, nowMs: this.#registry.chance.nowMs() };
+    return { hash: history.update.hash, spec: set.spec ?? {}, nowMs: this.#registry.sources.nowMs() };
   }
 
   /** All nodes with the set's pods, including pods of deleted nodes. */
@@ -206,7 +206,7 @@ class DaemonSets {
 
   /** Finished pods that may be deleted now. The others are retried after their back-off. */
   #endable({ key, set }: Look, ended: Upkeep['ended']): IndexedPod[] {
-    const nowMs = this.#registry.chance.nowMs();
+    const nowMs = this.#registry.sources.nowMs();
     return ended.flatMap(({ node, pod }) => {
       const who = `daemon pod ${keyOf(pod.namespace, pod.name)} on node ${node}`;
       if (pod.phase === 'Succeeded') {

@@ -136,7 +136,7 @@ export class Replication<T extends Replicator> {
   /** Time until failed pods may be replaced, each time after a longer one; 0 for now. */
   #replacementInMs(key: string): number {
     if (!this.#failed.has(key)) return 0;
-    const nowMs = this.#registry.chance.nowMs();
+    const nowMs = this.#registry.sources.nowMs();
     const waitMs = this.#failures.waitMs(key, '', nowMs);
     if (waitMs > 0) return waitMs;
     this.#failed.delete(key);
@@ -160,7 +160,7 @@ export class Replication<T extends Replicator> {
     const own = this.context.pods
       .controlledBy(namespace, uid)
       .filter(({ labels }) => selector.matches(labels));
-    const nowMs = this.#registry.chance.nowMs();
+    const nowMs = this.#registry.sources.nowMs();
     await writeStatus(this.context, entry, this.#statusOf(object, own, failure, nowMs));
     this.#queue.addAfter(key, nextAvailableInMs(own.filter(isActive), object.spec?.minReadySeconds, nowMs));
     if (failure) throw failure.error;
@@ -183,7 +183,7 @@ export class Replication<T extends Replicator> {
     }
     if (missing === 0) return undefined;
     const related = this.form.related?.(object) ?? [];
-    const victims = victimsFirst(active, this.#registry.chance.nowMs(), related).slice(
+    const victims = victimsFirst(active, this.#registry.sources.nowMs(), related).slice(
       0,
       Math.min(-missing, burstMax),
     );

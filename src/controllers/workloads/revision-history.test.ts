@@ -15,7 +15,7 @@ let history: RevisionHistory;
 beforeEach(async () => {
   harness = await Harness.open();
   history = new RevisionHistory({ registry: harness.registry, request: asTester });
-  await harness.plant('apps/v1', 'daemonsets', 'default', {
+  await harness.seed('apps/v1', 'daemonsets', 'default', {
     metadata: { name: 'web', annotations: { note: 'hello' } },
     spec: {
       selector: { matchLabels: { app: 'web' } },
@@ -88,7 +88,7 @@ describe('a template', () => {
     const { update } = await take();
     await history.trim(await take(), 0, () => false);
     expect(all()).toEqual([]);
-    await harness.plant('apps/v1', 'controllerrevisions', 'default', {
+    await harness.seed('apps/v1', 'controllerrevisions', 'default', {
       metadata: { name: update.name },
       data: { something: 'else' },
       revision: 9,

@@ -122,7 +122,7 @@ export class Rollout {
     const progressing = conditionOf(this.#conditions, 'Progressing');
     return this.#spec.paused || isComplete(this.#deployment, this.#deployment.status ?? {})
       ? Number.POSITIVE_INFINITY
-      : deadlineInMs(this.#spec, progressing, this.#registry.chance.nowMs());
+      : deadlineInMs(this.#spec, progressing, this.#registry.sources.nowMs());
   }
 
   get #sets(): Sets {
@@ -332,7 +332,7 @@ export class Rollout {
     const now = this.#registry.now();
     this.#conditions = withAvailability(this.#spec, counts, this.#conditions, now);
     if (rolling) {
-      const nowMs = this.#registry.chance.nowMs();
+      const nowMs = this.#registry.sources.nowMs();
       this.#conditions = withProgress(this.#deployment, newSet, counts, this.#conditions, nowMs, now);
       this.#conditions = withFailure(newSet, oldSets, this.#conditions);
     }

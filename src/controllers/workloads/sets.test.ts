@@ -17,7 +17,7 @@ useHarness();
 
 async function makeSets(): Promise<void> {
   const { registry } = harness;
-  for (let i = 1; i <= nodes; i++) await harness.plant('v1', 'nodes', '', { metadata: { name: `n${i}` } });
+  for (let i = 1; i <= nodes; i++) await harness.seed('v1', 'nodes', '', { metadata: { name: `n${i}` } });
   const spec = (app: string) => ({
     selector: { matchLabels: { app } },
     template: { metadata: { labels: { app } }, spec: { containers: [{ name: 'c', image: 'i:1' }] } },

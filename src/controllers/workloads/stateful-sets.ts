@@ -151,7 +151,7 @@ class StatefulSets {
     const stages = planOf(set, {
       pods,
       updateRevision: update.name,
-      nowMs: this.#registry.chance.nowMs(),
+      nowMs: this.#registry.sources.nowMs(),
     });
     const failure = await this.#carryOut(look, stages);
     await this.#report(key, entry, set, selector, {
@@ -198,7 +198,7 @@ class StatefulSets {
   /** Deletes a finished pod, so that its name is free; one that keeps failing after a back-off. */
   async #recreate(set: StatefulSet, pod: IndexedPod): Promise<void> {
     const key = keyOf(pod.namespace, set.metadata.name ?? '');
-    const nowMs = this.#registry.chance.nowMs();
+    const nowMs = this.#registry.sources.nowMs();
     const waitMs = this.#failures.waitMs(key, pod.name, nowMs);
     if (waitMs > 0) return this.#queue.addAfter(key, waitMs);
     this.#failures.failed(key, pod.name, nowMs);
@@ -266,7 +266,7 @@ class StatefulSets {
     revisions: SetRevisions,
   ): Promise<void> {
     const pods = [...(await this.#pods(entry, set, selector)).values()];
-    const nowMs = this.#registry.chance.nowMs();
+    const nowMs = this.#registry.sources.nowMs();
     await writeStatus(this.context, entry, statusOf(set, revisions, pods, nowMs));
     this.#queue.addAfter(key, nextAvailableInMs(pods, set.spec?.minReadySeconds, nowMs));
   }

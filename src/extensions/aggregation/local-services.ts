@@ -48,7 +48,7 @@ export class LocalServices {
         if (!this.#collection.get('', name)) this.#settle();
       }),
     );
-    await Promise.all([...this.#builtin()].map((apiVersion) => this.#plant(apiVersion, atStart)));
+    await Promise.all([...this.#builtin()].map((apiVersion) => this.#seed(apiVersion, atStart)));
     this.#settle();
   }
 
@@ -89,14 +89,14 @@ export class LocalServices {
       this.#again = false;
       await null;
       const custom = this.#custom();
-      await Promise.all([...custom].map((apiVersion) => this.#plant(apiVersion, always)));
+      await Promise.all([...custom].map((apiVersion) => this.#seed(apiVersion, always)));
       const names = new Set([...custom].map((apiVersion) => nameOf(apiVersion)));
       for (const entry of this.#collection.select(everything).entries)
         if (entry.labels?.[label] === always && !names.has(entry.name)) await this.#remove(entry.name);
     }
   }
 
-  async #plant(apiVersion: string, managed: string): Promise<void> {
+  async #seed(apiVersion: string, managed: string): Promise<void> {
     const name = nameOf(apiVersion);
     if (this.#collection.get('', name)) return;
     const [version, group] = apiVersion.split('/').reverse() as [string, string?];
@@ -111,7 +111,7 @@ export class LocalServices {
       },
       status: { conditions: [localCondition(this.registry.now())] },
     };
-    await this.registry.plant(actingAs('kube-apiserver', 'create'), collectionOf(apiService, ''), service);
+    await this.registry.seed(actingAs('kube-apiserver', 'create'), collectionOf(apiService, ''), service);
   }
 
   async #remove(name: string): Promise<void> {

@@ -119,7 +119,7 @@ export class Cleanup {
     if (!kind) return this.#finish(neverEstablished);
     const collection = registry.view.collection(kind);
     if (collection.size > 0) {
-      const nowMs = registry.chance.nowMs();
+      const nowMs = registry.sources.nowMs();
       this.#sinceMs ??= nowMs;
       const isLate = nowMs - this.#sinceMs >= patienceMs;
       const progress = isLate ? unconfirmed : inProgress;

@@ -66,7 +66,7 @@ export class Definitions {
     hooks: HookCaller,
     private readonly report: (error: Error) => void,
   ) {
-    this.#tools = { hooks, uid: () => registry.chance.uid() };
+    this.#tools = { hooks, uid: () => registry.sources.uid() };
     this.#collection = registry.view.collection(customResourceDefinition);
   }
 

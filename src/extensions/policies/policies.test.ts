@@ -25,8 +25,8 @@ let warnings: string[];
 
 beforeEach(async () => {
   const store = openMemoryStore();
-  const chance = { nowMs: Date.now, uid: randomUUID, randomBelow: () => 0 };
-  registry = new Registry(store, await View.open(store, kinds), kinds, chance);
+  const sources = { nowMs: Date.now, uid: randomUUID, randomBelow: () => 0 };
+  registry = new Registry(store, await View.open(store, kinds), kinds, sources);
   registry.admission = admissionChain(
     {},
     { mutating: [new MutatingPolicies(registry)], validating: [new ValidatingPolicies(registry)] },

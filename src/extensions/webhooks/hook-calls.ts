@@ -65,7 +65,7 @@ export class HookCalls {
   }
 
   async #call(write: AskedWrite, { hook, kind }: HookMatch): Promise<AdmissionResponse> {
-    const uid = this.registry.chance.uid();
+    const uid = this.registry.sources.uid();
     await write.prepare(kind);
     const review = reviewText(write, kind, hook, uid);
     const answer = await this.client.call(
@@ -80,7 +80,7 @@ export class HookCalls {
   #timeoutMs({ deadlineMs }: Request, { timeoutMs }: Hook): number {
     return deadlineMs === undefined
       ? timeoutMs
-      : Math.min(timeoutMs, deadlineMs - this.registry.chance.nowMs());
+      : Math.min(timeoutMs, deadlineMs - this.registry.sources.nowMs());
   }
 }
 

@@ -41,8 +41,8 @@ function note(step: string, { operation, target, request }: Admission): void {
 
 beforeEach(async () => {
   store = openMemoryStore();
-  const chance = { nowMs: Date.now, uid: randomUUID, randomBelow: () => 0 };
-  registry = new Registry(store, await View.open(store, kinds), kinds, chance);
+  const sources = { nowMs: Date.now, uid: randomUUID, randomBelow: () => 0 };
+  registry = new Registry(store, await View.open(store, kinds), kinds, sources);
   await ensureSystemNamespaces(registry);
   seen = [];
   const { mutate, validate } = namespaceLifecycle;

@@ -14,7 +14,7 @@ export async function ensureDefaultAccount(
   const entry = registry.view.collection('core/namespaces').get('', namespace);
   if (!entry || entry.object().metadata.deletionTimestamp) return;
   const kind = registry.kinds.resource('v1', 'serviceaccounts')!;
-  await registry.plant(request, collectionOf(kind, namespace), { metadata: { name: 'default' } });
+  await registry.seed(request, collectionOf(kind, namespace), { metadata: { name: 'default' } });
   // It may have gone meanwhile.
   if (!namespaceExists(registry, namespace)) await removeRemains(registry, namespace, registry.view.revision);
 }

@@ -40,9 +40,9 @@ export async function existingPodWarnings(
 }
 
 /** At most half of the time that the request has left. */
-function timeFor({ chance }: Registry, deadlineMs: number | undefined): number {
+function timeFor({ sources }: Registry, deadlineMs: number | undefined): number {
   if (deadlineMs === undefined) return timeMaxMs;
-  return Math.min(timeMaxMs, (deadlineMs - chance.nowMs()) / 2);
+  return Math.min(timeMaxMs, (deadlineMs - sources.nowMs()) / 2);
 }
 
 /** Of pods with the same controller, one comes first and the others after all the rest: they are alike. */

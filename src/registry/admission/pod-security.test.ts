@@ -30,8 +30,8 @@ let warnings: string[];
 
 beforeEach(async () => {
   store = openMemoryStore();
-  const chance = { nowMs: Date.now, uid: randomUUID, randomBelow: () => 0 };
-  registry = new Registry(store, await View.open(store, kinds), kinds, chance);
+  const sources = { nowMs: Date.now, uid: randomUUID, randomBelow: () => 0 };
+  registry = new Registry(store, await View.open(store, kinds), kinds, sources);
   await ensureSystemNamespaces(registry);
 });
 
@@ -68,7 +68,7 @@ const makePod = (namespace: string, spec: Pod['spec'] = {}, user?: string, name 
 
 /** Puts an object into the store as a server without this plugin would have. */
 async function plantNamespace(name: string, labels: Record<string, string>): Promise<void> {
-  await registry.plant(actingAs('kube-apiserver', 'create'), collectionOf(namespaces, ''), {
+  await registry.seed(actingAs('kube-apiserver', 'create'), collectionOf(namespaces, ''), {
     metadata: { name, labels },
   });
 }

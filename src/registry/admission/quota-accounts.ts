@@ -184,7 +184,7 @@ export class QuotaAccounts {
     { target: { kind, name }, object, old, operation }: Admission,
   ): ResourceList | StatusError | undefined {
     const hard = quota.object.status?.hard ?? {};
-    const nowMs = this.registry.chance.nowMs();
+    const nowMs = this.registry.sources.nowMs();
     if (!quotaCovers(quota.object, kind, object!)) return undefined;
     const usage = usageOf(kind.storage, object!, nowMs);
     const limited = Object.keys(hard)
@@ -312,7 +312,7 @@ export class QuotaAccounts {
 
   /** What the objects in the namespace of each quota use. */
   #count(namespace: string, quotas: readonly ResourceQuota[]): ResourceList[] {
-    const nowMs = this.registry.chance.nowMs();
+    const nowMs = this.registry.sources.nowMs();
     const totals = quotas.map((): ResourceList => ({}));
     const filter = new Filter(namespace, undefined, undefined, undefined);
     for (const kind of this.registry.kinds.stored()) {

@@ -73,7 +73,7 @@ function mountToken(registry: Registry, spec: PodSpec): void {
     (container) => !container.volumeMounts?.some((mount) => mount.mountPath === mountPath),
   );
   if (without.length === 0) return;
-  const name = `${tokenVolumePrefix}${nameSuffix((bound) => registry.chance.randomBelow(bound))}`;
+  const name = `${tokenVolumePrefix}${nameSuffix((bound) => registry.sources.randomBelow(bound))}`;
   spec.volumes = [...(spec.volumes ?? []), tokenVolume(name)];
   for (const container of without) mount(container, name);
 }

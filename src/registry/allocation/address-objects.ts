@@ -117,7 +117,7 @@ function encodedAddress(registry: Registry, ip: string, { namespace, name }: Ser
   const address: IPAddress = {
     metadata: {
       name: ip,
-      uid: registry.chance.uid(),
+      uid: registry.sources.uid(),
       creationTimestamp: registry.now(),
       labels: {
         [familyLabel]: familyOf(ip),

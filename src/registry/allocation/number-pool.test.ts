@@ -11,11 +11,11 @@ test('picks every number once, the spared ones last', () => {
       fc.integer({ min: 1, max: 60 }),
       fc.nat({ max: 80 }),
       fc.infiniteStream(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })),
-      (size, spared, chance) => {
+      (size, spared, sources) => {
         const pool = new NumberPool(100, 100 + size - 1, spared);
         const picked: number[] = [];
         for (;;) {
-          const number = pool.pick((bound) => Math.floor(chance.next().value! * bound));
+          const number = pool.pick((bound) => Math.floor(sources.next().value! * bound));
           if (number === undefined) break;
           pool.hold(number);
           picked.push(number);

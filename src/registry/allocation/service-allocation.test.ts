@@ -30,7 +30,7 @@ let allocator: ServiceAllocator;
 let services: Kind;
 let uid = 0;
 
-const chance = {
+const sources = {
   nowMs: () => Date.now(),
   uid: () => `00000000-0000-4000-8000-${String(++uid).padStart(12, '0')}`,
   randomBelow: (bound: number) => Math.floor(Math.random() * bound),
@@ -43,7 +43,7 @@ async function open(): Promise<void> {
   view = await View.open(store, kinds);
   const [addresses, nodePorts] = [parseIPRanges('10.0.0.0/28')!, parsePortRange('30000-30003')!];
   allocator = new ServiceAllocator(view, { addresses, nodePorts });
-  registry = new Registry(store, view, kinds, chance, [allocator, allocator.addresses]);
+  registry = new Registry(store, view, kinds, sources, [allocator, allocator.addresses]);
 }
 
 beforeEach(async () => {
@@ -294,7 +294,7 @@ describe('IPAddress objects', () => {
       spec: { parentRef: { resource: 'gateways', group: 'g.example', name: 'x' } },
     } as never);
   const range = (name: string, cidr: string, status = 'True') =>
-    registry.plant(asTester('create'), collectionOf(kindOf('servicecidrs'), ''), {
+    registry.seed(asTester('create'), collectionOf(kindOf('servicecidrs'), ''), {
       metadata: { name },
       spec: { cidrs: [cidr] },
       status: { conditions: [{ type: 'Ready', status }] },

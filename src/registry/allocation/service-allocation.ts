@@ -143,7 +143,7 @@ export class ServiceAllocator implements Allocator {
       return undefined;
     }
     this.#catchUp();
-    const draft = new Draft((bound) => registry.chance.randomBelow(bound));
+    const draft = new Draft((bound) => registry.sources.randomBelow(bound));
     try {
       const { kind, name } = target;
       check(kind, name, () => validateAddresses(service.spec!));

@@ -64,8 +64,8 @@ export class EncryptedStore implements Store {
     return this.store.revision();
   }
 
-  get askAhead(): Store['askAhead'] {
-    return this.store.askAhead?.bind(this.store);
+  get prefetchRevision(): Store['prefetchRevision'] {
+    return this.store.prefetchRevision?.bind(this.store);
   }
 
   async get(key: string): Promise<Stored | undefined> {

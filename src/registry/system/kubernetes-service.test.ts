@@ -33,12 +33,12 @@ async function open(range: string, port: number): Promise<void> {
     addresses: parseIPRanges(range)!,
     nodePorts: parsePortRange('30000-30003')!,
   });
-  const chance = {
+  const sources = {
     nowMs: () => Date.now(),
     uid: () => `00000000-0000-4000-8000-${String(++uid).padStart(12, '0')}`,
     randomBelow: () => 0,
   };
-  registry = new Registry(store, view, kinds, chance, [allocator]);
+  registry = new Registry(store, view, kinds, sources, [allocator]);
   await ensureSystemNamespaces(registry);
   errors = [];
   kubernetes = new KubernetesService(

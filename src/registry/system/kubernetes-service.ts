@@ -231,7 +231,7 @@ export class KubernetesService {
       metadata: {
         name,
         namespace,
-        uid: registry.chance.uid(),
+        uid: registry.sources.uid(),
         creationTimestamp: registry.now(),
         labels: { ...endpointsLabels },
       },

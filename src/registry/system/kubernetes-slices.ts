@@ -11,7 +11,7 @@ import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import { collectionOf, type Place, targetOf } from '../target.ts';
 import { remove } from '../verbs/delete.ts';
-import { unlessGone } from '../verbs/if-exists.ts';
+import { ifExists } from '../verbs/if-exists.ts';
 import { modify } from '../verbs/modify.ts';
 import type { Entry } from '../view/entry.ts';
 import { ServiceSlices } from './service-slices.ts';
@@ -41,7 +41,7 @@ export class KubernetesSlices {
     for (const [name, content] of wanted) await this.#restore(name, content);
     for (const entry of this.#slices.of(namespace, service))
       if (furtherName.test(entry.name) && !wanted.has(entry.name))
-        await unlessGone(remove(this.registry, this.by('delete'), targetOf(entry), {}));
+        await ifExists(remove(this.registry, this.by('delete'), targetOf(entry), {}));
   }
 
   /** Written without validation, because the address may be loopback; see the Endpoints of the service. */
@@ -50,7 +50,7 @@ export class KubernetesSlices {
     const entry = this.registry.view.collection(this.#kind).get(namespace, name);
     if (!entry) {
       const slice = { metadata: { name, labels: { ...labels } }, ...content };
-      await this.registry.plant(this.by('create'), collectionOf(this.#kind, namespace), slice);
+      await this.registry.seed(this.by('create'), collectionOf(this.#kind, namespace), slice);
       return;
     }
     if (entry.object().metadata.deletionTimestamp || isRight(entry, content)) return;

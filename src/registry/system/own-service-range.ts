@@ -37,7 +37,7 @@ export async function restoreServiceRange(registry: Registry, range: string): Pr
       spec: { cidrs: range.split(',') },
       status: status(),
     };
-    await registry.plant(actingAs('kube-apiserver', 'create'), collectionOf(kind, ''), object);
+    await registry.seed(actingAs('kube-apiserver', 'create'), collectionOf(kind, ''), object);
     return;
   }
   const stored = entry.peek() as ServiceCIDR;

@@ -14,8 +14,8 @@ test('what is missing is made, what is there is left alone', async () => {
   const kinds = new KindTable();
   const view = await View.open(store, kinds);
   let uids = 0;
-  const chance = { nowMs: () => 0, uid: () => `uid-${++uids}`, randomBelow: () => 0 };
-  const registry = new Registry(store, view, kinds, chance);
+  const sources = { nowMs: () => 0, uid: () => `uid-${++uids}`, randomBelow: () => 0 };
+  const registry = new Registry(store, view, kinds, sources);
   const system = new SystemNamespaces(registry, (error) => {
     throw error;
   });

@@ -12,7 +12,7 @@ export async function ensureSystemPriorityClasses(registry: Registry): Promise<v
   // Another server on the same store has created it meanwhile.
   await Promise.all(
     missing.map(({ metadata, ...rest }) =>
-      registry.plant(actingAs('kube-apiserver', 'create'), collectionOf(kind, ''), {
+      registry.seed(actingAs('kube-apiserver', 'create'), collectionOf(kind, ''), {
         ...rest,
         metadata: { ...metadata, generation: 1 },
       }),

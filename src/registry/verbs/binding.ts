@@ -3,7 +3,7 @@ import { badRequest, conflict, invalid, plain, type StatusError } from '../../ap
 import { type FieldError, notSupported, required } from '../../api/errors/field-error.ts';
 import type { Binding, Pod } from '../../api/generated/types.ts';
 import { withCondition } from '../../api/rules/shared/condition.ts';
-import type { Manner } from '../compatibility.ts';
+import type { Compatibility } from '../compatibility.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import type { Target } from '../target.ts';
@@ -14,12 +14,12 @@ export async function bind(
   request: Request,
   target: Target,
   binding: Binding,
-  manner: Manner = 'contract',
+  compatibility: Compatibility = 'contract',
 ): Promise<void> {
   const name = binding.metadata.name ?? '';
   if (target.name !== name) throw badRequest('name in URL does not match name in Binding object');
   const errors = targetErrors(binding);
-  if (errors.length) throw targetRefusal(name, errors, manner);
+  if (errors.length) throw targetRefusal(name, errors, compatibility);
   await registry.admission.connect(registry, request, target, binding);
   await modify(registry, request, { ...target, part: 'whole' }, (current) => {
     const pod = current.object() as Pod;
@@ -38,8 +38,12 @@ function targetErrors({ target }: Binding): FieldError[] {
 }
 
 /** Kubernetes 1.1 refused these as it refuses any invalid object; a current server answers with a bare 500. */
-function targetRefusal(name: string, errors: readonly FieldError[], manner: Manner): StatusError {
-  if (manner === 'contract') return invalid({ kind: 'Binding', group: '' }, name, errors);
+function targetRefusal(
+  name: string,
+  errors: readonly FieldError[],
+  compatibility: Compatibility,
+): StatusError {
+  if (compatibility === 'contract') return invalid({ kind: 'Binding', group: '' }, name, errors);
   const texts = errors.map((error) => `${error.field}: ${error.message}`);
   return plain(texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`);
 }

@@ -84,7 +84,7 @@ export async function create(
   }
   const generate = !meta.name && Boolean(meta.generateName);
   meta.creationTimestamp = registry.now();
-  meta.uid = registry.chance.uid();
+  meta.uid = registry.sources.uid();
   if (generate) {
     meta.name = newName(registry, kind, meta.generateName!);
     admission.target = target = named(collection, meta.name);
@@ -163,12 +163,12 @@ async function insert(
   }
 }
 
-const newName = ({ chance }: Registry, { prefixIsName }: Kind, prefix: string): string =>
+const newName = ({ sources }: Registry, { prefixIsName }: Kind, prefix: string): string =>
   prefixIsName
     ? prefix
     : generatedName(
         prefix,
-        nameSuffix((bound) => chance.randomBelow(bound)),
+        nameSuffix((bound) => sources.randomBelow(bound)),
       );
 
 function prepare(kind: Kind, object: ApiObject, now: string): void {

@@ -226,7 +226,7 @@ function mark(registry: Registry, kind: Kind, object: ApiObject, options: Delete
   const { finalizing } = registry;
   const meta = object.metadata;
   const first = !meta.deletionTimestamp;
-  const nowMs = registry.chance.nowMs();
+  const nowMs = registry.sources.nowMs();
   if (kind.id === 'core/namespaces') {
     meta.deletionTimestamp ??= formatTime(nowMs);
     if (first) object.status = { ...(object.status as object), phase: 'Terminating' };

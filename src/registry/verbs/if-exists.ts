@@ -2,7 +2,7 @@
 import { StatusError } from '../../api/errors/errors.ts';
 
 /** What was written; undefined when the object is not there any more. */
-export async function unlessGone<T>(write: Promise<T>): Promise<T | undefined> {
+export async function ifExists<T>(write: Promise<T>): Promise<T | undefined> {
   try {
     return await write;
   } catch (error) {

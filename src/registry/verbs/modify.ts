@@ -40,12 +40,12 @@ export async function modify(
   track: Track = trackUpdate,
 ): Promise<Entry> {
   const key = storeKey(target.kind.storage.id, target.namespace, target.name);
-  const turn = registry.turns.take(key);
+  const turn = registry.keyQueue.take(key);
   try {
     if (turn) await registry.inTime(turn, request.deadlineMs);
     return await modifyInTurn(registry, request, target, change, track);
   } finally {
-    registry.turns.giveUp(key);
+    registry.keyQueue.giveUp(key);
   }
 }
 

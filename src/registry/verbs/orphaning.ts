@@ -8,7 +8,7 @@ import { targetOf } from '../target.ts';
 import type { Entry } from '../view/entry.ts';
 import { Filter } from '../view/filter.ts';
 import { actingAs } from '../writers.ts';
-import { unlessGone } from './if-exists.ts';
+import { ifExists } from './if-exists.ts';
 import { isReleased, modify } from './modify.ts';
 
 const request = () => actingAs('generic-garbage-collector', 'update');
@@ -17,7 +17,7 @@ const request = () => actingAs('generic-garbage-collector', 'update');
 export async function orphanDependents(registry: Registry, owner: Entry): Promise<void> {
   const { uid } = owner.peek().metadata;
   for (const dependent of dependentsOf(registry, owner, uid))
-    await unlessGone(
+    await ifExists(
       modify(registry, request(), targetOf(dependent, 'whole'), (current) => {
         const object = current.object();
         const kept = object.metadata.ownerReferences?.filter((reference) => reference.uid !== uid);
@@ -40,7 +40,7 @@ function dependentsOf(registry: Registry, { namespace }: Entry, uid: string | un
 
 /** Takes the collector's finalizer off an owner whose dependents are orphaned. True: the owner is gone. */
 export async function finishOrphaning(registry: Registry, owner: Entry): Promise<boolean> {
-  const left = await unlessGone(
+  const left = await ifExists(
     modify(registry, request(), targetOf(owner, 'whole'), (current) => {
       const object = current.object();
       const kept = object.metadata.finalizers?.filter((finalizer) => finalizer !== 'orphan');

@@ -1,7 +1,7 @@
 /** Resource versions in requests: revisions of the store, as decimal numbers. */
 import { badRequest, invalidOptions, plain, versionTooLarge } from '../../api/errors/errors.ts';
 import { forbidden, invalid, notSupported } from '../../api/errors/field-error.ts';
-import type { Manner } from '../compatibility.ts';
+import type { Compatibility } from '../compatibility.ts';
 import type { View } from '../view/view.ts';
 
 /** How long a request waits for a version that the view has not reached. */
@@ -16,13 +16,13 @@ const syntaxError = (text: string) =>
 export function parseVersion(
   text: string | undefined,
   verb: 'get' | 'list' | 'watch',
-  manner: Manner = 'contract',
+  compatibility: Compatibility = 'contract',
 ): number | undefined {
   if (text === undefined || text === '') return undefined;
   if (/^\d{1,20}$/.test(text)) return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
   const error = syntaxError(text);
   // Kubernetes 1.1 refused a watch for it as invalid; a current server answers with a bare 500.
-  if (verb === 'watch' && manner === 'contract') throw invalidOptions('ListOptions', [error]);
+  if (verb === 'watch' && compatibility === 'contract') throw invalidOptions('ListOptions', [error]);
   const message = `${error.field}: ${error.message}`;
   throw verb === 'list' ? badRequest(`invalid resource version: ${message}`) : plain(message);
 }

@@ -2,7 +2,7 @@
 import { invalidOptions, watchExpired } from '../../api/errors/errors.ts';
 import { forbidden } from '../../api/errors/field-error.ts';
 import type { Kind } from '../../api/kind/kind.ts';
-import type { Manner } from '../compatibility.ts';
+import type { Compatibility } from '../compatibility.ts';
 import type { Registry } from '../registry.ts';
 import { filterOf, type Selection } from '../view/selection.ts';
 import { Watcher, type WatchSink, type WatchStart } from '../view/watcher.ts';
@@ -29,11 +29,11 @@ export async function watch(
   kind: Kind,
   query: WatchQuery,
   byDefault: WatchDefault,
-  manner: Manner = 'contract',
+  compatibility: Compatibility = 'contract',
 ): Promise<OpenWatch> {
   checkOptions(query);
   const filter = filterOf(kind, query);
-  const version = parseVersion(query.resourceVersion, 'watch', manner);
+  const version = parseVersion(query.resourceVersion, 'watch', compatibility);
   const view = registry.view.of(kind);
   const collection = view.collection(kind);
   if (query.sendInitialEvents && version) await awaitVersion(view, version);

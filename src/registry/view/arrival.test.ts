@@ -21,7 +21,11 @@ import { storeKey } from './key.ts';
 import { View } from './view.ts';
 import type { WatchSink } from './watcher.ts';
 
-const chance = { nowMs: () => Date.now(), uid: () => randomUUID(), randomBelow: (n: number) => randomInt(n) };
+const sources = {
+  nowMs: () => Date.now(),
+  uid: () => randomUUID(),
+  randomBelow: (n: number) => randomInt(n),
+};
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** A store whose range reads can be delayed, and made to fail. */
@@ -73,7 +77,7 @@ async function server() {
   const { store } = slow;
   const kinds = new KindTable();
   const view = await View.open(store, kinds);
-  const registry = new Registry(store, view, kinds, chance);
+  const registry = new Registry(store, view, kinds, sources);
   closing.push(async () => {
     view.close();
     await store.close();
@@ -239,7 +243,7 @@ describe('a kind that comes', () => {
       await shared.close();
     });
     const kind = widgetKind();
-    const registry = new Registry(late, view, kinds, chance);
+    const registry = new Registry(late, view, kinds, sources);
     const value = (size: number): Buffer =>
       registry.encode(asTester('create'), targetOf({ kind, namespace: 'n', name: 'a' }), {
         metadata: { name: 'a', namespace: 'n', uid: 'u' },

@@ -47,8 +47,8 @@ async function serve(store: Store, times?: Partial<RecoveryTimes>) {
     times: times ?? quick,
   });
   cleanups.push(() => view.close());
-  const chance = { nowMs: () => 0, uid: () => `uid-${uids++}`, randomBelow: () => 0 };
-  return { registry: new Registry(store, view, kinds, chance), view, errors, whenLost };
+  const sources = { nowMs: () => 0, uid: () => `uid-${uids++}`, randomBelow: () => 0 };
+  return { registry: new Registry(store, view, kinds, sources), view, errors, whenLost };
 }
 
 /** A server that writes, and another on the same store whose feed can be broken. */

@@ -109,9 +109,9 @@ async function serve(shared: Store): Promise<Server> {
   const store = new DistantStore(shared);
   const view = await View.open(store, kinds);
   let count = 0;
-  const chance = { nowMs: () => Date.now(), uid: () => `uid-${count++}`, randomBelow: () => randomInt(3) };
+  const sources = { nowMs: () => Date.now(), uid: () => `uid-${count++}`, randomBelow: () => randomInt(3) };
   cleanups.push(() => view.close());
-  return { store, registry: new Registry(store, view, kinds, chance) };
+  return { store, registry: new Registry(store, view, kinds, sources) };
 }
 
 async function pair(): Promise<[Server, Server]> {

@@ -302,8 +302,8 @@ export class View {
   }
 
   /** Asks ahead of calls of `caughtUp()`; undefined where the store needs no question. */
-  get askAhead(): Store['askAhead'] {
-    return this.store.askAhead?.bind(this.store);
+  get prefetchRevision(): Store['prefetchRevision'] {
+    return this.store.prefetchRevision?.bind(this.store);
   }
 
   /** The newest revision that may be dropped, if any, given the bounds on age and number of changes. */

@@ -4,8 +4,8 @@ import { takeBearerProtocol } from '../http/bearer-protocol.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { Services } from './step.ts';
 
-export function authenticate(context: RequestContext, { window }: Services): void | Promise<void> {
-  if (context.info.page && window?.isFor(context)) return;
+export function authenticate(context: RequestContext, { dashboard }: Services): void | Promise<void> {
+  if (context.info.page && dashboard?.isFor(context)) return;
   // Removed from the request at every door, so that a token is never passed on.
   const token = context.upgrade && takeBearerProtocol(context.http.request);
   const user = context.door.identify(context, token);

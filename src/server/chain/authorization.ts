@@ -12,8 +12,8 @@ import type { RequestContext } from '../http/context.ts';
 import { watchesPath } from '../http/request-info.ts';
 import type { Services } from './step.ts';
 
-export function authorize(context: RequestContext, { rights, window }: Services): void | Promise<void> {
-  if (context.info.page && window?.isFor(context)) {
+export function authorize(context: RequestContext, { rights, dashboard }: Services): void | Promise<void> {
+  if (context.info.page && dashboard?.isFor(context)) {
     context.decision = allowed;
     return;
   }

@@ -36,7 +36,7 @@ import type { Door, Reception } from '../http/door.ts';
 import type { LimitKeeper } from '../http/limits.ts';
 import { unreadInfo } from '../http/request-info.ts';
 import type { Overload } from '../http/traffic.ts';
-import type { AskAhead } from '../lane/revision-prefetch.ts';
+import type { PrefetchRevision } from '../lane/revision-prefetch.ts';
 import { answer } from './answering.ts';
 import { auditReceipt, auditStart, noteUpgradeCode } from './auditing.ts';
 import { authenticate } from './authentication.ts';
@@ -82,8 +82,8 @@ export class Chain implements Reception {
     return this.services.keeper;
   }
 
-  get askAhead(): AskAhead | undefined {
-    return this.services.askAhead;
+  get prefetchRevision(): PrefetchRevision | undefined {
+    return this.services.prefetchRevision;
   }
 
   isForwarded(url: string): boolean {

@@ -7,11 +7,11 @@ import type { RequestContext } from '../http/context.ts';
 import { overloadFor } from '../http/traffic.ts';
 import type { Services } from './step.ts';
 
-export function share(context: RequestContext, { window }: Services): void | Promise<void> {
+export function share(context: RequestContext, { dashboard }: Services): void | Promise<void> {
   const { fairness } = context.door;
   if (!fairness) return;
   // Files from memory, several at a time: the level of users that are not known has room for few requests.
-  if (context.info.page && window?.isFor(context)) return;
+  if (context.info.page && dashboard?.isFor(context)) return;
   const { info, upgrade } = context;
   const flow = fairness.flowOf(context.user, info.action);
   context.flow = flow;

@@ -2,11 +2,11 @@
 import type { Impersonation } from '../../access/impersonation.ts';
 import type { Deadlines } from '../../deadlines.ts';
 import type { Registry } from '../../registry/registry.ts';
-import type { Window } from '../dashboard/dashboard.ts';
+import type { Dashboard } from '../dashboard/dashboard.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { LimitKeeper } from '../http/limits.ts';
 import type { Traffic } from '../http/traffic.ts';
-import type { AskAhead } from '../lane/revision-prefetch.ts';
+import type { PrefetchRevision } from '../lane/revision-prefetch.ts';
 import type { AuditLog } from '../observe/audit-log.ts';
 import type { RequestMetrics } from '../observe/request-metrics.ts';
 import type { Router } from '../router.ts';
@@ -35,9 +35,9 @@ export interface Services {
   /** Who says what users may do, whichever door they come by: the registry. */
   readonly rights: Pick<Registry, 'authorizer'>;
   /** See `Reception`. */
-  readonly askAhead?: AskAhead | undefined;
+  readonly prefetchRevision?: PrefetchRevision | undefined;
   /** The page for people, whose files need no credentials; absent: it is not served. */
-  readonly window: Window | undefined;
+  readonly dashboard: Dashboard | undefined;
   /** Whether a header, in small letters, says who a user is, beside the usual ones. */
   readonly isIdentityHeader: (name: string) => boolean;
   /** Called for internal errors of the server. */

@@ -5,7 +5,7 @@
 import type { Node } from '../../api/generated/types.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { everything } from '../../registry/view/filter.ts';
-import type { NodeWay } from '../../streams/dial/node-connector.ts';
+import type { NodeConnector } from '../../streams/dial/node-connector.ts';
 import { locateNode } from '../pods/node-location.ts';
 import { askNode } from '../pods/node-request.ts';
 
@@ -53,12 +53,12 @@ export class UsageReports {
 
   constructor(
     private readonly registry: Registry,
-    private readonly nodes: NodeWay,
+    private readonly nodes: NodeConnector,
   ) {}
 
   /** The usage of all nodes that answer. */
   all(): Promise<readonly NodeReport[]> {
-    const nowMs = this.registry.chance.nowMs();
+    const nowMs = this.registry.sources.nowMs();
     if (!this.#newest || nowMs - this.#newest.atMs >= freshMs)
       this.#newest = { atMs: nowMs, reports: this.#ask() };
     return this.#newest.reports;

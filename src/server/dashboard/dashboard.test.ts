@@ -7,7 +7,7 @@ import { brotliCompressSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { RequestContext } from '../http/context.ts';
 import { parseRequest } from '../http/request-info.ts';
-import { Window } from './dashboard.ts';
+import { Dashboard } from './dashboard.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'wherry-window-'));
 const script = 'console.log(1)';
@@ -16,7 +16,7 @@ writeFileSync(path.join(folder, 'main-ABCDEFGH.js.br'), compressed);
 writeFileSync(path.join(folder, 'index.html'), '<script nonce="{{nonce}}"></script>');
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const window = new Window(pathToFileURL(`${folder}/`));
+const dashboard = new Dashboard(pathToFileURL(`${folder}/`));
 
 async function ask(url: string, headers: Record<string, string> = {}, method = 'GET') {
   const sent = {
@@ -37,7 +37,7 @@ async function ask(url: string, headers: Record<string, string> = {}, method = '
       },
     },
   } as unknown as RequestContext;
-  await window.answer(context);
+  await dashboard.answer(context);
   return sent;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The window: the page that shows the cluster to people, at `/ui/…` and, for browsers, at `/`. Its files are public and
+ * The dashboard: the page that shows the cluster to people, at `/ui/…` and, for browsers, at `/`. Its files are public and
  * hold nothing of the cluster, so they are served without credentials; what the page shows, it asks the API for, as its
  * user. They are built from `web/` into a folder beside the bundle, hold a hash in their names and are stored
  * compressed.
@@ -25,7 +25,7 @@ const builtFolder = new URL('./ui/', import.meta.url);
 
 const inflate = promisify(brotliDecompress);
 
-export class Window {
+export class Dashboard {
   #files: Promise<ReadonlyMap<string, Buffer>> | undefined;
 
   constructor(private readonly folder: URL = builtFolder) {}

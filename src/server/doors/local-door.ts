@@ -56,7 +56,7 @@ export class LocalDoor implements Door {
       ...listenerOptions(reception.keeper.limits),
       ServerResponse: GuardedResponse,
     });
-    const arrivals = new Arrivals(reception.askAhead);
+    const arrivals = new Arrivals(reception.prefetchRevision);
     this.#listener = new HttpListener(server, this, reception, arrivals);
     const lane = doorLane(this, server, 'connection', reception, arrivals, guardLines);
     server.on('connection', (socket) => lane.take(socket));

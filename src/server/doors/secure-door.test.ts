@@ -152,7 +152,7 @@ describe('HTTP/2', () => {
 
   it('answers upgrades with a refusal, as there are none inside of it', async () => {
     await api.pod('exec', undefined, { nodeName: 'n' });
-    await api.plant('nodes', '', {
+    await api.seed('nodes', '', {
       metadata: { name: 'n' },
       status: { addresses: [{ type: 'InternalIP', address: '10.9.9.9' }] },
     });
@@ -168,7 +168,7 @@ describe('HTTP/2', () => {
   it('streams logs and passes requests on to pods', async () => {
     const nodeName = 'logs';
     await api.pod('talker', undefined, { nodeName });
-    await api.plant('nodes', '', {
+    await api.seed('nodes', '', {
       metadata: { name: nodeName },
       status: { addresses: [{ type: 'InternalIP', address: '10.9.9.8' }] },
     });

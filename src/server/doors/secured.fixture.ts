@@ -133,6 +133,6 @@ export async function answerOf(stream: ClientHttp2Stream): Promise<Answer> {
 export function useSecured(options: Partial<SecureDoorOptions> = {}): Secured & { api: Proxied } {
   const secured = new Secured(options);
   const api = useProxied({}, () => ({ doors: [secured.door] }));
-  beforeAll(() => api.plant('namespaces', '', { metadata: { name: 'ns' }, status: { phase: 'Active' } }));
+  beforeAll(() => api.seed('namespaces', '', { metadata: { name: 'ns' }, status: { phase: 'Active' } }));
   return Object.assign(secured, { api });
 }

@@ -9,7 +9,7 @@ import type { StatusError } from '../../api/errors/errors.ts';
 import type { Authorizer } from '../../api/kind/access.ts';
 import type { User } from '../../api/values/user.ts';
 import type { Upgrade } from '../../streams/dial/tunnel.ts';
-import type { AskAhead } from '../lane/revision-prefetch.ts';
+import type { PrefetchRevision } from '../lane/revision-prefetch.ts';
 import type { ApiRequest, ApiResponse, RequestContext } from './context.ts';
 import type { LimitKeeper } from './limits.ts';
 import type { Overload } from './traffic.ts';
@@ -48,7 +48,7 @@ export interface Reception {
   readonly keeper: LimitKeeper;
 
   /** Asks for the newest revision ahead of requests that have arrived; absent where the store needs no question. */
-  readonly askAhead?: AskAhead | undefined;
+  readonly prefetchRevision?: PrefetchRevision | undefined;
 
   /** Whether a path belongs to another server, to which requests are forwarded as they come. */
   isForwarded(url: string): boolean;

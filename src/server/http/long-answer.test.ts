@@ -20,7 +20,7 @@ const path = '/api/v1/namespaces/big/configmaps';
 beforeAll(async () => {
   const data = { ballast, tail: '- x: "y"' };
   const plant = (server: typeof api, namespace: string, name: string) =>
-    server.plant('configmaps', namespace, { metadata: { name, labels: { a: 'b' } }, data });
+    server.seed('configmaps', namespace, { metadata: { name, labels: { a: 'b' } }, data });
   const names = Array.from({ length: count }, (_, i) => `c-${String(i).padStart(4, '0')}`);
   await Promise.all([api, hasty].flatMap((server) => names.map((name) => plant(server, 'big', name))));
   await Promise.all([plant(api, 'small', 'a'), plant(api, 'small', 'b')]);

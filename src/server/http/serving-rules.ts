@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import type { StatusError } from '../../api/errors/errors.ts';
 import { compileRegexp, type GoRegexp } from '../../api/text/go-regexp.ts';
 import type { Upgrade } from '../../streams/dial/tunnel.ts';
-import type { AskAhead } from '../lane/revision-prefetch.ts';
+import type { PrefetchRevision } from '../lane/revision-prefetch.ts';
 import type { ApiRequest, ApiResponse } from './context.ts';
 import type { Door, Reception } from './door.ts';
 import { Http2Request } from './http2-request.ts';
@@ -96,8 +96,8 @@ class ServingRules implements Reception {
     return this.next.keeper;
   }
 
-  get askAhead(): AskAhead | undefined {
-    return this.next.askAhead;
+  get prefetchRevision(): PrefetchRevision | undefined {
+    return this.next.prefetchRevision;
   }
 
   isForwarded(url: string): boolean {

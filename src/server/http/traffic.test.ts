@@ -14,7 +14,7 @@ beforeAll(async () => {
     'n',
     createServer((_request, response) => void held.push(response)),
   );
-  await api.plant('nodes', '', {
+  await api.seed('nodes', '', {
     metadata: { name: 'n' },
     status: { addresses: [{ type: 'InternalIP', address: '10.1.2.3' }] },
   });

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { expect, it } from 'vitest';
 import { poisonByte } from '../../switches.ts';
-import { fitsSheet, writeJoined } from './answer-buffer.ts';
+import { fitsBuffer, writeJoined } from './answer-buffer.ts';
 
 /** A socket that keeps what is written, or reports it as sent. */
 class KeepingSocket {
@@ -35,6 +35,6 @@ it('overwrites an answer that is said to be out', () => {
 });
 
 it('is for small answers', () => {
-  expect(fitsSheet('head', 'x'.repeat(10_000))).toBe(true);
-  expect(fitsSheet('head', 'x'.repeat(16 * 1024))).toBe(false);
+  expect(fitsBuffer('head', 'x'.repeat(10_000))).toBe(true);
+  expect(fitsBuffer('head', 'x'.repeat(16 * 1024))).toBe(false);
 });

@@ -14,7 +14,7 @@ const joinedBytesMax = 16 * 1024;
 /** A UTF-16 unit takes up to three bytes in UTF-8. */
 let sheet = Buffer.allocUnsafeSlow(3 * joinedBytesMax);
 
-export const fitsSheet = (head: string, body: Buffer | string): boolean =>
+export const fitsBuffer = (head: string, body: Buffer | string): boolean =>
   head.length + body.length <= joinedBytesMax;
 
 /** Writes header and body to the socket; the callback is that of `socket.write`. */

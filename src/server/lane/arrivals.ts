@@ -8,20 +8,20 @@
  * while the others are read (`revision-prefetch.ts`).
  */
 import { optimized } from '../../switches.ts';
-import { AheadQuestion, type AskAhead } from './revision-prefetch.ts';
+import { type PrefetchRevision, RevisionPrefetch } from './revision-prefetch.ts';
 
 /** Requests handled per tick; the rest waits for the next, so that answers can be sent and other work can run. */
 const turnMax = 64;
 
 export class Arrivals {
   constructor(
-    private readonly askAhead?: AskAhead,
+    private readonly prefetchRevision?: PrefetchRevision,
     private readonly together = optimized,
   ) {}
 
   #waiting: (() => void)[] = [];
   /** For requests that were read in this tick. */
-  #question: AheadQuestion | undefined;
+  #question: RevisionPrefetch | undefined;
 
   readonly #takeUp = (): void => {
     this.#question?.check();
@@ -39,8 +39,8 @@ export class Arrivals {
 
   /** Adds a request right after it was read, of which bytes had arrived when the loop found that its socket was ready. */
   addRead(handle: () => void): void {
-    if (!this.askAhead || !this.together) return this.add(handle);
-    this.#question ??= new AheadQuestion(this.askAhead);
+    if (!this.prefetchRevision || !this.together) return this.add(handle);
+    this.#question ??= new RevisionPrefetch(this.prefetchRevision);
     const question = this.#question;
     question.ask();
     this.add(() => question.run(handle));

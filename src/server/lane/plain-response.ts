@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { wallClock } from '../../clock.ts';
 import { LastMemo } from '../../memo.ts';
 import type { ApiResponse, HeaderFields } from '../http/context.ts';
-import { fitsSheet, writeJoined } from './answer-buffer.ts';
+import { fitsBuffer, writeJoined } from './answer-buffer.ts';
 import type { Departures } from './departures.ts';
 
 /** Codes of answers without a body. */
@@ -108,7 +108,7 @@ export class PlainResponse extends EventEmitter implements ApiResponse {
 
   #end(bytes: Buffer | string = ''): void {
     const { socket } = this;
-    if (this.#head !== undefined && !this.#chunked && fitsSheet(this.#head, bytes)) {
+    if (this.#head !== undefined && !this.#chunked && fitsBuffer(this.#head, bytes)) {
       writeJoined(socket, this.#head, bytes, this.#onFlushed);
       this.#head = undefined;
     } else this.#endInPieces(bytes);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { AheadQuestion } from './revision-prefetch.ts';
+import { RevisionPrefetch } from './revision-prefetch.ts';
 
 /** Runs requests so that a question which is shared leaves a trace. */
 class Log {
@@ -9,7 +9,7 @@ class Log {
   #asked = 0;
   canAsk = true;
 
-  readonly askAhead = (): ((handle: () => void) => void) | undefined => {
+  readonly prefetchRevision = (): ((handle: () => void) => void) | undefined => {
     if (!this.canAsk) return undefined;
     const number = ++this.#asked;
     return (handle) => {
@@ -18,7 +18,7 @@ class Log {
     };
   };
 
-  run(question: AheadQuestion): string[] {
+  run(question: RevisionPrefetch): string[] {
     this.lines.length = 0;
     question.run(() => this.lines.push('runs'));
     return this.lines;
@@ -56,7 +56,7 @@ describe('a question that is asked ahead', () => {
   it('is shared by requests that are read in one round of the loop', async () => {
     const log = new Log();
     const all = await clients(20);
-    const question = new AheadQuestion(log.askAhead);
+    const question = new RevisionPrefetch(log.prefetchRevision);
     let read = 0;
     const done = new Promise<string[]>((resolve) => {
       onData = () => {
@@ -76,7 +76,7 @@ describe('a question that is asked ahead', () => {
   it('is not shared by requests that are run in a later round', async () => {
     const log = new Log();
     const [client] = await clients(1);
-    const question = new AheadQuestion(log.askAhead);
+    const question = new RevisionPrefetch(log.prefetchRevision);
     const done = new Promise<string[]>((resolve) => {
       onData = () => {
         question.ask();
@@ -94,7 +94,7 @@ describe('a question that is asked ahead', () => {
 
   it('is not shared when it was asked at the end of the round before', async () => {
     const log = new Log();
-    const question = new AheadQuestion(log.askAhead);
+    const question = new RevisionPrefetch(log.prefetchRevision);
     await turn();
     question.ask();
     // Of the next round: sockets that it reads may have become ready after the question.
@@ -109,7 +109,7 @@ describe('a question that is asked ahead', () => {
     const round = (): Promise<[number, string[]]> =>
       new Promise((resolve) => {
         const log = new Log();
-        const question = new AheadQuestion(log.askAhead);
+        const question = new RevisionPrefetch(log.prefetchRevision);
         let read = 0;
         onData = () => {
           question.ask();
@@ -136,7 +136,7 @@ describe('a question that is asked ahead', () => {
     const log = new Log();
     const [client] = await clients(1);
     log.canAsk = false;
-    const question = new AheadQuestion(log.askAhead);
+    const question = new RevisionPrefetch(log.prefetchRevision);
     question.ask();
     log.canAsk = true;
     const done = new Promise<string[]>((resolve) => {

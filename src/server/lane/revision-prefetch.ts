@@ -7,24 +7,24 @@
  * That holds while the loop is in one round, and unless the kernel has named so many sockets that the loop asks it again
  * in the same round. With `WHERRY_PLAIN=1` nothing is asked ahead.
  */
-import type { AheadCalls, Store } from '../../store/store.ts';
+import type { PrefetchedCalls, Store } from '../../store/store.ts';
 
-export type AskAhead = NonNullable<Store['askAhead']>;
+export type PrefetchRevision = NonNullable<Store['prefetchRevision']>;
 
 /** After so many events the loop asks the kernel again in one round: libuv's limit. */
 const eventsMax = process.platform === 'win32' ? 128 : 1024;
 
-export class AheadQuestion {
-  #shared: AheadCalls | undefined;
+export class RevisionPrefetch {
+  #shared: PrefetchedCalls | undefined;
   /** Rounds and events of the loop when the question was asked. Events count when all of them have been handled. */
   #asked = { loopCount: 0, events: 0 };
 
-  constructor(private readonly askAhead: AskAhead) {}
+  constructor(private readonly prefetchRevision: PrefetchRevision) {}
 
   /** To be called for each request right after it was read; asks where that is still to be done. */
   ask(): void {
     if (this.#shared) return;
-    this.#shared = this.askAhead();
+    this.#shared = this.prefetchRevision();
     if (this.#shared) this.#asked = performance.nodeTiming.uvMetricsInfo;
   }
 

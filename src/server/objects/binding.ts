@@ -31,6 +31,6 @@ export async function bindPod(serving: Serving, context: RequestContext, asked: 
     namespace: asked.namespace || binding.metadata.namespace || 'default',
     name: asked.name || (binding.metadata.name ?? ''),
   };
-  await bind(registry, request, target, binding, serving.manner);
+  await bind(registry, request, target, binding, serving.compatibility);
   await answerSuccess(context, serving.createStatus);
 }

@@ -15,7 +15,7 @@ import { modelOf } from '../../api/model/model.ts';
 import { JsonError } from '../../api/text/json.ts';
 import { cloneJson, isJsonObject } from '../../api/text/object.ts';
 import { isPathSegment } from '../../api/values/names.ts';
-import type { Manner } from '../../registry/compatibility.ts';
+import type { Compatibility } from '../../registry/compatibility.ts';
 import { type FieldValidation, type Input, readObject } from '../../registry/input.ts';
 import { managerErrors } from '../../registry/manager-name.ts';
 import type { Registry } from '../../registry/registry.ts';
@@ -45,7 +45,7 @@ export interface Serving {
   readonly createStatus: 200 | 201;
   /** Whose token it is, for one of these audiences. */
   readonly reviewToken: (token: string, audiences: readonly string[]) => Promise<TokenVerdict>;
-  readonly manner: Manner;
+  readonly compatibility: Compatibility;
 }
 
 /** Refuses names in a path with characters that no name may have; other unusual names are just not found. */
@@ -61,7 +61,7 @@ const verbs = { CreateOptions: 'create', UpdateOptions: 'update', PatchOptions: 
 
 /** Deadline of a request, on the registry's clock; undefined: none. */
 const deadlineOf = ({ registry }: Serving, { timeLimitMs }: RequestContext): number | undefined =>
-  timeLimitMs > 0 ? registry.chance.nowMs() + timeLimitMs : undefined;
+  timeLimitMs > 0 ? registry.sources.nowMs() + timeLimitMs : undefined;
 
 /** The registry request of a client request. An invalid option is refused. */
 export function writeRequest(
@@ -187,7 +187,7 @@ export function patchType(
   if (custom && (patchTypes[sent] ?? 'strategic') === 'strategic') throw unknownPatchFormat(customPatchTypes);
   if (!Object.hasOwn(patchTypes, sent))
     throw unsupportedMediaType(
-      serving.manner === 'contract' ? [...Object.keys(patchTypes), applyType] : undefined,
+      serving.compatibility === 'contract' ? [...Object.keys(patchTypes), applyType] : undefined,
     );
   return patchTypes[sent]!;
 }
@@ -212,7 +212,7 @@ export function getObject(serving: Serving, context: RequestContext, target: Tar
   const version = context.info.queryText ? context.query.get('resourceVersion') : undefined;
   const found = read(serving.registry, target, version, deadlineOf(serving, context));
   const answer = (entry: Entry) =>
-    answerEntry(context, 200, target.kind, entry, serving.registry.chance.nowMs());
+    answerEntry(context, 200, target.kind, entry, serving.registry.sources.nowMs());
   return found instanceof Promise ? found.then(answer) : answer(found);
 }
 
@@ -241,7 +241,7 @@ export async function listObjects(
     resourceVersionMatch: query.get('resourceVersionMatch'),
   };
   const result = await list(serving.registry, kind, asked, deadlineOf(serving, context));
-  await answerList(context, kind, result, serving.registry.chance.nowMs());
+  await answerList(context, kind, result, serving.registry.sources.nowMs());
 }
 
 /** A create without a namespace in the path uses that of the body, or `default`. */
@@ -264,7 +264,7 @@ export async function createObject(serving: Serving, context: RequestContext, ta
     input.bytes,
   );
   context.objectName = entry.name;
-  await answerEntry(context, serving.createStatus, kind, entry, registry.chance.nowMs());
+  await answerEntry(context, serving.createStatus, kind, entry, registry.sources.nowMs());
 }
 
 export async function replaceObject(
@@ -282,7 +282,7 @@ export async function replaceObject(
   const added = part === 'ephemeralcontainers' ? oldEphemeralContainers(input) : undefined;
   if (added) {
     const entry = await patch(registry, request, target, added);
-    return answerEntry(context, 200, kind, entry, registry.chance.nowMs());
+    return answerEntry(context, 200, kind, entry, registry.sources.nowMs());
   }
   const silent = { fieldValidation: request.fieldValidation, warnings: [] };
   let first = true;
@@ -294,7 +294,7 @@ export async function replaceObject(
     first = false;
     return object;
   });
-  await answerEntry(context, created ? serving.createStatus : 200, kind, entry, registry.chance.nowMs());
+  await answerEntry(context, created ? serving.createStatus : 200, kind, entry, registry.sources.nowMs());
 }
 
 /**
@@ -315,7 +315,7 @@ export async function patchObject(serving: Serving, context: RequestContext, tar
   const type = patchType(serving, context, kind);
   const request = writeRequest(serving, context, 'PatchOptions', type === 'apply');
   context.negotiate(messagesOf(kind));
-  const nowMs = () => registry.chance.nowMs();
+  const nowMs = () => registry.sources.nowMs();
   if (type === 'apply') {
     const sent = await applyBody(serving, context);
     const { entry, created } = await apply(registry, request, target, sent, () =>
@@ -399,7 +399,7 @@ export async function deleteObject(serving: Serving, context: RequestContext, ta
   const request = requestOf(context, 'delete', deadlineMs, { dryRun: isDryRun(options) });
   const deletion = await remove(registry, request, target, options);
   if (!deletion.removed || kind.deleteReturnsObject)
-    return answerEntry(context, 200, kind, deletion.entry, registry.chance.nowMs());
+    return answerEntry(context, 200, kind, deletion.entry, registry.sources.nowMs());
   const { code, ...rest } = success(200, {
     name,
     ...(kind.group ? { group: kind.group } : {}),
@@ -407,7 +407,7 @@ export async function deleteObject(serving: Serving, context: RequestContext, ta
     uid: deletion.uid,
   });
   // A current server leaves out the code of a deletion that succeeded, and of nothing else.
-  const status = serving.manner === 'contract' ? { ...rest, code } : rest;
+  const status = serving.compatibility === 'contract' ? { ...rest, code } : rest;
   await answerStatus(context, code, status, negotiated);
 }
 
@@ -441,6 +441,6 @@ export async function deleteCollection(
     context,
     kind,
     { page: new Page(entries, undefined, undefined), revision, continue: undefined },
-    registry.chance.nowMs(),
+    registry.sources.nowMs(),
   );
 }

@@ -23,7 +23,7 @@ export async function scaleObject(
   const { kind } = target;
   checkPathName(target.name);
   context.negotiate(messagesOf(form));
-  const answer = (scale: Scale) => answerObject(context, 200, form, scale, registry.chance.nowMs());
+  const answer = (scale: Scale) => answerObject(context, 200, form, scale, registry.sources.nowMs());
   switch (context.info.method) {
     case 'GET': {
       const entry = await read(registry, target, context.query.get('resourceVersion'));

@@ -4,7 +4,7 @@ import { forbidden } from '../../api/errors/field-error.ts';
 import type { Kind } from '../../api/kind/kind.ts';
 import type { KindTable } from '../../api/kinds/kinds.ts';
 import { frameBytes } from '../../api/protobuf/protobuf-envelope.ts';
-import type { Manner } from '../../registry/compatibility.ts';
+import type { Compatibility } from '../../registry/compatibility.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { type OpenWatch, type WatchDefault, watch } from '../../registry/verbs/watch.ts';
 import type { Upgrade } from '../../streams/dial/tunnel.ts';
@@ -28,7 +28,7 @@ const timeoutMaxMs = 2 ** 31 - 1;
 export interface Watching {
   readonly registry: Registry;
   readonly watchDefault: WatchDefault;
-  readonly manner: Manner;
+  readonly compatibility: Compatibility;
   /** Open streams, and connections of several, to be ended when the server closes. */
   readonly streams: Set<{ end(): void }>;
   /** Begins the request of a watch that came by a connection of several. */
@@ -47,7 +47,7 @@ export interface Watching {
 
 /** How long a watch lasts that names no end. */
 export const lifetimeMs = ({ secondsMin = secondsMinDefault, registry }: Watching): number =>
-  secondsMin * 1000 * (1 + registry.chance.randomBelow(1000) / 1000);
+  secondsMin * 1000 * (1 + registry.sources.randomBelow(1000) / 1000);
 
 /** Checks the request and opens the watch; errors until here are ordinary answers. */
 async function prepare(
@@ -76,7 +76,7 @@ async function prepare(
     bookmarks: query.flag('allowWatchBookmarks'),
     markInitialState: sendInitialEvents === true && query.flag('allowWatchBookmarks'),
     timeoutMs: Math.min(wishMs, timeoutMaxMs),
-    nowMs: watching.registry.chance.nowMs,
+    nowMs: watching.registry.sources.nowMs,
     backlogBytesMax: watching.keeper.limits.watcherBacklogBytesMax,
     backlogFull: () => watching.keeper.reached('watcherBacklogBytesMax'),
     counter: watching.metrics.of(kind),
@@ -97,7 +97,7 @@ async function prepare(
         sendInitialEvents,
       },
       watching.watchDefault,
-      watching.manner,
+      watching.compatibility,
     );
   } catch (error) {
     // A version that is too old is reported inside the stream, as an ERROR event; clients list again on it.

@@ -1,11 +1,11 @@
 /** Connecting: what handlers of connections share, and the list of open connections. */
 import { unavailable } from '../../api/errors/errors.ts';
 import type { Registry } from '../../registry/registry.ts';
-import type { NodeWay } from '../../streams/dial/node-connector.ts';
+import type { NodeConnector } from '../../streams/dial/node-connector.ts';
 
 export interface Connecting {
   readonly registry: Registry;
-  readonly nodes: NodeWay;
+  readonly nodes: NodeConnector;
   /** Types of node addresses, in order of preference. */
   readonly addressTypes: readonly string[];
   readonly open: OpenConnections;

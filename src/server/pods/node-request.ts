@@ -1,6 +1,6 @@
 /** One request of the server itself to the kubelet API of a node. */
 import { request } from 'node:http';
-import type { NodeLocation, NodeWay } from '../../streams/dial/node-connector.ts';
+import type { NodeConnector, NodeLocation } from '../../streams/dial/node-connector.ts';
 
 /** An answer with another code than 200; the message is its text. */
 export class NodeRefusal extends Error {
@@ -22,8 +22,12 @@ export interface NodeQuestion {
 }
 
 /** The JSON that the node answers with. Throws `NodeRefusal`, and errors of the connection. */
-export async function askNode(ways: NodeWay, node: NodeLocation, question: NodeQuestion): Promise<unknown> {
-  const connection = await ways.connect(node);
+export async function askNode(
+  connections: NodeConnector,
+  node: NodeLocation,
+  question: NodeQuestion,
+): Promise<unknown> {
+  const connection = await connections.connect(node);
   const { method = 'GET', path, answerMs, answerBytesMax } = question;
   return new Promise((resolve, reject) => {
     const { host, port } = node;

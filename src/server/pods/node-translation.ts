@@ -6,7 +6,7 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { plain, StatusError } from '../../api/errors/errors.ts';
 import { hostPort } from '../../streams/dial/net-error.ts';
-import type { NodeLocation, NodeWay } from '../../streams/dial/node-connector.ts';
+import type { NodeConnector, NodeLocation } from '../../streams/dial/node-connector.ts';
 import type { Upgrade } from '../../streams/dial/tunnel.ts';
 import { headerList, refuseUpgrade, upgradeProtocol } from '../../streams/dial/upgrade-request.ts';
 import type { SessionWish } from '../../streams/session/session.ts';
@@ -38,7 +38,7 @@ const tunnelledProtocols = (request: IncomingMessage): string[] =>
     .map((name) => name.slice(tunnelPrefix.length));
 
 export interface NodeRequest {
-  readonly nodes: NodeWay;
+  readonly nodes: NodeConnector;
   readonly node: NodeLocation;
   readonly path: string;
 }

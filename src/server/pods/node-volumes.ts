@@ -1,6 +1,6 @@
 /** Lets nodes make and remove the folders of volumes, through their kubelet API. */
 import type { Node } from '../../api/generated/types.ts';
-import type { NodeWay } from '../../streams/dial/node-connector.ts';
+import type { NodeConnector } from '../../streams/dial/node-connector.ts';
 import { locateNode } from './node-location.ts';
 import { askNode, NodeRefusal } from './node-request.ts';
 
@@ -9,7 +9,7 @@ const answerMs = 60_000;
 const answerBytesMax = 32 * 1024 * 1024;
 
 export class NodeVolumes {
-  constructor(private readonly ways: NodeWay) {}
+  constructor(private readonly connections: NodeConnector) {}
 
   /** Makes the folder of a volume, below a folder that the storage class names. Gives its path. */
   async make(node: Node, name: string, under: string): Promise<string> {
@@ -37,7 +37,7 @@ export class NodeVolumes {
   async #ask(node: Node, method: string, rest: string): Promise<object> {
     const question = { method, path: `/localvolumes${rest}`, answerMs, answerBytesMax };
     try {
-      return ((await askNode(this.ways, locateNode(node), question)) ?? {}) as object;
+      return ((await askNode(this.connections, locateNode(node), question)) ?? {}) as object;
     } catch (error) {
       if (error instanceof NodeRefusal && error.code === 404)
         throw new Error(`node ${node.metadata.name} makes no volumes`, { cause: error });

@@ -30,7 +30,7 @@ async function podOnAgent(on: Proxied = api, features = ['PodPortsThroughKubelet
     });
   });
   on.agents.servers.set(nodeName, agent);
-  await on.plant('nodes', '', {
+  await on.seed('nodes', '', {
     metadata: { name: nodeName },
     status: { addresses: [{ type: 'InternalIP', address: '127.0.0.1' }], declaredFeatures: features },
   });
@@ -55,8 +55,8 @@ describe('pods behind an agent', () => {
     const port = await api.listen('127.0.0.1', (request, response) => response.end(`pod ${request.url}`));
     const { name } = await podOnAgent();
     const targetRef = { kind: 'Pod', namespace: 'ns', name };
-    await api.plant('services', 'ns', { metadata: { name }, spec: { ports: [{ port: 80 }] } });
-    await api.plant('endpoints', 'ns', {
+    await api.seed('services', 'ns', { metadata: { name }, spec: { ports: [{ port: 80 }] } });
+    await api.seed('endpoints', 'ns', {
       metadata: { name },
       subsets: [{ addresses: [{ ip: '127.0.0.1', targetRef }], ports: [{ port }] }],
     });

@@ -126,8 +126,8 @@ describe('services', () => {
     ports: object[] = [{ port: 80 }],
   ): Promise<string> => {
     const name = api.fresh('svc');
-    await api.plant('services', 'ns', { metadata: { name }, spec: { ports } });
-    if (subsets) await api.plant('endpoints', 'ns', { metadata: { name }, subsets });
+    await api.seed('services', 'ns', { metadata: { name }, spec: { ports } });
+    if (subsets) await api.seed('endpoints', 'ns', { metadata: { name }, subsets });
     return name;
   };
   const ref = (name: string, namespace = 'ns') => ({ kind: 'Pod', namespace, name });
@@ -141,7 +141,7 @@ describe('services', () => {
     expect(await call(`${empty}:`)).toBe(
       `503 ServiceUnavailable no endpoints available for service "${empty}"`,
     );
-    await api.plant('endpoints', 'ns', { metadata: { name: 'orphan' }, subsets: [] });
+    await api.seed('endpoints', 'ns', { metadata: { name: 'orphan' }, subsets: [] });
     expect(await call('orphan')).toBe('404 NotFound services "orphan" not found');
   });
 
@@ -161,7 +161,7 @@ describe('services', () => {
     // Proves that addresses without a pod, of other pods, on other nodes, or not ready are skipped.
     const pod = api.fresh('pod');
     await api.pod(pod, '10.1.1.1');
-    await api.plant('pods', 'other', { metadata: { name: pod }, status: { podIP: '10.2.2.2' } });
+    await api.seed('pods', 'other', { metadata: { name: pod }, status: { podIP: '10.2.2.2' } });
     const ports = [{ port: 1 }];
     const id = await service([
       { addresses: [{ ip: '10.1.1.1' }], ports },
@@ -245,7 +245,7 @@ describe('services', () => {
 describe('nodes', () => {
   const node = async (addresses: object[], port?: number): Promise<string> => {
     const name = api.fresh('node');
-    await api.plant('nodes', '', {
+    await api.seed('nodes', '', {
       metadata: { name },
       status: { addresses, ...(port ? { daemonEndpoints: { kubeletEndpoint: { Port: port } } } : {}) },
     });

@@ -111,7 +111,7 @@ export class ProxyTargets {
   /** All elements once, from a random one on. */
   *#fromAnywhere<T>(list: readonly T[]): Generator<T> {
     if (list.length === 0) return;
-    const start = this.connecting.registry.chance.randomBelow(list.length);
+    const start = this.connecting.registry.sources.randomBelow(list.length);
     for (let i = 0; i < list.length; i++) yield list[(start + i) % list.length]!;
   }
 

@@ -18,7 +18,7 @@ import { collectionOf } from '../../registry/target.ts';
 import { View } from '../../registry/view/view.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import { memoryPipe } from '../../streams/bytes/memory-pipe.ts';
-import type { NodeLocation, NodeWay } from '../../streams/dial/node-connector.ts';
+import type { NodeConnector, NodeLocation } from '../../streams/dial/node-connector.ts';
 import { isAllowedTarget } from '../../streams/dial/target-address.ts';
 import { UsageReports } from '../computed/usage-reports.ts';
 import { LocalDoor } from '../doors/local-door.ts';
@@ -38,7 +38,7 @@ export const ns = '/api/v1/namespaces/ns';
 export const failure = ({ body }: Reply): string => `${body.code} ${body.reason ?? '-'} ${body.message}`;
 
 /** Agents by node name: HTTP servers that do not listen on a port. */
-class Agents implements NodeWay {
+class Agents implements NodeConnector {
   readonly servers = new Map<string, Server>();
   readonly asked: NodeLocation[] = [];
   readonly open = new Set<Duplex>();
@@ -79,16 +79,16 @@ export class Proxied extends Client {
     const store = openMemoryStore();
     const kinds = new KindTable();
     const view = await View.open(store, kinds);
-    const chance = {
+    const sources = {
       nowMs: () => Date.now(),
       uid: () => randomUUID(),
       randomBelow: (n: number) => randomInt(n),
     };
-    this.registry = new Registry(store, view, kinds, chance);
+    this.registry = new Registry(store, view, kinds, sources);
     this.server = new ApiServer(this.registry, {
       doors: [new LocalDoor({ host: '127.0.0.1', port: 0 })],
       createStatus: 200,
-      manner: 'contract',
+      compatibility: 'contract',
       watchDefault: 'history',
       keeper: new LimitKeeper(this.limits),
       components: [],
@@ -115,11 +115,11 @@ export class Proxied extends Client {
   }
 
   /** Stores an object without validation. */
-  async plant(resource: string, namespace: string, object: object): Promise<void> {
+  async seed(resource: string, namespace: string, object: object): Promise<void> {
     const kind = this.registry.kinds.resource('v1', resource)!;
     const whole = { kind: kind.kind, apiVersion: 'v1', ...structuredClone(object) } as unknown as ApiObject;
     const collection = collectionOf(kind, namespace);
-    if (!(await this.registry.plant(asTester('create'), collection, whole)))
+    if (!(await this.registry.seed(asTester('create'), collection, whole)))
       throw new Error(`${resource} is there already`);
   }
 
@@ -133,7 +133,7 @@ export class Proxied extends Client {
       { name: 'c', ports: ports.map((containerPort) => ({ containerPort })) },
     ];
     const podIPs = ips.map((each) => ({ ip: each }));
-    return this.plant('pods', 'ns', {
+    return this.seed('pods', 'ns', {
       metadata: { name },
       spec: { containers, ...(nodeName ? { nodeName } : {}) },
       status: { ...(ip ? { podIP: ip } : {}), podIPs },

@@ -9,10 +9,10 @@ import type { ConnectionTls } from '../../grpc/connection.ts';
 import { writeBackup } from '../backup-file.ts';
 import { checkKey } from '../engine.ts';
 import {
-  type AheadCalls,
   type Change,
   CompactedError,
   FutureRevisionError,
+  type PrefetchedCalls,
   type RangePage,
   type RangeQuery,
   type Store,
@@ -45,7 +45,7 @@ import {
 } from './messages.ts';
 import { asUnavailable, Registration } from './registration.ts';
 import { ServerLocks } from './server-locks.ts';
-import { SharedQuestion } from './shared-read.ts';
+import { SharedRead } from './shared-read.ts';
 
 export interface EtcdStoreOptions {
   /** Addresses of members of one etcd, such as `http://127.0.0.1:2379`. */
@@ -142,8 +142,8 @@ class EtcdStore implements Store {
   readonly #observe: Observe | undefined;
   readonly #progressMs: number;
   readonly #readMs: number;
-  readonly #newest = new SharedQuestion(() => this.#askRevision());
-  readonly #progress = new SharedQuestion(() => this.#writeProgress());
+  readonly #newest = new SharedRead(() => this.#askRevision());
+  readonly #progress = new SharedRead(() => this.#writeProgress());
   #compacted: number;
   #closing: Promise<void> | undefined;
 
@@ -189,8 +189,8 @@ class EtcdStore implements Store {
     return this.#closing ? Promise.reject(storeClosed()) : this.#newest.answer();
   }
 
-  askAhead(): AheadCalls | undefined {
-    return this.#closing ? undefined : this.#newest.askAhead();
+  prefetchRevision(): PrefetchedCalls | undefined {
+    return this.#closing ? undefined : this.#newest.prefetchRevision();
   }
 
   async get(key: string): Promise<Stored | undefined> {

@@ -24,7 +24,7 @@ import {
   PUT,
   RANGE,
 } from './messages.ts';
-import { SharedQuestion } from './shared-read.ts';
+import { SharedRead } from './shared-read.ts';
 
 const LEASE_SECONDS = 5;
 const KEEP_ALIVE_MS = 1500;
@@ -50,7 +50,7 @@ export class Registration implements Peers {
   readonly #members: Members;
   readonly #keyspace: Keyspace;
   readonly key: Buffer;
-  readonly #fence = new SharedQuestion(() => this.#put());
+  readonly #fence = new SharedRead(() => this.#put());
   readonly #timer: NodeJS.Timeout;
   #lease = 0;
   #epoch = 0;

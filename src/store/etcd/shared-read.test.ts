@@ -1,19 +1,19 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { SharedQuestion } from './shared-read.ts';
+import { SharedRead } from './shared-read.ts';
 
 interface Asked {
   readonly answer: (value: number) => void;
   readonly fail: (error: Error) => void;
 }
 
-function questions(): { asked: Asked[]; question: SharedQuestion<number> } {
+function questions(): { asked: Asked[]; question: SharedRead<number> } {
   const asked: Asked[] = [];
   const ask = (): Promise<number> =>
     new Promise((answer, fail) => {
       asked.push({ answer, fail });
     });
-  return { asked, question: new SharedQuestion(ask) };
+  return { asked, question: new SharedRead(ask) };
 }
 
 /** A question that was answered, whose callers have much to do and went on, while one more waits for the next. */
@@ -93,7 +93,7 @@ describe('a shared question', () => {
   it('asked ahead is shared by the calls that it was for, and by those who waited', async () => {
     const { asked, question } = questions();
     const waiting = question.answer();
-    const share = question.askAhead()!;
+    const share = question.prefetchRevision()!;
     expect(asked.length).toBe(1);
     const shared: Promise<number>[] = [];
     share(() => shared.push(question.answer(), question.answer()));
@@ -110,12 +110,12 @@ describe('a shared question', () => {
 
   it('asked ahead is one at a time, and may fail without a caller', async () => {
     const { asked, question } = questions();
-    expect(question.askAhead()).toBeDefined();
-    expect(question.askAhead()).toBeUndefined();
+    expect(question.prefetchRevision()).toBeDefined();
+    expect(question.prefetchRevision()).toBeUndefined();
     asked[0]!.fail(new Error('no leader'));
     await setImmediate();
     await setImmediate();
-    const share = question.askAhead()!;
+    const share = question.prefetchRevision()!;
     let shared: Promise<number> | undefined;
     share(() => {
       shared = question.answer();
@@ -126,7 +126,7 @@ describe('a shared question', () => {
 
   it('is not shared any more after a call that threw', async () => {
     const { asked, question } = questions();
-    const share = question.askAhead()!;
+    const share = question.prefetchRevision()!;
     expect(() =>
       share(() => {
         throw new Error('this request failed');
@@ -142,7 +142,7 @@ describe('a shared question', () => {
   it('whose callers have much to do lets them go on before the next, which those share who come right after', async () => {
     const { asked, question, early } = await answeredBusily();
     expect(asked.length).toBe(1);
-    const share = question.askAhead()!;
+    const share = question.prefetchRevision()!;
     expect(asked.length).toBe(2);
     let next: Promise<number> | undefined;
     share(() => {

@@ -12,7 +12,7 @@
  * waits until they are done, and is shared by their clients' next requests. At 32 connections a question is shared by 28
  * reads instead of 17.
  */
-import type { AheadCalls } from '../store.ts';
+import type { PrefetchedCalls } from '../store.ts';
 
 interface Callers<T> {
   readonly answer: Promise<T>;
@@ -20,7 +20,7 @@ interface Callers<T> {
   count: number;
 }
 
-export class SharedQuestion<T> {
+export class SharedRead<T> {
   #state: 'idle' | 'out' | 'answered' | 'resumed' = 'idle';
   #next: Callers<T> | undefined;
   /** The next question is asked after this event. */
@@ -45,7 +45,7 @@ export class SharedQuestion<T> {
    * Asks at once, also for those who wait. The returned function makes calls of `answer()` that share this question;
    * undefined when it cannot be asked now.
    */
-  askAhead(): AheadCalls | undefined {
+  prefetchRevision(): PrefetchedCalls | undefined {
     if (!this.#canAsk) return undefined;
     this.#next ??= callers();
     const asking = this.#next;

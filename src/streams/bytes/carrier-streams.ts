@@ -3,7 +3,7 @@
  * its own end.
  */
 import { Readable, Writable } from 'node:stream';
-import { hand, passesQueue } from './queue-bypass.ts';
+import { canBypassQueue, pushDirect } from './queue-bypass.ts';
 
 /** Bytes buffered in such a stream before its writer has to wait. */
 const bufferBytes = 64 * 1024;
@@ -24,7 +24,7 @@ export class Inflow extends Readable {
   /** Returns false when the carrier has to wait for room. Data after the end is dropped. */
   offer(chunk: Buffer): boolean {
     if (this.#ended || this.destroyed || chunk.length === 0) return true;
-    return hand(this, chunk);
+    return pushDirect(this, chunk);
   }
 
   finish(): void {
@@ -71,7 +71,7 @@ export class Outflow extends Writable {
 
   /** Passes the chunk directly to the carrier while it has room and nothing is queued. */
   override write(chunk: unknown, ...rest: unknown[]): boolean {
-    if (this.#full || !passesQueue(this, chunk, rest))
+    if (this.#full || !canBypassQueue(this, chunk, rest))
       return (super.write as (...args: unknown[]) => boolean)(chunk, ...rest);
     this.#pass(chunk);
     this.#drainOwed = this.#full;

@@ -10,7 +10,7 @@ import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { optimized } from '../../switches.ts';
 import { passed } from './minor-collections.ts';
-import { hand, passesQueue } from './queue-bypass.ts';
+import { canBypassQueue, pushDirect } from './queue-bypass.ts';
 
 /**
  * Bytes each side may buffer before its writer has to wait; a socket that has taken over a side gets as much
@@ -62,7 +62,7 @@ export class PipeEnd extends Duplex {
     this.#socket = socket;
     socket.on('data', (chunk: Buffer) => {
       if (!this.writable || peer.destroyed) return;
-      hand(peer, chunk);
+      pushDirect(peer, chunk);
       if (peer.readableLength > 0) socket.pause();
       passed(chunk.length);
     });
@@ -98,7 +98,7 @@ export class PipeEnd extends Duplex {
       socket === undefined ||
       this.peer.destroyed ||
       socket.writableLength >= bufferBytesMax ||
-      !passesQueue(this, chunk, rest)
+      !canBypassQueue(this, chunk, rest)
     )
       return (super.write as (...args: unknown[]) => boolean)(chunk, ...rest);
     pour([chunk], socket);

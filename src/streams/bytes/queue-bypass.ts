@@ -12,7 +12,7 @@ import { optimized } from '../../switches.ts';
  * Passes a chunk to the reader of a stream: directly if the reader is waiting, otherwise with `push`. Returns
  * whether there is room for more, as `push` does.
  */
-export function hand(stream: Readable, chunk: Buffer): boolean {
+export function pushDirect(stream: Readable, chunk: Buffer): boolean {
   if (!optimized || stream.readableFlowing !== true || stream.readableLength > 0 || stream.destroyed)
     return stream.push(chunk);
   stream.emit('data', chunk);
@@ -22,7 +22,7 @@ export function hand(stream: Readable, chunk: Buffer): boolean {
 const nothing: readonly unknown[] = [];
 
 /** Whether a `write` may bypass the stream's queue: it is a plain buffer, and the queue is empty. */
-export const passesQueue = (
+export const canBypassQueue = (
   stream: Writable,
   chunk: unknown,
   rest: readonly unknown[] = nothing,

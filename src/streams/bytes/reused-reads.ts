@@ -12,7 +12,7 @@
 import { Socket, type SocketConstructorOpts } from 'node:net';
 import { asserting, optimized, poison } from '../../switches.ts';
 import { passed } from './minor-collections.ts';
-import { hand } from './queue-bypass.ts';
+import { pushDirect } from './queue-bypass.ts';
 
 /** The capacity of a pipe. */
 const smallBytes = 64 * 1024;
@@ -137,7 +137,7 @@ export function reusingSocket(options: SocketConstructorOpts, bytesMax: number =
   const reads = new ReusedReads(bytesMax);
   const onread = {
     buffer: () => reads.next(),
-    callback: (bytes: number) => hand(socket, reads.piece(bytes)),
+    callback: (bytes: number) => pushDirect(socket, reads.piece(bytes)),
   };
   const socket: Socket = new Socket({ ...options, onread } as SocketConstructorOpts);
   return socket;

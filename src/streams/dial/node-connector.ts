@@ -11,7 +11,7 @@ export interface NodeLocation {
   readonly servesWebSockets: boolean;
 }
 
-export interface NodeWay {
+export interface NodeConnector {
   /**
    * A fresh connection for HTTP/1.1: in memory to an agent of this process, over TLS with the server's client
    * certificate to others. Refused addresses and failed dials throw with Go's words (`dial tcp

@@ -6,7 +6,7 @@
  * stream here. After a cut by the peer, received data can still be read; data written is discarded.
  */
 import { Duplex } from 'node:stream';
-import { hand, passesQueue } from '../bytes/queue-bypass.ts';
+import { canBypassQueue, pushDirect } from '../bytes/queue-bypass.ts';
 import { resetStatus } from './spdy-frame.ts';
 
 /** Bytes buffered for a slow reader before the connection is paused. */
@@ -108,7 +108,7 @@ export class SpdyStream extends Duplex {
   /** Sends a frame directly, unless data is queued or the socket is full. Returns whether it was sent. */
   sendAtOnce(chunk: Buffer): boolean {
     if (chunk.length === 0 || chunk.length > frameBytesMax || this.#carrier.full) return false;
-    if (!passesQueue(this, chunk) || this.#localEnded || this.#cut) return false;
+    if (!canBypassQueue(this, chunk) || this.#localEnded || this.#cut) return false;
     this.accept();
     this.#carrier.data(this.id, [chunk], chunk.length);
     return true;
@@ -157,7 +157,7 @@ export class SpdyStream extends Duplex {
   receive(bytes: Buffer, fin: boolean): void {
     if (this.#remoteEnded || this.#cut) return;
     if (bytes.length > 0) {
-      if (this.#wanted && this.#kept.length === 0) this.#wanted = hand(this, bytes);
+      if (this.#wanted && this.#kept.length === 0) this.#wanted = pushDirect(this, bytes);
       else this.#keep(bytes);
     }
     if (fin && !this.#cut) this.receiveFin();
