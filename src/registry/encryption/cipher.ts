@@ -3,7 +3,7 @@
  * the key that opens it is known from the value.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { openBox, sealBox, secretboxKeyBytes, secretboxNonceBytes } from './secretbox.ts';
+import { openSecretbox, secretboxKeyBytes, secretboxNonceBytes } from './secretbox.ts';
 
 export const cipherNames = ['aesgcm', 'aescbc', 'secretbox'] as const;
 export type CipherName = (typeof cipherNames)[number];
@@ -29,18 +29,18 @@ const cbcBlockBytes = 16;
 export const keyLengths = (name: CipherName): readonly number[] =>
   name === 'secretbox' ? [secretboxKeyBytes] : aesKeyBytes;
 
-export function makeCipher(name: CipherName, keyName: string, key: Buffer): ValueCipher {
+export async function makeCipher(name: CipherName, keyName: string, key: Buffer): Promise<ValueCipher> {
   return {
     name,
     keyName,
     prefix: Buffer.from(`k8s:enc:${name}:v1:${keyName}:`),
-    ...operations[name](key),
+    ...(await operations[name](key)),
   };
 }
 
 type Operations = Pick<ValueCipher, 'seal' | 'open'>;
 
-const operations: Readonly<Record<CipherName, (key: Buffer) => Operations>> = {
+const operations: Readonly<Record<CipherName, (key: Buffer) => Operations | Promise<Operations>>> = {
   aesgcm: (key) => {
     const algorithm = `aes-${key.length * 8}-gcm` as 'aes-256-gcm';
     return {
@@ -74,19 +74,22 @@ const operations: Readonly<Record<CipherName, (key: Buffer) => Operations>> = {
       },
     };
   },
-  secretbox: (key) => ({
-    seal(plain) {
-      const nonce = randomBytes(secretboxNonceBytes);
-      return Buffer.concat([nonce, sealBox(plain, nonce, key)]);
-    },
-    open(sealed) {
-      const nonce = sealed.subarray(0, secretboxNonceBytes);
-      const plain =
-        nonce.length === secretboxNonceBytes
-          ? openBox(sealed.subarray(secretboxNonceBytes), nonce, key)
-          : undefined;
-      if (!plain) throw new Error('it was sealed with another key');
-      return plain;
-    },
-  }),
+  secretbox: async (key) => {
+    const box = await openSecretbox(key);
+    return {
+      seal(plain) {
+        const nonce = randomBytes(secretboxNonceBytes);
+        return Buffer.concat([nonce, box.seal(plain, nonce)]);
+      },
+      open(sealed) {
+        const nonce = sealed.subarray(0, secretboxNonceBytes);
+        const plain =
+          nonce.length === secretboxNonceBytes
+            ? box.open(sealed.subarray(secretboxNonceBytes), nonce)
+            : undefined;
+        if (!plain) throw new Error('it was sealed with another key');
+        return plain;
+      },
+    };
+  },
 };

@@ -16,21 +16,23 @@ const keyNameCharsMax = 128;
 const versions = ['apiserver.config.k8s.io/v1'];
 
 /** Throws a sentence when something is wrong with it. */
-export function readEncryptionConfiguration(text: string): SealingRule[] {
+export async function readEncryptionConfiguration(text: string): Promise<SealingRule[]> {
   const { resources } = readConfiguration(text, 'EncryptionConfiguration', versions, 'resources');
   const seen = new Set<string>();
-  const rules = resources.items().map((item): SealingRule => {
+  const rules: SealingRule[] = [];
+  for (const item of resources.items()) {
     const rule = item.fields('resources', 'providers');
     const patterns = rule.resources.items().map((pattern) => readPattern(pattern, seen));
     if (patterns.length === 0) throw new Error(`${rule.resources.path} must name at least one resource`);
     const providers = rule.providers.items();
     if (providers.length === 0) throw new Error(`${rule.providers.path} must name at least one provider`);
-    const keys = providers.flatMap(readProvider);
+    const keys: (ValueCipher | undefined)[] = [];
+    for (const provider of providers) keys.push(...(await readProvider(provider)));
     const prefixes = keys.map((key) => key?.prefix.toString());
     const twice = prefixes.find((prefix, i) => prefixes.indexOf(prefix) !== i);
     if (twice !== undefined) throw new Error(`${rule.providers.path} has two keys of the same name`);
-    return { resources: patterns, keys };
-  });
+    rules.push({ resources: patterns, keys });
+  }
   if (rules.length === 0) throw new Error('resources must have at least one entry');
   return rules;
 }
@@ -49,7 +51,7 @@ function readPattern(value: ConfigurationValue, seen: Set<string>): string {
   return text;
 }
 
-function readProvider(value: ConfigurationValue): (ValueCipher | undefined)[] {
+async function readProvider(value: ConfigurationValue): Promise<(ValueCipher | undefined)[]> {
   const provider = value.fields(...cipherNames, 'identity', 'kms');
   if (provider.kms.isSet)
     throw new Error(`${provider.kms.path} is not part of this server; there are ${cipherNames.join(', ')}`);
@@ -63,10 +65,12 @@ function readProvider(value: ConfigurationValue): (ValueCipher | undefined)[] {
   }
   const { keys } = provider[name].fields('keys');
   if (keys.items().length === 0) throw new Error(`${keys.path} must have at least one key`);
-  return keys.items().map((key) => readKey(key, name));
+  const ciphers: ValueCipher[] = [];
+  for (const key of keys.items()) ciphers.push(await readKey(key, name));
+  return ciphers;
 }
 
-function readKey(value: ConfigurationValue, cipher: CipherName): ValueCipher {
+async function readKey(value: ConfigurationValue, cipher: CipherName): Promise<ValueCipher> {
   const { name, secret } = value.fields('name', 'secret');
   const keyName = name.text();
   if (keyName === '' || keyName.length > keyNameCharsMax || /[^\x20-\x39\x3b-\x7e]/.test(keyName))
