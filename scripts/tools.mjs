@@ -1,6 +1,6 @@
 /**
- * The real clients and servers used in tests. Python's client, Go, etcd, HAProxy, Chromium and container engines are
- * installed with the system's package manager if they are missing and this user may do so; versions of kubectl and of
+ * The real clients, servers and tools used in tests. Python's client, Go, etcd, HAProxy, Chromium, assemblers and container
+ * engines are installed with the system's package manager if they are missing and this user may do so; versions of kubectl and of
  * etcd are downloaded privately (kubectls.mjs, etcds.mjs), and so is Jest (jest.mjs).
  */
 import { spawnSync } from 'node:child_process';
@@ -25,6 +25,15 @@ const clientTools = {
   },
   haproxy: { package: 'haproxy', check: installed('haproxy') },
   'etcd-server': { package: 'etcd-server', check: ['sh', '-c', 'command -v etcd'] },
+  // Both on every machine: the sandbox programs are assembled for all architectures that they are there for.
+  'assembler for amd64': {
+    package: 'binutils-x86-64-linux-gnu',
+    check: installed('x86_64-linux-gnu-as'),
+  },
+  'assembler for arm64': {
+    package: 'binutils-aarch64-linux-gnu',
+    check: installed('aarch64-linux-gnu-as'),
+  },
 };
 
 /** What makes tests cheaper; they do without it. */

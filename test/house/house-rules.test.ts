@@ -28,12 +28,12 @@ describe('a file that breaks a rule is found', () => {
     [
       'src/a/podWorker.ts',
       '',
-      'src/a/podWorker.ts: a file is named in lower case, with hyphens between its words',
+      'src/a/podWorker.ts: a file is named in lower case, with hyphens between its words, its words joined by hyphens',
     ],
     [
-      'src/a/pod-worker.ts',
+      'src/a/pod_worker.ts',
       '',
-      'src/a/pod-worker.ts: a file is named in lower case, with hyphens between its words',
+      'src/a/pod_worker.ts: a file is named in lower case, with hyphens between its words, its words joined by hyphens',
     ],
     ['src/a/long.ts', '\n'.repeat(501), 'src/a/long.ts: 501 lines, more than 500'],
     ['src/a.ts', 'export default 1;', 'src/a.ts:1: a default export; exports have names'],
@@ -52,7 +52,7 @@ describe('a file that breaks a rule is found', () => {
 
   it.each([
     ['src/clock.ts', 'export const wallClock = (): number => Date.now();'],
-    ['src/a.test.ts', 'const a = Date.now();'],
+    ['src/pod-worker.test.ts', 'const a = Date.now();'],
     ['src/a.ts', '// Date.now() is elsewhere\nconst a = new Date(0); const b = performance.now();'],
     ['src/a.test.ts', "it.skipIf(true)('a', () => {}); context.skip('no disk'); list.only;"],
     ['scripts/generate-types.mjs', 'const a = `export default {}`;'],

@@ -9,9 +9,19 @@ const missing = (process.env.WHERRY_MISSING_TOOLS ?? '').split(',');
 
 /** A suite that needs a tool, named as in `scripts/tools.mjs`: reported as skipped where the tool is missing. */
 export function describeWith(
-  tool: 'kubectl' | 'python3-kubernetes' | 'golang' | 'etcd-server' | 'haproxy' | 'chromium' | 'jest',
+  tool:
+    | 'kubectl'
+    | 'python3-kubernetes'
+    | 'golang'
+    | 'etcd-server'
+    | 'haproxy'
+    | 'chromium'
+    | 'jest'
+    | 'assemblers',
 ): typeof describe | typeof describe.skip {
   if (tool === 'jest') return describe.skipIf(!process.env.WHERRY_JEST);
+  if (tool === 'assemblers')
+    return describe.skipIf(missing.some((name) => name.startsWith('assembler for ')));
   if (tool !== 'kubectl') return describe.skipIf(missing.includes(tool));
   if (kubectls.length > 1) throw new Error('this file is not among the kubectlTests of vitest.config.ts');
   return describe.skipIf(kubectls.length === 0);

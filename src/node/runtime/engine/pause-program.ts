@@ -4,6 +4,8 @@
  * image has to be pulled for a sandbox.
  *
  *   rt_sigaction(SIGCHLD, ignore); rt_sigaction(SIGTERM, exit); rt_sigaction(SIGINT, exit); for (;;) pause();
+ *
+ * The sources are `pause-amd64.s` and `pause-arm64.s`; `node scripts/pause-program.mjs` assembles them and compares.
  */
 
 /** By the name that Go has for the architecture. */
