@@ -3,7 +3,8 @@
  * of values come from the tables. Fields that a table does not have are skipped when a message is read. A field whose
  * value is 0, false or empty is not written, as it is the same as none; a message is, even if it has no fields.
  */
-import { MessageReader, MessageWriter } from './protobuf.ts';
+import { MessageReader } from '../api/protobuf/message-reader.ts';
+import { MessageWriter } from '../api/protobuf/message-writer.ts';
 
 /**
  * `text`; `flag`: true or false; `int`: a number below 2^53, or a negative one that is only written; `nanoseconds`: a time,

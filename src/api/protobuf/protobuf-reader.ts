@@ -1,4 +1,7 @@
-/** Reads the wire format of protobuf from the bytes of a body: varints, texts, lengths, and fields to be skipped. */
+/**
+ * Reads the wire format of protobuf: varints, texts, lengths, and fields to be skipped. Bodies of requests and answers to
+ * calls of gRPC are read by it.
+ */
 import { isUtf8 } from 'node:buffer';
 
 /** List items, map entries and messages in one body: two bytes can encode an item, which takes fifty in memory. */
@@ -31,8 +34,8 @@ export class Reader {
   /** Upper half of the last varint. */
   high = 0;
   #items = 0;
-  /** The body as Latin-1. Slices keep it alive, so it is used for small bodies only. */
-  readonly #latin1: string | undefined;
+  /** The body as Latin-1, made for the first text. Slices keep it alive, so it is used for small bodies only. */
+  #latin1: string | undefined;
 
   constructor(
     readonly bytes: Buffer,
@@ -40,7 +43,6 @@ export class Reader {
   ) {
     this.at = start;
     this.end = bytes.length;
-    this.#latin1 = bytes.length <= sliceBytesMax ? bytes.toString('latin1') : undefined;
   }
 
   /** Reads up to 64 bits: the lower 32 are returned, the upper 32 are in `high`; both unsigned. */
@@ -87,7 +89,10 @@ export class Reader {
     const start = this.at;
     this.at = end;
     if (start === end) return '';
-    if (this.#latin1 !== undefined && this.#isAscii(start, end)) return this.#latin1.slice(start, end);
+    if (this.bytes.length <= sliceBytesMax && this.#isAscii(start, end)) {
+      this.#latin1 ??= this.bytes.toString('latin1');
+      return this.#latin1.slice(start, end);
+    }
     const text = this.bytes.toString('utf8', start, end);
     // Invalid UTF-8 is decoded as U+FFFD; only then are the bytes checked.
     if (text.includes('\ufffd') && !isUtf8(this.bytes.subarray(start, end))) {

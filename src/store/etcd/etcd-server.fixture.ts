@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { freePorts } from '../../../test/support/free-ports.ts';
+import { MessageWriter } from '../../api/protobuf/message-writer.ts';
 import { CallError } from '../../grpc/call-error.ts';
 import { Connection, type ConnectionTls } from '../../grpc/connection.ts';
-import { MessageWriter } from '../../grpc/protobuf.ts';
 import { COMPACT, decodeRange, decodeStatus, encodeCompact, encodeRange, RANGE, STATUS } from './messages.ts';
 
 /**

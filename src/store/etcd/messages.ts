@@ -1,5 +1,6 @@
 /** The messages of etcd's API that the store uses. Fields that it does not use are neither written nor read. */
-import { MessageReader, MessageWriter } from '../../grpc/protobuf.ts';
+import { MessageReader } from '../../api/protobuf/message-reader.ts';
+import { MessageWriter } from '../../api/protobuf/message-writer.ts';
 
 export const RANGE = '/etcdserverpb.KV/Range';
 export const TXN = '/etcdserverpb.KV/Txn';
