@@ -8,9 +8,12 @@
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { Deadlines } from '../deadlines.ts';
+import { optimized } from '../switches.ts';
 import { CallError, GrpcCode } from './call-error.ts';
-import { encodeHeaders, type Headers } from './header-block.ts';
-import { type Http2Request, Http2Session } from './http2-session.ts';
+import type { ClientRequest, ClientSession } from './client-session.ts';
+import { type Headers, RequestHeaders } from './header-block.ts';
+import { Http2Session } from './http2-session.ts';
+import { NodeSession } from './node-session.ts';
 
 /** Certificates for a connection over TLS, as PEM text. */
 export interface ConnectionTls {
@@ -24,6 +27,8 @@ export interface ConnectionOptions extends ConnectionTls {
   readonly metadata?: Headers;
   /** What the peer should be, for messages. */
   readonly peer?: string;
+  /** Whether HTTP/2 is spoken by our own code; by `node:http2` otherwise. */
+  readonly ownHttp2?: boolean;
 }
 
 const FRAME_BYTES = 5;
@@ -44,12 +49,15 @@ export interface StreamListener {
 }
 
 export class Connection {
-  readonly #session: Http2Session;
+  readonly #session: ClientSession;
   readonly #deadlines = new Deadlines();
   /** What is the same in all requests, by path. */
-  readonly #headers = new Map<string, Buffer>();
+  readonly #headers = new Map<string, RequestHeaders>();
   /** The same with the timeout that was used last, in whole milliseconds. */
-  readonly #timedHeaders = new Map<string, { readonly timeoutMs: number; readonly headers: Buffer }>();
+  readonly #timedHeaders = new Map<
+    string,
+    { readonly timeoutMs: number; readonly headers: RequestHeaders }
+  >();
   readonly #origin: Headers;
   #failure: CallError | undefined;
   #waiting = 0;
@@ -94,7 +102,7 @@ export class Connection {
       ':scheme': protocol === 'https:' ? 'https' : 'http',
       ':authority': host || 'localhost',
     };
-    this.#session = new Http2Session(socket, {
+    this.#session = new ((options.ownHttp2 ?? optimized) ? Http2Session : NodeSession)(socket, {
       ready,
       failed: (error) => {
         this.#failure ??= unavailable(error.message, error);
@@ -179,10 +187,10 @@ export class Connection {
     });
   }
 
-  #headersOf(path: string, timeoutMs: number | undefined): Buffer {
+  #headersOf(path: string, timeoutMs: number | undefined): RequestHeaders {
     let headers = this.#headers.get(path);
     if (!headers) {
-      headers = encodeHeaders({
+      headers = new RequestHeaders({
         ':method': 'POST',
         ...this.#origin,
         ':path': path,
@@ -196,7 +204,7 @@ export class Connection {
     const wholeMs = Math.ceil(timeoutMs);
     const last = this.#timedHeaders.get(path);
     if (last?.timeoutMs === wholeMs) return last.headers;
-    headers = Buffer.concat([headers, encodeHeaders({ 'grpc-timeout': `${wholeMs}m` })]);
+    headers = headers.with({ 'grpc-timeout': `${wholeMs}m` });
     this.#timedHeaders.set(path, { timeoutMs: wholeMs, headers });
     return headers;
   }
@@ -230,7 +238,7 @@ interface CallContext {
 
 /** One call: puts messages together and finds the outcome. */
 class Call {
-  readonly #request: Http2Request;
+  readonly #request: ClientRequest;
   readonly #listener: StreamListener;
   /** What the peer has said: an error, or null for success. */
   #outcome: CallError | null | undefined;
@@ -240,7 +248,12 @@ class Call {
   /** Bytes of the frame that is being received; known when its head is there. */
   #wanted = FRAME_BYTES;
 
-  constructor(session: Http2Session, headers: Buffer, listener: StreamListener, context: CallContext) {
+  constructor(
+    session: ClientSession,
+    headers: RequestHeaders,
+    listener: StreamListener,
+    context: CallContext,
+  ) {
     this.#listener = listener;
     this.#request = session.request(headers, {
       headers: (fields) => {

@@ -2,7 +2,9 @@
  * Headers in HTTP/2 (HPACK, RFC 7541). Requests write all headers as they are. Answers are read as servers like to write
  * them: by their place in the table of known headers, which grows with each connection, or as text.
  */
+import { ConnectionError, Reason } from './frame-rules.ts';
 import { decodeHuffman } from './huffman.ts';
+import { fieldProblem } from './response-rules.ts';
 
 /** Headers that every connection knows from its beginning, from 1 on. */
 const known: readonly (readonly [string, string])[] = [
@@ -28,8 +30,37 @@ const known: readonly (readonly [string, string])[] = [
 /** The table that answers refer to holds this much at most, counted as the RFC does. We never allow more. */
 const TABLE_BYTES_MAX = 4096;
 const ENTRY_OVERHEAD = 32;
+/** Changes of the table's size at the beginning of one block. */
+const RESIZES_MAX = 2;
 
 export type Headers = Readonly<Record<string, string>>;
+
+/** The headers of one frame, and what is wrong with one of them; undefined: nothing. */
+export interface HeaderBlock {
+  readonly fields: Headers;
+  readonly problem: string | undefined;
+}
+
+/** Headers of requests, with their encoded form, which is made once and only if it is wanted. */
+export class RequestHeaders {
+  #block: Buffer | undefined;
+
+  constructor(
+    readonly fields: Headers,
+    private readonly encode = (): Buffer => encodeHeaders(fields),
+  ) {}
+
+  get block(): Buffer {
+    this.#block ??= this.encode();
+    return this.#block;
+  }
+
+  with(more: Headers): RequestHeaders {
+    return new RequestHeaders({ ...this.fields, ...more }, () =>
+      Buffer.concat([this.block, encodeHeaders(more)]),
+    );
+  }
+}
 
 /** Encodes headers as text, so that they depend on nothing that was sent before. */
 export function encodeHeaders(headers: Headers): Buffer {
@@ -53,44 +84,61 @@ export class HeaderDecoder {
   readonly #added: (readonly [string, string])[] = [];
   #addedBytes = 0;
   /** Blocks of two places in the table that were decoded since it changed: servers of gRPC answer nearly always so. */
-  readonly #pairs = new Map<number, Headers>();
+  readonly #pairs = new Map<number, HeaderBlock>();
   #bytesMax = TABLE_BYTES_MAX;
   #block: Buffer = Buffer.alloc(0);
   #at = 0;
 
   /** Throws when the block is not as it must be; then nothing more can be read from the connection. */
-  decode(block: Buffer): Headers {
-    if (!isPair(block)) return this.#decode(block);
-    const pair = block.readUInt16BE(0);
-    let headers = this.#pairs.get(pair);
-    if (!headers) {
-      headers = this.#decode(block);
-      this.#pairs.set(pair, headers);
+  decode(block: Buffer): HeaderBlock {
+    try {
+      if (!isPair(block)) return this.#decode(block);
+      const pair = block.readUInt16BE(0);
+      let headers = this.#pairs.get(pair);
+      if (!headers) {
+        headers = this.#decode(block);
+        this.#pairs.set(pair, headers);
+      }
+      return headers;
+    } catch (error) {
+      throw new ConnectionError(Reason.compression, (error as Error).message);
     }
-    return headers;
   }
 
-  #decode(block: Buffer): Headers {
+  /** All fields are decoded even if one of them is malformed: later blocks refer to them. */
+  #decode(block: Buffer): HeaderBlock {
     this.#block = block;
     this.#at = 0;
-    const headers: Record<string, string> = {};
+    const fields: Record<string, string> = {};
+    let problem: string | undefined;
+    let hasRegular = false;
+    this.#resize();
     while (this.#at < block.length) {
-      const field = this.#field(block[this.#at]!);
-      if (field) headers[field[0]] = field[1];
+      const [name, value] = this.#field(block[this.#at]!);
+      problem ??= fieldProblem(name, value, hasRegular, Object.hasOwn(fields, name));
+      hasRegular ||= !name.startsWith(':');
+      fields[name] = value;
     }
-    return headers;
+    return { fields, problem };
   }
 
-  #field(first: number): readonly [string, string] | undefined {
+  #field(first: number): readonly [string, string] {
     if (first >= 0x80) return this.#entry(this.#number(7));
     if (first >= 0x40) return this.#add(this.#literal(6));
     if (first < 0x20) return this.#literal(4);
-    const bytesMax = this.#number(5);
-    if (bytesMax > TABLE_BYTES_MAX) throw new Error('a table of headers is too large');
-    this.#bytesMax = bytesMax;
-    this.#pairs.clear();
-    this.#shrink();
-    return undefined;
+    throw new Error('the table of headers changes its size in the middle of a block');
+  }
+
+  /** Sizes of the table stand at the beginning of a block: the smallest since the last one, and the current one. */
+  #resize(): void {
+    for (let count = 0; (this.#block[this.#at] ?? 0) >> 5 === 1; count++) {
+      const bytesMax = this.#number(5);
+      if (bytesMax > TABLE_BYTES_MAX || count >= RESIZES_MAX)
+        throw new Error('a table of headers is too large');
+      this.#bytesMax = bytesMax;
+      this.#pairs.clear();
+      this.#shrink();
+    }
   }
 
   #literal(prefixBits: number): readonly [string, string] {

@@ -1,54 +1,44 @@
 /**
  * The client's side of one HTTP/2 connection (RFC 9113), as far as calls of gRPC need it: requests with few headers, and
  * frames of many calls in one write. `node:http2` makes several objects and callbacks of every request, and took two
- * thirds of the processor time of a write to etcd.
+ * thirds of the processor time of a write to etcd; with `WHERRY_PLAIN=1` it is used all the same (`node-session.ts`).
  *
  * A request waits for the peer where HTTP/2 says so: for a free stream, and for room in the windows of its stream and of
  * the connection. What the peer sends is read at once, and its windows are opened again.
  */
 import type { Socket } from 'node:net';
-import { HeaderDecoder, type Headers } from './header-block.ts';
+import {
+  type ClientRequest,
+  type ClientSession,
+  DEFAULT_WINDOW_BYTES,
+  type RequestListener,
+  type SessionListener,
+  WINDOW_BYTES,
+} from './client-session.ts';
+import {
+  ConnectionError,
+  checkFrame,
+  checkSetting,
+  Flag,
+  FRAME_BYTES_MAX,
+  Frame,
+  Reason,
+  Setting,
+  unpadded,
+  WINDOW_MAX,
+} from './frame-rules.ts';
+import { HeaderDecoder, type RequestHeaders } from './header-block.ts';
+import { takeHeaders } from './response-rules.ts';
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 const HEAD_BYTES = 9;
-/** Lets large answers through without waiting for the windows. */
-const WINDOW_BYTES = 16 * 1024 * 1024;
-const DEFAULT_WINDOW_BYTES = 65_535;
-/** The largest frame, in both directions, unless the peer takes larger ones. */
-const FRAME_BYTES_MAX = 16_384;
 const HEADERS_BYTES_MAX = 256 * 1024;
-const WINDOW_MAX = 2 ** 31 - 1;
+/** Frames over which headers may go on: empty ones take no room, and would never end. */
+const CONTINUATIONS_MAX = 64;
+/** Answers to pings and settings that a peer leaves unread, although it sends more of them. */
+const UNREAD_ANSWERS_MAX = 1_000;
 /** How long the answer to a ping waits for other frames. */
 const PONG_MS = 5;
-
-const Frame = {
-  data: 0,
-  headers: 1,
-  reset: 3,
-  settings: 4,
-  pushPromise: 5,
-  ping: 6,
-  goAway: 7,
-  windowUpdate: 8,
-  continuation: 9,
-} as const;
-const Flag = { ack: 1, endStream: 1, endHeaders: 4, padded: 8, priority: 32 } as const;
-const Setting = { enablePush: 2, concurrentMax: 3, windowBytes: 4, frameBytesMax: 5 } as const;
-const Reason = { refusedStream: 7, cancel: 8 } as const;
-
-export interface RequestListener {
-  readonly headers: (headers: Headers) => void;
-  readonly data: (chunk: Buffer) => void;
-  /** Called once, unless the request is cancelled. `unprocessed`: the peer has not begun with it. */
-  readonly closed: (unprocessed: boolean, why?: string) => void;
-}
-
-export interface SessionListener {
-  /** The peer has sent its settings. */
-  readonly ready: () => void;
-  /** No request can be made any more; those under way may still be answered. */
-  readonly failed: (error: Error) => void;
-}
 
 /** A part of a message that waits for room in a window. */
 interface Unsent {
@@ -57,11 +47,17 @@ interface Unsent {
 }
 
 /** One request and its answer. */
-export class Http2Request {
+class Http2Request implements ClientRequest {
   /** 0 until it is sent. */
   id = 0;
   sendWindow = 0;
   received = 0;
+  /** This side has sent all it has to say. */
+  hasEnded = false;
+  /** The headers of the answer have come. */
+  hasBegun = false;
+  /** Bytes of the answer that are still to come, if it has said how long it is. */
+  remaining: number | undefined;
   readonly unsent: Unsent[] = [];
 
   constructor(
@@ -74,13 +70,12 @@ export class Http2Request {
     if (this.id !== 0) this.session.pump(this);
   }
 
-  /** Gives it up: the listener hears nothing any more. */
   cancel(): void {
     this.session.cancel(this);
   }
 }
 
-export class Http2Session {
+export class Http2Session implements ClientSession {
   readonly #socket: Socket;
   readonly #listener: SessionListener;
   readonly #decoder = new HeaderDecoder();
@@ -103,7 +98,8 @@ export class Http2Session {
   #bytes = 0;
   #wanted = HEAD_BYTES;
   /** Headers that go on in the next frame. */
-  #unfinished: { readonly id: number; readonly flags: number; block: Buffer } | undefined;
+  #unfinished: { readonly id: number; readonly flags: number; block: Buffer; frames: number } | undefined;
+  #unreadAnswers = 0;
   #isReady = false;
   #lastProcessed = Number.POSITIVE_INFINITY;
   #failure: Error | undefined;
@@ -125,12 +121,7 @@ export class Http2Session {
     this.#openWindow(0, WINDOW_BYTES - DEFAULT_WINDOW_BYTES);
   }
 
-  get failure(): Error | undefined {
-    return this.#failure;
-  }
-
-  /** Not to be called after a failure. */
-  request(headerBlock: Buffer, listener: RequestListener): Http2Request {
+  request({ block: headerBlock }: RequestHeaders, listener: RequestListener): ClientRequest {
     const request = new Http2Request(this, listener);
     if (this.#requests.size < this.#concurrentMax) this.#begin(request, headerBlock);
     else this.#waiting.set(request, headerBlock);
@@ -141,13 +132,16 @@ export class Http2Session {
     this.#waiting.delete(request);
     this.#blocked.delete(request);
     if (!this.#requests.delete(request.id)) return;
-    const reason = Buffer.alloc(4);
-    reason.writeUInt32BE(Reason.cancel);
-    this.#write(Frame.reset, 0, request.id, reason);
+    this.#sendReset(request.id, Reason.cancel);
     this.#beginWaiting();
   }
 
-  /** Ends the connection and all requests. */
+  #sendReset(id: number, reason: number): void {
+    const payload = Buffer.alloc(4);
+    payload.writeUInt32BE(reason);
+    this.#write(Frame.reset, 0, id, payload);
+  }
+
   destroy(error: Error): void {
     this.#fail(error);
     this.#socket.destroy();
@@ -167,7 +161,8 @@ export class Http2Session {
       request.sendWindow -= part.length;
       this.#sendWindow -= part.length;
       const isWhole = part.length === bytes.length;
-      this.#write(Frame.data, isWhole && end ? Flag.endStream : 0, id, part);
+      request.hasEnded = isWhole && end;
+      this.#write(Frame.data, request.hasEnded ? Flag.endStream : 0, id, part);
       if (isWhole) unsent.shift();
       else unsent[0] = { bytes: bytes.subarray(room), end };
     }
@@ -180,10 +175,22 @@ export class Http2Session {
     request.sendWindow = this.#peerWindow;
     this.#nextId += 2;
     this.#requests.set(request.id, request);
-    this.#write(Frame.headers, Flag.endHeaders, request.id, headerBlock);
+    this.#writeHeaders(request.id, headerBlock);
     this.pump(request);
     // Ids are not used twice: when they are used up, another connection has to be made.
     if (this.#nextId > WINDOW_MAX) this.#leave(new Error('the connection has made all its calls'));
+  }
+
+  /** In as many frames as the peer's largest needs; nothing else may come between them. */
+  #writeHeaders(id: number, block: Buffer): void {
+    const bytesMax = this.#peerFrameBytesMax;
+    for (let at = 0; at === 0 || at < block.length; at += bytesMax)
+      this.#write(
+        at === 0 ? Frame.headers : Frame.continuation,
+        at + bytesMax >= block.length ? Flag.endHeaders : 0,
+        id,
+        block.subarray(at, at + bytesMax),
+      );
   }
 
   #beginWaiting(): void {
@@ -198,8 +205,16 @@ export class Http2Session {
    * of its own would wake them up once more for each.
    */
   #answerPing(payload: Buffer): void {
+    this.#countAnswer();
     this.#queue(Frame.ping, Flag.ack, 0, payload);
     this.#pong ??= setTimeout(() => this.#flush(), PONG_MS).unref();
+  }
+
+  /** A peer that asks and does not read would fill the memory with answers. */
+  #countAnswer(): void {
+    if (!this.#socket.writableNeedDrain) this.#unreadAnswers = 0;
+    else if (++this.#unreadAnswers > UNREAD_ANSWERS_MAX)
+      throw new ConnectionError(Reason.calm, 'it asks without reading the answers');
   }
 
   /** All frames that are written in one turn of the event loop are sent together, at its end. */
@@ -245,7 +260,8 @@ export class Http2Session {
     try {
       while (all.length - at >= HEAD_BYTES) {
         const bytes = all.readUIntBE(at, 3);
-        if (bytes > FRAME_BYTES_MAX) throw new Error(`a frame has ${bytes} bytes`);
+        if (bytes > FRAME_BYTES_MAX)
+          throw new ConnectionError(Reason.frameSize, `a frame has ${bytes} bytes`);
         const end = at + HEAD_BYTES + bytes;
         if (end > all.length) {
           this.#wanted = end - at;
@@ -256,17 +272,29 @@ export class Http2Session {
         at = end;
       }
     } catch (error) {
-      this.destroy(new Error(`Protocol error: ${(error as Error).message}`, { cause: error }));
+      this.#refuse(error as Error);
       return;
     }
     this.#chunks = at < all.length ? [all.subarray(at)] : [];
     this.#bytes = all.length - at;
   }
 
+  /** The peer broke a rule: it is told which kind of rule, and the connection ends. */
+  #refuse(error: Error): void {
+    const payload = Buffer.alloc(8);
+    payload.writeUInt32BE(error instanceof ConnectionError ? error.reason : Reason.protocol, 4);
+    this.#queue(Frame.goAway, 0, 0, payload);
+    this.#flush();
+    this.#fail(new Error(`Protocol error: ${error.message}`, { cause: error }));
+    this.#socket.destroy();
+  }
+
   #frame(type: number, flags: number, id: number, payload: Buffer): void {
-    if (!this.#isReady && type !== Frame.settings) throw new Error('it does not begin with its settings');
+    if (!this.#isReady && (type !== Frame.settings || flags & Flag.ack))
+      throw new Error('it does not begin with its settings');
     if (this.#unfinished && (type !== Frame.continuation || id !== this.#unfinished.id))
       throw new Error('headers do not go on');
+    checkFrame(type, flags, id, payload.length, this.#nextId);
     if (type === Frame.data) this.#data(flags, id, payload);
     else if (type === Frame.headers) this.#headers(id, flags, unpadded(flags, payload));
     else if (type === Frame.continuation) this.#continuation(flags, payload);
@@ -288,33 +316,59 @@ export class Http2Session {
     }
     const request = this.#requests.get(id);
     if (!request) return;
+    if (!request.hasBegun) {
+      this.#malformed(request, 'data comes before the headers of its answer');
+      return;
+    }
     const isLast = (flags & Flag.endStream) !== 0;
     request.received += payload.length;
     if (request.received >= WINDOW_BYTES / 2 && !isLast) {
       this.#openWindow(id, request.received);
       request.received = 0;
     }
+    if (request.remaining !== undefined) request.remaining -= content.length;
     if (content.length > 0) request.listener.data(content);
-    if (isLast) this.#end(request, false);
+    if (isLast) this.#finish(request);
+  }
+
+  /** The answer is complete, if it is as long as it has said. */
+  #finish(request: Http2Request): void {
+    if (request.remaining) this.#malformed(request, 'an answer is not as long as it said');
+    else this.#end(request, false);
   }
 
   #headers(id: number, flags: number, block: Buffer): void {
     if (!(flags & Flag.endHeaders)) {
-      this.#unfinished = { id, flags, block };
+      this.#unfinished = { id, flags, block, frames: 1 };
       return;
     }
     // Also of a request that was given up: later headers refer to these.
     const headers = this.#decoder.decode(block);
     const request = this.#requests.get(id);
-    request?.listener.headers(headers);
-    if (request && flags & Flag.endStream) this.#end(request, false);
+    if (!request) return;
+    const isLast = (flags & Flag.endStream) !== 0;
+    const taken = takeHeaders(request, headers, isLast);
+    if (typeof taken === 'string') {
+      this.#malformed(request, taken);
+      return;
+    }
+    if (taken) request.listener.headers(taken);
+    if (isLast) this.#finish(request);
+  }
+
+  /** The answer breaks a rule, so its call fails; others go on. */
+  #malformed(request: Http2Request, problem: string): void {
+    this.#sendReset(request.id, Reason.protocol);
+    request.hasEnded = true;
+    this.#end(request, false, `Protocol error: ${problem}`);
   }
 
   #continuation(flags: number, payload: Buffer): void {
     const begun = this.#unfinished;
     if (!begun) throw new Error('headers go on that were complete');
     begun.block = Buffer.concat([begun.block, payload]);
-    if (begun.block.length > HEADERS_BYTES_MAX) throw new Error('headers are too long');
+    if (begun.block.length > HEADERS_BYTES_MAX || ++begun.frames > CONTINUATIONS_MAX)
+      throw new ConnectionError(Reason.calm, 'headers are too long');
     if (!(flags & Flag.endHeaders)) return;
     this.#unfinished = undefined;
     this.#headers(begun.id, begun.flags | Flag.endHeaders, begun.block);
@@ -322,18 +376,22 @@ export class Http2Session {
 
   #reset(id: number, reason: number): void {
     const request = this.#requests.get(id);
-    if (request) this.#end(request, reason === Reason.refusedStream, `the call was reset (${reason})`);
+    if (!request) return;
+    request.hasEnded = true;
+    this.#end(request, reason === Reason.refusedStream, `the call was reset (${reason})`);
   }
 
   #settings(flags: number, payload: Buffer): void {
     if (flags & Flag.ack) return;
-    for (let at = 0; at + 6 <= payload.length; at += 6) {
+    for (let at = 0; at < payload.length; at += 6) {
       const value = payload.readUInt32BE(at + 2);
       const setting = payload.readUInt16BE(at);
+      checkSetting(setting, value);
       if (setting === Setting.concurrentMax) this.#concurrentMax = value;
       else if (setting === Setting.frameBytesMax) this.#peerFrameBytesMax = value;
       else if (setting === Setting.windowBytes) this.#resizeWindows(value);
     }
+    this.#countAnswer();
     this.#write(Frame.settings, Flag.ack, 0, Buffer.alloc(0));
     if (!this.#isReady) this.#listener.ready();
     this.#isReady = true;
@@ -341,25 +399,36 @@ export class Http2Session {
   }
 
   #resizeWindows(bytes: number): void {
-    if (bytes > WINDOW_MAX) throw new Error('a window is too large');
-    for (const request of this.#requests.values()) request.sendWindow += bytes - this.#peerWindow;
+    for (const request of this.#requests.values()) {
+      request.sendWindow += bytes - this.#peerWindow;
+      if (request.sendWindow > WINDOW_MAX)
+        throw new ConnectionError(Reason.flowControl, 'a window is too large');
+    }
     this.#peerWindow = bytes;
     for (const request of this.#blocked) this.pump(request);
   }
 
   #windowUpdate(id: number, bytes: number): void {
+    if (id === 0) {
+      this.#sendWindow += bytes;
+      if (bytes === 0) throw new Error('a window grows by nothing');
+      if (this.#sendWindow > WINDOW_MAX)
+        throw new ConnectionError(Reason.flowControl, 'a window is too large');
+      for (const blocked of this.#blocked) this.pump(blocked);
+      return;
+    }
     const request = this.#requests.get(id);
-    if (id === 0) this.#sendWindow += bytes;
-    else if (request) request.sendWindow += bytes;
-    if (Math.max(this.#sendWindow, request?.sendWindow ?? 0) > WINDOW_MAX)
-      throw new Error('a window is too large');
-    if (request) this.pump(request);
-    else for (const blocked of this.#blocked) this.pump(blocked);
+    if (!request) return;
+    request.sendWindow += bytes;
+    if (bytes === 0) this.#malformed(request, 'a window grows by nothing');
+    else if (request.sendWindow > WINDOW_MAX) this.#malformed(request, 'a window is too large');
+    else this.pump(request);
   }
 
   /** The peer answers what it has begun, and takes nothing more. */
   #goAway(payload: Buffer): void {
-    this.#lastProcessed = payload.readUInt32BE(0) & WINDOW_MAX;
+    // It may say less later, never more.
+    this.#lastProcessed = Math.min(this.#lastProcessed, payload.readUInt32BE(0) & WINDOW_MAX);
     this.#leave(new Error('the member ended the connection'));
   }
 
@@ -374,6 +443,8 @@ export class Http2Session {
   #end(request: Http2Request, unprocessed: boolean, why?: string): void {
     this.#requests.delete(request.id);
     this.#blocked.delete(request);
+    // The peer has answered without waiting for the rest, and counts the stream as open until this side ends it, too.
+    if (!request.hasEnded && !unprocessed) this.#sendReset(request.id, Reason.none);
     request.listener.closed(unprocessed, why);
     if (!this.#failure) this.#beginWaiting();
     else if (this.#requests.size === 0) this.#socket.end();
@@ -397,13 +468,4 @@ export class Http2Session {
     this.#endWaiting();
     for (const request of [...this.#requests.values()]) this.#end(request, false);
   }
-}
-
-/** The content of a frame, without what was added to hide its length, and without its priority. */
-function unpadded(flags: number, payload: Buffer): Buffer {
-  if (!(flags & (Flag.padded | Flag.priority))) return payload;
-  const padding = flags & Flag.padded ? payload.readUInt8(0) : 0;
-  const begin = (flags & Flag.padded ? 1 : 0) + (flags & Flag.priority ? 5 : 0);
-  if (begin + padding > payload.length) throw new Error('a frame is shorter than its padding');
-  return payload.subarray(begin, payload.length - padding);
 }

@@ -1,0 +1,34 @@
+/** The client's side of one HTTP/2 connection, as calls of gRPC use it: `http2-session.ts`, or that of `node:http2` by `node-session.ts`. */
+import type { Headers, RequestHeaders } from './header-block.ts';
+
+/** Lets large answers through without waiting for the windows. */
+export const WINDOW_BYTES = 16 * 1024 * 1024;
+/** The window of a connection that nobody has opened further. */
+export const DEFAULT_WINDOW_BYTES = 65_535;
+
+export interface RequestListener {
+  readonly headers: (headers: Headers) => void;
+  readonly data: (chunk: Buffer) => void;
+  /** Called once, unless the request is cancelled. `unprocessed`: the peer has not begun with it. */
+  readonly closed: (unprocessed: boolean, why?: string) => void;
+}
+
+export interface SessionListener {
+  /** The peer has sent its settings. */
+  readonly ready: () => void;
+  /** No request can be made any more; those under way may still be answered. */
+  readonly failed: (error: Error) => void;
+}
+
+export interface ClientSession {
+  /** Not to be called after a failure. */
+  request(headers: RequestHeaders, listener: RequestListener): ClientRequest;
+  /** Ends the connection and all requests. */
+  destroy(error: Error): void;
+}
+
+export interface ClientRequest {
+  send(bytes: Buffer, end: boolean): void;
+  /** Gives it up: the listener hears nothing any more. */
+  cancel(): void;
+}

@@ -1,0 +1,110 @@
+/**
+ * What RFC 9113 demands of every frame, before anything is done with it: which frames belong to a stream and which to the
+ * connection, and how long each is. A peer that breaks one of these rules cannot be understood any more, so the connection
+ * ends.
+ */
+
+export const Frame = {
+  data: 0,
+  headers: 1,
+  priority: 2,
+  reset: 3,
+  settings: 4,
+  pushPromise: 5,
+  ping: 6,
+  goAway: 7,
+  windowUpdate: 8,
+  continuation: 9,
+} as const;
+
+export const Flag = { ack: 1, endStream: 1, endHeaders: 4, padded: 8, priority: 32 } as const;
+
+export const Setting = { enablePush: 2, concurrentMax: 3, windowBytes: 4, frameBytesMax: 5 } as const;
+
+/** Why a stream or a connection ends. */
+export const Reason = {
+  none: 0,
+  protocol: 1,
+  flowControl: 3,
+  frameSize: 6,
+  refusedStream: 7,
+  cancel: 8,
+  compression: 9,
+  calm: 11,
+} as const;
+
+/** The largest frame unless larger ones are allowed, and the largest that may be allowed. */
+export const FRAME_BYTES_MAX = 16_384;
+const FRAME_BYTES_LIMIT = 2 ** 24 - 1;
+/** The largest window, and the largest id of a stream. */
+export const WINDOW_MAX = 2 ** 31 - 1;
+
+/** The connection has to end, and the peer is told why. */
+export class ConnectionError extends Error {
+  constructor(
+    readonly reason: number,
+    message: string,
+  ) {
+    super(message);
+    this.name = 'ConnectionError';
+  }
+}
+
+/** The length that a frame must have, in bytes, by type. */
+const exactBytes = new Map<number, number>([
+  [Frame.reset, 4],
+  [Frame.ping, 8],
+  [Frame.windowUpdate, 4],
+]);
+
+/** Frames of the connection as a whole; an update of a window may be of either. */
+const ofConnection = new Set<number>([Frame.settings, Frame.ping, Frame.goAway]);
+const ofStream = new Set<number>([
+  Frame.data,
+  Frame.headers,
+  Frame.priority,
+  Frame.reset,
+  Frame.pushPromise,
+  Frame.continuation,
+]);
+
+/**
+ * Throws when the frame breaks a rule. Those of unknown types are ignored, as the RFC demands.
+ * @param nextId of the stream that this side opens next: from there on, none was opened
+ */
+export function checkFrame(type: number, flags: number, id: number, bytes: number, nextId: number): void {
+  if (type > Frame.continuation) return;
+  if (id === 0 ? ofStream.has(type) : ofConnection.has(type))
+    throw new ConnectionError(Reason.protocol, `a frame of type ${type} is for stream ${id}`);
+  // This side opens the odd ones; the peer could open even ones by a push, which it was told not to make.
+  if (id !== 0 && type !== Frame.priority && type !== Frame.pushPromise && (id >= nextId || id % 2 === 0))
+    throw new ConnectionError(Reason.protocol, `a frame is for stream ${id}, which was never opened`);
+  const exact = exactBytes.get(type);
+  if (exact !== undefined && bytes !== exact) throw wrongLength(type, bytes);
+  if (type === Frame.goAway && bytes < 8) throw wrongLength(type, bytes);
+  if (type === Frame.settings && (flags & Flag.ack ? bytes !== 0 : bytes % 6 !== 0))
+    throw wrongLength(type, bytes);
+}
+
+const wrongLength = (type: number, bytes: number): ConnectionError =>
+  new ConnectionError(Reason.frameSize, `a frame of type ${type} has ${bytes} bytes`);
+
+/** Throws when a setting of the peer has a value that it must not have. */
+export function checkSetting(setting: number, value: number): void {
+  if (setting === Setting.enablePush && value !== 0)
+    throw new ConnectionError(Reason.protocol, 'a server cannot ask for pushes');
+  if (setting === Setting.windowBytes && value > WINDOW_MAX)
+    throw new ConnectionError(Reason.flowControl, 'a window is too large');
+  if (setting === Setting.frameBytesMax && (value < FRAME_BYTES_MAX || value > FRAME_BYTES_LIMIT))
+    throw new ConnectionError(Reason.protocol, `frames cannot have up to ${value} bytes`);
+}
+
+/** The content of a frame, without what was added to hide its length, and without its priority. */
+export function unpadded(flags: number, payload: Buffer): Buffer {
+  if (!(flags & (Flag.padded | Flag.priority))) return payload;
+  const begin = (flags & Flag.padded ? 1 : 0) + (flags & Flag.priority ? 5 : 0);
+  const padding = flags & Flag.padded ? (payload[0] ?? 0) : 0;
+  if (begin + padding > payload.length)
+    throw new ConnectionError(Reason.protocol, 'a frame is shorter than its padding');
+  return payload.subarray(begin, payload.length - padding);
+}
