@@ -6,6 +6,7 @@
 import type { X509Certificate } from 'node:crypto';
 import { Memo } from '../memo.ts';
 import { type CertificateDetails, certificateDetails, pathLengthMax } from './certificate-details.ts';
+import { DerReader, oidText } from './der-reader.ts';
 
 /** Authorities between the certificate and a trusted one. */
 const depthMax = 6;
@@ -27,13 +28,20 @@ const knownExtensions: ReadonlySet<string> = new Set([
   '2.5.29.37', // extended key usage
 ]);
 
-/** Signatures that can be forged: MD5 and SHA-1 with RSA, DSA and ECDSA. */
-const weakSignatures: ReadonlySet<string> = new Set([
-  '1.2.840.113549.1.1.4',
-  '1.2.840.113549.1.1.5',
-  '1.2.840.10040.4.3',
-  '1.2.840.10045.4.1',
+/** Limits which names an authority may vouch for. Names are not checked here, so such an authority vouches for none. */
+const nameConstraints = '2.5.29.30';
+
+/** Signatures that nobody can forge, the same as Go takes: RSA and ECDSA with SHA-256, 384 and 512, and Ed25519. */
+const strongSignatures: ReadonlySet<string> = new Set([
+  ...[11, 12, 13].map((n) => `1.2.840.113549.1.1.${n}`),
+  ...[2, 3, 4].map((n) => `1.2.840.10045.4.3.${n}`),
+  '1.3.101.112',
 ]);
+/** RSA with PSS names its hash beside it. */
+const pssSignature = '1.2.840.113549.1.1.10';
+const strongHashes: ReadonlySet<string> = new Set([1, 2, 3].map((n) => `2.16.840.1.101.3.4.2.${n}`));
+/** Bits of an RSA key, the same as Go asks for. */
+const rsaBitsMin = 1_024;
 
 /** The time in which a chain holds, in milliseconds since 1970. */
 export interface Validity {
@@ -111,13 +119,26 @@ function certificateProblem(
   const detail = details.of(certificate);
   const unknown = detail.extensions.find(({ oid, critical }) => critical && !knownExtensions.has(oid));
   if (unknown) return `the certificate has the critical extension ${unknown.oid}, which is not known here`;
-  if (weakSignatures.has(detail.signatureAlgorithm) && !authorities.includes(certificate))
+  if (!hasStrongSignature(detail) && !authorities.includes(certificate))
     return 'the signature of the certificate is too weak';
+  const { asymmetricKeyDetails } = certificate.publicKey;
+  if ((asymmetricKeyDetails?.modulusLength ?? rsaBitsMin) < rsaBitsMin)
+    return 'the key of the certificate is too weak';
   if (certificatesBelow === 0) return undefined;
+  if (detail.extensions.some(({ oid }) => oid === nameConstraints))
+    return 'the certificate is signed by an authority for some names only, which are not checked here';
   if (!certificate.ca) return 'the certificate is signed by one that is not an authority';
   // The certificate itself is not counted, only authorities below this one.
   const lengthMax = pathLengthMax(detail);
   if (lengthMax !== undefined && certificatesBelow - 1 > lengthMax)
     return 'there are more authorities in the chain than one of them allows';
   return undefined;
+}
+
+function hasStrongSignature({ signatureAlgorithm, signatureParameters }: CertificateDetails): boolean {
+  if (signatureAlgorithm !== pssSignature) return strongSignatures.has(signatureAlgorithm);
+  const parameters = new DerReader(signatureParameters).enter(0x30);
+  // Without one it is SHA-1.
+  if (parameters.nextTag !== 0xa0) return false;
+  return strongHashes.has(oidText(parameters.enter(0xa0).enter(0x30).take(0x06).body));
 }

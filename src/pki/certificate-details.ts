@@ -3,11 +3,13 @@
  * subject, its extensions, and how it was signed.
  */
 import type { X509Certificate } from 'node:crypto';
-import { DerReader, oidText } from './der-reader.ts';
+import { DerError, DerReader, oidText } from './der-reader.ts';
 import { type ReadSubject, readSubject } from './distinguished-name.ts';
 
 /** A certificate has at most so many extensions. */
 const extensionsMax = 100;
+/** Of the number of authorities that may follow. */
+const pathLengthBytesMax = 4;
 
 interface Extension {
   readonly oid: string;
@@ -19,6 +21,8 @@ export interface CertificateDetails {
   readonly subject: ReadSubject;
   /** Object identifier. */
   readonly signatureAlgorithm: string;
+  /** DER of what the algorithm needs to be told; empty: nothing. */
+  readonly signatureParameters: Buffer;
   readonly extensions: readonly Extension[];
 }
 
@@ -26,7 +30,9 @@ export interface CertificateDetails {
 export function certificateDetails({ raw }: X509Certificate): CertificateDetails {
   const certificate = new DerReader(raw).enter(0x30);
   const signed = certificate.enter(0x30);
-  const signatureAlgorithm = oidText(certificate.enter(0x30).take(0x06).body);
+  const algorithm = certificate.enter(0x30);
+  const signatureAlgorithm = oidText(algorithm.take(0x06).body);
+  const signatureParameters = algorithm.atEnd ? Buffer.alloc(0) : algorithm.take().whole;
   // Version, serial number, signature, issuer, validity.
   signed.optional(0xa0);
   for (const tag of [0x02, 0x30, 0x30, 0x30]) signed.take(tag);
@@ -35,7 +41,7 @@ export function certificateDetails({ raw }: X509Certificate): CertificateDetails
   signed.take(0x30);
   signed.optional(0x81);
   signed.optional(0x82);
-  return { subject, signatureAlgorithm, extensions: extensionsOf(signed) };
+  return { subject, signatureAlgorithm, signatureParameters, extensions: extensionsOf(signed) };
 }
 
 function extensionsOf(signed: DerReader): Extension[] {
@@ -45,6 +51,7 @@ function extensionsOf(signed: DerReader): Extension[] {
     if (extensions.length === extensionsMax) throw new Error(`more than ${extensionsMax} extensions`);
     const extension = list.enter(0x30);
     const oid = oidText(extension.take(0x06).body);
+    if (extensions.some((other) => other.oid === oid)) throw new DerError(`two extensions ${oid}`);
     const critical = (extension.optional(0x01)?.body[0] ?? 0) !== 0;
     extensions.push({ oid, critical, value: extension.take(0x04).body });
   }
@@ -58,5 +65,7 @@ export function pathLengthMax({ extensions }: CertificateDetails): number | unde
   const parts = new DerReader(constraints.value).enter(0x30);
   parts.optional(0x01);
   const length = parts.optional(0x02)?.body;
-  return length?.readUIntBE(0, Math.min(length.length, 4));
+  if (length && (length.length === 0 || length.length > pathLengthBytesMax || length[0]! & 0x80))
+    throw new DerError('the length of paths is not a number');
+  return length?.readUIntBE(0, length.length);
 }
