@@ -4,6 +4,7 @@
  * seed.
  * `npm run check -- --seed 7`: runs the checker with one seed; with `--minutes`, starting with it.
  * `--store etcd` (or memory, lmdb): runs it on one engine only.
+ * `npm run check -- --requests 1000000`: compares the express lane with Node's parser on this many generated requests.
  */
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
@@ -12,9 +13,14 @@ import { binary, runChecks } from './checks.mjs';
 import { run } from './install.mjs';
 
 process.chdir(path.dirname(import.meta.dirname));
-const { minutes, seed, store } = readOptions();
+/** A million requests take minutes. */
+const requestsMaxMs = 3 * 3_600_000;
+/** A different seed each time, unless one is given. */
+const anySeed = () => String(Date.now() % 1_000_000_000);
+const { minutes, seed, store, requests } = readOptions();
 
-if (minutes === undefined && seed === undefined && store === undefined) {
+if (requests !== undefined) compareRequests();
+else if (minutes === undefined && seed === undefined && store === undefined) {
   runChecks();
   run(binary('vitest'), ['run', 'test/house/house-rules.test.ts'], 'a file breaks a rule of the house');
 } else {
@@ -25,16 +31,24 @@ if (minutes === undefined && seed === undefined && store === undefined) {
       ...process.env,
       ...(store === undefined ? {} : { WHERRY_CHECK_STORE: store }),
       WHERRY_CHECK_MINUTES: String(minutes ?? 0),
-      // A different seed each time, unless one is given.
-      WHERRY_SEED: String(seed ?? Date.now() % 1_000_000_000),
+      WHERRY_SEED: seed ?? anySeed(),
     },
+  });
+  process.exit(status ?? 1);
+}
+
+function compareRequests() {
+  const tests = ['plainrequest', 'expresslane.parser'].map((name) => `src/server/http/${name}.test.ts`);
+  const { status } = spawnSync(binary('vitest'), ['run', '--testTimeout', String(requestsMaxMs), ...tests], {
+    stdio: 'inherit',
+    env: { ...process.env, WHERRY_REQUESTS: requests, WHERRY_SEED: seed ?? anySeed() },
   });
   process.exit(status ?? 1);
 }
 
 function readOptions() {
   const text = { type: 'string' };
-  const { values } = parseArgs({ options: { minutes: text, seed: text, store: text } });
+  const { values } = parseArgs({ options: { minutes: text, seed: text, store: text, requests: text } });
   const { store } = values;
   if (store !== undefined && !['memory', 'lmdb', 'etcd'].includes(store)) {
     process.stderr.write(`--store must be memory, lmdb or etcd, not ${JSON.stringify(store)}\n`);
@@ -46,5 +60,5 @@ function readOptions() {
     process.stderr.write(`--${name} must be a number, not ${JSON.stringify(value)}\n`);
     return process.exit(1);
   };
-  return { minutes: number('minutes'), seed: number('seed'), store };
+  return { minutes: number('minutes'), seed: number('seed'), requests: number('requests'), store };
 }
