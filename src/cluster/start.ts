@@ -69,6 +69,7 @@ import { auditLog, configureAdmission, encrypted } from './protection.ts';
 import { rangeInForce, tellRefusedRange } from './service-range.ts';
 import { observeActivity, requestObserver } from './shared/activity.ts';
 import { Closers } from './shared/closers.ts';
+import { ErrorReport } from './shared/error-report.ts';
 import {
   controllersCheck,
   nodesCheck,
@@ -101,7 +102,7 @@ export async function startWith(
 ): Promise<{ readonly cluster: Cluster; readonly parts: ClusterParts }> {
   checkStartOptions(options);
   const chance: Sources = { ...(instruments?.chance ?? systemChance), ...options.chance };
-  const report = options.onError ?? (() => undefined);
+  const { tell: report, tellLoss } = new ErrorReport(options.onError, options.onFatal);
   const { log } = options;
   const wantedRanges = serviceRanges(options);
   const chosen = controllersOf(options);
@@ -126,7 +127,7 @@ export async function startWith(
     const audit =
       options.auditLog === undefined ? undefined : await auditLog(options.auditLog, chance, report);
     closers.add(() => audit?.close());
-    const viewOptions = { onError: report, onLost: options.onFatal ?? report };
+    const viewOptions = { onError: report, onLost: tellLoss };
     const view = await openReadableView(store, kinds, { ...viewOptions, holds: heldHere(options) });
     closers.add(() => view.close());
     await openEventStore(options, kinds, chance, view, viewOptions, closers);

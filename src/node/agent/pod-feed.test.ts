@@ -9,7 +9,8 @@ const node = useNode();
 
 it('pods are dealt out by node, to those who come late, too', async () => {
   await node.create('early', { nodeName: 'a' });
-  await node.create('unbound', { nodeName: undefined });
+  // The cluster has a scheduler, which must leave it alone however slow the rest of the test is.
+  await node.create('unbound', { nodeName: undefined, schedulerName: 'nobody' });
   const podFeed = new SharedPods(node.client, (error) => node.errors.push(error));
   const [a, b] = [new ScriptedRuntime(true), new ScriptedRuntime(true)];
   const names = (runtime: ScriptedRuntime) => runtime.launched.map(({ launch }) => launch.pod.metadata.name);

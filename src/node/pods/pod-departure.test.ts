@@ -12,7 +12,7 @@ import type { StatusWriter } from './status-writer.ts';
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A finished pod, and a record of what is done to it. */
-function leaving(deletions: (Error | undefined)[] = [undefined]) {
+function leaving(deletions: (Error | Promise<Error> | undefined)[] = [undefined]) {
   const done: string[] = [];
   const errors: string[] = [];
   const state = { gone: false, deletionTimestamp: undefined as string | undefined };
@@ -24,7 +24,7 @@ function leaving(deletions: (Error | undefined)[] = [undefined]) {
     client: {
       delete: async () => {
         done.push('delete');
-        const failure = deletions.shift();
+        const failure = await deletions.shift();
         if (failure) throw failure;
       },
     } as unknown as Client,
@@ -70,6 +70,22 @@ describe('a pod that is over', () => {
     departure.goOn();
     await turn();
     expect(done.slice(3)).toEqual(['remove', 'forget', 'removed']);
+  });
+
+  it('reports no deletion that failed because the agent was closed meanwhile', async () => {
+    let cutOff!: (error: Error) => void;
+    const answer = new Promise<Error>((resolve) => {
+      cutOff = resolve;
+    });
+    const { departure, done, errors, state, closeSetup } = leaving([answer]);
+    closeSetup();
+    state.deletionTimestamp = '2020-01-01T00:00:00Z';
+    departure.goOn();
+    await turn();
+    await departure.close();
+    cutOff(new Error('socket hang up'));
+    await turn();
+    expect({ done, errors }).toEqual({ done: ['close volumes', 'settle', 'delete'], errors: [] });
   });
 
   it('is deleted again when that failed, and not when it was gone already', async () => {

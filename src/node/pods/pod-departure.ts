@@ -64,6 +64,8 @@ export class PodDeparture {
         if (this.#state === 'deleting') this.#state = 'deleted';
       },
       (error: Error) => {
+        // Whoever runs the pod next deletes it: a request that was cut off by the end is nobody's concern.
+        if (this.#state === 'closed') return;
         this.options.onError(error);
         if (this.#state === 'deleting') this.#state = 'staying';
         this.options.again();
@@ -98,10 +100,15 @@ export class PodDeparture {
       await this.#closeSetup();
       await runtime.removePod(uid);
     } catch (error) {
-      onError(error as Error);
+      if (!this.#isClosed()) onError(error as Error);
     }
     writer.forget(uid);
     if (this.#state === 'removing') removed();
+  }
+
+  /** Asked after a pause, in which close() may have been called. */
+  #isClosed(): boolean {
+    return this.#state === 'closed';
   }
 
   /** Closes the setup once. The first caller gets its error; later callers only wait. */

@@ -1,0 +1,38 @@
+/**
+ * Whom failures of a cluster are told to. The loss of its store is told once. What fails because of it afterwards, such as
+ * the next round of every controller, is nothing new, and is not told.
+ */
+
+/** Causes of a cause that are looked at. */
+const causesMax = 10;
+
+export class ErrorReport {
+  /** What errors say that come from a loss. */
+  readonly #losses = new Set<string>();
+
+  constructor(
+    private readonly onError: (error: Error) => void = () => undefined,
+    private readonly onFatal: (error: Error) => void = onError,
+  ) {}
+
+  readonly tell = (error: Error): void => {
+    if (!this.#isOfLoss(error)) this.onError(error);
+  };
+
+  readonly tellLoss = (error: Error): void => {
+    for (const one of chainOf(error)) this.#losses.add(one.message);
+    this.onFatal(error);
+  };
+
+  #isOfLoss(error: Error): boolean {
+    return this.#losses.size > 0 && chainOf(error).some(({ message }) => this.#losses.has(message));
+  }
+}
+
+/** The error, its cause, the cause of that, and so on. */
+function chainOf(error: Error): Error[] {
+  const chain: Error[] = [];
+  for (let one: unknown = error; one instanceof Error && chain.length < causesMax; one = one.cause)
+    chain.push(one);
+  return chain;
+}
