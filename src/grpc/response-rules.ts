@@ -5,7 +5,7 @@
 import type { HeaderBlock, Headers } from './header-block.ts';
 
 /** Where an answer is. */
-export interface AnswerState {
+interface AnswerState {
   /** Its own headers have come; what follows is data and trailers. */
   hasBegun: boolean;
   /** Bytes that are still to come, if it has said how long it is. */

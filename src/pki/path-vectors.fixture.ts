@@ -66,7 +66,7 @@ interface Keys {
 export const ecKeys = (): Keys => generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
 /** What is put into a certificate, where it is not what most have. */
-export interface Contents {
+interface Contents {
   readonly keys?: Keys;
   /** The name of who signs, as the certificate says it. */
   readonly issuer?: Buffer;

@@ -15,7 +15,7 @@ export interface Seen {
 }
 
 /** What came of the bytes of a connection: requests that are complete, and whether the rest was refused. */
-export interface Reading {
+interface Reading {
   readonly requests: Seen[];
   readonly failed: boolean;
 }
