@@ -1,7 +1,7 @@
 /** Kinds that a program defines for the cluster it starts, without an object that defines them. */
 
 import { type FieldError, invalid } from '../api/errors/field-error.ts';
-import type { CustomResourceDefinition, ObjectMeta } from '../api/generated/types.ts';
+import type { CustomResourceDefinition, JSONSchemaProps, ObjectMeta } from '../api/generated/types.ts';
 import { type Column, defineKind, type Kind } from '../api/kind/kind.ts';
 import { customResourceDefinition } from '../api/kinds/apiextensions/custom-resource-definition.ts';
 import type { Schema } from '../api/model/json-schema.ts';
@@ -129,7 +129,7 @@ function definitionOf<T extends CustomObject>(options: CustomKindOptions<T>): Cu
           name: version,
           served: true,
           storage: true,
-          schema: { openAPIV3Schema: schema },
+          schema: { openAPIV3Schema: schema as JSONSchemaProps },
           subresources: hasStatus ? { status: {} } : undefined,
           selectableFields: options.selectableFields?.map((jsonPath) => ({ jsonPath })),
         },

@@ -11,6 +11,7 @@ import type { Budget } from './budget.ts';
 import { Checker, type Environment } from './checker.ts';
 import { compileNode } from './compiler.ts';
 import { estimateCost } from './cost.ts';
+import { variableSize } from './declared-size.ts';
 import { checkLiterals } from './literals.ts';
 import { parse } from './parser.ts';
 import { type Issue, issuesText } from './source.ts';
@@ -45,7 +46,7 @@ export function compile(text: string, environment: Environment): Compilation {
     program: {
       type,
       references: checker.references,
-      costMax: estimateCost(node),
+      costMax: estimateCost(node, environment.declaredSize ?? variableSize(environment.variables)),
       run: (variables, budget) => step({ variables, locals: [], budget }),
     },
   };

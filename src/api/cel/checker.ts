@@ -1,4 +1,5 @@
 /** Finds the type of every node and the overloads of every call, and tells what does not fit. */
+import type { DeclaredSize } from './declared-size.ts';
 import type { FunctionTable, Overload } from './functions.ts';
 import { chainName } from './parser.ts';
 import type { Issue } from './source.ts';
@@ -27,6 +28,8 @@ export interface Environment {
   /** By name; a name may have dots (`authorizer.requestResource`). */
   readonly variables: ReadonlyMap<string, Type>;
   readonly functions: FunctionTable;
+  /** How large what a path leads to is by its declaration; without it, what the types of variables say. */
+  readonly declaredSize?: DeclaredSize;
   /** Types of objects that an expression may make: `Object{…}`. */
   readonly structs?: (name: string) => ObjectType | undefined;
 }
@@ -277,7 +280,7 @@ export class Checker {
       const type = this.#typeOf(element.value);
       item = this.#joined(item, element.optional && type.kind === 'optional' ? type.item : type);
     }
-    return list(item ?? this.#parameter(), node.elements.length);
+    return list(item ?? this.#parameter());
   }
 
   #map(node: MapNode): Type {
@@ -288,7 +291,7 @@ export class Checker {
       const type = this.#typeOf(entry.value);
       value = this.#joined(value, entry.optional && type.kind === 'optional' ? type.item : type);
     }
-    return map(key ?? this.#parameter(), value ?? this.#parameter(), node.entries.length);
+    return map(key ?? this.#parameter(), value ?? this.#parameter());
   }
 
   #parameter(): Type {

@@ -1,6 +1,7 @@
 /** Expressions that select devices: what they may use, and what they must give. */
 import { compile } from './cel.ts';
 import type { Environment } from './checker.ts';
+import { sizeBelow } from './declared-size.ts';
 import { opaqueTypes } from './functions.ts';
 import { ruleFunctions } from './libraries.ts';
 import { bool, map, object, string, type Type, typeText } from './types.ts';
@@ -24,8 +25,8 @@ const device = object(
   new Map<string, Type>([
     ['driver', sized(string, driverBytesMax)],
     ['attributes', byDomain({ kind: 'dyn', sizeMax: textBytesMax })],
-    ['capacity', byDomain(opaqueTypes.Quantity)],
-    ['allowMultipleAllocations', bool],
+    ['capacity', byDomain(sized(opaqueTypes.Quantity, 0))],
+    ['allowMultipleAllocations', sized(bool, 0)],
   ]),
 );
 
@@ -38,7 +39,13 @@ export interface SelectorProblem {
 }
 
 export function selectorProblem(expression: string): SelectorProblem | undefined {
-  environment ??= { variables: new Map<string, Type>([['device', device]]), functions: ruleFunctions() };
+  environment ??= {
+    variables: new Map<string, Type>([['device', device]]),
+    functions: ruleFunctions(),
+    // The names of attributes follow a dot.
+    declaredSize: (path) =>
+      path.variable === 'device' ? sizeBelow(device, path.steps, ({ kind }) => kind === 'dyn') : undefined,
+  };
   const { program, errors } = compile(expression, environment);
   if (!program) return { reason: 'invalid', text: `compilation failed: ${errors}` };
   const type = typeText(program.type);

@@ -1,6 +1,6 @@
 /** `"%s has %d".format([…])`: the clauses of a format, and values as they show them. */
 import type { Budget } from './budget.ts';
-import { walk } from './functions.ts';
+import { walk } from './size-range.ts';
 import { doubleText } from './standard.ts';
 import { durationText, timestampText } from './times.ts';
 import {

@@ -7,6 +7,7 @@
  */
 
 import type { Budget } from './budget.ts';
+import { walk } from './size-range.ts';
 import type { Type } from './types.ts';
 import * as types from './types.ts';
 import type { Value } from './values.ts';
@@ -31,15 +32,12 @@ export interface Overload {
    * where sizes do not matter, because that is quicker.
    */
   readonly cost: number | BySizes;
-  /** The size of the result at most, for the estimate of costs. */
-  readonly resultSize: BySizes | undefined;
 }
 
 interface Details {
   readonly cost?: number | BySizes;
   /** Steps beyond those of cel-go's model, because the work is more here; charged when it runs, never estimated. */
   readonly work?: BySizes;
-  readonly resultSize?: BySizes;
 }
 
 export type FunctionTable = ReadonlyMap<string, readonly Overload[]>;
@@ -65,17 +63,11 @@ export const opaqueTypes = {
   Quantity: types.opaque('kubernetes.Quantity'),
 } as const;
 
-/** Steps to walk over a string of this size. */
-export const walk = (size: number): number => Math.ceil(size * 0.1);
-
-/** Zero times unbounded is zero. */
-export const product = (a: number, b: number): number => (a === 0 || b === 0 ? 0 : a * b);
-
 export const walkFirst: BySizes = ([size = 0]) => walk(size);
 
 // biome-ignore lint/suspicious/noExplicitAny: see Overload.
 export function define(signature: string, run: (...args: any[]) => Value, details: Details = {}): Overload {
-  const { cost = 1, work, resultSize } = details;
+  const { cost = 1, work } = details;
   const shape = parsed(signature);
   return {
     ...shape,
@@ -83,7 +75,6 @@ export function define(signature: string, run: (...args: any[]) => Value, detail
     run,
     metered: false,
     cost: work === undefined ? cost : withWork(cost, work),
-    resultSize,
   };
 }
 

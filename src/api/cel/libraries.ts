@@ -30,10 +30,7 @@ const jsonPatchLibrary = (): readonly Overload[] => [
   define(
     'jsonpatch.escapeKey(string): string',
     (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1'),
-    {
-      cost: walkFirst,
-      resultSize: ([size = 0]) => size * 2,
-    },
+    { cost: walkFirst },
   ),
 ];
 

@@ -1,6 +1,7 @@
 /** Lists and sets: extensions of CEL and of Kubernetes. */
 import type { Budget } from './budget.ts';
-import { define, defineMetered, type Overload, product } from './functions.ts';
+import { define, defineMetered, type Overload } from './functions.ts';
+import { product } from './size-range.ts';
 import {
   CelError,
   compareNumbers,
@@ -142,7 +143,6 @@ export function sortByKeys(items: readonly Value[], keys: readonly Value[]): Lis
 /** Steps to look at an item beside the one that cel-go counts: JSON becomes a value of the language. */
 const itemWork = ([size = 0]: readonly number[]): number => size * 3;
 const walked = { cost: ([size = 0]: readonly number[]) => Math.max(1, size), work: itemWork };
-const kept = { ...walked, resultSize: ([size = 0]: readonly number[]) => size };
 const crossed = { cost: ([a = 0, b = 0]: readonly number[]) => Math.max(1, product(a, b)) };
 const comparable = ['int', 'uint', 'double', 'bool', 'string', 'timestamp', 'duration'];
 const summable = ['int', 'uint', 'double', 'duration'];
@@ -153,7 +153,7 @@ export const listLibrary = (): readonly Overload[] => [
     define(`list(${type}).min(): ${type}`, (list: ListValue) => extreme(list, 'min'), walked),
     define(`list(${type}).max(): ${type}`, (list: ListValue) => extreme(list, 'max'), walked),
     define(`list(${type}).sort(): list(${type})`, (list: ListValue) => sortByKeys([...list], [...list]), {
-      ...kept,
+      ...walked,
       work: ([size = 0]: readonly number[]) => 3 * size + comparisons(size),
     }),
   ]),
@@ -170,15 +170,14 @@ export const listLibrary = (): readonly Overload[] => [
   ),
   defineMetered('list(A).distinct(): list(A)', distinct, {
     cost: ([size = 0]) => Math.max(1, product(size, size)),
-    resultSize: ([size = 0]) => size,
   }),
   defineMetered('list(list(A)).flatten(): list(A)', flatten, walked),
   defineMetered('list(dyn).flatten(int): list(dyn)', flatten, walked),
   define('lists.range(int): list(int)', range, {
     cost: (_, args) => (typeof args?.[0] === 'bigint' && args[0] > 0n ? 4 * Number(args[0]) : 1),
   }),
-  define('list(A).reverse(): list(A)', (list: ListValue) => new ItemList([...list].reverse()), kept),
-  define('list(A).slice(int, int): list(A)', slice, kept),
+  define('list(A).reverse(): list(A)', (list: ListValue) => new ItemList([...list].reverse()), walked),
+  define('list(A).slice(int, int): list(A)', slice, walked),
   defineMetered('sets.contains(list(A), list(A)): bool', contains, crossed),
   defineMetered(
     'sets.equivalent(list(A), list(A)): bool',

@@ -1,7 +1,8 @@
 /** `format.dns1123Label().validate(text)`: checks of strings by name, with the messages of Kubernetes. */
 import { isLabel1035, isLabel1123, isLabelValue, isQualifiedName, isSubdomain1123 } from '../values/names.ts';
-import { define, type Overload, product, walk } from './functions.ts';
+import { define, type Overload } from './functions.ts';
 import { urlProblem } from './networks.ts';
+import { matchSteps } from './size-range.ts';
 import { parseDate, parseTimestamp } from './times.ts';
 import { ItemList, Opaque, Optional } from './values.ts';
 
@@ -69,6 +70,6 @@ export const namedFormatLibrary = (): readonly Overload[] => [
   ...Array.from(formats, ([name, format]) => define(`format.${name}(): NamedFormat`, () => format)),
   define('format.named(string): optional(NamedFormat)', named),
   define('NamedFormat.validate(string): optional(list(string))', validate, {
-    cost: ([, text = 0]) => product(walk(text + 1), Math.ceil(patternSize * 0.25)),
+    cost: ([, text = 0]) => matchSteps(text, patternSize),
   }),
 ];

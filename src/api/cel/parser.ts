@@ -13,6 +13,9 @@ const depthMax = 250;
 /** Commas of one list, map or call, plus operands of one `&&` or `||`. */
 const itemsMax = 10_000;
 
+/** Words that no variable may have as its name. */
+export const isReserved = (name: string): boolean => reserved.has(name);
+
 const reserved = new Set(
   'as break const continue else for function if import let loop package namespace return var void while'.split(
     ' ',

@@ -2,8 +2,9 @@
 import { compileRegexp, type GoRegexp, RegexpError } from '../text/go-regexp.ts';
 import type { Budget } from './budget.ts';
 import { Characters } from './characters.ts';
-import { charsPerStep, define, defineMetered, type Overload, product, walk, walkFirst } from './functions.ts';
+import { charsPerStep, define, defineMetered, type Overload, walkFirst } from './functions.ts';
 import { intMax, intMin, uintMax } from './lexer.ts';
+import { matchSteps, product, walk } from './size-range.ts';
 import {
   CelError,
   compareBytes,
@@ -65,7 +66,6 @@ const joined = ([a = 0, b = 0]: readonly number[]): number => a + b;
 const concatenation = (): readonly Overload[] => [
   define('_+_(string, string): string', (a: string, b: string) => a + b, {
     cost: (sizes) => walk(joined(sizes)),
-    resultSize: joined,
   }),
   define(
     '_+_(bytes, bytes): bytes',
@@ -75,11 +75,10 @@ const concatenation = (): readonly Overload[] => [
       both.set(b, a.length);
       return both;
     },
-    { cost: (sizes) => walk(joined(sizes)), resultSize: joined },
+    { cost: (sizes) => walk(joined(sizes)) },
   ),
   define('_+_(list(A), list(A)): list(A)', (a: ListValue, b: ListValue) => a.concat(b), {
     work: (sizes) => joined(sizes) * itemCost,
-    resultSize: joined,
   }),
 ];
 
@@ -201,8 +200,7 @@ function matches(budget: Budget, text: string, pattern: string): boolean {
 }
 
 /** What a pattern costs on a text; a guess from the length of both. */
-export const matchCost = ([text = 0, pattern = 0]: readonly number[]): number =>
-  product(walk(text + 1), Math.ceil(pattern * 0.25));
+export const matchCost = ([text = 0, pattern = 0]: readonly number[]): number => matchSteps(text, pattern);
 
 const texts = (): readonly Overload[] => [
   define('string.contains(string): bool', (text: string, part: string) => text.includes(part), {
@@ -296,11 +294,10 @@ const conversions = (): readonly Overload[] => [
   define('string(int): string', String, { work: () => 5 }),
   define('string(uint): string', ({ value }: Uint) => String(value)),
   define('string(double): string', doubleText, { work: () => 15 }),
-  define('string(bytes): string', textOfBytes, { cost: walkFirst, resultSize: ([size = 0]) => size }),
+  define('string(bytes): string', textOfBytes, { cost: walkFirst }),
   define('bytes(bytes): bytes', same),
   define('bytes(string): bytes', (text: string) => new TextEncoder().encode(text), {
     cost: walkFirst,
-    resultSize: ([size = 0]) => size * 4,
   }),
   define('dyn(A): dyn', same),
   define('type(A): type', (value: Value) => new TypeName(typeName(value))),

@@ -3,7 +3,8 @@ import { type GoRegexp, RegexpError } from '../text/go-regexp.ts';
 import type { Budget } from './budget.ts';
 import { Characters } from './characters.ts';
 import { bounded, format } from './formatting.ts';
-import { charsPerStep, define, defineMetered, type Overload, product, walk, walkFirst } from './functions.ts';
+import { charsPerStep, define, defineMetered, type Overload, walkFirst } from './functions.ts';
+import { product, walk } from './size-range.ts';
 import { matchCost, runnable } from './standard.ts';
 import { CelError, ItemList, type ListValue } from './values.ts';
 
@@ -128,16 +129,13 @@ function findAll(budget: Budget, text: string, pattern: string, limit = -1n): Li
 
 const sameSize = ([size = 0]: readonly number[]): number => size;
 const counting = ([size = 0]: readonly number[]): number => Math.floor(size / charsPerStep);
-const walked = { cost: walkFirst, work: counting, resultSize: sameSize };
-const replaced = {
-  cost: walkFirst,
-  resultSize: ([text = 0, , to = 0]: readonly number[]) => product(text + 1, Math.max(1, to)),
-};
+const walked = { cost: walkFirst, work: counting };
+const replaced = { cost: walkFirst };
 const searched = {
   cost: ([text = 0, part = 0]: readonly number[]) => product(walk(text), Math.max(1, walk(part))),
   work: counting,
 };
-const found = { cost: matchCost, resultSize: sameSize };
+const found = { cost: matchCost };
 
 export const stringLibrary = (): readonly Overload[] => [
   define(
@@ -147,7 +145,7 @@ export const stringLibrary = (): readonly Overload[] => [
       const at = inRange(index, characters.length);
       return characters.slice(at, at + 1);
     },
-    { resultSize: () => 4, work: counting },
+    { work: counting },
   ),
   define('string.indexOf(string): int', indexOf, searched),
   define('string.indexOf(string, int): int', indexOf, searched),
@@ -165,10 +163,7 @@ export const stringLibrary = (): readonly Overload[] => [
   defineMetered('string.format(list(dyn)): string', format, { cost: walkFirst }),
   defineMetered('list(string).join(): string', join, { cost: sameSize }),
   defineMetered('list(string).join(string): string', join, { cost: sameSize }),
-  define('strings.quote(string): string', quote, {
-    cost: walkFirst,
-    resultSize: ([size = 0]) => size * 2 + 2,
-  }),
+  define('strings.quote(string): string', quote, { cost: walkFirst }),
   defineMetered(
     'string.find(string): string',
     (budget, text: string, pattern: string) => illegalRegexp(budget, pattern, text).find(text) ?? '',

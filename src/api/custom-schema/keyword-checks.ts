@@ -46,7 +46,7 @@ export function stringCheck(schema: Schema): StringCheck | undefined {
   return (text, run) => {
     if (maxLength !== undefined && text.length > maxLength && codePoints(text) > maxLength)
       run.fail((field) => tooLong(field, maxLength));
-    else if (minLength !== undefined && text.length < 2 * minLength && codePoints(text) < minLength)
+    else if (minLength !== undefined && text.length < 2 * Number(minLength) && codePoints(text) < minLength)
       run.fail((field, name) =>
         invalid(field, text, `${name} in body should be at least ${minLength} chars long`),
       );
@@ -93,7 +93,10 @@ export type NumberCheck = (value: number | bigint, run: ValidationRun) => void;
 
 /** Range of the type, multipleOf, minimum, maximum. All that fail are reported. */
 export function numberCheck(schema: Schema, type: string, format: string): NumberCheck | undefined {
-  const { multipleOf, minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
+  const { exclusiveMinimum, exclusiveMaximum } = schema;
+  const multipleOf = floating(schema.multipleOf);
+  const minimum = floating(schema.minimum);
+  const maximum = floating(schema.maximum);
   const ranged = type === 'integer' || format === 'float';
   if (!ranged && multipleOf === undefined && minimum === undefined && maximum === undefined) return undefined;
   const kind = format ? `with format ${format}` : '(default format)';
@@ -127,6 +130,10 @@ export function numberCheck(schema: Schema, type: string, format: string): Numbe
     }
   };
 }
+
+/** Kubernetes keeps bounds in floating point, also those of whole numbers. */
+const floating = (bound: number | bigint | undefined): number | undefined =>
+  bound === undefined || bound === null ? undefined : Number(bound);
 
 function isInRange(value: number | bigint, type: string, format: string): boolean {
   if (type !== 'integer') return Math.abs(Number(value)) <= float32Max;

@@ -1,8 +1,10 @@
 /** The rules of one node of a schema, compiled. */
 import { compile, type Program } from '../cel/cel.ts';
+import { sizeBelow } from '../cel/declared-size.ts';
 import { anyJson } from '../cel/json-values.ts';
 import { ruleFunctions } from '../cel/libraries.ts';
 import { dyn, optional, type Type } from '../cel/types.ts';
+import type { ValuePath } from '../cel/value-path.ts';
 import type { Schema, ValidationRule } from '../model/json-schema.ts';
 import { type PathStep, readFieldPath } from './field-path.ts';
 import { type RuleType, ruleTypeOf } from './rule-types.ts';
@@ -54,6 +56,8 @@ function compileRule(rule: ValidationRule, { type }: RuleType, schema: Schema): 
       ['oldSelf', rule.optionalOldSelf ? optional(type) : type],
     ]),
     functions: ruleFunctions(),
+    // As by Kubernetes, whatever a path begins with: items of a list that a rule makes count as those of `self`.
+    declaredSize: ({ steps }: ValuePath) => sizeBelow(type, steps),
   };
   const blank = rule.rule.trim() === '';
   const compiled = blank ? undefined : compile(rule.rule, environment);

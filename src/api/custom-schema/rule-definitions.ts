@@ -1,4 +1,5 @@
 /** The check of all rules of a schema when its definition is written: their types, and what they cost. */
+import { product } from '../cel/size-range.ts';
 import { child, type FieldError, forbidden, index, invalid, key } from '../errors/field-error.ts';
 import type { Schema, ValidationRule } from '../model/json-schema.ts';
 import { innerRuleText } from './inner-form.ts';
@@ -85,7 +86,7 @@ class RuleCheck {
   #rule(compiled: CompiledRule, path: string, times: number, place: Place): void {
     const { rule, program, message } = compiled;
     const field = child(path, 'rule');
-    if (program) this.#cost(field, 'estimated rule cost', program.costMax * times);
+    if (program) this.#cost(field, 'estimated rule cost', product(program.costMax, times));
     if (compiled.error !== undefined) this.errors.push(quoting(field, rule, compiled.error));
     const messageField = child(path, 'messageExpression');
     if (compiled.messageError !== undefined)
@@ -170,6 +171,6 @@ function* children(schema: Schema, path: string, place: Place): Generator<[Schem
   ];
 }
 
-function timesOf(times: number | undefined, each: number | undefined): number | undefined {
-  return times === undefined || each === undefined ? undefined : times * Math.max(0, each);
+function timesOf(times: number | undefined, each: number | bigint | undefined): number | undefined {
+  return times === undefined || each === undefined ? undefined : times * Math.max(0, Number(each));
 }

@@ -19,6 +19,8 @@ const unboundedSize = requestBytesMax - 2;
 /** The least bytes that values take as JSON. */
 const emptyBytes = 2;
 const timeSizeMax = 32;
+/** Of a date with its quotes. */
+const dateBytes = 12;
 
 export interface RuleType {
   readonly type: Type;
@@ -45,24 +47,31 @@ export function ruleTypeOf(
   return made ?? undefined;
 }
 
-/** Of the metadata of a resource, rules see the name alone. */
+/**
+ * Of the metadata of a resource, rules see the names alone. As by Kubernetes 1.36, what a schema says of them counts
+ * only when it names them all.
+ */
 function withTypeAndName(schema: Schema): Schema {
   const text: Schema = { type: 'string' };
-  const { metadata } = schema.properties ?? {};
-  const name = metadata?.properties?.name ?? text;
-  const generateName = metadata?.properties?.generateName ?? text;
+  const { kind, apiVersion, metadata } = schema.properties ?? {};
+  const { name, generateName } = metadata?.properties ?? {};
+  const isText = (one: Schema | undefined): boolean => one?.type === 'string';
+  if (metadata?.type === 'object' && [kind, apiVersion, name, generateName].every(isText)) return schema;
   const properties = {
     ...schema.properties,
-    apiVersion: schema.properties?.apiVersion ?? text,
-    kind: schema.properties?.kind ?? text,
-    metadata: { type: 'object', properties: { name, generateName } },
+    apiVersion: text,
+    kind: text,
+    metadata: { type: 'object', properties: { name: text, generateName: text } },
   };
   return { ...schema, properties };
 }
 
 function makeType(schema: Schema): RuleType | undefined {
-  if (schema['x-kubernetes-int-or-string'])
-    return { type: { ...dyn, sizeMax: unboundedSize } as Type, adapt: anyJson, bytesMin: 1 };
+  if (schema['x-kubernetes-int-or-string']) {
+    const { maxLength } = schema;
+    const sizeMax = maxLength === undefined ? unboundedSize : bytesOf(maxLength);
+    return { type: { ...dyn, sizeMax } as Type, adapt: anyJson, bytesMin: 1 };
+  }
   switch (schema.type) {
     case 'array':
       return listType(schema);
@@ -122,17 +131,21 @@ function textType(schema: Schema): RuleType {
         bytesMin: 21,
       };
     case 'date':
-      return { type: sized('timestamp', 10), adapt: scalar('date', fromText(parseDate)), bytesMin: 12 };
+      return {
+        type: sized('timestamp', dateBytes),
+        adapt: scalar('date', fromText(parseDate)),
+        bytesMin: dateBytes,
+      };
     case 'duration':
       return {
         type: sized('duration', timeSizeMax),
         adapt: scalar('duration', fromText(parseDuration)),
-        bytesMin: 4,
+        bytesMin: 3,
       };
     case 'byte': {
       const decode = (text: string): Value => new Uint8Array(Buffer.from(text, 'base64'));
       return {
-        type: sized('bytes', schema.maxLength ?? unboundedSize),
+        type: sized('bytes', Math.max(0, Number(schema.maxLength ?? unboundedSize))),
         adapt: scalar('byte', fromText(decode)),
         bytesMin: emptyBytes,
       };
@@ -147,8 +160,10 @@ function textType(schema: Schema): RuleType {
 }
 
 /** A character takes up to four bytes. */
+const bytesOf = (maxLength: number | bigint): number => Math.max(0, Number(maxLength)) * 4;
+
 function textSizeMax(schema: Schema): number {
-  if (schema.maxLength !== undefined) return Math.max(0, schema.maxLength) * 4;
+  if (schema.maxLength !== undefined) return bytesOf(schema.maxLength);
   if (!schema.enum?.length) return unboundedSize;
   return Math.max(...schema.enum.map((value) => (typeof value === 'string' ? Buffer.byteLength(value) : 0)));
 }
@@ -157,7 +172,7 @@ function listType(schema: Schema): RuleType | undefined {
   const items = itemsOf(schema);
   const item = items && ruleTypeOf(items);
   if (item === undefined) return undefined;
-  const sizeMax = schema.maxItems ?? Math.floor(unboundedSize / (item.bytesMin + 1));
+  const sizeMax = Number(schema.maxItems ?? Math.floor(unboundedSize / (item.bytesMin + 1)));
   const make = listMaker(schema, item.adapt);
   const adapt = scalar('array', (json) => (Array.isArray(json) ? make(json) : undefined));
   return { type: list(item.type, Math.max(0, sizeMax)), adapt, bytesMin: emptyBytes };
@@ -173,10 +188,11 @@ function listMaker(schema: Schema, item: Adapter): (json: readonly unknown[]) =>
 function mapType(schema: Schema, values: Schema): RuleType | undefined {
   const value = ruleTypeOf(values);
   if (value === undefined) return undefined;
-  const sizeMax = schema.maxProperties ?? Math.floor(unboundedSize / (value.bytesMin + 6));
+  const sizeMax = Number(schema.maxProperties ?? Math.floor(unboundedSize / (value.bytesMin + 6)));
   const adapt = scalar('object', (json) => (isJsonObject(json) ? new JsonMap(json, value.adapt) : undefined));
   return {
-    type: map({ ...string, sizeMax: unboundedSize } as Type, value.type, Math.max(0, sizeMax)),
+    // As by Kubernetes, keys count as empty.
+    type: map({ ...string, sizeMax: 0 } as Type, value.type, Math.max(0, sizeMax)),
     adapt,
     bytesMin: emptyBytes,
   };
@@ -202,10 +218,20 @@ function objectType(schema: Schema): RuleType {
   }
   const name = `selfType${objectsMade++}`;
   return {
-    type: { kind: 'object', name, field: (field) => fields.get(field)?.type.type, sizeMax: 0 },
+    type: {
+      kind: 'object',
+      name,
+      field: (field) => fieldNamed(fields, field)?.type.type,
+      sizeMax: 0,
+    },
     adapt: scalar('object', (json) => (isJsonObject(json) ? new SchemaObject(json, fields) : undefined)),
     bytesMin,
   };
+}
+
+/** Words of the language are known under their plain names, too. */
+function fieldNamed(fields: ReadonlyMap<string, Field>, name: string): Field | undefined {
+  return fields.get(name) ?? (keywords.has(name) ? fields.get(`__${name}__`) : undefined);
 }
 
 class SchemaObject extends MapValue {
@@ -223,7 +249,7 @@ class SchemaObject extends MapValue {
   }
 
   find(key: Value): Value | undefined {
-    const field = typeof key === 'string' ? this.#fields.get(key) : undefined;
+    const field = typeof key === 'string' ? fieldNamed(this.#fields, key) : undefined;
     if (field === undefined || !Object.hasOwn(this.#json, field.name)) return undefined;
     const json = this.#json[field.name];
     return json === undefined ? undefined : field.type.adapt(json);

@@ -67,13 +67,13 @@ export const notFoundIn = (field: string, value: unknown, detail: string): Field
   message: `Not found: ${shown(value)}: ${detail}`,
 });
 
-export const tooLong = (field: string, bytesMax: number): FieldError => ({
+export const tooLong = (field: string, bytesMax: number | bigint): FieldError => ({
   field,
   reason: 'FieldValueTooLong',
   message: `Too long: may not be more than ${bytesMax} bytes`,
 });
 
-export const tooMany = (field: string, count: number, countMax: number): FieldError => ({
+export const tooMany = (field: string, count: number, countMax: number | bigint): FieldError => ({
   field,
   reason: 'FieldValueTooMany',
   message: `Too many: ${count}: must have at most ${countMax} items`,

@@ -9,6 +9,7 @@ import type { JsonObject } from '../text/object.ts';
 /** Levels of schemas inside schemas. Deeper ones are refused, so recursion over a schema is safe. */
 export const schemaDepthMax = 100;
 
+/** Whole numbers beyond 2^53 are bigint, see `exact-json.ts`. */
 export interface Schema {
   id?: string;
   $schema?: string;
@@ -18,20 +19,20 @@ export interface Schema {
   format?: string;
   title?: string;
   default?: unknown;
-  maximum?: number;
+  maximum?: number | bigint;
   exclusiveMaximum?: boolean;
-  minimum?: number;
+  minimum?: number | bigint;
   exclusiveMinimum?: boolean;
-  maxLength?: number;
-  minLength?: number;
+  maxLength?: number | bigint;
+  minLength?: number | bigint;
   pattern?: string;
-  maxItems?: number;
-  minItems?: number;
+  maxItems?: number | bigint;
+  minItems?: number | bigint;
   uniqueItems?: boolean;
-  multipleOf?: number;
+  multipleOf?: number | bigint;
   enum?: unknown[];
-  maxProperties?: number;
-  minProperties?: number;
+  maxProperties?: number | bigint;
+  minProperties?: number | bigint;
   required?: string[];
   items?: Schema | Schema[];
   allOf?: Schema[];
