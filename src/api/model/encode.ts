@@ -108,6 +108,9 @@ function valueWriter(field: Field): Writer<unknown> {
       return jsonText;
     case 'union':
       return (value) => unionText(field, value);
+    case 'number':
+      // Floating point holds large whole numbers as the nearest that it has.
+      return (value) => scalarText(typeof value === 'bigint' ? Number(value) : value);
     default:
       return scalarText;
   }

@@ -1,6 +1,6 @@
 /**
  * Integers that do not fit their fields. Kubernetes converts an applied object as Go converts numbers, so of one that is
- * too large the lowest bits remain; numbers with a fraction are refused.
+ * too large the lowest bits remain; numbers with a fraction are refused. Floating point fields take the nearest number.
  */
 
 import { isJsonObject, type JsonObject, setKey } from '../text/object.ts';
@@ -19,16 +19,19 @@ export function withWrappedIntegers(model: Model, object: JsonObject): JsonObjec
 }
 
 function wrappedValue(field: Field, value: unknown): unknown {
-  if (Array.isArray(value))
-    return field.items ? value.map((item) => wrappedValue(field.items!, item)) : value;
+  if (Array.isArray(value)) {
+    const items = field.type === 'union' ? field : field.items;
+    return items ? value.map((item) => wrappedValue(items, item)) : value;
+  }
   if (isJsonObject(value)) {
-    if (field.type === 'model') return withWrappedIntegers(field.model, value);
+    if (field.type === 'model' || field.type === 'union') return withWrappedIntegers(field.model, value);
     const { values } = field;
     if (field.type !== 'map' || !values) return value;
     return Object.fromEntries(
       Object.entries(value).map(([name, inner]) => [name, wrappedValue(values, inner)]),
     );
   }
+  if (field.type === 'number' && typeof value === 'bigint') return Number(value);
   return field.type === 'integer' ? wrappedInteger(value, field.int32 ? 32 : 64) : value;
 }
 

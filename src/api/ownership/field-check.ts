@@ -56,7 +56,9 @@ function checkField(field: Field, type: FieldType, value: unknown, path: string,
     case 'array':
       if (!Array.isArray(value)) return report(errors, path, `expected list, got &{${goFormat(value)}}`);
       return checkItems(field.items!, type, value, path, errors);
+    // Schemas of definitions among them: what a value is decides its type, so everything fits.
     case 'raw':
+    case 'union':
       return;
     case 'integer':
     case 'number':

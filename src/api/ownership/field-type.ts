@@ -119,7 +119,7 @@ export class Member {
   written(value: unknown): unknown {
     if (value === undefined || value === null) return this.unset;
     const { field } = this;
-    if (field.ptr || field.type === 'raw') return value;
+    if (field.ptr || field.type === 'raw' || field.type === 'union') return value;
     switch (field.type) {
       case 'model':
         return field.empty === 'zero' || !isWrittenEmpty(structOf(field.model), value as JsonObject)
@@ -196,6 +196,7 @@ export function typeOf(field: Field): FieldType {
   const { definition } = field;
   switch (field.type) {
     case 'raw':
+    case 'union':
       return deduced;
     case 'array':
       if (definition.listType === 'set') return new FieldType('set', undefined, field.items);

@@ -55,7 +55,7 @@ function contentOf(declared: FieldType, value: unknown): FieldSet | undefined {
       const inner = contentOf(below, object[name]);
       if (!type.isField(name)) out[`f:${name}`] = memberWith(inner ?? noFields);
       else if (inner) out[`f:${name}`] = inner;
-      else if (isJsonObject(object[name])) out[`f:${name}`] = noFields;
+      else if (isEmptyValue(object[name])) out[`f:${name}`] = noFields;
     }
   } else
     for (const item of asList(value)) {
@@ -67,6 +67,9 @@ function contentOf(declared: FieldType, value: unknown): FieldSet | undefined {
     }
   return isEmptyObject(out) ? undefined : out;
 }
+
+/** An object with nothing but empty lists in it is not empty, and yet nothing of it is owned. */
+const isEmptyValue = (value: unknown): boolean => isJsonObject(value) && isEmptyObject(value);
 
 /** The set with every struct field that has members below it as a member, too. */
 export function named(type: FieldType, set: FieldSet): FieldSet {
