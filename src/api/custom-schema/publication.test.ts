@@ -48,9 +48,7 @@ it('keeps an own choice of int or string, and shows no more than an object of a 
   const choice = { 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer' }, { type: 'string' }] };
   const schema: Schema = { type: 'object', properties: { a: choice } };
   expect(publishedSchema(schema, 'v3', metaV3).properties).toMatchObject({ a: choice });
-  const open = { ...schema, 'x-kubernetes-preserve-unknown-fields': true };
-  expect(publishedSchema(open, 'v2', metaV2)).toEqual({
-    type: 'object',
-    'x-kubernetes-preserve-unknown-fields': true,
-  });
+  const open = { ...schema, description: 'A boat.', 'x-kubernetes-preserve-unknown-fields': true };
+  expect(publishedSchema(open, 'v2', metaV2)).toEqual({ type: 'object' });
+  expect(publishedSchema(open, 'v3', metaV3)).toMatchObject({ description: 'A boat.', properties: metaV3 });
 });

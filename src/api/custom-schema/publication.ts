@@ -19,14 +19,8 @@ const intOrString = [{ type: 'integer' }, { type: 'string' }] as const;
 
 /** The model of a kind. Its group, version and kind, and selectable fields, are added by the document. */
 export function publishedSchema(schema: Schema, form: Form, meta: PublishedMeta): JsonObject {
-  if (form === 'v2' && schema['x-kubernetes-preserve-unknown-fields']) {
-    const { description } = schema;
-    return {
-      ...(description && { description }),
-      type: 'object',
-      'x-kubernetes-preserve-unknown-fields': true,
-    };
-  }
+  // Clients take named fields for all that there are, so version 2 names none where there may be others.
+  if (form === 'v2' && schema['x-kubernetes-preserve-unknown-fields']) return { type: 'object' };
   const out = published(schema, form, meta);
   out.properties = { ...(out.properties as JsonObject | undefined), ...meta };
   return out;

@@ -4022,6 +4022,49 @@ export interface UserSubject {
   name?: string;
 }
 
+// metrics.k8s.io/v1beta1
+
+export interface ContainerMetrics {
+  name?: string;
+  usage?: Record<string, string>;
+}
+
+/** metrics.k8s.io/v1beta1/NodeMetrics */
+export interface NodeMetrics {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  timestamp?: string;
+  window?: string;
+  usage?: Record<string, string>;
+}
+
+/** metrics.k8s.io/v1beta1/NodeMetricsList */
+export interface NodeMetricsList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: NodeMetrics[];
+}
+
+/** metrics.k8s.io/v1beta1/PodMetrics */
+export interface PodMetrics {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ObjectMeta;
+  timestamp?: string;
+  window?: string;
+  containers?: ContainerMetrics[];
+}
+
+/** metrics.k8s.io/v1beta1/PodMetricsList */
+export interface PodMetricsList {
+  kind?: string;
+  apiVersion?: string;
+  metadata: ListMeta;
+  items?: PodMetrics[];
+}
+
 // networking.k8s.io/v1
 
 /** networking.k8s.io/v1/IPAddress */

@@ -29,6 +29,7 @@ import discovery from '../field-tables/discovery-v1.fields.json' with { type: 'j
 import events from '../field-tables/events-v1.fields.json' with { type: 'json' };
 import extensions from '../field-tables/extensions-v1beta1.fields.json' with { type: 'json' };
 import flowcontrol from '../field-tables/flowcontrol-v1.fields.json' with { type: 'json' };
+import metrics from '../field-tables/metrics-v1beta1.fields.json' with { type: 'json' };
 import networking from '../field-tables/networking-v1.fields.json' with { type: 'json' };
 import networkingIngress from '../field-tables/networking-v1-ingress.fields.json' with { type: 'json' };
 import node from '../field-tables/node-v1.fields.json' with { type: 'json' };
@@ -230,6 +231,7 @@ const FILES: Record<string, FieldTableFile> = {
   'discovery-v1': discovery,
   'events-v1': events,
   'extensions-v1beta1': extensions,
+  'metrics-v1beta1': metrics,
   'networking-v1': networking,
   'networking-v1-ingress': networkingIngress,
   'node-v1': node,

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { gzip } from 'node:zlib';
+import { jsonText } from '../../api/text/json-text.ts';
 import { acceptsGzip, apiHeaders, gzipBytesMin } from './answer.ts';
 import type { Headers, RequestContext } from './context.ts';
 
@@ -20,7 +21,7 @@ export class ApiDocument {
   }
 
   static json(value: unknown, contentType = 'application/json'): ApiDocument {
-    return new ApiDocument(contentType, Buffer.from(`${JSON.stringify(value)}\n`));
+    return new ApiDocument(contentType, Buffer.from(`${jsonText(value)}\n`));
   }
 
   /** The same of a large object in slices: each `yield` tells about how many steps it took. */
@@ -84,7 +85,7 @@ function* jsonPieces(value: object, levels: number): Generator<string> {
     before = ',';
     if (levels > 0 && typeof inner === 'object' && inner !== null && !Array.isArray(inner))
       yield* jsonPieces(inner, levels - 1);
-    else yield JSON.stringify(inner);
+    else yield jsonText(inner);
   }
   yield before === '{' ? '{}' : '}';
 }

@@ -53,10 +53,16 @@ const authenticationModels = new Set([
   'TokenRequestStatus',
 ]);
 
-/** Scalar types with a definition of their own, and their Kubernetes packages. */
+const extensionsPackage = 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1';
+
+/** Types without fields that have a definition of their own, and their Kubernetes packages. */
 export const valueNames = {
   FieldsV1: `${metaPackage}.FieldsV1`,
   IntOrString: 'io.k8s.apimachinery.pkg.util.intstr.IntOrString',
+  JSON: `${extensionsPackage}.JSON`,
+  JSONSchemaPropsOrArray: `${extensionsPackage}.JSONSchemaPropsOrArray`,
+  JSONSchemaPropsOrBool: `${extensionsPackage}.JSONSchemaPropsOrBool`,
+  JSONSchemaPropsOrStringArray: `${extensionsPackage}.JSONSchemaPropsOrStringArray`,
   MicroTime: `${metaPackage}.MicroTime`,
   Patch: `${metaPackage}.Patch`,
   Quantity: 'io.k8s.apimachinery.pkg.api.resource.Quantity',
@@ -79,6 +85,7 @@ export function definitionName({ file, name }: Model): string {
   }
   const [group, version] = file.split('-');
   if (group === 'apiextensions') return `io.k8s.apiextensions-apiserver.pkg.apis.${group}.${version}.${name}`;
+  if (group === 'metrics') return `io.k8s.metrics.pkg.apis.${group}.${version}.${name}`;
   return `io.k8s.api.${group}.${version}.${name}`;
 }
 

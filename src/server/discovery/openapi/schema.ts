@@ -30,11 +30,20 @@ export type Dialect = 'v2' | 'v3';
 
 const places: Record<Dialect, string> = { v2: '#/definitions/', v3: '#/components/schemas/' };
 
+/** Values of several types, or of any: documents name them, and say no more. */
+const anyJson = {
+  JSON: {},
+  JSONSchemaPropsOrArray: {},
+  JSONSchemaPropsOrBool: {},
+  JSONSchemaPropsOrStringArray: {},
+};
+
 /** Quantity and int-or-string are text or number; OpenAPI 2 cannot express that. */
 const values: Record<Dialect, Record<ValueName, Schema>> = {
   v2: {
     FieldsV1: { type: 'object' },
     IntOrString: { type: 'string', format: 'int-or-string' },
+    ...anyJson,
     MicroTime: { type: 'string', format: 'date-time' },
     Patch: {},
     Quantity: { type: 'string' },
@@ -44,6 +53,7 @@ const values: Record<Dialect, Record<ValueName, Schema>> = {
   v3: {
     FieldsV1: { type: 'object' },
     IntOrString: { format: 'int-or-string', oneOf: [{ type: 'integer' }, { type: 'string' }] },
+    ...anyJson,
     MicroTime: { type: 'string', format: 'date-time' },
     Patch: {},
     Quantity: { oneOf: [{ type: 'string' }, { type: 'number' }] },
@@ -120,7 +130,12 @@ export class Definitions {
   #customSchema(model: Model, schema: CustomSchema): Schema {
     const field = (name: string) => this.#fieldSchema(model, model.fields.get(name)!) as JsonObject;
     const meta = { apiVersion: field('apiVersion'), kind: field('kind'), metadata: field('metadata') };
-    return publishedSchema(schema, this.dialect, meta) as Schema;
+    try {
+      return publishedSchema(schema, this.dialect, meta) as Schema;
+    } catch {
+      // Other kinds share the document: one that cannot be described costs them nothing.
+      return { type: 'object' };
+    }
   }
 
   #tableSchema(model: Model): Schema {
@@ -157,7 +172,7 @@ export class Definitions {
       case 'array':
         return {
           type: 'array',
-          items: holdsAnyValue(field.definition) ? {} : this.#typeSchema(field.items!),
+          items: holdsAnyValue(field.definition) ? this.value('JSON') : this.#typeSchema(field.items!),
         };
       case 'map':
         return { type: 'object', additionalProperties: this.#typeSchema(field.values!) };
@@ -170,9 +185,9 @@ export class Definitions {
       case 'microtime':
         return this.value('MicroTime');
       case 'union':
-        return {};
+        return this.value(unionName(field.definition));
       case 'raw':
-        if (isAnyValue(field.definition)) return {};
+        if (isAnyValue(field.definition)) return this.value('JSON');
         return this.value(field.definition.pb?.at(-1) === 'FieldsV1' ? 'FieldsV1' : 'RawExtension');
       case 'bytes':
         return { type: 'string', format: 'byte' };
@@ -187,6 +202,12 @@ const isAnyValue = ({ pb }: FieldDefinition): boolean => pb?.at(-1) === 'JSON';
 
 /** A list of such values, such as the enum of a custom schema. */
 const holdsAnyValue = ({ pb }: FieldDefinition): boolean => pb?.at(-1) === 'repeated JSON';
+
+/** A schema, or what the union names beside it. */
+function unionName({ union }: FieldDefinition): ValueName {
+  if (union?.includes('boolean')) return 'JSONSchemaPropsOrBool';
+  return union?.includes('array of string') ? 'JSONSchemaPropsOrStringArray' : 'JSONSchemaPropsOrArray';
+}
 
 const describedBy = (description: string | undefined): Schema => (description ? { description } : {});
 
