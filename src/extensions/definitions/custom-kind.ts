@@ -119,7 +119,11 @@ function versionKind(
     pruneApplied: (object) => void schema.prune(object as unknown as JsonObject, 'applied'),
     refresh: (object) => shape(schema, object),
     defaults: (object) => schema.applyDefaults(object as unknown as JsonObject),
-    prepareForCreate: dropUnset,
+    // The status that was sent has gone; one with a default is shown from the start.
+    prepareForCreate(object) {
+      dropUnset(object);
+      schema.applyDefaults(object as unknown as JsonObject);
+    },
     prepareForUpdate: dropUnset,
     prepareStatusUpdate(object, old) {
       dropUnset(object);

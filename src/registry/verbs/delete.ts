@@ -299,7 +299,13 @@ export async function removeCollection(
   const view = registry.view.of(collection.kind);
   const behind = view.caughtUp();
   if (behind) await registry.inTime(behind, request.deadlineMs);
-  const { entries } = view.collection(collection.kind).select(filter, { limit });
+  const members = view.collection(collection.kind);
+  for (;;) {
+    const preparing = members.prepared(filter);
+    if (!preparing) break;
+    await registry.inTime(preparing, request.deadlineMs);
+  }
+  const { entries } = members.select(filter, { limit });
   const { revision } = view;
   const queue = [...entries];
   const worker = async (): Promise<void> => {

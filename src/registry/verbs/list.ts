@@ -66,15 +66,20 @@ interface PageQuery {
   readonly start?: string;
 }
 
-function page(registry: Registry, kind: Kind, filter: Filter, query: PageQuery): ListResult {
+function page(
+  registry: Registry,
+  kind: Kind,
+  filter: Filter,
+  query: PageQuery,
+): ListResult | Promise<ListResult> {
   const view = registry.view.of(kind);
   view.assertFed();
   const shown = query.revision ?? view.revision;
-  const found = view.collection(kind).select(filter, {
-    start: query.start,
-    limit: query.limit,
-    revision: shown < view.revision ? shown : undefined,
-  });
+  const revision = shown < view.revision ? shown : undefined;
+  const collection = view.collection(kind);
+  const preparing = collection.prepared(filter, revision);
+  if (preparing) return preparing.then(() => page(registry, kind, filter, query));
+  const found = collection.select(filter, { start: query.start, limit: query.limit, revision });
   return {
     page: found,
     revision: shown,
@@ -89,7 +94,7 @@ function continued(
   text: string,
   version: number | undefined,
   limit: number | undefined,
-): ListResult {
+): ListResult | Promise<ListResult> {
   if (version) throw badRequest('specifying resource version is not allowed when using continue');
   const token = readToken(text);
   // A token without a revision continues with the current state.

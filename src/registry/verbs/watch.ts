@@ -38,6 +38,13 @@ export async function watch(
   const collection = view.collection(kind);
   if (query.sendInitialEvents && version) await awaitVersion(view, version);
   else if (!version) await view.caughtUp();
+  const fromHistory =
+    version === undefined && query.sendInitialEvents === undefined && byDefault === 'history';
+  for (;;) {
+    const preparing = collection.prepared(filter, fromHistory ? collection.since : undefined);
+    if (!preparing) break;
+    await preparing;
+  }
   view.assertFed();
   const stateRevision = view.revision;
   const now = (): WatchStart => ({

@@ -81,6 +81,12 @@ export class Collection {
     this.#events.push(event);
   }
 
+  /** Makes objects ready for `select`; undefined when they are. */
+  prepared(filter: Filter, revision?: number): Promise<void> | undefined {
+    if (!filter.as?.conversion) return undefined;
+    return filter.prepared(this.select(filter.withoutFields, { revision }).entries);
+  }
+
   /** The objects that a filter selects, as they are now or were at a revision that is still in history. */
   select(filter: Filter, query: PageQuery = {}): Page {
     if (query.revision !== undefined) return this.#choose(filter, query);

@@ -40,6 +40,8 @@ export class Entry {
   /** The text as another version, converted by a webhook. */
   #converted: { readonly kind: Kind; readonly text: string } | undefined;
   #facets: Facets | undefined;
+  /** Fields of the object as another version. */
+  #foreignFields: { readonly kind: Kind; readonly fields: Facets['fields'] } | undefined;
   #mayHaveOwners: boolean | undefined;
   /** Where the managed fields are; null until that is asked for. */
   #managedSpan: Span | undefined | null = null;
@@ -165,6 +167,7 @@ export class Entry {
   reread(kind: Kind): void {
     this.current = kind;
     this.#facets = undefined;
+    this.#foreignFields = undefined;
     this.#shared = undefined;
     this.#converted = undefined;
     if (kind.refresh) this.#doubt(true);
@@ -337,22 +340,33 @@ export class Entry {
     return this.#read().labels;
   }
 
-  /** The value of a selectable field; '' when it is unset. */
-  field(path: string): string {
+  /** The value of a selectable field, also of another version; '' when it is unset. */
+  field(path: string, as: Kind = this.kind): string {
     if (path === 'metadata.name') return this.name;
     if (path === 'metadata.namespace') return this.namespace;
+    if (as !== this.kind) return this.#fieldsAs(as)[path] ?? '';
     return this.#read().fields[path] ?? this.kind.otherField?.(this.peek(), path) ?? '';
+  }
+
+  #fieldsAs(as: Kind): Record<string, string> {
+    if (this.#foreignFields?.kind !== as || !optimized)
+      this.#foreignFields = { kind: as, fields: fieldsOf(as, this.object(as)) };
+    return this.#foreignFields.fields;
   }
 
   #read(): Facets {
     if (!this.#facets || !optimized) {
       const object = this.peek();
-      const fields: Record<string, string> = {};
-      for (const [path, read] of Object.entries(this.kind.selectableFields)) fields[path] = read(object);
-      this.#facets = { labels: object.metadata.labels, fields };
+      this.#facets = { labels: object.metadata.labels, fields: fieldsOf(this.kind, object) };
     }
     return this.#facets;
   }
+}
+
+function fieldsOf(kind: Kind, object: ApiObject): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (const [path, read] of Object.entries(kind.selectableFields)) fields[path] = read(object);
+  return fields;
 }
 
 /** Whether a stored text was written as this version of the kind. */

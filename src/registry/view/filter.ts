@@ -1,6 +1,8 @@
 /** Filters: which objects of a collection a list or watch selects. */
 import type { FieldSelector } from '../../api/kind/field-selector.ts';
+import type { Kind } from '../../api/kind/kind.ts';
 import type { LabelSelector } from '../../api/kind/label-selector.ts';
+import { converted } from '../verbs/conversion.ts';
 import type { Entry } from './entry.ts';
 
 export class Filter {
@@ -17,6 +19,8 @@ export class Filter {
     fields: FieldSelector | undefined,
     /** The selectors as the client wrote them; undefined when not known. */
     private readonly selectors: string | undefined = labels || fields ? undefined : '',
+    /** The version in which fields are read; undefined: the stored one. */
+    readonly as?: Kind,
   ) {
     this.#labels = labels?.empty ? undefined : labels;
     this.#fields = fields?.empty ? undefined : fields;
@@ -42,7 +46,21 @@ export class Filter {
   selects(entry: Entry): boolean {
     if (!this.selective) return true;
     if (this.#labels && !this.#labels.matches(entry.labels)) return false;
-    return !this.#fields || this.#fields.matches((path) => entry.field(path));
+    return !this.#fields || this.#fields.matches((path) => entry.field(path, this.as));
+  }
+
+  /** Makes objects ready for `selects`; undefined when they are. Only a webhook takes time. */
+  prepared(entries: readonly (Entry | undefined)[]): Promise<void> | undefined {
+    if (!this.as?.conversion) return undefined;
+    return converted(
+      this.as,
+      entries.filter((entry) => entry !== undefined && this.covers(entry.namespace, entry.name)) as Entry[],
+    );
+  }
+
+  /** The same without fields. */
+  get withoutFields(): Filter {
+    return new Filter(this.namespace, this.name, this.#labels, undefined);
   }
 }
 

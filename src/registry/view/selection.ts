@@ -30,8 +30,19 @@ export function filterOf(kind: Kind, selection: Selection): Filter {
       throw badRequest("fieldSelector metadata.name doesn't match requested name");
     name ??= required;
   }
-  const selectors = JSON.stringify([selection.labelSelector ?? '', selection.fieldSelector ?? '']);
-  return new Filter(kind.namespaced ? selection.namespace : '', name, labels, known, selectors);
+  const as = known && fieldsVersion(kind, known);
+  const { labelSelector = '', fieldSelector = '' } = selection;
+  const selectors = JSON.stringify([labelSelector, fieldSelector, as?.apiVersion]);
+  return new Filter(kind.namespaced ? selection.namespace : '', name, labels, known, selectors, as);
+}
+
+/**
+ * The version in which fields are read: custom kinds may have them elsewhere in each version. Undefined: the stored one
+ * will do.
+ */
+function fieldsVersion(kind: Kind, { terms }: FieldSelector): Kind | undefined {
+  if (!kind.custom || (kind === kind.storage && !kind.conversion)) return undefined;
+  return terms.every(({ path }) => path.startsWith('metadata.')) ? undefined : kind;
 }
 
 /** The canonical field path of a field selector, old names included; other fields are refused. */

@@ -157,14 +157,35 @@ export class Watcher {
       const notices: Notice[] = [];
       for (let bytes = 0; this.#position < end && bytes < this.#sliceBytesMax; this.#position++) {
         const event = this.collection.event(this.#position)!;
+        const preparing = this.filter.prepared([event.entry, event.previous]);
+        if (preparing) {
+          this.#goOnAfter(preparing);
+          break;
+        }
         const notice = event.revision > this.after ? event.seenThrough(this.filter) : undefined;
         if (!notice) continue;
         notices.push(notice);
         bytes += notice.length;
       }
       if (notices.length) this.#send(notices);
-      if (this.#position < this.collection.endNumber) this.#goOnLater();
+      if (this.#position < this.collection.endNumber && !this.#scheduled) this.#goOnLater();
     }
+  }
+
+  /** Goes on when a webhook has converted what the filter has to see. */
+  #goOnAfter(preparing: Promise<void>): void {
+    this.#scheduled = true;
+    preparing.then(
+      () => {
+        this.#scheduled = false;
+        this.pump();
+      },
+      (error) => {
+        if (this.#closed) return;
+        this.close();
+        this.#sink.failed?.(error);
+      },
+    );
   }
 
   /**

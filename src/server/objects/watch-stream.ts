@@ -102,10 +102,7 @@ export class WatchStream {
         this.fail(watchExpired(this.view.compacted, this.view.compacted).status);
       },
       ended: () => this.end(),
-      failed: (error) => {
-        this.options.report(error as Error);
-        this.fail(internal('the server could not tell of a change').status);
-      },
+      failed: (error) => this.#failFor(error),
     });
     if (this.#ended) this.#watcher.close();
   }
@@ -118,13 +115,15 @@ export class WatchStream {
         this.options.counter.events += notices.length;
         if (this.#write(notices, form)) this.#watcher?.resume();
       },
-      (error) => {
-        if (error instanceof StatusError) return this.fail(error.status);
-        this.options.report(error as Error);
-        this.fail(internal('the server could not tell of a change').status);
-      },
+      (error) => this.#failFor(error),
     );
     return false;
+  }
+
+  #failFor(error: unknown): void {
+    if (error instanceof StatusError) return this.fail(error.status);
+    this.options.report(error as Error);
+    this.fail(internal('the server could not tell of a change').status);
   }
 
   #write(notices: readonly Notice[], form: NoticeForm | undefined): boolean {
