@@ -21,13 +21,18 @@ const advice =
  * @param path where the schema is in the definition
  * @param others errors of keywords; rules at and above the places of these are not compiled, because their types would
  * be wrong
+ * @param isKept the schema is that of the old definition: its rules may stay as dear as they are
  */
 export function ruleDefinitionErrors(
   schema: Schema,
   path: string,
   others: readonly FieldError[],
+  isKept = false,
 ): FieldError[] {
-  const check = new RuleCheck(others.map(({ field }) => field));
+  const check = new RuleCheck(
+    others.map(({ field }) => field),
+    isKept,
+  );
   check.node(schema, path, { isRoot: true, times: 1, uncorrelatable: undefined });
   return [...check.errors, ...check.totalErrors(path)];
 }
@@ -65,7 +70,10 @@ class RuleCheck {
   readonly #dearest: { field: string; cost: number }[] = [];
   #total = 0;
 
-  constructor(private readonly wrong: readonly string[]) {}
+  constructor(
+    private readonly wrong: readonly string[],
+    private readonly isKept: boolean,
+  ) {}
 
   node(schema: Schema, path: string, place: Place): void {
     for (const [inner, innerPath, innerPlace] of children(schema, path, place))
@@ -112,7 +120,8 @@ class RuleCheck {
   }
 
   #cost(field: string, what: string, cost: number): void {
-    if (cost > ruleCostMax) this.errors.push(forbidden(field, costText(what, cost / ruleCostMax)));
+    if (cost > ruleCostMax && !this.isKept)
+      this.errors.push(forbidden(field, costText(what, cost / ruleCostMax)));
     this.#total += cost;
     if (cost < schemaCostMax * dearestShare) return;
     this.#dearest.push({ field, cost });

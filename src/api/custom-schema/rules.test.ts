@@ -114,8 +114,12 @@ describe('values of schemas', () => {
       .map((name) => `self.${name} == "x"`)
       .join(' && ');
     expect(fails(field, rule, Object.fromEntries(names.map((name) => [name, 'x'])))).toBe(false);
-    expect(definitionErrors(withRules(field, 'self.namespace == "x"'))[0]?.message).toContain(
-      "undefined field 'namespace'",
+    const words: Schema = { type: 'object', properties: { namespace: text, while: text } };
+    const plain = 'self.namespace == "x" && has(self.while) && self.while == self.__while__';
+    expect(fails(words, plain, { namespace: 'x', while: 'y' })).toBe(false);
+    expect(fails(words, plain, { namespace: 'x' })).toBe(true);
+    expect(definitionErrors(withRules(words, 'self.loop == "x"'))[0]?.message).toContain(
+      "undefined field 'loop'",
     );
   });
 

@@ -243,6 +243,17 @@ describe('updates', () => {
     expect(texts(next, [object({ type: 'string' }), old])).toEqual([]);
   });
 
+  it('keep rules that are too dear, as long as nothing else changes', () => {
+    const dear = object(
+      { type: 'array', items: { type: 'string' } },
+      { 'x-kubernetes-validations': [{ rule: "self.a.all(x, self.a.exists(y, x == y + 'c'))" }] },
+    );
+    const refusal = expect.stringContaining('estimated rule cost exceeds budget');
+    expect(texts(dear)).toContainEqual(refusal);
+    expect(texts(dear, [dear])).not.toContainEqual(refusal);
+    expect(texts({ ...dear, description: 'Another.' }, [dear])).toContainEqual(refusal);
+  });
+
   it('warn of formats that are new', () => {
     const made = object({ type: 'string', format: 'made-up' });
     expect(formatWarnings(made)).toEqual(['unrecognized format "made-up"']);

@@ -4,6 +4,7 @@
  */
 import { type FieldError, forbidden, invalid } from '../errors/field-error.ts';
 import { type Schema, type SchemaCheckOptions, schemaDepthMax } from '../model/json-schema.ts';
+import { jsonText } from '../text/json-text.ts';
 import { BoundedErrors } from './bounded-errors.ts';
 import { type DefaultRules, defaultErrors } from './default-rules.ts';
 import { isFormatOf } from './formats.ts';
@@ -52,7 +53,9 @@ export function* schemaCheck(
   // Types of rules come from the schema, so errors of a wrong schema would be misleading.
   if (supported && structure.list.length === 0) {
     yield* preparedRules(schema);
-    errors.addAll(ruleDefinitionErrors(schema, path, keywords.list));
+    const text = old.length ? jsonText(schema) : '';
+    const isKept = old.some((one) => jsonText(one) === text);
+    errors.addAll(ruleDefinitionErrors(schema, path, keywords.list, isKept));
   }
   return errors.list;
 }

@@ -91,7 +91,7 @@ const named = <T>(
 /** In slices: each `yield` tells about how many steps it took. */
 export function* encodeV2(document: DocumentV2): Generator<number, Buffer> {
   const paths = yield* namedInSlices(2, { ...document.paths, ...anyObject }, pathItem);
-  const definitions = yield* namedInSlices(1, document.definitions, schema);
+  const definitions = yield* namedInSlices(1, document.definitions, definition);
   return Buffer.from(
     text(1, document.swagger) +
       nested(2, text(1, document.info.title) + text(2, document.info.version)) +
@@ -115,6 +115,20 @@ function* namedInSlices<T>(
   }
   return bytes;
 }
+
+/** Other kinds share the document: a schema that has no form here costs them nothing. */
+function definition(value: Schema): string {
+  try {
+    return schema(value);
+  } catch {
+    return schema({ type: 'object', ...gvkOf(value) });
+  }
+}
+
+const gvkOf = (value: Schema): Schema => {
+  const gvk = value['x-kubernetes-group-version-kind'];
+  return gvk === undefined ? {} : { 'x-kubernetes-group-version-kind': gvk };
+};
 
 function schema(value: Schema): string {
   const { additionalProperties, items, properties } = value;
