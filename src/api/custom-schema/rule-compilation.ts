@@ -32,19 +32,20 @@ const untyped: RuleType = { type: dyn, adapt: anyJson, bytesMin: 1 };
 /** What was compiled ahead; a definition is checked once, so it is taken out again. */
 const prepared = new WeakMap<Schema, CompiledRules>();
 
-export function prepareNodeRules(schema: Schema, isResource: boolean): void {
-  prepared.set(schema, compileNodeRules(schema, isResource));
+export function prepareNodeRules(schema: Schema, isResource: boolean, typedAs?: Schema): void {
+  prepared.set(schema, compileNodeRules(schema, isResource, typedAs));
 }
 
 /** Those that were prepared, or else compiled now. */
-export function takeNodeRules(schema: Schema, isResource: boolean): CompiledRules {
+export function takeNodeRules(schema: Schema, isResource: boolean, typedAs?: Schema): CompiledRules {
   const ready = prepared.get(schema);
   prepared.delete(schema);
-  return ready ?? compileNodeRules(schema, isResource);
+  return ready ?? compileNodeRules(schema, isResource, typedAs);
 }
 
-export function compileNodeRules(schema: Schema, isResource: boolean): CompiledRules {
-  const type = ruleTypeOf(schema, isResource) ?? untyped;
+/** @param typedAs what the type is made of, where that is not the schema itself */
+export function compileNodeRules(schema: Schema, isResource: boolean, typedAs = schema): CompiledRules {
+  const type = ruleTypeOf(typedAs, isResource) ?? untyped;
   const rules = schema['x-kubernetes-validations'] ?? [];
   return { type, rules: rules.map((rule) => compileRule(rule, type, schema)) };
 }

@@ -144,3 +144,21 @@ describe('generated schemas', () => {
     );
   });
 });
+
+describe('names of objects', () => {
+  it('are as long as their own schema says, unless rules around them see them without it', () => {
+    const name: Schema = {
+      type: 'string',
+      maxLength: 63,
+      'x-kubernetes-validations': [{ rule: 'self.matches(self)' }],
+    };
+    const schema: Schema = {
+      type: 'object',
+      properties: { metadata: { type: 'object', properties: { name } } },
+    };
+    expect(ruleDefinitionErrors(schema, 'schema', [])).toEqual([]);
+    const around: Schema = { ...schema, 'x-kubernetes-validations': [{ rule: 'has(self.metadata)' }] };
+    const { message } = ruleDefinitionErrors(around, 'schema', [])[0] ?? {};
+    expect(message).toContain('estimated rule cost exceeds budget by factor of more than 100x');
+  });
+});

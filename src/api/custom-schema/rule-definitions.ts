@@ -4,7 +4,7 @@ import { child, type FieldError, forbidden, index, invalid, key } from '../error
 import type { Schema, ValidationRule } from '../model/json-schema.ts';
 import { innerRuleText } from './inner-form.ts';
 import { type CompiledRule, prepareNodeRules, takeNodeRules } from './rule-compilation.ts';
-import { requestBytesMax, ruleTypeOf } from './rule-types.ts';
+import { requestBytesMax, ruleTypeOf, withTypeAndName } from './rule-types.ts';
 import { itemsOf } from './schema-node.ts';
 
 /** Steps of one rule or messageExpression, times how often its node can occur; and of all rules together. */
@@ -33,7 +33,7 @@ export function ruleDefinitionErrors(
     others.map(({ field }) => field),
     isKept,
   );
-  check.node(schema, path, { isRoot: true, times: 1, uncorrelatable: undefined });
+  check.node(schema, path, root);
   return [...check.errors, ...check.totalErrors(path)];
 }
 
@@ -42,19 +42,14 @@ const ruleSteps = 5_000;
 const ruleCharSteps = 200;
 
 /** Compiles the rules of a schema ahead of their check. */
-export function* preparedRules(schema: Schema, isResource = true): Generator<number, void> {
+export function* preparedRules(schema: Schema, place: Place = root): Generator<number, void> {
   const rules = schema['x-kubernetes-validations'] ?? [];
   if (rules.length) {
-    prepareNodeRules(schema, isResource);
+    prepareNodeRules(schema, isResource(schema, place), place.typedAs);
     for (const { rule, messageExpression = '' } of rules)
       yield ruleSteps + ruleCharSteps * (rule.length + messageExpression.length);
   }
-  const items = itemsOf(schema);
-  const { properties = {}, additionalProperties } = schema;
-  const inner = Object.values(properties);
-  if (typeof additionalProperties === 'object') inner.push(additionalProperties);
-  if (items) inner.push(items);
-  for (const one of inner) yield* preparedRules(one, one['x-kubernetes-embedded-resource'] === true);
+  for (const [inner, , innerPlace] of children(schema, '', place)) yield* preparedRules(inner, innerPlace);
 }
 
 interface Place {
@@ -63,7 +58,22 @@ interface Place {
   readonly times: number | undefined;
   /** The list around the node whose items have no old value to compare with. */
   readonly uncorrelatable: string | undefined;
+  /** A node around this one has rules. */
+  readonly inScope: boolean;
+  /** As what rules around this node see it, if that is not its own schema. */
+  readonly typedAs: Schema | undefined;
 }
+
+const root: Place = {
+  isRoot: true,
+  times: 1,
+  uncorrelatable: undefined,
+  inScope: false,
+  typedAs: undefined,
+};
+
+const isResource = (schema: Schema, { isRoot }: Place): boolean =>
+  isRoot || schema['x-kubernetes-embedded-resource'] === true;
 
 class RuleCheck {
   readonly errors: FieldError[] = [];
@@ -80,12 +90,12 @@ class RuleCheck {
       this.node(inner, innerPath, innerPlace);
     if (!schema['x-kubernetes-validations']?.length) return;
     if (this.wrong.some((field) => field.startsWith(`${path}.`))) return;
-    const isResource = place.isRoot || schema['x-kubernetes-embedded-resource'] === true;
-    if (!ruleTypeOf(schema, isResource)) {
+    const { typedAs = schema } = place;
+    if (!ruleTypeOf(typedAs, isResource(schema, place))) {
       this.errors.push(untypedNode(path));
       return;
     }
-    const compiled = takeNodeRules(schema, isResource);
+    const compiled = takeNodeRules(schema, isResource(schema, place), typedAs);
     const times = place.times ?? Math.floor(requestBytesMax / (compiled.type.bytesMin + 1));
     for (const [position, rule] of compiled.rules.entries())
       this.#rule(rule, index(child(path, 'x-kubernetes-validations'), position), times, place);
@@ -159,9 +169,17 @@ function quoting(field: string, rule: ValidationRule, detail: string): FieldErro
 }
 
 function* children(schema: Schema, path: string, place: Place): Generator<[Schema, string, Place]> {
-  const inner: Place = { ...place, isRoot: false };
-  for (const [name, property] of Object.entries(schema.properties ?? {}))
-    yield [property, key(child(path, 'properties'), name), inner];
+  const inScope = place.inScope || (schema['x-kubernetes-validations']?.length ?? 0) > 0;
+  const inner: Place = { ...place, isRoot: false, inScope, typedAs: undefined };
+  const seen = place.typedAs ?? (inScope && isResource(schema, place) ? withTypeAndName(schema) : undefined);
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    const typedAs = seen?.properties?.[name];
+    yield [
+      property,
+      key(child(path, 'properties'), name),
+      typedAs === undefined || typedAs === property ? inner : { ...inner, typedAs },
+    ];
+  }
   const { additionalProperties, maxItems, maxProperties } = schema;
   if (typeof additionalProperties === 'object')
     yield [
@@ -173,11 +191,7 @@ function* children(schema: Schema, path: string, place: Place): Generator<[Schem
   if (!items) return;
   const keyed = schema['x-kubernetes-list-type'] === 'map';
   const uncorrelatable = place.uncorrelatable ?? (keyed ? undefined : path);
-  yield [
-    items,
-    child(path, 'items'),
-    { isRoot: false, times: timesOf(place.times, maxItems), uncorrelatable },
-  ];
+  yield [items, child(path, 'items'), { ...inner, times: timesOf(place.times, maxItems), uncorrelatable }];
 }
 
 function timesOf(times: number | undefined, each: number | bigint | undefined): number | undefined {

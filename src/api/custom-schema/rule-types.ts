@@ -51,7 +51,7 @@ export function ruleTypeOf(
  * Of the metadata of a resource, rules see the names alone. As by Kubernetes 1.36, what a schema says of them counts
  * only when it names them all.
  */
-function withTypeAndName(schema: Schema): Schema {
+export function withTypeAndName(schema: Schema): Schema {
   const text: Schema = { type: 'string' };
   const { kind, apiVersion, metadata } = schema.properties ?? {};
   const { name, generateName } = metadata?.properties ?? {};
