@@ -11,8 +11,11 @@ import ts from 'typescript';
 const root = path.dirname(import.meta.dirname);
 const entry = path.join(root, 'src/cluster/index.ts');
 const testing = path.join(root, 'src/testing/index.ts');
+const optionsFolder = path.join(root, 'src/cluster/options');
 /** Packages whose types a public type may name: they are optional peers. */
 const peers = new Set(['@kubernetes/client-node']);
+/** The type of declared options, which is written out with all its members (see src/cluster/options/option.ts). */
+const inferred = 'OptionsOf';
 /** Declares the imported JSON files, which have no types. */
 const ambient = path.join(root, 'src/api/model/field-tables.d.ts');
 
@@ -64,6 +67,8 @@ function declarationsOf(modules, entry, isElsewhere) {
 class Modules {
   #options;
   #modules = new Map();
+  /** Knows the types of the declared options; made when they are asked for. */
+  #program;
 
   constructor() {
     const { config } = ts.readConfigFile(path.join(root, 'tsconfig.json'), ts.sys.readFile);
@@ -90,10 +95,31 @@ class Modules {
   #module(file) {
     let module = this.#modules.get(file);
     if (!module) {
-      module = readModule(file, this.#declarationText(file));
+      const text = this.#writtenOut(file) ?? this.#declarationText(file);
+      module = readModule(file, text);
       this.#modules.set(file, module);
     }
     return module;
+  }
+
+  /** A file that declares options: the types of these, as interfaces. Undefined for any other file. */
+  #writtenOut(file) {
+    if (path.dirname(file) !== optionsFolder) return undefined;
+    this.#program ??= ts.createProgram(
+      [path.join(optionsFolder, 'start-options.ts'), ambient],
+      this.#options,
+    );
+    const checker = this.#program.getTypeChecker();
+    const { statements } = this.#program.getSourceFile(file);
+    const kept = statements.filter((node) => ts.isInterfaceDeclaration(node) || ts.isImportDeclaration(node));
+    const types = statements.filter((node) => ts.isTypeAliasDeclaration(node) && isInferred(node));
+    const interfaces = types.map((node) => interfaceText(checker, node)).join('\n');
+    const imports = new Set();
+    const named = interfaces.replace(/import\("([^"]+)"\)\.(\w+)/g, (_all, from, name) => {
+      imports.add(`import type { ${name} } from '${from}';`);
+      return name;
+    });
+    return [...kept.map((node) => node.getFullText()), ...imports, named].join('\n');
   }
 
   /** From the text of the file alone where that says all types, which is many times faster. */
@@ -114,6 +140,36 @@ class Modules {
     if (text === undefined) throw new Error(`TypeScript declares nothing for ${path.relative(root, file)}`);
     return text;
   }
+}
+
+const isInferred = ({ type }) => ts.isTypeReferenceNode(type) && type.typeName.getText() === inferred;
+
+/** An alias of inferred options as an interface, whose members have the comments of their declarations. */
+function interfaceText(checker, alias) {
+  const comment = ts.getLeadingCommentRanges(alias.getFullText(), 0)?.at(-1);
+  const members = inWrittenOrder(checker.getTypeAtLocation(alias.name).getProperties()).map((member) => {
+    const isOptional = member.flags & ts.SymbolFlags.Optional;
+    const type = checker.getTypeOfSymbolAtLocation(member, alias);
+    const text = checker.typeToString(
+      isOptional ? checker.getNonNullableType(type) : type,
+      alias,
+      ts.TypeFormatFlags.NoTruncation | ts.TypeFormatFlags.UseSingleQuotesForStringLiteralType,
+    );
+    const words = commentOf(member.declarations[0])?.replace(/^\s*\*/gm, '     *');
+    return `${words ? `    ${words}\n` : ''}    readonly ${member.name}${isOptional ? '?' : ''}: ${text};\n`;
+  });
+  const before = comment ? alias.getFullText().slice(comment.pos, comment.end) : '';
+  return `${before}\nexport interface ${alias.name.text} {\n${members.join('')}}`;
+}
+
+/** TypeScript lists the members of the last object of `{ ...a, ...b }` first. */
+function inWrittenOrder(members) {
+  const objects = new Map();
+  for (const member of members) {
+    const { parent } = member.declarations[0];
+    objects.set(parent, [...(objects.get(parent) ?? []), member]);
+  }
+  return [...objects.values()].reverse().flat();
 }
 
 let modulesOnce;

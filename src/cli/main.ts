@@ -7,20 +7,19 @@ import type { Progress } from '../cluster/store/backup.ts';
 import type { AssetsLine } from '../envtest/assets.ts';
 import { exposeCollector } from './collector.ts';
 import { Ending } from './ending.ts';
-import { help } from './help.ts';
-import type { KubeconfigLine } from './kubeconfig-flags.ts';
 import { activityLog, logger } from './log.ts';
 import {
   type BackupLine,
+  type CleanupLine,
   type ClusterLine,
+  type KubeconfigLine,
   type LogForm,
   type NodeLine,
   readCommandLine,
+  type TestLine,
+  type TokenLine,
 } from './options.ts';
 import { ProgressLine } from './progress.ts';
-import type { CleanupLine } from './runtime-flags.ts';
-import type { TestLine } from './test-flags.ts';
-import type { TokenLine } from './token-flags.ts';
 
 /** Resolves when the command has started, or is over. Never throws: errors are printed to stderr and set the exit code. */
 export async function runCommand(): Promise<void> {
@@ -33,7 +32,7 @@ async function run(ending: Ending): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   exposeCollector();
   const line = readCommandLine(process.argv.slice(2));
-  if (line.command === 'help') process.stdout.write(help);
+  if (line.command === 'help') process.stdout.write((await import('./help.ts')).help);
   else if (line.command === 'version') process.stdout.write(`${packageVersion()}\n`);
   else if (line.command === 'node') await runNode(ending, line);
   else if (line.command === 'kubeconfig') await runKubeconfig(line);

@@ -1,36 +1,34 @@
-/** The options of the command: names, defaults, and errors. */
-import { parseArgs } from 'node:util';
+/** The command line: which command, with which options, and what is wrong with it. */
+
+import type { TokenOptions } from '../cluster/access/bootstrap-tokens.ts';
+import type { KubeconfigOptions } from '../cluster/access/user-kubeconfig.ts';
 import type { NodeOptions, SecureOptions, StartOptions } from '../cluster/index.ts';
-import { nearestName } from '../cluster/shared/suggestion.ts';
+import type { CleanupOptions } from '../cluster/node/cleanup.ts';
+import {
+  backupFlags,
+  cleanupFlags,
+  envtestFlags,
+  everyFlags,
+  isServerUrl,
+  kubeconfigFlags,
+  logFlags,
+  testFlags,
+  tokenFlags,
+} from '../cluster/options/commands.ts';
+import { nodeFolderFlag, nodeOptions, nodeServerFlag } from '../cluster/options/nodes.ts';
+import { type Command, commands, flagsOf } from '../cluster/options/option.ts';
+import { startOptions } from '../cluster/options/start-options.ts';
+import { restoreOptions, storeOptions } from '../cluster/options/store.ts';
 import type { RestoreTarget } from '../cluster/store/backup.ts';
-import { auditArgs, readAudit } from './audit-flags.ts';
-import { authenticationArgs, readAuthentication } from './authentication-flags.ts';
-import { admissionArgs, authorizationArgs, readAdmission, readAuthorization } from './authorization-flags.ts';
-import { type AssetsLine, readAssetsLine } from './envtest-flags.ts';
-import { runtimeConfigOf, withTruths } from './flag-values.ts';
-import { type KubeconfigLine, kubeconfigArgs, readKubeconfigLine } from './kubeconfig-flags.ts';
-import { limitArgs, readLimits } from './limit-options.ts';
-import { protectionArgs, readProtection } from './protection-flags.ts';
-import { type CleanupLine, readCleanupLine, readRuntime, runtimeArgs } from './runtime-flags.ts';
-import { readListening, secureArgs } from './secure-flags.ts';
-import { readRestoreTarget, readStore, storeArgs } from './store-flags.ts';
-import { isTestOption, splitTestLine, type TestLine, testArgs, testDefaults } from './test-flags.ts';
-import { readTesting, testingArgs } from './testing-flags.ts';
-import { readTokenLine, type TokenLine, tokenArgs } from './token-flags.ts';
+import type { AssetsLine } from '../envtest/assets.ts';
+import { type FlagLine, FlagTable, readOptions } from './flag-reading.ts';
+import { sections, storeTopics } from './flag-sections.ts';
 
-export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
-const logLevels: readonly string[] = ['silent', 'error', 'warn', 'info', 'debug'];
+const securePort = 6443;
+const kubeletPort = 10_250;
 
-type LogFormat = 'json' | 'text';
-const logFormats: readonly string[] = ['json', 'text'];
-
-export interface LogForm {
-  readonly level: LogLevel;
-  readonly format: LogFormat;
-}
-
-/** Maximum number of simulated nodes; each takes some memory and a periodic heartbeat. */
-const simulatedNodesMax = 10_000;
+export type LogForm = Required<ReturnType<typeof readLog>>;
+export type LogLevel = LogForm['level'];
 
 export interface ClusterLine {
   readonly command: 'up' | 'serve';
@@ -55,6 +53,30 @@ export interface BackupLine {
   readonly target: RestoreTarget;
 }
 
+export interface TokenLine extends TokenOptions {
+  readonly command: 'token';
+}
+
+export interface KubeconfigLine extends KubeconfigOptions {
+  readonly command: 'kubeconfig';
+}
+
+export interface CleanupLine extends CleanupOptions {
+  readonly command: 'cleanup';
+}
+
+export interface TestLine {
+  readonly command: 'test';
+  readonly start: StartOptions;
+  /** Serve the test kit. */
+  readonly testing: boolean;
+  readonly log: LogForm;
+  /** The program to run, and its arguments. */
+  readonly program: readonly string[];
+  /** Leave the cluster running when the program fails. */
+  readonly keeps: boolean;
+}
+
 export type CommandLine =
   | ClusterLine
   | NodeLine
@@ -70,309 +92,225 @@ export type CommandLine =
 /** A wrong command line; the message says what is wrong. */
 export class UsageError extends Error {}
 
-const text = { type: 'string' } as const;
-const flag = { type: 'boolean' } as const;
-
-const commands: readonly string[] = [
-  'up',
-  'serve',
-  'node',
-  'backup',
-  'restore',
-  'token',
-  'kubeconfig',
-  'test',
-  'cleanup',
-  'envtest',
-];
-
-/** Every option, with the commands that accept it. */
-const options = {
-  port: { ...text, for: ['up', 'serve'] },
-  host: { ...text, for: ['up', 'serve'] },
-  'data-dir': { ...text, for: ['up', 'serve', 'node', 'restore', 'token', 'kubeconfig', 'cleanup'] },
-  ...storeArgs,
-  history: { ...text, for: ['up', 'serve'] },
-  like: { ...text, for: ['up', 'serve'] },
-  'watch-start': { ...text, for: ['up', 'serve'] },
-  'create-status': { ...text, for: ['up', 'serve'] },
-  'managed-fields': { ...text, for: ['up', 'serve'] },
-  'runtime-config': { ...text, multiple: true, for: ['up', 'serve'] },
-  ui: { ...text, for: ['up', 'serve'] },
-  'service-cluster-ip-range': { ...text, for: ['up', 'serve', 'node'] },
-  'service-node-port-range': { ...text, for: ['up', 'serve'] },
-  ...auditArgs,
-  ...protectionArgs,
-  ...secureArgs,
-  ...authenticationArgs,
-  ...authorizationArgs,
-  ...admissionArgs,
-  ...limitArgs,
-  controllers: { ...text, for: ['up', 'serve'] },
-  'leader-elect': { ...flag, for: ['up', 'serve'] },
-  'service-account-token-secrets': { ...flag, for: ['up', 'serve'] },
-  ...testingArgs,
-  'ingress-port': { ...text, for: ['up'] },
-  'ingress-tls-port': { ...text, for: ['up'] },
-  'simulated-nodes': { ...text, for: ['up', 'test'] },
-  'default-storage-class': { ...text, for: ['up'] },
-  server: { ...text, for: ['node', 'backup', 'kubeconfig'] },
-  token: { ...text, for: ['node'] },
-  'ca-hash': { ...text, for: ['node'] },
-  'ca-file': { ...text, for: ['node'] },
-  ...tokenArgs,
-  ...kubeconfigArgs,
-  ...testArgs,
-  'node-name': { ...text, for: ['up', 'node'] },
-  images: { ...text, for: ['up', 'node'] },
-  ...runtimeArgs,
-  volumes: { ...text, for: ['up', 'node'] },
-  'log-links': { ...text, for: ['up', 'node'] },
-  'pod-network': { ...text, for: ['up', 'node'] },
-  'pod-range': { ...text, for: ['up', 'node'] },
-  'kubelet-port': { ...text, for: ['up', 'node'] },
-  'log-level': { ...text, for: ['up', 'serve', 'node'] },
-  'log-format': { ...text, for: ['up', 'serve', 'node'] },
-  version: { ...flag, for: commands },
-  help: { ...flag, for: commands },
-} as const;
-
-type Values = ReturnType<typeof parse>['values'];
-
-export function readCommandLine(args: readonly string[]): CommandLine {
-  if (args[0] === 'envtest') return readAssetsLine(args.slice(1), refuse);
-  const { options: ownArgs, program } = splitTestLine(args);
-  const { values, positionals } = parse(args[0] === 'test' ? ownArgs : args);
-  const log: LogForm = {
-    level: oneOf('--log-level', values['log-level'] ?? 'warn', logLevels) as LogLevel,
-    format: oneOf('--log-format', values['log-format'] ?? 'json', logFormats) as LogFormat,
-  };
-  const [command, ...rest] = positionals;
-  if (values.version) return { command: 'version' };
-  if (values.help || command === undefined) return { command: 'help' };
-  if (!commands.includes(command))
-    throw new UsageError(
-      `there is no command ${JSON.stringify(command)}; the commands are ${commands.slice(0, -1).join(', ')} and ${commands.at(-1)}`,
-    );
-  const takesFile = command === 'backup' || command === 'restore';
-  if (takesFile && rest.length !== 1) throw new UsageError(`${command} takes one file, not ${rest.length}`);
-  if (!takesFile && command !== 'token' && rest.length)
-    throw new UsageError(`${command} takes options only, not ${JSON.stringify(rest[0])}`);
-  for (const name of Object.keys(values))
-    if (!isFor(command, name as keyof typeof options))
-      throw new UsageError(`${command} does not take --${name}; see wherry --help`);
-  if (takesFile) return { command, file: rest[0]!, ...backupOptions(values) };
-  if (command === 'token') return readTokenLine(values, rest, refuse);
-  if (command === 'kubeconfig') return readKubeconfigLine(values, refuse);
-  if (command === 'cleanup') return readCleanupLine(values);
-  if (command === 'node') return { command, log, ...nodeLine(values) };
-  if (command === 'test') return { command, log, ...testLine(values, program) };
-  const testing = readTesting(values, refuse);
-  if (command === 'serve') return { command, log, testing, start: startOptions(values, 'housekeeping') };
-  return { command: 'up', log, testing, start: { ...startOptions(values, '*'), ...upOptions(values) } };
-}
-
-function isFor(command: string, name: keyof typeof options): boolean {
-  const takers: readonly string[] = options[name].for;
-  return command === 'test' ? isTestOption(name, takers) : takers.includes(command);
-}
-
-function testLine(values: Values, program: readonly string[] = []): Omit<TestLine, 'command' | 'log'> {
-  if (!program[0]) throw new UsageError('test needs a command: wherry test [options] -- COMMAND…');
-  const given = { ...testDefaults, ...values };
-  return {
-    start: { ...startOptions(given, '*'), simulatedNodes: simulatedNodesOf(values) },
-    testing: readTesting(given, refuse),
-    program,
-    keeps: values['keep-on-failure'] ?? false,
-  };
-}
-
-const simulatedNodesOf = (values: Values): number =>
-  countOf('--simulated-nodes', values['simulated-nodes'] ?? '0', simulatedNodesMax);
-
 const refuse = (message: string): never => {
   throw new UsageError(message);
 };
 
-/** `runs`: the controllers that run by default; `--controllers=-name` removes from these. */
-function startOptions(values: Values, runs: '*' | 'housekeeping'): StartOptions {
-  const listening = readListening(values, refuse);
-  const secure = readAuthorization(values, readAuthentication(values, listening, refuse), refuse);
-  if (values.port === 'off' && !secure)
-    throw new UsageError('--port off and --secure-port off together leave no way in');
-  if (values.port === 'off' && values['in-memory'] && secure && !leavesWayIn(secure))
-    throw new UsageError(
+/** The flags of `wherry envtest` have names that mean something else elsewhere. */
+const envtestTable = (): FlagTable => new FlagTable([envtestFlags, everyFlags], false);
+const flagTable = (): FlagTable =>
+  new FlagTable(sections.flatMap(({ topics }) => topics).filter((topic) => topic !== envtestFlags));
+
+/** What holds for `wherry test` when nothing else is given. */
+const testDefaults: readonly (readonly [string, readonly string[]])[] = [
+  ['port', ['0']],
+  ['secure-port', ['off']],
+  ['in-memory', ['true']],
+];
+
+export function readCommandLine(args: readonly string[]): CommandLine {
+  if (args[0] === 'envtest') return readAssetsLine(args.slice(1));
+  const end = args[0] === 'test' ? args.indexOf('--') : -1;
+  const [own, program] = end < 0 ? [args, []] : [args.slice(0, end), args.slice(end + 1)];
+  const table = flagTable();
+  const { flags, words } = table.parse(own, refuse);
+  const log = readLog({ command: 'up', flags, refuse }) as LogForm;
+  const [command, ...rest] = words;
+  if (flags.has('version')) return { command: 'version' };
+  if (flags.has('help') || command === undefined) return { command: 'help' };
+  if (!isCommand(command))
+    return refuse(
+      `there is no command ${JSON.stringify(command)}; the commands are ${commands.slice(0, -1).join(', ')} and ${commands.at(-1)}`,
+    );
+  checkWords(command, rest);
+  for (const flag of flags.keys())
+    if (!isTakenBy(command, flag, table.takersOf(flag)))
+      refuse(`${command} does not take --${flag}; see wherry --help`);
+  return readLine({ command, flags, refuse }, { rest, program, log });
+}
+
+/** What a command line has beside its flags. */
+interface Words {
+  readonly rest: readonly string[];
+  readonly program: readonly string[];
+  readonly log: LogForm;
+}
+
+function readLine(line: FlagLine, { rest, program, log }: Words): CommandLine {
+  const { command } = line;
+  switch (command) {
+    case 'backup':
+    case 'restore':
+      return { command, file: rest[0]!, ...backupLine(line) };
+    case 'token':
+      return tokenLine(line, rest);
+    case 'kubeconfig':
+      return kubeconfigLine(line);
+    case 'cleanup':
+      return cleanupLine(line);
+    case 'node':
+      return { command, log, ...nodeLine(line) };
+    case 'test':
+      return { command, log, ...testLine(line, program) };
+    case 'serve':
+      return { command, log, testing: isTesting(line), start: clusterOptions(line) };
+    default:
+      return { command: 'up', log, testing: isTesting(line), start: upOptions(line) };
+  }
+}
+
+const isCommand = (word: string): word is Command => (commands as readonly string[]).includes(word);
+
+const readLog = (line: FlagLine) => readOptions(logFlags, line);
+
+function checkWords(command: Command, rest: readonly string[]): void {
+  const takesFile = command === 'backup' || command === 'restore';
+  if (takesFile && rest.length !== 1) refuse(`${command} takes one file, not ${rest.length}`);
+  if (!takesFile && command !== 'token' && rest.length)
+    refuse(`${command} takes options only, not ${JSON.stringify(rest[0])}`);
+}
+
+/** `wherry test` takes the flags of serve, except those that say where objects are kept. */
+function isTakenBy(command: Command, flag: string, takers: readonly Command[]): boolean {
+  if (takers.includes(command) || command !== 'test') return takers.includes(command);
+  return takers.includes('serve') && !storeTopics.flatMap(flagsOf).some((form) => form.flag === flag);
+}
+
+function testLine(line: FlagLine, program: readonly string[]): Omit<TestLine, 'command' | 'log'> {
+  if (!program[0]) refuse('test needs a command: wherry test [options] -- COMMAND…');
+  const given = { ...line, flags: new Map([...testDefaults, ...line.flags]) };
+  return {
+    start: { simulatedNodes: 0, ...clusterOptions(given) },
+    testing: isTesting(given),
+    program,
+    keeps: readOptions(testFlags, line).keeps ?? false,
+  };
+}
+
+function isTesting({ flags }: FlagLine): boolean {
+  if (!flags.has('testing')) return false;
+  if (!flags.has('in-memory') && flags.get('store')?.at(-1) !== 'memory')
+    refuse('--testing needs --in-memory');
+  if (flags.get('port')?.at(-1) === 'off') refuse('--testing needs the port for plain HTTP');
+  return true;
+}
+
+function clusterOptions(line: FlagLine): StartOptions {
+  const { store, dataDir, etcd, ...read } = readOptions(startOptions, line);
+  const secure = typeof read.secure === 'object' && withPort(read.secure);
+  if (read.port === 'off' && !secure) refuse('--port off and --secure-port off together leave no way in');
+  if (read.port === 'off' && line.flags.has('in-memory') && secure && !leavesWayIn(secure))
+    refuse(
       '--port off and --in-memory together leave no way in: name a file for the administrator by --write-kubeconfig',
     );
   return {
-    host: values.host,
-    port: values.port === 'off' ? 'off' : portOf('--port', values.port ?? '8080'),
+    ...read,
+    ...settledStore({ store, dataDir, etcd }, line.flags.has('in-memory')),
     secure,
-    admission: readAdmission(values),
-    ...readStore(values, refuse),
-    history: historyOf(values.history ?? '10m,50000'),
-    like: optionOf('--like', values.like, ['kubernetes']),
-    watchStart: optionOf('--watch-start', values['watch-start'], ['history', 'state']),
-    createStatus: values['create-status'] === undefined ? undefined : createStatusOf(values['create-status']),
-    ui: optionOf('--ui', values.ui, ['on', 'off']) !== 'off',
-    managedFields: optionOf('--managed-fields', values['managed-fields'], ['all', 'applied', 'off']),
-    runtimeConfig: runtimeConfigOf(values['runtime-config'], refuse),
-    serviceClusterIPRange: values['service-cluster-ip-range'],
-    serviceNodePortRange: values['service-node-port-range'],
-    controllers: controllersOf(values.controllers ?? runs, runs),
-    leaderElection: values['leader-elect'],
-    controllerSettings: { serviceAccountTokenSecrets: values['service-account-token-secrets'] ?? false },
-    auditLog: readAudit(values, refuse),
-    ...readProtection(values, refuse),
-    limits: readLimits(values, refuse),
+    controllers: controllersOf(read.controllers, line.command),
   };
 }
+
+/** The usual port, or any when that is taken; but no other than one that is asked for. */
+const withPort = (secure: SecureOptions): SecureOptions => ({
+  ...secure,
+  port: secure.port ?? securePort,
+  orAnyPort: secure.port === undefined,
+});
 
 /** Whether users get in without a data folder, where the administrator's kubeconfig would be. */
 const leavesWayIn = ({ kubeconfigFile, tokenAuthFile, clientCAFile }: SecureOptions): boolean =>
   [kubeconfigFile, tokenAuthFile, clientCAFile].some((file) => file !== undefined);
 
-function controllersOf(text: string, runs: string): readonly string[] {
-  const list = text.split(',').filter(Boolean);
-  if (list.length === 0) throw new UsageError('--controllers must name controllers, or be * or none');
-  return list.every((item) => item.startsWith('-')) ? [runs, ...list] : list;
+/** Names with a minus alone are taken from those that run by default. */
+function controllersOf(asked: StartOptions['controllers'], command: Command): readonly string[] {
+  const usual = command === 'serve' ? 'housekeeping' : '*';
+  const list = Array.isArray(asked) ? (asked as readonly string[]) : [usual];
+  return list.every((item) => item.startsWith('-')) ? [usual, ...list] : list;
 }
 
-function upOptions(values: Values): StartOptions {
-  const simulatedNodes = simulatedNodesOf(values);
-  const storageClass = optionOf('--default-storage-class', values['default-storage-class'], [
-    'local-path',
-    'off',
-  ]);
-  return {
-    ingress: ingressOptions(values),
-    defaultStorageClass: storageClass !== 'off',
-    // With simulated nodes, pods do not run on this machine.
-    ...(simulatedNodes ? { simulatedNodes } : { node: nodeOptions(values) }),
-  };
+function upOptions(line: FlagLine): StartOptions {
+  const { simulatedNodes, node, ...options } = clusterOptions(line);
+  // With simulated nodes, pods do not run on this machine.
+  return { ...options, ...(simulatedNodes ? { simulatedNodes } : { node }) };
 }
 
-function backupOptions(values: Values): Pick<BackupLine, 'server' | 'target'> {
-  const { server = 'http://127.0.0.1:8080' } = values;
-  if (!isServer(server)) throw new UsageError(`--server must be a URL, not ${JSON.stringify(server)}`);
-  return { server, target: readRestoreTarget(values, refuse) };
+type StoreChoice = Pick<StartOptions, 'store' | 'dataDir' | 'etcd'>;
+
+/** The store that is meant, with the folder that it needs. */
+function settledStore({ store: asked, dataDir, etcd }: StoreChoice, inMemory: boolean): StoreChoice {
+  if (inMemory && dataDir !== undefined) refuse('--in-memory and --data-dir exclude each other');
+  if (inMemory && asked !== undefined && asked !== 'memory')
+    refuse(`--in-memory and --store ${asked} exclude each other`);
+  const store = asked ?? (inMemory ? 'memory' : 'lmdb');
+  if (store === 'memory') return { store };
+  return { store, dataDir: dataDir ?? '.wherry', ...(etcd && { etcd }) };
 }
 
-const isServer = (text: string): boolean => URL.canParse(text) && /^https?:/.test(text);
-
-function ingressOptions(values: Values): StartOptions['ingress'] {
-  const { 'ingress-port': port, 'ingress-tls-port': tlsPort } = values;
-  if (port === undefined && tlsPort !== undefined)
-    throw new UsageError('--ingress-tls-port needs --ingress-port');
-  if (port === undefined) return undefined;
-  return {
-    port: portOf('--ingress-port', port),
-    ...(tlsPort === undefined ? {} : { tlsPort: portOf('--ingress-tls-port', tlsPort) }),
-  };
+function backupLine(line: FlagLine): Pick<BackupLine, 'server' | 'target'> {
+  const given = readOptions({ ...restoreOptions, etcd: storeOptions.etcd }, line);
+  const { store, dataDir = '.wherry', etcd } = settledStore(given, false);
+  if (store === 'memory') refuse('a backup is restored into a data folder or into etcd, not into memory');
+  return { server: readOptions(backupFlags, line).server ?? '', target: etcd ? { etcd } : { dataDir } };
 }
 
-function nodeLine(values: Values): { server: string; node: NodeOptions } {
-  const { server } = values;
-  if (!server || !isServer(server))
-    throw new UsageError('node needs the server it belongs to: --server http://127.0.0.1:8080');
-  const dataDir = values['data-dir'] ?? '.wherry';
-  const folder = `${dataDir}/node`;
-  const serviceRange = values['service-cluster-ip-range'];
-  const join = joinOptions(server, values);
-  return {
+function nodeLine(line: FlagLine): { server: string; node: NodeOptions } {
+  const { server = '' } = readOptions(nodeServerFlag, line);
+  if (!isServerUrl(server)) refuse('node needs the server it belongs to: --server http://127.0.0.1:8080');
+  const joining = ['token', 'ca-hash', 'ca-file'].find((flag) => line.flags.has(flag));
+  if (joining && !server.startsWith('https:'))
+    refuse(`--${joining} is for servers over https, not ${server}`);
+  const { dataDir } = readOptions(nodeFolderFlag, line);
+  const places = { folder: `${dataDir}/node`, volumes: `${dataDir}/volumes` };
+  return { server, node: { ...places, kubeletPort, ...readOptions(nodeOptions, line) } };
+}
+
+const tokenActions = ['create', 'list', 'delete'] as const;
+
+function tokenLine(line: FlagLine, words: readonly string[]): TokenLine {
+  const [wanted = '', ...rest] = words;
+  const action = tokenActions.find((one) => one === wanted);
+  if (!action) return refuse(`token takes create, list or delete, not ${JSON.stringify(wanted)}`);
+  if (action === 'delete' ? rest.length !== 1 : rest.length !== 0)
+    refuse(action === 'delete' ? 'token delete takes one token' : `token ${action} takes options only`);
+  const idle = action === 'create' ? undefined : [...line.flags.keys()].find((flag) => flag !== 'data-dir');
+  if (idle) refuse(`token ${action} does not take --${idle}`);
+  const {
+    ttlMs = 0,
+    description,
+    groups,
+    printJoinCommand = true,
+    dataDir = '',
+  } = readOptions(tokenFlags, line);
+  return { command: 'token', action, dataDir, token: rest[0], ttlMs, description, groups, printJoinCommand };
+}
+
+function kubeconfigLine(line: FlagLine): KubeconfigLine {
+  const {
+    user,
+    groups = [],
+    lifeMs,
     server,
-    node: {
-      folder,
-      volumes: `${dataDir}/volumes`,
-      serviceRange,
-      kubeletPort: 10_250,
-      ...nodeOptions(values),
-      join,
-    },
-  };
+    output,
+    merge,
+    dataDir = '',
+  } = readOptions(kubeconfigFlags, line);
+  if (groups.length && user === undefined) refuse('--group needs --user');
+  if (output !== undefined && merge !== undefined) refuse('--output and --merge exclude each other');
+  return { command: 'kubeconfig', dataDir, user, groups, lifeMs, server, output, merge };
 }
 
-function joinOptions(server: string, values: Values): NodeOptions['join'] {
-  const { token, 'ca-hash': caHash, 'ca-file': caFile } = values;
-  const asked = Object.entries({ '--token': token, '--ca-hash': caHash, '--ca-file': caFile });
-  const [first] = asked.find(([, value]) => value !== undefined) ?? [];
-  if (first !== undefined && !server.startsWith('https:'))
-    throw new UsageError(`${first} is for servers over https, not ${server}`);
-  if (caHash !== undefined && !/^sha256:[0-9a-f]{64}$/i.test(caHash))
-    throw new UsageError('--ca-hash must be sha256: and 64 digits from 0 to f');
-  return { token, caHash, caFile };
+function cleanupLine(line: FlagLine): CleanupLine {
+  const { dataDir = '', dockerSocket, criSocket, all = false } = readOptions(cleanupFlags, line);
+  return { command: 'cleanup', dataDir, dockerSocket, criSocket, all };
 }
 
-function nodeOptions(values: Values): NodeOptions {
-  const { 'node-name': name, images, 'kubelet-port': port, 'pod-range': podRange } = values;
-  const { 'log-links': logLinks, volumes } = values;
-  if (volumes === '') throw new UsageError('--volumes must name a folder');
-  if (logLinks === '') throw new UsageError('--log-links must name a folder');
-  return {
-    podNetwork: oneOf('--pod-network', values['pod-network'] ?? 'auto', ['auto', 'netns', 'host']),
-    ...(podRange === undefined ? {} : { podRange }),
-    ...(name === undefined ? {} : { name }),
-    ...(images === undefined ? {} : { images }),
-    ...readRuntime(values, refuse),
-    ...(volumes === undefined ? {} : { volumes }),
-    ...(logLinks === undefined ? {} : { logLinks }),
-    ...(port === undefined ? {} : { kubeletPort: portOf('--kubelet-port', port) }),
-  };
-}
-
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({ args: withTruths(args, options), allowPositionals: true, options });
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') throw unknownOption(message);
-    // Only the first sentence; the rest of Node's message is advice over several lines.
-    throw new UsageError(`${message.split(/\.\s/)[0]!}; see wherry --help`);
-  }
-}
-
-/** Node's message `Unknown option '--prot'` without its advice, which does not fit here. */
-function unknownOption(message: string): UsageError {
-  const option = /'(-[^']*)'/.exec(message)?.[1] ?? '';
-  const meant = nearestName(option.replace(/^-+/, ''), Object.keys(options));
-  const advice = meant === undefined ? '' : `did you mean --${meant}? `;
-  return new UsageError(`there is no option ${option}; ${advice}wherry --help lists all`);
-}
-
-function portOf(option: string, value: string): number {
-  if (/^\d{1,5}$/.test(value) && Number(value) <= 65535) return Number(value);
-  throw new UsageError(`${option} must be a number from 0 to 65535, not ${JSON.stringify(value)}`);
-}
-
-function countOf(option: string, value: string, max: number): number {
-  if (/^\d{1,9}$/.test(value) && Number(value) <= max) return Number(value);
-  throw new UsageError(`${option} must be a number from 0 to ${max}, not ${JSON.stringify(value)}`);
-}
-
-const createStatusOf = (value: string): 200 | 201 =>
-  oneOf('--create-status', value, ['200', '201']) === '200' ? 200 : 201;
-
-/** The value of an optional choice. */
-const optionOf = <const T extends string>(
-  option: string,
-  value: string | undefined,
-  allowed: readonly T[],
-): T | undefined => (value === undefined ? undefined : oneOf(option, value, allowed));
-
-function oneOf<const T extends string>(option: string, value: string, allowed: readonly T[]): T {
-  if (allowed.includes(value as T)) return value as T;
-  throw new UsageError(`${option} must be one of ${allowed.join(', ')}, not ${JSON.stringify(value)}`);
-}
-
-const unitsMs: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000 };
-
-/** `10m,50000`: changes are kept for ten minutes, but never more than fifty thousand of them. */
-function historyOf(value: string) {
-  const match = /^(\d{1,6})([smh]),(\d{1,9})$/.exec(value);
-  if (!match)
-    throw new UsageError(
-      `--history must be an age and a count such as 10m,50000, not ${JSON.stringify(value)}`,
-    );
-  return { ageMaxMs: Number(match[1]) * unitsMs[match[2]!]!, changesMax: Number(match[3]) };
+function readAssetsLine(args: readonly string[]): AssetsLine | { readonly command: 'help' | 'version' } {
+  const { flags, words } = envtestTable().parse(args, refuse);
+  if (flags.has('version')) return { command: 'version' };
+  if (flags.has('help')) return { command: 'help' };
+  const [folder, ...rest] = words;
+  if (!folder || rest.length) return refuse('envtest takes one folder, in which the programs are written');
+  const { versioned = false, controllers } = readOptions(envtestFlags, { command: 'envtest', flags, refuse });
+  return { command: 'envtest', folder, versioned, controllers };
 }

@@ -33,6 +33,7 @@ export {
 export type { AuditOptions } from '../server/observe/audit-log.ts';
 export type { AuditMode } from '../server/observe/audit-sink.ts';
 export type { AuditWebhookOptions } from '../server/observe/audit-webhook.ts';
+export type { Cluster } from './cluster.ts';
 export {
   type CustomColumn,
   type CustomError,
@@ -42,14 +43,13 @@ export {
   type CustomSchema,
   customKind,
 } from './custom-kind.ts';
-export type { IngressOptions } from './node/local-ingress.ts';
-export { type NodeJoin, type NodeOptions, type RunningNode, startNode } from './node/node.ts';
+export { type RunningNode, startNode } from './node/node.ts';
 export type { SimulatedPower } from './node/simulated-nodes.ts';
-export type { EtcdOptions } from './options/etcd-options.ts';
-export type { ListenOptions, SniFiles } from './options/listen-options.ts';
-export type { SecureOptions } from './options/secure-options.ts';
+export type { SniFiles } from './options/doors.ts';
+export type { IngressOptions, NodeJoin, NodeOptions } from './options/nodes.ts';
 export type { CertificateFiles, KubeletSettings, ServerSettings } from './options/server-settings.ts';
-export type { Cluster, StartOptions } from './options/start-options.ts';
+export type { ListenOptions, SecureOptions, StartOptions } from './options/start-options.ts';
+export type { EtcdOptions } from './options/store.ts';
 export type { LogLine, LogOptions, LogValue } from './shared/log.ts';
 export { StartError } from './shared/start-error.ts';
 export { start } from './start.ts';

@@ -53,18 +53,21 @@ import { computedVersions, servedComputedVersions } from '../server/route-table.
 import { ApiServer } from '../server/server.ts';
 import type { Access } from './access/access.ts';
 import { kubeconfigFor } from './access/kubeconfig.ts';
+import type { Cluster, StartOptions } from './cluster.ts';
 import { kindsOfProgram } from './custom-kind.ts';
 import { Doors } from './doors.ts';
 import { plantLocalPathClass } from './local-path-class.ts';
 import type { RunningIngress } from './node/local-ingress.ts';
 import { LocalNodes } from './node/local-nodes.ts';
-import { checkNodeOptions, defaultServiceRange, type NodeOptions } from './node/node.ts';
+import { checkNodeOptions } from './node/node.ts';
 import { NodeConnections } from './node/node-connections.ts';
 import { NodeCredentials } from './node/node-credentials.ts';
-import { defaultNodePortRange, effectiveOptions } from './options/effective-options.ts';
+import { effectiveOptions } from './options/effective-options.ts';
+import type { NodeOptions } from './options/nodes.ts';
+import { defaultOf } from './options/option.ts';
 import { checkStartOptions } from './options/option-check.ts';
 import { readServerSettings } from './options/server-settings.ts';
-import type { Cluster, StartOptions } from './options/start-options.ts';
+import { servingOptions } from './options/serving.ts';
 import { auditLog, configureAdmission, encrypted } from './protection.ts';
 import { rangeInForce, tellRefusedRange } from './service-range.ts';
 import { observeActivity, requestObserver } from './shared/activity.ts';
@@ -131,7 +134,10 @@ export async function startWith(
     const view = await openReadableView(store, kinds, { ...viewOptions, holds: heldHere(options) });
     closers.add(() => view.close());
     await openEventStore(options, kinds, chance, view, viewOptions, closers);
-    const range = rangeInForce(view, options.serviceClusterIPRange ?? defaultServiceRange);
+    const range = rangeInForce(
+      view,
+      options.serviceClusterIPRange ?? defaultOf(servingOptions.serviceClusterIPRange),
+    );
     const ranges = range.refused ? { ...wantedRanges, addresses: parseIPRanges(range.text)! } : wantedRanges;
     const services = new ServiceAllocator(view, ranges);
     const finalizing = finalizingOf(options, chosen);
@@ -445,13 +451,13 @@ function controllersOf(options: StartOptions): readonly Controller[] {
 }
 
 function serviceRanges(options: StartOptions): ServiceRanges {
-  const addressText = options.serviceClusterIPRange ?? defaultServiceRange;
+  const addressText = options.serviceClusterIPRange ?? defaultOf(servingOptions.serviceClusterIPRange);
   const addresses = parseIPRanges(addressText);
   if (!addresses)
     throw new StartError(
       `the service cluster IP range must be an IPv4 range from /8 to /30 such as 10.0.0.0/24, an IPv6 range from /64 to /126, or one of each, not ${JSON.stringify(addressText)}`,
     );
-  const portText = options.serviceNodePortRange ?? defaultNodePortRange;
+  const portText = options.serviceNodePortRange ?? defaultOf(servingOptions.serviceNodePortRange);
   const nodePorts = parsePortRange(portText);
   if (!nodePorts)
     throw new StartError(

@@ -7,7 +7,7 @@ import { Ending } from '../cli/ending.ts';
 import { type ClusterLine, readCommandLine } from '../cli/options.ts';
 import { wallClock } from '../clock.ts';
 import { type Cluster, defaultLimits, type StartOptions, start } from '../cluster/index.ts';
-import type { SecureOptions } from '../cluster/options/secure-options.ts';
+import type { SecureOptions } from '../cluster/options/start-options.ts';
 import { Authority, makeAuthority, servingUsages, yearMs } from '../pki/authority.ts';
 import { writePrivately } from '../pki/pki-folder.ts';
 import { servedConfigOf } from './emulated-version.ts';

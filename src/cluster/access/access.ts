@@ -15,7 +15,7 @@ import { plantClusterInfo } from '../../registry/system/cluster-info.ts';
 import { SecureDoor } from '../../server/doors/secure-door.ts';
 import type { Limits } from '../../server/http/limits.ts';
 import { machineAddress } from '../node/node.ts';
-import type { SecureOptions } from '../options/secure-options.ts';
+import type { SecureOptions } from '../options/start-options.ts';
 import { StartError } from '../shared/start-error.ts';
 import { ensureAdministrators } from './administrators.ts';
 import { type OpenAuthorization, openAuthorization } from './authorization.ts';

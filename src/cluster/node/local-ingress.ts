@@ -11,17 +11,9 @@ import { ownIngressClass } from '../../ingress/served.ts';
 import { dialTcp } from '../../streams/dial/dialing.ts';
 import { isAllowedTarget } from '../../streams/dial/target-address.ts';
 import type { ApiWay } from '../doors.ts';
+import type { IngressOptions } from '../options/nodes.ts';
 import { Closers } from '../shared/closers.ts';
 import { machineAddress } from './node.ts';
-
-export interface IngressOptions {
-  /** Port for HTTP; 0 takes any free one. */
-  readonly port: number;
-  /** Port for HTTPS, with certificates from secrets. Default: HTTP only. */
-  readonly tlsPort?: number;
-  /** Address to listen on. Default: all addresses of the machine. */
-  readonly host?: string;
-}
 
 export interface RunningIngress {
   readonly description: string;

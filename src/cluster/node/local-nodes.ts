@@ -4,7 +4,8 @@ import { Client } from '../../client/client.ts';
 import type { Agent } from '../../node/agent/agent.ts';
 import type { Timers } from '../../timers.ts';
 import type { ApiWay } from '../doors.ts';
-import { type NodeOptions, type OpenNode, openNode } from './node.ts';
+import type { NodeOptions } from '../options/nodes.ts';
+import { type OpenNode, openNode } from './node.ts';
 import type { NodeConnections } from './node-connections.ts';
 import { SimulatedNodes } from './simulated-nodes.ts';
 

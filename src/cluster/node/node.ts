@@ -11,81 +11,17 @@ import { configMaps, secrets } from '../../client/resources.ts';
 import { wallClock } from '../../clock.ts';
 import type { Agent } from '../../node/agent/agent.ts';
 import type { KubeletListening } from '../../node/agent/kubelet-server.ts';
-import type { PodNetworkMode } from '../../node/agent/node-network.ts';
 import type { LogFolder } from '../../node/logs/log-folder.ts';
-import type { RuntimeMode } from '../../node/runtime/runtime-choice.ts';
 import { clusterInfo } from '../../registry/system/cluster-info.ts';
 import { policyFeature } from '../../registry/verbs/policy-enforcement.ts';
 import type { Timers } from '../../timers.ts';
+import { type NodeOptions, rangeOptions } from '../options/nodes.ts';
+import { defaultOf } from '../options/option.ts';
 import { checkNodeOptionNames } from '../options/option-check.ts';
 import { Closers } from '../shared/closers.ts';
-import { type LoggedEvent, type LogOptions, logConfiguration, logEvent } from '../shared/log.ts';
+import { type LoggedEvent, logConfiguration, logEvent } from '../shared/log.ts';
 import { StartError } from '../shared/start-error.ts';
 import { makeTemporaryFolder } from '../shared/temporary-folder.ts';
-
-export const defaultServiceRange = '10.0.0.0/24';
-
-export interface NodeOptions {
-  /** Name of the node object. Default: the name of the machine. */
-  readonly name?: string;
-  /** Folder for pods, volumes and logs. Default: a temporary one, deleted when the node closes. */
-  readonly folder?: string;
-  /** Folder for the volumes that are made for claims. Default: `volumes` in `folder`. */
-  readonly volumes?: string;
-  /** Address of the node, and of pods that share its network. Default: the first that is not loopback. */
-  readonly address?: string;
-  /** How pods are connected. Default `host`: they share the network of the machine. */
-  readonly podNetwork?: PodNetworkMode;
-  /** IPv4 range for pods with networks of their own. Default `10.217.0.0/16`. */
-  readonly podRange?: string;
-  /** IPv4 range that services get their addresses from, the same as the server's. Default `10.0.0.0/24`. */
-  readonly serviceRange?: string;
-  /**
-   * A folder that gets links to the logs of containers, in `pods` and `containers` as log shippers expect them in
-   * /var/log. Default: one of the node's own.
-   */
-  readonly logLinks?: string;
-  /** A file that maps image names to commands. */
-  readonly images?: string;
-  /**
-   * What runs pods that name no runtime class. Default `auto`: processes of this machine, and containers for images that
-   * are not mapped to commands, if a container engine answers.
-   */
-  readonly runtime?: RuntimeMode;
-  /**
-   * The socket of Docker or Podman; `off` to use neither. Default: that of `DOCKER_HOST`, else the first that exists
-   * where Docker, Docker Desktop, Colima and Podman have theirs.
-   */
-  readonly dockerSocket?: string;
-  /**
-   * The socket of an engine that speaks CRI, such as containerd or CRI-O; `off` to use none. Default: the first that exists
-   * where these two have theirs.
-   */
-  readonly criSocket?: string;
-  /** Port on which the kubelet API is served over TLS; 0 takes any free one. Default: it is not served. */
-  readonly kubeletPort?: number;
-  /** Labels of the node object, beside those that every node has. */
-  readonly labels?: Readonly<Record<string, string>>;
-  /** How the node joins a server over TLS. Not needed any more once it has a certificate in its folder. */
-  readonly join?: NodeJoin;
-  /** The clock, in milliseconds since 1970. Default: the clock of the system. */
-  readonly now?: () => number;
-  /** Told what happens on the node: configuration, events of its pods. Default: nothing is told. */
-  readonly log?: LogOptions;
-  /** Called with failures of the node itself. Default: they are dropped. */
-  readonly onError?: (error: Error) => void;
-}
-
-export interface NodeJoin {
-  /** A bootstrap token, such as `wherry token create` makes. */
-  readonly token?: string | undefined;
-  /** `sha256:` and the SHA-256 of the public key of the cluster's authority, in hex. Default: the token is trusted. */
-  readonly caHash?: string | undefined;
-  /** A file with the authority, in PEM, instead of asking the server for it. */
-  readonly caFile?: string | undefined;
-  /** Called with what the operator should know, such as that the node waits to be approved. Default: nothing. */
-  readonly tell?: (message: string) => void;
-}
 
 export interface RunningNode {
   /** Name of the node object. */
@@ -188,7 +124,7 @@ async function openParts(
     address,
     folder,
     podRange: options.podRange,
-    serviceRange: ipv4Of(options.serviceRange ?? defaultServiceRange),
+    serviceRange: ipv4Of(options.serviceRange ?? defaultOf(rangeOptions.serviceRange)),
     seesAllPods,
     onError,
   });

@@ -2,11 +2,10 @@
 import path from 'node:path';
 import { defaultHistory } from '../../registry/view/history.ts';
 import type { LimitKeeper } from '../../server/http/limits.ts';
-import { defaultServiceRange } from '../node/node.ts';
+import type { StartOptions } from '../cluster.ts';
 import { isShared, storeKind } from '../store/store-choice.ts';
-import type { StartOptions } from './start-options.ts';
-
-export const defaultNodePortRange = '30000-32767';
+import { defaultOf } from './option.ts';
+import { servingOptions } from './serving.ts';
 
 export function effectiveOptions(
   options: StartOptions,
@@ -28,8 +27,8 @@ export function effectiveOptions(
     etcd: options.etcd,
     dataDir: dataDir === undefined ? undefined : path.resolve(dataDir),
     history: { ...defaultHistory, ...history },
-    serviceClusterIPRange: options.serviceClusterIPRange ?? defaultServiceRange,
-    serviceNodePortRange: options.serviceNodePortRange ?? defaultNodePortRange,
+    serviceClusterIPRange: options.serviceClusterIPRange ?? defaultOf(servingOptions.serviceClusterIPRange),
+    serviceNodePortRange: options.serviceNodePortRange ?? defaultOf(servingOptions.serviceNodePortRange),
     controllers: controllers.map(({ name }) => name).join(','),
     leaderElection,
     node: Boolean(options.node),

@@ -2,29 +2,14 @@
 import { readFile } from 'node:fs/promises';
 import type { ConnectionTls } from '../../grpc/connection.ts';
 import { StartError } from '../shared/start-error.ts';
-
-/** The etcd that holds the objects, for the store `etcd`. */
-export interface EtcdOptions {
-  /** Addresses of its members, such as `http://127.0.0.1:2379`; one is in use, the others if it fails. */
-  readonly servers: readonly string[];
-  /** File with the authorities that sign the members' certificates, in PEM. Default: those that Node trusts. */
-  readonly caFile?: string;
-  /** Files with the certificate and key that this server shows to etcd, in PEM. Default: it shows none. */
-  readonly certFile?: string;
-  readonly keyFile?: string;
-  /** What all keys begin with. Servers with the same prefix are one cluster. Default `/registry`. */
-  readonly prefix?: string;
-  /** Members of another etcd, which keeps events. Default: events are with all other objects. */
-  readonly eventServers?: readonly string[] | undefined;
-}
-
-const defaultEtcdPrefix = '/registry';
+import { defaultOf } from './option.ts';
+import { type EtcdOptions, etcdPrefix } from './store.ts';
 
 export function checkedEtcd(options: EtcdOptions | undefined): {
   servers: readonly string[];
   prefix: string;
 } {
-  const { servers = [], prefix = defaultEtcdPrefix, certFile, keyFile } = options ?? {};
+  const { servers = [], prefix = defaultOf(etcdPrefix), certFile, keyFile } = options ?? {};
   if (servers.length === 0) throw new StartError('the etcd store needs the addresses of its members');
   for (const server of servers)
     if (!URL.canParse(server) || !/^https?:\/\/[^/]+\/?$/.test(server))

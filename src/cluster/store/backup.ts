@@ -9,7 +9,7 @@ import { type BackupSummary, readBackup } from '../../store/backup-file.ts';
 import { unknownSentence } from '../../store/format.ts';
 import type { RestoreOptions, RestoreSummary } from '../../store/restore.ts';
 import { StoreUnavailableError } from '../../store/store.ts';
-import type { EtcdOptions } from '../options/etcd-options.ts';
+import type { EtcdOptions } from '../options/store.ts';
 import { StartError } from '../shared/start-error.ts';
 import { etcdStoreOptions } from './store-choice.ts';
 

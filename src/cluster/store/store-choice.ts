@@ -7,8 +7,8 @@ import type { EtcdStoreOptions } from '../../store/etcd/etcd-store.ts';
 import { upgradedSentence } from '../../store/format.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import { SEPARATOR, type Store } from '../../store/store.ts';
+import type { StartOptions } from '../cluster.ts';
 import { checkedEtcd, readTls } from '../options/etcd-options.ts';
-import type { StartOptions } from '../options/start-options.ts';
 import type { Instruments } from '../shared/instruments.ts';
 import { StartError } from '../shared/start-error.ts';
 
@@ -39,8 +39,6 @@ export async function openStore(
     const { openEtcdStore } = await import('../../store/etcd/etcd-store.ts');
     return openEtcdStore({ ...(await etcdStoreOptions(options)), ...observed });
   }
-  if (kind !== 'lmdb')
-    throw new StartError(`there is no store ${JSON.stringify(kind)}; there are memory, lmdb and etcd`);
   if (options.dataDir === undefined) throw new StartError('the lmdb store needs a data folder');
   const { openLmdbStore } = await import('../../store/lmdb.ts');
   return openLmdbStore({

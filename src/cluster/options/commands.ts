@@ -1,0 +1,208 @@
+/** Flags of single commands that are no options of a cluster. */
+import { commands, optionFor } from './option.ts';
+import { items, lifeMs, on, oneOf, parsed, repeated, text } from './values.ts';
+
+const descriptionCharsMax = 1_000;
+const nameCharsMax = 253;
+/** As long as the authority itself. */
+const expiresMaxMs = 10 * 365 * 86_400_000;
+
+const dataDir = {
+  flag: 'data-dir',
+  value: text('FOLDER'),
+  default: '.wherry',
+  preset: true,
+} as const;
+
+const cluster = optionFor('up', 'serve');
+
+export const testingFlags = {
+  testing: cluster<boolean>({
+    flag: 'testing',
+    value: on,
+    text: 'serve the test kit under /wherry/testing on the port for plain HTTP: snapshots, clock, faults,\nrequests; needs --in-memory',
+  }),
+};
+
+export const backupFlags = {
+  server: optionFor('backup')<string>({
+    flag: 'server',
+    value: parsed('URL', 'a URL', (given) => (isServerUrl(given) ? given : undefined)),
+    text: 'the server to back up',
+    default: 'http://127.0.0.1:8080',
+    preset: true,
+  }),
+};
+
+export const isServerUrl = (given: string): boolean => URL.canParse(given) && /^https?:/.test(given);
+
+const token = optionFor('token');
+
+export const tokenFlags = {
+  ttlMs: token<number>({
+    flag: 'ttl',
+    value: parsed('TIME', 'a time such as 90m, 12h or 7d, or 0', (given) =>
+      given === '0' ? 0 : lifeMs(given),
+    ),
+    text: 'how long the token can be used, such as 90m, 12h or 7d; 0 for ever',
+    default: '24h',
+    preset: true,
+  }),
+  description: token<string>({
+    flag: 'description',
+    value: {
+      shown: 'TEXT',
+      form: 'text',
+      read: ([given = ''], flag, refuse) =>
+        given.length <= descriptionCharsMax
+          ? given
+          : refuse(`${flag} must have at most ${descriptionCharsMax} characters`),
+    },
+    text: 'what it is for',
+  }),
+  groups: token<readonly string[]>({
+    flag: 'groups',
+    value: { shown: 'LIST', form: 'text', read: ([given = '']) => items(given) },
+    text: 'groups of who uses it, which begin with system:bootstrappers: (default: the one that may join)',
+  }),
+  printJoinCommand: token<boolean>({
+    flag: 'print-join-command',
+    value: {
+      shown: 'false',
+      form: 'text',
+      read: ([given], flag, refuse) =>
+        given === 'true' || (given !== 'false' && refuse(`${flag} must be true or false`)),
+    },
+    text: 'print the token alone',
+  }),
+  dataDir: token<string>({ ...dataDir, text: 'the folder of the running cluster' }),
+};
+
+const kubeconfig = optionFor('kubeconfig');
+
+const nameOf = (given: string, flag: string, refuse: (message: string) => never): string =>
+  given !== '' && given.length <= nameCharsMax
+    ? given
+    : refuse(`${flag} must be a name of 1 to ${nameCharsMax} characters`);
+
+export const kubeconfigFlags = {
+  user: kubeconfig<string>({
+    flag: 'user',
+    value: { shown: 'NAME', form: 'text', read: ([given = ''], flag, refuse) => nameOf(given, flag, refuse) },
+    text: 'the user (default: the administrator)',
+  }),
+  groups: kubeconfig<readonly string[]>({
+    flag: 'group',
+    value: repeated('NAME', nameOf),
+    text: 'a group of the user; may be repeated',
+  }),
+  lifeMs: kubeconfig<number>({
+    flag: 'expires',
+    value: parsed('TIME', 'a time such as 90m, 12h or 30d, at most 3650d', (given) => {
+      const ms = lifeMs(given);
+      return ms !== undefined && ms <= expiresMaxMs ? ms : undefined;
+    }),
+    text: 'how long it is valid, such as 90m, 12h or 30d',
+    default: '365d',
+  }),
+  server: kubeconfig<string>({
+    flag: 'server',
+    value: parsed('URL', 'a URL that begins with https:', (given) =>
+      URL.canParse(given) && given.startsWith('https:') ? given : undefined,
+    ),
+    text: 'where the server is (default: where the last start of the data folder was reached)',
+  }),
+  output: kubeconfig<string>({
+    flag: 'output',
+    value: text('FILE'),
+    text: 'write it to a file, that only its owner may read, instead of printing it',
+  }),
+  merge: kubeconfig<string>({
+    flag: 'merge',
+    value: text('FILE'),
+    text: 'add it to a kubeconfig that there is, and make it the current one',
+  }),
+  dataDir: kubeconfig<string>({
+    ...dataDir,
+    text: 'the folder of the cluster, whose authority signs it',
+  }),
+};
+
+export const testFlags = {
+  keeps: optionFor('test')<boolean>({
+    flag: 'keep-on-failure',
+    value: on,
+    text: 'leave the cluster running when the command fails, and say how to look inside',
+  }),
+};
+
+const cleanup = optionFor('cleanup');
+
+export const cleanupFlags = {
+  dataDir: cleanup<string>({
+    ...dataDir,
+    text: 'the folder of the cluster or node whose containers are removed',
+  }),
+  all: cleanup<boolean>({
+    flag: 'all',
+    value: on,
+    text: 'remove the containers of all clusters and nodes of Wherry on this machine',
+  }),
+  dockerSocket: cleanup<string>({
+    flag: 'docker-socket',
+    value: text('FILE'),
+    text: 'socket of Docker or Podman; off: leave it alone (default: where they have theirs)',
+  }),
+  criSocket: cleanup<string>({
+    flag: 'cri-socket',
+    value: text('FILE'),
+    text: 'socket of an engine that speaks CRI; off: leave it alone (default: where they have theirs)',
+  }),
+};
+
+const envtest = optionFor('envtest');
+
+export const envtestFlags = {
+  versioned: envtest<boolean>({
+    flag: 'store',
+    value: on,
+    text: 'write them into k8s/VERSION-OS-ARCH of the folder, where setup-envtest keeps installed versions',
+  }),
+  controllers: envtest<string>({
+    flag: 'controllers',
+    value: {
+      shown: 'LIST',
+      form: 'text',
+      read: ([given = ''], flag, refuse) =>
+        /^[*a-z,-]+$/.test(given) ? given : refuse(`${flag} must name controllers, or be cleanup, * or none`),
+    },
+    text: 'which controllers run beside the server: cleanup for those that finish deletions, none, * for\nall, names, or -name',
+    default: 'cleanup',
+  }),
+};
+
+const logged = optionFor('up', 'serve', 'node');
+
+export const logFlags = {
+  level: logged<'silent' | 'error' | 'warn' | 'info' | 'debug'>({
+    flag: 'log-level',
+    value: oneOf('LEVEL', 'silent', 'error', 'warn', 'info', 'debug'),
+    text: 'what is logged on standard error: silent, error, warn, info (the configuration in force,\nnodes that join, events of pods, slow requests) or debug (every request)',
+    default: 'warn',
+    preset: true,
+  }),
+  format: logged<'json' | 'text'>({
+    flag: 'log-format',
+    value: oneOf('FORMAT', 'json', 'text'),
+    text: 'json: a JSON object per line; text: a line for people',
+    default: 'json',
+    preset: true,
+  }),
+};
+
+const every = optionFor(...commands);
+
+export const everyFlags = {
+  version: every<boolean>({ flag: 'version', value: on, text: 'print the version' }),
+  help: every<boolean>({ flag: 'help', value: on, text: 'print this text' }),
+};
