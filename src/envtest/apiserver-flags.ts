@@ -4,6 +4,8 @@
  */
 import { isIP } from 'node:net';
 import { parseDurationMs } from '../api/values/duration.ts';
+import { flagsOf } from '../cluster/options/option.ts';
+import { startOptions } from '../cluster/options/start-options.ts';
 import file from './apiserver-flags.json' with { type: 'json' };
 import { type Flag, FlagError, type FlagValues, flagMap, truthOf } from './flag.ts';
 
@@ -25,7 +27,25 @@ const own: readonly Flag[] = [
 /** A map whose names may stand alone. */
 const bareNames = 'runtime-config';
 
-export const apiServerFlags: readonly Flag[] = [...file.flags, ...own];
+/** Flags that are passed on do something here, and have the text of their declaration if they have none of their own. */
+const declared = new Map(
+  flagsOf(startOptions)
+    .filter(({ isPassedOn }) => isPassedOn)
+    .map(({ flag, text }) => [flag, text]),
+);
+
+function honoured(flag: Flag): Flag {
+  const text = declared.get(flag.name);
+  if (text === undefined || flag.use === 'honour') return flag;
+  return { ...flag, use: 'honour', text: sentence(text) };
+}
+
+const sentence = (text: string): string => {
+  const words = text.trim().replaceAll('\n', ' ');
+  return `${words[0]!.toUpperCase()}${words.slice(1)}.`;
+};
+
+export const apiServerFlags: readonly Flag[] = [...file.flags.map(honoured), ...own];
 const known = flagMap(apiServerFlags);
 
 /** Throws a `FlagError`. */

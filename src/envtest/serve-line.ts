@@ -1,66 +1,13 @@
 /** From kube-apiserver's flags to those of `wherry serve`, most of which have the same names. */
 import { parseDurationMs } from '../api/values/duration.ts';
+import { flagsOf, type Value } from '../cluster/options/option.ts';
+import { startOptions } from '../cluster/options/start-options.ts';
 import { admissionPlugins } from './admission-plugins.ts';
 import { isGateClosed } from './feature-gates.ts';
 import { type FlagValues, lastOf, listOf } from './flag.ts';
 
-/** Flags that are passed on as they are. */
-const same: readonly string[] = [
-  'secure-port',
-  'tls-sni-cert-key',
-  'tls-min-version',
-  'client-ca-file',
-  'token-auth-file',
-  'anonymous-auth',
-  'enable-bootstrap-token-auth',
-  'authentication-config',
-  'oidc-issuer-url',
-  'oidc-client-id',
-  'oidc-username-claim',
-  'oidc-username-prefix',
-  'oidc-groups-claim',
-  'oidc-groups-prefix',
-  'oidc-ca-file',
-  'authentication-token-webhook-config-file',
-  'authentication-token-webhook-version',
-  'authentication-token-webhook-cache-ttl',
-  'requestheader-client-ca-file',
-  'service-account-signing-key-file',
-  'service-account-extend-token-expiration',
-  'authorization-config',
-  'authorization-policy-file',
-  'authorization-webhook-config-file',
-  'authorization-webhook-version',
-  'authorization-webhook-cache-authorized-ttl',
-  'authorization-webhook-cache-unauthorized-ttl',
-  'service-node-port-range',
-  'admission-control-config-file',
-  'encryption-provider-config',
-  'max-requests-inflight',
-  'max-mutating-requests-inflight',
-  'allow-privileged',
-];
-
-/** Lists, joined by commas. */
-const lists: readonly string[] = [
-  'api-audiences',
-  'oidc-signing-algs',
-  'requestheader-allowed-names',
-  'requestheader-username-headers',
-  'requestheader-uid-headers',
-  'requestheader-group-headers',
-  'requestheader-extra-headers-prefix',
-  'authorization-mode',
-  'enable-admission-plugins',
-  'tls-cipher-suites',
-];
-
-/** Given several times, each value by itself. */
-const repeated: readonly string[] = [
-  'service-account-issuer',
-  'service-account-key-file',
-  'oidc-required-claim',
-];
+/** Flags that mean the same here as there, as their declarations say. */
+const passedOn = flagsOf(startOptions).filter(({ isPassedOn }) => isPassedOn);
 
 export interface Place {
   readonly dataDir: string;
@@ -80,15 +27,8 @@ export function serveLine(values: FlagValues, place: Place): string[] {
   if (!values.has('secure-port')) pass('secure-port', '6443');
   pass('tls-cert-file', place.certFile);
   pass('tls-private-key-file', place.keyFile);
-  for (const name of same) {
-    const value = lastOf(values, name);
-    if (value) pass(name, value);
-  }
-  for (const name of lists) {
-    const items = listOf(values, name);
-    if (items.length) pass(name, items.join(','));
-  }
-  for (const name of repeated) for (const value of values.get(name) ?? []) if (value) pass(name, value);
+  for (const { flag, value } of passedOn)
+    for (const text of textsOf(values, flag, value.form)) pass(flag, text);
   // The old list of all plugins that run.
   const plugins = listOf(values, 'admission-control');
   if (plugins.length) pass('enable-admission-plugins', plugins.join(','));
@@ -111,6 +51,13 @@ export function serveLine(values: FlagValues, place: Place): string[] {
   audit(values, pass);
   if (place.requestBytesMax > place.bodyBytesMax) pass('max-body-bytes', `${place.requestBytesMax}`);
   return args;
+}
+
+/** What is passed on of a flag: its list, each of its values, or the last one. Empty ones stand for the default. */
+function textsOf(values: FlagValues, flag: string, form: Value<unknown>['form']): readonly string[] {
+  if (form === 'list') return [listOf(values, flag).join(',')].filter(Boolean);
+  const given = values.get(flag) ?? [];
+  return (form === 'repeated' ? given : given.slice(-1)).filter(Boolean);
 }
 
 /** Flags of the audit log whose names and values are those of `wherry serve`, by what they belong to. */
