@@ -11,11 +11,15 @@ import { configMaps, secrets } from '../../client/resources.ts';
 import { wallClock } from '../../clock.ts';
 import type { Agent } from '../../node/agent/agent.ts';
 import type { KubeletListening } from '../../node/agent/kubelet-server.ts';
+import type { NodeNetwork } from '../../node/agent/node-network.ts';
 import type { LogFolder } from '../../node/logs/log-folder.ts';
+import type { ImageTable } from '../../node/runtime/images.ts';
+import type { ProcessRuntime } from '../../node/runtime/process/process-runtime.ts';
+import type { RuntimeChoice } from '../../node/runtime/runtime-choice.ts';
 import { clusterInfo } from '../../registry/system/cluster-info.ts';
 import { policyFeature } from '../../registry/verbs/policy-enforcement.ts';
 import type { Timers } from '../../timers.ts';
-import { type NodeOptions, rangeOptions } from '../options/nodes.ts';
+import { machineOptions, type NodeOptions, rangeOptions } from '../options/nodes.ts';
 import { defaultOf } from '../options/option.ts';
 import { checkNodeOptionNames } from '../options/option-check.ts';
 import { Closers } from '../shared/closers.ts';
@@ -95,6 +99,21 @@ const eventOf = (type: string, about: ObjectReference, reason: string, message: 
   return { type, reason, message, kind, namespace, name };
 };
 
+/** What the parts of a node have in common. */
+interface NodeBase {
+  readonly client: Client;
+  readonly options: LocalNodeOptions;
+  readonly name: string;
+  readonly address: string;
+  /** Absolute, as mounts need it. */
+  readonly folder: string;
+  readonly logFolder: LogFolder;
+  readonly now: () => number;
+  readonly onError: (error: Error) => void;
+}
+
+type NodeParts = typeof import('./node-parts.ts');
+
 async function openParts(
   client: Client,
   options: LocalNodeOptions,
@@ -103,22 +122,10 @@ async function openParts(
   closers: Closers,
 ): Promise<OpenNode> {
   const parts = await import('./node-parts.ts');
-  const { Agent, ImageTable, lateDocker, LocalVolumes, makeFolders, NodeNetwork, ProcessRuntime } = parts;
-  const now = options.now ?? wallClock;
-  const onError = options.onError ?? (() => undefined);
-  const { log } = options;
-  const name = options.name ?? defaultName();
-  let logFolder: LogFolder | undefined;
-  // Added first, so it runs last: by then the logs in a temporary folder are gone, and dangling links can be removed.
-  closers.add(() => logFolder?.prune());
-  // Mounts need absolute paths.
-  const folder = path.resolve(options.folder ?? (await temporaryFolder(closers)));
-  const logs = path.resolve(options.logLinks ?? path.join(folder, 'log'));
-  const address = options.address ?? machineAddress();
-  await orSentence(makeFolders(folder, 0o700), `the folder ${folder} of the node cannot be made`);
-  await orSentence(makeFolders(logs, 0o755), `the folder ${logs} for links to logs cannot be made`);
-  const images = await orSentence(ImageTable.open(options.images));
-  const opening = NodeNetwork.open({
+  const base = await openFolders(client, options, parts, closers);
+  const { name, address, folder, logFolder, now, onError } = base;
+  const images = await orSentence(parts.ImageTable.open(options.images));
+  const opening = parts.NodeNetwork.open({
     mode: options.podNetwork ?? 'host',
     nodeName: name,
     address,
@@ -130,15 +137,72 @@ async function openParts(
   });
   const network = await orSentence(opening);
   closers.add(() => network.close());
-  logFolder = new parts.LogFolder(
-    logs,
-    [path.join(folder, 'pods'), path.join(folder, 'cri', 'pods')],
+  const { kubeletPort } = options;
+  const kubelet = kubeletPort === undefined ? undefined : await listen(name, address, kubeletPort);
+  const runtime = new parts.ProcessRuntime({
+    folder,
+    network: network.pods,
+    images,
+    logFolder,
     now,
     onError,
-  );
-  const kubelet =
-    options.kubeletPort === undefined ? undefined : await listen(name, address, options.kubeletPort);
-  const runtime = new ProcessRuntime({ folder, network: network.pods, images, logFolder, now, onError });
+  });
+  const runtimes = runtimesOf(base, parts, network, runtime, images);
+  const agent = agentOf(base, parts, { runtime, runtimes, network, kubelet });
+  closers.add(() => agent.close());
+  const available: string[] = [];
+  return {
+    name,
+    agent,
+    get description() {
+      const last = available.length ? [`runtimes: ${available.join(', ')}`] : [];
+      return [`Node ${name} at ${address}`, ...network.describe(), ...last].join('\n');
+    },
+    start: async () => {
+      await network.start(client);
+      if (closers.closing) return;
+      await agent.start();
+      available.push(...(await runtimes.available()));
+    },
+    close: async (how) => {
+      if (how?.silently) await agent.close(how);
+      await closers.close();
+    },
+  };
+}
+
+async function openFolders(
+  client: Client,
+  options: LocalNodeOptions,
+  parts: NodeParts,
+  closers: Closers,
+): Promise<NodeBase> {
+  const now = options.now ?? wallClock;
+  const onError = options.onError ?? (() => undefined);
+  const temporary = options.folder === undefined ? await makeTemporaryFolder() : undefined;
+  const folder = path.resolve(options.folder ?? temporary!);
+  const logs = path.resolve(options.logLinks ?? path.join(folder, 'log'));
+  const podFolders = [path.join(folder, 'pods'), path.join(folder, 'cri', 'pods')];
+  const logFolder = new parts.LogFolder(logs, podFolders, now, onError);
+  closers.add(async () => {
+    if (temporary !== undefined) await rm(temporary, { recursive: true, force: true });
+    // The logs in a temporary folder are gone now, and dangling links to them can be removed.
+    await logFolder.prune();
+  });
+  await orSentence(parts.makeFolders(folder, 0o700), `the folder ${folder} of the node cannot be made`);
+  await orSentence(parts.makeFolders(logs, 0o755), `the folder ${logs} for links to logs cannot be made`);
+  const name = options.name ?? defaultName();
+  const address = options.address ?? machineAddress();
+  return { client, options, name, address, folder, logFolder, now, onError };
+}
+
+function runtimesOf(
+  { client, options, address, folder, logFolder, now, onError }: NodeBase,
+  parts: NodeParts,
+  network: NodeNetwork,
+  main: ProcessRuntime,
+  images: ImageTable,
+): RuntimeChoice {
   const engine = {
     network: network.pods,
     address,
@@ -148,11 +212,11 @@ async function openParts(
     now,
     onError,
   };
-  const runtimes = new parts.RuntimeChoice({
-    mode: options.runtime ?? 'auto',
-    main: runtime,
+  return new parts.RuntimeChoice({
+    mode: options.runtime ?? defaultOf(machineOptions.runtime),
+    main,
     late: [
-      lateDocker(options.dockerSocket, { ...engine, folder: path.join(folder, 'docker') }),
+      parts.lateDocker(options.dockerSocket, { ...engine, folder: path.join(folder, 'docker') }),
       parts.lateCri(options.criSocket, { ...engine, folder: path.join(folder, 'cri'), logFolder }),
       parts.lateSimulation(now),
     ],
@@ -160,51 +224,35 @@ async function openParts(
     handlerOf: (runtimeClass) => parts.handlerOf(client, runtimeClass),
     onError,
   });
-  const agent = new Agent({
+}
+
+function agentOf(
+  { client, options, name, address, folder, logFolder, now, onError }: NodeBase,
+  parts: NodeParts,
+  own: {
+    readonly runtime: ProcessRuntime;
+    readonly runtimes: RuntimeChoice;
+    readonly network: NodeNetwork;
+    readonly kubelet: KubeletListening | undefined;
+  },
+): Agent {
+  const { log } = options;
+  return new parts.Agent({
+    ...own,
     nodeName: name,
     client,
-    runtime,
-    runtimes,
-    network,
     folder,
     logFolder,
-    volumes: new LocalVolumes(options.volumes ?? path.join(folder, 'volumes')),
+    volumes: new parts.LocalVolumes(options.volumes ?? path.join(folder, 'volumes')),
     address,
     hostname: hostname(),
     labels: options.labels,
-    features: network.policyProblem === undefined ? [policyFeature] : [],
-    kubelet,
+    features: own.network.policyProblem === undefined ? [policyFeature] : [],
     now,
     timers: options.timers,
     onEvent: log && ((type, about, reason, message) => logEvent(log, eventOf(type, about, reason, message))),
     onError,
   });
-  closers.add(() => agent.close());
-  let available: readonly string[] = [];
-  return {
-    name,
-    agent,
-    get description() {
-      const lines = [`Node ${name} at ${address}`, ...network.describe()];
-      return [...lines, ...(available.length ? [`runtimes: ${available.join(', ')}`] : [])].join('\n');
-    },
-    start: async () => {
-      await network.start(client);
-      if (closers.closing) return;
-      await agent.start();
-      available = await runtimes.available();
-    },
-    close: async (how) => {
-      if (how?.silently) await agent.close(how);
-      await closers.close();
-    },
-  };
-}
-
-async function temporaryFolder(closers: Closers): Promise<string> {
-  const folder = await makeTemporaryFolder();
-  closers.add(() => rm(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 /**
@@ -308,6 +356,12 @@ function openKnown(
   const client = new Client(url, { userAgent: userAgentOf('kubelet'), ...access });
   closers.add(() => client.close());
   return openNode(client, options, undefined, !access.cert && !access.token);
+}
+
+async function temporaryFolder(closers: Closers): Promise<string> {
+  const folder = await makeTemporaryFolder();
+  closers.add(() => rm(folder, { recursive: true, force: true }));
+  return folder;
 }
 
 async function openJoined(url: string, options: NodeOptions, closers: Closers): Promise<OpenNode> {

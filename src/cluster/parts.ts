@@ -1,0 +1,152 @@
+/** From settings to parts: everything that a cluster is made of, up to a server that does not listen yet. */
+import { makeAuthenticator } from '../access/authentication/make-authenticator.ts';
+import type { RunningController } from '../controllers/shared/controller.ts';
+import { Aggregation } from '../extensions/aggregation/aggregation.ts';
+import { Definitions } from '../extensions/definitions/definitions.ts';
+import { HookClient, type ServiceDial } from '../extensions/webhooks/hook-client.ts';
+import type { Registry } from '../registry/registry.ts';
+import { SystemNamespaces } from '../registry/system/system-namespaces.ts';
+import { ensureSystemPriorityClasses } from '../registry/system/system-priority-classes.ts';
+import { History } from '../registry/view/history.ts';
+import { UsageReports } from '../server/computed/usage-reports.ts';
+import { servedComputedVersions } from '../server/route-table.ts';
+import type { ApiServer } from '../server/server.ts';
+import type { Access } from './access/access.ts';
+import { Doors } from './doors.ts';
+import { Later } from './later.ts';
+import { plantLocalPathClass } from './local-path-class.ts';
+import { NodeConnections } from './node/node-connections.ts';
+import { NodeCredentials } from './node/node-credentials.ts';
+import { auditLog } from './protection.ts';
+import { makeRegistry, type RegistryParts } from './registry-parts.ts';
+import { makeServer } from './server-parts.ts';
+import type { ClusterSettings } from './settings.ts';
+import type { Closers } from './shared/closers.ts';
+import { Startup } from './shared/health-checks.ts';
+import { StartError } from './shared/start-error.ts';
+import { ShutdownDelay } from './shutdown-delay.ts';
+import { openView, type Storage } from './storage.ts';
+
+export interface Parts extends RegistryParts {
+  readonly definitions: Definitions;
+  /** Undefined: the secure door is closed. */
+  readonly access: Access | undefined;
+  readonly doors: Doors;
+  readonly connections: NodeConnections;
+  readonly usage: UsageReports;
+  readonly aggregation: Aggregation;
+  readonly server: ApiServer;
+  /** The controllers, while they run. */
+  readonly controllers: Later<RunningController>;
+  readonly nodesStartup: Startup;
+  readonly delay: ShutdownDelay;
+}
+
+/** What is opened adds its closer, so that it is closed after everything that is made from it. */
+export async function makeParts(
+  settings: ClusterSettings,
+  { store, metrics }: Storage,
+  closers: Closers,
+): Promise<Parts> {
+  const { options, chance, report } = settings;
+  const audit = options.auditLog === undefined ? undefined : await auditLog(options.auditLog, chance, report);
+  closers.add(() => audit?.close());
+  const view = await openView(settings, store, closers);
+  const dialled = new Later<ApiServer>('the server is starting');
+  const dial: ServiceDial = (...place) => dialled.part.dialService(...place);
+  const hooks = new HookClient(dial);
+  closers.add(() => hooks.close());
+  const made = await makeRegistry(settings, store, view, hooks);
+  const { registry, services } = made;
+  await fill(registry, settings, closers);
+  const definitions = new Definitions(registry, hooks, report);
+  closers.add(() => definitions.close());
+  await definitions.start();
+  const { history: bounds, isShared } = settings;
+  const history = new History(store, view, bounds, chance.nowMs, report, isShared, registry.timers);
+  closers.add(() => history.close());
+  const access = await secureAccess(settings, registry, services.firstIP);
+  closers.add(() => access?.close());
+  const connections = waysToNodes(settings, registry, access);
+  const doors = doorsOf(settings, services.firstIP, access);
+  const aggregation = new Aggregation(registry, {
+    dial,
+    client: () => settings.files.proxyClient ?? access?.proxyClient,
+    computed: [...servedComputedVersions(settings.kinds).keys()],
+    report,
+  });
+  const usage = new UsageReports(registry, connections);
+  const controllers = new Later<RunningController>('the controllers do not run');
+  const nodesStartup = new Startup();
+  const delay = new ShutdownDelay(settings.apiServer.shutdownDelayMs);
+  const authentication =
+    access?.authentication ??
+    (await makeAuthenticator({}, { registry, onError: report, onWarning: settings.warn }));
+  const parts = {
+    ...made,
+    definitions,
+    access,
+    doors,
+    connections,
+    usage,
+    aggregation,
+    controllers,
+    nodesStartup,
+    delay,
+  };
+  const server = makeServer(settings, { ...parts, audit, metrics, authentication });
+  dialled.set(server);
+  closers.add(() => server.close());
+  return { ...parts, server };
+}
+
+/** The objects that every cluster has. */
+async function fill(registry: Registry, settings: ClusterSettings, closers: Closers): Promise<void> {
+  const namespaces = new SystemNamespaces(registry, settings.report);
+  closers.add(() => namespaces.close());
+  await Promise.all([namespaces.start(), ensureSystemPriorityClasses(registry)]);
+  if (settings.makesLocalPathClass) await plantLocalPathClass(registry);
+}
+
+/** Loaded by those who open the secure door: TLS takes Node some milliseconds. */
+async function secureAccess(
+  { options, keeper, report, warn }: ClusterSettings,
+  registry: Registry,
+  serviceIP: string,
+): Promise<Access | undefined> {
+  const { secure = false, users = [], store, dataDir, unsafeNoFsync } = options;
+  if (!secure) {
+    if (users.length) throw new StartError('users need the secure door: set the option "secure"');
+    return undefined;
+  }
+  const { openAccess } = await import('./access/access.ts');
+  return openAccess({
+    secure: secure === true ? {} : secure,
+    users,
+    dataDir: store === 'memory' ? undefined : dataDir,
+    unsafeNoFsync,
+    serviceIP,
+    registry,
+    limits: keeper.limits,
+    onError: report,
+    onWarning: warn,
+  });
+}
+
+function waysToNodes(
+  { files, apiServer }: ClusterSettings,
+  registry: Registry,
+  access: Access | undefined,
+): NodeConnections {
+  const credentials = new NodeCredentials(registry);
+  const trust = files.nodeTrust(async () => {
+    const authority = await credentials.load();
+    return access?.nodeTrust(authority) ?? { ca: authority.ca.cert, client: authority.client };
+  });
+  return new NodeConnections(trust, apiServer.kubelet?.timeoutMs);
+}
+
+function doorsOf({ options }: ClusterSettings, serviceIP: string, access: Access | undefined): Doors {
+  const { advertiseAddress } = typeof options.secure === 'object' ? options.secure : {};
+  return new Doors({ host: options.host, port: options.port, serviceIP, advertiseAddress }, access);
+}

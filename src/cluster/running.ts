@@ -1,0 +1,136 @@
+/** From parts to a running cluster: the server listens, the controllers run, the nodes register. */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { startControllers } from '../controllers/controllers.ts';
+import type { ControllerContext, RunningController } from '../controllers/shared/controller.ts';
+import { LeaderElection } from '../controllers/shared/leader-election.ts';
+import { KubernetesService } from '../registry/system/kubernetes-service.ts';
+import { Capacity } from '../server/observe/capacity.ts';
+import { NodeVolumes } from '../server/pods/node-volumes.ts';
+import type { Access } from './access/access.ts';
+import { kubeconfigFor } from './access/kubeconfig.ts';
+import type { Cluster } from './cluster.ts';
+import type { RunningIngress } from './node/local-ingress.ts';
+import { LocalNodes } from './node/local-nodes.ts';
+import { effectiveOptions } from './options/effective-options.ts';
+import type { Parts } from './parts.ts';
+import { tellRefusedRange } from './service-range.ts';
+import type { ClusterSettings } from './settings.ts';
+import { observeActivity } from './shared/activity.ts';
+import type { Closers } from './shared/closers.ts';
+import { logConfiguration } from './shared/log.ts';
+
+export interface Running {
+  readonly cluster: Cluster;
+  readonly nodes: LocalNodes;
+}
+
+/** Closing goes back the same way: ingress, controllers, nodes, and the server last. */
+export async function run(settings: ClusterSettings, parts: Parts, closers: Closers): Promise<Running> {
+  const { report } = settings;
+  const { doors, access, delay } = parts;
+  await listen(settings, parts, closers);
+  const nodes = localNodes(settings, parts);
+  closers.add(() => nodes.close());
+  runControllers(settings, parts, closers);
+  const ingress = await openIngress(settings, parts);
+  closers.add(() => ingress?.close());
+  const described = (): string | undefined =>
+    [nodes.description, ingress?.description].filter(Boolean).join('\n') || undefined;
+  const nodesReady = nodes.start().then(described);
+  parts.nodesStartup.follow(nodesReady);
+  nodesReady.catch(report);
+  const cluster: Cluster = {
+    nodesReady,
+    simulated: nodes.simulated,
+    url: doors.url,
+    secureUrl: doors.secureUrl,
+    kubeconfigFile: access?.kubeconfigFile,
+    get kubeconfig() {
+      return settings.options.port === 'off' ? access!.adminKubeconfig : kubeconfigFor(doors.url);
+    },
+    kubeconfigFor: (name) => userKubeconfig(access, name),
+    close: async () => {
+      await delay.pass();
+      await closers.close();
+    },
+  };
+  return { cluster, nodes };
+}
+
+/** Opens the doors, and writes what clients look for first. */
+async function listen(settings: ClusterSettings, parts: Parts, closers: Closers): Promise<void> {
+  const { options, apiServer, keeper, report, warn } = settings;
+  const { registry, server, aggregation, doors, services, range, access } = parts;
+  await server.listen();
+  closers.add(() => aggregation.close());
+  aggregation.start().catch(report);
+  if (options.log)
+    logConfiguration(options.log, effectiveOptions(options, server.url, settings.controllers, keeper));
+  const capacity = new Capacity({ registry, keeper, warn, report });
+  closers.add(() => capacity.close());
+  const advertised = { ...doors.advertised(services.firstIP), serviceRange: range.text };
+  const { kubernetesNodePort: nodePort, kubernetesEndpoints: endpoints } = apiServer;
+  const kubernetes = new KubernetesService(registry, { ...advertised, nodePort, endpoints }, report);
+  closers.add(() => kubernetes.close());
+  // Together, so that what they write shares a commit.
+  await Promise.all([access?.announce(), capacity.start(), kubernetes.start()]);
+  await tellRefusedRange(registry, range, warn, report);
+}
+
+/** Closed before the server, so that nodes can report that they are going. */
+const localNodes = (settings: ClusterSettings, { registry, doors, connections, range }: Parts): LocalNodes =>
+  new LocalNodes({
+    api: doors.inside,
+    connections,
+    node: settings.node && { serviceRange: range.text, ...settings.node },
+    simulated: settings.options.simulatedNodes ?? 0,
+    graceMs: settings.controllerSettings.nodeGraceMs,
+    now: settings.chance.nowMs,
+    timers: registry.timers,
+    onError: settings.report,
+  });
+
+/** Closed before the nodes: otherwise controllers would react to every pod of the closing nodes. */
+function runControllers(settings: ClusterSettings, parts: Parts, closers: Closers): void {
+  const { options, controllers: chosen, controllerSettings, isShared, report } = settings;
+  const { registry, connections, usage, access, controllers } = parts;
+  const context: ControllerContext = {
+    registry,
+    settings: controllerSettings,
+    nodeVolumes: new NodeVolumes(connections),
+    podUsage: (namespace) => usage.podUsage(namespace),
+    trust: access?.trust,
+    onError: report,
+  };
+  const activity = options.log ? observeActivity(context, options.log) : [];
+  closers.add(() => {
+    for (const observation of activity) observation.close();
+  });
+  const lead = (): RunningController => startControllers(context, chosen);
+  const elects = options.leaderElection ?? isShared;
+  controllers.set(elects ? new LeaderElection(context, identity(), lead) : lead());
+  closers.add(async () => {
+    await controllers.current?.close();
+    controllers.set(undefined);
+  });
+}
+
+/** A unique name of this server for leader election. */
+const identity = (): string => `${hostname()}_${randomUUID()}`;
+
+/** Loaded by those who have one. */
+async function openIngress(
+  { options, chance, report }: ClusterSettings,
+  { doors }: Parts,
+): Promise<RunningIngress | undefined> {
+  if (!options.ingress) return undefined;
+  const { startIngress } = await import('./node/local-ingress.ts');
+  const watched = { now: chance.nowMs, onError: report };
+  return startIngress(doors.inside, doors.ports, options.ingress, watched);
+}
+
+function userKubeconfig(access: Access | undefined, name: string): string {
+  if (!access) throw new Error('this cluster has no secure door: start it with the option "secure"');
+  return access.kubeconfigFor(name);
+}

@@ -1,0 +1,87 @@
+/** The API server of a cluster: what it answers with, and which of its parts it tells about. */
+
+import type { RequestObserver } from '../server/chain/step.ts';
+import { Dashboard } from '../server/dashboard/dashboard.ts';
+import type { StoreMetrics } from '../server/observe/store-metrics.ts';
+import { ApiServer, type ServerOptions } from '../server/server.ts';
+import { defaultOf } from './options/option.ts';
+import { servingOptions } from './options/serving.ts';
+import type { Parts } from './parts.ts';
+import type { ClusterSettings } from './settings.ts';
+import { requestObserver } from './shared/activity.ts';
+import {
+  controllersCheck,
+  nodesCheck,
+  shutdownCheck,
+  storeCheck,
+  viewCheck,
+} from './shared/health-checks.ts';
+
+/** The parts that the server needs beside those that others need, too. */
+interface ServerParts extends Omit<Parts, 'server'> {
+  readonly audit: ServerOptions['audit'];
+  readonly metrics: StoreMetrics;
+  readonly authentication: ServerOptions['authentication'];
+}
+
+export function makeServer(settings: ClusterSettings, parts: ServerParts): ApiServer {
+  const { options, apiServer, keeper, instruments, report } = settings;
+  const { registry, doors, aggregation, connections, usage, audit, metrics, authentication } = parts;
+  return new ApiServer(registry, {
+    aggregation,
+    doors: doors.all,
+    createStatus: options.createStatus ?? (options.like ? 201 : 200),
+    compatibility: options.like ?? 'contract',
+    watchDefault: options.watchStart ?? (options.like ? 'state' : 'history'),
+    keeper,
+    storeMetrics: metrics,
+    authentication,
+    audit,
+    components: componentsOf(settings, parts),
+    health: checksOf(settings, parts),
+    dashboard: (options.ui ?? defaultOf(servingOptions.ui)) ? new Dashboard() : undefined,
+    nodes: connections,
+    nodeAddressTypes: apiServer.kubelet?.addressTypes,
+    settings: apiServer,
+    usage,
+    observer: joined(instruments?.observer, options.log && requestObserver(options.log)),
+    instruments,
+    report,
+  });
+}
+
+const idle = ({ controllers }: ServerParts): string | undefined =>
+  controllers.current ? undefined : 'the controllers do not run';
+
+function componentsOf({ controllers }: ClusterSettings, parts: ServerParts): ServerOptions['components'] {
+  const { registry } = parts;
+  const failure = (): string | undefined => idle(parts);
+  return [
+    { name: 'etcd-0', failure: () => (registry.writeFailure ?? registry.view.failure)?.message },
+    ...(controllers.length ? [{ name: 'controller-manager', failure }] : []),
+    ...(controllers.some(({ name }) => name === 'scheduler') ? [{ name: 'scheduler', failure }] : []),
+  ];
+}
+
+function checksOf({ isShared, controllers }: ClusterSettings, parts: ServerParts): ServerOptions['health'] {
+  const { registry, connections, nodesStartup, delay, access } = parts;
+  return [
+    { ...storeCheck(registry), readyOnly: isShared },
+    { ...viewCheck(registry), readyOnly: isShared },
+    ...(controllers.length ? [controllersCheck(() => idle(parts))] : []),
+    nodesCheck(registry, () => connections.localNames, nodesStartup),
+    ...(delay.delayMs ? [shutdownCheck(() => delay.hasBegun)] : []),
+    ...(access?.authorization.checks ?? []),
+  ];
+}
+
+const joined = (
+  first: RequestObserver | undefined,
+  second: RequestObserver | undefined,
+): RequestObserver | undefined =>
+  first && second
+    ? (...request) => {
+        first(...request);
+        second(...request);
+      }
+    : (first ?? second);

@@ -1,0 +1,196 @@
+/** From options to settings: what a cluster is run with, with every default, checked before anything is opened. */
+import { randomInt, randomUUID } from 'node:crypto';
+import path from 'node:path';
+import { readTokenSettings } from '../access/authentication/token-settings.ts';
+import { builtinKinds, KindTable } from '../api/kinds/kinds.ts';
+import { Enablement, runtimeConfigProblem } from '../api/values/runtime-config.ts';
+import { wallClock } from '../clock.ts';
+import { chosenControllers } from '../controllers/controllers.ts';
+import { eventExpiryController } from '../controllers/event-expiry.ts';
+import {
+  type Controller,
+  type ControllerSettings,
+  defaultSettings,
+} from '../controllers/shared/controller.ts';
+import { localPathProvisioner } from '../controllers/volumes/local-path.ts';
+import { parseIPRanges } from '../registry/allocation/ip-allocator.ts';
+import { parsePortRange } from '../registry/allocation/port-allocator.ts';
+import type { ServiceRanges } from '../registry/allocation/service-allocation.ts';
+import type { Finalizing } from '../registry/finalizing.ts';
+import type { Sources } from '../registry/registry.ts';
+import type { TokenSettings } from '../registry/tokens.ts';
+import { defaultHistory, type HistoryBounds } from '../registry/view/history.ts';
+import { LimitKeeper, limitsProblem } from '../server/http/limits.ts';
+import { computedVersions } from '../server/route-table.ts';
+import type { StartOptions } from './cluster.ts';
+import { kindsOfProgram } from './custom-kind.ts';
+import { checkNodeOptions } from './node/node.ts';
+import type { NodeOptions } from './options/nodes.ts';
+import { defaultOf } from './options/option.ts';
+import { checkStartOptions } from './options/option-check.ts';
+import { type ReadSettings, readServerSettings, type ServerSettings } from './options/server-settings.ts';
+import { servingOptions } from './options/serving.ts';
+import { ErrorReport } from './shared/error-report.ts';
+import type { Instruments } from './shared/instruments.ts';
+import { StartError } from './shared/start-error.ts';
+import { isShared } from './store/store-choice.ts';
+
+/** Frozen: a start changes nothing that was asked for. */
+export interface ClusterSettings {
+  /** As they were given, for parts that read their own. */
+  readonly options: StartOptions;
+  readonly instruments: Instruments | undefined;
+  readonly chance: Sources;
+  readonly report: (error: Error) => void;
+  /** Tells that the store is lost. */
+  readonly reportLoss: (error: Error) => void;
+  readonly warn: (message: string) => void;
+  readonly kinds: KindTable;
+  readonly keeper: LimitKeeper;
+  /** Ranges that services are to get addresses and ports from; the store may hold another for addresses. */
+  readonly ranges: ServiceRanges;
+  readonly addressRange: string;
+  readonly controllers: readonly Controller[];
+  readonly controllerSettings: ControllerSettings;
+  readonly finalizing: Finalizing;
+  /** Undefined: the defaults. */
+  readonly tokens: TokenSettings | undefined;
+  readonly history: HistoryBounds;
+  /** Whether other servers may use the same store. */
+  readonly isShared: boolean;
+  /** Undefined: no pods run on this machine. */
+  readonly node: NodeOptions | undefined;
+  readonly makesLocalPathClass: boolean;
+  readonly apiServer: ServerSettings;
+  /** What the files of `apiServer` hold. */
+  readonly files: ReadSettings;
+}
+
+const systemChance: Sources = {
+  nowMs: wallClock,
+  uid: () => randomUUID(),
+  randomBelow: (bound) => randomInt(bound),
+};
+
+/** Rejects with a `StartError` when the options cannot be met. */
+export async function readSettings(
+  options: StartOptions,
+  instruments: Instruments | undefined,
+): Promise<ClusterSettings> {
+  checkStartOptions(options);
+  const addressRange = options.serviceClusterIPRange ?? defaultOf(servingOptions.serviceClusterIPRange);
+  const ranges = serviceRanges(options, addressRange);
+  const controllers = controllersOf(options);
+  const keeper = limitKeeper(options);
+  const node = nodeOptions(options);
+  if (node) await checkNodeOptions(node);
+  const { apiServer = {} } = options;
+  const { tell: report, tellLoss: reportLoss } = new ErrorReport(options.onError, options.onFatal);
+  return Object.freeze({
+    options,
+    instruments,
+    chance: { ...(instruments?.chance ?? systemChance), ...options.chance },
+    report,
+    reportLoss,
+    warn: options.onWarning ?? (() => undefined),
+    files: await readServerSettings(apiServer),
+    kinds: kindTable(options),
+    keeper,
+    ranges,
+    addressRange,
+    controllers,
+    controllerSettings: { ...defaultSettings, ...options.controllerSettings },
+    finalizing: finalizingOf(options, controllers),
+    tokens: await tokenSettingsOf(options),
+    history: { ...defaultHistory, ...options.history },
+    isShared: isShared(options),
+    node,
+    makesLocalPathClass: wantsLocalPathClass(options, controllers),
+    apiServer,
+  });
+}
+
+/** The built-in kinds, and those of the program. */
+function kindTable({ kinds = [], runtimeConfig = {} }: StartOptions): KindTable {
+  const own = kindsOfProgram(kinds);
+  const names = own.map(({ apiVersion, resource }) => `${apiVersion} ${resource}`);
+  if (new Set(names).size < names.length) throw new StartError('two of the kinds have the same name');
+  const enablement = new Enablement(runtimeConfig);
+  const table = new KindTable([...builtinKinds, ...own], enablement.serves);
+  const problem =
+    runtimeConfigProblem(runtimeConfig) ??
+    enablement.problem((apiVersion) => computedVersions.has(apiVersion) || table.hasVersion(apiVersion));
+  if (problem) throw new StartError(problem);
+  return table;
+}
+
+/** undefined: the defaults. */
+async function tokenSettingsOf({ secure = false }: StartOptions): Promise<TokenSettings | undefined> {
+  if (!secure) return undefined;
+  try {
+    return await readTokenSettings(secure === true ? {} : secure);
+  } catch (error) {
+    throw new StartError((error as Error).message, { cause: error });
+  }
+}
+
+/** A stock API server puts finalizers on whether anything takes them off or not; here it depends on who runs. */
+function finalizingOf({ like }: StartOptions, chosen: readonly Controller[]): Finalizing {
+  const runs = (wanted: string): boolean => like !== undefined || chosen.some(({ name }) => name === wanted);
+  return {
+    protection: runs('protection'),
+    collection: runs('garbagecollector'),
+    prompt: like === undefined,
+    kept: like === undefined,
+  };
+}
+
+/** Options of the node; its pods are kept next to the objects. */
+function nodeOptions({ node = false, dataDir }: StartOptions): NodeOptions | undefined {
+  if (node === false) return undefined;
+  const folder = dataDir === undefined ? undefined : path.join(path.resolve(dataDir), 'node');
+  const volumes = dataDir === undefined ? undefined : path.join(path.resolve(dataDir), 'volumes');
+  return { folder, volumes, ...(node === true ? {} : node) };
+}
+
+/** Whether claims that name no class get volumes on the disks of nodes. */
+function wantsLocalPathClass(
+  { defaultStorageClass, node = false, simulatedNodes = 0 }: StartOptions,
+  chosen: readonly Controller[],
+): boolean {
+  const isWanted = defaultStorageClass ?? (node !== false || simulatedNodes > 0);
+  return isWanted && chosen.includes(localPathProvisioner);
+}
+
+function controllersOf(options: StartOptions): readonly Controller[] {
+  const { controllers = true } = options;
+  if (controllers === false) return [];
+  try {
+    const chosen = chosenControllers(controllers === true ? ['*'] : controllers);
+    // Leases of etcd end events, whoever is there.
+    return isShared(options) ? chosen.filter((controller) => controller !== eventExpiryController) : chosen;
+  } catch (error) {
+    throw new StartError((error as Error).message);
+  }
+}
+
+function serviceRanges(options: StartOptions, addressText: string): ServiceRanges {
+  const addresses = parseIPRanges(addressText);
+  if (!addresses)
+    throw new StartError(
+      `the service cluster IP range must be an IPv4 range from /8 to /30 such as 10.0.0.0/24, an IPv6 range from /64 to /126, or one of each, not ${JSON.stringify(addressText)}`,
+    );
+  const portText = options.serviceNodePortRange ?? defaultOf(servingOptions.serviceNodePortRange);
+  const nodePorts = parsePortRange(portText);
+  if (!nodePorts)
+    throw new StartError(
+      `the service node port range must be two ports such as 30000-32767, not ${JSON.stringify(portText)}`,
+    );
+  return { addresses, nodePorts };
+}
+
+function limitKeeper({ limits = {} }: StartOptions): LimitKeeper {
+  const problem = limitsProblem(limits);
+  if (problem) throw new StartError(problem);
+  return new LimitKeeper(limits);
+}

@@ -1,0 +1,34 @@
+/** What a cluster reads and writes: its store, the view of it, and the view's history. */
+import { openReadableView } from '../registry/encryption/readable-view.ts';
+import type { View } from '../registry/view/view.ts';
+import { StoreMetrics } from '../server/observe/store-metrics.ts';
+import type { Store } from '../store/store.ts';
+import { encrypted } from './protection.ts';
+import type { ClusterSettings } from './settings.ts';
+import type { Closers } from './shared/closers.ts';
+import { heldHere, openEventStore } from './store/event-store.ts';
+import { openStore } from './store/store-choice.ts';
+
+export interface Storage {
+  readonly store: Store;
+  readonly metrics: StoreMetrics;
+}
+
+export async function openStorage(settings: ClusterSettings, closers: Closers): Promise<Storage> {
+  const { options, chance, instruments, kinds } = settings;
+  const metrics = new StoreMetrics();
+  const opened = await openStore(options, chance, metrics, instruments);
+  const store = await encrypted(opened, kinds, options.encryptionConfigFile);
+  closers.add(() => store.close());
+  return { store, metrics };
+}
+
+/** Of all objects, wherever they are kept. */
+export async function openView(settings: ClusterSettings, store: Store, closers: Closers): Promise<View> {
+  const { options, chance, kinds, report, reportLoss } = settings;
+  const watched = { onError: report, onLost: reportLoss };
+  const view = await openReadableView(store, kinds, { ...watched, holds: heldHere(options) });
+  closers.add(() => view.close());
+  await openEventStore(options, kinds, chance, view, watched, closers);
+  return view;
+}
