@@ -9,8 +9,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sections } from '../../src/cli/flag-sections.ts';
 import { help } from '../../src/cli/help.ts';
 import { readCommandLine } from '../../src/cli/options.ts';
+import { flagsOf } from '../../src/cluster/options/option.ts';
+import { apiServerFlags } from '../../src/envtest/apiserver-flags.ts';
+import etcdFlags from '../../src/envtest/etcd-flags.json' with { type: 'json' };
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
@@ -69,6 +73,14 @@ describe.each(pages)('%s', (page) => {
   });
 });
 
+/** Of the command, of the programs that stand in for others in test suites, and of tools that pages tell about. */
+const knownFlags: ReadonlySet<string> = new Set([
+  ...[...help.matchAll(/^ {2}--([a-z0-9-]+)/gm)].map(([, flag]) => flag!),
+  ...apiServerFlags.map(({ name }) => name),
+  ...etcdFlags.flags.map(({ name }) => name),
+  ...['bump-revision', 'mark-compacted'],
+]);
+
 /** Without what is behind `--`: the arguments of another command. */
 const ownArguments = (args: readonly string[]): readonly string[] =>
   args
@@ -104,6 +116,21 @@ describe('the documents', () => {
     const index = textOf('docs/README.md');
     for (const name of readdirSync(join(root, 'docs')).filter((name) => name !== 'README.md'))
       expect(index).toContain(`(${name})`);
+  });
+
+  it.each(pages.filter((page) => page === 'README.md' || page.startsWith('docs/')))(
+    '%s names only flags that there are',
+    (page) => {
+      const named = [...textOf(page).matchAll(/`--([a-z][a-z0-9-]*)[^`\n]*`/g)].map(([, flag]) => flag!);
+      expect(named.filter((flag) => !knownFlags.has(flag))).toEqual([]);
+    },
+  );
+
+  it('have every flag on the page of options', () => {
+    const page = textOf('docs/options.md');
+    const flags = sections.flatMap(({ topics }) => topics).flatMap(flagsOf);
+    expect(flags.length).toBeGreaterThan(100);
+    expect(flags.map(({ flag }) => flag).filter((flag) => !page.includes(`\n  --${flag}`))).toEqual([]);
   });
 
   it('show many command lines, so that the checks above check something', () => {
