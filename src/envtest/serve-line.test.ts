@@ -1,9 +1,11 @@
 /** Proves that flags of kube-apiserver become options that `wherry serve` takes. */
 import { describe, expect, it } from 'vitest';
 import { type ClusterLine, readCommandLine } from '../cli/options.ts';
+import { flagsOf } from '../cluster/options/option.ts';
+import { startOptions } from '../cluster/options/start-options.ts';
 import { admissionChain } from '../registry/admission/plugins.ts';
 import { admissionPlugins } from './admission-plugins.ts';
-import { readApiServerFlags } from './apiserver-flags.ts';
+import { apiServerFlags, readApiServerFlags } from './apiserver-flags.ts';
 import { serveLine } from './serve-line.ts';
 
 const place = { dataDir: 'd', requestBytesMax: 1, certFile: 'c', keyFile: 'k', bodyBytesMax: 1 };
@@ -54,6 +56,29 @@ describe('flags', () => {
     expect(admission?.disabled).toContain('ServiceAccount');
     expect(admission?.disabled).not.toContain('LimitRanger');
     expect(() => admissionChain(admission, extensions)).not.toThrow();
+  });
+
+  it('of kube-apiserver alone are passed on, with all their values', () => {
+    const names = new Set(apiServerFlags.filter(({ use }) => use === 'honour').map(({ name }) => name));
+    const passedOn = flagsOf(startOptions).filter(({ isPassedOn }) => isPassedOn);
+    expect(passedOn.length).toBeGreaterThan(40);
+    expect(passedOn.map(({ flag }) => flag).filter((flag) => !names.has(flag))).toEqual([]);
+    const given = [
+      '--tls-sni-cert-key=a,b:c',
+      '--tls-sni-cert-key=d,e',
+      '--oidc-signing-algs=A,B',
+      '--oidc-signing-algs=C',
+    ];
+    expect(serveLine(readApiServerFlags([...given, '--token-auth-file=']), place)).toEqual(
+      expect.arrayContaining([
+        '--tls-sni-cert-key=a,b:c',
+        '--tls-sni-cert-key=d,e',
+        '--oidc-signing-algs=A,B,C',
+      ]),
+    );
+    expect(serveLine(readApiServerFlags(['--token-auth-file=']), place).join()).not.toContain(
+      'token-auth-file',
+    );
   });
 
   it('can name every plugin that is known', () => {
