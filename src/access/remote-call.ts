@@ -1,6 +1,7 @@
 /** Calls to other servers that take part in deciding who comes in: bounded in time and size. */
 import { request as plainRequest } from 'node:http';
-import { Agent, type AgentOptions, request as tlsRequest } from 'node:https';
+import { type Agent, request as tlsRequest } from 'node:https';
+import { TrustedAgent } from '../pki/trusted-tls.ts';
 
 const answerBytesMax = 1024 * 1024;
 
@@ -21,8 +22,8 @@ export interface RemoteAnswer {
 }
 
 /** An agent for one server: its connections are kept, and so is what the server is verified with. */
-export const remoteAgent = (options: AgentOptions): Agent =>
-  new Agent({ keepAlive: true, maxSockets: 100, ...options });
+export const remoteAgent = (options: ConstructorParameters<typeof TrustedAgent>[0]): Agent =>
+  new TrustedAgent({ keepAlive: true, maxSockets: 100, ...options });
 
 /** Rejects when there is no answer in time, or one that is too long. */
 export function callRemote(call: RemoteCall): Promise<RemoteAnswer> {

@@ -1,8 +1,9 @@
 /** The kubeconfig that names a service to be asked: where it is, how it is verified, and who we are to it. */
 import { readFile } from 'node:fs/promises';
-import type { Agent, AgentOptions } from 'node:https';
+import type { Agent } from 'node:https';
 import path from 'node:path';
 import { readYaml } from '../api/text/yaml.ts';
+import { clientUrl } from './client-path.ts';
 import { remoteAgent } from './remote-call.ts';
 import { readTextFile } from './text-file.ts';
 
@@ -12,6 +13,7 @@ export interface RemoteService {
   readonly agent: Agent;
 }
 
+type AgentOptions = Parameters<typeof remoteAgent>[0];
 type Fields = Readonly<Record<string, unknown>>;
 
 const fieldsOf = (value: unknown): Fields =>
@@ -52,7 +54,7 @@ async function serviceOf(config: Fields, folder: string): Promise<RemoteService>
   const token =
     textOf(user.token) ?? (tokenFile && (await readFile(path.resolve(folder, tokenFile), 'utf8')).trim());
   return {
-    url,
+    url: clientUrl(url),
     headers: token ? { Authorization: `Bearer ${token}` } : {},
     agent: remoteAgent(defined(tls)),
   };

@@ -17,7 +17,9 @@ const signaturesMax = 64;
 
 /** What a certificate may be used for. */
 export const clientAuth = '1.3.6.1.5.5.7.3.2';
+export const serverAuth = '1.3.6.1.5.5.7.3.1';
 const anyUsage = '2.5.29.37.0';
+const nameConstraints = '2.5.29.30';
 
 /** Extensions whose meaning is heeded here or by OpenSSL, or is not about who the holder is. */
 const knownExtensions: ReadonlySet<string> = new Set([

@@ -1,7 +1,7 @@
 /** Connections to the servers of remote versions: TLS to a pod of their service, with the certificate of this server. */
 import type { Duplex } from 'node:stream';
-import { connect as tlsConnect } from 'node:tls';
 import type { Certified } from '../../pki/authority.ts';
+import { connectTrusted } from '../../pki/trusted-tls.ts';
 import { bundleTrust } from '../webhooks/ca-bundle.ts';
 import { callError } from '../webhooks/call-error.ts';
 import type { ServiceDial } from '../webhooks/hook-client.ts';
@@ -21,7 +21,7 @@ export async function connectRemote(
   const socket = await dial(service.namespace, service.name, service.port);
   const servername = remoteHost(remote);
   return new Promise((resolve, reject) => {
-    const secure = tlsConnect({
+    const secure = connectTrusted({
       socket,
       servername,
       rejectUnauthorized: !insecure,
@@ -39,6 +39,7 @@ export async function connectRemote(
     const failed = (error: Error): void => fail(callError(error, servername));
     socket.once('error', failed);
     secure.once('error', failed).once('secureConnect', () => {
+      if (secure.destroyed) return;
       clearTimeout(timer);
       secure.off('error', failed);
       secure.once('close', () => socket.destroy());

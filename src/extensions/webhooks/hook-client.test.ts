@@ -64,6 +64,45 @@ describe('a webhook', () => {
     expect(await failure('/leaf', longMs, other.leaf)).toContain('certificate signed by unknown authority');
   });
 
+  it('is trusted when its authority has the same name as itself, which OpenSSL takes for self-signed', async () => {
+    const same = new HookHost(['127.0.0.1', 'checks.team.svc'], Date.now(), 'hooks');
+    await same.start();
+    same.hooks.set('/same', { allowed: true });
+    const bySame = new HookClient(async () => netConnect(same.port, '127.0.0.1'));
+    const service = { namespace: 'team', name: 'checks', path: '/same', port: 443 };
+    const url = `${same.url}/same`;
+    const answer = { response: { allowed: true } };
+    expect(await bySame.call({ url, caBundle: same.ca }, review, longMs)).toMatchObject(answer);
+    expect(await bySame.call({ service, caBundle: same.ca }, review, longMs)).toMatchObject(answer);
+    same.take();
+    const unknown = 'certificate signed by unknown authority';
+    const stranger = new HookHost(['127.0.0.1'], Date.now(), 'hooks');
+    await expect(bySame.call({ url, caBundle: stranger.ca }, review, longMs)).rejects.toThrow(unknown);
+    await expect(bySame.call({ service, caBundle: stranger.ca }, review, longMs)).rejects.toThrow(unknown);
+    // Nothing reaches a server that is not trusted.
+    expect(same.take()).toEqual([]);
+    bySame.close();
+    await same.close();
+  });
+
+  it.each([
+    ['//clean', '/clean'],
+    ['/./clean//', '/clean'],
+    ['/a/../clean/', '/clean'],
+    ['/a/%2e%2e/clean', '/clean'],
+    ['/../clean', '/clean'],
+    ['', '/'],
+    ['//', '/'],
+    ['/a b/(c)', '/a%20b/%28c%29'],
+    ['/a%2Fb/%7Ec/%C3%A9', '/a/b/~c/%C3%A9'],
+  ])('at the path %s is asked at %s', async (path, asked) => {
+    host.hooks.set(asked, { allowed: true });
+    expect(await call(path)).toMatchObject({ response: { allowed: true } });
+    const service = { namespace: 'team', name: 'checks', path: decodeURIComponent(path), port: 443 };
+    await client.call({ service, caBundle: host.ca }, review, longMs);
+    expect(host.take().map(({ hook }) => hook)).toEqual([asked, asked]);
+  });
+
   it.each([
     ['no JSON', { raw: 'not json at all' }, /^couldn't get version\/kind; json parse error: /],
     ['a list', { raw: '[]' }, /^couldn't get version\/kind; json parse error: /],

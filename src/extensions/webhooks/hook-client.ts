@@ -4,6 +4,7 @@
  * call, because TLS takes Node some milliseconds, and most clusters have no webhooks.
  */
 import type { Duplex } from 'node:stream';
+import { clientPath, clientUrl } from '../../access/client-path.ts';
 import type { WebhookClientConfig } from '../../api/generated/types.ts';
 import { cannotUnmarshal } from '../../api/model/go-format.ts';
 import { servicePortDefault } from '../../api/rules/admission/webhook-client.ts';
@@ -63,9 +64,9 @@ export class HookClient implements HookCaller {
 }
 
 function hookPlace({ url, service, caBundle = '' }: WebhookClientConfig, query: string): HookPlace {
-  if (url !== undefined) return { url: `${url}?${query}`, caBundle, service: undefined };
+  if (url !== undefined) return { url: `${clientUrl(url)}?${query}`, caBundle, service: undefined };
   const { namespace = '', name = '', port = servicePortDefault, path = '' } = service ?? {};
-  const address = `https://${name}.${namespace}.svc:${port}/${path.replace(/^\//, '')}`;
+  const address = `https://${name}.${namespace}.svc:${port}${clientPath(path)}`;
   return { url: `${address}?${query}`, caBundle, service: { namespace, name, port } };
 }
 

@@ -49,10 +49,14 @@ export class HookHost {
   readonly #server;
   readonly #cert: string;
 
-  constructor(hosts: readonly string[] = ['127.0.0.1', 'localhost'], nowMs = Date.now()) {
+  constructor(
+    hosts: readonly string[] = ['127.0.0.1', 'localhost'],
+    nowMs = Date.now(),
+    commonName = hosts[0]!,
+  ) {
     this.#authority = new Authority(makeAuthority('hooks', nowMs));
     const { cert, key } = this.#authority.issue(
-      { subject: { commonName: hosts[0]! }, usages: servingUsages, hosts, lifeMs: dayMs },
+      { subject: { commonName }, usages: servingUsages, hosts, lifeMs: dayMs },
       nowMs,
     );
     this.#cert = cert;

@@ -3,9 +3,9 @@
  * further ones wait for their turn, within their time.
  */
 import type { IncomingMessage } from 'node:http';
-import { Agent, request as openRequest } from 'node:https';
+import { type Agent, request as openRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { connect as tlsConnect } from 'node:tls';
+import { connectTrusted, TrustedAgent, type TrustedOptions } from '../../pki/trusted-tls.ts';
 import { bundleTrust } from './ca-bundle.ts';
 import { callError, deadlineExceeded } from './call-error.ts';
 import type { ServiceDial } from './hook-client.ts';
@@ -68,16 +68,16 @@ export class HookTransport {
       ALPNProtocols: ['http/1.1'],
       ...bundleTrust(caBundle),
     };
-    if (!service) return new Agent(options);
+    if (!service) return new TrustedAgent(options);
     const { namespace, name, port } = service;
     return new ServiceAgent(options, () => this.dial(namespace, name, port));
   }
 }
 
-/** Connects through the network of the cluster, and lets Node verify the certificate for the service's name. */
-class ServiceAgent extends Agent {
+/** Connects through the network of the cluster, and verifies the certificate for the service's name. */
+class ServiceAgent extends TrustedAgent {
   constructor(
-    options: ConstructorParameters<typeof Agent>[0],
+    options: ConstructorParameters<typeof TrustedAgent>[0],
     private readonly dial: () => Promise<Duplex>,
   ) {
     super(options);
@@ -89,7 +89,7 @@ class ServiceAgent extends Agent {
   ): null {
     this.dial().then(
       (socket) => {
-        const secure = tlsConnect({ ...(options as object), socket });
+        const secure = connectTrusted({ ...(options as TrustedOptions), socket });
         socket.on('error', (error) => secure.destroy(error));
         secure.once('close', () => socket.destroy());
         callback?.(null, secure);

@@ -9,6 +9,7 @@ import { readYaml } from '../../api/text/yaml.ts';
 import { readBootstrapToken } from '../../api/values/bootstrap-token.ts';
 import { publicDer } from '../../pki/key-pair.ts';
 import { certificatesIn } from '../../pki/pem.ts';
+import { TrustedAgent } from '../../pki/trusted-tls.ts';
 import { JoinError } from './join-error.ts';
 
 const documentPath = '/api/v1/namespaces/kube-public/configmaps/cluster-info';
@@ -111,19 +112,23 @@ async function clusterInfo(server: string, ca: string | undefined): Promise<Reco
 function get(url: URL, ca: string | undefined): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const fail = (error: Error): void => reject(new JoinError(unreachable(url, error), { cause: error }));
-    const sent = request(url, ca === undefined ? { rejectUnauthorized: false } : { ca }, (answer) => {
-      const chunks: Buffer[] = [];
-      let length = 0;
-      answer.on('error', fail);
-      answer.on('data', (chunk: Buffer) => {
-        length += chunk.length;
-        if (length > documentBytesMax) sent.destroy(new Error('the answer is too large'));
-        else chunks.push(chunk);
-      });
-      answer.on('end', () =>
-        resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }),
-      );
-    });
+    const sent = request(
+      url,
+      ca === undefined ? { rejectUnauthorized: false } : { agent: new TrustedAgent({ ca }) },
+      (answer) => {
+        const chunks: Buffer[] = [];
+        let length = 0;
+        answer.on('error', fail);
+        answer.on('data', (chunk: Buffer) => {
+          length += chunk.length;
+          if (length > documentBytesMax) sent.destroy(new Error('the answer is too large'));
+          else chunks.push(chunk);
+        });
+        answer.on('end', () =>
+          resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }),
+        );
+      },
+    );
     sent.setTimeout(answerMaxMs, () => sent.destroy(new Error('there is no answer')));
     sent.on('error', fail);
     sent.end();

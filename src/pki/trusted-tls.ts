@@ -1,0 +1,103 @@
+/**
+ * TLS connections to servers that are verified by certificates an administrator names: a `caBundle`, a certificate authority of
+ * a kubeconfig, that of an OIDC issuer.
+ *
+ * OpenSSL decides by names alone which certificate signed another. It takes a certificate whose issuer has the same name as
+ * its subject for self-signed, and of two authorities with one name it tries one. Go, and so Kubernetes, looks for the key
+ * that made the signature. What OpenSSL refuses for want of a signer is therefore looked at again here, by signatures.
+ */
+import { X509Certificate } from 'node:crypto';
+import { Agent, type AgentOptions } from 'node:https';
+import type { Duplex } from 'node:stream';
+import { type ConnectionOptions, checkServerIdentity, type TLSSocket, connect as tlsConnect } from 'node:tls';
+import { wallClock } from '../clock.ts';
+import { serverAuth, verifyChain } from './certificate-chain.ts';
+import { certificatesIn } from './pem.ts';
+
+/** Certificates that a server may send beside its own; more are not looked at. */
+const intermediatesMax = 8;
+
+/** OpenSSL found no certificate that signed the server's, or one of its name with another key. */
+const unsignedCodes: ReadonlySet<string> = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'CERT_SIGNATURE_FAILURE',
+]);
+
+const identityCode = 'ERR_TLS_CERT_ALTNAME_INVALID';
+
+export interface TrustedOptions extends ConnectionOptions {
+  /** Certificates in PEM that are trusted, each by itself, also if it is the server's own and no authority. */
+  readonly ca?: string;
+}
+
+/**
+ * Like `tls.connect`. A server that is not trusted ends in the event `error`, and nothing is sent to it. Listeners for
+ * `secureConnect` are called nevertheless, with a socket that is destroyed.
+ */
+export function connectTrusted(options: TrustedOptions): TLSSocket {
+  const { ca, rejectUnauthorized = true } = options;
+  if (!ca || !rejectUnauthorized) return tlsConnect(options);
+  const socket = tlsConnect({ ...options, allowPartialTrustChain: true, rejectUnauthorized: false });
+  socket.once('secureConnect', () => {
+    const problem = problemOf(socket, ca, options.servername || options.host || 'localhost');
+    if (problem) socket.destroy(problem);
+  });
+  return socket;
+}
+
+/** Keeps connections to servers that are trusted so. */
+export class TrustedAgent extends Agent {
+  constructor(options: Omit<AgentOptions, 'ca'> & { readonly ca?: string }) {
+    // A session that is resumed does not bring back the certificates between the server's and its authority.
+    super({ ...options, ...(options.ca ? { maxCachedSessions: 0 } : {}) });
+  }
+
+  override createConnection(
+    options: Parameters<Agent['createConnection']>[0],
+    callback?: (error: Error | null, stream: Duplex) => void,
+  ): Duplex | null | undefined {
+    const trusted = options as TrustedOptions;
+    return trusted.ca ? connectTrusted(trusted) : super.createConnection(options, callback);
+  }
+}
+
+/** Why a server is not trusted, with a code of Node's. */
+function problemOf(socket: TLSSocket, ca: string, host: string): Error | undefined {
+  if (socket.authorized) return undefined;
+  // Node's types call it an error; it is the code of one.
+  const code = String(socket.authorizationError);
+  const leaf = socket.getPeerX509Certificate();
+  if (!leaf) return new Error('the server shows no certificate');
+  if (code !== identityCode) {
+    const problem = unsignedCodes.has(code) ? chainProblem(leaf, ca) : 'the certificate is not valid';
+    if (problem) return Object.assign(new Error(`${problem} (${code})`), { code });
+  }
+  return checkServerIdentity(host, leaf.toLegacyObject());
+}
+
+function chainProblem(leaf: X509Certificate, ca: string): string | undefined {
+  const intermediates: X509Certificate[] = [];
+  for (let next = leaf.issuerCertificate; next && intermediates.length < intermediatesMax; ) {
+    intermediates.push(next);
+    next = next.issuerCertificate;
+  }
+  try {
+    const authorities = certificatesIn(ca).flatMap(readable);
+    verifyChain({ leaf, intermediates, authorities, usage: serverAuth, nowMs: wallClock() });
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function readable(der: Buffer): X509Certificate[] {
+  try {
+    return [new X509Certificate(der)];
+  } catch {
+    return [];
+  }
+}
