@@ -5,10 +5,8 @@
 import type { ConfigMap } from '../../api/generated/types.ts';
 import { semanticEqual } from '../../api/text/object.ts';
 import type { Registry } from '../../registry/registry.ts';
+import { makeOrChange } from '../../registry/shared-object.ts';
 import { collectionOf, named } from '../../registry/target.ts';
-import { create } from '../../registry/verbs/create.ts';
-import { modify } from '../../registry/verbs/modify.ts';
-import { actingAs } from '../../registry/writers.ts';
 import type { ProxyHeaders } from './front-proxy.ts';
 
 const namespace = 'kube-system';
@@ -50,21 +48,15 @@ export class PublishedAuthentication {
   async #write(): Promise<void> {
     const data = dataOf(this.published());
     const kind = this.registry.kinds.resource('v1', 'configmaps')!;
-    const collection = collectionOf(kind, namespace);
-    const current = this.registry.view.collection(kind).get(namespace, name)?.peek() as ConfigMap | undefined;
-    if (current && semanticEqual(current.data ?? {}, data)) return;
-    if (current) {
-      await modify(this.registry, actingAs('kube-apiserver', 'update'), named(collection, name), (entry) => ({
-        ...entry.object(),
-        data: { ...data },
-      }));
-      return;
-    }
-    if (Object.keys(data).length === 0) return;
-    await create(this.registry, actingAs('kube-apiserver', 'create'), collection, {
-      metadata: { name },
-      data: { ...data },
-    } as ConfigMap);
+    const isEmpty = Object.keys(data).length === 0;
+    await makeOrChange(this.registry, {
+      target: named(collectionOf(kind, namespace), name),
+      make: isEmpty ? undefined : () => ({ metadata: { name }, data: { ...data } }) as ConfigMap,
+      change: (current) =>
+        semanticEqual((current.peek() as ConfigMap).data ?? {}, data)
+          ? undefined
+          : ({ ...current.object(), data: { ...data } } as ConfigMap),
+    });
   }
 }
 

@@ -2,10 +2,8 @@
 import type { ConfigMap } from '../../api/generated/types.ts';
 import { writeYaml } from '../../api/text/yaml.ts';
 import type { Registry } from '../registry.ts';
+import { makeOrChange } from '../shared-object.ts';
 import { collectionOf, named } from '../target.ts';
-import { create } from '../verbs/create.ts';
-import { modify } from '../verbs/modify.ts';
-import { actingAs } from '../writers.ts';
 
 export const clusterInfo = { namespace: 'kube-public', name: 'cluster-info' } as const;
 
@@ -36,17 +34,13 @@ export async function plantClusterInfo(registry: Registry, address: ClusterAddre
     'current-context': '',
     users: [],
   });
-  const collection = collectionOf(kind, namespace);
-  const current = registry.view.collection(kind).get(namespace, name)?.peek() as ConfigMap | undefined;
-  if (current?.data?.kubeconfig === kubeconfig) return;
-  if (!current) {
-    const map = { metadata: { name }, data: { kubeconfig } } as ConfigMap;
-    await create(registry, actingAs('kube-apiserver', 'create'), collection, map);
-    return;
-  }
-  await modify(registry, actingAs('kube-apiserver', 'update'), named(collection, name), (entry) => {
-    const map = entry.object() as ConfigMap;
-    map.data = { ...map.data, kubeconfig };
-    return map;
+  await makeOrChange(registry, {
+    target: named(collectionOf(kind, namespace), name),
+    make: () => ({ metadata: { name }, data: { kubeconfig } }) as ConfigMap,
+    change: (current) => {
+      const { data } = current.peek() as ConfigMap;
+      if (data?.kubeconfig === kubeconfig) return undefined;
+      return { ...current.object(), data: { ...data, kubeconfig } } as ConfigMap;
+    },
   });
 }

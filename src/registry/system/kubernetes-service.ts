@@ -60,6 +60,7 @@ export class KubernetesService {
   #running: Promise<void> | undefined;
   /** Servers have changed while a check ran. */
   #changed = false;
+  #closed = false;
 
   constructor(
     private readonly registry: Registry,
@@ -92,7 +93,7 @@ export class KubernetesService {
   restore(): Promise<void> {
     this.#running ??= this.#restore().finally(() => {
       this.#running = undefined;
-      if (this.#changed) void this.restore();
+      if (this.#changed && !this.#closed) void this.restore();
     });
     return this.#running;
   }
@@ -111,6 +112,7 @@ export class KubernetesService {
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
     clearInterval(this.#timer);
     this.#unfollow?.();
     await this.#running;

@@ -1,0 +1,49 @@
+/**
+ * Objects that every server of a cluster makes at its start if they are missing, and puts right otherwise. Servers that start
+ * at the same time on one store find each other's: whichever is first makes an object, the others take it over.
+ */
+import { StatusError } from '../api/errors/errors.ts';
+import type { ApiObject } from '../api/text/object.ts';
+import type { Registry } from './registry.ts';
+import { collectionOf, type Target } from './target.ts';
+import { create } from './verbs/create.ts';
+import { modify } from './verbs/modify.ts';
+import type { Entry } from './view/entry.ts';
+import { actingAs } from './writers.ts';
+
+/** Times that others may make or delete the object between a look and a write. */
+const attemptsMax = 5;
+
+export interface SharedObject {
+  readonly target: Target;
+  /** Absent: an object that is missing stays missing. */
+  readonly make: (() => ApiObject) | undefined;
+  /** What is to be stored in place of an object that is there; undefined: it is right. */
+  change(current: Entry): ApiObject | undefined;
+}
+
+export async function makeOrChange(
+  registry: Registry,
+  { target, make, change }: SharedObject,
+): Promise<void> {
+  const { kind, namespace, name } = target;
+  for (let attempt = 1; ; attempt++) {
+    const current = registry.view.collection(kind).get(namespace, name);
+    try {
+      if (current && change(current))
+        await modify(
+          registry,
+          actingAs('kube-apiserver', 'update'),
+          target,
+          (entry) => change(entry) ?? entry.object(),
+        );
+      else if (!current && make)
+        await create(registry, actingAs('kube-apiserver', 'create'), collectionOf(kind, namespace), make());
+      return;
+    } catch (error) {
+      const raced = error instanceof StatusError && error.reason === (current ? 'NotFound' : 'AlreadyExists');
+      // The write has waited until the view shows what was in its way.
+      if (!raced || attempt === attemptsMax) throw error;
+    }
+  }
+}
