@@ -51,7 +51,7 @@ export function allowsNode(
   if (allowedTopologies.length === 0) return true;
   return allowedTopologies.some(({ matchLabelExpressions = [] }) =>
     matchLabelExpressions.every(
-      ({ key = '', values = [] }) => Object.hasOwn(labels, key) && values.includes(labels[key]!),
+      ({ key = '', values }) => Object.hasOwn(labels, key) && (values ?? []).includes(labels[key]!),
     ),
   );
 }

@@ -8,7 +8,7 @@ import { conflict, modified, plain } from '../../api/errors/errors.ts';
 import type { FieldError } from '../../api/errors/field-error.ts';
 import type { Kind } from '../../api/kind/kind.ts';
 import { validateMetaUpdate } from '../../api/kind/meta.ts';
-import { fieldAlike } from '../../api/model/encoded-equality.ts';
+import { encodesEqual, fieldAlike } from '../../api/model/encoded-equality.ts';
 import { sameJson } from '../../api/ownership/field-walk.ts';
 import { jsonText } from '../../api/text/json-text.ts';
 import { type ApiObject, cloneJson, type JsonObject, withSortedKeys } from '../../api/text/object.ts';
@@ -246,17 +246,21 @@ function differs(
   const labelsText = ({ metadata }: ApiObject) => jsonText(withSortedKeys(metadata.labels ?? {}));
   if (part === 'content and labels' && labelsText(object) !== labelsText(old)) return true;
   if (part === 'content' || part === 'content and labels')
-    return !sameJson(contentOf(kind, object), contentOf(kind, old));
+    return !sameContent(kind, contentOf(kind, object), contentOf(kind, old));
   const field = kind.model.fields.get(part)!;
   const blank = field.type === 'array' ? [] : {};
   const partOf = (whole: ApiObject) => (whole as unknown as JsonObject)[part] ?? blank;
   return !fieldAlike(field, partOf(object), partOf(old));
 }
 
+/** Stored objects have null where a list is written so, and objects that were just read have nothing there. */
+const sameContent = ({ custom, model }: Kind, a: JsonObject, b: JsonObject): boolean =>
+  custom ? sameJson(a, b) : encodesEqual(model, a, b);
+
 /** Everything but the metadata and the status, if that is written on its own. */
-function contentOf({ hasStatus }: Kind, object: ApiObject): object {
+function contentOf({ hasStatus }: Kind, object: ApiObject): JsonObject {
   const { metadata: _metadata, kind: _kind, apiVersion: _apiVersion, status, ...content } = object;
-  return hasStatus ? content : { ...content, status };
+  return (hasStatus ? content : { ...content, status }) as JsonObject;
 }
 
 function updateErrors({ kind, part }: Target, object: ApiObject, old: ApiObject): FieldError[] {

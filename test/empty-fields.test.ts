@@ -1,0 +1,159 @@
+/**
+ * Proves that no kind is surprised by what is not there: every list, map and struct of an object absent, null, empty and
+ * with empty members, by create, update, every kind of patch and apply, and again on what was stored so. Nothing of this
+ * may be an internal error, and null is answered like an absent field.
+ */
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Kind } from '../src/api/kind/kind.ts';
+import { builtinKinds } from '../src/api/kinds/kinds.ts';
+import type { Model } from '../src/api/model/model.ts';
+import { type Json, jsonPatch, mergePatch, type Reply, strategicPatch } from './support/http.ts';
+import { useTarget } from './support/target.ts';
+import { homeOf, validBody } from './wire/kind-bodies.ts';
+
+/** Depth up to which fields are left out: that of a container's probe in the template of a cron job. */
+const depthMax = 9;
+const applyPatch = 'application/apply-patch+yaml';
+const absent = Symbol('absent');
+
+type Path = readonly (string | number)[];
+interface Site {
+  readonly path: Path;
+  readonly type: 'array' | 'map' | 'model';
+}
+
+/** The lists, maps and structs of an object's model, where the object has what they are in. */
+function* sitesOf(model: Model, object: Json, path: Path): Generator<Site> {
+  if (path.length > depthMax) return;
+  for (const field of model.order) {
+    const { type, name } = field;
+    if (type !== 'array' && type !== 'map' && type !== 'model') continue;
+    const at = [...path, name];
+    yield { path: at, type };
+    const value = object[name];
+    if (type === 'model' && value) yield* sitesOf(field.model, value, at);
+    if (type === 'array' && value?.[0] && field.items?.type === 'model')
+      yield* sitesOf(field.items.model, value[0], [...at, 0]);
+  }
+}
+
+const forms: Readonly<Record<Site['type'], readonly unknown[]>> = {
+  array: [absent, null, [], [null], [{}]],
+  map: [absent, null, {}, { a: null }],
+  model: [absent, null, {}],
+};
+
+/** A copy in which a field has another value; undefined when it has not what the field is in. */
+function changed(object: Json, path: Path, value: unknown): Json | undefined {
+  const copy = structuredClone(object);
+  let inner = copy;
+  for (const step of path.slice(0, -1)) inner = inner?.[step];
+  if (!inner) return undefined;
+  const last = path.at(-1)!;
+  if (value === absent) delete inner[last];
+  else inner[last] = value;
+  return copy;
+}
+
+/** The field alone, in objects that hold nothing else; with the whole of a list that it is in. */
+function alone(object: Json, path: Path, value: unknown): Json {
+  const [top] = path;
+  if (path.some((step) => typeof step === 'number')) return { [top!]: changed(object, path, value)![top!] };
+  return path.reduceRight<Json>((inner, step) => ({ [step]: inner }), value === absent ? null : value);
+}
+
+/** As a client would write it by itself. */
+function fresh(object: Json): Json {
+  const { kind, apiVersion, metadata, status: _, ...rest } = structuredClone(object);
+  const { uid: _uid, resourceVersion: _version, managedFields: _managed, ...kept } = metadata ?? {};
+  return { kind, apiVersion, metadata: kept, ...rest };
+}
+
+/** Templates of pods are alike in all kinds; those of one are enough. A definition's schema has rules of its own. */
+const isElsewhere = (kind: Kind, { path }: Site): boolean =>
+  (path[0] === 'metadata' && kind.kind !== 'ConfigMap') ||
+  (path.includes('template') && path.length > 3 && kind.kind !== 'PodTemplate') ||
+  path.includes('openAPIV3Schema');
+
+describe('what is not there', () => {
+  const target = useTarget({ controllers: false, like: 'kubernetes' });
+  beforeAll(async () => {
+    await target.post('/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } });
+  });
+
+  /** Some answers of Kubernetes have the code 500, too, and no reason. */
+  const send = async (
+    method: string,
+    path: string,
+    body?: Json,
+    type = 'application/json',
+  ): Promise<Reply> => {
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const reply = await target.request(method, path, text, { 'Content-Type': type });
+    const failures = target.failures.splice(0).map(({ stack }) => stack);
+    if (failures.length || reply.body?.reason === 'InternalError')
+      throw new Error([`${method} ${path} ${type} ${text}`, reply.text, ...failures].join('\n'));
+    return reply;
+  };
+
+  /** On the object as it is, without a trace. */
+  async function changes(whole: string, object: Json, { path }: Site, form: unknown): Promise<void> {
+    const { kind, apiVersion, metadata } = object;
+    const dry = `${whole}?dryRun=All`;
+    await send('PUT', dry, fresh(changed(object, path, form)!));
+    const part = alone(object, path, form);
+    for (const type of [mergePatch, strategicPatch]) await send('PATCH', dry, part, type);
+    const pointer = `/${path.join('/')}`;
+    const operation = form === absent ? { op: 'remove' } : { op: 'add', value: form };
+    await send('PATCH', dry, [{ ...operation, path: pointer }], jsonPatch);
+    const applied = { kind, apiVersion, ...part, metadata: { ...part.metadata, name: metadata.name } };
+    await send('PATCH', `${dry}&force=true&fieldManager=sweep`, applied, applyPatch);
+  }
+
+  /** On an object that is stored without the field. */
+  async function changesOf(at: string, { kind, apiVersion, metadata }: Json): Promise<void> {
+    const note = { metadata: { annotations: { noted: 'yes' } } };
+    for (const type of [mergePatch, strategicPatch]) await send('PATCH', at, note, type);
+    const label = [{ op: 'add', path: '/metadata/labels', value: { labelled: 'yes' } }];
+    await send('PATCH', at, label, jsonPatch);
+    const applied = { kind, apiVersion, metadata: { name: metadata.name, annotations: { applied: 'yes' } } };
+    expect((await send('PATCH', `${at}?fieldManager=sweep`, applied, applyPatch)).status).toBe(200);
+    const shown = await send('GET', at);
+    expect((await send('PUT', at, shown.body)).text).toBe(shown.text);
+    await target.get(at, { Accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' });
+  }
+
+  const kinds = builtinKinds.filter(
+    ({ hidden, verbs }) => !hidden && verbs.includes('create') && verbs.includes('patch'),
+  );
+  it.each(kinds.map((kind) => [`${kind.apiVersion} ${kind.kind}`, kind] as const))(
+    'in %s',
+    async (_id, kind) => {
+      const home = homeOf(kind);
+      const made = await send('POST', home, validBody(kind, `whole-${kind.version}-${kind.group.length}`));
+      expect(made.status, made.text).toBe(201);
+      const { name } = made.body.metadata;
+      let created = 0;
+      for (const site of sitesOf(kind.model, made.body, [])) {
+        if (isElsewhere(kind, site)) continue;
+        const codes: number[] = [];
+        for (const form of forms[site.type]) {
+          await changes(`${home}/${name}`, made.body, site, form);
+          // Names of some kinds follow from their content.
+          const other = validBody(kind, `part-${created++}`);
+          const variant = changed(other, site.path, form) ?? changed(fresh(made.body), site.path, form);
+          if (!variant) continue;
+          if (variant.metadata?.name) variant.metadata.name = other.metadata.name;
+          const reply = await send('POST', home, variant);
+          codes.push(reply.status);
+          if (reply.status !== 201) continue;
+          const at = `${home}/${reply.body.metadata.name}`;
+          if (form === absent || form === null) await changesOf(at, reply.body);
+          await target.delete(`${at}?gracePeriodSeconds=0`);
+        }
+        expect(codes[1], site.path.join('.')).toBe(codes[0]);
+      }
+    },
+    600_000,
+  );
+});
