@@ -83,6 +83,24 @@ describe('a create is refused', () => {
     );
   });
 
+  it('when it has a resourceVersion only where the store would see it', async () => {
+    const versioned = (name: string, resourceVersion: string, data: object = {}) =>
+      configMap(name, data, { resourceVersion });
+    const dry = await client.post(`${configMaps}?dryRun=All`, versioned('dry', '7'));
+    expect([dry.status, dry.body.metadata.name]).toEqual([200, 'dry']);
+    // What is no version of anything is ignored.
+    for (const [i, version] of ['0', 'abc', '1.5', '-1', `1${'0'.repeat(20)}`].entries())
+      await created(client, configMaps, versioned(`odd-${i}`, version));
+    // Validation and admission speak first.
+    const invalid = await client.post(configMaps, versioned('Not A Name', '7'));
+    expect(invalid.status).toBe(422);
+    const nowhere = '/api/v1/namespaces/nowhere/configmaps';
+    expect((await client.post(nowhere, versioned('lost', '7'))).status).toBe(404);
+    // A name that is taken comes after it.
+    const taken = await client.post(configMaps, versioned('odd-0', '7'));
+    expect(taken.status).toBe(500);
+  });
+
   it('when the namespace is going', async () => {
     await created(client, '/api/v1/namespaces', { metadata: { name: 'nsx' } });
     const held = configMap('held', {}, { finalizers: ['x.io/f'] });

@@ -25,6 +25,7 @@ import { type TrackCreate, trackCreate } from './ownership.ts';
 
 /** Attempts to find a free generated name. */
 const nameTriesMax = 8;
+const versionMax = 2n ** 64n - 1n;
 
 /** Sets the namespace of the path, and refuses an object that names another. */
 export function settleNamespace(kind: Pick<Kind, 'namespaced'>, object: ApiObject, namespace: string): void {
@@ -120,14 +121,17 @@ export async function create(
   return entry!;
 }
 
-/** Refuses what a new object cannot have, and removes what it cannot have yet. */
+/** Sets the namespace, and removes what a new object cannot have yet. */
 function settleNew(kind: Kind, object: ApiObject, namespace: string): void {
   settleNamespace(kind, object, namespace);
   const meta = object.metadata;
-  if (meta.resourceVersion) throw plain('resourceVersion should not be set on objects to be created');
   meta.deletionTimestamp = undefined;
   meta.deletionGracePeriodSeconds = undefined;
 }
+
+/** Whether it is the version of some object: not 0, and no other text. */
+const isVersion = (text = ''): boolean =>
+  /^\d{1,20}$/.test(text) && BigInt(text) > 0n && BigInt(text) <= versionMax;
 
 /** Stores a new object; when a generated name is taken, another is generated. */
 async function insert(
@@ -140,6 +144,9 @@ async function insert(
   const { request } = admission;
   const { kind, namespace } = first;
   const meta = object.metadata;
+  // Kubernetes' store refuses it, so admission and validation have their say before, and dry runs end before.
+  if (!request.dryRun && isVersion(meta.resourceVersion))
+    throw plain('resourceVersion should not be set on objects to be created');
   for (let target = first, tries = 1; ; tries++) {
     const { name } = target;
     const converting = preparedToStore(kind, object);
