@@ -135,13 +135,15 @@ async function tokenSettingsOf({ secure = false }: StartOptions): Promise<TokenS
 }
 
 /** A stock API server puts finalizers on whether anything takes them off or not; here it depends on who runs. */
-function finalizingOf({ like }: StartOptions, chosen: readonly Controller[]): Finalizing {
+function finalizingOf({ like, controllerSettings }: StartOptions, chosen: readonly Controller[]): Finalizing {
   const runs = (wanted: string): boolean => like !== undefined || chosen.some(({ name }) => name === wanted);
   return {
     protection: runs('protection'),
     collection: runs('garbagecollector'),
     prompt: like === undefined,
     kept: like === undefined,
+    // Clusters in which namespaces stay for a moment have clients that watch them go.
+    late: (controllerSettings?.namespaceGraceMs ?? 0) > 0,
   };
 }
 

@@ -17,6 +17,8 @@ export interface Finalizing {
    * Kubernetes 1.1 do not know finalizers. On a current server it does.
    */
   readonly kept: boolean;
+  /** Clients may finalize a namespace that the server is about to remove, or has removed: see `late-finalize.ts`. */
+  readonly late?: boolean;
 }
 
 export const fullFinalizing: Finalizing = { protection: true, collection: true, prompt: true, kept: true };

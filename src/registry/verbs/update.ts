@@ -3,6 +3,7 @@ import { badRequest, StatusError, withoutVersion } from '../../api/errors/errors
 import type { Kind } from '../../api/kind/kind.ts';
 import { keepFinalizer, protectionFinalizers } from '../../api/rules/storage/in-use-protection.ts';
 import type { ApiObject } from '../../api/text/object.ts';
+import { finalizeLate } from '../late-finalize.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import type { Target } from '../target.ts';
@@ -48,6 +49,8 @@ export async function update(
       throw withoutVersion(kind, name);
     return object;
   };
+  if (part === 'finalize' && registry.finalizing.late)
+    return { entry: await finalizeLate(registry, request, target, replacement), created: false };
   try {
     return { entry: await modify(registry, request, target, replacement), created: false };
   } catch (error) {
