@@ -1,11 +1,12 @@
 /** Pages: non-resource paths, such as health, metrics, version and OpenAPI documents. */
 import { methodNotAllowed, resourceNotFound } from '../api/errors/errors.ts';
 import { findModel } from '../api/model/model.ts';
+import type { Compatibility } from '../registry/compatibility.ts';
 import type { Registry } from '../registry/registry.ts';
 import { answerBackup } from './computed/backup.ts';
 import type { Dashboard } from './dashboard/dashboard.ts';
 import { AggregatedDiscovery } from './discovery/aggregated-discovery.ts';
-import type { Discovery } from './discovery/discovery.ts';
+import { asOf11, type Discovery } from './discovery/discovery.ts';
 import { answerIssuer } from './discovery/issuer-documents.ts';
 import { OpenApi } from './discovery/openapi.ts';
 import { type ReportedVersion, versionInfo } from './discovery/version.ts';
@@ -25,6 +26,7 @@ export interface PageInstruments {
 
 /** What pages show that is not in the registry. */
 export interface PageSources {
+  readonly compatibility: Compatibility;
   readonly health: readonly HealthCheck[];
   /** The metrics, as text. */
   readonly metrics: () => Promise<string>;
@@ -74,7 +76,10 @@ export class Pages {
     if (await answerIssuer(context, this.registry.tokens)) return true;
     if (await answerBackup(context, this.registry)) return true;
     if (await this.#aggregated.answer(context)) return true;
-    const value = this.#document(context, path);
+    const document = this.#document(context, path);
+    // Clients of 1.1 send no Accept header; all that send one know today's form.
+    const isOld = this.sources.compatibility === 'contract' && !context.request.headers.accept;
+    const value = document && isOld ? asOf11(document) : document;
     if (value === undefined) return this.#openApi.answer(context);
     if (method !== 'GET') throw methodNotAllowed();
     const model = findModel(String((value as { kind?: unknown }).kind));
@@ -85,7 +90,7 @@ export class Pages {
     return true;
   }
 
-  #document(context: RequestContext, path: string): unknown {
+  #document(context: RequestContext, path: string): object | undefined {
     const { discovery } = this;
     if (path === '/' || path === '') return { paths: discovery.paths() };
     if (path === '/version') return versionInfo(this.sources.version);

@@ -110,6 +110,7 @@ export class ApiServer {
     const { health, dashboard, instruments } = options;
     const metrics = () => this.#metrics.text();
     const pages = new Pages(registry, discovery, {
+      compatibility: options.compatibility,
       health,
       metrics,
       dashboard,

@@ -54,7 +54,6 @@ describe('documents', () => {
     await kinds.add(widgetKind());
     expect((await server.get(version)).body).toEqual({
       kind: 'APIResourceList',
-      apiVersion: 'v1',
       groupVersion: 'example.com/v1',
       resources: [
         {

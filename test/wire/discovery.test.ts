@@ -51,6 +51,36 @@ describe('/apis', () => {
   });
 });
 
+/** The controller manager of 1.1 reads every version that is listed, and ends at the first that it cannot decode. */
+describe('every document of discovery', () => {
+  const read = async (headers?: Record<string, string>): Promise<Map<string, Json>> => {
+    const documents = new Map<string, Json>();
+    const get = async (path: string): Promise<Json> => {
+      const { body } = await client.get(path, headers);
+      documents.set(path, body);
+      return body;
+    };
+    await get('/api/v1');
+    for (const { name, versions } of (await get('/apis')).groups) {
+      await get(`/apis/${name}`);
+      for (const { groupVersion } of versions) await get(`/apis/${groupVersion}`);
+    }
+    return documents;
+  };
+
+  it('is without an apiVersion for clients that accept nothing, as in 1.1', async () => {
+    const documents = await read();
+    expect(documents.size).toBeGreaterThan(40);
+    for (const [path, document] of documents) expect(document, path).not.toHaveProperty('apiVersion');
+  });
+
+  it('is that of today for all others', async () => {
+    for (const Accept of ['*/*', 'application/json', 'application/json, */*'])
+      for (const [path, document] of await read({ Accept }))
+        expect(document.apiVersion, `${Accept} ${path}`).toBe(path === '/api/v1' ? undefined : 'v1');
+  });
+});
+
 describe('resources', () => {
   it('are listed under their group and version, sorted by name', async () => {
     const core = (await client.get('/api/v1')).body;
@@ -60,8 +90,8 @@ describe('resources', () => {
     expect(Object.keys(extensions)).toEqual(['kind', 'groupVersion', 'resources']);
     expect(extensions).toMatchObject({ kind: 'APIResourceList', groupVersion: 'extensions/v1beta1' });
     const apps = (await client.get('/apis/apps/v1')).body;
-    expect(Object.keys(apps)).toEqual(['kind', 'apiVersion', 'groupVersion', 'resources']);
-    expect(apps).toMatchObject({ kind: 'APIResourceList', apiVersion: 'v1', groupVersion: 'apps/v1' });
+    expect(Object.keys(apps)).toEqual(['kind', 'groupVersion', 'resources']);
+    expect(apps).toMatchObject({ kind: 'APIResourceList', groupVersion: 'apps/v1' });
     for (const { resources } of [core, extensions, apps]) {
       const names = resources.map((resource: Json) => resource.name);
       expect(names).toEqual([...names].sort());

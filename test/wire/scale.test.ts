@@ -35,6 +35,19 @@ describe('scale', () => {
     expect(body.status.selector).toEqual({ app: 'then' });
   });
 
+  it('of 1.1 has no version, so writing back an old one is no conflict', async () => {
+    await created(client, controllers, controller('busy', 1));
+    const { body } = await client.get(`${old}/busy/scale`);
+    expect(body.metadata).not.toHaveProperty('resourceVersion');
+    await client.patch(`${controllers}/busy`, { metadata: { labels: { changed: 'since' } } });
+    const reply = await client.put(`${old}/busy/scale`, { ...body, spec: { replicas: 3 } });
+    expect([reply.status, reply.body.spec]).toEqual([200, { replicas: 3 }]);
+    expect(reply.body.metadata).not.toHaveProperty('resourceVersion');
+    // One that names a version is bound to it, here as well.
+    const versioned = { ...body, metadata: { ...body.metadata, resourceVersion: '1' } };
+    expect((await client.put(`${old}/busy/scale`, versioned)).status).toBe(409);
+  });
+
   it('leaves zero out, and takes absence for it', async () => {
     await created(client, controllers, controller('zero', 1));
     const reply = await client.put(`${controllers}/zero/scale`, { metadata: { name: 'zero' }, spec: {} });

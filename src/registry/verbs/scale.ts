@@ -101,7 +101,8 @@ export function scaleOfObject(kind: Kind, object: ApiObject, form: ScaleForm): S
       namespace,
       selfLink: `${selfLink(servedBy(kind, form), namespace!, name!)}/scale`,
       uid,
-      resourceVersion,
+      // That of 1.1 had none, so a PUT of what was read before the controller changed is no conflict.
+      ...(form.selectorIsMap ? {} : { resourceVersion }),
       creationTimestamp,
     },
     spec: replicas ? { replicas } : {},

@@ -29,13 +29,14 @@ const coreExtras: readonly DiscoveryResource[] = [
   { name: 'bindings', singularName: 'binding', namespaced: true, kind: 'Binding', verbs: ['create'] },
 ];
 
-const lastGroup = 'extensions';
+/** The kinds of documents here that Kubernetes 1.1 wrote without an apiVersion, and knows by no other name. */
+const unversionedThen: ReadonlySet<unknown> = new Set(['APIGroupList', 'APIGroup', 'APIResourceList']);
 
-/**
- * Versions whose lists of resources name no apiVersion. Nor do the lists of groups. These documents are as old as
- * Kubernetes 1.1, whose clients know their kinds without a version and refuse them with one.
- */
-const unversionedLists: ReadonlySet<string> = new Set(['v1', 'extensions/v1beta1']);
+/** A document of discovery as Kubernetes 1.1 wrote it: its clients read all of them, and refuse one with an apiVersion. */
+export function asOf11(document: object): object {
+  const { apiVersion: _, ...rest } = document as { readonly kind?: string; readonly apiVersion?: string };
+  return unversionedThen.has(rest.kind) ? rest : document;
+}
 
 const connectVerbs = ['create', 'get'];
 const proxyVerbs = ['create', 'delete', 'get', 'patch', 'update'];
@@ -234,7 +235,7 @@ export class Discovery {
 
   groupList() {
     const groups = [...this.#groups()].map(([name, versions]) => this.#group(name, versions));
-    return { kind: 'APIGroupList', groups };
+    return { kind: 'APIGroupList', apiVersion: 'v1', groups };
   }
 
   /** Every version that this server serves, the core's first: `v1`, `extensions/v1beta1`. */
@@ -255,9 +256,7 @@ export class Discovery {
 
   group(name: string) {
     const versions = this.#groups().get(name);
-    // Clients of 1.1 refuse the document of the one group they know when it names an apiVersion.
-    const apiVersion = name === lastGroup ? {} : { apiVersion: 'v1' };
-    return versions && { kind: 'APIGroup', ...apiVersion, ...this.#group(name, versions) };
+    return versions && { kind: 'APIGroup', apiVersion: 'v1', ...this.#group(name, versions) };
   }
 
   /** Whether all kinds of a group are custom. */
@@ -283,7 +282,8 @@ export class Discovery {
     );
     return {
       kind: 'APIResourceList',
-      ...(unversionedLists.has(apiVersion) ? {} : { apiVersion: 'v1' }),
+      // The core's list is the one that has no apiVersion to this day.
+      ...(apiVersion === 'v1' ? {} : { apiVersion: 'v1' }),
       groupVersion: apiVersion,
       resources,
     };
