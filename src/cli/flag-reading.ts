@@ -65,10 +65,15 @@ export class FlagTable {
     );
   }
 
-  /** Flags for truths may be given without a value, as with kube-apiserver; `parseArgs` wants one. */
+  /** Flags for truths may be given without a value, as with kube-apiserver, or with one behind a space. */
   #withTruths(args: readonly string[]): string[] {
-    const isTruth = (arg: string): boolean => this.#forms.get(arg.slice(2))?.[0]?.value.form === 'truth';
-    return args.map((arg) => (arg.startsWith('--') && isTruth(arg) ? `${arg}=true` : arg));
+    const isTruth = (arg = ''): boolean =>
+      arg.startsWith('--') && this.#forms.get(arg.slice(2))?.[0]?.value.form === 'truth';
+    const isValue = (arg: string | undefined): boolean => arg === 'true' || arg === 'false';
+    return args.flatMap((arg, i) => {
+      if (isTruth(arg)) return [`${arg}=${isValue(args[i + 1]) ? args[i + 1] : 'true'}`];
+      return isValue(arg) && isTruth(args[i - 1]) ? [] : [arg];
+    });
   }
 
   /** Node's message `Unknown option '--prot'` without its advice, which does not fit here. */

@@ -143,7 +143,7 @@ export class ServiceAllocator implements Allocator {
       return undefined;
     }
     this.#catchUp();
-    const draft = new Draft((bound) => registry.sources.randomBelow(bound));
+    const draft = new Draft((bound) => registry.sources.randomBelow(bound), request.dryRun);
     try {
       const { kind, name } = target;
       check(kind, name, () => validateAddresses(service.spec!));
@@ -186,6 +186,7 @@ export class ServiceAllocator implements Allocator {
         taken.push(ips[i]);
         continue;
       }
+      if (draft.isDry) continue;
       const ip = canonicalAddress(wanted)!;
       const problem = this.#ips.problemWith(wanted, owner, own(ip));
       if (problem)
@@ -216,7 +217,7 @@ export class ServiceAllocator implements Allocator {
     ports.forEach(({ port = 0, nodePort }, i) => {
       if (!nodePort) return;
       if (!shared.has(port)) shared.set(port, nodePort);
-      if (own.has(nodePort)) return;
+      if (own.has(nodePort) || draft.isDry) return;
       const problem = this.#ports.problemWith(nodePort);
       if (problem)
         throw invalidObject(target.kind, target.name, [
@@ -240,6 +241,7 @@ export class ServiceAllocator implements Allocator {
   #allocateHealthCheckPort(spec: ServiceSpec, before: ServiceSpec | undefined, draft: Draft): void {
     if (!hasHealthCheckPort(spec) || (before && hasHealthCheckPort(before))) return;
     const wanted = spec.healthCheckNodePort;
+    if (wanted && draft.isDry) return;
     if (wanted) {
       const problem = this.#ports.problemWith(wanted);
       if (problem) throw internal(`failed to allocate requested HealthCheck NodePort ${wanted}: ${problem}`);
@@ -300,7 +302,11 @@ class ReservedAddresses implements Pool<string> {
 class Draft {
   #releases: (() => void)[] = [];
 
-  constructor(readonly randomBelow: (bound: number) => number) {}
+  constructor(
+    readonly randomBelow: (bound: number) => number,
+    /** Nothing will be stored, so Kubernetes does not ask whether the values that a client names are free. */
+    readonly isDry: boolean,
+  ) {}
 
   take<T>(pool: Pool<T>, value: T): void {
     pool.hold(value);

@@ -91,3 +91,19 @@ describe('validation', () => {
     ]);
   });
 });
+
+test('a backend has a port by name or by number', () => {
+  const both = { service: { name: 'web', port: { name: 'http', number: 80 } } };
+  const errors = networkingIngress.validate!({
+    metadata: { name: 'site' },
+    spec: {
+      defaultBackend: both,
+      rules: [{ http: { paths: [{ path: '/', pathType: 'Exact', backend: both }] } }],
+    },
+  } as IngressV1);
+  const message = 'Invalid value: "": cannot set both port name & port number';
+  expect(errors).toMatchObject([
+    { field: 'spec.defaultBackend', message },
+    { field: 'spec.rules[0].http.paths[0].backend', message },
+  ]);
+});

@@ -2,7 +2,7 @@
  * Ingress in networking.k8s.io/v1: a version of the stored extensions/v1beta1 with a more detailed backend. It shares
  * the rules of the stored kind, with field names of this version in the errors.
  */
-import { child, type FieldError, index, required } from '../../errors/field-error.ts';
+import { child, type FieldError, index, invalid, required } from '../../errors/field-error.ts';
 import type {
   HTTPIngressPath,
   HTTPIngressPathV1,
@@ -94,11 +94,29 @@ function pathTypeErrors({ spec }: IngressV1): FieldError[] {
   );
 }
 
+/** Backends with a port by name and by number, of which the stored kind has room for one. */
+function portErrors({ spec }: IngressV1): FieldError[] {
+  const error = ({ service }: IngressBackendV1 = {}, path: string): FieldError[] =>
+    service?.port?.name && service.port.number
+      ? [invalid(path, '', 'cannot set both port name & port number')]
+      : [];
+  const paths = (spec?.rules ?? []).flatMap(({ http }, i) =>
+    (http?.paths ?? []).flatMap(({ backend }, j) =>
+      error(backend, child(index(child(index('spec.rules', i), 'http.paths'), j), 'backend')),
+    ),
+  );
+  return [...error(spec?.defaultBackend, 'spec.defaultBackend'), ...paths];
+}
+
 /** The stored kind's errors, without those about a missing path type, which has another message here. */
 function specErrors(object: IngressV1, old?: IngressV1): FieldError[] {
   const missing = pathTypeErrors(object);
+  const doubled = portErrors(object);
   const others = (ingress.validate?.(toStored(object), old && toStored(old)) ?? []).map(renamed);
-  return [...missing, ...others.filter(({ field }) => !missing.some((error) => error.field === field))];
+  const isSaid = ({ field }: FieldError): boolean =>
+    missing.some((error) => error.field === field) ||
+    doubled.some((error) => field === `${error.field}.service.port`);
+  return [...missing, ...doubled, ...others.filter((error) => !isSaid(error))];
 }
 
 export const networkingIngress = defineKind<IngressV1>({

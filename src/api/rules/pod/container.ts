@@ -8,6 +8,7 @@ import type {
   Volume,
 } from '../../generated/types.ts';
 import { isLabel1123, isPortName, isPortNumber } from '../../values/names.ts';
+import { imageTag } from '../image-reference.ts';
 import { choice, type Findings, problemsOf } from '../shared/findings.ts';
 import { requirementErrors } from '../shared/resources.ts';
 import { envErrors } from './env.ts';
@@ -38,11 +39,7 @@ export const isSidecar = (container: Container): boolean => container.restartPol
  * the last path segment: in `registry:5000/image` the colon belongs to the port.
  */
 export function pullPolicyOf(image: string | undefined): 'Always' | 'IfNotPresent' {
-  const [name = '', digest] = (image ?? '').split('@', 2);
-  const last = name.slice(name.lastIndexOf('/') + 1);
-  const colon = last.lastIndexOf(':');
-  if (colon < 0) return digest === undefined ? 'Always' : 'IfNotPresent';
-  return last.slice(colon + 1) === 'latest' ? 'Always' : 'IfNotPresent';
+  return imageTag(image ?? '') === 'latest' ? 'Always' : 'IfNotPresent';
 }
 
 /** Rules for all containers of a pod. `inPod` is false for a template. */
