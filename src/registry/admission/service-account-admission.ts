@@ -13,6 +13,9 @@ import { ensureDefaultAccount } from './default-account.ts';
 const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
 /** Lifetime of a mounted token: a little over an hour, so that the node agent renews it before an hour is over. */
 const tokenSeconds = 3607;
+/** As in Kubernetes' plugin, a pod waits up to a second for the default account of its namespace. */
+const accountLooksMax = 10;
+const accountPauseMs = 100;
 
 export const serviceAccountAdmission: AdmissionPlugin = {
   name: 'ServiceAccount',
@@ -29,12 +32,20 @@ export const serviceAccountAdmission: AdmissionPlugin = {
     // Create the default account here if its controller has not done so yet, so that a pod in a new namespace is
     // accepted.
     if (spec.serviceAccountName === 'default' && !accounts.get(namespace, 'default'))
-      return ensureDefaultAccount(registry, actingAs('kube-apiserver', 'create'), namespace).then(() =>
-        runAs(registry, target, spec),
-      );
+      return defaultAccount(registry, namespace).then(() => runAs(registry, target, spec));
     runAs(registry, target, spec);
   },
 };
+
+/** Resolves when the account is there, or will not come. */
+async function defaultAccount(registry: Registry, namespace: string): Promise<void> {
+  for (let look = 1; ; look++) {
+    await ensureDefaultAccount(registry, actingAs('kube-apiserver', 'create'), namespace);
+    const isThere = registry.view.collection('core/serviceaccounts').get(namespace, 'default') !== undefined;
+    if (isThere || look === accountLooksMax) return;
+    await new Promise<void>((resolve) => registry.timers.set(resolve, accountPauseMs));
+  }
+}
 
 /** A pod that a node runs by itself has no account, and nothing that is given to accounts. */
 function checkMirror({ kind, name }: Target, spec: PodSpec): void {

@@ -41,6 +41,18 @@ async function ask(url: string, headers: Record<string, string> = {}, method = '
   return sent;
 }
 
+it('/ui leads to /ui/, also where a proxy serves it below a prefix', async () => {
+  for (const [asked, location] of [
+    ['/ui', 'ui/'],
+    ['/ui?ns=default', 'ui/?ns=default'],
+  ] as const) {
+    const { code, headers } = await ask(asked);
+    expect([code, headers['Location']]).toEqual([301, location]);
+    expect((await ask(`/${location}`)).code).toBe(200);
+    expect(new URL(location, `http://proxy.example/prefix${asked}`).pathname).toBe('/prefix/ui/');
+  }
+});
+
 describe('a file of the page', () => {
   it('is sent compressed, or plain to those who do not take that', async () => {
     const packed = await ask('/ui/main-ABCDEFGH.js', { 'accept-encoding': 'gzip, br' });

@@ -37,7 +37,9 @@ export class Dashboard {
 
   async answer(context: RequestContext): Promise<void> {
     const files = await this.#load();
-    const { path } = context.info;
+    const { path, sentPath, queryText } = context.info;
+    // Relative, because a proxy may serve all paths below a prefix that is not known here.
+    if (sentPath === '/ui') return sendTo(context, `ui/${queryText && `?${queryText}`}`);
     const name = path.startsWith('/ui/') ? path.slice('/ui/'.length) : '';
     const file = files.get(`${name}.br`);
     if (file) return sendFile(context, name, file);
@@ -110,6 +112,11 @@ function sendPage(context: RequestContext, page: string): void {
     'X-Content-Type-Options': 'nosniff',
   };
   send(context, headers, Buffer.from(page.replaceAll(noncePlace, nonce)));
+}
+
+function sendTo({ response }: RequestContext, location: string): void {
+  response.writeHead(301, { Location: location, 'Content-Length': '0' });
+  response.end();
 }
 
 function send({ response, info }: RequestContext, headers: Headers, body: Buffer): void {

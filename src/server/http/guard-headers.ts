@@ -10,7 +10,12 @@ const guards = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 } as const;
 const guardNames: ReadonlySet<string> = new Set(Object.keys(guards).map((name) => name.toLowerCase()));
+const guardLengths: ReadonlySet<number> = new Set([...guardNames].map(({ length }) => length));
 const guardList: readonly string[] = Object.entries(guards).flat();
+
+/** Whether a header is one of them; most are told apart by their length. */
+export const isGuard = (name: string): boolean =>
+  guardLengths.has(name.length) && guardNames.has(name.toLowerCase());
 
 /** As lines of a head, each with its end. */
 export const guardLines = Object.entries(guards)
@@ -34,7 +39,7 @@ function guarded(fields: Fields): Fields {
   if (!Array.isArray(fields)) return { ...fields, ...guards };
   const out: OutgoingHttpHeader[] = [];
   for (let i = 0; i + 1 < fields.length; i += 2)
-    if (!guardNames.has(String(fields[i]).toLowerCase())) out.push(fields[i]!, fields[i + 1]!);
+    if (!isGuard(String(fields[i]))) out.push(fields[i]!, fields[i + 1]!);
   out.push(...guardList);
   return out;
 }

@@ -44,6 +44,21 @@ async function answer(socket: TestSocket, body: Buffer | string): Promise<void> 
 const bodyOf = ({ text }: TestSocket): string => text.slice(text.indexOf('\r\n\r\n') + 4);
 
 describe('a plain response', () => {
+  it('says once what every answer says', async () => {
+    const socket = new TestSocket(false);
+    await new Promise<void>((resolve) => {
+      const response = new PlainResponse(
+        socket as unknown as Socket,
+        5,
+        new Departures(),
+        resolve,
+        guardLines,
+      );
+      response.writeHead(200, { 'x-content-type-options': 'nosniff', 'Content-Length': '0' }).end();
+    });
+    expect(socket.text.match(/x-content-type-options/gi)).toHaveLength(1);
+  });
+
   it('stays as it is while its socket keeps it and others are answered', async () => {
     const slow = new TestSocket(true);
     await answer(slow, 'for the slow one');

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { wallClock } from '../../clock.ts';
 import { LastMemo } from '../../memo.ts';
 import type { ApiResponse, HeaderFields } from '../http/context.ts';
+import { isGuard } from '../http/guard-headers.ts';
 import { fitsBuffer, writeJoined } from './answer-buffer.ts';
 import type { Departures } from './departures.ts';
 
@@ -61,6 +62,8 @@ export class PlainResponse extends EventEmitter implements ApiResponse {
     let fields = this.#fields;
     let measured = this.#measured;
     const add = (name: string, value: string): void => {
+      // Said below.
+      if (this.standingLines !== '' && isGuard(name)) return;
       fields += field(name, value);
       measured ||= isLength(name);
     };

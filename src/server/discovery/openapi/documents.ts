@@ -9,6 +9,7 @@ import { givenInSlices } from '../../../registry/time-slices.ts';
 import { ApiDocument } from '../../http/document.ts';
 import type { Discovery } from '../discovery.ts';
 import { VersionCache } from '../version-cache.ts';
+import { contractOperations } from './contract-operations.ts';
 import { encodeV2 } from './gnostic.ts';
 import { prefixOf } from './names.ts';
 import { type Operation, operationsOf } from './operations.ts';
@@ -93,7 +94,12 @@ export class Documents {
     if (apiVersion === undefined) return ApiDocument.json(smallDeclaration(path, basePath));
     const build = async (): Promise<ApiDocument> =>
       ApiDocument.json(
-        declaration(apiVersion, this.#operations(apiVersion), await Descriptions.load(), basePath),
+        declaration(
+          apiVersion,
+          [...this.#operations(apiVersion), ...contractOperations(apiVersion)],
+          await Descriptions.load(),
+          basePath,
+        ),
       );
     return built(this.#swagger12.get(apiVersion, () => new Map())!, basePath, build);
   }

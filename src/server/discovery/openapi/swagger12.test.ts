@@ -22,6 +22,31 @@ beforeAll(async () => {
   extensions = await read('/apis/extensions/v1beta1');
 });
 
+describe('the core', () => {
+  it('has the operations of the contract that discovery does not name', () => {
+    const found: string[] = core.apis.flatMap(({ path, operations }: Json) =>
+      operations.map(({ method }: Json) => `${method} ${path}`),
+    );
+    const object = '/namespaces/{namespace}';
+    const proxies = [
+      `${object}/pods/{name}/proxy/{path:*}`,
+      ...[`${object}/pods/{name}`, `${object}/services/{name}`, '/nodes/{name}'].flatMap((path) => [
+        `/proxy${path}`,
+        `/proxy${path}/{path:*}`,
+      ]),
+    ];
+    const wanted = proxies.flatMap((path) =>
+      ['GET', 'PUT', 'POST', 'DELETE'].map((method) => `${method} /api/v1${path}`),
+    );
+    const statuses = `GET /api/v1${object}/componentstatuses`;
+    expect(found).toEqual(expect.arrayContaining([...wanted, statuses, `${statuses}/{name}`]));
+    expect(new Set(found).size).toBe(found.length);
+    const { operations } = core.apis.find(({ path }: Json) => path.endsWith('/pods/{name}/proxy/{path:*}'));
+    const names = operations[0].parameters.map(({ name, paramType }: Json) => `${paramType} ${name}`);
+    expect(names).toEqual(expect.arrayContaining(['path namespace', 'path name', 'path path']));
+  });
+});
+
 describe('the resource listing', () => {
   it('names declarations that there are', async () => {
     const listing = await read('');
