@@ -54,6 +54,7 @@ export async function makeRegistry(
 async function configure(registry: Registry, settings: ClusterSettings, hooks: HookClient): Promise<void> {
   const { options, apiServer } = settings;
   registry.admission = admissionOf(registry, settings, hooks).guardedBy(warnUnenforced);
+  registry.looseNamespaces = options.admission?.disabled?.includes('NamespaceLifecycle') ?? false;
   registry.managedFields = options.managedFields ?? defaultOf(servingOptions.managedFields);
   registry.tolerationSeconds = {
     notReady: apiServer.notReadyTolerationSeconds ?? registry.tolerationSeconds.notReady,

@@ -64,13 +64,14 @@ export const namespaceController: Controller = {
 
 function isGoing(registry: Registry, namespace: string): boolean {
   const entry = registry.view.collection('core/namespaces').get('', namespace);
-  return !entry || entry.mayBeMarked;
+  return entry ? entry.mayBeMarked : !registry.looseNamespaces;
 }
 
 async function empty(writing: Writing, name: string): Promise<void> {
   const { registry } = writing;
   const entry = registry.view.collection('core/namespaces').get('', name);
-  if (!entry) return removeRemains(registry, name, registry.view.revision);
+  if (!entry)
+    return registry.looseNamespaces ? undefined : removeRemains(registry, name, registry.view.revision);
   if (!entry.mayBeMarked) return;
   const namespace = entry.object() as Namespace;
   if (!namespace.metadata.deletionTimestamp || !namespace.spec?.finalizers?.includes('kubernetes')) return;

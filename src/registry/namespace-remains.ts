@@ -19,6 +19,10 @@ const pageSize = 1000;
 export const namespaceExists = (registry: Registry, namespace: string): boolean =>
   registry.view.collection('core/namespaces').get('', namespace) !== undefined;
 
+/** Whether objects may be in a namespace: it exists, or nobody asks whether it does. */
+export const isNamespaceThere = (registry: Registry, namespace: string): boolean =>
+  registry.looseNamespaces || namespaceExists(registry, namespace);
+
 /**
  * Removes what is left in a namespace that went with the write of a revision. If it has been made anew since, what was
  * written after that revision is not touched.

@@ -29,7 +29,7 @@ import { QuotaAccounts } from './admission/quota-accounts.ts';
 import type { Allocator } from './allocation/allocation.ts';
 import { type Finalizing, fullFinalizing } from './finalizing.ts';
 import { KeyQueue } from './key-queue.ts';
-import { namespaceExists, removeRemains } from './namespace-remains.ts';
+import { isNamespaceThere, removeRemains } from './namespace-remains.ts';
 import type { Request } from './request.ts';
 import { named, type Place, type Target } from './target.ts';
 import { defaultTokenSettings, type TokenSettings, Tokens } from './tokens.ts';
@@ -67,6 +67,8 @@ export class Registry {
   tolerationSeconds = { notReady: 300, unreachable: 300 };
   /** Timers on the clock of `chance`. Set before the server listens. */
   timers: Timers = systemTimers;
+  /** Objects may be in namespaces that do not exist: the admission plugin NamespaceLifecycle is off. */
+  looseNamespaces = false;
   #writeFailure: Error | undefined;
   readonly allocators: ReadonlyMap<ResourceId, Allocator>;
 
@@ -175,7 +177,7 @@ export class Registry {
    * there when the request was let in, and everything that was in it then has been removed.
    */
   async withdrawn(request: Request, place: Place, revision: number): Promise<boolean> {
-    if (!place.kind.namespaced || namespaceExists(this, place.namespace)) return false;
+    if (!place.kind.namespaced || isNamespaceThere(this, place.namespace)) return false;
     await this.commit(request, place, null, revision);
     return true;
   }

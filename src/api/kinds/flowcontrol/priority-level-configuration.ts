@@ -148,14 +148,14 @@ export const priorityLevelConfiguration = defineKind<PriorityLevelConfiguration>
     ageColumn,
   ],
   cells(level) {
-    const { type = '', limited, exempt } = level.spec ?? {};
+    const { type = '', limited } = level.spec ?? {};
     const queuing = limited?.limitResponse?.queuing;
     const cell = (value: number | undefined): string =>
       orNone(value === undefined ? undefined : String(value));
     return [
       level.metadata.name,
       type,
-      cell((limited ?? exempt)?.nominalConcurrencyShares),
+      cell(limited?.nominalConcurrencyShares),
       cell(queuing?.queues),
       cell(queuing?.handSize),
       cell(queuing?.queueLengthLimit),
