@@ -75,6 +75,25 @@ describe('a pod whose eviction was allowed', () => {
   });
 });
 
+it('a pod in two budgets has an event about that, once', async () => {
+  for (const name of ['one', 'two'])
+    await harness.seed('policy/v1', 'poddisruptionbudgets', 'default', {
+      metadata: { name, generation: 1 },
+      spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } },
+    });
+  await pod('both');
+  harness.start(['disruption']);
+  await harness.settled();
+  const events = harness.all('core/events').map((entry) => entry.object() as Event);
+  expect(events.map(({ reason, message, type }) => [type, reason, message])).toEqual([
+    [
+      'Warning',
+      'MultiplePodDisruptionBudgets',
+      'Pod "default"/"both" matches multiple PodDisruptionBudgets.  Chose "one" arbitrarily.',
+    ],
+  ]);
+});
+
 describe('a pod that says it is about to be evicted', () => {
   const target = (lastTransitionTime: string, reason: string) => ({
     type: 'DisruptionTarget',

@@ -94,9 +94,22 @@ class Disruption {
     for (const { namespace, labels } of [pod, previous].filter((one) => one !== undefined))
       for (const name of this.#selectors.selecting(namespace, labels))
         this.#budgets.add(keyOf(namespace, name));
+    if (pod && !(previous && semanticEqual(pod.labels, previous.labels))) this.#tellAmbiguity(pod);
     const sinceMs = pod && targetSince(pod);
     if (sinceMs !== undefined)
       this.#targets.addAfter(keyOf(pod!.namespace, pod!.name), sinceMs + departureMs - this.#nowMs);
+  }
+
+  /** A pod may be in one budget: which of several counts for it, nobody can say. */
+  #tellAmbiguity({ entry, namespace, name, labels }: IndexedPod): void {
+    const [first, ...others] = [...this.#selectors.selecting(namespace, labels)].sort();
+    if (others.length === 0) return;
+    const [space, pod, budget] = [namespace, name, first].map((text) => JSON.stringify(text));
+    this.#recorder.warning(
+      entry.peek(),
+      'MultiplePodDisruptionBudgets',
+      `Pod ${space}/${pod} matches multiple PodDisruptionBudgets.  Chose ${budget} arbitrarily.`,
+    );
   }
 
   get #nowMs(): number {
