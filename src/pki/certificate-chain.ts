@@ -31,7 +31,6 @@ const knownExtensions: ReadonlySet<string> = new Set([
 ]);
 
 /** Limits which names an authority may vouch for. Names are not checked here, so such an authority vouches for none. */
-const nameConstraints = '2.5.29.30';
 
 /** Signatures that nobody can forge, the same as Go takes: RSA and ECDSA with SHA-256, 384 and 512, and Ed25519. */
 const strongSignatures: ReadonlySet<string> = new Set([

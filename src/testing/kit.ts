@@ -3,7 +3,8 @@
  * and the step of requests are handed in, and gets the cluster's parts when they exist.
  */
 import { randomInt, randomUUID } from 'node:crypto';
-import type { Cluster, StartOptions } from '../cluster/options/start-options.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import type { StartOptions } from '../cluster/options/start-options.ts';
 import type { ClusterParts, Instruments } from '../cluster/shared/instruments.ts';
 import { startWith } from '../cluster/start.ts';
 import type { Registry, Sources } from '../registry/registry.ts';

@@ -1,7 +1,8 @@
 /** A cluster for tests: the embedding API, and what tests need beyond it. */
 import { randomUUID } from 'node:crypto';
 import type { KubeConfig } from '@kubernetes/client-node';
-import type { Cluster, StartOptions } from '../cluster/options/start-options.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import type { StartOptions } from '../cluster/options/start-options.ts';
 import { type Duration, durationMs } from './durations.ts';
 import type { Faults } from './faults.ts';
 import { applyFixtures, type FixtureSource } from './fixtures.ts';

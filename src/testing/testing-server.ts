@@ -1,5 +1,6 @@
 /** A server with the test kit under `/wherry/testing`, for tests in other languages. */
-import type { Cluster, StartOptions } from '../cluster/options/start-options.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import type { StartOptions } from '../cluster/options/start-options.ts';
 import { Kit } from './kit.ts';
 
 /** Real nodes take longer than simulated ones. */

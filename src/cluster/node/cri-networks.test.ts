@@ -11,7 +11,7 @@ import { problem as networkProblem, serviceRange } from '../../node/network/netn
 import { TestContainerd } from '../../node/runtime/cri/containerd.fixture.ts';
 import { programOf, tryEngine } from '../../node/runtime/engine/engine.fixture.ts';
 import { freePort } from '../../node/runtime/engine/registry.fixture.ts';
-import type { Cluster } from '../options/start-options.ts';
+import type { Cluster } from '../cluster.ts';
 import { start } from '../start.ts';
 import { cleanUp } from './cleanup.ts';
 import { eventually, PodBench, ready, sh } from './pod-bench.fixture.ts';

@@ -1,7 +1,7 @@
 /** Proves that nodes identify themselves: their writes have the field manager `kubelet`. */
 import { afterEach, expect, it, vi } from 'vitest';
 import { namespaceLifecycle } from '../../registry/admission/namespace-lifecycle.ts';
-import type { Cluster } from '../options/start-options.ts';
+import type { Cluster } from '../cluster.ts';
 import { start } from '../start.ts';
 
 let cluster: Cluster | undefined;

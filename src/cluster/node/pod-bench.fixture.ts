@@ -10,7 +10,7 @@ import { events, pods } from '../../client/resources.ts';
 import { testImage } from '../../node/runtime/engine/engine.fixture.ts';
 import type { SessionResult } from '../../streams/session/session.ts';
 import { openRemoteCommand, remoteCommand } from '../../streams/spdy/remote-command-client.ts';
-import type { Cluster } from '../options/start-options.ts';
+import type { Cluster } from '../cluster.ts';
 
 const waitMaxMs = 120_000;
 

@@ -13,7 +13,7 @@ import { TestContainerd } from '../../node/runtime/cri/containerd.fixture.ts';
 import { TestDocker } from '../../node/runtime/docker/docker.fixture.ts';
 import { testImage, tryEngine } from '../../node/runtime/engine/engine.fixture.ts';
 import { registryProblem, TestRegistry } from '../../node/runtime/engine/registry.fixture.ts';
-import type { Cluster } from '../options/start-options.ts';
+import type { Cluster } from '../cluster.ts';
 import { start } from '../start.ts';
 import { containerBehaviours } from './container-behaviours.suite.ts';
 import { collectsImages } from './image-garbage.suite.ts';

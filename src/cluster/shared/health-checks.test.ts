@@ -8,7 +8,7 @@ import { collectionOf } from '../../registry/target.ts';
 import { View } from '../../registry/view/view.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import { type Store, StoreUnavailableError } from '../../store/store.ts';
-import type { Cluster } from '../options/start-options.ts';
+import type { Cluster } from '../cluster.ts';
 import { start } from '../start.ts';
 import { Startup, storeCheck, viewCheck } from './health-checks.ts';
 

@@ -6,7 +6,8 @@ import { afterEach, expect, it } from 'vitest';
 import { describeWith } from '../../../test/support/tools.ts';
 import { Authority, clientUsages, makeAuthority, servingUsages, yearMs } from '../../pki/authority.ts';
 import { TestEtcd } from '../../store/etcd/etcd-server.fixture.ts';
-import type { Cluster, StartOptions } from '../options/start-options.ts';
+import type { Cluster } from '../cluster.ts';
+import type { StartOptions } from '../options/start-options.ts';
 import { start } from '../start.ts';
 
 describeWith('etcd-server')('clusters on etcd', () => {

@@ -8,7 +8,8 @@ import { MessageReader } from '../../api/protobuf/message-reader.ts';
 import { MessageWriter } from '../../api/protobuf/message-writer.ts';
 import { Authority, clientUsages, makeAuthority, servingUsages, yearMs } from '../../pki/authority.ts';
 import { etcds, TestEtcd, type TestEtcdOptions } from '../../store/etcd/etcd-server.fixture.ts';
-import type { Cluster, StartOptions } from '../options/start-options.ts';
+import type { Cluster } from '../cluster.ts';
+import type { StartOptions } from '../options/start-options.ts';
 import { start } from '../start.ts';
 
 const auth = (method: string): string => `/etcdserverpb.Auth/${method}`;

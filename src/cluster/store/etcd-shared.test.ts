@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { describeWith } from '../../../test/support/tools.ts';
 import { TestEtcd } from '../../store/etcd/etcd-server.fixture.ts';
-import type { Cluster } from '../options/start-options.ts';
+import type { Cluster } from '../cluster.ts';
 import { start } from '../start.ts';
 
 const waitMs = 60_000;

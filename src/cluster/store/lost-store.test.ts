@@ -2,7 +2,8 @@
 import { get } from 'node:http';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Store } from '../../store/store.ts';
-import type { Cluster, StartOptions } from '../options/start-options.ts';
+import type { Cluster } from '../cluster.ts';
+import type { StartOptions } from '../options/start-options.ts';
 import { start } from '../start.ts';
 
 const opened: Store[] = [];
