@@ -11,8 +11,8 @@
  *
  *   core ← ui ← views ← shell
  */
-/** What every layer may import: the switches for debugging, what remembers values by object, timers and deadlines. */
-const everywhere = ['switches', 'memo', 'timers', 'deadlines'];
+/** What every layer may import: the switches for debugging, what remembers values by object, keys of several texts, timers and deadlines. */
+const everywhere = ['switches', 'memo', 'composed-key', 'timers', 'deadlines'];
 
 const may = {
   api: ['api'],

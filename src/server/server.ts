@@ -138,7 +138,7 @@ export class ApiServer {
       addressTypes: options.nodeAddressTypes ?? defaultAddressTypes,
       open: this.#connections,
     };
-    this.#router = new Router(this.#resources(registry, options), discovery, pages);
+    this.#router = new Router(this.#resources(registry, options, traffic), discovery, pages);
     this.#metrics = new Metrics({
       registry,
       keeper,
@@ -168,12 +168,13 @@ export class ApiServer {
     });
   }
 
-  #resources(registry: Registry, options: ServerOptions): Resources {
+  #resources(registry: Registry, options: ServerOptions, traffic: Traffic): Resources {
     const { keeper, createStatus, compatibility, components, usage, authentication } = options;
     return {
       serving: {
         registry,
         keeper,
+        traffic,
         createStatus,
         compatibility,
         reviewToken: (...asked) => authentication.reviewToken(...asked),

@@ -52,8 +52,9 @@ export class FrontProxy implements Authenticator {
     const { allowedNames, usernameHeaders, uidHeaders, groupHeaders, extraHeaderPrefixes } = this.#headers;
     if (allowedNames.length && !allowedNames.includes(nameOf(certificate)))
       throw new CredentialError('the common name of the certificate is not that of a front proxy');
+    const found = headerValues(credentials, (name) => this.reads(name));
     const valuesOf = (headers: readonly string[]): string[] =>
-      headers.flatMap((name) => headerValues(credentials, name)).filter(Boolean);
+      headers.flatMap((name) => found.get(name) ?? []).filter(Boolean);
     const [name] = valuesOf(usernameHeaders);
     if (name === undefined) return undefined;
     const [uid] = valuesOf(uidHeaders);
@@ -61,7 +62,7 @@ export class FrontProxy implements Authenticator {
       name,
       ...(uid === undefined ? {} : { uid }),
       groups: valuesOf(groupHeaders),
-      extra: extraOf(credentials, extraHeaderPrefixes) ?? {},
+      extra: extraOf(found, extraHeaderPrefixes) ?? {},
     };
   }
 }

@@ -13,6 +13,7 @@ import {
   noFields,
   sameSet,
   union,
+  unionOfAll,
 } from '../values/field-set.ts';
 import { entryOf, type Managed, type Manager } from '../values/managed-entry.ts';
 import type { FieldType } from './field-type.ts';
@@ -28,6 +29,8 @@ import {
   sameJson,
 } from './field-walk.ts';
 
+/** Entries of one object. Each is compared with all that a write changes. */
+export const entriesMax = 200;
 /** Update entries of one object; older ones are merged. */
 const updateEntriesMax = 10;
 /** The manager of merged entries. */
@@ -133,25 +136,27 @@ function capped(entries: Managed[]): Managed[] {
   if (surplus <= 0) return entries;
   const key = (entry: Managed): string => JSON.stringify({ ...entry, time: undefined, fieldsV1: undefined });
   updates.sort((a, b) => compareText(a.time ?? '', b.time ?? '') || compareText(key(a), key(b)));
-  const merged = new Map<string, Managed>();
-  const gone = new Set<Managed>();
+  /** The oldest of each version, as many as have to be merged. */
+  const oldest = new Map<string, Managed[]>();
   for (const entry of updates) {
     if (surplus <= 0) break;
-    const first = merged.get(entry.apiVersion);
-    if (!first) {
-      merged.set(entry.apiVersion, entry);
+    const some = oldest.get(entry.apiVersion);
+    if (!some) {
+      oldest.set(entry.apiVersion, [entry]);
       continue;
     }
-    gone.add(entry).add(first);
-    const { apiVersion } = entry;
-    const who = { manager: ancient, operation: 'Update', apiVersion, subresource: '' } as const;
-    merged.set(apiVersion, entryOf(who, union(first.fieldsV1, entry.fieldsV1), entry.time));
+    some.push(entry);
     surplus--;
   }
-  const kept = entries.filter((entry) => !gone.has(entry));
-  for (const entry of merged.values())
-    if (entry.manager === ancient && !kept.includes(entry)) kept.push(entry);
-  return kept;
+  const merging = [...oldest.values()].filter((some) => some.length > 1);
+  const gone = new Set(merging.flat());
+  return [...entries.filter((entry) => !gone.has(entry)), ...merging.map(mergedEntry)];
+}
+
+function mergedEntry(entries: readonly Managed[]): Managed {
+  const { apiVersion, time } = entries.at(-1)!;
+  const who = { manager: ancient, operation: 'Update', apiVersion, subresource: '' } as const;
+  return entryOf(who, unionOfAll(entries.map(({ fieldsV1 }) => fieldsV1)), time);
 }
 
 /** A version of the kind: its type, and how objects of the version of the request are converted to it and back. */
@@ -258,9 +263,12 @@ function* pruned(
   entries: readonly Managed[],
 ): Generator<void, JsonObject> {
   const own = apply.version(last.apiVersion)!;
-  const owned = new Map<string, FieldSet>([[last.apiVersion, noFields]]);
-  for (const { apiVersion, fieldsV1 } of entries)
-    owned.set(apiVersion, union(owned.get(apiVersion) ?? noFields, fieldsV1));
+  const owned = new Map<string, FieldSet[]>([[last.apiVersion, [noFields]]]);
+  for (const { apiVersion, fieldsV1 } of entries) {
+    const sets = owned.get(apiVersion);
+    if (sets) sets.push(fieldsV1);
+    else owned.set(apiVersion, [fieldsV1]);
+  }
   const mergedThere = own.to(merged);
   const had = named(own.type, last.fieldsV1);
   const asObject = (value: unknown): JsonObject => (value ?? {}) as JsonObject;
@@ -271,7 +279,7 @@ function* pruned(
     const isOwn = apiVersion === last.apiVersion;
     const all = isOwn ? mergedThere : to(merged);
     const left = isOwn ? rest : to(own.from(rest));
-    const kept = union(named(type, fieldsOf(type, left)), named(type, sets));
+    const kept = union(named(type, fieldsOf(type, left)), named(type, unionOfAll(sets)));
     yield;
     const there = named(type, fieldsOf(type, all));
     yield;

@@ -78,6 +78,26 @@ function unionOf(a: FieldSet, b: FieldSet, inA: boolean, inB: boolean): FieldSet
   return out;
 }
 
+/** The union of many sets in one pass over all of them: put together two at a time, the first would be copied each time. */
+export function unionOfAll(sets: readonly FieldSet[]): FieldSet {
+  return sets.length === 1 ? sets[0]! : joinedNodes(sets, false);
+}
+
+function joinedNodes(nodes: readonly FieldSet[], isBelowRoot: boolean): FieldSet {
+  if (nodes.length === 1) return nodes[0]!;
+  const below = new Map<string, FieldSet[]>();
+  for (const node of nodes)
+    for (const element in node) {
+      if (element === '.') continue;
+      const known = below.get(element);
+      if (known) known.push(node[element]!);
+      else below.set(element, [node[element]!]);
+    }
+  const out: FieldSet = isBelowRoot && below.size > 0 && nodes.some(isMember) ? { '.': leaf } : {};
+  for (const [element, same] of below) out[element] = joinedNodes(same, true);
+  return out;
+}
+
 /** Members of `a` that are not members of `b`. A member of `b` does not remove what lies below it. */
 export const difference = (a: FieldSet, b: FieldSet): FieldSet =>
   differenceOf(a, b, false, false, false) ?? noFields;

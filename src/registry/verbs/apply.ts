@@ -35,7 +35,15 @@ import type { Entry } from '../view/entry.ts';
 import { create, settleNamespace } from './create.ts';
 import { keepLastApplied, unlessApplied } from './last-applied.ts';
 import { modify } from './modify.ts';
-import { converted, managerOf, ownedByCreator, trackedAlready, versionOf, zeroObject } from './ownership.ts';
+import {
+  checkCount,
+  converted,
+  managerOf,
+  ownedByCreator,
+  trackedAlready,
+  versionOf,
+  zeroObject,
+} from './ownership.ts';
 import { rescale, type Scale, type ScaleForm } from './scale.ts';
 import { entriesFromScale, scaleEntries } from './scale-ownership.ts';
 import { checkName } from './update.ts';
@@ -208,6 +216,8 @@ function* mergedObject(
   reportDuplicates(patch, request);
   kind.pruneApplied?.(object);
   kind.defaults?.(object);
+  if (result.entries.length > application.entries.length)
+    checkCount(kind, object.metadata.name ?? '', result.entries.length);
   setEntries(object.metadata, result.entries, managed);
   keepLastApplied(who.manager, object, body);
   return object;

@@ -5,7 +5,7 @@
 
 import { ownershipModel } from '../../api/custom-schema/ownership-model.ts';
 import { invalid as invalidObject, StatusError } from '../../api/errors/errors.ts';
-import { type FieldError, tooLong } from '../../api/errors/field-error.ts';
+import { type FieldError, tooLong, tooMany } from '../../api/errors/field-error.ts';
 import type { ManagedFieldsEntry, ObjectMeta } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind/kind.ts';
 import { resetFields } from '../../api/kind/reset-fields.ts';
@@ -14,7 +14,13 @@ import { ManagedText, replacing, setEntries, setManaged } from '../../api/model/
 import type { Model } from '../../api/model/model.ts';
 import { type FieldType, structOf } from '../../api/ownership/field-type.ts';
 import { compareField, compareWritten } from '../../api/ownership/field-walk.ts';
-import { memoized, ownable, reconciledEntries, updatedEntries } from '../../api/ownership/managed-fields.ts';
+import {
+  entriesMax,
+  memoized,
+  ownable,
+  reconciledEntries,
+  updatedEntries,
+} from '../../api/ownership/managed-fields.ts';
 import { createdText } from '../../api/ownership/ownership-text.ts';
 import { type ApiObject, cloneJson, type JsonObject } from '../../api/text/object.ts';
 import { type FieldSet, fieldSetText, isEmptySet } from '../../api/values/field-set.ts';
@@ -220,10 +226,17 @@ function readSent(
   sent: readonly ManagedFieldsEntry[],
 ): readonly Managed[] | undefined {
   if (sent.length === 0 || (sent.length === 1 && Object.keys(sent[0]!).length === 0)) return [];
+  checkCount(kind, name, sent.length);
   const entries = readManaged(sent);
   const errors = entries?.flatMap((entry, i) => entryErrors(entry, `metadata.managedFields[${i}]`)) ?? [];
   if (errors.length) throw invalidObject(kind, name, errors);
   return entries;
+}
+
+/** Throws when an object would have too many entries. */
+export function checkCount(kind: Kind, name: string, count: number): void {
+  if (count > entriesMax)
+    throw invalidObject(kind, name, [tooMany('metadata.managedFields', count, entriesMax)]);
 }
 
 const entryErrors = ({ manager, subresource = '' }: Managed, path: string): FieldError[] => [

@@ -6,10 +6,16 @@ import type { RequestContext } from '../http/context.ts';
 import { isLong } from '../http/traffic.ts';
 import type { Services } from './step.ts';
 
-/** Records a request when the client has read its answer, at the latest after the request timeout. */
+/**
+ * Records a request when the client has read its answer, at the latest after the request timeout. By then it has given
+ * its seat back: reading is the client's work.
+ */
 export function complete(context: RequestContext, services: Services): void {
   if (context.upgrade) return record(context, context.upgradeCode, services);
   const { response } = context;
+  context.leaveSeat();
+  // Doors without flow control have nothing else that bounds answers nobody reads.
+  if (context.door.fairness && !isLong(context.lane)) services.traffic.leave(context);
   if (response.writableLength === 0 || response.writableFinished || response.destroyed)
     return record(context, response.headersSent ? response.statusCode : 0, services);
   awaitTaken(context, services);
@@ -17,9 +23,16 @@ export function complete(context: RequestContext, services: Services): void {
 
 function awaitTaken(context: RequestContext, services: Services): void {
   const { response } = context;
-  const { keeper } = services;
+  const { keeper, traffic } = services;
+  const giveBack = traffic.holdUnread(context, response.writableLength);
+  if (!giveBack) {
+    keeper.reached('requestTimeoutMs');
+    response.destroy();
+    return record(context, response.statusCode, services);
+  }
   const done = (): void => {
     clearTimeout(timer);
+    giveBack();
     response.off('close', done);
     record(context, response.statusCode, services);
   };
@@ -37,8 +50,7 @@ export function record(context: RequestContext, code: number, services: Services
   const { requests, traffic, audit, observer } = services;
   if (isLong(context.lane)) requests.addLongRunning(info, -1);
   traffic.leave(context);
-  context.seat?.leave();
-  context.seat = undefined;
+  context.leaveSeat();
   const durationMs = performance.now() - context.begunMs;
   requests.record(info, code, durationMs);
   audit?.tell(context, 'ResponseComplete', code);

@@ -12,7 +12,11 @@ import { removeIdentity } from '../http/identity-removal.ts';
 import { refusal } from './authorization.ts';
 import type { Services } from './step.ts';
 
+/** Groups and extra values that a request may ask for: each is a question to the authorizers. */
+const valuesMax = 1_000;
+
 const prefix = 'impersonate-';
+const extraPrefix = 'impersonate-extra-';
 const prefixStart = prefix.charCodeAt(0);
 
 export function impersonate(context: RequestContext, services: Services): void | Promise<void> {
@@ -55,9 +59,14 @@ function forget({ upgrade, info, http }: RequestContext, { isIdentityHeader }: S
 function wantedUser({ http: { request } }: RequestContext): WantedUser | undefined {
   // Requests of the express lane have no header twice, and no list of them as they were sent.
   const sent = { headers: request.headers, rawHeaders: request.rawHeaders ?? [] };
-  const first = (name: string): string => headerValues(sent, name)[0] ?? '';
-  const groups = headerValues(sent, 'impersonate-group');
-  const extra = extraOf(sent, ['impersonate-extra-']);
+  const found = headerValues(sent, isRead);
+  const first = (name: string): string => found.get(name)?.[0] ?? '';
+  const groups = found.get('impersonate-group') ?? [];
+  const extra = extraOf(found, [extraPrefix]);
+  let values = 0;
+  for (const list of found.values()) values += list.length;
+  if (values > valuesMax)
+    throw badRequest(`a request may impersonate at most ${valuesMax} groups and extra values`);
   const wanted = {
     name: first('impersonate-user'),
     uid: first('impersonate-uid'),
@@ -69,6 +78,8 @@ function wantedUser({ http: { request } }: RequestContext): WantedUser | undefin
     throw badRequest(`requested ${goText(wanted)} without impersonating a user name`);
   return undefined;
 }
+
+const isRead = (name: string): boolean => name.startsWith(prefix);
 
 /** As Go writes a value: the words of Kubernetes' own message. */
 function goText({ name, uid, groups, extra }: WantedUser): string {

@@ -9,10 +9,11 @@ import type { RequestContext } from '../http/context.ts';
 import { overload } from '../http/traffic.ts';
 import type { Services } from './step.ts';
 
-/** Paths for monitoring, which are not limited: they must work when the server is overloaded. */
-const unlimited = new Set(['/healthz', '/livez', '/metrics', '/readyz']);
+/** Paths for monitoring, which are not limited by other requests: they must work when the server is overloaded. */
+const probes = new Set(['/healthz', '/livez', '/metrics', '/readyz']);
 
-export function limit(context: RequestContext, { keeper, traffic, requests }: Services): void {
+export function limit(context: RequestContext, services: Services): void {
+  const { keeper, traffic, requests } = services;
   const { info } = context;
   // An upgraded connection counts as long-running, whatever its path.
   const lasting = info.lasting ?? (context.upgrade && 'connection');
@@ -21,11 +22,18 @@ export function limit(context: RequestContext, { keeper, traffic, requests }: Se
     requests.addLongRunning(info, 1);
     return;
   }
-  const entered = traffic.enter(context, info.readOnly ? 'readOnly' : 'mutating');
-  if (!entered && !unlimited.has(info.path)) throw overload;
+  if (!enters(context, services)) throw overload;
   if (!info.timed) return;
   const maxMs = keeper.limits.requestTimeoutMs;
   context.timeLimitMs = info.mayHave('timeout') ? wishedMs(context, maxMs) : maxMs;
+}
+
+function enters(context: RequestContext, { traffic, dashboard }: Services): boolean {
+  const { info, door } = context;
+  const isProbe = probes.has(info.path);
+  if (door.fairness && (isProbe || (info.page && dashboard?.isFor(context))))
+    return traffic.enterAside(context);
+  return traffic.enter(context, info.readOnly ? 'readOnly' : 'mutating') || isProbe;
 }
 
 function wishedMs({ query }: RequestContext, maxMs: number): number {

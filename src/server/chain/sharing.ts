@@ -1,6 +1,10 @@
 /**
  * Sharing: on doors with flow control, a request goes on when its priority level lets it. Error exit: 429, when too many
  * wait. It comes before authorization, which may cost something, too.
+ *
+ * A seat is held while the server works, not while it waits for the client: it is given back while a body arrives
+ * (`arrival.ts`), and when the answer is handed to the connection, or waits for the client to read (`completion.ts`,
+ * `long-answer.ts`).
  */
 import type { Flow } from '../../access/fairness/flow-control.ts';
 import type { RequestContext } from '../http/context.ts';
@@ -17,11 +21,30 @@ export function share(context: RequestContext, { dashboard }: Services): void | 
   context.flow = flow;
   // Connections into pods last, and cost the server little; a watch counts while it begins.
   if (upgrade || info.lasting === 'connection') return;
-  const isGone = (): boolean => context.response.destroyed;
-  const waiting = flow.level.enter(flow.id, isGone, () => overloadFor(flow.level.retryAfterSeconds));
+  const waiting = takeSeat(context, flow);
   if (waiting) return waiting.then(() => hold(context, flow));
   hold(context, flow);
 }
+
+function takeSeat(context: RequestContext, { level, id }: Flow): undefined | Promise<void> {
+  return level.enter(
+    id,
+    () => isOver(context),
+    () => overloadFor(level.retryAfterSeconds),
+  );
+}
+
+/** Takes a seat again, for a request that gave its own back while it waited for its client. */
+export async function shareAgain(context: RequestContext): Promise<void> {
+  const { flow } = context;
+  if (!flow || context.seat) return;
+  await takeSeat(context, flow);
+  // Its time was over while it waited: it has its answer, and is counted out already.
+  if (isOver(context)) flow.level.leave();
+  else context.seat = flow.level;
+}
+
+const isOver = ({ response }: RequestContext): boolean => response.destroyed || response.writableEnded;
 
 function hold(context: RequestContext, flow: Flow): void {
   if (context.info.lasting) setImmediate(() => flow.level.leave());

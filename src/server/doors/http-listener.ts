@@ -10,6 +10,7 @@ import type { Limits } from '../http/limits.ts';
 import { refuse, refuseConnection } from '../http/refusal.ts';
 import { overload } from '../http/traffic.ts';
 import type { Arrivals } from '../lane/arrivals.ts';
+import { OpenHeads } from './open-heads.ts';
 import { Pipelining } from './pipelining.ts';
 
 /** Go clients keep idle connections for 90 s; closing earlier would fail their next request. */
@@ -17,6 +18,8 @@ export const keepAliveMs = 120_000;
 export const headersTimeoutMs = 30_000;
 /** How often Node looks for connections whose time is over; with its own 30 s, a head could take twice its time. */
 const timeoutCheckMs = 1_000;
+/** Header lines of a request. */
+export const headersMax = 2_000;
 /** On close, clients get this long to read their last answer and close the connection. */
 const partingMs = 100;
 
@@ -36,6 +39,7 @@ export class HttpListener {
   /** Upgraded sockets: Node's server does not track them, so they are closed here. */
   readonly #detached = new Set<Socket>();
   readonly #pipelining = new Pipelining();
+  readonly #heads = new OpenHeads();
   /** Answers of requests that were passed on, until they are sent or their connections are gone. */
   readonly #unsent = new Set<ServerResponse>();
   #closed: Promise<void> | undefined;
@@ -45,9 +49,12 @@ export class HttpListener {
     private readonly door: Door,
     private readonly reception: Reception,
     private readonly arrivals: Arrivals,
+    /** By which Node's server gets its connections; undefined: they come from this process. */
+    private readonly connected?: 'connection' | 'secureConnection',
   ) {
-    // No limit on the number of headers, as their bytes are limited: by default Node drops headers beyond 2,000.
-    server.maxHeadersCount = 0;
+    if (connected) server.on(connected, (socket: Socket) => this.#heads.begin(socket));
+    // Node drops headers beyond this number without a word. One more than may be: that one says that there are too many.
+    server.maxHeadersCount = headersMax + 1;
     server.on('request', (request, response) => this.#receive(request, response));
     server.on('checkExpectation', (request, response) => {
       const why = 'the server cannot meet the expectation of the request';
@@ -109,10 +116,14 @@ export class HttpListener {
     const begunMs = performance.now();
     const { socket } = request;
     const { door, reception } = this;
+    this.#heads.end(socket);
+    if (hasTooManyHeaders(request))
+      return reception.turnAway(door, request, response, begunMs, tooManyHeaders());
     const before = this.#pipelining.add(socket, response);
     response.once('close', () => {
       this.#unsent.delete(response);
       this.#pipelining.done(socket, response);
+      if (this.connected && !this.#pipelining.unfinished(socket)) this.#heads.begin(socket);
     });
     if (!before) {
       this.#unsent.add(response);
@@ -132,7 +143,9 @@ export class HttpListener {
 
   #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
     const begunMs = performance.now();
+    this.#heads.end(socket);
     this.#detach(socket);
+    if (hasTooManyHeaders(request)) return refuse(socket, tooManyHeaders());
     const proceed = () => this.reception.upgrade(this.door, request, { socket, head }, begunMs);
     const before = this.#pipelining.unfinished(socket);
     // An upgrade is the last request of its connection, so the bound on waiting requests does not apply.
@@ -150,6 +163,11 @@ export class HttpListener {
     else refused();
   }
 }
+
+const hasTooManyHeaders = ({ rawHeaders }: IncomingMessage): boolean => rawHeaders.length > 2 * headersMax;
+
+const tooManyHeaders = (): StatusError =>
+  new StatusError(431, undefined, `the request has more than ${headersMax} header lines`);
 
 /** Resolves when an answer that has ended is sent, or its connection is gone. */
 const sent = (response: ServerResponse): Promise<void> =>

@@ -11,8 +11,9 @@ import type { TLSSocket } from 'node:tls';
 import { methodNotAllowed } from '../../api/errors/errors.ts';
 import type { Door, Reception } from '../http/door.ts';
 import { Http2Request } from '../http/http2-request.ts';
-import { Http2Response } from '../http/http2-response.ts';
+import { Http2Response, type UnreadBytes } from '../http/http2-response.ts';
 import type { Arrivals } from '../lane/arrivals.ts';
+import { headersMax } from './http-listener.ts';
 
 export interface Http2Options {
   /** Requests that one session may have open. Default 1,000. */
@@ -26,8 +27,6 @@ const frameBytesMax = 256 * 1024;
 /** For all streams of a session together. */
 const sessionWindowBytes = 100 * windowBytes;
 const headerListBytesMax = 1_048_896;
-/** Node cuts off a request with more headers. */
-const headerPairsMax = 2_000;
 /** Megabytes that a session may use before it refuses streams: many watches wait in one. */
 const sessionMegabytesMax = 64;
 const idleMaxMs = 90_000;
@@ -37,6 +36,15 @@ const idleCheckMs = 30_000;
  * reset streams as fast as they can make the server work for nothing (rapid reset).
  */
 const resetsMax = 500;
+
+/**
+ * Bytes of answers that the client of a session has not read yet. Beyond it, further requests of the session wait until
+ * some were read, as they would behind each other in HTTP/1.1.
+ */
+const unreadBytesMax = 16 * 1024 * 1024;
+/** A session that has so much to read and reads nothing for so long is cut off. */
+const unreadMaxMs = 10_000;
+const unreadCheckMs = 2_000;
 
 /** Error code of HTTP/2. */
 const enhanceYourCalm = 0x0b;
@@ -68,7 +76,8 @@ export class Http2Sessions {
         maxHeaderListSize: headerListBytesMax,
         enableConnectProtocol: false,
       },
-      maxHeaderListPairs: headerPairsMax,
+      // Node cuts off a request with more headers.
+      maxHeaderListPairs: headersMax,
       maxSessionMemory: sessionMegabytesMax,
     });
     const session = new Session(made, socket);
@@ -76,6 +85,7 @@ export class Http2Sessions {
     made.on('error', () => made.destroy());
     made.on('close', () => {
       this.#sessions.delete(session);
+      session.rest();
       socket.destroy();
     });
     made.once('remoteSettings', () => made.setLocalWindowSize(sessionWindowBytes));
@@ -116,21 +126,29 @@ export class Http2Sessions {
     if (stream.destroyed || stream.closed) return session.addReset();
     const begunMs = performance.now();
     const request = new Http2Request(stream, socket, headers, received);
-    const response = new Http2Response(stream, request.method === 'HEAD');
-    session.add(stream, response);
+    const response = new Http2Response(stream, request.method === 'HEAD', session);
+    session.open(stream, response);
     const { door, reception } = this;
     if (!knownMethods.has(request.method) || request.url === undefined)
       return reception.turnAway(door, request, response, begunMs, methodNotAllowed());
-    this.arrivals.add(() => {
-      if (!response.destroyed) reception.request(door, request, response, begunMs);
-    });
+    session.whenRead(() =>
+      this.arrivals.add(() => {
+        if (!response.destroyed) reception.request(door, request, response, begunMs);
+      }),
+    );
   }
 }
 
 /** What is known of a session beside its streams. */
-class Session {
+class Session implements UnreadBytes {
   #streams = 0;
   #resets = 0;
+  /** Bytes that its client has not read yet. */
+  #unread = 0;
+  /** Requests that wait until the client has read more. */
+  #waiting: (() => void)[] = [];
+  #stallTimer: NodeJS.Timeout | undefined;
+  #readMs = 0;
   /** Infinity while there are streams. */
   idleSinceMs = performance.now();
 
@@ -145,7 +163,7 @@ class Session {
     this.socket.destroy();
   }
 
-  add(stream: ServerHttp2Stream, response: Http2Response): void {
+  open(stream: ServerHttp2Stream, response: Http2Response): void {
     this.#streams++;
     this.idleSinceMs = Number.POSITIVE_INFINITY;
     stream.once('close', () => {
@@ -153,6 +171,41 @@ class Session {
       if (response.headersSent) this.#resets = Math.max(0, this.#resets - 1);
       else this.addReset();
     });
+  }
+
+  /** Runs a request now, or when the client has read enough of the answers before it. */
+  whenRead(begin: () => void): void {
+    if (this.#unread <= unreadBytesMax) return begin();
+    this.#waiting.push(begin);
+  }
+
+  add(bytes: number): void {
+    this.#unread += bytes;
+    if (this.#unread <= unreadBytesMax || this.#stallTimer) return;
+    this.#readMs = performance.now();
+    this.#stallTimer = setInterval(() => {
+      if (performance.now() - this.#readMs > unreadMaxMs) this.#cutStalled();
+    }, unreadCheckMs);
+    this.#stallTimer.unref();
+  }
+
+  remove(bytes: number): void {
+    this.#unread -= bytes;
+    this.#readMs = performance.now();
+    if (this.#unread > unreadBytesMax) return;
+    this.rest();
+    for (const begin of this.#waiting.splice(0)) begin();
+  }
+
+  #cutStalled(): void {
+    this.rest();
+    this.#waiting = [];
+    this.http2.destroy(new Error('the client reads none of its answers'), enhanceYourCalm);
+  }
+
+  rest(): void {
+    clearInterval(this.#stallTimer);
+    this.#stallTimer = undefined;
   }
 
   addReset(): void {

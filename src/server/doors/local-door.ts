@@ -57,7 +57,7 @@ export class LocalDoor implements Door {
       ServerResponse: GuardedResponse,
     });
     const arrivals = new Arrivals(reception.prefetchRevision);
-    this.#listener = new HttpListener(server, this, reception, arrivals);
+    this.#listener = new HttpListener(server, this, reception, arrivals, 'connection');
     const lane = doorLane(this, server, 'connection', reception, arrivals, guardLines);
     server.on('connection', (socket) => lane.take(socket));
     this.#express = lane;

@@ -8,8 +8,10 @@
  */
 import { constants } from 'node:crypto';
 import { createServer, type Server } from 'node:https';
+import type { Socket } from 'node:net';
 import type { TLSSocket, TlsOptions } from 'node:tls';
 import type { Authenticator } from '../../access/authentication/authenticator.ts';
+import { FairShare } from '../../access/fairness/fair-share.ts';
 import type { FlowControl } from '../../access/fairness/flow-control.ts';
 import { StatusError, unauthorized } from '../../api/errors/errors.ts';
 import type { Authorizer } from '../../api/kind/access.ts';
@@ -31,6 +33,8 @@ import { RefusalLog } from './refusal-log.ts';
 import { RequestCredentials } from './request-credentials.ts';
 import { firstOptions, TlsContexts } from './tls-contexts.ts';
 
+/** Open connections; one address may have half of what the others leave. */
+const connectionsMax = 10_000;
 /** Dead peers are found by TCP's own means: a watch may be silent for long. */
 const tcpProbeMs = 30_000;
 /** Authenticators that ask other servers have this long. */
@@ -68,6 +72,8 @@ export class SecureDoor implements Door {
   readonly authorizer: Authorizer;
   readonly fairness: FlowControl | undefined;
   readonly #peers = new PeerCertificates();
+  /** Open connections, by address. */
+  readonly #connections = new FairShare(connectionsMax);
   readonly #refusals: RefusalLog;
   #listener: HttpListener | undefined;
   #express: ExpressLane | undefined;
@@ -89,7 +95,7 @@ export class SecureDoor implements Door {
     const { host, port, orAnyPort } = this.options;
     const server = this.#server(reception);
     const arrivals = new Arrivals();
-    this.#listener = new HttpListener(server, this, reception, arrivals);
+    this.#listener = new HttpListener(server, this, reception, arrivals, 'secureConnection');
     this.#serve(server, reception, arrivals);
     try {
       await this.#listener.listen(host, port);
@@ -177,6 +183,13 @@ export class SecureDoor implements Door {
     this.#sessions?.closeAll();
   }
 
+  /** One address alone cannot take all connections. */
+  #count(socket: Socket): void {
+    const { remoteAddress = '' } = socket;
+    if (!this.#connections.take(remoteAddress)) return void socket.destroy();
+    socket.once('close', () => this.#connections.give(remoteAddress));
+  }
+
   #serve(server: Server, reception: Reception, arrivals: Arrivals): void {
     const lane = doorLane(this, server, 'secureConnection', reception, arrivals);
     const { http2 } = this.options;
@@ -184,6 +197,7 @@ export class SecureDoor implements Door {
     this.#express = lane;
     this.#sessions = sessions;
     new Handshakes(server, this.options.handshakesMax);
+    server.prependListener('connection', (socket: Socket) => this.#count(socket));
     server.on('secureConnection', (socket: TLSSocket) => {
       this.#peers.add(socket);
       if (sessions && socket.alpnProtocol === 'h2') sessions.take(socket);

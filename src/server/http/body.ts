@@ -1,6 +1,6 @@
 /** Request bodies: read under a bound on size and time, then parsed by their type. */
 import { isUtf8 } from 'node:buffer';
-import { badRequest, requestTimeout, tooLarge, unknownFormat } from '../../api/errors/errors.ts';
+import { badRequest, requestTimeout, StatusError, tooLarge, unknownFormat } from '../../api/errors/errors.ts';
 import type { Model } from '../../api/model/model.ts';
 import { countKeys, findDuplicates, JsonError, readJson } from '../../api/text/json.ts';
 import type { Input } from '../../registry/input.ts';
@@ -12,7 +12,14 @@ import { PlainRequest } from './plain-request.ts';
 
 const noBody = Buffer.alloc(0);
 
-export function readBody(request: ApiRequest, keeper: LimitKeeper): Buffer | Promise<Buffer> {
+/** Takes in the bytes of a body as they arrive; false when there is no room for them. */
+export type BodyTaker = (bytes: number) => boolean;
+
+export function readBody(
+  request: ApiRequest,
+  keeper: LimitKeeper,
+  take: BodyTaker = () => true,
+): Buffer | Promise<Buffer> {
   const { limits } = keeper;
   const refuse = () => {
     keeper.reached('bodyBytesMax');
@@ -39,6 +46,7 @@ export function readBody(request: ApiRequest, keeper: LimitKeeper): Buffer | Pro
     const onData = (chunk: Buffer): void => {
       size += chunk.length;
       if (size > limits.bodyBytesMax) finish(refuse());
+      else if (!take(chunk.length)) finish(crowded());
       else chunks.push(chunk);
     };
     const onEnd = (): void => finish(undefined);
@@ -48,6 +56,17 @@ export function readBody(request: ApiRequest, keeper: LimitKeeper): Buffer | Pro
     request.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose);
   });
 }
+
+/** Clients may try again: this says nothing about the request itself. */
+export const crowded = (): StatusError =>
+  new StatusError(
+    429,
+    'TooManyRequests',
+    'too many request bodies are on their way, please try again later',
+    {
+      retryAfterSeconds: 1,
+    },
+  );
 
 export type BodyFormat = 'json' | 'yaml' | 'protobuf';
 

@@ -17,7 +17,7 @@ import type { PlainRequest } from './plain-request.ts';
 import type { Query } from './query.ts';
 import type { RequestInfo } from './request-info.ts';
 import type { Handler } from './routes.ts';
-import type { Lane } from './traffic.ts';
+import type { Client, Lane } from './traffic.ts';
 
 /**
  * A request as Node's server reads it, as the express lane does, as it came in a stream of HTTP/2, or on a connection of
@@ -73,7 +73,9 @@ export class RequestContext {
   /** The limit under which it is counted; undefined when it is not counted. */
   lane: Lane | undefined;
   /** The client it is counted for, if limits are per client. */
-  client: string | undefined;
+  client: Client | undefined;
+  /** It is a file of the page or a probe, which have a bound of their own. */
+  isAside = false;
   /** Its flow, on doors with flow control. */
   flow: Flow | undefined;
   /** The priority level that has counted it in. */
@@ -114,6 +116,13 @@ export class RequestContext {
    */
   get http(): { readonly request: IncomingMessage; readonly response: ServerResponse } {
     return this as unknown as { request: IncomingMessage; response: ServerResponse };
+  }
+
+  /** Gives back its seat: what is left to do is up to its client. */
+  leaveSeat(): void {
+    const { seat } = this;
+    this.seat = undefined;
+    seat?.leave();
   }
 
   /** Whether there is anything to add to the audit log. */

@@ -15,6 +15,12 @@ const internalError = 0x02;
 const bodiless = new Set([204, 205, 304]);
 const noText = /[^\t\x20-\x7e\x80-\xff]/;
 
+/** Bytes of the answers of a connection that its client has not read yet. */
+export interface UnreadBytes {
+  add(bytes: number): void;
+  remove(bytes: number): void;
+}
+
 export class Http2Response implements ApiResponse {
   statusCode = 200;
   headersSent = false;
@@ -22,13 +28,17 @@ export class Http2Response implements ApiResponse {
   readonly #headers: OutgoingHttpHeaders = {};
   /** Its answer has no body, whatever handlers write. */
   #bodiless = false;
+  /** Bytes of this answer that wait for the client. */
+  #unread = 0;
 
   constructor(
     readonly stream: ServerHttp2Stream,
     private readonly isHead: boolean,
+    private readonly unread: UnreadBytes,
   ) {
     // The client took its request back, or the connection broke: all who need to know listen for `close`.
     stream.on('error', () => undefined);
+    stream.once('close', () => this.#read(this.#unread));
   }
 
   get destroyed(): boolean {
@@ -76,7 +86,21 @@ export class Http2Response implements ApiResponse {
 
   write(bytes: Buffer | string): boolean {
     if (this.#bodiless || this.destroyed || bytes.length === 0) return true;
-    return this.stream.write(bytes);
+    return this.stream.write(bytes, this.#sent(bytes.length));
+  }
+
+  /** Counts bytes until the client has taken them. */
+  #sent(bytes: number): () => void {
+    this.#unread += bytes;
+    this.unread.add(bytes);
+    return () => this.#read(bytes);
+  }
+
+  #read(bytes: number): void {
+    const counted = Math.min(bytes, this.#unread);
+    if (counted === 0) return;
+    this.#unread -= counted;
+    this.unread.remove(counted);
   }
 
   end(bytes?: Buffer | string): this {
@@ -86,7 +110,7 @@ export class Http2Response implements ApiResponse {
     if (this.destroyed) return this;
     if (!this.headersSent) this.writeHead(this.statusCode, []);
     while (stream.writableCorked > 0) stream.uncork();
-    if (!this.#bodiless) stream.end(bytes);
+    if (!this.#bodiless) stream.end(bytes, this.#sent(bytes?.length ?? 0));
     // The rest of the request body is not read: asks the client to stop sending, once it has its answer.
     if (!stream.endAfterHeaders && !stream.readableEnded) stream.once('finish', () => stream.close());
     return this;

@@ -7,6 +7,12 @@ export function removeIdentity(request: IncomingMessage, isIdentity: (name: stri
   const { headers, rawHeaders } = request;
   const isRemoved = (name: string): boolean => isCredential(name) || isIdentity(name);
   for (const name of Object.keys(headers)) if (isRemoved(name)) delete headers[name];
-  for (let i = rawHeaders.length - 2; i >= 0; i -= 2)
-    if (isRemoved(rawHeaders[i]!.toLowerCase())) rawHeaders.splice(i, 2);
+  // Moved up in place, in one pass: taking them out one by one would move all others each time.
+  let kept = 0;
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    if (isRemoved(rawHeaders[i]!.toLowerCase())) continue;
+    rawHeaders[kept++] = rawHeaders[i]!;
+    rawHeaders[kept++] = rawHeaders[i + 1]!;
+  }
+  rawHeaders.length = kept;
 }

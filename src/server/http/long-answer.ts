@@ -7,7 +7,7 @@ import { constants, createGzip } from 'node:zlib';
 import type { Model } from '../../api/model/model.ts';
 import { jsonText } from '../../api/text/json-text.ts';
 import { acceptsGzip, answerValue, apiHeaders, drained, gzipBytesMin } from './answer.ts';
-import type { ApiResponse, RequestContext } from './context.ts';
+import type { RequestContext } from './context.ts';
 import type { Negotiated } from './negotiation.ts';
 
 /** Shorter lists are built as a whole, which is faster. */
@@ -71,7 +71,7 @@ async function stream(
       .pipe(zip);
     for await (const part of zip as AsyncIterable<Buffer>) {
       if (response.destroyed) return;
-      if (!response.write(part)) await taken(response);
+      if (!response.write(part)) await taken(context);
     }
     response.end();
     return;
@@ -79,7 +79,7 @@ async function stream(
   response.writeHead(code, length === undefined ? headers : { ...headers, 'Content-Length': String(length) });
   for (const part of parts) {
     if (response.destroyed) return;
-    if (!response.write(part)) await taken(response);
+    if (!response.write(part)) await taken(context);
     await turn();
   }
   response.end();
@@ -88,8 +88,13 @@ async function stream(
 /** Lets other work run between parts: for a client that reads fast, `drain` comes in the same tick. */
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-const taken = (response: ApiResponse): Promise<void> | undefined =>
-  response.destroyed ? undefined : drained(response);
+/** Waits for the client, which holds no seat meanwhile: the parts that follow are paced by what it reads. */
+function taken(context: RequestContext): Promise<void> | undefined {
+  const { response } = context;
+  if (response.destroyed) return undefined;
+  context.leaveSeat();
+  return drained(response);
+}
 
 /** Joins the texts of items to buffers of a suitable size for one write. */
 function* slices(texts: Iterable<string>): Generator<Buffer, void, undefined> {

@@ -9,6 +9,9 @@ import type { Socket } from 'node:net';
 /** Largest request that is buffered here while its body arrives. */
 const plainBytesMax = 256 * 1024;
 
+/** Header lines of a plain request; those with more are read, and perhaps refused, by Node's server. */
+const linesMax = 200;
+
 const methods = new Set(['DELETE', 'GET', 'PATCH', 'POST', 'PUT']);
 const headEnd = Buffer.from('\r\n\r\n');
 
@@ -88,7 +91,9 @@ export class PlainReader {
 /** Parses header fields, one per line; undefined when a line is unusual. */
 function readFields(text: string): IncomingHttpHeaders | undefined {
   const fields: IncomingHttpHeaders = {};
-  for (const line of text.split('\r\n').slice(0, -1)) {
+  const lines = text.split('\r\n');
+  if (lines.length > linesMax) return undefined;
+  for (const line of lines.slice(0, -1)) {
     const [, sent = '', value = ''] = /^([A-Za-z][A-Za-z0-9-]*):[\t ]*([\t -~]*)$/.exec(line) ?? [];
     const name = sent.toLowerCase();
     if (name === '' || framing.has(name) || fields[name] !== undefined) return undefined;

@@ -1,15 +1,32 @@
 /**
- * Traffic: counts and limits the requests under way. Reads and writes are counted separately, as in Kubernetes.
- * Watches and connections are long-running, so they are not among those; they have limits of their own, in total and
- * per client.
+ * Traffic: counts and limits the requests under way.
+ *
+ * - Reads and writes are counted separately, as in Kubernetes. Doors without flow control have a bound on each, which no
+ *   other door fills; on doors with flow control, priority levels say who may go on, and here they are only counted.
+ * - The files of the page and the probes come without a seat of a priority level; they have a bound of their own.
+ * - Watches and connections are long-running, so they are not among those; they have limits of their own, in total, per
+ *   client, and in what one user or one address may take of what the others leave.
  */
+
+import { FairShare } from '../../access/fairness/fair-share.ts';
 import { StatusError } from '../../api/errors/errors.ts';
+import { isMaster } from '../../api/kind/access.ts';
+import { composedKey } from '../../composed-key.ts';
 import type { RequestContext } from './context.ts';
+import type { Door } from './door.ts';
 import type { LimitKeeper, LimitName } from './limits.ts';
 import type { Lasting } from './request-info.ts';
 
 /** Retry-After of a refused request. */
 const retryAfterSeconds = 1;
+/** Files of the page and probes that are being answered at once, on doors with flow control. */
+const asidesMax = 100;
+/** Answers that clients have not read yet, in all connections of doors with flow control together. */
+const unreadBytesMax = 512 * 1024 * 1024;
+/** Bodies that have not arrived yet, in all connections of doors with flow control together. */
+const bodiesMax = 2_000;
+/** What has arrived of them. */
+const bodyBytesMax = 512 * 1024 * 1024;
 
 export type Lane = 'readOnly' | 'mutating' | Lasting;
 
@@ -45,32 +62,114 @@ const bounds: Readonly<Record<Lasting, { all: LimitName; each: LimitName; what: 
 
 export const isLong = (lane: Lane | undefined): lane is Lasting => lane === 'watch' || lane === 'connection';
 
+/** The requests of one door that are under way. */
+interface Counts {
+  readOnly: number;
+  mutating: number;
+  aside: number;
+}
+
+/** What lasts, of one lane. */
+class Open {
+  /** Of doors without flow control and of administrators: they find room whatever the others have. */
+  privileged = 0;
+  readonly #byUser: FairShare;
+  readonly #byAddress: FairShare;
+
+  constructor(all: number, each: number) {
+    const fraction = Math.min(1, each / all);
+    this.#byUser = new FairShare(all, fraction);
+    this.#byAddress = new FairShare(all, fraction);
+  }
+
+  get count(): number {
+    return this.privileged + this.#byUser.taken;
+  }
+
+  take(user: string, address: string): boolean {
+    if (!this.#byUser.take(user)) return false;
+    if (this.#byAddress.take(address)) return true;
+    this.#byUser.give(user);
+    return false;
+  }
+
+  give(user: string, address: string): void {
+    this.#byUser.give(user);
+    this.#byAddress.give(address);
+  }
+}
+
+/** Whom a request is counted for. */
+export interface Client {
+  /** Lane, address and user. */
+  readonly key: string;
+  readonly user: string;
+  readonly address: string;
+  readonly isPrivileged: boolean;
+}
+
 export class Traffic {
-  #reads = 0;
-  #writes = 0;
-  readonly #open: Record<Lasting, number> = { watch: 0, connection: 0 };
+  readonly #counts = new Map<Door, Counts>();
+  #lastDoor: Door | undefined;
+  #lastCounts: Counts | undefined;
+  readonly #open: Record<Lasting, Open>;
   /** By lane, user and address. */
   readonly #clients = new Map<string, number>();
+  readonly #unread = new FairShare(unreadBytesMax);
+  readonly #bodies = new FairShare(bodiesMax);
+  readonly #bodyBytes = new FairShare(bodyBytesMax);
 
-  constructor(private readonly keeper: LimitKeeper) {}
+  constructor(private readonly keeper: LimitKeeper) {
+    const { limits } = keeper;
+    this.#open = {
+      watch: new Open(limits.watchersMax, limits.watchersPerClientMax),
+      connection: new Open(limits.connectionsMax, limits.connectionsPerClientMax),
+    };
+  }
 
   underWay(lane: Lane): number {
-    if (lane === 'readOnly') return this.#reads;
-    return lane === 'mutating' ? this.#writes : this.#open[lane];
+    if (isLong(lane)) return this.#open[lane].count;
+    let sum = 0;
+    for (const counts of this.#counts.values()) sum += counts[lane];
+    return sum;
   }
 
   /** Counts a request; false when there are too many. Allocates nothing, as it runs for every request. */
   enter(context: RequestContext, lane: 'readOnly' | 'mutating'): boolean {
-    const { limits } = this.keeper;
-    if (lane === 'readOnly') {
-      if (this.#reads >= limits.readsInFlightMax) return this.#full('readsInFlightMax');
-      this.#reads++;
-    } else {
-      if (this.#writes >= limits.writesInFlightMax) return this.#full('writesInFlightMax');
-      this.#writes++;
+    const { door } = context;
+    const counts = this.#countsOf(door);
+    if (door.fairness === undefined) {
+      const { limits } = this.keeper;
+      if (lane === 'readOnly') {
+        if (counts.readOnly >= limits.readsInFlightMax) return this.#full('readsInFlightMax');
+      } else if (counts.mutating >= limits.writesInFlightMax) return this.#full('writesInFlightMax');
     }
+    counts[lane]++;
     context.lane = lane;
     return true;
+  }
+
+  /** Counts a file of the page or a probe on a door with flow control; false when there are too many. */
+  enterAside(context: RequestContext): boolean {
+    const counts = this.#countsOf(context.door);
+    if (counts.aside >= asidesMax) return this.#full('readsInFlightMax');
+    counts.aside++;
+    counts.readOnly++;
+    context.lane = 'readOnly';
+    context.isAside = true;
+    return true;
+  }
+
+  #countsOf(door: Door): Counts {
+    if (door === this.#lastDoor) return this.#lastCounts!;
+    let counts = this.#counts.get(door);
+    if (!counts) {
+      counts = { readOnly: 0, mutating: 0, aside: 0 };
+      this.#counts.set(door, counts);
+    }
+    this.#lastDoor = door;
+    this.#lastCounts = counts;
+    return counts;
   }
 
   #full(name: LimitName): false {
@@ -82,12 +181,15 @@ export class Traffic {
   enterLong(context: RequestContext, lane: Lasting): void {
     const { all, each, what } = bounds[lane];
     const { limits } = this.keeper;
-    if (this.#open[lane] >= limits[all]) throw this.#refusal(all, `too many ${what} are open`);
-    const client = `${lane} ${context.request.socket.remoteAddress} ${context.user.name}`;
-    const own = this.#clients.get(client) ?? 0;
+    const client = clientOf(context, lane);
+    const open = this.#open[lane];
+    const own = this.#clients.get(client.key) ?? 0;
+    if (client.isPrivileged && open.privileged >= limits[all])
+      throw this.#refusal(all, `too many ${what} are open`);
     if (own >= limits[each]) throw this.#refusal(each, `this client has too many ${what} open`);
-    this.#open[lane]++;
-    this.#clients.set(client, own + 1);
+    if (client.isPrivileged) open.privileged++;
+    else if (!open.take(client.user, client.address)) throw this.#refusal(all, `too many ${what} are open`);
+    this.#clients.set(client.key, own + 1);
     context.lane = lane;
     context.client = client;
   }
@@ -100,14 +202,75 @@ export class Traffic {
   /** Releases a request; safe to call twice, and for one that was never counted. */
   leave(context: RequestContext): void {
     const { lane, client } = context;
+    if (lane === undefined) return;
     context.lane = undefined;
-    if (lane === 'readOnly') this.#reads--;
-    else if (lane === 'mutating') this.#writes--;
-    else if (lane) {
-      this.#open[lane]--;
-      const own = this.#clients.get(client!)! - 1;
-      if (own > 0) this.#clients.set(client!, own);
-      else this.#clients.delete(client!);
+    if (isLong(lane)) {
+      if (client!.isPrivileged) this.#open[lane].privileged--;
+      else this.#open[lane].give(client!.user, client!.address);
+      const own = this.#clients.get(client!.key)! - 1;
+      if (own > 0) this.#clients.set(client!.key, own);
+      else this.#clients.delete(client!.key);
+      return;
     }
+    const counts = this.#countsOf(context.door);
+    counts[lane]--;
+    if (context.isAside) counts.aside--;
   }
+
+  /**
+   * Counts bytes of an answer that its client has not read yet. Returns how to give them back; undefined when its user
+   * has too many already, and the answer has to be cut off.
+   */
+  holdUnread(context: RequestContext, bytes: number): (() => void) | undefined {
+    return held(this.#unread, context, bytes);
+  }
+
+  /** Counts a body that has not arrived yet. */
+  holdBody(context: RequestContext): BodyRoom | undefined {
+    const give = held(this.#bodies, context, 1);
+    return give && new BodyRoom(this.#bodyBytes, context, give);
+  }
+}
+
+/** Room for a body while it arrives. */
+export class BodyRoom {
+  readonly #given: (() => void)[];
+
+  constructor(
+    private readonly share: FairShare,
+    private readonly context: RequestContext,
+    give: () => void,
+  ) {
+    this.#given = [give];
+  }
+
+  /** Makes room for some more bytes; false when there is none. */
+  add(bytes: number): boolean {
+    const give = held(this.share, this.context, bytes);
+    if (give) this.#given.push(give);
+    return give !== undefined;
+  }
+
+  /** Call it once. */
+  leave(): void {
+    for (const give of this.#given) give();
+  }
+}
+
+const nothing = (): void => undefined;
+
+function held(share: FairShare, context: RequestContext, count: number): (() => void) | undefined {
+  if (isPrivileged(context)) return nothing;
+  const owner = composedKey(context.user.name, context.request.socket.remoteAddress ?? '');
+  return share.take(owner, count) ? () => share.give(owner, count) : undefined;
+}
+
+/** Whether others cannot take the room of this request: it came by a door for this machine, or is an administrator's. */
+const isPrivileged = ({ door, user }: RequestContext): boolean =>
+  door.fairness === undefined || isMaster(user);
+
+function clientOf(context: RequestContext, lane: Lasting): Client {
+  const user = context.user.name;
+  const address = context.request.socket.remoteAddress ?? '';
+  return { key: composedKey(lane, address, user), user, address, isPrivileged: isPrivileged(context) };
 }

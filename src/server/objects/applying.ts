@@ -4,13 +4,13 @@ import { badRequest } from '../../api/errors/errors.ts';
 import { allowAll } from '../../api/kind/access.ts';
 import type { ApplyPatch } from '../../registry/verbs/apply.ts';
 import { refusal } from '../chain/authorization.ts';
-import { readBody } from '../http/body.ts';
+import { arrivedBody } from '../http/arrival.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { Serving } from './objects.ts';
 
 /** The body of an apply: YAML, and so may be JSON. */
 export async function applyBody(serving: Serving, context: RequestContext): Promise<ApplyPatch> {
-  const bytes = await readBody(context.request, serving.keeper);
+  const bytes = await arrivedBody(context, serving);
   const { readYamlWithLines, YamlError } = await import('../../api/text/yaml.ts');
   try {
     if (!isUtf8(bytes)) throw new YamlError('invalid UTF-8');

@@ -31,16 +31,19 @@ import type { Entry } from '../../registry/view/entry.ts';
 import { Page } from '../../registry/view/page.ts';
 import { filterOf } from '../../registry/view/selection.ts';
 import { answerStatus } from '../http/answer.ts';
-import { applyType, bodyFormat, mediaType, parseBody, readBody, readJsonInput } from '../http/body.ts';
+import { arrivedBody } from '../http/arrival.ts';
+import { applyType, bodyFormat, mediaType, parseBody, readJsonInput } from '../http/body.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { LimitKeeper } from '../http/limits.ts';
 import { messagesOf } from '../http/negotiation.ts';
+import type { Traffic } from '../http/traffic.ts';
 import { applyBody, authorizeCreate } from './applying.ts';
 import { answerEntry, answerList } from './presentation.ts';
 
 export interface Serving {
   readonly registry: Registry;
   readonly keeper: LimitKeeper;
+  readonly traffic: Traffic;
   /** HTTP code of a create: 200 as in the contract, or 201 as in Kubernetes. */
   readonly createStatus: 200 | 201;
   /** Whose token it is, for one of these audiences. */
@@ -150,7 +153,7 @@ function otherModel(apiVersion: string, kind: string) {
 const longBodyBytes = 64 * 1024;
 
 export async function objectBody(serving: Serving, context: RequestContext, kind: string): Promise<Input> {
-  const bytes = await readBody(context.request, serving.keeper);
+  const bytes = await arrivedBody(context, serving);
   const format = bodyFormat(context.request.headers['content-type']);
   const input = await parseBody(bytes, format, kind, modelFor(serving));
   context.audited?.takeValue(input.value);
@@ -193,7 +196,7 @@ export function patchType(
 }
 
 export async function patchBody(serving: Serving, context: RequestContext, type: PatchType): Promise<Patch> {
-  const bytes = await readBody(context.request, serving.keeper);
+  const bytes = await arrivedBody(context, serving);
   try {
     const { value, duplicates } = readJsonInput(bytes);
     context.audited?.takeValue(value);
@@ -343,7 +346,7 @@ async function deleteOptions(serving: Serving, context: RequestContext, kind: Ki
 
 /** Options come from the body or, without a body, from the query. */
 async function sentDeleteOptions(serving: Serving, context: RequestContext): Promise<DeleteOptions> {
-  const bytes = await readBody(context.request, serving.keeper);
+  const bytes = await arrivedBody(context, serving);
   if (bytes.length === 0) return queryDeleteOptions(context);
   const input = await parseDeleteBody(serving, context, bytes);
   context.audited?.takeValue(input.value);

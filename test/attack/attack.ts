@@ -1,0 +1,36 @@
+/**
+ * Attacks on a running server. Each is a file in `attacks/` that exports one `attack`; a new file takes part by itself.
+ * An attack tries something, and says what got in: what the server should have refused, or what others should not have
+ * felt. Meanwhile a neighbour works (`neighbour.ts`).
+ */
+import type { AttackedServer } from './attacked-server.ts';
+
+export interface Outcome {
+  /** What the attack achieved, a sentence each; empty: nothing. */
+  readonly gotIn: readonly string[];
+  /** What was tried and answered, in a line. */
+  readonly says: string;
+}
+
+export interface Attack {
+  readonly name: string;
+  /** Further options of the server, such as small limits. An attack that has some gets a server of its own. */
+  readonly options?: readonly string[];
+  /** Of the server's heap, in MB; default: Node's own. */
+  readonly heapMb?: number;
+  /**
+   * Must leave nothing behind that the next attack could feel.
+   * @param isShort whether it is part of a test run, and should take few seconds
+   */
+  run(server: AttackedServer, isShort: boolean): Promise<Outcome>;
+}
+
+/** How often each code was answered: `200×3 429×1`. */
+export function codesText(codes: Iterable<number>): string {
+  const counts = new Map<number, number>();
+  for (const code of codes) counts.set(code, (counts.get(code) ?? 0) + 1);
+  return [...counts]
+    .sort(([a], [b]) => a - b)
+    .map(([code, count]) => `${code}×${count}`)
+    .join(' ');
+}
