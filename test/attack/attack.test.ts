@@ -27,7 +27,7 @@ async function alone(server: AttackedServer): Promise<number> {
 
 describe.runIf(existsSync(command))('under attack', () => {
   it.each(attacks.map((attack) => [attack.name, attack] as const))('%s', async (name, attack) => {
-    const server = await AttackedServer.start(attack.options, attack.heapMb);
+    const server = await AttackedServer.start(attack.options, attack.flags);
     try {
       const beforeMs = isShort ? undefined : await alone(server);
       const neighbour = new Neighbour(server);

@@ -16,8 +16,8 @@ export interface Attack {
   readonly name: string;
   /** Further options of the server, such as small limits. An attack that has some gets a server of its own. */
   readonly options?: readonly string[];
-  /** Of the server's heap, in MB; default: Node's own. */
-  readonly heapMb?: number;
+  /** For Node, such as a small heap. */
+  readonly flags?: readonly string[];
   /**
    * Must leave nothing behind that the next attack could feel.
    * @param isShort whether it is part of a test run, and should take few seconds

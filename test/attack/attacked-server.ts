@@ -39,16 +39,18 @@ export class AttackedServer {
     readonly secureUrl: string,
   ) {}
 
-  static async start(options: readonly string[] = [], heapMb?: number): Promise<AttackedServer> {
+  static async start(
+    options: readonly string[] = [],
+    flags: readonly string[] = [],
+  ): Promise<AttackedServer> {
     const folder = await mkdtemp(join(tmpdir(), 'wherry-attack-'));
     const tokens = join(folder, 'tokens.csv');
     await writeFile(
       tokens,
       'admin-token,admin,1,system:masters\nnobody-token,nobody,2\nneighbour-token,neighbour,3\n',
     );
-    const heap = heapMb ? [`--max-old-space-size=${heapMb}`] : [];
     const ports = ['--port', '0', '--secure-port', '0', '--in-memory', '--token-auth-file', tokens];
-    const child = spawn(process.execPath, [...heap, command, 'serve', ...ports, ...options], {
+    const child = spawn(process.execPath, [...flags, command, 'serve', ...ports, ...options], {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -57,7 +59,7 @@ export class AttackedServer {
       child.once('exit', () => reject(new Error(`the server did not start: ${said}`)));
       child.stdout!.setEncoding('utf8').on('data', (text: string) => {
         said += text;
-        const found = /ready at (\S+)\n[^]*Secure door at (\S+)\n/.exec(said);
+        const found = /ready at (\S+)\n(?:.*\n)*?Secure door at (\S+)\n/.exec(said);
         if (found) resolve([found[1]!, found[2]!]);
       });
     });
@@ -144,7 +146,11 @@ export class AttackedServer {
   ): Promise<Answered> {
     const bytes = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
     const given = Array.isArray(headers)
-      ? ['host', 'localhost', ...Object.entries(more).flat(), ...headers]
+      ? [
+          ...(headers.includes('host') ? [] : ['host', 'localhost']),
+          ...Object.entries(more).flat(),
+          ...headers,
+        ]
       : { ...(bytes === undefined ? {} : { 'content-type': 'application/json' }), ...more, ...headers };
     return new Promise((resolve) => {
       const failed = (error: Error): void => resolve({ status: 0, text: error.message });

@@ -14,8 +14,8 @@ export const growthMax = 6;
 /** Below this, fixed costs and the clock hide growth, and nobody is hurt: milliseconds at the greater length. */
 const costMinMs = 40;
 /** Measurements of each length; more are made before one counts as a failure. */
-const rounds = 3;
-const roundsMore = 6;
+const rounds = 2;
+const roundsMore = 8;
 
 export interface Growth {
   readonly name: string;

@@ -205,6 +205,15 @@ export const inputs: readonly ListInput[] = [
   headers('accepted types', 4_000, (n) => ['accept', many(n, (i) => `application/x${i};q=0.5`).join(',')]),
   headers('accepted encodings', 8_000, (n) => ['accept-encoding', many(n, (i) => `x${i};q=0`).join(',')]),
   headers('blanks in a header', 50_000, (n) => ['accept-encoding', `gzip${' '.repeat(n)}x`]),
+  headers('blanks in a length', 20_000, (n) => ['content-length', `1${' '.repeat(n)}2`]),
+  headers('blanks in a host', 20_000, (n) => ['host', `a${' '.repeat(n)}b:1`]),
+  headers('colons in a host', 20_000, (n) => ['host', ':1'.repeat(n)]),
+  headers('blanks in a type', 20_000, (n) => ['content-type', `a${' ;'.repeat(n)}b`]),
+  headers('blanks among accepted types', 20_000, (n) => [
+    'accept',
+    `text/html${' '.repeat(n)}x,${' '.repeat(n)}x`,
+  ]),
+  headers('tags', 20_000, (n) => ['if-none-match', 'W/"a", '.repeat(n)]),
   headers('cookies', 8_000, (n) => ['cookie', many(n, (i) => `a${i}=b`).join('; ')]),
   url('query parameters', 10_000, (n) => `${core}/configmaps?${many(n, (i) => `p${i}=v`).join('&')}`),
   url(
@@ -230,8 +239,8 @@ export const inputs: readonly ListInput[] = [
   url('path segments', 50_000, (n) => `/api/v1${'/a'.repeat(n)}`),
   url('dots in a path', 20_000, (n) => `/api/v1/namespaces/${'../'.repeat(n)}`),
 
-  create('labels', 10_000, (n) => ({ kind: 'ConfigMap', metadata: { labels: labels(n) } })),
-  create('annotations', 5_000, (n) => ({
+  create('labels', 5_000, (n) => ({ kind: 'ConfigMap', metadata: { labels: labels(n) } })),
+  create('annotations', 2_500, (n) => ({
     kind: 'ConfigMap',
     metadata: {
       annotations: record(
@@ -241,45 +250,45 @@ export const inputs: readonly ListInput[] = [
       ),
     },
   })),
-  create('finalizers', 15_000, (n) => ({
+  create('finalizers', 7_500, (n) => ({
     kind: 'ConfigMap',
     metadata: { finalizers: many(n, (i) => `example.com/f${i}`) },
   })),
-  create('owner references', 5_000, (n) => ({ kind: 'ConfigMap', metadata: { ownerReferences: owners(n) } })),
-  create('managed fields', 4_000, (n) => ({
+  create('owner references', 2_500, (n) => ({ kind: 'ConfigMap', metadata: { ownerReferences: owners(n) } })),
+  create('managed fields', 2_000, (n) => ({
     kind: 'ConfigMap',
     metadata: { managedFields: managed(n, (i) => `k${i}`) },
   })),
-  create('managed fields of one field', 4_000, (n) => ({
+  create('managed fields of one field', 2_000, (n) => ({
     kind: 'ConfigMap',
     data: data(2),
     metadata: { managedFields: managed(n, () => 'key-1') },
   })),
-  create('data', 15_000, (n) => ({ kind: 'ConfigMap', data: data(n) })),
-  create('tolerations', 8_000, (n) =>
+  create('data', 7_500, (n) => ({ kind: 'ConfigMap', data: data(n) })),
+  create('tolerations', 4_000, (n) =>
     pod({ tolerations: many(n, (i) => ({ key: `k${i}`, operator: 'Exists' })) }),
   ),
-  create('env', 15_000, (n) => pod({}, { env: env(n) })),
-  create('env that refers to env', 8_000, (n) =>
+  create('env', 7_500, (n) => pod({}, { env: env(n) })),
+  create('env that refers to env', 4_000, (n) =>
     pod({}, { env: many(n, (i) => ({ name: `V${i}`, value: `$(V${i - 1})` })) }),
   ),
-  create('envFrom', 8_000, (n) =>
+  create('envFrom', 4_000, (n) =>
     pod({}, { envFrom: many(n, (i) => ({ configMapRef: { name: `c${i}` } })) }),
   ),
-  create('ports', 8_000, (n) =>
+  create('ports', 4_000, (n) =>
     pod({}, { ports: many(n, (i) => ({ containerPort: 1 + (i % 65_000), name: `p${i}` })) }),
   ),
-  create('volumes', 8_000, (n) => pod({ volumes: volumes(n) })),
-  create('volumes and mounts', 5_000, (n) => pod({ volumes: volumes(n) }, { volumeMounts: mounts(n) })),
-  create('containers', 4_000, (n) => pod({ containers: many(n, (i) => ({ name: `c${i}`, image: 'i' })) })),
-  create('init containers', 4_000, (n) =>
+  create('volumes', 4_000, (n) => pod({ volumes: volumes(n) })),
+  create('volumes and mounts', 2_500, (n) => pod({ volumes: volumes(n) }, { volumeMounts: mounts(n) })),
+  create('containers', 2_000, (n) => pod({ containers: many(n, (i) => ({ name: `c${i}`, image: 'i' })) })),
+  create('init containers', 2_000, (n) =>
     pod({ initContainers: many(n, (i) => ({ name: `c${i}`, image: 'i' })) }),
   ),
-  create('host aliases', 8_000, (n) =>
+  create('host aliases', 4_000, (n) =>
     pod({ hostAliases: many(n, (i) => ({ ip: `10.0.${(i >> 8) % 256}.${i % 256}`, hostnames: ['a'] })) }),
   ),
-  create('image pull secrets', 10_000, (n) => pod({ imagePullSecrets: many(n, (i) => ({ name: `s${i}` })) })),
-  create('spread constraints', 4_000, (n) =>
+  create('image pull secrets', 5_000, (n) => pod({ imagePullSecrets: many(n, (i) => ({ name: `s${i}` })) })),
+  create('spread constraints', 2_000, (n) =>
     pod({
       topologySpreadConstraints: many(n, (i) => ({
         maxSkew: 1,
@@ -288,10 +297,10 @@ export const inputs: readonly ListInput[] = [
       })),
     }),
   ),
-  create('scheduling gates', 8_000, (n) =>
+  create('scheduling gates', 4_000, (n) =>
     pod({ schedulingGates: many(n, (i) => ({ name: `example.com/g${i}` })) }),
   ),
-  create('node selector terms', 4_000, (n) =>
+  create('node selector terms', 2_000, (n) =>
     pod({
       affinity: {
         nodeAffinity: {
@@ -302,7 +311,7 @@ export const inputs: readonly ListInput[] = [
       },
     }),
   ),
-  create('affinity terms', 3_000, (n) =>
+  create('affinity terms', 1_500, (n) =>
     pod({
       affinity: {
         podAntiAffinity: {
@@ -314,10 +323,10 @@ export const inputs: readonly ListInput[] = [
       },
     }),
   ),
-  create('readiness gates', 8_000, (n) =>
+  create('readiness gates', 4_000, (n) =>
     pod({ readinessGates: many(n, (i) => ({ conditionType: `g${i}` })) }),
   ),
-  create('resource requests', 8_000, (n) =>
+  create('resource requests', 4_000, (n) =>
     pod(
       {},
       {
@@ -336,7 +345,7 @@ export const inputs: readonly ListInput[] = [
       },
     ),
   ),
-  create('projected sources', 4_000, (n) =>
+  create('projected sources', 2_000, (n) =>
     pod({
       volumes: [
         {
@@ -348,59 +357,59 @@ export const inputs: readonly ListInput[] = [
       ],
     }),
   ),
-  create('items of a volume', 8_000, (n) =>
+  create('items of a volume', 4_000, (n) =>
     pod({
       volumes: [
         { name: 'v', configMap: { name: 'c', items: many(n, (i) => ({ key: `k${i}`, path: `p${i}` })) } },
       ],
     }),
   ),
-  create('sysctls', 8_000, (n) =>
+  create('sysctls', 4_000, (n) =>
     pod({
       securityContext: { sysctls: many(n, (i) => ({ name: `kernel.shm_rmid_forced${i}`, value: '1' })) },
     }),
   ),
-  create('capabilities', 15_000, (n) =>
+  create('capabilities', 7_500, (n) =>
     pod({}, { securityContext: { capabilities: { add: many(n, (i) => `C${i}`) } } }),
   ),
-  create('service ports', 6_000, (n) => ({
+  create('service ports', 3_000, (n) => ({
     kind: 'Service',
     spec: { ports: many(n, (i) => ({ name: `p${i}`, port: 1 + i })) },
   })),
-  create('endpoint addresses', 6_000, (n) => ({
+  create('endpoint addresses', 3_000, (n) => ({
     kind: 'Endpoints',
     subsets: [
       { addresses: many(n, (i) => ({ ip: `10.1.${(i >> 8) % 256}.${i % 256}` })), ports: [{ port: 1 }] },
     ],
   })),
-  create('endpoint subsets', 3_000, (n) => ({
+  create('endpoint subsets', 1_500, (n) => ({
     kind: 'Endpoints',
     subsets: many(n, (i) => ({
       addresses: [{ ip: `10.1.${(i >> 8) % 256}.${i % 256}` }],
       ports: [{ port: 1 + i }],
     })),
   })),
-  create('limits', 5_000, (n) => ({
+  create('limits', 2_500, (n) => ({
     kind: 'LimitRange',
     spec: { limits: many(n, (i) => ({ type: `example.com/t${i}`, max: { cpu: '1' } })) },
   })),
-  create('role rules', 5_000, (n) => ({
+  create('role rules', 2_500, (n) => ({
     ...rbac,
     kind: 'Role',
     rules: many(n, (i) => ({ apiGroups: [''], resources: [`r${i}`], verbs: ['get'] })),
   })),
-  create('verbs of a rule', 20_000, (n) => ({
+  create('verbs of a rule', 10_000, (n) => ({
     ...rbac,
     kind: 'Role',
     rules: [{ apiGroups: [''], resources: ['pods'], verbs: many(n, (i) => `v${i}`) }],
   })),
-  create('subjects', 5_000, (n) => ({
+  create('subjects', 2_500, (n) => ({
     ...rbac,
     kind: 'RoleBinding',
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'r' },
     subjects: many(n, (i) => ({ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: `u${i}` })),
   })),
-  create('policy rules', 4_000, (n) => ({
+  create('policy rules', 2_000, (n) => ({
     ...networking,
     kind: 'NetworkPolicy',
     spec: {
@@ -408,7 +417,7 @@ export const inputs: readonly ListInput[] = [
       ingress: many(n, (i) => ({ ports: [{ port: 1 + i }], from: [{ podSelector: {} }] })),
     },
   })),
-  create('excepted blocks', 8_000, (n) => ({
+  create('excepted blocks', 4_000, (n) => ({
     ...networking,
     kind: 'NetworkPolicy',
     spec: {
@@ -424,7 +433,7 @@ export const inputs: readonly ListInput[] = [
       ],
     },
   })),
-  create('ingress rules', 3_000, (n) => ({
+  create('ingress rules', 1_500, (n) => ({
     ...networking,
     kind: 'Ingress',
     spec: {
@@ -438,7 +447,7 @@ export const inputs: readonly ListInput[] = [
       })),
     },
   })),
-  create('selector labels', 8_000, (n) => ({
+  create('selector labels', 4_000, (n) => ({
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     spec: {
@@ -446,7 +455,7 @@ export const inputs: readonly ListInput[] = [
       template: { metadata: { labels: labels(n) }, spec: { containers: [container] } },
     },
   })),
-  create('selector expressions', 6_000, (n) => ({
+  create('selector expressions', 3_000, (n) => ({
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     spec: {
@@ -457,7 +466,7 @@ export const inputs: readonly ListInput[] = [
       template: { metadata: { labels: { a: 'b' } }, spec: { containers: [container] } },
     },
   })),
-  create('selector values', 15_000, (n) => ({
+  create('selector values', 7_500, (n) => ({
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     spec: {
@@ -465,13 +474,13 @@ export const inputs: readonly ListInput[] = [
       template: { metadata: { labels: { a: 'v0' } }, spec: { containers: [container] } },
     },
   })),
-  create('definition versions', 1_500, (n, unique) =>
+  create('definition versions', 750, (n, unique) =>
     definition(
       unique,
       many(n, (i) => version(`v${i + 1}`)),
     ),
   ),
-  create('definition properties', 8_000, (n, unique) =>
+  create('definition properties', 4_000, (n, unique) =>
     definition(unique, [
       version('v1', {
         properties: record(
@@ -482,10 +491,10 @@ export const inputs: readonly ListInput[] = [
       }),
     ]),
   ),
-  create('definition depth', 500, (n, unique) =>
+  create('definition depth', 250, (n, unique) =>
     definition(unique, [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: deep(n) } }]),
   ),
-  create('definition columns', 5_000, (n, unique) =>
+  create('definition columns', 2_500, (n, unique) =>
     definition(unique, [
       {
         ...version('v1'),
@@ -497,15 +506,15 @@ export const inputs: readonly ListInput[] = [
       },
     ]),
   ),
-  create('definition names', 8_000, (n, unique) =>
+  create('definition names', 4_000, (n, unique) =>
     definition(unique, [version('v1')], { shortNames: many(n, (i) => `s${i}`) }),
   ),
-  create('enum of a property', 15_000, (n, unique) =>
+  create('enum of a property', 7_500, (n, unique) =>
     definition(unique, [
       version('v1', { properties: { a: { type: 'string', enum: many(n, (i) => `e${i}`) } } }),
     ]),
   ),
-  create('required properties', 8_000, (n, unique) =>
+  create('required properties', 4_000, (n, unique) =>
     definition(unique, [
       version('v1', {
         required: many(n, (i) => `p${i}`),
@@ -517,12 +526,12 @@ export const inputs: readonly ListInput[] = [
       }),
     ]),
   ),
-  create('webhooks', 2_000, (n) => ({
+  create('webhooks', 1_000, (n) => ({
     ...admission,
     kind: 'ValidatingWebhookConfiguration',
     webhooks: many(n, (i) => webhook(i, selectsNothing)),
   })),
-  create('rules of a webhook', 4_000, (n) => ({
+  create('rules of a webhook', 2_000, (n) => ({
     ...admission,
     kind: 'ValidatingWebhookConfiguration',
     webhooks: [
@@ -537,7 +546,7 @@ export const inputs: readonly ListInput[] = [
       }),
     ],
   })),
-  create('resources of a webhook rule', 15_000, (n) => ({
+  create('resources of a webhook rule', 7_500, (n) => ({
     ...admission,
     kind: 'ValidatingWebhookConfiguration',
     webhooks: [
@@ -554,7 +563,7 @@ export const inputs: readonly ListInput[] = [
       }),
     ],
   })),
-  create('match conditions', 5_000, (n) => ({
+  create('match conditions', 2_500, (n) => ({
     ...admission,
     kind: 'ValidatingWebhookConfiguration',
     webhooks: [
@@ -564,7 +573,7 @@ export const inputs: readonly ListInput[] = [
       }),
     ],
   })),
-  create('validations of a policy', 3_000, (n) => ({
+  create('validations of a policy', 1_500, (n) => ({
     ...admission,
     kind: 'ValidatingAdmissionPolicy',
     spec: {
@@ -576,7 +585,7 @@ export const inputs: readonly ListInput[] = [
       validations: many(n, () => ({ expression: 'true' })),
     },
   })),
-  create('variables of a policy', 3_000, (n) => ({
+  create('variables of a policy', 1_500, (n) => ({
     ...admission,
     kind: 'ValidatingAdmissionPolicy',
     spec: {
@@ -589,7 +598,7 @@ export const inputs: readonly ListInput[] = [
       validations: [{ expression: 'true' }],
     },
   })),
-  create('flow rules', 3_000, (n) => ({
+  create('flow rules', 1_500, (n) => ({
     apiVersion: 'flowcontrol.apiserver.k8s.io/v1',
     kind: 'FlowSchema',
     spec: {

@@ -20,7 +20,7 @@ export class Neighbour {
   #stopped = false;
   readonly #work: Promise<unknown>;
 
-  constructor(private readonly server: AttackedServer) {
+  constructor(server: AttackedServer) {
     const configMaps = '/api/v1/namespaces/default/configmaps';
     let made = 0;
     this.#work = Promise.all([

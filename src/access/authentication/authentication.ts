@@ -9,6 +9,7 @@ import type { Authenticator, Credentials } from './authenticator.ts';
 import type { BearerTokens } from './bearer-tokens.ts';
 import { firstAnswer } from './first-answer.ts';
 import { CredentialError, type TokenAnswer } from './token-authenticator.ts';
+import { nameProblem } from './user-names.ts';
 
 const unauthenticated = 'system:unauthenticated';
 
@@ -51,13 +52,21 @@ export class Authentication implements Authenticator {
     const question = { audiences, warnings: [], annotations: {} };
     const answer: TokenAnswer | undefined = await this.parts.tokens.ask(token, question, failures);
     this.#report(failures);
-    if (answer) return { user: this.#completed.of(answer.user), audiences: answer.audiences };
+    if (answer) return this.#verdict(answer);
     const why = failures
       .map((failure) => (failure instanceof CredentialError ? failure.told : (failure as Error).message))
       .filter(Boolean);
     // The first words are of the server's own token, which Kubernetes compares first.
     const unknown = 'invalid bearer token';
     return { error: why.length ? `[${[unknown, ...why].join(', ')}]` : unknown };
+  }
+
+  #verdict({ user, audiences }: TokenAnswer): TokenVerdict {
+    try {
+      return { user: this.#completed.of(user), audiences };
+    } catch (error) {
+      return { error: (error as Error).message };
+    }
   }
 
   /** Whether a header, in small letters, says who a user is: it is not handed on. */
@@ -84,9 +93,11 @@ export class Authentication implements Authenticator {
   }
 }
 
-/** The user with the group of all who are known. */
+/** The user with the group of all who are known. Throws for one that no program could have meant. */
 function completed(user: User): User {
   const { name, groups } = user;
+  const problem = nameProblem(user);
+  if (problem !== undefined) throw new CredentialError(problem);
   if (name === 'system:anonymous' || groups.includes(authenticated) || groups.includes(unauthenticated))
     return user;
   return { ...user, groups: [...groups, authenticated] };

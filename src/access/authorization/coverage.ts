@@ -90,7 +90,8 @@ export function describePieces(found: readonly PolicyRule[]): string {
     const { verbs, ...what } = piece;
     const key = JSON.stringify(what.nonResourceURLs ? piece : what);
     const known = joined.get(key);
-    joined.set(key, known ? { ...known, verbs: [...known.verbs!, ...verbs!] } : piece);
+    if (known) known.verbs!.push(...verbs!);
+    else joined.set(key, { ...piece, verbs: [...verbs!] });
   }
   const lines = [...new Set([...joined.values()].map(describe))].sort();
   return lines.slice(0, linesMax).join('\n');

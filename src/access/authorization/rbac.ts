@@ -7,6 +7,8 @@
 import type { PolicyRule, Subject } from '../../api/generated/types.ts';
 import type { Attributes, Authorizer, Decision, ResourceAction, UserRules } from '../../api/kind/access.ts';
 import type { User } from '../../api/values/user.ts';
+import { composedKey } from '../../composed-key.ts';
+import { Memo } from '../../memo.ts';
 import { accountUser, type Grant, type RbacIndex } from './rbac-index.ts';
 import { matchesPath } from './rule-set.ts';
 
@@ -84,7 +86,7 @@ export class RbacAuthorizer implements Authorizer {
   #answers(user: User, verb: string, resource: ResourceAction): Answers {
     const who = keyOf(user);
     const { group, subresource = '', namespace = '' } = resource;
-    const what = `${verb}\n${group}\n${resource.resource}\n${subresource}\n${namespace}`;
+    const what = composedKey(verb, group, resource.resource, subresource, namespace);
     if (who.length > keyCharsMax || what.length > keyCharsMax) return this.#workOut(user, verb, resource);
     let known = this.#byUser.get(who);
     if (!known) {
@@ -123,7 +125,7 @@ export class RbacAuthorizer implements Authorizer {
   }
 
   #pathAnswers(user: User, verb: string): PathAnswers {
-    const key = `${verb}\n${keyOf(user)}`;
+    const key = composedKey(verb, keyOf(user));
     let answers = this.#pathsByUser.get(key);
     if (!answers) {
       answers = this.#workOutPaths(user, verb);
@@ -155,7 +157,9 @@ export class RbacAuthorizer implements Authorizer {
   }
 }
 
-const keyOf = ({ name, groups }: User): string => `${name}\n${groups.join('\n')}`;
+/** One credential gives the same object with every request. */
+const userKeys = new Memo(({ name, groups }: User) => composedKey(name, ...groups));
+const keyOf = (user: User): string => userKeys.of(user);
 
 const noOpinion: Decision = { allowed: false, reason: '' };
 

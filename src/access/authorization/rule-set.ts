@@ -70,5 +70,9 @@ export class RuleSet {
 }
 
 /** A pattern is a path, or the beginning of paths with a star behind it. */
-export const matchesPath = (pattern: string, path: string): boolean =>
-  pattern === path || (pattern.endsWith(all) && path.startsWith(pattern.replace(/\*+$/, '')));
+export function matchesPath(pattern: string, path: string): boolean {
+  if (pattern === path) return true;
+  let end = pattern.length;
+  while (end > 0 && pattern[end - 1] === all) end--;
+  return end < pattern.length && path.startsWith(pattern.slice(0, end));
+}

@@ -7,6 +7,7 @@ import type { FlowSchema, PriorityLevelConfiguration } from '../../api/generated
 import type { Action } from '../../api/kind/access.ts';
 import { fixedLevels, fixedSchemas } from '../../api/rules/access/flow-defaults.ts';
 import type { User } from '../../api/values/user.ts';
+import { composedKey } from '../../composed-key.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Entry } from '../../registry/view/entry.ts';
 import { everything } from '../../registry/view/filter.ts';
@@ -51,7 +52,7 @@ export class FlowControl {
     return {
       schemaUid: schema.uid,
       level: schema.level,
-      id: `${schema.name}\n${told(schema, user, action)}`,
+      id: composedKey(schema.name, told(schema, user, action)),
     };
   }
 

@@ -139,9 +139,15 @@ function isUri(text: string): boolean {
   if (/%(?![0-9a-fA-F]{2})/.test(path)) return false;
   if (!path.startsWith('//') || rest === text) return true;
   const host = path.slice(2).split('/', 1)[0]!;
-  return (
-    !/[ <>"\\^`{|}]/.test(host) && !/:[^\]:]*[^\d\]:][^\]:]*$/.test(host.slice(host.lastIndexOf('@') + 1))
-  );
+  return !/[ <>"\\^`{|}]/.test(host) && hasGoodPort(host.slice(host.lastIndexOf('@') + 1));
+}
+
+/** What follows the last colon, if that is not inside of brackets, is a number. */
+function hasGoodPort(host: string): boolean {
+  const colon = host.lastIndexOf(':');
+  if (colon < 0) return true;
+  const port = host.slice(colon + 1);
+  return port.includes(']') || !/\D/.test(port);
 }
 
 function isIsbn10(text: string): boolean {

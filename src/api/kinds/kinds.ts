@@ -1,4 +1,6 @@
 /** The list of kinds. Adding one: its file in `kinds/`, and a line here. */
+
+import { composedKey } from '../../composed-key.ts';
 import type { Kind, ResourceId } from '../kind/kind.ts';
 import { checkedChange, type KindChange, type Preparation, type WantedChange } from '../kind/kind-change.ts';
 import { mutatingAdmissionPolicy } from './admissionregistration/mutating-admission-policy.ts';
@@ -224,7 +226,7 @@ export class KindTable {
     const { apiVersion, resource } = kind;
     const before = this.find(apiVersion, resource);
     if (before) this.#forget(before);
-    this.#all.set(`${apiVersion} ${resource}`, kind);
+    this.#all.set(composedKey(apiVersion, resource), kind);
     if (!kind.hidden) {
       named(this.#byResource, apiVersion).set(resource, kind);
       named(this.#byKind, apiVersion).set(kind.kind, kind);
@@ -237,7 +239,7 @@ export class KindTable {
   }
 
   #drop(kind: Kind): void {
-    this.#all.delete(`${kind.apiVersion} ${kind.resource}`);
+    this.#all.delete(composedKey(kind.apiVersion, kind.resource));
     this.#forget(kind);
     this.#touch(kind.apiVersion);
   }
@@ -289,7 +291,7 @@ export class KindTable {
 
   /** By `v1` and `pods`, also when the kind is not served. */
   find(apiVersion: string, resource: string): Kind | undefined {
-    return this.#all.get(`${apiVersion} ${resource}`);
+    return this.#all.get(composedKey(apiVersion, resource));
   }
 
   /** By `v1` and `pods`. */

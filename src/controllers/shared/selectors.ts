@@ -11,6 +11,7 @@ import {
   selectorFromObject,
 } from '../../api/kind/label-selector.ts';
 import type { ApiObject } from '../../api/text/object.ts';
+import { composedKey } from '../../composed-key.ts';
 import type { Entry } from '../../registry/view/entry.ts';
 import { keyOf } from './controller.ts';
 
@@ -21,7 +22,7 @@ type Group = Map<string, LabelSelector>;
 const anything = '';
 
 /** A label and its value as one key. */
-export const placeOf = (key: string, value: string): string => `${key}=${value}`;
+export const placeOf = (key: string, value: string): string => composedKey(key, value);
 
 export class Selectors<T extends ApiObject> {
   /** By namespace, then by required label. */

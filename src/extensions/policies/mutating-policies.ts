@@ -10,6 +10,7 @@ import type { Kind } from '../../api/kind/kind.ts';
 import { goQuoted } from '../../api/model/go-format.ts';
 import { parseExact } from '../../api/text/exact-json.ts';
 import type { JsonObject } from '../../api/text/object.ts';
+import { composedKey } from '../../composed-key.ts';
 import type { Admission, AdmissionPlugin } from '../../registry/admission/admission.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { AskedWrite, questionOf } from '../webhooks/asked-write.ts';
@@ -127,7 +128,13 @@ export class MutatingPolicies implements AdmissionPlugin {
                 paramsOf(this.#registry, kind, binding.paramRef, write.namespace),
               );
         for (const [i, param] of (params ?? []).entries())
-          invocations.push({ policy, binding, param, version, key: `${policy.name}/${binding.name}/${i}` });
+          invocations.push({
+            policy,
+            binding,
+            param,
+            version,
+            key: composedKey(policy.name, binding.name, String(i)),
+          });
       }
     }
     return invocations;

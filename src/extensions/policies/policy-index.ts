@@ -4,6 +4,7 @@
  */
 import type { ResourceId } from '../../api/kind/kind.ts';
 import type { KindTable } from '../../api/kinds/kinds.ts';
+import { composedKey } from '../../composed-key.ts';
 import type { Collection } from '../../registry/view/collection.ts';
 import type { Entry } from '../../registry/view/entry.ts';
 import { Follower } from '../../registry/view/follower.ts';
@@ -56,7 +57,7 @@ export class PolicyIndex<P extends IndexedPolicy, B extends IndexedBinding> {
     if (this.#bound.length === 0) return this.#bound;
     if (this.#kinds.generation !== this.#generation) this.#forget();
     const { kind, subresource, operation } = question;
-    const key = `${kind.apiVersion}/${kind.resource}/${subresource} ${operation}`;
+    const key = composedKey(kind.apiVersion, kind.resource, subresource ?? '', operation);
     let found = this.#answers.get(key);
     if (!found) {
       found = this.#bound.filter(({ policy }) => policy.match.isFor(question, this.#kinds));

@@ -4,6 +4,7 @@
  */
 import type { Kind, ResourceId } from '../../api/kind/kind.ts';
 import type { KindTable } from '../../api/kinds/kinds.ts';
+import { composedKey } from '../../composed-key.ts';
 import type { Collection } from '../../registry/view/collection.ts';
 import { Follower } from '../../registry/view/follower.ts';
 import type { View } from '../../registry/view/view.ts';
@@ -55,7 +56,7 @@ export class HookIndex {
     if (this.#sorted.length === 0) return none;
     if (this.kinds.generation !== this.#generation) this.#forget();
     const { kind, subresource, operation } = question;
-    const key = `${kind.apiVersion}/${kind.resource}/${subresource} ${operation}`;
+    const key = composedKey(kind.apiVersion, kind.resource, subresource ?? '', operation);
     const known = this.#answers.get(key);
     if (known) return known;
     const found = this.#match(question);

@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type Agent, request as openRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
+import { composedKey } from '../../composed-key.ts';
 import { connectTrusted, TrustedAgent, type TrustedOptions } from '../../pki/trusted-tls.ts';
 import { bundleTrust } from './ca-bundle.ts';
 import { callError, deadlineExceeded } from './call-error.ts';
@@ -51,7 +52,7 @@ export class HookTransport {
   }
 
   #agent(host: string, place: HookPlace): Agent {
-    const key = `${host} ${place.caBundle}`;
+    const key = composedKey(host, place.caBundle ?? '');
     const agent = this.#agents.get(key) ?? this.#newAgent(place);
     this.#agents.delete(key);
     this.#agents.set(key, agent);

@@ -14,6 +14,7 @@ import { EventRecorder, type RecorderOptions } from '../../client/events.ts';
 import { Informer } from '../../client/informer.ts';
 import { services } from '../../client/resources.ts';
 import { wallClock } from '../../clock.ts';
+import { composedKey } from '../../composed-key.ts';
 import { systemTimers, type Timers } from '../../timers.ts';
 import { ConfigObjects } from '../environment/config-objects.ts';
 import type { LogFolder } from '../logs/log-folder.ts';
@@ -165,7 +166,7 @@ export class Agent {
 
   /** Kills a running container of a pod; false when there is none. */
   killContainer(namespace: string, pod: string, container: string | undefined): boolean {
-    const worker = this.#byName.get(`${namespace}/${pod}`);
+    const worker = this.#byName.get(composedKey(namespace, pod));
     const name = container ?? worker?.pod.spec?.containers?.[0]?.name;
     const running = name === undefined ? undefined : worker?.containerOf(name)?.running;
     running?.kill('SIGKILL');
@@ -279,7 +280,7 @@ export class Agent {
     const { uid, namespace, name } = pod.metadata;
     const worker = this.#work(pod, runtime);
     this.#workers.set(uid!, worker);
-    this.#byName.set(`${namespace}/${name}`, worker);
+    this.#byName.set(composedKey(namespace ?? '', name ?? ''), worker);
   }
 
   #work(pod: Pod, runtime: Runtime): PodWorker {
@@ -333,7 +334,7 @@ export class Agent {
 
   #forget(worker: PodWorker): void {
     const { namespace, name } = worker.pod.metadata;
-    const key = `${namespace}/${name}`;
+    const key = composedKey(namespace ?? '', name ?? '');
     this.#workers.delete(worker.uid);
     if (this.#byName.get(key) === worker) this.#byName.delete(key);
   }
@@ -394,7 +395,7 @@ export class Agent {
       now: this.#now,
       node: () => this.#registration?.node ?? { metadata: { name: this.options.nodeName } },
       workers: () => this.#workers.values(),
-      find: (namespace, name) => this.#byName.get(`${namespace}/${name}`),
+      find: (namespace, name) => this.#byName.get(composedKey(namespace, name)),
     };
   }
 }

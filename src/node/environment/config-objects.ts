@@ -7,6 +7,7 @@ import type { ConfigMap, Secret } from '../../api/generated/types.ts';
 import type { Client } from '../../client/client.ts';
 import { configMaps, type Resource, secrets } from '../../client/resources.ts';
 import { wallClock } from '../../clock.ts';
+import { composedKey } from '../../composed-key.ts';
 
 /** Maximum age of a cached answer. */
 const ageMaxMs = 3_000;
@@ -66,7 +67,7 @@ export class ConfigObjects {
   #read<T>(of: Resource<T>, namespace: string, name: string, freshness: Freshness): Promise<T | undefined> {
     if (this.#closed) return Promise.reject(new Error('the node agent is closing'));
     this.#forgetOld();
-    const key = `${of.resource}/${namespace}/${name}`;
+    const key = composedKey(of.resource, namespace, name);
     const known = this.#entries.get(key);
     if (known && freshness === 'cached') return known.object as Promise<T | undefined>;
     const object = this.client.get(of, namespace, name).catch((error: unknown) => {

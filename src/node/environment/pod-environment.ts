@@ -12,6 +12,7 @@ import type {
   Service,
 } from '../../api/generated/types.ts';
 import { isEnvName } from '../../api/values/names.ts';
+import { composedKey } from '../../composed-key.ts';
 import { podHostname } from '../network/hosts-file.ts';
 import type { ImageCommand } from '../runtime/runtime.ts';
 import type { ConfigObjects } from './config-objects.ts';
@@ -230,14 +231,14 @@ class ReferredObjects {
     optional: boolean,
     read: () => Promise<Map<string, string> | undefined>,
   ): Promise<Map<string, string> | undefined> {
-    const known = this.#read.get(`${kind}/${name}`);
+    const known = this.#read.get(composedKey(kind, name));
     if (known) return known;
     const values = await read().catch((error: Error) => {
       throw new ConfigError(`failed to read ${kind} ${JSON.stringify(name)}: ${error.message}`, {
         cause: error,
       });
     });
-    if (values) this.#read.set(`${kind}/${name}`, values);
+    if (values) this.#read.set(composedKey(kind, name), values);
     else if (!optional) throw new ConfigError(`${kind} ${JSON.stringify(name)} not found`);
     return values;
   }

@@ -3,6 +3,7 @@ import type { Pod, ServiceAccountTokenProjection, TokenRequest } from '../../api
 import { timeToMs } from '../../api/values/time.ts';
 import type { Client } from '../../client/client.ts';
 import { serviceAccounts } from '../../client/resources.ts';
+import { composedKey } from '../../composed-key.ts';
 
 const secondsDefault = 3600;
 /** A token is renewed after 80 % of its lifetime, and after a day at the latest. */
@@ -30,7 +31,7 @@ export class PodTokens {
   /** The token for one file of a volume, renewed when it is due. */
   async token({ audience = '', expirationSeconds }: ServiceAccountTokenProjection): Promise<string> {
     const seconds = expirationSeconds ?? secondsDefault;
-    const key = `${seconds} ${audience}`;
+    const key = composedKey(String(seconds), audience);
     const held = this.#held.get(key);
     if (held && !this.#isDue(held)) return held.token;
     try {

@@ -1,4 +1,6 @@
 /** Session affinity: which target a client was sent to, for as long as a service wants it to stay there. */
+
+import { composedKey } from '../../composed-key.ts';
 import type { ServiceTarget } from './service-ports.ts';
 
 /** Clients remembered per service port. Beyond this the least recently seen is evicted. */
@@ -9,7 +11,7 @@ interface Stay {
   readonly untilMs: number;
 }
 
-export const targetKey = ({ ip, port }: ServiceTarget): string => `${ip} ${port}`;
+export const targetKey = ({ ip, port }: ServiceTarget): string => composedKey(ip, String(port));
 
 export class ClientAffinity {
   readonly #stays = new Map<string, Stay>();

@@ -4,6 +4,7 @@
  */
 import { createSocket, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
+import { composedKey } from '../../composed-key.ts';
 import { targetKey } from './affinity.ts';
 import type { ServiceTarget } from './service-ports.ts';
 
@@ -44,7 +45,7 @@ export class UdpForward {
   }
 
   #forward(message: Buffer, address: string, port: number): void {
-    const client = `${address} ${port}`;
+    const client = composedKey(address, String(port));
     const flow = this.#flows.get(client) ?? this.#begin(client, address, port);
     if (!flow) return;
     flow.timer.refresh();

@@ -6,6 +6,7 @@ import type { Endpoints, Service, ServiceSpec } from '../../api/generated/types.
 import type { Kind, Verb } from '../../api/kind/kind.ts';
 import { familyOf } from '../../api/rules/service/service-addresses.ts';
 import { semanticEqual } from '../../api/text/object.ts';
+import { composedKey } from '../../composed-key.ts';
 import type { Peers } from '../../store/store.ts';
 import { kubernetesService } from '../allocation/service-allocation.ts';
 import type { Registry } from '../registry.ts';
@@ -123,7 +124,7 @@ export class KubernetesService {
     const found = new Map<string, Address>();
     for (const text of [...(await peers.announced()), JSON.stringify(this.advertised)]) {
       const { ip, port } = JSON.parse(text) as Address;
-      found.set(`${ip} ${port}`, { ip, port });
+      found.set(composedKey(ip, String(port)), { ip, port });
     }
     const servers = [...found.keys()].sort().map((key) => found.get(key)!);
     if (semanticEqual(servers, this.#servers)) return;

@@ -5,6 +5,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { extraOf, headerValues } from '../../access/authentication/identity-headers.ts';
+import { nameProblem } from '../../access/authentication/user-names.ts';
 import { ImpersonationRefused, type WantedUser } from '../../access/impersonation.ts';
 import { badRequest } from '../../api/errors/errors.ts';
 import type { RequestContext } from '../http/context.ts';
@@ -73,6 +74,8 @@ function wantedUser({ http: { request } }: RequestContext): WantedUser | undefin
     groups,
     extra: extra ?? {},
   };
+  const problem = nameProblem(wanted);
+  if (problem !== undefined) throw badRequest(`impersonation is not possible: ${problem}`);
   if (wanted.name) return wanted;
   if (wanted.uid || groups.length || extra)
     throw badRequest(`requested ${goText(wanted)} without impersonating a user name`);

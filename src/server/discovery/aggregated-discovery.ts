@@ -2,6 +2,8 @@
  * Aggregated discovery: all groups, versions and resources in two documents, for clients that accept them at `/api`
  * and `/apis`. Other clients get the plain list there, and request each version.
  */
+
+import { composedKey } from '../../composed-key.ts';
 import type { RequestContext } from '../http/context.ts';
 import { ApiDocument } from '../http/document.ts';
 import { parseAccept } from '../http/negotiation.ts';
@@ -59,7 +61,7 @@ export class AggregatedDiscovery {
   }
 
   #document(path: '/api' | '/apis', version: string): ApiDocument {
-    const key = `${path} ${version}`;
+    const key = composedKey(path, version);
     const { generation } = this.discovery;
     const known = this.#documents.get(key);
     if (known?.generation === generation) return known.document;

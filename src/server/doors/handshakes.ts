@@ -5,6 +5,7 @@
  */
 import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
+import { composedKey } from '../../composed-key.ts';
 
 /** From the connection to the end of the handshake. */
 export const handshakeMaxMs = 10_000;
@@ -30,4 +31,5 @@ export class Handshakes {
   }
 }
 
-const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+const peerOf = ({ remoteAddress, remotePort }: Socket): string =>
+  composedKey(remoteAddress ?? '', String(remotePort));

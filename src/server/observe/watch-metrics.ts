@@ -1,6 +1,7 @@
 /** Watch metrics: number of events sent, and of watchers that were too slow. */
 import type { Kind } from '../../api/kind/kind.ts';
 import type { KindTable } from '../../api/kinds/kinds.ts';
+import { composedKey } from '../../composed-key.ts';
 import { type Exposition, labelText } from './exposition.ts';
 
 /** The metrics of one kind, shared by all its streams. */
@@ -17,7 +18,7 @@ export class WatchMetrics {
   readonly #counters = new Map<string, WatchCounter>();
 
   of(kind: Kind): WatchCounter {
-    const id = `${kind.apiVersion} ${kind.resource}`;
+    const id = composedKey(kind.apiVersion, kind.resource);
     let counter = this.#counters.get(id);
     if (!counter) {
       counter = new WatchCounter(kind);

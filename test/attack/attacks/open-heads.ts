@@ -7,7 +7,7 @@ const long = `a: ${'b'.repeat(950_000)}`;
 
 export const attack: Attack = {
   name: 'heads that never end',
-  heapMb: 256,
+  flags: ['--max-old-space-size=256'],
   run: async (server, isShort) => {
     const sockets: TLSSocket[] = [];
     const count = isShort ? 60 : 200;

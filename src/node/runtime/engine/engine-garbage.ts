@@ -3,6 +3,8 @@
  * containers of agents that were killed and left no folder, and, when the disk is nearly full, images that this agent has
  * pulled.
  */
+
+import { composedKey } from '../../../composed-key.ts';
 import { diskOf } from '../../machine/machine.ts';
 import { isAbandoned } from './agent-label.ts';
 import type { EngineContext, FoundContainer } from './container-engine.ts';
@@ -81,7 +83,7 @@ export class EngineGarbage {
       const { uid, container, attempt, isSandbox } = identity;
       if (!this.pods.isKnown(uid)) gone.add(uid);
       else if (!isSandbox && state === 'ended') {
-        const key = `${uid}/${container}`;
+        const key = composedKey(uid, container);
         ended.set(key, [...(ended.get(key) ?? []), { id, attempt }]);
       }
     }

@@ -5,6 +5,7 @@
  */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import type { Pod, Secret } from '../../../api/generated/types.ts';
+import { composedKey } from '../../../composed-key.ts';
 import { type ImageName, parseImageName, pullPolicyOf, repositoryOf } from '../image-name.ts';
 import { type ImageCommand, ImageError, type ImageRequest } from '../runtime.ts';
 import { type Credentials, credentialsFor, credentialsHash } from './registry-credentials.ts';
@@ -159,7 +160,7 @@ export class EngineImages {
     credentials: Credentials | undefined,
     progress: (text: string) => void,
   ): Promise<void> {
-    const key = `${credentials ? credentialsHash(credentials) : ''} ${image}`;
+    const key = composedKey(credentials ? credentialsHash(credentials) : '', image);
     let pulling = this.#pulls.get(key);
     if (!pulling) {
       pulling = this.options.store.pull(name, credentials, progress).finally(() => this.#pulls.delete(key));

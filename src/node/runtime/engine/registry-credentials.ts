@@ -59,7 +59,7 @@ function readCredentials(entry: unknown): Credentials | undefined {
   if (typeof auth !== 'string') return undefined;
   const [, user = '', secret = ''] =
     /^([^:]*):(.*)$/s.exec(Buffer.from(auth, 'base64').toString('utf8')) ?? [];
-  return user ? { username: user, password: secret.replace(/\0+$/, ''), ...identityToken } : undefined;
+  return user ? { username: user, password: withoutZeros(secret), ...identityToken } : undefined;
 }
 
 /** Keys may be URLs: `https://index.docker.io/v1/` is Docker Hub. */
@@ -77,11 +77,31 @@ function fits({ host, path }: Entry, name: ImageName): boolean {
   return (
     samePort &&
     wanted.length === given.length &&
-    given.every((label, i) => globbed(label).test(wanted[i] ?? ''))
+    given.every((label, i) => fitsPattern(label.toLowerCase(), (wanted[i] ?? '').toLowerCase()))
   );
 }
 
 const portOf = (host: string): string => /:(\d+)$/.exec(host)?.[1] ?? '';
 
-const globbed = (label: string): RegExp =>
-  new RegExp(`^${label.replace(/[\\^$.|?+()[\]{}]/g, '\\$&').replaceAll('*', '.*')}$`, 'i');
+function withoutZeros(text: string): string {
+  let end = text.length;
+  while (end > 0 && text[end - 1] === '\0') end--;
+  return text.slice(0, end);
+}
+
+/** Whether a text fits a pattern in which stars stand for anything. Each piece is looked for once, where it comes first. */
+function fitsPattern(pattern: string, text: string): boolean {
+  const pieces = pattern.split('*');
+  if (pieces.length === 1) return pattern === text;
+  const [first, last] = [pieces[0]!, pieces.at(-1)!];
+  if (text.length < first.length + last.length || !text.startsWith(first) || !text.endsWith(last))
+    return false;
+  let at = first.length;
+  const end = text.length - last.length;
+  for (const piece of pieces.slice(1, -1)) {
+    const found = text.indexOf(piece, at);
+    if (found < 0 || found + piece.length > end) return false;
+    at = found + piece.length;
+  }
+  return at <= end;
+}

@@ -1,0 +1,28 @@
+/** Names that look like a name and a group in one, asked about so that the answer might be remembered for somebody else. */
+import type { Attack } from '../attack.ts';
+
+const reviews = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
+
+export const attack: Attack = {
+  name: 'names with line feeds',
+  run: async (server) => {
+    const gotIn: string[] = [];
+    const attributes = { namespace: 'default', verb: 'list', resource: 'secrets' };
+    const review = async (user: string, groups: string[]): Promise<boolean> => {
+      const body = { spec: { user, groups, resourceAttributes: attributes } };
+      const { text } = await server.askLocally(reviews, { method: 'POST', body });
+      return JSON.parse(text).status.allowed;
+    };
+    for (const separator of ['\n', '\0', '\u0001', ' ', '/', '|', ':'])
+      for (const first of ['made up', 'real']) {
+        const group = `system:authenticated`;
+        const madeUp = (): Promise<boolean> => review(`neighbour${separator}${group}`, []);
+        const real = (): Promise<boolean> => review('neighbour', [group]);
+        const [one, two] = first === 'real' ? [await real(), await madeUp()] : [await madeUp(), await real()];
+        const [isReal, isMadeUp] = first === 'real' ? [one, two] : [two, one];
+        if (!isReal) gotIn.push(`the neighbour lost its rights to ${JSON.stringify(separator)}`);
+        if (isMadeUp) gotIn.push(`a made up name got rights by ${JSON.stringify(separator)}`);
+      }
+    return { gotIn, says: '14 reviews' };
+  },
+};
