@@ -20,6 +20,7 @@ import type { Door } from './http/door.ts';
 import type { LimitKeeper } from './http/limits.ts';
 import { type ServingRuleOptions, withServingRules } from './http/serving-rules.ts';
 import { Traffic } from './http/traffic.ts';
+import { CredentialWatch } from './objects/credential-watch.ts';
 import type { WatchStream } from './objects/watch-stream.ts';
 import type { Watching } from './objects/watching.ts';
 import type { AuditLog } from './observe/audit-log.ts';
@@ -124,6 +125,7 @@ export class ApiServer {
       watchDefault: options.watchDefault,
       compatibility: options.compatibility,
       streams: new Set(),
+      credentials: new CredentialWatch(),
       begin: (...request) => this.#chain.request(...request),
       keeper,
       metrics: watches,

@@ -7,7 +7,7 @@
  * are compared: collecting garbage or compiling code makes a request dearer, never cheaper.
  */
 import { readFileSync } from 'node:fs';
-import type { ListInput, Sent } from './inputs.ts';
+import type { ListInput, Sent } from './inputs/shapes.ts';
 
 /** At four times the length, a request may cost this many times as much. */
 export const growthMax = 6;

@@ -28,9 +28,8 @@ export function complaintsAbout(file: SourceFile): string[] {
   const name = path.slice(path.lastIndexOf('/') + 1);
   const complaints: string[] = [];
   if (vagueNames.test(name)) complaints.push(`${path}: says nothing; name the noun that it helps`);
-  // Scripts are exempt: they are commands, such as `generate-types.mjs`.
-  if (!path.startsWith('scripts/') && !nounNames.test(name))
-    complaints.push(`${path}: a file is one noun in lower case, its words joined by hyphens`);
+  if (!nounNames.test(name))
+    complaints.push(`${path}: a file is named in lower case, with hyphens between its words`);
   const count = text.split('\n').length - 1;
   if (count > linesMax) complaints.push(`${path}: ${count} lines, more than ${linesMax}`);
   if (!suspects.test(text)) return complaints;

@@ -2,6 +2,7 @@
 import type { PodNetworkMode } from '../../node/agent/node-network.ts';
 import type { RuntimeMode } from '../../node/runtime/runtime-choice.ts';
 import type { LogOptions } from '../shared/log.ts';
+import { nodeToken } from './node-token.ts';
 import { group, handedIn, type OptionsOf, optionFor } from './option.ts';
 import { count, filled, folder, oneOf, port, text, wordFor } from './values.ts';
 
@@ -18,8 +19,8 @@ const joinOptions = {
   /** A bootstrap token, such as `wherry token create` makes. */
   token: onlyNode<string | undefined>({
     flag: 'token',
-    value: text('TOKEN'),
-    text: 'with which the node joins a server over https; wherry token create prints the whole command',
+    value: nodeToken,
+    text: 'with which the node joins a server over https, or where it is: a path such as ./token, or - for\nstandard input; wherry token create prints the whole command',
   }),
   /** `sha256:` and the SHA-256 of the public key of the cluster's authority, in hex. Default: the token is trusted. */
   caHash: onlyNode<string | undefined>({

@@ -37,6 +37,8 @@ export async function update(
   request: Request,
   target: Target,
   read: () => ApiObject,
+  /** Rejects when the client may not create the object: asked only if there is none. */
+  mayCreate: () => Promise<void> = async () => undefined,
 ): Promise<{ entry: Entry; created: boolean }> {
   const { kind, namespace, name, part } = target;
   const replacement = (current?: Entry): ApiObject => {
@@ -57,6 +59,7 @@ export async function update(
     if (!(error instanceof StatusError && error.code === 404 && kind.createOnUpdate && part === 'main'))
       throw error;
   }
+  await mayCreate();
   const object = replacement();
   delete object.metadata.resourceVersion;
   return { entry: await create(registry, request, target, object), created: true };

@@ -54,6 +54,11 @@ export class Page {
     return this.#kept(form, () => itemsMessage(form, this.entries, 0, this.entries.length));
   }
 
+  /** Whether these are there already, in one piece. */
+  hasMessages(form: Form<ProtobufDocument>): boolean {
+    return this.#joined.get(form) !== undefined;
+  }
+
   /** From the second request on it is cached. */
   #kept(form: object, make: () => Buffer): Buffer {
     const known = this.#joined.get(form);

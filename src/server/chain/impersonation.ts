@@ -10,6 +10,7 @@ import { ImpersonationRefused, type WantedUser } from '../../access/impersonatio
 import { badRequest } from '../../api/errors/errors.ts';
 import type { RequestContext } from '../http/context.ts';
 import { removeIdentity } from '../http/identity-removal.ts';
+import { PlainRequest } from '../http/plain-request.ts';
 import { refusal } from './authorization.ts';
 import type { Services } from './step.ts';
 
@@ -52,8 +53,13 @@ async function become(context: RequestContext, wanted: WantedUser, services: Ser
 }
 
 /** Only for requests that are forwarded: the server's own handlers do not read these headers. */
-function forget({ upgrade, info, http }: RequestContext, { isIdentityHeader }: Services): void {
-  if (upgrade || info.lasting === 'connection') removeIdentity(http.request, isIdentityHeader);
+function forget({ upgrade, info, http, request }: RequestContext, services: Services): void {
+  const isForwarded =
+    upgrade ||
+    info.lasting === 'connection' ||
+    // Those of the express lane never are.
+    (!(request instanceof PlainRequest) && services.router.isForwarded(request.url!));
+  if (isForwarded) removeIdentity(http.request, services.isIdentityHeader);
 }
 
 /** The user that the headers name; undefined when there are none. */

@@ -22,6 +22,20 @@ export class RequestCredentials implements Credentials {
     return 'rawHeaders' in request ? request.rawHeaders : none;
   }
 
+  /** What it shows now, to be looked at again later: before a request is forwarded, its credentials are removed. */
+  kept(): Credentials {
+    const { protocolToken, certificate, path } = this;
+    return {
+      headers: { ...this.headers },
+      rawHeaders: [...this.rawHeaders],
+      protocolToken,
+      certificate,
+      path,
+      warnings: [],
+      annotations: {},
+    };
+  }
+
   get path(): string {
     return this.context.info.path;
   }

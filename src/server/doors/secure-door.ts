@@ -141,7 +141,12 @@ export class SecureDoor implements Door {
     const { request } = context;
     const peer = this.#peers.of(request.socket as TLSSocket);
     try {
-      const user = this.options.authenticator.authenticate(new RequestCredentials(context, token, peer));
+      const credentials = new RequestCredentials(context, token, peer);
+      if (context.info.lasting || context.upgrade) {
+        const kept = credentials.kept();
+        context.identifyAgain = () => this.options.authenticator.authenticate(kept) as User | Promise<User>;
+      }
+      const user = this.options.authenticator.authenticate(credentials);
       if (!(user instanceof Promise)) return this.#identified(context, user);
       return inTime(user).then(
         (found) => this.#identified(context, found),

@@ -12,10 +12,28 @@ import type { RequestInfo, ResourceInfo } from './request-info.ts';
 /** Verbs that take selectors. */
 const selecting = new Set(['list', 'watch', 'deletecollection']);
 
+/**
+ * Everything that is stored, secrets included. As a path it would be covered by rules for all paths, which are meant for
+ * health and discovery; as a resource, by rules for all resources, which read secrets anyway.
+ */
+const backupPath = '/wherry/backup';
+const backups: ResourceAction = {
+  group: 'wherry.dev',
+  version: 'v1',
+  resource: 'backups',
+  subresource: undefined,
+  namespace: undefined,
+  name: undefined,
+};
+
 export const actionOf = (info: RequestInfo): Action => ({
   verb: info.verb,
   path: info.sentPath,
-  resource: info.resource && resourceAction(info, info.resource),
+  resource: info.resource
+    ? resourceAction(info, info.resource)
+    : info.path === backupPath
+      ? backups
+      : undefined,
 });
 
 function resourceAction(info: RequestInfo, resource: ResourceInfo): ResourceAction {

@@ -76,6 +76,11 @@ export class RequestContext {
   client: Client | undefined;
   /** It is a file of the page or a probe, which have a bound of their own. */
   isAside = false;
+  /**
+   * Asks again who its user is, for requests that last; throws when the credential does not hold any more. Absent on doors
+   * whose users have none.
+   */
+  identifyAgain: (() => User | Promise<User>) | undefined;
   /** Its flow, on doors with flow control. */
   flow: Flow | undefined;
   /** The priority level that has counted it in. */

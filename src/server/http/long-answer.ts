@@ -6,14 +6,14 @@ import { Readable } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
 import type { Model } from '../../api/model/model.ts';
 import { jsonText } from '../../api/text/json-text.ts';
-import { acceptsGzip, answerValue, apiHeaders, drained, gzipBytesMin } from './answer.ts';
+import { acceptsGzip, answerBytes, answerValue, apiHeaders, drained, gzipBytesMin } from './answer.ts';
 import type { RequestContext } from './context.ts';
 import type { Negotiated } from './negotiation.ts';
+import { Pace } from './pace.ts';
 
-/** Shorter lists are built as a whole, which is faster. */
-const wholeItemsMax = 1_000;
-/** Items built per event loop tick. */
-const sliceItems = 100;
+/** Lists whose text is shorter are sent as a whole, which is faster. */
+const wholeChars = 1024 * 1024;
+/** Of longer ones, what is sent at once. */
 const sliceChars = 256 * 1024;
 
 /** An object whose last field is a long list, with items that are built lazily. */
@@ -33,7 +33,7 @@ export const answerParts = (
   contentType = 'application/json',
 ): Promise<void> => stream(context, code, parts, contentType, length);
 
-/** Answers with a value in the negotiated form. */
+/** Answers with a value in the negotiated form, made in turns whether it is sent as a whole or in parts. */
 export async function answerLong(
   context: RequestContext,
   code: number,
@@ -41,12 +41,25 @@ export async function answerLong(
   negotiated: Negotiated,
   model?: Model,
 ): Promise<void> {
-  if (value.size <= wholeItemsMax || negotiated.format === 'protobuf')
+  if (value.size === 0 || negotiated.format === 'protobuf')
     return answerValue(context, code, wholeValue(value), negotiated, model);
-  if (negotiated.format === 'yaml')
-    return stream(context, code, slices(await yamlTexts(value)), 'application/yaml');
-  const texts = context.pretty(negotiated) ? prettyTexts(value) : jsonTexts(value);
-  return stream(context, code, slices(texts), 'application/json');
+  const isYaml = negotiated.format === 'yaml';
+  const texts = isYaml
+    ? await yamlTexts(value)
+    : context.pretty(negotiated)
+      ? prettyTexts(value)
+      : jsonTexts(value);
+  const contentType = isYaml ? 'application/yaml' : 'application/json';
+  const pace = new Pace();
+  let begun = '';
+  for (let next = texts.next(); !next.done; next = texts.next()) {
+    begun += next.value;
+    if (begun.length > wholeChars) return stream(context, code, slices(begun, texts), contentType);
+    const pause = pace.pause();
+    if (pause) await pause;
+    if (context.response.destroyed) return;
+  }
+  return answerBytes(context, code, [Buffer.from(begun)], contentType);
 }
 
 export const wholeValue = ({ head, field, size, item }: LongValue): Record<string, unknown> => ({
@@ -66,7 +79,7 @@ async function stream(
   if ((length ?? gzipBytesMin) >= gzipBytesMin && context.info.method === 'GET' && acceptsGzip(context)) {
     response.writeHead(code, { ...headers, 'Content-Encoding': 'gzip', Vary: 'Accept-Encoding' });
     const zip = createGzip({ level: constants.Z_BEST_SPEED });
-    Readable.from(parts, { highWaterMark: 1 })
+    Readable.from(inTurns(parts), { highWaterMark: 1 })
       .on('error', (error) => zip.destroy(error))
       .pipe(zip);
     for await (const part of zip as AsyncIterable<Buffer>) {
@@ -85,8 +98,16 @@ async function stream(
   response.end();
 }
 
+/** The same parts, with other work between them: a stream that is read fast would take them all in one turn. */
+async function* inTurns(parts: Iterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
+  for (const part of parts) {
+    yield part;
+    await turn();
+  }
+}
+
 /** Lets other work run between parts: for a client that reads fast, `drain` comes in the same tick. */
-export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Waits for the client, which holds no seat meanwhile: the parts that follow are paced by what it reads. */
 function taken(context: RequestContext): Promise<void> | undefined {
@@ -96,16 +117,17 @@ function taken(context: RequestContext): Promise<void> | undefined {
   return drained(response);
 }
 
-/** Joins the texts of items to buffers of a suitable size for one write. */
-function* slices(texts: Iterable<string>): Generator<Buffer, void, undefined> {
+/** Joins the texts of items to buffers of a suitable size for one write, which take no longer than a turn should. */
+function* slices(begun: string, texts: Iterable<string>): Generator<Buffer, void, undefined> {
+  yield Buffer.from(begun);
   let slice = '';
-  let items = 0;
+  let pace = new Pace();
   for (const text of texts) {
     slice += text;
-    if (++items < sliceItems && slice.length < sliceChars) continue;
+    if (slice.length < sliceChars && !pace.isOver) continue;
     yield Buffer.from(slice);
     slice = '';
-    items = 0;
+    pace = new Pace();
   }
   if (slice) yield Buffer.from(slice);
 }
@@ -127,7 +149,7 @@ function* prettyTexts({ head, field, size, item }: LongValue): Generator<string,
 }
 
 /** YAML keys are sorted, so some keys of the head come behind the list. */
-async function yamlTexts(value: LongValue): Promise<Iterable<string>> {
+async function yamlTexts(value: LongValue): Promise<Generator<string, void, undefined>> {
   const { writeYaml } = await import('../../api/text/yaml.ts');
   const { head, field, size, item } = value;
   const part = (chosen: (key: string) => boolean): string => {

@@ -30,7 +30,7 @@ function isForced({ query }: RequestContext): boolean {
   return force !== undefined && force !== 'false' && force !== '0';
 }
 
-/** An apply that creates an object needs the right to create it, too. */
+/** A PUT or an apply that creates an object needs the right to create it, too. */
 export async function authorizeCreate({ registry }: Serving, context: RequestContext): Promise<void> {
   const authorizer = context.impersonator ? registry.authorizer : context.door.authorizer;
   if (authorizer === allowAll) return;

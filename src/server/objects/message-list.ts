@@ -5,13 +5,16 @@ import type { Form } from '../../registry/view/forms.ts';
 import type { Page } from '../../registry/view/page.ts';
 import { answerBytes } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
-import { answerParts, type LongValue, turn, wholeValue } from '../http/long-answer.ts';
+import { answerParts, type LongValue, wholeValue } from '../http/long-answer.ts';
 import { protobufType } from '../http/negotiation.ts';
+import { Pace } from '../http/pace.ts';
 
 /** A list whose JSON text is up to this size is built as a whole, which is faster. */
 const wholeBytesMax = 4 * 1024 * 1024;
-/** JSON text of the objects that are encoded in one event loop tick: several milliseconds when none is kept. */
-const partBytes = 512 * 1024;
+/** JSON text of the objects that are sent at once. */
+const partBytes = 128 * 1024;
+/** Of those that are encoded between two looks at the clock. */
+const stepBytes = 16 * 1024;
 
 /** @param audited the list as a value, for the audit log */
 export async function answerMessages(
@@ -25,18 +28,14 @@ export async function answerMessages(
   const envelope = (bytes: number) =>
     listEnvelope(type, { model: modelOf('ListMeta'), value: metadata }, bytes);
   const take = (bytes: number) => context.audited?.takeAnswer(bytes, () => wholeValue(audited));
+  // The length of a message stands before it, so all objects are encoded before the first is sent.
+  const bytes = page.hasMessages(form) ? 0 : await encodedBytes(context, page, form);
+  if (context.response.destroyed) return;
   if (page.textBytes <= wholeBytesMax) {
     const items = page.messages(form);
     const { head, end } = envelope(items.length);
     take(items.length);
     return answerBytes(context, 200, [head, items, end], protobufType);
-  }
-  // The length of a message stands before it, so all objects are encoded before the first is sent.
-  let bytes = 0;
-  for (const some of page.messageBytes(form, partBytes)) {
-    bytes += some;
-    await turn();
-    if (context.response.destroyed) return;
   }
   const { head, end } = envelope(bytes);
   take(bytes);
@@ -46,4 +45,21 @@ export async function answerMessages(
     yield end;
   };
   await answerParts(context, 200, parts(), head.length + bytes + end.length, protobufType);
+}
+
+/** Bytes of all messages, made in turns. */
+async function encodedBytes(
+  { response }: RequestContext,
+  page: Page,
+  form: Form<ProtobufDocument>,
+): Promise<number> {
+  const pace = new Pace();
+  let bytes = 0;
+  for (const some of page.messageBytes(form, stepBytes)) {
+    bytes += some;
+    const pause = pace.pause();
+    if (pause) await pause;
+    if (response.destroyed) break;
+  }
+  return bytes;
 }

@@ -289,14 +289,17 @@ export async function replaceObject(
   }
   const silent = { fieldValidation: request.fieldValidation, warnings: [] };
   let first = true;
-  const { entry, created } = await update(registry, request, target, () => {
+  const read = () => {
     // Custom objects are not copied when they are decoded.
     const body = kind.custom ? { ...input, value: cloneJson(input.value) } : input;
     const object = readObject(registry.kinds, kind, body, first ? request : silent);
     if (first) context.audited?.takeObject(kind, object);
     first = false;
     return object;
-  });
+  };
+  const { entry, created } = await update(registry, request, target, read, () =>
+    authorizeCreate(serving, context),
+  );
   await answerEntry(context, created ? serving.createStatus : 200, kind, entry, registry.sources.nowMs());
 }
 

@@ -22,6 +22,7 @@ import { answerBytes, answerDocument, answerStatus, answerValue } from '../http/
 import type { RequestContext } from '../http/context.ts';
 import { answerLong, answerParts, type LongValue } from '../http/long-answer.ts';
 import { messagesOf, type Negotiated, protobufType } from '../http/negotiation.ts';
+import { Pace } from '../http/pace.ts';
 import { answerMessages } from './message-list.ts';
 import { TableText } from './table-text.ts';
 
@@ -160,7 +161,7 @@ export async function answerList(
     if (!transform && kind === kind.storage) return answerTexts(context, listHead(kind, metadata), page);
     if (transform === 'Table') {
       const text = new TableText(kind, version, includeObject(context), nowMs);
-      return answerTable(context, text.parts(metadata, entries), entries.length);
+      return answerTable(context, text.parts(metadata, entries), page);
     }
   }
   const object = (index: number): ApiObject => entries[index]!.shown(kind);
@@ -181,8 +182,18 @@ function answerTexts(context: RequestContext, head: Buffer, page: Page): Promise
     : answerParts(context, 200, listParts(head, page), head.length + page.textBytes + listEnd.length);
 }
 
-const answerTable = (context: RequestContext, parts: Iterable<Buffer>, rows: number): Promise<void> =>
-  rows <= wholeRowsMax ? answerBytes(context, 200, [...parts]) : answerParts(context, 200, parts);
+async function answerTable(context: RequestContext, parts: Iterable<Buffer>, page: Page): Promise<void> {
+  if (page.entries.length > wholeRowsMax || page.textBytes > wholeBytesMax)
+    return answerParts(context, 200, parts);
+  const all: Buffer[] = [];
+  const pace = new Pace();
+  for (const part of parts) {
+    all.push(part);
+    const pause = pace.pause();
+    if (pause) await pause;
+  }
+  return answerBytes(context, 200, all);
+}
 
 /** Answers with a list in the negotiated form. */
 export async function answerObjects(

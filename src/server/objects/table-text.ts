@@ -35,8 +35,8 @@ const rowForms = new Memo(
 );
 
 /** Rows made in one event loop tick. */
-const partRows = 500;
-const partBytes = 1024 * 1024;
+const partRows = 250;
+const partBytes = 256 * 1024;
 
 export class TableText {
   readonly #form: Form<KeptRow>;

@@ -6,7 +6,8 @@
  *   open ──(the client leaves, the server closes, its time is over, too many invalid messages)──► ended, with all watches
  */
 import type { WebSocket } from 'ws';
-import { badRequest, StatusError } from '../../api/errors/errors.ts';
+import { badRequest, StatusError, unauthorized } from '../../api/errors/errors.ts';
+import type { User } from '../../api/values/user.ts';
 import { ClientGone } from '../../streams/dial/tunnel.ts';
 import { negotiateWebSocket } from '../../streams/dial/upgrade-request.ts';
 import { acceptWebSocket, webSocketRefusal } from '../../streams/websocket/websocket-upgrade.ts';
@@ -43,7 +44,9 @@ export async function serveWatches(watching: Watching, context: RequestContext):
   if (!webSocket) throw new ClientGone();
   const connection = new WatchConnection(watching, context, webSocket);
   watching.streams.add(connection);
+  const forget = watching.credentials.watch(context, () => connection.end());
   await connection.ended;
+  forget();
   watching.streams.delete(connection);
 }
 
@@ -164,8 +167,18 @@ class WatchConnection implements WatchCarrier {
   };
 }
 
+/** The user of a connection, if its credential still holds. */
+async function identifiedAgain(again: () => User | Promise<User>, user: User): Promise<User> {
+  try {
+    await again();
+  } catch {
+    throw unauthorized();
+  }
+  return user;
+}
+
 /** The door of the connection, which knows its user already. */
-function doorFor({ door, user, impersonator }: RequestContext): Door {
+function doorFor({ door, user, impersonator, identifyAgain }: RequestContext): Door {
   return {
     url: door.url,
     unidentified: door.unidentified,
@@ -175,7 +188,8 @@ function doorFor({ door, user, impersonator }: RequestContext): Door {
     admit: () => undefined,
     identify: (context) => {
       context.impersonator = impersonator;
-      return user;
+      // Its account may be gone, or its token expired, since the connection began.
+      return identifyAgain ? identifiedAgain(identifyAgain, user) : user;
     },
     shut: () => door.shut(),
     close: () => door.close(),

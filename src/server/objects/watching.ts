@@ -17,6 +17,7 @@ import { messagesOf, protobufType } from '../http/negotiation.ts';
 import { refuse } from '../http/refusal.ts';
 import type { ResourceInfo } from '../http/request-info.ts';
 import type { WatchMetrics } from '../observe/watch-metrics.ts';
+import type { CredentialWatch } from './credential-watch.ts';
 import { includeObject } from './presentation.ts';
 import { type Outlet, WatchStream } from './watch-stream.ts';
 
@@ -31,6 +32,8 @@ export interface Watching {
   readonly compatibility: Compatibility;
   /** Open streams, and connections of several, to be ended when the server closes. */
   readonly streams: Set<{ end(): void }>;
+  /** Ends watches whose credential has ended. */
+  readonly credentials: CredentialWatch;
   /** Begins the request of a watch that came by a connection of several. */
   readonly begin: Reception['request'];
   readonly keeper: LimitKeeper;
@@ -109,7 +112,11 @@ async function prepare(
     run: () => {
       watching.streams.add(stream);
       watching.watched?.(context, stream);
-      void stream.ended.then(() => watching.streams.delete(stream));
+      const forget = watching.credentials.watch(context, () => stream.end());
+      void stream.ended.then(() => {
+        forget();
+        watching.streams.delete(stream);
+      });
       if (kind !== kind.storage || kind.edition !== undefined)
         endWithVersion(watching.registry.kinds, kind, stream);
       if (open instanceof StatusError) stream.fail(open.status);
