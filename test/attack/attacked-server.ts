@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { Agent, request as plainRequest } from 'node:http';
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
+import { connect as connectTcp } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
@@ -109,10 +110,12 @@ export class AttackedServer {
     return authorization(rank);
   }
 
-  /** A connection over TLS, on which an attack writes what it likes. */
-  async connection(): Promise<TLSSocket> {
+  /** A connection over TLS, on which an attack writes what it likes. @param localAddress any of 127.0.0.0/8, on Linux */
+  async connection(localAddress = '127.0.0.1'): Promise<TLSSocket> {
     const { hostname, port } = new URL(this.secureUrl);
-    const socket = connectTls({ host: hostname, port: Number(port), rejectUnauthorized: false });
+    const raw = connectTcp({ host: hostname, port: Number(port), localAddress });
+    raw.on('error', () => undefined);
+    const socket = connectTls({ socket: raw, rejectUnauthorized: false });
     socket.on('error', () => undefined);
     await new Promise<void>((resolve) => socket.once('secureConnect', resolve).once('close', resolve));
     return socket;

@@ -10,11 +10,11 @@ export const attack: Attack = {
   flags: ['--max-old-space-size=256'],
   run: async (server, isShort) => {
     const sockets: TLSSocket[] = [];
-    const count = isShort ? 60 : 200;
+    const count = isShort ? 100 : 200;
     for (let i = 0; i < count; i++) {
       const socket = await server.connection();
       sockets.push(socket);
-      socket.write(`GET / HTTP/1.1\r\nHost: localhost\r\n${i % 2 ? lines : long}`);
+      socket.write(`GET / HTTP/1.1\r\nHost: localhost\r\n${i % 4 ? lines : long}`);
     }
     const answers = [];
     for (let i = 0; i < 10; i++)

@@ -24,7 +24,7 @@ export const attack: Attack = {
     const sockets: TLSSocket[] = [];
     let own = 0;
     for (let i = 0; i < connectionsMax + 5; i++) {
-      const socket = await server.connection();
+      const socket = await server.connection(i % 2 ? '127.0.0.2' : '127.0.0.1');
       sockets.push(socket);
       if (await opened(socket, 'nobody-token')) own++;
     }
