@@ -21,6 +21,8 @@ const config: KnipConfig = {
     'src/store/damage.fixture.ts',
     'web/main.tsx!',
     'scripts/*.mjs',
+    // Found by attack.test.ts, all of the folder.
+    'test/attack/attacks/*.ts',
     'bench/*.mjs',
     'examples/*/run.mjs',
   ],

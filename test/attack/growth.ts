@@ -10,7 +10,7 @@ import { readFileSync } from 'node:fs';
 import type { ListInput, Sent } from './inputs/shapes.ts';
 
 /** At four times the length, a request may cost this many times as much. */
-export const growthMax = 6;
+const growthMax = 6;
 /** Below this, fixed costs and the clock hide growth, and nobody is hurt: milliseconds at the greater length. */
 const costMinMs = 40;
 /** Measurements of each length; more are made before one counts as a failure. */
@@ -30,7 +30,7 @@ export interface Growth {
 export type Send = (request: Sent) => Promise<{ readonly status: number }>;
 
 /** Milliseconds that the main thread of a process has been on a processor. */
-export const cpuMs = (pid: number): number =>
+const cpuMs = (pid: number): number =>
   Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
 
 /** Measures one input, and again before it is found too great. */

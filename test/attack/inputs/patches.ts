@@ -51,13 +51,13 @@ export const patches: readonly ListInput[] = [
   ),
   change(
     'merge patch',
-    15_000,
+    5_000,
     () => ({ kind: 'ConfigMap' }),
     (n, path) => ({ method: 'PATCH', path, headers: merge, body: { data: data(n) } }),
   ),
   change(
     'merge patch that removes',
-    15_000,
+    5_000,
     (n) => ({ kind: 'ConfigMap', data: data(n) }),
     (n, path) => ({
       method: 'PATCH',
@@ -74,7 +74,7 @@ export const patches: readonly ListInput[] = [
   ),
   change(
     'strategic patch of labels',
-    10_000,
+    3_333,
     () => ({ kind: 'ConfigMap' }),
     (n, path) => ({ method: 'PATCH', path, headers: strategic, body: { metadata: { labels: labels(n) } } }),
   ),
@@ -173,7 +173,7 @@ export const patches: readonly ListInput[] = [
   ),
   change(
     'strategic patch of finalizers',
-    10_000,
+    3_333,
     (n) => ({ kind: 'ConfigMap', metadata: { finalizers: many(n, (i) => `example.com/f${i}`) } }),
     (n, path) => ({
       method: 'PATCH',
@@ -184,7 +184,7 @@ export const patches: readonly ListInput[] = [
   ),
   change(
     'strategic deletion of finalizers',
-    10_000,
+    3_333,
     (n) => ({ kind: 'ConfigMap', metadata: { finalizers: many(n, (i) => `example.com/f${i}`) } }),
     (n, path) => ({
       method: 'PATCH',

@@ -16,7 +16,7 @@ import {
 export const replacements: readonly ListInput[] = [
   change(
     'apply of data',
-    10_000,
+    3_333,
     (n) => ({ kind: 'ConfigMap', data: data(n) }),
     (n, path, name) => ({
       method: 'PATCH',
@@ -63,7 +63,7 @@ export const replacements: readonly ListInput[] = [
   ),
   change(
     'apply of finalizers',
-    10_000,
+    3_333,
     () => ({ kind: 'ConfigMap' }),
     (n, path, name) => ({
       method: 'PATCH',
@@ -78,7 +78,7 @@ export const replacements: readonly ListInput[] = [
   ),
   change(
     'apply beside many managers',
-    1_000,
+    45,
     (n) => ({
       kind: 'ConfigMap',
       data: data(2),
@@ -110,7 +110,7 @@ export const replacements: readonly ListInput[] = [
   ),
   change(
     'put of labels',
-    10_000,
+    3_333,
     (n) => ({ kind: 'ConfigMap', metadata: { labels: labels(n) } }),
     (n, path, name) => ({
       method: 'PUT',
@@ -131,7 +131,7 @@ export const replacements: readonly ListInput[] = [
   ),
   change(
     'put of env',
-    10_000,
+    3_333,
     (n) => ({
       apiVersion: 'apps/v1',
       kind: 'Deployment',

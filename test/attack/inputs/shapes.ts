@@ -23,7 +23,7 @@ export const record = (n: number, key: (i: number) => string, value: (i: number)
   Object.fromEntries(many(n, (i) => [key(i), value(i)]));
 
 export const core = '/api/v1/namespaces/default';
-export const paths: Readonly<Record<string, string>> = {
+const paths: Readonly<Record<string, string>> = {
   ConfigMap: `${core}/configmaps`,
   Pod: `${core}/pods`,
   Service: `${core}/services`,
@@ -47,9 +47,9 @@ export interface Shape {
   readonly [field: string]: unknown;
 }
 
-export const nameOf = (unique: string): string => unique.toLowerCase().replace(/[^a-z0-9]+/g, '-');
+const nameOf = (unique: string): string => unique.toLowerCase().replace(/[^a-z0-9]+/g, '-');
 
-export const objectOf = ({ kind, metadata, ...rest }: Shape, name: string): object => ({
+const objectOf = ({ kind, metadata, ...rest }: Shape, name: string): object => ({
   apiVersion: 'v1',
   kind,
   metadata: { name, ...metadata },
@@ -95,7 +95,7 @@ export const change = (
   },
 });
 
-export const patch = (type: string) => ({ 'Content-Type': `application/${type}` });
+const patch = (type: string) => ({ 'Content-Type': `application/${type}` });
 export const strategic = patch('strategic-merge-patch+json');
 export const merge = patch('merge-patch+json');
 export const jsonPatch = patch('json-patch+json');
