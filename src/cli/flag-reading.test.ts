@@ -26,11 +26,7 @@ it.each<[string[], object, string[]]>([
     [],
   ],
   [['--anonymous-auth=false', 'false'], { 'anonymous-auth': ['false'] }, ['false']],
-  [
-    ['--anonymous-auth', '--data-dir', 'false'],
-    { 'anonymous-auth': ['true'], 'data-dir': ['false'] },
-    [],
-  ],
+  [['--anonymous-auth', '--data-dir', 'false'], { 'anonymous-auth': ['true'], 'data-dir': ['false'] }, []],
   [['--anonymous-auth', 'no'], { 'anonymous-auth': ['true'] }, ['no']],
 ])('%j is read as %j and %j', (given, flags, words) => {
   const read = table.parse(given, refuse);

@@ -19,6 +19,7 @@ const signaturesMax = 64;
 export const clientAuth = '1.3.6.1.5.5.7.3.2';
 export const serverAuth = '1.3.6.1.5.5.7.3.1';
 const anyUsage = '2.5.29.37.0';
+/** Limits which names an authority may vouch for. Names are not checked here, so such an authority vouches for none. */
 const nameConstraints = '2.5.29.30';
 
 /** Extensions whose meaning is heeded here or by OpenSSL, or is not about who the holder is. */
@@ -29,8 +30,6 @@ const knownExtensions: ReadonlySet<string> = new Set([
   '2.5.29.35', // authority key identifier
   '2.5.29.37', // extended key usage
 ]);
-
-/** Limits which names an authority may vouch for. Names are not checked here, so such an authority vouches for none. */
 
 /** Signatures that nobody can forge, the same as Go takes: RSA and ECDSA with SHA-256, 384 and 512, and Ed25519. */
 const strongSignatures: ReadonlySet<string> = new Set([

@@ -27,7 +27,7 @@ export interface Comprehension {
 }
 
 /** Steps of one round, besides those of its expressions, and of the whole loop. */
-export const roundCosts: Record<MacroName, { readonly round: number; readonly whole: number }> = {
+const roundCosts: Record<MacroName, { readonly round: number; readonly whole: number }> = {
   all: { round: 3, whole: 1 },
   exists: { round: 4, whole: 1 },
   existsOne: { round: 2, whole: 2 },
