@@ -12,7 +12,7 @@ import {
   claimFinalizer,
   isBound,
   volumeFinalizer,
-} from '../api/rules/storage/in-use-protection.ts';
+} from '../api/rules/pod/in-use-protection.ts';
 import type { Request } from '../registry/request.ts';
 import { targetOf } from '../registry/target.ts';
 import {

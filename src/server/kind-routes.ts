@@ -4,9 +4,9 @@ import type { Part, Target } from '../registry/target.ts';
 import { customScaleForm } from '../registry/verbs/custom-scale.ts';
 import { type ScaleForm, scaleForms } from '../registry/verbs/scale.ts';
 import { requestToken } from './computed/token-request.ts';
-import type { RequestContext } from './http/context.ts';
+import type { Handler, RequestContext } from './http/context.ts';
 import type { ResourceInfo } from './http/request-info.ts';
-import type { Handler, Methods, ResourceRoutes, Route } from './http/routes.ts';
+import type { Methods, ResourceRoutes, Route } from './http/routes.ts';
 import { bindPod } from './objects/binding.ts';
 import { evictPod } from './objects/eviction.ts';
 import {

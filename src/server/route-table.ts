@@ -2,6 +2,7 @@
  * The table of routes: the handlers of each version and resource, built from the table of kinds in one go. Finding a
  * route is two map lookups, without any work per request.
  */
+
 import type { Kind } from '../api/kind/kind.ts';
 import type { KindTable } from '../api/kinds/kinds.ts';
 import type { Aggregation } from '../extensions/aggregation/aggregation.ts';
@@ -10,8 +11,9 @@ import { answerMetrics, metricsResources, metricsVersion } from './computed/metr
 import { answerReview, reviewVersions } from './computed/reviews.ts';
 import type { UsageReports } from './computed/usage-reports.ts';
 import type { ComputedVersions } from './discovery/discovery.ts';
+import type { Handler } from './http/context.ts';
 import type { ResourceInfo } from './http/request-info.ts';
-import type { Handler, ResourceRoutes } from './http/routes.ts';
+import type { ResourceRoutes } from './http/routes.ts';
 import { kindRoutes, oldScaleRoutes, oldScaleVersion } from './kind-routes.ts';
 import { createBinding } from './objects/binding.ts';
 import type { Serving } from './objects/objects.ts';

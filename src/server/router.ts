@@ -11,7 +11,7 @@ import type { Kind } from '../api/kind/kind.ts';
 import type { RemoteVersion } from '../extensions/aggregation/api-services.ts';
 import type { Discovery } from './discovery/discovery.ts';
 import { answerText } from './http/answer.ts';
-import type { RequestContext } from './http/context.ts';
+import type { Handler, RequestContext } from './http/context.ts';
 import {
   isProxy,
   type ProxiedInfo,
@@ -19,7 +19,7 @@ import {
   type ResourceInfo,
   watchesPath,
 } from './http/request-info.ts';
-import { fitsScope, type Handler, handlerOf, type ResourceRoutes } from './http/routes.ts';
+import { fitsScope, handlerOf, type ResourceRoutes } from './http/routes.ts';
 import type { Pages } from './pages.ts';
 import type { Proxying } from './pods/proxying.ts';
 import { type Resources, RouteTable } from './route-table.ts';

@@ -4,7 +4,7 @@
  */
 import type { PersistentVolumeClaim, Pod, StorageClass } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/rules/pod/pod-facts.ts';
-import { usesClaim } from '../../api/rules/storage/in-use-protection.ts';
+import { usesClaim } from '../../api/rules/pod/in-use-protection.ts';
 import { claimClass } from '../../api/rules/storage/volume-access.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import { defaultStorageClasses } from '../../registry/admission/default-storage-class.ts';

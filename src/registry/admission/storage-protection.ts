@@ -1,6 +1,6 @@
 /** StorageObjectInUseProtection: claims, volumes and classes of attributes carry a finalizer while they are in use. */
 import type { ResourceId } from '../../api/kind/kind.ts';
-import { protectionFinalizers } from '../../api/rules/storage/in-use-protection.ts';
+import { protectionFinalizers } from '../../api/rules/pod/in-use-protection.ts';
 import type { AdmissionPlugin } from './admission.ts';
 
 export const storageProtection: AdmissionPlugin = {

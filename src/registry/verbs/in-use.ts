@@ -5,7 +5,7 @@ import {
   isBound,
   protectionFinalizers,
   usesClaim,
-} from '../../api/rules/storage/in-use-protection.ts';
+} from '../../api/rules/pod/in-use-protection.ts';
 import type { ApiObject } from '../../api/text/object.ts';
 import type { Entry } from '../view/entry.ts';
 import { everything, Filter } from '../view/filter.ts';

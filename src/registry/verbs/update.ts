@@ -1,7 +1,7 @@
 /** Update: a PUT replaces an object, its status, or the finalizers of a namespace. */
 import { badRequest, StatusError, withoutVersion } from '../../api/errors/errors.ts';
 import type { Kind } from '../../api/kind/kind.ts';
-import { keepFinalizer, protectionFinalizers } from '../../api/rules/storage/in-use-protection.ts';
+import { keepFinalizer, protectionFinalizers } from '../../api/rules/pod/in-use-protection.ts';
 import type { ApiObject } from '../../api/text/object.ts';
 import { finalizeLate } from '../late-finalize.ts';
 import type { Registry } from '../registry.ts';

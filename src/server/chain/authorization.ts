@@ -1,13 +1,9 @@
 /** Authorization: whether the user may do this, as the authorizer of the door says. Error exits: 403, and 500 when it failed. */
 
-import {
-  AuthorizationFailure,
-  forbidden,
-  forbiddenRequest,
-  type StatusError,
-} from '../../api/errors/errors.ts';
-import { type Action, type Attributes, allowAll, allowed, type Decision } from '../../api/kind/access.ts';
-import { authenticated, type User } from '../../api/values/user.ts';
+import { AuthorizationFailure } from '../../api/errors/errors.ts';
+import { type Attributes, allowAll, allowed, type Decision } from '../../api/kind/access.ts';
+import { authenticated } from '../../api/values/user.ts';
+import { refusal } from '../http/access-refusal.ts';
 import type { RequestContext } from '../http/context.ts';
 import { watchesPath } from '../http/request-info.ts';
 import type { Services } from './step.ts';
@@ -47,23 +43,3 @@ function heed(context: RequestContext, decision: Decision): void {
     throw new AuthorizationFailure(context.request.url!, decision.error);
   throw refusal(context.user, context.info.action, decision.reason);
 }
-
-/** What a user is told who may not do something, in Kubernetes' words. */
-export function refusal(user: User, { verb, path, resource }: Action, reason: string): StatusError {
-  const who = `User ${JSON.stringify(user.name)} cannot ${verb}`;
-  const because = reason && `: ${reason}`;
-  if (!resource) return forbiddenRequest(escaped(`${who} path ${JSON.stringify(path)}${because}`));
-  const { group, namespace, subresource } = resource;
-  const what = JSON.stringify(subresource ? `${resource.resource}/${subresource}` : resource.resource);
-  const where = namespace ? `in the namespace ${JSON.stringify(namespace)}` : 'at the cluster scope';
-  return forbidden(
-    { kind: '', resource: resource.resource, group },
-    resource.name ?? '',
-    escaped(`${who} resource ${what} in API group ${JSON.stringify(group)} ${where}${because}`),
-  );
-}
-
-const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
-
-/** For clients that show the message as a page: it repeats what was sent. */
-const escaped = (text: string): string => text.replace(/[&<>]/g, (character) => entities[character]!);

@@ -8,10 +8,10 @@ import { extraOf, headerValues } from '../../access/authentication/identity-head
 import { nameProblem } from '../../access/authentication/user-names.ts';
 import { ImpersonationRefused, type WantedUser } from '../../access/impersonation.ts';
 import { badRequest } from '../../api/errors/errors.ts';
+import { refusal } from '../http/access-refusal.ts';
 import type { RequestContext } from '../http/context.ts';
 import { removeIdentity } from '../http/identity-removal.ts';
 import { PlainRequest } from '../http/plain-request.ts';
-import { refusal } from './authorization.ts';
 import type { Services } from './step.ts';
 
 /** Groups and extra values that a request may ask for: each is a question to the authorizers. */

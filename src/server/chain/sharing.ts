@@ -8,7 +8,7 @@
  */
 import type { Flow } from '../../access/fairness/flow-control.ts';
 import type { RequestContext } from '../http/context.ts';
-import { overloadFor } from '../http/traffic.ts';
+import { takeSeat } from '../http/seat.ts';
 import type { Services } from './step.ts';
 
 export function share(context: RequestContext, { dashboard }: Services): void | Promise<void> {
@@ -25,26 +25,6 @@ export function share(context: RequestContext, { dashboard }: Services): void | 
   if (waiting) return waiting.then(() => hold(context, flow));
   hold(context, flow);
 }
-
-function takeSeat(context: RequestContext, { level, id }: Flow): undefined | Promise<void> {
-  return level.enter(
-    id,
-    () => isOver(context),
-    () => overloadFor(level.retryAfterSeconds),
-  );
-}
-
-/** Takes a seat again, for a request that gave its own back while it waited for its client. */
-export async function shareAgain(context: RequestContext): Promise<void> {
-  const { flow } = context;
-  if (!flow || context.seat) return;
-  await takeSeat(context, flow);
-  // Its time was over while it waited: it has its answer, and is counted out already.
-  if (isOver(context)) flow.level.leave();
-  else context.seat = flow.level;
-}
-
-const isOver = ({ response }: RequestContext): boolean => response.destroyed || response.writableEnded;
 
 function hold(context: RequestContext, flow: Flow): void {
   if (context.info.lasting) setImmediate(() => flow.level.leave());

@@ -3,13 +3,12 @@ import type { Impersonation } from '../../access/impersonation.ts';
 import type { Deadlines } from '../../deadlines.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Dashboard } from '../dashboard/dashboard.ts';
-import type { RequestContext } from '../http/context.ts';
+import type { Handler, RequestContext } from '../http/context.ts';
+import type { PrefetchRevision } from '../http/door.ts';
 import type { LimitKeeper } from '../http/limits.ts';
 import type { Traffic } from '../http/traffic.ts';
-import type { PrefetchRevision } from '../lane/revision-prefetch.ts';
 import type { AuditLog } from '../observe/audit-log.ts';
 import type { RequestMetrics } from '../observe/request-metrics.ts';
-import type { Router } from '../router.ts';
 
 /**
  * Lets the request go on, or throws the error for the client. Only a step that has to wait returns a promise; without
@@ -20,11 +19,18 @@ export type Step = (context: RequestContext, services: Services) => void | Promi
 /** Told of every request that is over. @param code of the answer; 0 when the client left before there was one */
 export type RequestObserver = (context: RequestContext, code: number, durationMs: number) => void;
 
+/** Finds who answers a request; the router of the server. */
+interface Routing {
+  find(context: RequestContext): Handler;
+  /** Whether a path belongs to another server, to which requests are forwarded as they come. */
+  isForwarded(url: string): boolean;
+}
+
 export interface Services {
   readonly keeper: LimitKeeper;
   readonly traffic: Traffic;
   readonly requests: RequestMetrics;
-  readonly router: Router;
+  readonly router: Routing;
   readonly audit: AuditLog | undefined;
   readonly observer: RequestObserver | undefined;
   /** A step of the test kit, before routing. */

@@ -3,11 +3,10 @@
  * it arrives, its request holds no seat of its priority level, so that clients who send slowly, or never, keep nobody
  * else from being served. What is on its way is bounded in number and bytes, per user.
  */
-
-import { shareAgain } from '../chain/sharing.ts';
 import { type BodyTaker, crowded, readBody } from './body.ts';
 import type { RequestContext } from './context.ts';
 import type { LimitKeeper } from './limits.ts';
+import { shareAgain } from './seat.ts';
 import type { Traffic } from './traffic.ts';
 
 export interface ArrivalServices {

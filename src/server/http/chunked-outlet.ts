@@ -6,7 +6,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Notice, NoticeForm } from '../../registry/view/watch-event.ts';
 import { optimized } from '../../switches.ts';
-import type { Outlet } from '../objects/watch-stream.ts';
+import type { Outlet } from './outlet.ts';
 
 const lineEnd = '\r\n';
 

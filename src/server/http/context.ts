@@ -7,17 +7,16 @@ import type { Status } from '../../api/errors/errors.ts';
 import type { Decision } from '../../api/kind/access.ts';
 import type { User } from '../../api/values/user.ts';
 import type { Upgrade } from '../../streams/dial/tunnel.ts';
-import type { WatchRequest } from '../objects/watch-request.ts';
-import type { Outlet } from '../objects/watch-stream.ts';
-import type { AuditRecord } from '../observe/audit-record.ts';
+import type { AuditedRequest } from './audited-request.ts';
 import type { Door } from './door.ts';
 import type { Http2Request } from './http2-request.ts';
 import { type Messages, type Negotiated, negotiate, wantsPretty } from './negotiation.ts';
+import type { Outlet } from './outlet.ts';
 import type { PlainRequest } from './plain-request.ts';
 import type { Query } from './query.ts';
-import type { RequestInfo } from './request-info.ts';
-import type { Handler } from './routes.ts';
+import type { RequestInfo, ResourceInfo } from './request-info.ts';
 import type { Client, Lane } from './traffic.ts';
+import type { WatchRequest } from './watch-request.ts';
 
 /**
  * A request as Node's server reads it, as the express lane does, as it came in a stream of HTTP/2, or on a connection of
@@ -59,6 +58,9 @@ function nextId(): string {
   return idStart + ids.toString(16).padStart(12, '0');
 }
 
+/** Answers a request. The info is that of the context, of a path with a resource. */
+export type Handler = (context: RequestContext, info: ResourceInfo) => void | Promise<void>;
+
 export class RequestContext {
   /** Texts for Warning headers. */
   readonly warnings: string[] = [];
@@ -94,7 +96,7 @@ export class RequestContext {
   /** Name of the object when it is not in the path, as in a create. */
   objectName: string | undefined;
   /** What the audit policy wants of it; undefined without a policy. */
-  audited: AuditRecord | undefined;
+  audited: AuditedRequest | undefined;
   /** The error that was answered, if any. */
   failure: Status | undefined;
   /** The status code of an upgrade's answer; 0 before that. */

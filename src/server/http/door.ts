@@ -8,11 +8,14 @@ import type { FlowControl } from '../../access/fairness/flow-control.ts';
 import type { StatusError } from '../../api/errors/errors.ts';
 import type { Authorizer } from '../../api/kind/access.ts';
 import type { User } from '../../api/values/user.ts';
+import type { Store } from '../../store/store.ts';
 import type { Upgrade } from '../../streams/dial/tunnel.ts';
-import type { PrefetchRevision } from '../lane/revision-prefetch.ts';
 import type { ApiRequest, ApiResponse, RequestContext } from './context.ts';
 import type { LimitKeeper } from './limits.ts';
 import type { Overload } from './traffic.ts';
+
+/** Asks for the newest revision ahead of the requests that need it. */
+export type PrefetchRevision = NonNullable<Store['prefetchRevision']>;
 
 export interface Door {
   /** URL for clients: scheme, address and port. Known once the door listens. */

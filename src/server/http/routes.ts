@@ -1,10 +1,8 @@
 /** Routes: the handlers of a resource, chosen when the table of routes is built. */
 import { methodNotAllowed } from '../../api/errors/errors.ts';
 import type { Kind } from '../../api/kind/kind.ts';
-import type { RequestContext } from './context.ts';
+import type { Handler } from './context.ts';
 import type { ResourceInfo } from './request-info.ts';
-
-export type Handler = (context: RequestContext, info: ResourceInfo) => void | Promise<void>;
 
 /** A handler for each HTTP method; other methods get 405. */
 export type Methods = ReadonlyMap<string, Handler>;

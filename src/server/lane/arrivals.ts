@@ -8,7 +8,8 @@
  * while the others are read (`revision-prefetch.ts`).
  */
 import { optimized } from '../../switches.ts';
-import { type PrefetchRevision, RevisionPrefetch } from './revision-prefetch.ts';
+import type { PrefetchRevision } from '../http/door.ts';
+import { RevisionPrefetch } from './revision-prefetch.ts';
 
 /** Requests handled per tick; the rest waits for the next, so that answers can be sent and other work can run. */
 const turnMax = 64;

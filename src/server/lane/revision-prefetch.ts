@@ -7,9 +7,8 @@
  * That holds while the loop is in one round, and unless the kernel has named so many sockets that the loop asks it again
  * in the same round. With `WHERRY_PLAIN=1` nothing is asked ahead.
  */
-import type { PrefetchedCalls, Store } from '../../store/store.ts';
-
-export type PrefetchRevision = NonNullable<Store['prefetchRevision']>;
+import type { PrefetchedCalls } from '../../store/store.ts';
+import type { PrefetchRevision } from '../http/door.ts';
 
 /** After so many events the loop asks the kernel again in one round: libuv's limit. */
 const eventsMax = process.platform === 'win32' ? 128 : 1024;

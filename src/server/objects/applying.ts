@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { badRequest } from '../../api/errors/errors.ts';
 import { allowAll } from '../../api/kind/access.ts';
 import type { ApplyPatch } from '../../registry/verbs/apply.ts';
-import { refusal } from '../chain/authorization.ts';
+import { refusal } from '../http/access-refusal.ts';
 import { arrivedBody } from '../http/arrival.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { Serving } from './objects.ts';

@@ -14,9 +14,9 @@ import { acceptWebSocket, webSocketRefusal } from '../../streams/websocket/webso
 import type { RequestContext } from '../http/context.ts';
 import type { Door } from '../http/door.ts';
 import { parseRequest } from '../http/request-info.ts';
+import { WatchRequest } from '../http/watch-request.ts';
 import { WatchAnswer, type WatchCarrier } from './watch-answer.ts';
 import { acceptOf, pathOf, readWatchMessage, type WatchMessage } from './watch-message.ts';
-import { WatchRequest } from './watch-request.ts';
 import { lifetimeMs, socketBufferBytes, type Watching } from './watching.ts';
 
 /** The subprotocol; a client that sends a token as another one has to name it. */

@@ -16,21 +16,13 @@ import type { View } from '../../registry/view/view.ts';
 import { jsonLines, type Notice, type NoticeForm } from '../../registry/view/watch-event.ts';
 import type { Watcher } from '../../registry/view/watcher.ts';
 import type { Negotiated } from '../http/negotiation.ts';
+import type { Outlet } from '../http/outlet.ts';
 import type { WatchCounter } from '../observe/watch-metrics.ts';
 import { TableText } from './table-text.ts';
 
 const bookmarkIntervalMs = 60_000;
 /** The last bookmark is sent this long before the end, so that a client can resume from it. */
 const lastBookmarkMs = 2_000;
-
-/** Where lines or frames are written to. */
-export interface Outlet {
-  /** Returns false to apply back-pressure until onDrain. */
-  write(lines: readonly Buffer[]): boolean;
-  /** The same for notices in a form that does not depend on the watcher; outlets with the same ones share the bytes. */
-  writeShared(notices: readonly Notice[], form: NoticeForm): boolean;
-  end(): void;
-}
 
 export interface StreamOptions {
   readonly kind: Kind;

@@ -14,12 +14,13 @@ import type { RequestContext } from '../http/context.ts';
 import type { Reception } from '../http/door.ts';
 import type { LimitKeeper } from '../http/limits.ts';
 import { messagesOf, protobufType } from '../http/negotiation.ts';
+import type { Outlet } from '../http/outlet.ts';
 import { refuse } from '../http/refusal.ts';
 import type { ResourceInfo } from '../http/request-info.ts';
 import type { WatchMetrics } from '../observe/watch-metrics.ts';
 import type { CredentialWatch } from './credential-watch.ts';
 import { includeObject } from './presentation.ts';
-import { type Outlet, WatchStream } from './watch-stream.ts';
+import { WatchStream } from './watch-stream.ts';
 
 /** Default timeout of a watch: random between half an hour and an hour, so that not all end at once. */
 const secondsMinDefault = 1_800;

@@ -148,7 +148,8 @@ export class AuditLog {
     const { user, door, info } = context;
     const known = user === door.unidentified && user.name === '' ? undefined : user;
     context.audited ??= new AuditRecord(policy.ruleFor(known, info.action));
-    return context.audited;
+    // Records are made here alone.
+    return context.audited as AuditRecord;
   }
 
   /** Whether there is an event of this stage. */

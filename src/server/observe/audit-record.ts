@@ -4,13 +4,14 @@ import type { Kind } from '../../api/kind/kind.ts';
 import { encodeObject } from '../../api/model/encode.ts';
 import { type ApiObject, cloneJson, isJsonObject, type JsonObject } from '../../api/text/object.ts';
 import { readYaml } from '../../api/text/yaml.ts';
+import type { AuditedRequest } from '../http/audited-request.ts';
 import type { ApiResponse, HeaderFields } from '../http/context.ts';
 import type { AuditRule } from './audit-policy.ts';
 
 /** Longer objects are left out, and the event says so, as Kubernetes does with events that are too long. */
 const objectBytesMax = 1024 * 1024;
 
-export class AuditRecord {
+export class AuditRecord implements AuditedRequest {
   /** JSON texts for the event; undefined: not wanted, not there yet, or too long. */
   #sent: string | undefined;
   #answer: AnswerCopy | undefined;

@@ -1,6 +1,8 @@
 /** The routes of connections: subresources of pods that are tunnels to the node. */
+
 import type { Kind } from '../../api/kind/kind.ts';
-import type { Handler, ResourceRoutes } from '../http/routes.ts';
+import type { Handler } from '../http/context.ts';
+import type { ResourceRoutes } from '../http/routes.ts';
 import type { Connecting } from './connecting.ts';
 
 const connections: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward']);

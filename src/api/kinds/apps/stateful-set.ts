@@ -14,6 +14,7 @@ import { templateWarnings } from '../../rules/pod/pod-warnings.ts';
 import { changedFields } from '../../rules/shared/change.ts';
 import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
 import { choice, collect, type Findings, negative, problemsOf } from '../../rules/shared/findings.ts';
+import { claimSpecErrors } from '../../rules/storage/claim-spec.ts';
 import { defaultPodTemplate, templateErrors } from '../../rules/workload/template.ts';
 import {
   endlessErrors,
@@ -32,7 +33,7 @@ import {
 } from '../../rules/workload/workload-status.ts';
 import { isLabel1123, labelName } from '../../values/names.ts';
 import { isInteger, parseQuantity } from '../../values/quantity.ts';
-import { claimSpecErrors, persistentVolumeClaim } from '../core/persistent-volume-claim.ts';
+import { persistentVolumeClaim } from '../core/persistent-volume-claim.ts';
 
 /** Mutable fields, in the order of Kubernetes' message. */
 const changeable: readonly (keyof StatefulSetSpec)[] = [

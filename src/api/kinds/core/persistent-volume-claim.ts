@@ -1,80 +1,21 @@
 /** PersistentVolumeClaim: a request for storage. */
-import {
-  child,
-  type FieldError,
-  forbidden,
-  invalid,
-  key,
-  notSupported,
-  required,
-} from '../../errors/field-error.ts';
-import type {
-  PersistentVolumeClaim,
-  PersistentVolumeClaimSpec,
-  TypedLocalObjectReference,
-  TypedObjectReference,
-} from '../../generated/types.ts';
+import { type FieldError, forbidden, invalid, key, notSupported } from '../../errors/field-error.ts';
+import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from '../../generated/types.ts';
 import { defineKind, statusSubresource } from '../../kind/kind.ts';
-import { type LabelSelectorObject, validateLabelSelectorObject } from '../../kind/label-selector.ts';
 import { modelOf } from '../../model/model.ts';
 import { changedFields } from '../../rules/shared/change.ts';
 import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
-import { collect, type Findings, problemsOf } from '../../rules/shared/findings.ts';
+import { collect, type Findings } from '../../rules/shared/findings.ts';
 import { roundResources } from '../../rules/shared/resource-name.ts';
+import { claimSpecErrors, defaultClaimSpec } from '../../rules/storage/claim-spec.ts';
 import {
-  accessModeErrors,
   accessModesCell,
   classCell,
-  classErrors,
   orUnset,
   phaseCell,
   storageClassAnnotation,
 } from '../../rules/storage/volume-access.ts';
-import { isSubdomain1123 } from '../../values/names.ts';
 import { compareQuantities, parseQuantity, type Quantity, sign, toNumber } from '../../values/quantity.ts';
-
-/** Also used for ephemeral volumes of pods, which contain the spec of a claim. */
-export function defaultClaimSpec(spec: PersistentVolumeClaimSpec): void {
-  spec.volumeMode ??= 'Filesystem';
-  roundResources(spec.resources?.limits);
-  roundResources(spec.resources?.requests);
-}
-
-export function* claimSpecErrors(spec: PersistentVolumeClaimSpec, path: string): Findings {
-  const modesPath = child(path, 'accessModes');
-  if (!spec.accessModes?.length) yield required(modesPath, 'at least 1 access mode is required');
-  yield* validateLabelSelectorObject(spec.selector as LabelSelectorObject, child(path, 'selector'));
-  yield* accessModeErrors(spec.accessModes, modesPath);
-  // Kubernetes leaves `requests` out of this path.
-  yield* storageErrors(spec.resources?.requests?.['storage'], key(child(path, 'resources'), 'storage'));
-  yield* classErrors(spec, path);
-  for (const name of ['dataSource', 'dataSourceRef'] as const)
-    if (spec[name]) yield* dataSourceErrors(spec[name], child(path, name));
-  const attributes = spec.volumeAttributesClassName;
-  if (attributes)
-    yield* problemsOf(child(path, 'volumeAttributesClassName'), attributes, isSubdomain1123(attributes));
-}
-
-function storageErrors(storage: string | undefined, path: string): FieldError[] {
-  if (storage === undefined) return [required(path)];
-  return sign(parseQuantity(storage)) > 0 ? [] : [invalid(path, storage, 'must be greater than zero')];
-}
-
-function dataSourceErrors(
-  source: TypedLocalObjectReference | TypedObjectReference,
-  path: string,
-): FieldError[] {
-  const { apiGroup, kind = '', name } = source;
-  const errors: FieldError[] = [];
-  if (!name) errors.push(required(child(path, 'name')));
-  if (!kind) errors.push(required(child(path, 'kind')));
-  if (!apiGroup && kind !== 'PersistentVolumeClaim')
-    errors.push(invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"));
-  if (apiGroup)
-    for (const problem of isSubdomain1123(apiGroup))
-      errors.push(invalid(child(path, 'apiGroup'), apiGroup, problem));
-  return errors;
-}
 
 /**
  * The new spec with the mutable fields restored to their old values; any remaining difference is refused. Equal

@@ -8,10 +8,10 @@ import type {
   Volume,
 } from '../../generated/types.ts';
 import { isLabel1123, isPortName, isPortNumber } from '../../values/names.ts';
-import { imageTag } from '../image-reference.ts';
 import { choice, type Findings, problemsOf } from '../shared/findings.ts';
 import { requirementErrors } from '../shared/resources.ts';
 import { envErrors } from './env.ts';
+import { imageTag } from './image-reference.ts';
 import { mountErrors } from './mount.ts';
 import { usedClaimErrors } from './pod-claims.ts';
 import { noProbeErrors, type ProbeScope, probeErrors } from './probe.ts';

@@ -1,6 +1,6 @@
 /** Defaults of volume sources. */
 import type { DownwardAPIVolumeFile, ProjectedVolumeSource, Volume } from '../../generated/types.ts';
-import { defaultClaimSpec } from '../../kinds/core/persistent-volume-claim.ts';
+import { defaultClaimSpec } from '../storage/claim-spec.ts';
 import { pullPolicyOf } from './container.ts';
 import { defaultFieldRef } from './env.ts';
 import { hasSource } from './volume.ts';

@@ -9,7 +9,6 @@ import {
   tooLong,
 } from '../../errors/field-error.ts';
 import type { EphemeralVolumeSource, PersistentVolumeSpec, Volume } from '../../generated/types.ts';
-import { claimSpecErrors } from '../../kinds/core/persistent-volume-claim.ts';
 import {
   isLabel1123,
   isRelativePath,
@@ -19,6 +18,7 @@ import {
 } from '../../values/names.ts';
 import { parseQuantity, sign } from '../../values/quantity.ts';
 import { type Findings, problemsOf } from '../shared/findings.ts';
+import { claimSpecErrors } from '../storage/claim-spec.ts';
 import { sourceErrors as persistentSourceErrors } from '../storage/persistent-volume-source.ts';
 import { pullPolicies } from './container.ts';
 import { downwardErrors, itemsErrors, modeErrors, projectedErrors } from './projection.ts';

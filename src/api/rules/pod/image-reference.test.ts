@@ -1,6 +1,6 @@
 /** Proves which names of images can be read, and what that means for when they are pulled. */
 import { expect, it } from 'vitest';
-import { pullPolicyOf } from './pod/container.ts';
+import { pullPolicyOf } from './container.ts';
 
 const digest = `sha256:${'a'.repeat(64)}`;
 

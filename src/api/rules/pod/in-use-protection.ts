@@ -3,7 +3,7 @@
  * attributes while a claim or volume names it.
  */
 import type { ObjectMeta, PersistentVolume, PersistentVolumeClaim, Pod } from '../../generated/types.ts';
-import { claimsOf, isFinished } from '../pod/pod-facts.ts';
+import { claimsOf, isFinished } from './pod-facts.ts';
 
 export const claimFinalizer = 'kubernetes.io/pvc-protection';
 export const volumeFinalizer = 'kubernetes.io/pv-protection';
