@@ -1,19 +1,12 @@
 /** The doors of a cluster: which ones are open, and how the parts of this process reach the API through them. */
-import type { Duplex } from 'node:stream';
 import type { Advertised } from '../registry/system/kubernetes-service.ts';
 import { InnerDoor } from '../server/doors/inner-door.ts';
 import { isLoopback, LocalDoor } from '../server/doors/local-door.ts';
 import type { Door } from '../server/http/door.ts';
 import type { Access } from './access/access.ts';
-import { machineAddress } from './node/node.ts';
+import type { ApiAddress } from './shared/api-address.ts';
+import { machineAddress } from './shared/machine-address.ts';
 import { StartError } from './shared/start-error.ts';
-
-/** How parts of this process reach the API. */
-export interface ApiWay {
-  readonly url: string;
-  /** A connection in memory; absent: over the network. */
-  readonly connect?: (() => Duplex) | undefined;
-}
 
 export interface DoorOptions {
   readonly host?: string | undefined;
@@ -56,7 +49,7 @@ export class Doors {
     return this.access?.door.url;
   }
 
-  get inside(): ApiWay {
+  get inside(): ApiAddress {
     const inner = this.#inner;
     return inner ? { url: inner.url, connect: () => inner.connect() } : { url: this.url };
   }

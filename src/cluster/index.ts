@@ -34,6 +34,8 @@ export type { AuditOptions } from '../server/observe/audit-log.ts';
 export type { AuditMode } from '../server/observe/audit-sink.ts';
 export type { AuditWebhookOptions } from '../server/observe/audit-webhook.ts';
 export type { Cluster } from './cluster.ts';
+export { type RunningNode, startNode } from './node/node.ts';
+export type { SimulatedPower } from './node/simulated-nodes.ts';
 export {
   type CustomColumn,
   type CustomError,
@@ -42,9 +44,7 @@ export {
   type CustomObject,
   type CustomSchema,
   customKind,
-} from './custom-kind.ts';
-export { type RunningNode, startNode } from './node/node.ts';
-export type { SimulatedPower } from './node/simulated-nodes.ts';
+} from './options/custom-kind.ts';
 export type { SniFiles } from './options/doors.ts';
 export type { IngressOptions, NodeJoin, NodeOptions } from './options/nodes.ts';
 export type { CertificateFiles, KubeletSettings, ServerSettings } from './options/server-settings.ts';

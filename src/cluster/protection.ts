@@ -2,11 +2,9 @@
  * Parts of a start that protect a cluster: settings of admission, the audit log with its policy, encryption. What reads
  * their files is loaded when there are any.
  */
-import type { KindTable } from '../api/kinds/kinds.ts';
 import type { Registry, Sources } from '../registry/registry.ts';
 import { type AuditLog, type AuditOptions, openAuditLog } from '../server/observe/audit-log.ts';
 import type { AuditPolicy } from '../server/observe/audit-policy.ts';
-import type { Store } from '../store/store.ts';
 import { StartError } from './shared/start-error.ts';
 
 export async function configureAdmission(registry: Registry, file: string | undefined): Promise<void> {
@@ -39,16 +37,4 @@ async function auditPolicy({ policyFile }: AuditOptions): Promise<AuditPolicy | 
   const { readAuditPolicy } = await import('../server/observe/audit-policy.ts');
   const { readConfigurationFile } = await import('./options/configuration-file.ts');
   return readConfigurationFile(policyFile, 'the audit policy', readAuditPolicy);
-}
-
-/** The store, with what encrypts it when there is a file that says so. */
-export async function encrypted(store: Store, kinds: KindTable, file: string | undefined): Promise<Store> {
-  if (file === undefined) return store;
-  try {
-    const { openEncryption } = await import('./options/encryption-file.ts');
-    return await openEncryption(file, store, kinds);
-  } catch (error) {
-    await store.close();
-    throw error;
-  }
 }

@@ -23,8 +23,8 @@ import { defaultHistory, type HistoryBounds } from '../registry/view/history.ts'
 import { LimitKeeper, limitsProblem } from '../server/http/limits.ts';
 import { computedVersions } from '../server/route-table.ts';
 import type { StartOptions } from './cluster.ts';
-import { kindsOfProgram } from './custom-kind.ts';
 import { checkNodeOptions } from './node/node.ts';
+import { kindsOfProgram } from './options/custom-kind.ts';
 import type { NodeOptions } from './options/nodes.ts';
 import { defaultOf } from './options/option.ts';
 import { checkStartOptions } from './options/option-check.ts';

@@ -4,11 +4,12 @@
  */
 
 import type { Cluster, StartOptions } from './cluster.ts';
+import type { ClusterParts } from './cluster-parts.ts';
 import { makeParts } from './parts.ts';
 import { run } from './running.ts';
 import { readSettings } from './settings.ts';
 import { Closers } from './shared/closers.ts';
-import type { ClusterParts, Instruments } from './shared/instruments.ts';
+import type { Instruments } from './shared/instruments.ts';
 import { StartError } from './shared/start-error.ts';
 import { openStorage } from './storage.ts';
 

@@ -3,9 +3,9 @@ import { openReadableView } from '../registry/encryption/readable-view.ts';
 import type { View } from '../registry/view/view.ts';
 import { StoreMetrics } from '../server/observe/store-metrics.ts';
 import type { Store } from '../store/store.ts';
-import { encrypted } from './protection.ts';
 import type { ClusterSettings } from './settings.ts';
 import type { Closers } from './shared/closers.ts';
+import { encrypted } from './store/encrypted-store.ts';
 import { heldHere, openEventStore } from './store/event-store.ts';
 import { openStore } from './store/store-choice.ts';
 

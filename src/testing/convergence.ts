@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises';
 import type { Pod } from '../api/generated/types.ts';
-import type { ClusterParts } from '../cluster/shared/instruments.ts';
+import type { ClusterParts } from '../cluster/cluster-parts.ts';
 import { everything } from '../registry/view/filter.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 

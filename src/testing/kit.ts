@@ -4,8 +4,9 @@
  */
 import { randomInt, randomUUID } from 'node:crypto';
 import type { Cluster } from '../cluster/cluster.ts';
+import type { ClusterParts } from '../cluster/cluster-parts.ts';
 import type { StartOptions } from '../cluster/options/start-options.ts';
-import type { ClusterParts, Instruments } from '../cluster/shared/instruments.ts';
+import type { Instruments } from '../cluster/shared/instruments.ts';
 import { startWith } from '../cluster/start.ts';
 import type { Registry, Sources } from '../registry/registry.ts';
 import { parseStoreKey } from '../registry/view/key.ts';

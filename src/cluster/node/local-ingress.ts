@@ -10,10 +10,10 @@ import { IngressController } from '../../ingress/controller.ts';
 import { ownIngressClass } from '../../ingress/served.ts';
 import { dialTcp } from '../../streams/dial/dialing.ts';
 import { isAllowedTarget } from '../../streams/dial/target-address.ts';
-import type { ApiWay } from '../doors.ts';
 import type { IngressOptions } from '../options/nodes.ts';
+import type { ApiAddress } from '../shared/api-address.ts';
 import { Closers } from '../shared/closers.ts';
-import { machineAddress } from './node.ts';
+import { machineAddress } from '../shared/machine-address.ts';
 
 export interface RunningIngress {
   readonly description: string;
@@ -21,7 +21,7 @@ export interface RunningIngress {
 }
 
 export async function startIngress(
-  api: ApiWay,
+  api: ApiAddress,
   apiPorts: readonly number[],
   { port, tlsPort, host = '0.0.0.0' }: IngressOptions,
   { now, onError }: { now: () => number; onError: (error: Error) => void },

@@ -3,14 +3,14 @@ import { userAgentOf } from '../../api/values/release.ts';
 import { Client } from '../../client/client.ts';
 import type { Agent } from '../../node/agent/agent.ts';
 import type { Timers } from '../../timers.ts';
-import type { ApiWay } from '../doors.ts';
 import type { NodeOptions } from '../options/nodes.ts';
+import type { ApiAddress } from '../shared/api-address.ts';
 import { type OpenNode, openNode } from './node.ts';
 import type { NodeConnections } from './node-connections.ts';
 import { SimulatedNodes } from './simulated-nodes.ts';
 
 export interface LocalNodesOptions {
-  readonly api: ApiWay;
+  readonly api: ApiAddress;
   readonly connections: NodeConnections;
   /** Absent: no pods run on this machine. */
   readonly node: NodeOptions | undefined;

@@ -1,6 +1,6 @@
 /** A node of this machine: an agent with the runtime, the network and the folder it needs. */
 import { rm } from 'node:fs/promises';
-import { hostname, networkInterfaces } from 'node:os';
+import { hostname } from 'node:os';
 import path from 'node:path';
 import { StatusError } from '../../api/errors/errors.ts';
 import type { ObjectReference, Secret } from '../../api/generated/types.ts';
@@ -24,6 +24,7 @@ import { defaultOf } from '../options/option.ts';
 import { checkNodeOptionNames } from '../options/option-check.ts';
 import { Closers } from '../shared/closers.ts';
 import { type LoggedEvent, logConfiguration, logEvent } from '../shared/log.ts';
+import { machineAddress } from '../shared/machine-address.ts';
 import { StartError } from '../shared/start-error.ts';
 import { makeTemporaryFolder } from '../shared/temporary-folder.ts';
 
@@ -300,18 +301,6 @@ function defaultName(): string {
     .replace(/^[^a-z0-9]+|[^a-z0-9]+$/g, '')
     .slice(0, 63);
   return name || 'node';
-}
-
-/** Bridges of nodes on this machine, which are skipped. */
-const ownInterface = /^wh[0-9a-f]{8}/;
-
-/** The first address that is not loopback; else loopback. */
-export function machineAddress(): string {
-  for (const [name, addresses] of Object.entries(networkInterfaces()))
-    for (const { address, family, internal } of addresses ?? [])
-      if (!ownInterface.test(name) && family === 'IPv4' && !internal && !address.startsWith('169.254.'))
-        return address;
-  return '127.0.0.1';
 }
 
 /**

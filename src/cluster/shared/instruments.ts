@@ -2,15 +2,12 @@
  * Instruments: what the test kit (`src/testing/`) attaches to a cluster while it starts. A cluster without them has
  * none of their steps, wrappers and timers, and pays nothing for them.
  */
-import type { RunningController } from '../../controllers/shared/controller.ts';
-import type { Definitions } from '../../extensions/definitions/definitions.ts';
 import type { Registry, Sources } from '../../registry/registry.ts';
 import type { RequestObserver } from '../../server/chain/step.ts';
 import type { ServerInstruments } from '../../server/server.ts';
 import type { Store } from '../../store/store.ts';
 import type { VersionedStoreOptions } from '../../store/versioned.ts';
 import type { Timers } from '../../timers.ts';
-import type { LocalNodes } from '../node/local-nodes.ts';
 
 export interface Instruments extends ServerInstruments {
   readonly chance: Sources;
@@ -20,13 +17,4 @@ export interface Instruments extends ServerInstruments {
   readonly observer: RequestObserver;
   /** Called before anything is stored. */
   attach(registry: Registry): void;
-}
-
-/** The parts of a started cluster that instruments look at. */
-export interface ClusterParts {
-  readonly registry: Registry;
-  readonly definitions: Definitions;
-  readonly nodes: LocalNodes;
-  /** Undefined while none run. */
-  controllers(): RunningController | undefined;
 }

@@ -9,8 +9,8 @@ import type { Sources } from '../../registry/registry.ts';
 import { defaultHistory, History } from '../../registry/view/history.ts';
 import type { View, ViewOptions } from '../../registry/view/view.ts';
 import type { StartOptions } from '../options/start-options.ts';
-import { encrypted } from '../protection.ts';
 import type { Closers } from '../shared/closers.ts';
+import { encrypted } from './encrypted-store.ts';
 import { etcdStoreOptions } from './store-choice.ts';
 
 const events: ResourceId = 'core/events';

@@ -7,8 +7,8 @@ import type { EtcdStoreOptions } from '../../store/etcd/etcd-store.ts';
 import { upgradedSentence } from '../../store/format.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import { SEPARATOR, type Store } from '../../store/store.ts';
-import type { StartOptions } from '../cluster.ts';
 import { checkedEtcd, readTls } from '../options/etcd-options.ts';
+import type { StartOptions } from '../options/start-options.ts';
 import type { Instruments } from '../shared/instruments.ts';
 import { StartError } from '../shared/start-error.ts';
 

@@ -1,15 +1,15 @@
 /** Kinds that a program defines for the cluster it starts, without an object that defines them. */
 
-import { type FieldError, invalid } from '../api/errors/field-error.ts';
-import type { CustomResourceDefinition, JSONSchemaProps, ObjectMeta } from '../api/generated/types.ts';
-import { type Column, defineKind, type Kind } from '../api/kind/kind.ts';
-import { customResourceDefinition } from '../api/kinds/apiextensions/custom-resource-definition.ts';
-import type { Schema } from '../api/model/json-schema.ts';
-import { nameColumn } from '../api/rules/shared/columns.ts';
-import type { ApiObject } from '../api/text/object.ts';
-import type { Cell } from '../api/values/elapsed.ts';
-import { kindsOf } from '../extensions/definitions/custom-kind.ts';
-import { StartError } from './shared/start-error.ts';
+import { type FieldError, invalid } from '../../api/errors/field-error.ts';
+import type { CustomResourceDefinition, JSONSchemaProps, ObjectMeta } from '../../api/generated/types.ts';
+import { type Column, defineKind, type Kind } from '../../api/kind/kind.ts';
+import { customResourceDefinition } from '../../api/kinds/apiextensions/custom-resource-definition.ts';
+import type { Schema } from '../../api/model/json-schema.ts';
+import { nameColumn } from '../../api/rules/shared/columns.ts';
+import type { ApiObject } from '../../api/text/object.ts';
+import type { Cell } from '../../api/values/elapsed.ts';
+import { kindsOf } from '../../extensions/definitions/custom-kind.ts';
+import { StartError } from '../shared/start-error.ts';
 
 /** A schema in OpenAPI 3, as in a CustomResourceDefinition. */
 export type CustomSchema = Schema;

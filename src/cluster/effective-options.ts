@@ -1,11 +1,11 @@
 /** What a cluster is run with, defaults included, as its log tells it. */
 import path from 'node:path';
-import { defaultHistory } from '../../registry/view/history.ts';
-import type { LimitKeeper } from '../../server/http/limits.ts';
-import type { StartOptions } from '../cluster.ts';
-import { isShared, storeKind } from '../store/store-choice.ts';
-import { defaultOf } from './option.ts';
-import { servingOptions } from './serving.ts';
+import { defaultHistory } from '../registry/view/history.ts';
+import type { LimitKeeper } from '../server/http/limits.ts';
+import { defaultOf } from './options/option.ts';
+import { servingOptions } from './options/serving.ts';
+import type { StartOptions } from './options/start-options.ts';
+import { isShared, storeKind } from './store/store-choice.ts';
 
 export function effectiveOptions(
   options: StartOptions,

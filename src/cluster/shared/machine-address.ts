@@ -1,0 +1,14 @@
+/** The address of this machine that others reach it by. */
+import { networkInterfaces } from 'node:os';
+
+/** Bridges of nodes on this machine, which are skipped. */
+const ownInterface = /^wh[0-9a-f]{8}/;
+
+/** The first address that is not loopback; else loopback. */
+export function machineAddress(): string {
+  for (const [name, addresses] of Object.entries(networkInterfaces()))
+    for (const { address, family, internal } of addresses ?? [])
+      if (!ownInterface.test(name) && family === 'IPv4' && !internal && !address.startsWith('169.254.'))
+        return address;
+  return '127.0.0.1';
+}
