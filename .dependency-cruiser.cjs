@@ -34,6 +34,41 @@ const may = {
   envtest: ['envtest', 'cli', 'cluster', 'pki', 'store/owner', 'api/values/duration', 'api/values/runtime-config', 'clock'],
 };
 
+/**
+ * Rooms inside a layer, each of which may import only those before it. `.` stands for the files of the layer itself, `*` for
+ * any folder. What two rooms share is in the lower one.
+ */
+const rooms = {
+  api: [
+    'generated', 'text', 'errors', 'values', 'model', 'protobuf', 'ownership', 'patch', 'kind', 'cel', 'custom-schema',
+    'rules/shared', 'rules/storage', 'rules/pod', 'rules/pod-security', 'rules/workload', 'rules/service', 'rules/device',
+    'rules/job', 'rules/access', 'rules/admission', 'rules/definition', 'rules/quota', 'kinds/*', 'kinds',
+  ],
+  server: [
+    'http', 'lane', 'observe', 'objects', 'discovery(/openapi)?', 'pods', 'computed', 'aggregated', 'dashboard',
+    'doors', 'chain', '.',
+  ],
+  node: [
+    'process', 'machine', 'runtime', 'logs', 'network', 'environment', 'volumes', 'runtime/process', 'runtime/engine',
+    'runtime/docker', 'runtime/cri', 'runtime/simulated', 'pods', 'agent', 'joining',
+  ],
+  streams: ['bytes', 'dial', 'session', 'spdy', 'websocket', 'serving', 'proxy'],
+  cluster: ['shared', 'options', 'access', 'store', 'node', '.'],
+};
+
+/** The files of a room, without those of rooms inside it. */
+const roomFiles = (layer, room) =>
+  `^src/${layer}/${room === '.' ? '' : `${room.replace('*', '[^/]+')}/`}[^/]+\\.ts$`;
+
+const roomRules = Object.entries(rooms).flatMap(([layer, names]) =>
+  names.slice(0, -1).map((room, i) => ({
+    name: `${layer}-${room}-looks-only-down`,
+    severity: 'error',
+    from: { path: roomFiles(layer, room), pathNot: '\\.(test|fixture|suite)\\.ts$' },
+    to: { path: names.slice(i + 1).map((later) => roomFiles(layer, later)) },
+  })),
+);
+
 /** Layers of the page, with what each may import of it. */
 const webMay = {
   core: ['core'],
@@ -44,6 +79,7 @@ const webMay = {
 
 module.exports = {
   forbidden: [
+    ...roomRules,
     ...Object.entries(may).map(([layer, allowed]) => ({
       name: `${layer}-looks-only-down`,
       severity: 'error',

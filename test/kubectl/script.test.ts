@@ -17,10 +17,10 @@ const scripts = [
   'deleting',
   'nodes',
   'asking',
-  'cronjobs',
+  'cron-jobs',
   'budgets',
   'roles',
-  'customkinds',
+  'custom-kinds',
   'platform',
 ];
 

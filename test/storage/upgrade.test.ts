@@ -29,7 +29,7 @@ interface Former {
 }
 
 const fixture = async (name: string): Promise<Buffer> =>
-  gunzipSync(await readFile(join(import.meta.dirname, 'fixtures', `format1.${name}.gz`)));
+  gunzipSync(await readFile(join(import.meta.dirname, '..', 'fixtures', `format1.${name}.gz`)));
 
 const former = async (): Promise<Former> => JSON.parse((await fixture('json')).toString());
 
