@@ -1,5 +1,6 @@
 /** From settings to parts: everything that a cluster is made of, up to a server that does not listen yet. */
 import { makeAuthenticator } from '../access/authentication/make-authenticator.ts';
+import type { Authorization } from '../access/authorization/make-authorizer.ts';
 import type { RunningController } from '../controllers/shared/controller.ts';
 import { Aggregation } from '../extensions/aggregation/aggregation.ts';
 import { Definitions } from '../extensions/definitions/definitions.ts';
@@ -8,6 +9,7 @@ import type { Registry } from '../registry/registry.ts';
 import { SystemNamespaces } from '../registry/system/system-namespaces.ts';
 import { ensureSystemPriorityClasses } from '../registry/system/system-priority-classes.ts';
 import { History } from '../registry/view/history.ts';
+import type { View } from '../registry/view/view.ts';
 import { UsageReports } from '../server/computed/usage-reports.ts';
 import { servedComputedVersions } from '../server/route-table.ts';
 import type { ApiServer } from '../server/server.ts';
@@ -18,7 +20,7 @@ import { plantLocalPathClass } from './local-path-class.ts';
 import { NodeConnections } from './node/node-connections.ts';
 import { NodeCredentials } from './node/node-credentials.ts';
 import { auditLog } from './protection.ts';
-import { makeRegistry, type RegistryParts } from './registry-parts.ts';
+import { makeRegistry, type OpenRegistry } from './registry-parts.ts';
 import { makeServer } from './server-parts.ts';
 import type { ClusterSettings } from './settings.ts';
 import type { Closers } from './shared/closers.ts';
@@ -27,7 +29,7 @@ import { StartError } from './shared/start-error.ts';
 import { ShutdownDelay } from './shutdown-delay.ts';
 import { openView, type Storage } from './storage.ts';
 
-export interface Parts extends RegistryParts {
+export interface Parts extends OpenRegistry {
   readonly definitions: Definitions;
   /** Undefined: the secure door is closed. */
   readonly access: Access | undefined;
@@ -56,7 +58,9 @@ export async function makeParts(
   const dial: ServiceDial = (...place) => dialled.part.dialService(...place);
   const hooks = new HookClient(dial);
   closers.add(() => hooks.close());
-  const made = await makeRegistry(settings, store, view, hooks);
+  const authorization = await authorizationOf(settings, view);
+  closers.add(() => authorization?.close());
+  const made = await makeRegistry(settings, store, view, hooks, authorization);
   const { registry, services } = made;
   await fill(registry, settings, closers);
   const definitions = new Definitions(registry, hooks, report);
@@ -65,7 +69,7 @@ export async function makeParts(
   const { history: bounds, isShared } = settings;
   const history = new History(store, view, bounds, chance.nowMs, report, isShared, registry.timers);
   closers.add(() => history.close());
-  const access = await secureAccess(settings, registry, services.firstIP);
+  const access = await secureAccess(settings, registry, authorization, services.firstIP);
   closers.add(() => access?.close());
   const connections = waysToNodes(settings, registry, access);
   const doors = doorsOf(settings, services.firstIP, access);
@@ -108,20 +112,33 @@ async function fill(registry: Registry, settings: ClusterSettings, closers: Clos
   if (settings.makesLocalPathClass) await plantLocalPathClass(registry);
 }
 
-/** Loaded by those who open the secure door: TLS takes Node some milliseconds. */
-async function secureAccess(
-  { options, keeper, report, warn }: ClusterSettings,
-  registry: Registry,
-  serviceIP: string,
-): Promise<Access | undefined> {
-  const { secure = false, users = [], store, dataDir, unsafeNoFsync } = options;
+/** What users may do; undefined without a secure door, where everybody may do everything. */
+async function authorizationOf(
+  { options, chance: sources, warn }: ClusterSettings,
+  view: View,
+): Promise<Authorization | undefined> {
+  const { secure = false, users = [] } = options;
   if (!secure) {
     if (users.length) throw new StartError('users need the secure door: set the option "secure"');
     return undefined;
   }
+  const { openAuthorization } = await import('./access/authorization.ts');
+  return openAuthorization({ view, sources }, secure === true ? {} : secure, warn);
+}
+
+/** Loaded by those who open the secure door: TLS takes Node some milliseconds. */
+async function secureAccess(
+  { options, keeper, report, warn }: ClusterSettings,
+  registry: Registry,
+  authorization: Authorization | undefined,
+  serviceIP: string,
+): Promise<Access | undefined> {
+  const { secure = false, users = [], store, dataDir, unsafeNoFsync } = options;
+  if (!authorization) return undefined;
   const { openAccess } = await import('./access/access.ts');
   return openAccess({
-    secure: secure === true ? {} : secure,
+    secure: typeof secure === 'object' ? secure : {},
+    authorization,
     users,
     dataDir: store === 'memory' ? undefined : dataDir,
     unsafeNoFsync,

@@ -2,16 +2,17 @@
  * Parts of a start that protect a cluster: settings of admission, the audit log with its policy, encryption. What reads
  * their files is loaded when there are any.
  */
-import type { Registry, Sources } from '../registry/registry.ts';
+import type { Sources } from '../registry/registry.ts';
 import { type AuditLog, type AuditOptions, openAuditLog } from '../server/observe/audit-log.ts';
 import type { AuditPolicy } from '../server/observe/audit-policy.ts';
+import type { AdmissionSettings } from './options/admission-file.ts';
 import { StartError } from './shared/start-error.ts';
 
-export async function configureAdmission(registry: Registry, file: string | undefined): Promise<void> {
-  if (file === undefined) return;
+/** What the admission configuration file says, if there is one. */
+export async function admissionSettings(file: string | undefined): Promise<Partial<AdmissionSettings>> {
+  if (file === undefined) return {};
   const { readAdmissionFile } = await import('./options/admission-file.ts');
-  const { podSecurity } = await readAdmissionFile(file);
-  if (podSecurity) registry.podSecurity = podSecurity;
+  return readAdmissionFile(file);
 }
 
 export async function auditLog(

@@ -71,7 +71,7 @@ function checksOf({ isShared, controllers }: ClusterSettings, parts: ServerParts
     ...(controllers.length ? [controllersCheck(() => idle(parts))] : []),
     nodesCheck(registry, () => connections.localNames, nodesStartup),
     ...(delay.delayMs ? [shutdownCheck(() => delay.hasBegun)] : []),
-    ...(access?.authorization.checks ?? []),
+    ...(access?.checks ?? []),
   ];
 }
 

@@ -10,7 +10,7 @@ const clock = { nowMs: Date.parse('2030-06-01T12:00:00Z') };
 let harness: Harness;
 beforeEach(async () => {
   clock.nowMs = Date.parse('2030-06-01T12:00:00Z');
-  harness = await Harness.open(['kube-system', 'kube-public'], () => clock.nowMs);
+  harness = await Harness.open(['kube-system', 'kube-public'], { nowMs: () => clock.nowMs });
 });
 afterEach(async () => {
   await harness.close();

@@ -7,7 +7,7 @@ let harness: Harness;
 let aheadMs: number;
 beforeEach(async () => {
   aheadMs = 0;
-  harness = await Harness.open(['default'], () => Date.now() + aheadMs);
+  harness = await Harness.open(['default'], { nowMs: () => Date.now() + aheadMs });
 });
 afterEach(() => harness.close());
 

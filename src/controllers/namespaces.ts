@@ -64,14 +64,16 @@ export const namespaceController: Controller = {
 
 function isGoing(registry: Registry, namespace: string): boolean {
   const entry = registry.view.collection('core/namespaces').get('', namespace);
-  return entry ? entry.mayBeMarked : !registry.looseNamespaces;
+  return entry ? entry.mayBeMarked : registry.admission.asksForNamespaces;
 }
 
 async function empty(writing: Writing, name: string): Promise<void> {
   const { registry } = writing;
   const entry = registry.view.collection('core/namespaces').get('', name);
   if (!entry)
-    return registry.looseNamespaces ? undefined : removeRemains(registry, name, registry.view.revision);
+    return registry.admission.asksForNamespaces
+      ? removeRemains(registry, name, registry.view.revision)
+      : undefined;
   if (!entry.mayBeMarked) return;
   const namespace = entry.object() as Namespace;
   if (!namespace.metadata.deletionTimestamp || !namespace.spec?.finalizers?.includes('kubernetes')) return;

@@ -12,10 +12,10 @@ export const resourceQuotaController: Controller = {
   name: 'resourcequota',
   writer: 'resourcequota-controller',
   start(context) {
-    const { registry, onError } = context;
+    const { registry, quotas, onError } = context;
     const queue = new WorkQueue({
       timers: context.registry.timers,
-      work: (namespace) => registry.quotas.recount(namespace),
+      work: (namespace) => quotas.recount(namespace),
       onError: (_, error) => onError(error),
     });
     const hasQuota = (namespace: string): boolean => quotaCount.has(namespace);
@@ -45,8 +45,8 @@ export const resourceQuotaController: Controller = {
         if (entries.length > 0) recountAll();
       },
     });
-    const { onDoubt } = registry.quotas;
-    registry.quotas.onDoubt = (namespace) => queue.addAfter(namespace, gatherMs);
+    const { onDoubt } = quotas;
+    quotas.onDoubt = (namespace) => queue.addAfter(namespace, gatherMs);
     const timer = registry.timers.repeat(recountAll, recountMs);
     timer.unref();
     const whole = running([observation], [queue]);
@@ -56,7 +56,7 @@ export const resourceQuotaController: Controller = {
       },
       close: async () => {
         registry.timers.clear(timer);
-        registry.quotas.onDoubt = onDoubt;
+        quotas.onDoubt = onDoubt;
         await whole.close();
       },
     };

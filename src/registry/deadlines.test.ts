@@ -2,6 +2,7 @@
  * Proves that every wait ends with a 504 when the request's deadline has passed, and that nothing is changed
  * afterwards.
  */
+
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { KindTable } from '../api/kinds/kinds.ts';
@@ -9,6 +10,7 @@ import type { Version } from '../store/engine.ts';
 import { MemoryEngine } from '../store/memory.ts';
 import type { Change, Store } from '../store/store.ts';
 import { VersionedStore } from '../store/versioned.ts';
+import { admissionChain } from './admission/plugins.ts';
 import { Registry } from './registry.ts';
 import { asTester } from './request.fixture.ts';
 import type { Request } from './request.ts';
@@ -79,7 +81,9 @@ beforeEach(async () => {
   store.watch = (after, listener) =>
     watch.call(store, after, (changes: readonly Change[]) => feed.pass(() => listener(changes)));
   const sources = { nowMs: () => nowMs, uid: randomUUID, randomBelow: () => 0 };
-  registry = new Registry(store, await View.open(store, kinds), kinds, sources);
+  registry = new Registry(store, await View.open(store, kinds), kinds, sources, {
+    admission: admissionChain,
+  });
   await ensureSystemNamespaces(registry);
   await create(registry, asTester('create'), collection, { metadata: { name: 'a' } });
 });

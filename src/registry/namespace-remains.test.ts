@@ -1,4 +1,5 @@
 /** Proves that a namespace which disappears leaves nothing behind, whatever removed it and whatever came in between. */
+
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Kind } from '../api/kind/kind.ts';
 import { widgetKind } from '../api/kind/widget.fixture.ts';
@@ -6,6 +7,7 @@ import { KindTable } from '../api/kinds/kinds.ts';
 import type { ApiObject } from '../api/text/object.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import type { Store, Write } from '../store/store.ts';
+import { admissionChain } from './admission/plugins.ts';
 import { removeRemains } from './namespace-remains.ts';
 import { Registry } from './registry.ts';
 import { asTester } from './request.fixture.ts';
@@ -38,11 +40,8 @@ beforeEach(async () => {
   kinds = new KindTable();
   view = await View.open(store, kinds);
   let count = 0;
-  registry = new Registry(store, view, kinds, {
-    nowMs: () => Date.now(),
-    uid: () => `uid-${count++}`,
-    randomBelow: () => 0,
-  });
+  const sources = { nowMs: () => Date.now(), uid: () => `uid-${count++}`, randomBelow: () => 0 };
+  registry = new Registry(store, view, kinds, sources, { admission: admissionChain });
   for (const name of ['going', 'staying']) await makeNamespace(name);
 });
 

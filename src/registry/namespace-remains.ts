@@ -21,7 +21,7 @@ export const namespaceExists = (registry: Registry, namespace: string): boolean 
 
 /** Whether objects may be in a namespace: it exists, or nobody asks whether it does. */
 export const isNamespaceThere = (registry: Registry, namespace: string): boolean =>
-  registry.looseNamespaces || namespaceExists(registry, namespace);
+  !registry.admission.asksForNamespaces || namespaceExists(registry, namespace);
 
 /**
  * Removes what is left in a namespace that went with the write of a revision. If it has been made anew since, what was

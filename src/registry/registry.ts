@@ -23,9 +23,6 @@ import {
 } from '../store/store.ts';
 import { systemTimers, type Timers } from '../timers.ts';
 import type { AdmissionChain } from './admission/admission.ts';
-import { admissionChain } from './admission/plugins.ts';
-import { openPodSecurity, type PodSecuritySettings } from './admission/pod-security-settings.ts';
-import { QuotaAccounts } from './admission/quota-accounts.ts';
 import type { Allocator } from './allocation/allocation.ts';
 import { type Finalizing, fullFinalizing } from './finalizing.ts';
 import { KeyQueue } from './key-queue.ts';
@@ -49,40 +46,54 @@ export interface Sources {
   randomBelow(bound: number): number;
 }
 
+/** What a registry is made of beside store, view, kinds and clock. */
+export interface RegistryParts {
+  /** Makes what may change or refuse a write, once: plugins may look at the registry, but not before it is complete. */
+  readonly admission: (registry: Registry) => AdmissionChain;
+  /** Says what users may do, to plugins of admission and to reviews. Default: everything. */
+  readonly authorizer?: Authorizer;
+  readonly allocators?: readonly Allocator[];
+  readonly finalizing?: Finalizing;
+  readonly tokens?: TokenSettings;
+  /** Which writes are tracked in `metadata.managedFields`. Default: all. */
+  readonly managedFields?: ManagedFieldsMode;
+  /** Default: nothing beyond the rules of kinds. */
+  readonly allowance?: Allowance;
+  /** Timers on the clock of `sources`. */
+  readonly timers?: Timers;
+  /** Called with every write that was stored, when the view shows it. */
+  readonly onCommit?: (request: Request, revision: number) => void;
+}
+
 export class Registry {
-  readonly quotas: QuotaAccounts = new QuotaAccounts(this);
   readonly tokens: Tokens;
   readonly keyQueue: KeyQueue = new KeyQueue();
-  /** Says what users may do, to plugins of admission and to reviews. Set before the server listens. */
-  authorizer: Authorizer = allowAll;
-  /** What may change or refuse a write. Set before the server listens. */
-  admission: AdmissionChain = admissionChain();
-  /** Set before the server listens. */
-  podSecurity: PodSecuritySettings = openPodSecurity;
-  /** Which writes are tracked in `metadata.managedFields`. Set before the server listens. */
-  managedFields: ManagedFieldsMode = 'all';
-  /** Set before the server listens. */
-  allowance: Allowance = { privileged: false };
-  /** How long pods stay on nodes that are lost, unless they say so themselves. Set before the server listens. */
-  tolerationSeconds = { notReady: 300, unreachable: 300 };
-  /** Timers on the clock of `chance`. Set before the server listens. */
-  timers: Timers = systemTimers;
-  /** Objects may be in namespaces that do not exist: the admission plugin NamespaceLifecycle is off. */
-  looseNamespaces = false;
-  #writeFailure: Error | undefined;
+  readonly authorizer: Authorizer;
   readonly allocators: ReadonlyMap<ResourceId, Allocator>;
+  readonly finalizing: Finalizing;
+  readonly managedFields: ManagedFieldsMode;
+  readonly allowance: Allowance;
+  readonly timers: Timers;
+  readonly admission: AdmissionChain;
+  readonly #onCommit: RegistryParts['onCommit'];
+  #writeFailure: Error | undefined;
 
   constructor(
     readonly store: Store,
     readonly view: View,
     readonly kinds: KindTable,
     readonly sources: Sources,
-    allocators: readonly Allocator[] = [],
-    readonly finalizing: Finalizing = fullFinalizing,
-    tokenSettings: TokenSettings = defaultTokenSettings,
+    parts: RegistryParts,
   ) {
-    this.tokens = new Tokens(this, tokenSettings);
-    this.allocators = new Map(allocators.map((allocator) => [allocator.id, allocator]));
+    this.tokens = new Tokens(this, parts.tokens ?? defaultTokenSettings);
+    this.authorizer = parts.authorizer ?? allowAll;
+    this.allocators = new Map(parts.allocators?.map((allocator) => [allocator.id, allocator]));
+    this.finalizing = parts.finalizing ?? fullFinalizing;
+    this.managedFields = parts.managedFields ?? 'all';
+    this.allowance = parts.allowance ?? { privileged: false };
+    this.timers = parts.timers ?? systemTimers;
+    this.#onCommit = parts.onCommit;
+    this.admission = parts.admission(this);
   }
 
   /** The current time, in the format of API objects. */
@@ -142,7 +153,7 @@ export class Registry {
    * it. Undefined: another writer was faster, and the view shows that write.
    */
   async commit(
-    { deadlineMs }: Request,
+    request: Request,
     place: Place,
     value: Buffer | null,
     expected: number,
@@ -152,6 +163,7 @@ export class Registry {
     const bytesMax = this.store.valueBytesMax;
     if (value && value.length > bytesMax)
       throw tooLarge(`the object would have ${value.length} bytes, the limit is ${bytesMax}`);
+    const { deadlineMs } = request;
     const { kind, namespace, name } = place;
     const key = storeKey(kind.storage.id, namespace, name);
     const view = this.view.of(kind);
@@ -166,6 +178,7 @@ export class Registry {
         await this.allocators.get(kind.storage.id)?.removed?.(this, place, result.revision);
         if (kind.storage.id === 'core/namespaces') await removeRemains(this, name, result.revision);
       }
+      this.#onCommit?.(request, result.revision);
       return result.revision;
     }
     await view.caughtUp();

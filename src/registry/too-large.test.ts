@@ -1,9 +1,11 @@
 /** Proves that a write that is too large only by its managed fields is stored without them, and that an apply is refused. */
+
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { KindTable } from '../api/kinds/kinds.ts';
 import type { ApiObject } from '../api/text/object.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
+import { admissionChain } from './admission/plugins.ts';
 import { Registry } from './registry.ts';
 import { asTester } from './request.fixture.ts';
 import { collectionOf, targetOf } from './target.ts';
@@ -30,11 +32,12 @@ beforeAll(async () => {
   Object.defineProperty(store, 'valueBytesMax', { value: bytesMax });
   view = await View.open(store, kinds);
   let count = 0;
-  registry = new Registry(store, view, kinds, {
+  const sources = {
     nowMs: () => Date.UTC(2026, 0, 1),
     uid: () => `uid-${count++}`,
     randomBelow: () => 0,
-  });
+  };
+  registry = new Registry(store, view, kinds, sources, { admission: admissionChain });
   const namespaces = collectionOf(kinds.resource('v1', 'namespaces')!, '');
   await create(registry, asTester('create'), namespaces, { metadata: { name: 'default' } });
 });

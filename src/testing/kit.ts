@@ -180,6 +180,7 @@ export class Kit {
       watched: (context, stream) => this.faults.watched(context, factsOf(context, this.registry), stream),
       page: pages ? (context) => pages.answer(context) : async () => false,
       documents: pages?.documents,
+      onCommit: (request, revision) => this.history.noteWriter(request, revision),
       attach: (registry) => {
         this.#registry = registry;
         this.history.attach(registry);

@@ -51,14 +51,13 @@ export class ObjectHistory {
   #first: readonly Stored[] = [];
   readonly #writers = new Map<number, Writer>();
 
-  /** Notes who writes what, from now on. */
+  /** Notes who wrote a version. */
+  noteWriter(request: Request, revision: number): void {
+    this.#writers.set(revision, writerOf(request));
+  }
+
+  /** Notes what is written, from now on. */
   attach(registry: Registry): void {
-    const commit = registry.commit.bind(registry);
-    registry.commit = async (request, ...write) => {
-      const revision = await commit(request, ...write);
-      if (revision !== undefined) this.#writers.set(revision, writerOf(request));
-      return revision;
-    };
     registry.store.watch(registry.view.revision, (changes) => this.#take(changes));
   }
 

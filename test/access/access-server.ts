@@ -1,9 +1,12 @@
 /** A server without controllers whose door believes who sends a request, with authorization as a cluster has it. */
+
 import { randomInt, randomUUID } from 'node:crypto';
 import { makeAuthenticator } from '../../src/access/authentication/make-authenticator.ts';
 import type { AuthorizationOptions } from '../../src/access/authorization/authorization-options.ts';
+import type { Authorization } from '../../src/access/authorization/make-authorizer.ts';
 import { KindTable } from '../../src/api/kinds/kinds.ts';
-import { type OpenAuthorization, openAuthorization } from '../../src/cluster/access/authorization.ts';
+import { openAuthorization, plantPolicy } from '../../src/cluster/access/authorization.ts';
+import { admissionChain } from '../../src/registry/admission/plugins.ts';
 import { parseIPRanges } from '../../src/registry/allocation/ip-allocator.ts';
 import { parsePortRange } from '../../src/registry/allocation/port-allocator.ts';
 import { ServiceAllocator } from '../../src/registry/allocation/service-allocation.ts';
@@ -27,7 +30,7 @@ export class AccessServer extends Client {
   readonly failures: Error[] = [];
   registry!: Registry;
   #server!: ApiServer;
-  #authorization!: OpenAuthorization;
+  #authorization!: Authorization;
   readonly #closers: (() => unknown)[] = [];
 
   constructor() {
@@ -52,23 +55,29 @@ export class AccessServer extends Client {
       uid: () => randomUUID(),
       randomBelow: (bound: number) => randomInt(bound),
     };
-    this.registry = new Registry(store, view, kinds, chance, [services]);
+    this.#authorization = await openAuthorization({ view, sources: chance }, options);
+    const { authorizer, guard } = this.#authorization;
+    this.registry = new Registry(store, view, kinds, chance, {
+      admission: (made) => admissionChain(made).guardedBy(guard),
+      authorizer,
+      allocators: [services],
+    });
     const namespaces = new SystemNamespaces(this.registry, report);
     await namespaces.start();
-    this.#authorization = await openAuthorization(this.registry, options);
+    const checks = await plantPolicy(this.registry, this.#authorization);
     const authentication = await makeAuthenticator(
       {},
       { registry: this.registry, onError: report, onWarning: () => undefined },
     );
     this.#server = new ApiServer(this.registry, {
       authentication,
-      doors: [new NamedDoor(this.#authorization.authorizer)],
+      doors: [new NamedDoor(authorizer)],
       createStatus: 201,
       compatibility: 'kubernetes',
       watchDefault: 'state',
       keeper: new LimitKeeper({}),
       components: [],
-      health: [...this.#authorization.checks],
+      health: [...checks],
       nodes,
       usage: new UsageReports(this.registry, nodes),
       report,

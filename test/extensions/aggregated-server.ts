@@ -1,4 +1,5 @@
 /** A server whose services are all at one address of this machine, for tests of versions that another server serves. */
+
 import { randomInt, randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { makeAuthenticator } from '../../src/access/authentication/make-authenticator.ts';
@@ -6,6 +7,7 @@ import { allowAll } from '../../src/api/kind/access.ts';
 import { KindTable } from '../../src/api/kinds/kinds.ts';
 import { Aggregation } from '../../src/extensions/aggregation/aggregation.ts';
 import type { Certified } from '../../src/pki/authority.ts';
+import { admissionChain } from '../../src/registry/admission/plugins.ts';
 import { Registry } from '../../src/registry/registry.ts';
 import { SystemNamespaces } from '../../src/registry/system/system-namespaces.ts';
 import { View } from '../../src/registry/view/view.ts';
@@ -46,7 +48,7 @@ export class AggregatedServer extends Client {
       uid: () => randomUUID(),
       randomBelow: (max: number) => randomInt(max),
     };
-    const registry = new Registry(store, view, kinds, chance);
+    const registry = new Registry(store, view, kinds, chance, { admission: admissionChain });
     const namespaces = new SystemNamespaces(registry, report);
     await namespaces.start();
     const aggregation = new Aggregation(registry, {

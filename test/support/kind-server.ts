@@ -1,9 +1,12 @@
 /** A server whose table of kinds tests can change: in memory, with the housekeeping controllers. */
+
 import { randomInt, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
 import { KindTable } from '../../src/api/kinds/kinds.ts';
 import { chosenControllers, startControllers } from '../../src/controllers/controllers.ts';
 import { defaultSettings, type RunningController } from '../../src/controllers/shared/controller.ts';
+import { admissionChain } from '../../src/registry/admission/plugins.ts';
+import { QuotaAccounts } from '../../src/registry/admission/quota-accounts.ts';
 import { parseIPRanges } from '../../src/registry/allocation/ip-allocator.ts';
 import { parsePortRange } from '../../src/registry/allocation/port-allocator.ts';
 import { ServiceAllocator } from '../../src/registry/allocation/service-allocation.ts';
@@ -50,7 +53,14 @@ export class KindServer extends Client {
       uid: () => randomUUID(),
       randomBelow: (n: number) => randomInt(n),
     };
-    this.registry = new Registry(store, view, this.kinds, chance, [services]);
+    let quotas!: QuotaAccounts;
+    this.registry = new Registry(store, view, this.kinds, chance, {
+      admission: (made) => {
+        quotas = new QuotaAccounts(made);
+        return admissionChain(made, {}, { quotas });
+      },
+      allocators: [services],
+    });
     const namespaces = new SystemNamespaces(this.registry, report);
     await namespaces.start();
     this.#server = new ApiServer(this.registry, {
@@ -71,7 +81,7 @@ export class KindServer extends Client {
       report,
     });
     await this.#server.listen();
-    const context = { registry: this.registry, settings: defaultSettings, onError: report };
+    const context = { registry: this.registry, quotas, settings: defaultSettings, onError: report };
     this.#controllers = startControllers(context, chosenControllers(housekeeping));
     this.#closers.push(
       () => this.#controllers.close(),

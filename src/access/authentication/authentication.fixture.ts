@@ -1,7 +1,9 @@
 /** For tests of authentication: a registry in memory whose clock the test sets, and what requests show of their sender. */
+
 import { randomInt, randomUUID } from 'node:crypto';
 import { KindTable } from '../../api/kinds/kinds.ts';
 import type { ApiObject } from '../../api/text/object.ts';
+import { admissionChain } from '../../registry/admission/plugins.ts';
 import { Registry } from '../../registry/registry.ts';
 import { asTester } from '../../registry/request.fixture.ts';
 import { collectionOf } from '../../registry/target.ts';
@@ -28,9 +30,9 @@ export class TestCluster {
       uid: () => randomUUID(),
       randomBelow: (bound: number) => randomInt(bound),
     };
-    const registry = new Registry(store, view, kinds, sources, [], undefined, {
-      ...defaultTokenSettings,
-      ...settings,
+    const registry = new Registry(store, view, kinds, sources, {
+      admission: admissionChain,
+      tokens: { ...defaultTokenSettings, ...settings },
     });
     return new TestCluster(registry, clock, async () => {
       view.close();

@@ -1,4 +1,5 @@
 /** For tests of authorizers: a registry in memory, and short ways to write roles, bindings and questions. */
+
 import { randomInt, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
 import type { PolicyRule, Subject } from '../../api/generated/types.ts';
@@ -7,6 +8,7 @@ import { KindTable } from '../../api/kinds/kinds.ts';
 import { rbacGroup } from '../../api/rules/access/rbac.ts';
 import type { ApiObject } from '../../api/text/object.ts';
 import type { User } from '../../api/values/user.ts';
+import { admissionChain } from '../../registry/admission/plugins.ts';
 import { Registry } from '../../registry/registry.ts';
 import { ensureSystemNamespaces } from '../../registry/system/system-namespaces.ts';
 import { collectionOf } from '../../registry/target.ts';
@@ -36,7 +38,7 @@ export class TestRegistry {
     const store = openMemoryStore();
     const view = await View.open(store, kinds);
     const sources = { nowMs: Date.now, uid: randomUUID, randomBelow: (bound: number) => randomInt(bound) };
-    this.registry = new Registry(store, view, kinds, sources);
+    this.registry = new Registry(store, view, kinds, sources, { admission: admissionChain });
     await ensureSystemNamespaces(this.registry);
     this.#closers.push(
       () => view.close(),

@@ -37,7 +37,7 @@ export interface Authorization {
 /** Rejects with a sentence that says what is wrong with an option or a file. @param log told when a file changes */
 export async function makeAuthorizer(
   options: AuthorizationOptions,
-  registry: Registry,
+  { view, sources }: Pick<Registry, 'view' | 'sources'>,
   log: (message: string) => void = () => undefined,
 ): Promise<Authorization> {
   const { authorizationConfigFile: file, authorizationModes: modes, authorizationWebhook } = options;
@@ -45,19 +45,18 @@ export async function makeAuthorizer(
     throw new Error(
       'the authorization configuration file excludes authorization modes and a webhook of their own',
     );
-  const index = new RbacIndex(registry.view);
+  const index = new RbacIndex(view);
   const rbac = new RbacAuthorizer(index);
   const chosen = new ChosenAuthorizers({
     AlwaysAllow: () => allowAll,
     AlwaysDeny: () => alwaysDeny,
     RBAC: () => rbac,
-    Node: () =>
-      new NodeAuthorizer(new NodeGraph(registry.view), () => new RuleSet(defaultRules('system:node'))),
+    Node: () => new NodeAuthorizer(new NodeGraph(view), () => new RuleSet(defaultRules('system:node'))),
     ABAC: () => abac(options.authorizationPolicyFile),
     Webhook: async ({ webhook }) => {
       const { configFile, ...settings } = webhook!;
       const service = await readRemoteService(configFile, 'configuration of the authorization webhook');
-      return new WebhookAuthorizer({ ...settings, service, nowMs: registry.sources.nowMs });
+      return new WebhookAuthorizer({ ...settings, service, nowMs: sources.nowMs });
     },
   });
   if (file === undefined) await chosen.use(fromModes(options));

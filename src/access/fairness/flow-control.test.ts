@@ -1,4 +1,5 @@
 /** Proves which flow a request belongs to, by the default policy and by schemas that are added, changed and removed. */
+
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -7,6 +8,7 @@ import type { Action } from '../../api/kind/access.ts';
 import { KindTable } from '../../api/kinds/kinds.ts';
 import { defaultLevels, defaultSchemas } from '../../api/rules/access/flow-defaults.ts';
 import type { ApiObject, JsonObject } from '../../api/text/object.ts';
+import { admissionChain } from '../../registry/admission/plugins.ts';
 import { Registry } from '../../registry/registry.ts';
 import { asTester } from '../../registry/request.fixture.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
@@ -33,7 +35,9 @@ const errors: Error[] = [];
 beforeEach(async () => {
   store = openMemoryStore();
   const sources = { nowMs: Date.now, uid: randomUUID, randomBelow: () => 0 };
-  registry = new Registry(store, await View.open(store, kinds), kinds, sources);
+  registry = new Registry(store, await View.open(store, kinds), kinds, sources, {
+    admission: admissionChain,
+  });
   policy = new FlowPolicy(registry, (error) => void errors.push(error));
   await policy.start();
   control = new FlowControl(registry, { seats: 600, waitMaxMs: 1000, nowMs: Date.now });

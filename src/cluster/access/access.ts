@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { Authentication } from '../../access/authentication/authentication.ts';
 import { makeAuthenticator } from '../../access/authentication/make-authenticator.ts';
 import type { StaticUser } from '../../access/authentication/static-tokens.ts';
+import type { Authorization } from '../../access/authorization/make-authorizer.ts';
 import type { ClusterTrust } from '../../controllers/shared/controller.ts';
 import type { Certified } from '../../pki/authority.ts';
 import { administrator, ClusterCertificates, readAuthority } from '../../pki/cluster-certificates.ts';
@@ -14,11 +15,12 @@ import type { Registry } from '../../registry/registry.ts';
 import { plantClusterInfo } from '../../registry/system/cluster-info.ts';
 import { SecureDoor } from '../../server/doors/secure-door.ts';
 import type { Limits } from '../../server/http/limits.ts';
+import type { HealthCheck } from '../../server/observe/health.ts';
 import type { SecureOptions } from '../options/start-options.ts';
 import { machineAddress } from '../shared/machine-address.ts';
 import { StartError } from '../shared/start-error.ts';
 import { ensureAdministrators } from './administrators.ts';
-import { type OpenAuthorization, openAuthorization } from './authorization.ts';
+import { plantPolicy } from './authorization.ts';
 import { type OpenFairness, openFairness } from './fairness.ts';
 import { ensureJoining } from './joining.ts';
 import { kubeconfigText, secureKubeconfig } from './kubeconfig.ts';
@@ -34,6 +36,8 @@ export interface AccessOptions {
   /** The address of the service `kubernetes`. */
   readonly serviceIP: string;
   readonly registry: Registry;
+  /** What users may do; the registry has it already. */
+  readonly authorization: Authorization;
   readonly limits: Limits;
   readonly onError: (error: Error) => void;
   readonly onWarning: (message: string) => void;
@@ -45,8 +49,8 @@ const proxyClientName = 'front-proxy-client';
 
 /** Throws a `StartError` when files cannot be used. */
 export async function openAccess(options: AccessOptions): Promise<Access> {
-  const { secure, users, registry, onError, onWarning } = options;
-  const authorization = await openAuthorization(registry, secure, onWarning);
+  const { secure, users, registry, authorization, onError, onWarning } = options;
+  const checks = await plantPolicy(registry, authorization);
   let opened: OpenedCertificates | undefined;
   let authentication: Authentication;
   try {
@@ -66,7 +70,6 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
     });
   } catch (error) {
     opened?.close();
-    authorization.close();
     throw new StartError(`the secure door cannot be opened: ${(error as Error).message}`, { cause: error });
   }
   const [fairness] = await Promise.all([
@@ -74,7 +77,7 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
     ensureAdministrators(registry),
     ensureJoining(registry),
   ]);
-  return new Access(options, opened, authentication, authorization, fairness);
+  return new Access(options, opened, authentication, checks, fairness);
 }
 
 interface OpenedCertificates {
@@ -130,10 +133,10 @@ export class Access {
   readonly #onError: (error: Error) => void;
 
   constructor(
-    { secure, users, dataDir, registry, onError, onWarning }: AccessOptions,
+    { secure, users, dataDir, registry, authorization, onError, onWarning }: AccessOptions,
     private readonly opened: OpenedCertificates,
     readonly authentication: Authentication,
-    readonly authorization: OpenAuthorization,
+    readonly checks: readonly HealthCheck[],
     private readonly fairness: OpenFairness,
   ) {
     const folder = dataDir === undefined ? undefined : path.resolve(dataDir);
@@ -213,7 +216,6 @@ export class Access {
   async close(): Promise<void> {
     await this.authentication.close();
     await this.fairness.close();
-    this.authorization.close();
     this.opened.close();
   }
 

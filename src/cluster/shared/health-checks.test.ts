@@ -1,7 +1,9 @@
 /** Proves the health checks of store, view, controllers and nodes. */
+
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { KindTable } from '../../api/kinds/kinds.ts';
+import { admissionChain } from '../../registry/admission/plugins.ts';
 import { Registry } from '../../registry/registry.ts';
 import { asTester } from '../../registry/request.fixture.ts';
 import { collectionOf } from '../../registry/target.ts';
@@ -32,7 +34,7 @@ describe('a store that fails', () => {
     const kinds = new KindTable();
     const view = await View.open(store, kinds);
     const chance = { nowMs: () => 0, uid: randomUUID, randomBelow: () => 0 };
-    const registry = new Registry(store, view, kinds, chance);
+    const registry = new Registry(store, view, kinds, chance, { admission: admissionChain });
     closing.push(
       () => real.close(),
       () => view.close(),

@@ -3,6 +3,7 @@
  * none of their steps, wrappers and timers, and pays nothing for them.
  */
 import type { Registry, Sources } from '../../registry/registry.ts';
+import type { Request } from '../../registry/request.ts';
 import type { RequestObserver } from '../../server/chain/step.ts';
 import type { ServerInstruments } from '../../server/server.ts';
 import type { Store } from '../../store/store.ts';
@@ -15,6 +16,8 @@ export interface Instruments extends ServerInstruments {
   /** Opens the store, in memory. */
   openStore(options: VersionedStoreOptions): Store;
   readonly observer: RequestObserver;
+  /** Called with every write of the registry. */
+  onCommit(request: Request, revision: number): void;
   /** Called before anything is stored. */
   attach(registry: Registry): void;
 }

@@ -47,12 +47,14 @@ function hurry(aheadMs = 0): void {
   const beginMs = registry.sources.nowMs() + aheadMs;
   const goneMs = (): number => Math.floor((performance.now() - begunMs) * speed);
   vi.spyOn(registry.sources, 'nowMs').mockImplementation(() => beginMs + goneMs());
-  registry.timers = {
-    ...systemTimers,
-    nowMs: goneMs,
-    set: (callback, delayMs) => systemTimers.set(callback, delayMs / speed),
-    repeat: (callback, intervalMs) => systemTimers.repeat(callback, intervalMs / speed),
-  };
+  const { timers } = registry;
+  vi.spyOn(timers, 'nowMs').mockImplementation(goneMs);
+  vi.spyOn(timers, 'set').mockImplementation((callback, delayMs) =>
+    systemTimers.set(callback, delayMs / speed),
+  );
+  vi.spyOn(timers, 'repeat').mockImplementation((callback, intervalMs) =>
+    systemTimers.repeat(callback, intervalMs / speed),
+  );
 }
 
 describe('ranges', () => {

@@ -16,7 +16,7 @@ let harness: Harness;
 
 beforeEach(async () => {
   now = '2024-05-01T12:00:30Z';
-  harness = await Harness.open(['default'], () => Date.parse(now));
+  harness = await Harness.open(['default'], { nowMs: () => Date.parse(now) });
 });
 afterEach(async () => {
   await harness.close();

@@ -2,13 +2,12 @@
 import { X509Certificate } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CertificateSigningRequest, ConfigMap } from '../../api/generated/types.ts';
-import type { Authorizer } from '../../api/kind/access.ts';
+import { type Authorizer, allowAll } from '../../api/kind/access.ts';
 import { Authority, makeAuthority } from '../../pki/authority.ts';
 import { subjectOf } from '../../pki/certificate.ts';
 import { readSubject, type Subject } from '../../pki/distinguished-name.ts';
 import { newKeyPair } from '../../pki/key-pair.ts';
 import { makeSigningRequest } from '../../pki/signing-request.ts';
-import { admissionChain } from '../../registry/admission/plugins.ts';
 import { signingRequestId } from '../../registry/admission/signing-requests.ts';
 import { asTester } from '../../registry/request.fixture.ts';
 import { Request } from '../../registry/request.ts';
@@ -28,6 +27,7 @@ const clientUsages = ['digital signature', 'client auth'];
 const servingUsages = ['digital signature', 'server auth'];
 
 let harness: Harness;
+let authorizer: Authorizer;
 let aheadMs: number;
 let authority: Authority;
 let changed: () => void;
@@ -36,9 +36,13 @@ const nowMs = (): number => Date.now() + aheadMs;
 beforeEach(async () => {
   aheadMs = 0;
   authority = new Authority(makeAuthority('test-ca', Date.now()));
-  harness = await Harness.open(['default', 'other'], nowMs);
-  // So that nodes can ask for what they must not get.
-  harness.registry.admission = admissionChain({ disabled: ['NodeRestriction'] });
+  authorizer = allowAll;
+  harness = await Harness.open(['default', 'other'], {
+    nowMs,
+    // So that nodes can ask for what they must not get.
+    admission: { disabled: ['NodeRestriction'] },
+    authorizer: { decide: (question) => authorizer.decide(question) },
+  });
   harness.trust = {
     get authority() {
       return authority;
@@ -215,7 +219,7 @@ describe('the approver', () => {
     ['nodeclient', joining, 'Auto approving kubelet client certificate after SubjectAccessReview.'],
     ['selfnodeclient', itself, 'Auto approving self kubelet client certificate after SubjectAccessReview.'],
   ])('approves with the permission %s', async (permission, user, message) => {
-    harness.registry.authorizer = allowing(permission);
+    authorizer = allowing(permission);
     harness.start(['csrapproving', 'csrsigning']);
     await ask({ ...kubelet, user });
     await harness.settled();
@@ -226,7 +230,7 @@ describe('the approver', () => {
   });
 
   it('leaves others to people', async () => {
-    harness.registry.authorizer = allowing('selfnodeclient');
+    authorizer = allowing('selfnodeclient');
     harness.start(['csrapproving']);
     await ask({ ...kubelet, user: joining });
     await ask({ ...kubelet, name: 'other', user: { ...itself, name: 'system:node:n2' } });

@@ -8,6 +8,7 @@ import type { Kind, ResourceId, Verb } from '../../api/kind/kind.ts';
 import { semanticEqual } from '../../api/text/object.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import type { Authority } from '../../pki/authority.ts';
+import type { QuotaAccounts } from '../../registry/admission/quota-accounts.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Request } from '../../registry/request.ts';
 import { targetOf } from '../../registry/target.ts';
@@ -76,6 +77,8 @@ export interface NodeVolumes {
 
 export interface ControllerContext {
   readonly registry: Registry;
+  /** What namespaces have used of their quotas: the accounts that admission keeps. */
+  readonly quotas: QuotaAccounts;
   /** Absent where there is no secure door: then no certificates are signed or published. */
   readonly trust?: ClusterTrust | undefined;
   /** Absent where nodes cannot be reached: then no volumes are made for claims. */

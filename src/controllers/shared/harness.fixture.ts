@@ -4,9 +4,12 @@
  */
 import { randomInt, randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect } from 'vitest';
+import type { Authorizer } from '../../api/kind/access.ts';
 import type { ResourceId } from '../../api/kind/kind.ts';
 import { KindTable } from '../../api/kinds/kinds.ts';
 import type { ApiObject } from '../../api/text/object.ts';
+import { type AdmissionOptions, admissionChain } from '../../registry/admission/plugins.ts';
+import { QuotaAccounts } from '../../registry/admission/quota-accounts.ts';
 import { Registry, type Sources } from '../../registry/registry.ts';
 import { asTester } from '../../registry/request.fixture.ts';
 import { collectionOf, named } from '../../registry/target.ts';
@@ -15,6 +18,7 @@ import { everything } from '../../registry/view/filter.ts';
 import { View } from '../../registry/view/view.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import type { Store } from '../../store/store.ts';
+import { systemTimers } from '../../timers.ts';
 import { chosenControllers, startControllers } from '../controllers.ts';
 import {
   type ClusterTrust,
@@ -34,11 +38,44 @@ const sources: Sources = {
   randomBelow: (bound) => randomInt(bound),
 };
 
-async function registryOn(store: Store, nowMs = sources.nowMs): Promise<Registry> {
+/** What a test may change of the registry. */
+interface RegistrySettings {
+  /** The registry's clock; timers use real time. */
+  readonly nowMs?: () => number;
+  readonly authorizer?: Authorizer;
+  readonly admission?: AdmissionOptions;
+}
+
+interface MadeRegistry {
+  readonly registry: Registry;
+  readonly quotas: QuotaAccounts;
+}
+
+async function registryOn(
+  store: Store,
+  { nowMs = sources.nowMs, authorizer, admission }: RegistrySettings = {},
+): Promise<MadeRegistry> {
   const kinds = new KindTable();
   // Nothing is released with the request: what is deleted is left to controllers, so that tests see them at work.
   const finalizing = { protection: true, collection: true, prompt: false, kept: true };
-  return new Registry(store, await View.open(store, kinds), kinds, { ...sources, nowMs }, [], finalizing);
+  let quotas!: QuotaAccounts;
+  const registry = new Registry(
+    store,
+    await View.open(store, kinds),
+    kinds,
+    { ...sources, nowMs },
+    {
+      admission: (made) => {
+        quotas = new QuotaAccounts(made);
+        return admissionChain(made, admission, { quotas });
+      },
+      authorizer,
+      finalizing,
+      // A copy of its own, so that a test may change them.
+      timers: { ...systemTimers },
+    },
+  );
+  return { registry, quotas };
 }
 
 /** Changes of another server that are held back. */
@@ -85,16 +122,24 @@ export class Harness {
   nodeVolumes: NodeVolumes | undefined;
   #running: RunningController | undefined;
 
+  readonly registry: Registry;
+  readonly #quotas: QuotaAccounts;
+
   private constructor(
-    readonly registry: Registry,
+    { registry, quotas }: MadeRegistry,
     private readonly store: Store,
     private readonly isOwner: boolean,
-  ) {}
+  ) {
+    this.registry = registry;
+    this.#quotas = quotas;
+  }
 
-  /** `nowMs` is the registry's clock; timers use real time. */
-  static async open(namespaces: readonly string[] = ['default'], nowMs?: () => number): Promise<Harness> {
+  static async open(
+    namespaces: readonly string[] = ['default'],
+    settings?: RegistrySettings,
+  ): Promise<Harness> {
     const store = openMemoryStore();
-    const harness = new Harness(await registryOn(store, nowMs), store, true);
+    const harness = new Harness(await registryOn(store, settings), store, true);
     for (const name of namespaces)
       await harness.seed('v1', 'namespaces', '', {
         metadata: { name },
@@ -106,14 +151,14 @@ export class Harness {
   /** Another server on the same store, whose feed can be delayed. */
   async neighbour(): Promise<{ neighbour: Harness; delay: Delay }> {
     const delay = new Delay();
-    const registry = await registryOn(delayed(this.store, delay));
-    return { neighbour: new Harness(registry, this.store, false), delay };
+    const made = await registryOn(delayed(this.store, delay));
+    return { neighbour: new Harness(made, this.store, false), delay };
   }
 
   get context(): ControllerContext {
     const onError = (error: Error): void => void this.errors.push(error);
     const { registry, trust, nodeVolumes } = this;
-    return { registry, settings: defaultSettings, trust, nodeVolumes, onError };
+    return { registry, quotas: this.#quotas, settings: defaultSettings, trust, nodeVolumes, onError };
   }
 
   /** Stores an object without validation; its name must be free. */

@@ -1,7 +1,10 @@
 /** One of several candidates leads; when it stops or no longer renews its lease, another takes over. */
+
 import { afterEach, expect, it } from 'vitest';
 import type { Lease } from '../../api/generated/types.ts';
 import { KindTable } from '../../api/kinds/kinds.ts';
+import { admissionChain } from '../../registry/admission/plugins.ts';
+import { QuotaAccounts } from '../../registry/admission/quota-accounts.ts';
 import { Registry } from '../../registry/registry.ts';
 import { SystemNamespaces } from '../../registry/system/system-namespaces.ts';
 import { View } from '../../registry/view/view.ts';
@@ -24,7 +27,7 @@ async function server(store: Store, nowMs = () => Date.now()): Promise<Registry>
   const view = await View.open(store, kinds);
   opened.push(view);
   const sources = { nowMs, uid: () => crypto.randomUUID(), randomBelow: () => 0 };
-  return new Registry(store, view, kinds, sources, []);
+  return new Registry(store, view, kinds, sources, { admission: admissionChain });
 }
 
 /** A candidate, and a record of what it did. */
@@ -39,7 +42,12 @@ function candidate(registry: Registry, identity: string, times = timing) {
     say('leads');
     return { settled: true, close: async () => say('stops') };
   };
-  const context = { registry, settings: defaultSettings, onError: (error: Error) => say(error.message) };
+  const context = {
+    registry,
+    quotas: new QuotaAccounts(registry),
+    settings: defaultSettings,
+    onError: (error: Error) => say(error.message),
+  };
   const election = new LeaderElection(context, identity, lead, times);
   opened.push(election);
   const said = async (word: string): Promise<void> => {

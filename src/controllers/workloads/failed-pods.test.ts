@@ -11,7 +11,7 @@ let harness: Harness;
 let nowMs = Date.now();
 
 beforeEach(async () => {
-  harness = await Harness.open(['default'], () => nowMs);
+  harness = await Harness.open(['default'], { nowMs: () => nowMs });
 });
 afterEach(async () => {
   await harness.close();

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { StatusError } from '../../api/errors/errors.ts';
-import type { Decision } from '../../api/kind/access.ts';
+import type { Authorizer, Decision } from '../../api/kind/access.ts';
 import { KindTable } from '../../api/kinds/kinds.ts';
 import { type ApiObject, cloneJson, type JsonObject } from '../../api/text/object.ts';
 import { admissionChain } from '../../registry/admission/plugins.ts';
@@ -20,17 +20,29 @@ import { ValidatingPolicies } from './validating-policies.ts';
 
 const kinds = new KindTable();
 let registry: Registry;
+/** What the authorizer answers. */
+let decide: Authorizer['decide'];
 let annotations: Record<string, string>;
 let warnings: string[];
 
 beforeEach(async () => {
   const store = openMemoryStore();
   const sources = { nowMs: Date.now, uid: randomUUID, randomBelow: () => 0 };
-  registry = new Registry(store, await View.open(store, kinds), kinds, sources);
-  registry.admission = admissionChain(
-    {},
-    { mutating: [new MutatingPolicies(registry)], validating: [new ValidatingPolicies(registry)] },
-  );
+  decide = () => ({ allowed: true, reason: '' });
+  registry = new Registry(store, await View.open(store, kinds), kinds, sources, {
+    admission: (made) =>
+      admissionChain(
+        made,
+        {},
+        {
+          extensions: {
+            mutating: [new MutatingPolicies(made)],
+            validating: [new ValidatingPolicies(made)],
+          },
+        },
+      ),
+    authorizer: { decide: (question) => decide(question) },
+  });
   await ensureSystemNamespaces(registry);
   annotations = {};
   warnings = [];
@@ -213,11 +225,9 @@ describe('validating policies', () => {
 
   it('ask the authorizer, and wait for its answer', async () => {
     const asked: unknown[] = [];
-    registry.authorizer = {
-      decide: async ({ user, info }): Promise<Decision> => {
-        asked.push([user.name, info.verb, info.resource?.resource ?? info.path, info.resource?.name]);
-        return { allowed: user.name === 'tester', reason: 'because' };
-      },
+    decide = async ({ user, info }): Promise<Decision> => {
+      asked.push([user.name, info.verb, info.resource?.resource ?? info.path, info.resource?.name]);
+      return { allowed: user.name === 'tester', reason: 'because' };
     };
     await policy(
       validations(

@@ -1,4 +1,5 @@
 /** Proves that admission plugins are given the request and the target of every verb. */
+
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Eviction, Pod, ReplicationController } from '../../api/generated/types.ts';
@@ -21,6 +22,7 @@ import { Filter } from '../view/filter.ts';
 import { View } from '../view/view.ts';
 import type { Admission } from './admission.ts';
 import { namespaceLifecycle } from './namespace-lifecycle.ts';
+import { admissionChain } from './plugins.ts';
 
 const kinds = new KindTable();
 const pods = kinds.resource('v1', 'pods')!;
@@ -42,7 +44,9 @@ function note(step: string, { operation, target, request }: Admission): void {
 beforeEach(async () => {
   store = openMemoryStore();
   const sources = { nowMs: Date.now, uid: randomUUID, randomBelow: () => 0 };
-  registry = new Registry(store, await View.open(store, kinds), kinds, sources);
+  registry = new Registry(store, await View.open(store, kinds), kinds, sources, {
+    admission: admissionChain,
+  });
   await ensureSystemNamespaces(registry);
   seen = [];
   const { mutate, validate } = namespaceLifecycle;

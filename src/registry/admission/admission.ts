@@ -51,6 +51,8 @@ export function holdLock(admission: Admission, lock: Lock | undefined): void {
 }
 
 export interface AdmissionPlugin {
+  /** It refuses objects in namespaces that do not exist. */
+  readonly asksForNamespaces?: true;
   /** By which it is enabled and disabled; Kubernetes' own. */
   readonly name: string;
   /** The kinds that it looks at; undefined: all. */
@@ -74,10 +76,15 @@ export class AdmissionChain {
   /** The plugins that look at a kind. */
   readonly #steps = new Memo<Kind, Steps>((kind) => this.#stepsFor(kind));
 
+  /** Whether every namespaced object is in a namespace that exists. */
+  readonly asksForNamespaces: boolean;
+
   constructor(
     private readonly plugins: readonly AdmissionPlugin[],
     private readonly guards: readonly Guard[] = [],
-  ) {}
+  ) {
+    this.asksForNamespaces = plugins.some((plugin) => plugin.asksForNamespaces);
+  }
 
   #stepsFor({ id }: Kind): Steps {
     const plugins = this.plugins.filter(({ kinds }) => !kinds || kinds.includes(id));

@@ -11,11 +11,19 @@ const conditions = [
   ['node.kubernetes.io/unreachable', 'unreachable'],
 ] as const;
 
-export const defaultTolerations: AdmissionPlugin = {
+/** How long pods stay, by what is wrong with their node. */
+export interface TolerationSeconds {
+  readonly notReady: number;
+  readonly unreachable: number;
+}
+
+export const fiveMinutes: TolerationSeconds = { notReady: 300, unreachable: 300 };
+
+export const defaultTolerations = (seconds: TolerationSeconds): AdmissionPlugin => ({
   name: 'DefaultTolerationSeconds',
   kinds: ['core/pods'],
 
-  mutate(registry, { target, object }) {
+  mutate(_registry, { target, object }) {
     if (subresourceOf(target.part)) return;
     const spec = ((object as Pod).spec ??= {});
     const given = spec.tolerations ?? [];
@@ -25,11 +33,11 @@ export const defaultTolerations: AdmissionPlugin = {
         key,
         operator: 'Exists',
         effect: 'NoExecute',
-        tolerationSeconds: registry.tolerationSeconds[lost],
+        tolerationSeconds: seconds[lost],
       }));
     if (added.length) spec.tolerations = [...given, ...added];
   },
-};
+});
 
 /** An empty key stands for every key, an empty effect for every effect. */
 const covers = ({ key, effect }: Toleration, condition: string): boolean =>

@@ -16,6 +16,7 @@ const lasting = new Memo(({ document }: Entry) => !document.includes(deletionMar
 
 export const namespaceLifecycle: AdmissionPlugin = {
   name: 'NamespaceLifecycle',
+  asksForNamespaces: true,
 
   mutate(registry, { operation, target }) {
     const { kind, namespace, name } = target;

@@ -24,7 +24,7 @@ describe('the chain', () => {
       old: undefined,
       afterwards: [],
     } as unknown as Admission;
-    await admissionChain({ disabled }).mutate(registry, admission);
+    await admissionChain(registry, { disabled }).mutate(registry, admission);
     return object.metadata.finalizers !== undefined;
   }
 
@@ -36,7 +36,7 @@ describe('the chain', () => {
 
   it('asks guards after the plugins', async () => {
     const seen: string[] = [];
-    const chain = admissionChain().guardedBy((_registry, { object }) => {
+    const chain = admissionChain(registry).guardedBy((_registry, { object }) => {
       seen.push(...(object!.metadata.finalizers ?? []));
     });
     const target = { kind: claims, namespace: '', name: 'c', part: 'main' };
@@ -51,6 +51,6 @@ describe('the chain', () => {
     [{ enabled: ['AlwaysPullImages'] }, /the admission plugin AlwaysPullImages is not part of this server/],
     [{ enabled: ['Priority'], disabled: ['Priority'] }, /Priority is both enabled and disabled/],
   ])('is refused for %j', (options, message) => {
-    expect(() => admissionChain(options)).toThrow(message);
+    expect(() => admissionChain(registry, options)).toThrow(message);
   });
 });

@@ -1,4 +1,5 @@
 /** The plugins of admission, in the order in which they run, and which of them a server has. */
+import type { Registry } from '../registry.ts';
 import { AdmissionChain, type AdmissionPlugin } from './admission.ts';
 import { certificateApproval } from './certificate-approval.ts';
 import { certificateSigning } from './certificate-signing.ts';
@@ -6,13 +7,15 @@ import { certificateSubjectRestriction } from './certificate-subject-restriction
 import { claimResize } from './claim-resize.ts';
 import { defaultIngressClass } from './default-ingress-class.ts';
 import { defaultStorageClass } from './default-storage-class.ts';
-import { defaultTolerations } from './default-tolerations.ts';
+import { defaultTolerations, fiveMinutes, type TolerationSeconds } from './default-tolerations.ts';
 import { limitRanger } from './limit-ranger.ts';
 import { namespaceLifecycle } from './namespace-lifecycle.ts';
 import { nodeRestriction } from './node-restriction.ts';
 import { podSecurity } from './pod-security.ts';
+import { openPodSecurity, type PodSecuritySettings } from './pod-security-settings.ts';
 import { podTopologyLabels } from './pod-topology-labels.ts';
 import { priority } from './priority.ts';
+import { QuotaAccounts } from './quota-accounts.ts';
 import { resourceQuota } from './resource-quota.ts';
 import { runtimeClassAdmission } from './runtime-class-admission.ts';
 import { serviceAccountAdmission } from './service-account-admission.ts';
@@ -27,17 +30,35 @@ export interface ExtensionPlugins {
   readonly validating: readonly AdmissionPlugin[];
 }
 
+/** What plugins are made with. */
+export interface PluginSettings {
+  readonly extensions?: ExtensionPlugins;
+  /** Default: nothing is forbidden but by labels of namespaces. */
+  readonly podSecurity?: PodSecuritySettings | undefined;
+  readonly tolerationSeconds?: TolerationSeconds;
+  /** Default: accounts that nobody else looks at. */
+  readonly quotas?: QuotaAccounts;
+}
+
 /** What comes later sees what came earlier; quota is last, because it counts what will be stored. All run by default. */
-const pluginsWith = ({ mutating, validating }: ExtensionPlugins): readonly AdmissionPlugin[] => [
+const pluginsWith = (
+  registry: Registry,
+  {
+    extensions: { mutating, validating } = { mutating: [], validating: [] },
+    podSecurity: security = openPodSecurity,
+    tolerationSeconds = fiveMinutes,
+    quotas = new QuotaAccounts(registry),
+  }: PluginSettings,
+): readonly AdmissionPlugin[] => [
   namespaceLifecycle,
   limitRanger,
   serviceAccountAdmission,
   nodeRestriction,
   priority,
-  defaultTolerations,
+  defaultTolerations(tolerationSeconds),
   defaultStorageClass,
   storageProtection,
-  podSecurity,
+  podSecurity(security),
   claimResize,
   runtimeClassAdmission,
   defaultIngressClass,
@@ -47,7 +68,7 @@ const pluginsWith = ({ mutating, validating }: ExtensionPlugins): readonly Admis
   certificateSigning,
   certificateSubjectRestriction,
   ...validating,
-  resourceQuota,
+  resourceQuota(quotas),
 ];
 
 /** Plugins of kube-apiserver that this server has not. They can be disabled, which changes nothing, and not be enabled. */
@@ -80,10 +101,11 @@ export interface AdmissionOptions {
 
 /** Throws a sentence when a name is unknown, or is in both lists. */
 export function admissionChain(
+  registry: Registry,
   { enabled = [], disabled = [] }: AdmissionOptions = {},
-  extensions: ExtensionPlugins = { mutating: [], validating: [] },
+  settings: PluginSettings = {},
 ): AdmissionChain {
-  const plugins = pluginsWith(extensions);
+  const plugins = pluginsWith(registry, settings);
   const known = plugins.map(({ name }) => name).join(', ');
   for (const name of [...enabled, ...disabled])
     if (!plugins.some((plugin) => plugin.name === name) && !foreign.has(name))

@@ -17,12 +17,19 @@ interface Group {
   count: number;
 }
 
+/** What is asked about. */
+interface Survey {
+  readonly namespace: string;
+  readonly policy: PolicyLevel;
+  readonly exemptRuntimeClasses: ReadonlySet<string>;
+}
+
 export async function existingPodWarnings(
   registry: Registry,
-  namespace: string,
-  policy: PolicyLevel,
+  survey: Survey,
   deadlineMs: number | undefined,
 ): Promise<string[]> {
+  const { namespace, policy } = survey;
   const { entries } = registry.view
     .collection('core/pods')
     .select(new Filter(namespace, undefined, undefined, undefined));
@@ -31,7 +38,7 @@ export async function existingPodWarnings(
   const groups = new Map<string, Group>();
   let looked = 0;
   for (const entry of oneOfEachFirst(entries).slice(0, podsMax)) {
-    note(registry, entry, policy, groups);
+    note(survey, entry, groups);
     looked++;
     if (looked % sliceSize === 0) await new Promise(setImmediate);
     if (performance.now() > endMs) break;
@@ -63,9 +70,9 @@ function oneOfEachFirst(entries: readonly Entry[]): Entry[] {
   return [...first, ...replicas];
 }
 
-function note(registry: Registry, entry: Entry, policy: PolicyLevel, groups: Map<string, Group>): void {
+function note({ policy, exemptRuntimeClasses }: Survey, entry: Entry, groups: Map<string, Group>): void {
   const { metadata, spec } = entry.peek() as Pod;
-  if (registry.podSecurity.exemptRuntimeClasses.has(spec?.runtimeClassName ?? '')) return;
+  if (exemptRuntimeClasses.has(spec?.runtimeClassName ?? '')) return;
   const reasons = reasonsText(violations(policy, metadata, spec));
   if (!reasons) return;
   const group = groups.get(reasons) ?? { first: entry.name, count: 0 };

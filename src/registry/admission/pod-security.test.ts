@@ -1,4 +1,5 @@
 /** Proves whom pod security exempts, what it notes for the audit log, and how it treats labels that are wrong. */
+
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Pod } from '../../api/generated/types.ts';
@@ -15,7 +16,9 @@ import { create } from '../verbs/create.ts';
 import { modify } from '../verbs/modify.ts';
 import { View } from '../view/view.ts';
 import { actingAs } from '../writers.ts';
-import { readPodSecuritySettings } from './pod-security-settings.ts';
+import type { AdmissionChain } from './admission.ts';
+import { admissionChain } from './plugins.ts';
+import { type PodSecuritySettings, readPodSecuritySettings } from './pod-security-settings.ts';
 
 const kinds = new KindTable();
 const pods = kinds.resource('v1', 'pods')!;
@@ -28,17 +31,21 @@ let registry: Registry;
 let annotations: Record<string, string>;
 let warnings: string[];
 
-beforeEach(async () => {
+async function open(podSecurity?: PodSecuritySettings): Promise<void> {
   store = openMemoryStore();
   const sources = { nowMs: Date.now, uid: randomUUID, randomBelow: () => 0 };
-  registry = new Registry(store, await View.open(store, kinds), kinds, sources);
+  const admission = (made: Registry): AdmissionChain => admissionChain(made, {}, { podSecurity });
+  registry = new Registry(store, await View.open(store, kinds), kinds, sources, { admission });
   await ensureSystemNamespaces(registry);
-});
+}
 
-afterEach(async () => {
+async function close(): Promise<void> {
   registry.view.close();
   await store.close();
-});
+}
+
+beforeEach(() => open());
+afterEach(close);
 
 /** A request of a user, whose annotations and warnings are kept. */
 function request(verb: 'create' | 'update', user = 'alice'): Request {
@@ -112,11 +119,14 @@ describe('audit', () => {
 });
 
 describe('exemptions', () => {
-  beforeEach(() => {
-    registry.podSecurity = settings({
-      defaults: { enforce: 'baseline' },
-      exemptions: { usernames: ['bob'], namespaces: ['free'], runtimeClasses: ['sandbox'] },
-    });
+  beforeEach(async () => {
+    await close();
+    await open(
+      settings({
+        defaults: { enforce: 'baseline' },
+        exemptions: { usernames: ['bob'], namespaces: ['free'], runtimeClasses: ['sandbox'] },
+      }),
+    );
   });
 
   it('are for users, namespaces and runtime classes; the defaults are for the rest', async () => {

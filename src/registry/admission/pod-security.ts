@@ -25,6 +25,7 @@ import type { Request } from '../request.ts';
 import type { Target } from '../target.ts';
 import type { Entry } from '../view/entry.ts';
 import type { Admission, AdmissionPlugin } from './admission.ts';
+import type { PodSecuritySettings } from './pod-security-settings.ts';
 import { existingPodWarnings } from './pod-security-survey.ts';
 
 const labelMark = Buffer.from(labelPrefix);
@@ -54,48 +55,55 @@ const templateReaders: ReadonlyMap<Kind['id'], TemplateReader> = new Map([
   ['batch/cronjobs', jobTemplate],
 ]);
 
-export const podSecurity: AdmissionPlugin = {
+/** A server's settings, and the objects that it decides about. */
+interface Scene {
+  readonly settings: PodSecuritySettings;
+  readonly registry: Registry;
+}
+
+export const podSecurity = (settings: PodSecuritySettings): AdmissionPlugin => ({
   name: 'PodSecurity',
   kinds: ['core/namespaces', 'core/pods', ...templateReaders.keys()],
 
   validate(registry, admission) {
     const { operation, target } = admission;
     if (operation === 'delete') return;
-    if (target.kind.id === 'core/namespaces') return checkNamespace(registry, admission);
-    if (target.kind.id === 'core/pods') return checkPod(registry, admission);
+    const scene = { settings, registry };
+    if (target.kind.id === 'core/namespaces') return checkNamespace(scene, admission);
+    if (target.kind.id === 'core/pods') return checkPod(scene, admission);
     const read = templateReaders.get(target.kind.id);
-    if (read && target.part === 'main') checkTemplate(registry, admission, read);
+    if (read && target.part === 'main') checkTemplate(scene, admission, read);
   },
-};
+});
 
 /** Parts of a pod through which its spec can change. */
 const podParts: ReadonlySet<Target['part']> = new Set(['main', 'ephemeralcontainers', 'resize']);
 
-function checkPod(registry: Registry, { request, target, operation, object, old }: Admission): void {
+function checkPod(scene: Scene, { request, target, operation, object, old }: Admission): void {
   if (!podParts.has(target.part)) return;
-  const found = policyFor(registry, request, target.namespace);
+  const found = policyFor(scene, request, target.namespace);
   if (!found || (found.errors.length === 0 && isPrivileged(found.policy))) return;
   const pod = object as Pod;
   if (operation === 'update' && !changesWhatRuns(pod, old as Pod)) return;
-  evaluate(registry, request, target, found, pod.metadata, pod.spec, true);
+  evaluate(scene.settings, request, target, found, pod.metadata, pod.spec, true);
 }
 
-function checkTemplate(
-  registry: Registry,
-  { request, target, object }: Admission,
-  read: TemplateReader,
-): void {
-  const found = policyFor(registry, request, target.namespace);
+function checkTemplate(scene: Scene, { request, target, object }: Admission, read: TemplateReader): void {
+  const found = policyFor(scene, request, target.namespace);
   if (!found) return;
   const { audit, warn } = found.policy;
   if (found.errors.length === 0 && audit.level === 'privileged' && warn.level === 'privileged') return;
   const template = read(object!);
-  if (template) evaluate(registry, request, target, found, template.metadata, template.spec, false);
+  if (template) evaluate(scene.settings, request, target, found, template.metadata, template.spec, false);
 }
 
 /** The policy of a namespace; undefined when there is none, or the namespace or the user is exempt. */
-function policyFor(registry: Registry, request: Request, namespace: string): LabelledPolicy | undefined {
-  const { defaults, exemptNamespaces, exemptUsers } = registry.podSecurity;
+function policyFor(
+  { settings, registry }: Scene,
+  request: Request,
+  namespace: string,
+): LabelledPolicy | undefined {
+  const { defaults, exemptNamespaces, exemptUsers } = settings;
   const entry = registry.view.collection('core/namespaces').get('', namespace);
   if (exemptNamespaces.has(namespace)) return exempt(request, 'namespace');
   if (exemptUsers.has(request.user.name)) return exempt(request, 'user');
@@ -108,7 +116,7 @@ function exempt(request: Request, why: 'user' | 'namespace' | 'runtimeClass'): u
 }
 
 function evaluate(
-  registry: Registry,
+  { exemptRuntimeClasses }: PodSecuritySettings,
   request: Request,
   { kind, name }: Target,
   { policy, errors }: LabelledPolicy,
@@ -116,8 +124,7 @@ function evaluate(
   spec: PodSpec | undefined,
   isEnforced: boolean,
 ): void {
-  if (registry.podSecurity.exemptRuntimeClasses.has(spec?.runtimeClassName ?? ''))
-    return exempt(request, 'runtimeClass');
+  if (exemptRuntimeClasses.has(spec?.runtimeClassName ?? '')) return exempt(request, 'runtimeClass');
   if (errors.length)
     request.annotate(
       `${labelPrefix}error`,
@@ -166,11 +173,11 @@ function changesWhatRuns(pod: Pod, old: Pod): boolean {
 
 /** Labels that are wrong are refused; pods that break a stricter policy are warned of. */
 function checkNamespace(
-  registry: Registry,
+  { settings, registry }: Scene,
   { request, target: { kind, name, part }, object, old }: Admission,
 ): void | Promise<void> {
   if (part !== 'main') return;
-  const { defaults } = registry.podSecurity;
+  const { defaults, exemptNamespaces } = settings;
   const labels = object!.metadata.labels ?? {};
   const oldLabels = old?.metadata.labels ?? {};
   if (old && sameLabels(labels, oldLabels)) return;
@@ -178,10 +185,11 @@ function checkNamespace(
   const before = old && policyOf(oldLabels, defaults);
   if (errors.length && !(before && semanticEqual(errors, before.errors)))
     throw invalid(kind, name, [...errors]);
-  if (registry.podSecurity.exemptNamespaces.has(name))
-    return warnExempt(request, object as Namespace, policy, defaults);
+  if (exemptNamespaces.has(name)) return warnExempt(request, object as Namespace, policy, defaults);
   if (!before || !isTightened(policy, before.policy)) return;
-  return existingPodWarnings(registry, name, policy.enforce, request.deadlineMs).then((warnings) => {
+  const { exemptRuntimeClasses } = settings;
+  const asked = { namespace: name, policy: policy.enforce, exemptRuntimeClasses };
+  return existingPodWarnings(registry, asked, request.deadlineMs).then((warnings) => {
     for (const text of warnings) warn(request, text);
   });
 }

@@ -1,15 +1,16 @@
 /** ResourceQuota: rejects writes that would exceed a quota. Last in the chain, because it counts the final object. */
 import { subresourceOf } from '../target.ts';
 import type { AdmissionPlugin } from './admission.ts';
+import type { QuotaAccounts } from './quota-accounts.ts';
 
-export const resourceQuota: AdmissionPlugin = {
+export const resourceQuota = (accounts: QuotaAccounts): AdmissionPlugin => ({
   name: 'ResourceQuota',
 
-  validate(registry, admission) {
+  validate(_registry, admission) {
     const { operation, target } = admission;
     const subresource = subresourceOf(target.part);
     if (operation === 'delete' || !target.kind.namespaced || (subresource && subresource !== 'resize'))
       return;
-    return registry.quotas.admit(admission);
+    return accounts.admit(admission);
   },
-};
+});

@@ -2,6 +2,7 @@
  * Services get unique addresses and node ports under failures and concurrency, and a value that no stored service
  * holds is free.
  */
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { StatusError } from '../../api/errors/errors.ts';
 import type { IPAddress, Service, ServiceSpec } from '../../api/generated/types.ts';
@@ -9,6 +10,7 @@ import type { Kind } from '../../api/kind/kind.ts';
 import { KindTable } from '../../api/kinds/kinds.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import type { Store } from '../../store/store.ts';
+import { admissionChain } from '../admission/plugins.ts';
 import { Registry } from '../registry.ts';
 import { asTester } from '../request.fixture.ts';
 import { ensureSystemNamespaces } from '../system/system-namespaces.ts';
@@ -43,7 +45,10 @@ async function open(): Promise<void> {
   view = await View.open(store, kinds);
   const [addresses, nodePorts] = [parseIPRanges('10.0.0.0/28')!, parsePortRange('30000-30003')!];
   allocator = new ServiceAllocator(view, { addresses, nodePorts });
-  registry = new Registry(store, view, kinds, sources, [allocator, allocator.addresses]);
+  registry = new Registry(store, view, kinds, sources, {
+    admission: admissionChain,
+    allocators: [allocator, allocator.addresses],
+  });
 }
 
 beforeEach(async () => {

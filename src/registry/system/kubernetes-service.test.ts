@@ -1,9 +1,11 @@
 /** The kubernetes service and its endpoints exist from the start, and are restored when deleted or changed. */
+
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { EndpointSlice, Endpoints, Service } from '../../api/generated/types.ts';
 import { KindTable } from '../../api/kinds/kinds.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import type { Store } from '../../store/store.ts';
+import { admissionChain } from '../admission/plugins.ts';
 import { parseIPRanges } from '../allocation/ip-allocator.ts';
 import { parsePortRange } from '../allocation/port-allocator.ts';
 import { ServiceAllocator } from '../allocation/service-allocation.ts';
@@ -38,7 +40,10 @@ async function open(range: string, port: number): Promise<void> {
     uid: () => `00000000-0000-4000-8000-${String(++uid).padStart(12, '0')}`,
     randomBelow: () => 0,
   };
-  registry = new Registry(store, view, kinds, sources, [allocator]);
+  registry = new Registry(store, view, kinds, sources, {
+    admission: admissionChain,
+    allocators: [allocator],
+  });
   await ensureSystemNamespaces(registry);
   errors = [];
   kubernetes = new KubernetesService(

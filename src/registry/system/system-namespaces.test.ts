@@ -1,7 +1,9 @@
 /** System namespaces: created at start, and restored after deletion. */
+
 import { expect, test } from 'vitest';
 import { KindTable } from '../../api/kinds/kinds.ts';
 import { openMemoryStore } from '../../store/memory.ts';
+import { admissionChain } from '../admission/plugins.ts';
 import { Registry } from '../registry.ts';
 import { asTester } from '../request.fixture.ts';
 import { remove } from '../verbs/delete.ts';
@@ -15,7 +17,7 @@ test('what is missing is made, what is there is left alone', async () => {
   const view = await View.open(store, kinds);
   let uids = 0;
   const sources = { nowMs: () => 0, uid: () => `uid-${++uids}`, randomBelow: () => 0 };
-  const registry = new Registry(store, view, kinds, sources);
+  const registry = new Registry(store, view, kinds, sources, { admission: admissionChain });
   const system = new SystemNamespaces(registry, (error) => {
     throw error;
   });

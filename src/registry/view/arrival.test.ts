@@ -2,6 +2,7 @@
  * Proves that the view follows the table of kinds: a kind that is added shows exactly what the store holds of it,
  * including concurrent writes; one that is replaced keeps its objects and watchers; one that is removed frees both.
  */
+
 import { randomInt, randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { StatusError } from '../../api/errors/errors.ts';
@@ -11,6 +12,7 @@ import { KindTable } from '../../api/kinds/kinds.ts';
 import type { ApiObject } from '../../api/text/object.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import type { RangeQuery, Store } from '../../store/store.ts';
+import { admissionChain } from '../admission/plugins.ts';
 import { Registry } from '../registry.ts';
 import { asTester } from '../request.fixture.ts';
 import { targetOf } from '../target.ts';
@@ -77,7 +79,7 @@ async function server() {
   const { store } = slow;
   const kinds = new KindTable();
   const view = await View.open(store, kinds);
-  const registry = new Registry(store, view, kinds, sources);
+  const registry = new Registry(store, view, kinds, sources, { admission: admissionChain });
   closing.push(async () => {
     view.close();
     await store.close();
@@ -243,7 +245,7 @@ describe('a kind that comes', () => {
       await shared.close();
     });
     const kind = widgetKind();
-    const registry = new Registry(late, view, kinds, sources);
+    const registry = new Registry(late, view, kinds, sources, { admission: admissionChain });
     const value = (size: number): Buffer =>
       registry.encode(asTester('create'), targetOf({ kind, namespace: 'n', name: 'a' }), {
         metadata: { name: 'a', namespace: 'n', uid: 'u' },

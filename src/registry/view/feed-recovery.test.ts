@@ -2,11 +2,13 @@
  * Proves that a view whose feed broke catches up without losing or repeating a change, compares itself with the store
  * when the changes were compacted, and reports when it can do neither.
  */
+
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { StatusError } from '../../api/errors/errors.ts';
 import { KindTable } from '../../api/kinds/kinds.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import { CompactedError, type Store, StoreUnavailableError } from '../../store/store.ts';
+import { admissionChain } from '../admission/plugins.ts';
 import { Registry } from '../registry.ts';
 import { asTester } from '../request.fixture.ts';
 import { ensureSystemNamespaces } from '../system/system-namespaces.ts';
@@ -48,7 +50,12 @@ async function serve(store: Store, times?: Partial<RecoveryTimes>) {
   });
   cleanups.push(() => view.close());
   const sources = { nowMs: () => 0, uid: () => `uid-${uids++}`, randomBelow: () => 0 };
-  return { registry: new Registry(store, view, kinds, sources), view, errors, whenLost };
+  return {
+    registry: new Registry(store, view, kinds, sources, { admission: admissionChain }),
+    view,
+    errors,
+    whenLost,
+  };
 }
 
 /** A server that writes, and another on the same store whose feed can be broken. */

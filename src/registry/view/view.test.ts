@@ -2,6 +2,7 @@
  * Proves that several servers on one store agree: each has its own view, fed with delay, and still no write is lost,
  * doubled or based on outdated state.
  */
+
 import { randomInt } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { StatusError } from '../../api/errors/errors.ts';
@@ -16,6 +17,7 @@ import {
   type Subscription,
   type Write,
 } from '../../store/store.ts';
+import { admissionChain } from '../admission/plugins.ts';
 import { Registry } from '../registry.ts';
 import { asTester } from '../request.fixture.ts';
 import { ensureSystemNamespaces } from '../system/system-namespaces.ts';
@@ -111,7 +113,7 @@ async function serve(shared: Store): Promise<Server> {
   let count = 0;
   const sources = { nowMs: () => Date.now(), uid: () => `uid-${count++}`, randomBelow: () => randomInt(3) };
   cleanups.push(() => view.close());
-  return { store, registry: new Registry(store, view, kinds, sources) };
+  return { store, registry: new Registry(store, view, kinds, sources, { admission: admissionChain }) };
 }
 
 async function pair(): Promise<[Server, Server]> {

@@ -2,6 +2,7 @@
  * For tests of proxying: an API server with objects that a test creates, and nodes whose agents are servers of the
  * test.
  */
+
 import { randomInt, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
@@ -12,6 +13,7 @@ import { afterAll, afterEach, beforeAll } from 'vitest';
 import { Client, type Reply } from '../../../test/support/http.ts';
 import { KindTable } from '../../api/kinds/kinds.ts';
 import type { ApiObject } from '../../api/text/object.ts';
+import { admissionChain } from '../../registry/admission/plugins.ts';
 import { Registry } from '../../registry/registry.ts';
 import { asTester } from '../../registry/request.fixture.ts';
 import { collectionOf } from '../../registry/target.ts';
@@ -84,7 +86,7 @@ export class Proxied extends Client {
       uid: () => randomUUID(),
       randomBelow: (n: number) => randomInt(n),
     };
-    this.registry = new Registry(store, view, kinds, sources);
+    this.registry = new Registry(store, view, kinds, sources, { admission: admissionChain });
     this.server = new ApiServer(this.registry, {
       doors: [new LocalDoor({ host: '127.0.0.1', port: 0 })],
       createStatus: 200,
