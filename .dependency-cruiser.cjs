@@ -44,6 +44,7 @@ const rooms = {
     'rules/shared', 'rules/storage', 'rules/pod', 'rules/pod-security', 'rules/workload', 'rules/service', 'rules/device',
     'rules/job', 'rules/access', 'rules/admission', 'rules/definition', 'rules/quota', 'kinds/*', 'kinds',
   ],
+  registry: ['view', 'encryption', '.', 'allocation', 'admission', 'verbs', 'system'],
   server: [
     'http', 'lane', 'observe', 'objects', 'discovery(/openapi)?', 'pods', 'computed', 'aggregated', 'dashboard',
     'doors', 'chain', '.',

@@ -1,18 +1,20 @@
 /** The registry of a cluster, and what it is handed: allocators, admission, settings. */
+
 import type { Authorization } from '../access/authorization/make-authorizer.ts';
 import { MutatingPolicies } from '../extensions/policies/mutating-policies.ts';
 import { ValidatingPolicies } from '../extensions/policies/validating-policies.ts';
 import type { HookClient } from '../extensions/webhooks/hook-client.ts';
 import { MutatingWebhooks } from '../extensions/webhooks/mutating-webhooks.ts';
 import { ValidatingWebhooks } from '../extensions/webhooks/validating-webhooks.ts';
-import type { AdmissionChain } from '../registry/admission/admission.ts';
 import { fiveMinutes } from '../registry/admission/default-tolerations.ts';
 import { admissionChain } from '../registry/admission/plugins.ts';
 import type { PodSecuritySettings } from '../registry/admission/pod-security-settings.ts';
 import { QuotaAccounts } from '../registry/admission/quota-accounts.ts';
+import type { AdmissionChain } from '../registry/admission-chain.ts';
 import { parseIPRanges } from '../registry/allocation/ip-allocator.ts';
 import { ServiceAllocator } from '../registry/allocation/service-allocation.ts';
 import { Registry } from '../registry/registry.ts';
+import { endpointsRemoval } from '../registry/verbs/endpoints-removal.ts';
 import { warnUnenforced } from '../registry/verbs/policy-enforcement.ts';
 import type { View } from '../registry/view/view.ts';
 import type { Store } from '../store/store.ts';
@@ -59,6 +61,7 @@ export async function makeRegistry(
     },
     authorizer: authorization?.authorizer,
     allocators: [services, services.addresses],
+    removals: [endpointsRemoval],
     finalizing,
     tokens,
     managedFields: options.managedFields ?? defaultOf(servingOptions.managedFields),

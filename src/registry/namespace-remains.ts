@@ -6,6 +6,7 @@
 import type { Kind, ResourceId } from '../api/kind/kind.ts';
 import { SEPARATOR, type Store, type Stored } from '../store/store.ts';
 import type { Registry } from './registry.ts';
+import type { Removal } from './removal.ts';
 import type { Entry } from './view/entry.ts';
 import { Filter } from './view/filter.ts';
 import { endOfKeys, parseStoreKey, storeKey } from './view/key.ts';
@@ -39,6 +40,11 @@ export async function removeRemains(registry: Registry, namespace: string, revis
   }
   await removeUnserved(registry, namespace, revision);
 }
+
+export const namespaceRemoval: Removal = {
+  id: 'core/namespaces',
+  removed: (registry, { name }, revision) => removeRemains(registry, name, revision),
+};
 
 async function removeRemaining(registry: Registry, first: Entry, revision: number): Promise<void> {
   const { kind, namespace, name } = first;

@@ -22,16 +22,16 @@ import {
   type WriteResult,
 } from '../store/store.ts';
 import { systemTimers, type Timers } from '../timers.ts';
-import type { AdmissionChain } from './admission/admission.ts';
-import type { Allocator } from './allocation/allocation.ts';
+import type { AdmissionChain } from './admission-chain.ts';
+import type { Allocator } from './allocator.ts';
 import { type Finalizing, fullFinalizing } from './finalizing.ts';
 import { KeyQueue } from './key-queue.ts';
-import { isNamespaceThere, removeRemains } from './namespace-remains.ts';
+import { isNamespaceThere, namespaceRemoval } from './namespace-remains.ts';
+import type { Removal } from './removal.ts';
 import type { Request } from './request.ts';
 import { named, type Place, type Target } from './target.ts';
 import { defaultTokenSettings, type TokenSettings, Tokens } from './tokens.ts';
 import type { Allowance } from './validation.ts';
-import type { ManagedFieldsMode } from './verbs/ownership.ts';
 import { Entry } from './view/entry.ts';
 import { storeKey } from './view/key.ts';
 import type { View } from './view/view.ts';
@@ -46,6 +46,12 @@ export interface Sources {
   randomBelow(bound: number): number;
 }
 
+/**
+ * Which writes are tracked. `all`: every write. `applied`: those of objects that were applied once. `off`: only
+ * applies.
+ */
+export type ManagedFieldsMode = 'all' | 'applied' | 'off';
+
 /** What a registry is made of beside store, view, kinds and clock. */
 export interface RegistryParts {
   /** Makes what may change or refuse a write, once: plugins may look at the registry, but not before it is complete. */
@@ -53,6 +59,8 @@ export interface RegistryParts {
   /** Says what users may do, to plugins of admission and to reviews. Default: everything. */
   readonly authorizer?: Authorizer;
   readonly allocators?: readonly Allocator[];
+  /** What is done after removals, beside what allocators and namespaces do. */
+  readonly removals?: readonly Removal[];
   readonly finalizing?: Finalizing;
   readonly tokens?: TokenSettings;
   /** Which writes are tracked in `metadata.managedFields`. Default: all. */
@@ -75,6 +83,7 @@ export class Registry {
   readonly allowance: Allowance;
   readonly timers: Timers;
   readonly admission: AdmissionChain;
+  readonly #removals: ReadonlyMap<ResourceId, readonly Removal[]>;
   readonly #onCommit: RegistryParts['onCommit'];
   #writeFailure: Error | undefined;
 
@@ -88,6 +97,7 @@ export class Registry {
     this.tokens = new Tokens(this, parts.tokens ?? defaultTokenSettings);
     this.authorizer = parts.authorizer ?? allowAll;
     this.allocators = new Map(parts.allocators?.map((allocator) => [allocator.id, allocator]));
+    this.#removals = removalsOf(parts);
     this.finalizing = parts.finalizing ?? fullFinalizing;
     this.managedFields = parts.managedFields ?? 'all';
     this.allowance = parts.allowance ?? { privileged: false };
@@ -174,10 +184,8 @@ export class Registry {
         : await this.#write(view.store, { key, value, expected, deadlineMs });
     if (result.ok) {
       if (result.revision > view.revision) await view.reached(result.revision);
-      if (value === null) {
-        await this.allocators.get(kind.storage.id)?.removed?.(this, place, result.revision);
-        if (kind.storage.id === 'core/namespaces') await removeRemains(this, name, result.revision);
-      }
+      const removals = value === null && this.#removals.get(kind.storage.id);
+      if (removals) await Promise.all(removals.map((one) => one.removed(this, place, result.revision)));
       this.#onCommit?.(request, result.revision);
       return result.revision;
     }
@@ -247,6 +255,14 @@ export class Registry {
     const seen = this.view.collection(kind).get(namespace, name);
     return seen?.revision === revision ? seen : Entry.of(kind, namespace, name, value, revision);
   }
+}
+
+function removalsOf({ allocators = [], removals = [] }: RegistryParts): Map<ResourceId, Removal[]> {
+  const allocating = allocators.filter((allocator): allocator is Allocator & Removal => !!allocator.removed);
+  const byId = new Map<ResourceId, Removal[]>();
+  for (const removal of [namespaceRemoval, ...allocating, ...removals])
+    byId.set(removal.id, [...(byId.get(removal.id) ?? []), removal]);
+  return byId;
 }
 
 /** Nothing is wrong with the request: it may be sent again. */

@@ -12,6 +12,7 @@ import { parsePortRange } from '../../src/registry/allocation/port-allocator.ts'
 import { ServiceAllocator } from '../../src/registry/allocation/service-allocation.ts';
 import { Registry } from '../../src/registry/registry.ts';
 import { SystemNamespaces } from '../../src/registry/system/system-namespaces.ts';
+import { endpointsRemoval } from '../../src/registry/verbs/endpoints-removal.ts';
 import { View } from '../../src/registry/view/view.ts';
 import { UsageReports } from '../../src/server/computed/usage-reports.ts';
 import { NamedDoor } from '../../src/server/doors/named-door.fixture.ts';
@@ -61,6 +62,7 @@ export class AccessServer extends Client {
       admission: (made) => admissionChain(made).guardedBy(guard),
       authorizer,
       allocators: [services],
+      removals: [endpointsRemoval],
     });
     const namespaces = new SystemNamespaces(this.registry, report);
     await namespaces.start();

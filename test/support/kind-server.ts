@@ -12,6 +12,7 @@ import { parsePortRange } from '../../src/registry/allocation/port-allocator.ts'
 import { ServiceAllocator } from '../../src/registry/allocation/service-allocation.ts';
 import { Registry } from '../../src/registry/registry.ts';
 import { SystemNamespaces } from '../../src/registry/system/system-namespaces.ts';
+import { endpointsRemoval } from '../../src/registry/verbs/endpoints-removal.ts';
 import { View } from '../../src/registry/view/view.ts';
 import { UsageReports } from '../../src/server/computed/usage-reports.ts';
 import { LocalDoor } from '../../src/server/doors/local-door.ts';
@@ -60,6 +61,7 @@ export class KindServer extends Client {
         return admissionChain(made, {}, { quotas });
       },
       allocators: [services],
+      removals: [endpointsRemoval],
     });
     const namespaces = new SystemNamespaces(this.registry, report);
     await namespaces.start();

@@ -5,8 +5,8 @@
 import type { ConfigMap } from '../../api/generated/types.ts';
 import { semanticEqual } from '../../api/text/object.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { makeOrChange } from '../../registry/shared-object.ts';
 import { collectionOf, named } from '../../registry/target.ts';
+import { makeOrChange } from '../../registry/verbs/shared-object.ts';
 import type { ProxyHeaders } from './front-proxy.ts';
 
 const namespace = 'kube-system';

@@ -9,7 +9,7 @@ import { type Authorizer, isMaster, type ResourceAction } from '../../api/kind/a
 import { rbacGroup } from '../../api/rules/access/rbac.ts';
 import { type ApiObject, type JsonObject, semanticEqual } from '../../api/text/object.ts';
 import type { User } from '../../api/values/user.ts';
-import type { Admission, Guard } from '../../registry/admission/admission.ts';
+import type { Admission, Guard } from '../../registry/admission-chain.ts';
 import { describePieces, everything, quotedList, TooManyPieces, uncovered } from './coverage.ts';
 import type { RbacAuthorizer } from './rbac.ts';
 import type { RbacIndex } from './rbac-index.ts';

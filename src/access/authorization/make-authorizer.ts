@@ -1,6 +1,6 @@
 /** Authorization put together from options: the union of authorizers, and the checks of roles and bindings. */
 import { type Authorizer, allowAll } from '../../api/kind/access.ts';
-import type { Guard } from '../../registry/admission/admission.ts';
+import type { Guard } from '../../registry/admission-chain.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { readRemoteService } from '../remote-configuration.ts';
 import { readTextFile } from '../text-file.ts';

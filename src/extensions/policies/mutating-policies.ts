@@ -11,7 +11,7 @@ import { goQuoted } from '../../api/model/go-format.ts';
 import { parseExact } from '../../api/text/exact-json.ts';
 import type { JsonObject } from '../../api/text/object.ts';
 import { composedKey } from '../../composed-key.ts';
-import type { Admission, AdmissionPlugin } from '../../registry/admission/admission.ts';
+import type { Admission, AdmissionPlugin } from '../../registry/admission-chain.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { AskedWrite, questionOf } from '../webhooks/asked-write.ts';
 import type { HookQuestion } from '../webhooks/hook-index.ts';

@@ -5,7 +5,7 @@ import type {
   ValidatingAdmissionPolicyBinding,
 } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind/kind.ts';
-import type { Admission, AdmissionPlugin } from '../../registry/admission/admission.ts';
+import type { Admission, AdmissionPlugin } from '../../registry/admission-chain.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { AskedWrite, questionOf } from '../webhooks/asked-write.ts';
 import type { HookQuestion } from '../webhooks/hook-index.ts';

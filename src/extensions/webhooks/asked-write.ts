@@ -15,7 +15,7 @@ import { jsonPatchFailure } from '../../api/patch/json-patch-failure.ts';
 import { parseExact } from '../../api/text/exact-json.ts';
 import { jsonText } from '../../api/text/json-text.ts';
 import { type ApiObject, cloneJson, type JsonObject } from '../../api/text/object.ts';
-import type { Admission } from '../../registry/admission/admission.ts';
+import type { Admission } from '../../registry/admission-chain.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { subresourceOf } from '../../registry/target.ts';
 import { customScaleForm, rescaled } from '../../registry/verbs/custom-scale.ts';

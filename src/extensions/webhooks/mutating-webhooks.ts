@@ -2,7 +2,7 @@
  * MutatingAdmissionWebhook: hooks that may change objects, called one after the other. When one has changed the object,
  * the plugins before it run once more, and so do hooks before it that ask for that.
  */
-import type { Admission, AdmissionPlugin } from '../../registry/admission/admission.ts';
+import type { Admission, AdmissionPlugin } from '../../registry/admission-chain.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { AskedWrite, questionOf } from './asked-write.ts';
 import type { Hook } from './hook.ts';

@@ -2,7 +2,7 @@
 import type { AdmissionResponse, AdmissionReview } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind/kind.ts';
 import type { JsonObject } from '../../api/text/object.ts';
-import type { Admission } from '../../registry/admission/admission.ts';
+import type { Admission } from '../../registry/admission-chain.ts';
 import type { AskedWrite } from './asked-write.ts';
 import type { Hook, Operation } from './hook.ts';
 import { readReview, typeProblem } from './review-answer.ts';

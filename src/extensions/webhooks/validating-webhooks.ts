@@ -1,5 +1,5 @@
 /** ValidatingAdmissionWebhook: hooks that may refuse objects, called at the same time. The first error counts. */
-import type { Admission, AdmissionPlugin } from '../../registry/admission/admission.ts';
+import type { Admission, AdmissionPlugin } from '../../registry/admission-chain.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { AskedWrite, questionOf } from './asked-write.ts';
 import { HookCalls } from './hook-calls.ts';

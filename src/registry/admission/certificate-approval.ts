@@ -1,6 +1,6 @@
 /** CertificateApproval: who approves or denies a signing request must be allowed to for its signer. */
 
-import type { AdmissionPlugin } from './admission.ts';
+import type { AdmissionPlugin } from '../admission-chain.ts';
 import { checkSigner } from './signer-permission.ts';
 import { signingRequestId } from './signing-requests.ts';
 

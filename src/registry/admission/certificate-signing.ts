@@ -1,6 +1,6 @@
 /** CertificateSigning: who stores a certificate, or says that there will be none, must be allowed to sign as the signer. */
 import { semanticEqual } from '../../api/text/object.ts';
-import type { AdmissionPlugin } from './admission.ts';
+import type { AdmissionPlugin } from '../admission-chain.ts';
 import { checkSigner } from './signer-permission.ts';
 import { signingRequestId } from './signing-requests.ts';
 

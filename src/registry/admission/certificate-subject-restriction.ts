@@ -2,7 +2,7 @@
 import { forbidden } from '../../api/errors/errors.ts';
 import type { CertificateSigningRequest } from '../../api/generated/types.ts';
 import { masters } from '../../api/values/user.ts';
-import type { AdmissionPlugin } from './admission.ts';
+import type { AdmissionPlugin } from '../admission-chain.ts';
 import { requestIn, signingRequestId } from './signing-requests.ts';
 
 const clientSigner = 'kubernetes.io/kube-apiserver-client';

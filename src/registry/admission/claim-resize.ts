@@ -3,9 +3,9 @@ import { forbidden } from '../../api/errors/errors.ts';
 import type { PersistentVolumeClaim, StorageClass } from '../../api/generated/types.ts';
 import { claimClass } from '../../api/rules/storage/volume-access.ts';
 import { compareQuantities, parseQuantity } from '../../api/values/quantity.ts';
+import type { AdmissionPlugin } from '../admission-chain.ts';
 import type { Registry } from '../registry.ts';
 import { subresourceOf } from '../target.ts';
-import type { AdmissionPlugin } from './admission.ts';
 
 export const claimResize: AdmissionPlugin = {
   name: 'PersistentVolumeClaimResize',

@@ -4,8 +4,8 @@ import type { IngressClass, IngressV1 } from '../../api/generated/types.ts';
 import type { ResourceId } from '../../api/kind/kind.ts';
 import { ingressClassAnnotation } from '../../api/rules/service/ingress-class-name.ts';
 import { isDefaultIngressClass } from '../../api/rules/storage/default-class.ts';
+import type { AdmissionPlugin } from '../admission-chain.ts';
 import { subresourceOf } from '../target.ts';
-import type { AdmissionPlugin } from './admission.ts';
 import { DefaultClasses } from './default-classes.ts';
 
 const classes = new DefaultClasses('networking.k8s.io/ingressclasses', (object) =>

@@ -2,8 +2,8 @@
 import type { PersistentVolumeClaim, StorageClass } from '../../api/generated/types.ts';
 import { isDefaultStorageClass } from '../../api/rules/storage/default-class.ts';
 import { claimClass } from '../../api/rules/storage/volume-access.ts';
+import type { AdmissionPlugin } from '../admission-chain.ts';
 import { subresourceOf } from '../target.ts';
-import type { AdmissionPlugin } from './admission.ts';
 import { DefaultClasses } from './default-classes.ts';
 
 export const defaultStorageClasses = new DefaultClasses('storage.k8s.io/storageclasses', (object) =>

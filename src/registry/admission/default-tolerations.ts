@@ -3,8 +3,8 @@
  * unreachable, unless it sets its own tolerations.
  */
 import type { Pod, Toleration } from '../../api/generated/types.ts';
+import type { AdmissionPlugin } from '../admission-chain.ts';
 import { subresourceOf } from '../target.ts';
-import type { AdmissionPlugin } from './admission.ts';
 
 const conditions = [
   ['node.kubernetes.io/not-ready', 'notReady'],

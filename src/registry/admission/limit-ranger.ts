@@ -20,9 +20,9 @@ import {
   sign,
   toNumber,
 } from '../../api/values/quantity.ts';
+import type { AdmissionPlugin } from '../admission-chain.ts';
 import type { Registry } from '../registry.ts';
 import { Filter } from '../view/filter.ts';
-import type { AdmissionPlugin } from './admission.ts';
 
 type ResourceList = Record<string, string>;
 

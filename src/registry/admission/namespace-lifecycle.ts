@@ -1,8 +1,8 @@
 /** NamespaceLifecycle: nothing is created in a namespace that does not exist or is going away. */
 import { forbidden, namespaceNotFound, namespaceTerminating } from '../../api/errors/errors.ts';
 import { Memo } from '../../memo.ts';
+import type { AdmissionPlugin } from '../admission-chain.ts';
 import type { Entry } from '../view/entry.ts';
-import type { AdmissionPlugin } from './admission.ts';
 
 /** Namespaces that may not be deleted. */
 const protectedNamespaces = new Set(['default', 'kube-system', 'kube-public']);

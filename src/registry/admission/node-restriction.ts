@@ -7,8 +7,8 @@ import type { CertificateSigningRequest, Node, Pod, TokenRequest } from '../../a
 import { mirrorAnnotation, podReferences, tokenAudiences } from '../../api/rules/pod/pod-references.ts';
 import { semanticEqual } from '../../api/text/object.ts';
 import { nodeOf, nodeUserPrefix } from '../../api/values/node-identity.ts';
+import type { Admission, AdmissionPlugin } from '../admission-chain.ts';
 import type { Registry } from '../registry.ts';
-import type { Admission, AdmissionPlugin } from './admission.ts';
 import { requestIn, signingRequestId } from './signing-requests.ts';
 
 const leaseNamespace = 'kube-node-lease';

@@ -1,8 +1,8 @@
 /** Proves that plugins are chosen by Kubernetes' names, and that names which stand for nothing are refused. */
 import { describe, expect, it } from 'vitest';
+import type { Admission } from '../admission-chain.ts';
 import type { Registry } from '../registry.ts';
 import { asTester } from '../request.fixture.ts';
-import type { Admission } from './admission.ts';
 import { admissionChain } from './plugins.ts';
 
 const empty = { select: () => ({ entries: [] }), get: () => undefined };

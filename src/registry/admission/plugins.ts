@@ -1,6 +1,7 @@
 /** The plugins of admission, in the order in which they run, and which of them a server has. */
+
+import { AdmissionChain, type AdmissionPlugin } from '../admission-chain.ts';
 import type { Registry } from '../registry.ts';
-import { AdmissionChain, type AdmissionPlugin } from './admission.ts';
 import { certificateApproval } from './certificate-approval.ts';
 import { certificateSigning } from './certificate-signing.ts';
 import { certificateSubjectRestriction } from './certificate-subject-restriction.ts';

@@ -8,6 +8,7 @@ import { ConfigurationValue } from '../../api/text/configuration.ts';
 import type { ApiObject } from '../../api/text/object.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import type { Store } from '../../store/store.ts';
+import type { AdmissionChain } from '../admission-chain.ts';
 import { Registry } from '../registry.ts';
 import { Request } from '../request.ts';
 import { ensureSystemNamespaces } from '../system/system-namespaces.ts';
@@ -16,7 +17,6 @@ import { create } from '../verbs/create.ts';
 import { modify } from '../verbs/modify.ts';
 import { View } from '../view/view.ts';
 import { actingAs } from '../writers.ts';
-import type { AdmissionChain } from './admission.ts';
 import { admissionChain } from './plugins.ts';
 import { type PodSecuritySettings, readPodSecuritySettings } from './pod-security-settings.ts';
 

@@ -20,11 +20,11 @@ import { violations, violationsText } from '../../api/rules/pod-security/standar
 import type { ApiObject } from '../../api/text/object.ts';
 import { semanticEqual } from '../../api/text/object.ts';
 import { Memo } from '../../memo.ts';
+import type { Admission, AdmissionPlugin } from '../admission-chain.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import type { Target } from '../target.ts';
 import type { Entry } from '../view/entry.ts';
-import type { Admission, AdmissionPlugin } from './admission.ts';
 import type { PodSecuritySettings } from './pod-security-settings.ts';
 import { existingPodWarnings } from './pod-security-survey.ts';
 

@@ -1,9 +1,9 @@
 /** PodTopologyLabels: a pod gets the zone and region of its node as labels, so that its containers can read them. */
 import type { Binding, Node, Pod } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/text/object.ts';
+import type { AdmissionPlugin } from '../admission-chain.ts';
 import type { Registry } from '../registry.ts';
 import { subresourceOf } from '../target.ts';
-import type { AdmissionPlugin } from './admission.ts';
 
 const topologyLabels = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region'] as const;
 

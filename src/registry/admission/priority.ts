@@ -6,12 +6,12 @@ import { forbidden } from '../../api/errors/errors.ts';
 import type { Pod, PodSpec, PriorityClass } from '../../api/generated/types.ts';
 import { systemClasses } from '../../api/kinds/scheduling/priority-class.ts';
 import { Memo } from '../../memo.ts';
+import type { AdmissionPlugin } from '../admission-chain.ts';
 import type { Registry } from '../registry.ts';
 import type { Target } from '../target.ts';
 import type { Entry } from '../view/entry.ts';
 import { everything } from '../view/filter.ts';
 import type { Page } from '../view/page.ts';
-import type { AdmissionPlugin } from './admission.ts';
 
 /**
  * Searched for in the JSON of classes, which saves parsing them: every pod that is created asks for the default

@@ -20,13 +20,13 @@ import {
 } from '../../api/values/quantity.ts';
 import { addLists, type ResourceList } from '../../api/values/resource-list.ts';
 import type { Lock } from '../../store/store.ts';
+import { type Admission, holdLock } from '../admission-chain.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import { targetOf } from '../target.ts';
 import type { Entry } from '../view/entry.ts';
 import { Filter } from '../view/filter.ts';
 import { actingAs } from '../writers.ts';
-import { type Admission, holdLock } from './admission.ts';
 
 /** Attempts to write the status of a quota, each lost to another writer, before giving up. */
 const roundsMax = 100;

@@ -1,6 +1,7 @@
 /** ResourceQuota: rejects writes that would exceed a quota. Last in the chain, because it counts the final object. */
+
+import type { AdmissionPlugin } from '../admission-chain.ts';
 import { subresourceOf } from '../target.ts';
-import type { AdmissionPlugin } from './admission.ts';
 import type { QuotaAccounts } from './quota-accounts.ts';
 
 export const resourceQuota = (accounts: QuotaAccounts): AdmissionPlugin => ({

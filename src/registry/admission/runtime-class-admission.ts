@@ -4,9 +4,9 @@ import type { Pod, PodSpec, RuntimeClass, Scheduling } from '../../api/generated
 import { mergedTolerations } from '../../api/rules/pod/toleration-merge.ts';
 import { setKey } from '../../api/text/object.ts';
 import { compareQuantities, parseQuantity } from '../../api/values/quantity.ts';
+import type { Admission, AdmissionPlugin } from '../admission-chain.ts';
 import type { Registry } from '../registry.ts';
 import { subresourceOf, type Target } from '../target.ts';
-import type { Admission, AdmissionPlugin } from './admission.ts';
 
 type Overhead = Readonly<Record<string, string>>;
 

@@ -4,10 +4,10 @@ import type { Container, Pod, PodSpec, ServiceAccount, Volume } from '../../api/
 import { nameSuffix } from '../../api/kind/meta.ts';
 import { mirrorAnnotation, podReferences, tokenAudiences } from '../../api/rules/pod/pod-references.ts';
 import { tokenVolumePrefix } from '../../api/rules/pod/pod-server-values.ts';
+import type { AdmissionPlugin } from '../admission-chain.ts';
 import type { Registry } from '../registry.ts';
 import type { Target } from '../target.ts';
 import { actingAs } from '../writers.ts';
-import type { AdmissionPlugin } from './admission.ts';
 import { ensureDefaultAccount } from './default-account.ts';
 
 const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount';

@@ -1,8 +1,8 @@
 /** Who may approve for a signer, or sign as it: a permission on the signer's name, or on all of its domain. */
 import { forbidden } from '../../api/errors/errors.ts';
 import type { CertificateSigningRequest } from '../../api/generated/types.ts';
+import type { Admission } from '../admission-chain.ts';
 import type { Registry } from '../registry.ts';
-import type { Admission } from './admission.ts';
 
 const group = 'certificates.k8s.io';
 

@@ -1,7 +1,7 @@
 /** StorageObjectInUseProtection: claims, volumes and classes of attributes carry a finalizer while they are in use. */
 import type { ResourceId } from '../../api/kind/kind.ts';
 import { protectionFinalizers } from '../../api/rules/pod/in-use-protection.ts';
-import type { AdmissionPlugin } from './admission.ts';
+import type { AdmissionPlugin } from '../admission-chain.ts';
 
 export const storageProtection: AdmissionPlugin = {
   name: 'StorageObjectInUseProtection',

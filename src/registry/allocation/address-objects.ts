@@ -4,6 +4,7 @@
  */
 import type { IPAddress } from '../../api/generated/types.ts';
 import { familyOf } from '../../api/rules/service/service-addresses.ts';
+import type { Companion } from '../companion.ts';
 import type { Registry } from '../registry.ts';
 import { collectionOf, named, type Place, type Target } from '../target.ts';
 import type { Entry } from '../view/entry.ts';
@@ -12,7 +13,6 @@ import { memberKey } from '../view/key.ts';
 import type { View } from '../view/view.ts';
 import { actingAs } from '../writers.ts';
 import type { ClusterAddresses } from './cluster-addresses.ts';
-import type { Companion } from './companion.ts';
 
 export const addressId = 'networking.k8s.io/ipaddresses';
 export const managedByLabel = 'ipaddress.kubernetes.io/managed-by';

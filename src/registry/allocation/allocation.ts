@@ -5,28 +5,12 @@
  * validation errors are not reported, as in Kubernetes. A value is *reserved* until its write has ended; from then on
  * the stored object shows that the value is in use.
  */
-import type { ResourceId } from '../../api/kind/kind.ts';
 import type { Lock } from '../../store/store.ts';
-import { type Admission, holdLock } from '../admission/admission.ts';
+import { type Admission, holdLock } from '../admission-chain.ts';
+import type { Allocator } from '../allocator.ts';
+import type { Companion } from '../companion.ts';
 import type { Registry } from '../registry.ts';
 import type { Place } from '../target.ts';
-import type { Companion } from './companion.ts';
-
-export interface Allocator {
-  /** The kind whose objects it serves. */
-  readonly id: ResourceId;
-  /**
-   * Fills in the allocated values, or throws. Synchronous: between finding a free value and reserving it no other
-   * write may run. Returns a function that releases the reservation, if there is one.
-   */
-  allocate(registry: Registry, admission: Admission): (() => void) | undefined;
-  /** Whether `allocate` may take a value for a write: where several servers share the store, one at a time may. */
-  takes(admission: Admission): boolean;
-  /** Called after an object is gone, before the write that removed it is answered. */
-  removed?(registry: Registry, place: Place, revision: number): Promise<void> | undefined;
-  /** The name of the lock under which it decides, where that is not its own: allocators may share a pool. */
-  readonly lock?: string;
-}
 
 /**
  * Stores an object, and its companion if it has one: both are handed to the store in one tick and share a commit, so

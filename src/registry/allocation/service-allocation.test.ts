@@ -17,6 +17,7 @@ import { ensureSystemNamespaces } from '../system/system-namespaces.ts';
 import { collectionOf } from '../target.ts';
 import { create } from '../verbs/create.ts';
 import { remove } from '../verbs/delete.ts';
+import { endpointsRemoval } from '../verbs/endpoints-removal.ts';
 import { modify } from '../verbs/modify.ts';
 import type { Entry } from '../view/entry.ts';
 import { everything } from '../view/filter.ts';
@@ -48,6 +49,7 @@ async function open(): Promise<void> {
   registry = new Registry(store, view, kinds, sources, {
     admission: admissionChain,
     allocators: [allocator, allocator.addresses],
+    removals: [endpointsRemoval],
   });
 }
 

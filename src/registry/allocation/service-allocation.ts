@@ -23,17 +23,14 @@ import {
 } from '../../api/rules/service/service-type.ts';
 import { semanticEqual } from '../../api/text/object.ts';
 import type { AddressRange } from '../../api/values/addresses.ts';
-import type { Admission } from '../admission/admission.ts';
+import type { Admission } from '../admission-chain.ts';
+import type { Allocator } from '../allocator.ts';
 import type { Registry } from '../registry.ts';
-import { type Place, subresourceOf, type Target, targetOf } from '../target.ts';
+import { type Place, subresourceOf, type Target } from '../target.ts';
 import { check } from '../validation.ts';
-import { remove } from '../verbs/delete.ts';
-import type { Entry } from '../view/entry.ts';
 import { Follower } from '../view/follower.ts';
 import type { View } from '../view/view.ts';
-import { actingAs } from '../writers.ts';
 import { AddressObjects, addressId } from './address-objects.ts';
-import type { Allocator } from './allocation.ts';
 import { ClusterAddresses, canonicalAddress } from './cluster-addresses.ts';
 import type { NumberPool } from './number-pool.ts';
 import { PortAllocator, type PortRange } from './port-allocator.ts';
@@ -253,17 +250,9 @@ export class ServiceAllocator implements Allocator {
       throw internal('failed to allocate a HealthCheck NodePort: range is full');
   }
 
-  /**
-   * Deletes the Endpoints and IPAddresses together with their service, in the same request as in Kubernetes: a new
-   * service of the same name must not start with the old endpoints. An IPAddress that cannot be deleted now is found by
-   * its controller.
-   */
-  async removed(registry: Registry, { namespace, name }: Place, revision: number): Promise<void> {
-    const entry = registry.view.collection('core/endpoints').get(namespace, name);
-    await Promise.all([
-      entry && removeEndpoints(registry, entry),
-      this.#objects.removeOf(registry, { namespace, name }, revision).catch(() => undefined),
-    ]);
+  /** Deletes the IPAddresses of a service. One that cannot be deleted now is found by its controller. */
+  removed(registry: Registry, { namespace, name }: Place, revision: number): Promise<void> {
+    return this.#objects.removeOf(registry, { namespace, name }, revision).catch(() => undefined);
   }
 }
 
@@ -323,15 +312,5 @@ class Draft {
   /** Safe to call twice. */
   release(): void {
     for (const release of this.#releases.splice(0)) release();
-  }
-}
-
-async function removeEndpoints(registry: Registry, entry: Entry): Promise<void> {
-  const { uid } = entry.object().metadata;
-  try {
-    await remove(registry, actingAs('kube-apiserver', 'delete'), targetOf(entry), { preconditions: { uid } });
-  } catch {
-    // The service is deleted already, so a failure here does not fail the request; most likely the Endpoints were
-    // gone.
   }
 }

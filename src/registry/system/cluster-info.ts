@@ -2,8 +2,8 @@
 import type { ConfigMap } from '../../api/generated/types.ts';
 import { writeYaml } from '../../api/text/yaml.ts';
 import type { Registry } from '../registry.ts';
-import { makeOrChange } from '../shared-object.ts';
 import { collectionOf, named } from '../target.ts';
+import { makeOrChange } from '../verbs/shared-object.ts';
 
 export const clusterInfo = { namespace: 'kube-public', name: 'cluster-info' } as const;
 

@@ -14,6 +14,7 @@ import { asTester } from '../request.fixture.ts';
 import { collectionOf, targetOf } from '../target.ts';
 import { create } from '../verbs/create.ts';
 import { remove } from '../verbs/delete.ts';
+import { endpointsRemoval } from '../verbs/endpoints-removal.ts';
 import { modify } from '../verbs/modify.ts';
 import { everything } from '../view/filter.ts';
 import { View } from '../view/view.ts';
@@ -43,6 +44,7 @@ async function open(range: string, port: number): Promise<void> {
   registry = new Registry(store, view, kinds, sources, {
     admission: admissionChain,
     allocators: [allocator],
+    removals: [endpointsRemoval],
   });
   await ensureSystemNamespaces(registry);
   errors = [];

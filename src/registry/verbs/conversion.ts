@@ -1,7 +1,7 @@
 /**
- * Conversion by a webhook: it takes time, so objects are converted before they are read as another version or stored.
- * The rest of the registry then finds the results at the entry, or by the object. Kinds without a webhook never come
- * here with anything to do.
+ * Conversion by a webhook of what is written: it takes time, so objects are converted before they are stored, and the
+ * rest of the registry finds the results by the object. `view/entry-conversion.ts` does the same for what is read. Kinds
+ * without a webhook never come here with anything to do.
  */
 import { plain, StatusError } from '../../api/errors/errors.ts';
 import type { Kind } from '../../api/kind/kind.ts';
@@ -9,34 +9,9 @@ import { jsonText } from '../../api/text/json-text.ts';
 import type { ApiObject } from '../../api/text/object.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
-import type { Entry } from '../view/entry.ts';
 
-/** Bytes of objects that are converted with one call; its answer is bounded, too. */
-const batchBytesMax = 2 * 1024 * 1024;
 /** Calls that comparing one write with the owners of fields in other versions may take. */
 const comparisonCallsMax = 100;
-
-/** Makes entries ready to be read as a kind; undefined when they are. */
-export function converted(kind: Kind, entries: readonly Entry[]): Promise<void> | undefined {
-  if (!kind.conversion) return undefined;
-  const missing = entries.filter((entry) => !entry.isReadableAs(kind));
-  return missing.length ? convertAll(kind, missing) : undefined;
-}
-
-async function convertAll(kind: Kind, entries: readonly Entry[]): Promise<void> {
-  for (let from = 0; from < entries.length; ) {
-    let to = from;
-    for (let bytes = 0; to < entries.length && (to === from || bytes < batchBytesMax); to++)
-      bytes += entries[to]!.length;
-    const batch = entries.slice(from, to);
-    const objects = await kind.conversion!.convert(
-      batch.map((entry) => entry.stored()),
-      kind,
-    );
-    for (const [i, entry] of batch.entries()) entry.keepConverted(kind, objects[i]!);
-    from = to;
-  }
-}
 
 /** The stored forms of objects that are about to be written. */
 const prepared = new WeakMap<ApiObject, ApiObject>();

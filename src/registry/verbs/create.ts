@@ -10,8 +10,8 @@ import {
 import type { Kind } from '../../api/kind/kind.ts';
 import { generatedName, nameSuffix, validateMeta } from '../../api/kind/meta.ts';
 import type { ApiObject } from '../../api/text/object.ts';
-import type { Admission } from '../admission/admission.ts';
 import { requestErrors } from '../admission/signing-requests.ts';
+import type { Admission } from '../admission-chain.ts';
 import { allocated, committed } from '../allocation/allocation.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';

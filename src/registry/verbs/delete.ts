@@ -2,13 +2,13 @@
  * Delete: removes an object at once, or marks it for deletion while a grace period or finalizers hold it. A marked
  * object is removed by the write that drops the last finalizer (see modify.ts).
  */
-import { conflict, invalidOptions, modified, preconditionConflict } from '../../api/errors/errors.ts';
-import { type FieldError, invalid, notSupported } from '../../api/errors/field-error.ts';
+import { conflict, modified, preconditionConflict } from '../../api/errors/errors.ts';
 import type { Kind } from '../../api/kind/kind.ts';
 import type { ApiObject } from '../../api/text/object.ts';
 import { formatTime, timeToMs } from '../../api/values/time.ts';
 import type { Lock } from '../../store/store.ts';
-import type { Admission } from '../admission/admission.ts';
+import type { Admission } from '../admission-chain.ts';
+import { checkDeleteOptions, type DeleteOptions } from '../delete-options.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import { type Target, targetOf } from '../target.ts';
@@ -20,14 +20,6 @@ import { finishOrphaning, orphanDependents } from './orphaning.ts';
 
 type Propagation = 'Background' | 'Foreground' | 'Orphan';
 
-export interface DeleteOptions {
-  gracePeriodSeconds?: number;
-  preconditions?: { uid?: string; resourceVersion?: string };
-  orphanDependents?: boolean;
-  propagationPolicy?: string;
-  dryRun?: readonly string[];
-}
-
 export interface Deletion {
   /** The marked object, or its last state when it was removed. */
   readonly entry: Entry;
@@ -35,27 +27,12 @@ export interface Deletion {
   readonly removed: boolean;
 }
 
-const policies: readonly string[] = ['Foreground', 'Background', 'Orphan'];
 const collectorFinalizers: readonly string[] = ['orphan', 'foregroundDeletion'];
 const roundsMax = 1000;
 /** Longer grace periods are cut to a hundred years, so that deletionTimestamp stays within the range of dates. */
 const graceMaxSeconds = 100 * 365 * 24 * 3600;
 /** Concurrent deletes of a deletecollection. */
 const collectionWidth = 64;
-
-export function checkDeleteOptions(options: DeleteOptions): void {
-  const errors: FieldError[] = [];
-  const policy = options.propagationPolicy;
-  if (policy !== undefined && !policies.includes(policy))
-    errors.push(notSupported('propagationPolicy', policy, [...policies, 'nil']));
-  else if (policy !== undefined && options.orphanDependents !== undefined)
-    errors.push(
-      invalid('propagationPolicy', policy, 'orphanDependents and deletionPropagation cannot be both set'),
-    );
-  if (options.dryRun?.some((value) => value !== 'All'))
-    errors.push(notSupported('dryRun', options.dryRun, ['All']));
-  if (errors.length) throw invalidOptions('DeleteOptions', errors);
-}
 
 export async function remove(
   registry: Registry,
@@ -101,7 +78,7 @@ async function carryOut(
       ? current.revision
       : await registry.commit(request, current, null, current.revision);
     if (revision === undefined) return undefined;
-    return new Removal(registry, request, current, object, revision);
+    return new RemovedObject(registry, request, current, object, revision);
   }
   const value = registry.encode(request, targetOf(current), object, current);
   if (current.holds(value)) return { entry: current, uid, removed: false };
@@ -142,7 +119,7 @@ class DeleteAdmission implements Admission {
 }
 
 /** An object that is gone. */
-class Removal implements Deletion {
+class RemovedObject implements Deletion {
   readonly removed = true;
 
   constructor(

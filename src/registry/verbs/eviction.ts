@@ -7,11 +7,12 @@ import { badRequest, modified, StatusError } from '../../api/errors/errors.ts';
 import type { Eviction, Pod, PodDisruptionBudget } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/rules/pod/pod-facts.ts';
 import { withCondition } from '../../api/rules/shared/condition.ts';
+import { checkDeleteOptions, type DeleteOptions } from '../delete-options.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import { type Target, targetOf } from '../target.ts';
 import type { Entry } from '../view/entry.ts';
-import { checkDeleteOptions, checkDeletePreconditions, type DeleteOptions, remove } from './delete.ts';
+import { checkDeletePreconditions, remove } from './delete.ts';
 import { budgetOf, isExempt, spend, stillProcessed } from './disruption-budgets.ts';
 import { modify } from './modify.ts';
 

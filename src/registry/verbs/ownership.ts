@@ -35,12 +35,6 @@ import { givenInPasses } from '../time-slices.ts';
 import type { Entry } from '../view/entry.ts';
 import { answeredAs } from './conversion.ts';
 
-/**
- * Which writes are tracked. `all`: every write. `applied`: those of objects that were applied once. `off`: only
- * applies.
- */
-export type ManagedFieldsMode = 'all' | 'applied' | 'off';
-
 /** Longest subresource in an entry. */
 const subresourceBytesMax = 256;
 

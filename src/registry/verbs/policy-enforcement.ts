@@ -3,7 +3,7 @@
  * their status that they apply policies; on others the policy is stored only.
  */
 import type { Node } from '../../api/generated/types.ts';
-import type { Guard } from '../admission/admission.ts';
+import type { Guard } from '../admission-chain.ts';
 import { everything } from '../view/filter.ts';
 
 /** Declared by nodes that enforce network policies. */

@@ -19,7 +19,7 @@ import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import type { Target } from '../target.ts';
 import type { Entry } from '../view/entry.ts';
-import { converted } from './conversion.ts';
+import { converted } from '../view/entry-conversion.ts';
 import { customScale, partialScale, rescaled, scaleToChange } from './custom-scale.ts';
 import { checkPreconditions, modify } from './modify.ts';
 import type { Track } from './ownership.ts';

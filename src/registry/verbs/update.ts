@@ -3,12 +3,12 @@ import { badRequest, StatusError, withoutVersion } from '../../api/errors/errors
 import type { Kind } from '../../api/kind/kind.ts';
 import { keepFinalizer, protectionFinalizers } from '../../api/rules/pod/in-use-protection.ts';
 import type { ApiObject } from '../../api/text/object.ts';
-import { finalizeLate } from '../late-finalize.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import type { Target } from '../target.ts';
 import type { Entry } from '../view/entry.ts';
 import { create, settleNamespace } from './create.ts';
+import { finalizeLate } from './late-finalize.ts';
 import { modify } from './modify.ts';
 
 /** Checks that the name in the body is the one in the path. */

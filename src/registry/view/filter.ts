@@ -2,8 +2,8 @@
 import type { FieldSelector } from '../../api/kind/field-selector.ts';
 import type { Kind } from '../../api/kind/kind.ts';
 import type { LabelSelector } from '../../api/kind/label-selector.ts';
-import { converted } from '../verbs/conversion.ts';
 import type { Entry } from './entry.ts';
+import { converted } from './entry-conversion.ts';
 
 export class Filter {
   /** Whether the filter needs the content of objects, and not only their names. */

@@ -1,8 +1,8 @@
 /** Proves that the registry gets user and options of every write by a client. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { mergePatch, useCluster } from '../../../test/support/http.ts';
-import type { Admission } from '../../registry/admission/admission.ts';
 import { namespaceLifecycle } from '../../registry/admission/namespace-lifecycle.ts';
+import type { Admission } from '../../registry/admission-chain.ts';
 
 const nowMs = Date.UTC(2026, 0, 2);
 const api = useCluster({ controllers: false, chance: { nowMs: () => nowMs } });

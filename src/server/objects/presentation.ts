@@ -13,9 +13,9 @@ import {
 } from '../../api/kind/table.ts';
 import { modelOf } from '../../api/model/model.ts';
 import type { ApiObject } from '../../api/text/object.ts';
-import { converted } from '../../registry/verbs/conversion.ts';
 import type { ListResult } from '../../registry/verbs/list.ts';
 import type { Entry } from '../../registry/view/entry.ts';
+import { converted } from '../../registry/view/entry-conversion.ts';
 import { messagesOfKind } from '../../registry/view/entry-messages.ts';
 import type { Page } from '../../registry/view/page.ts';
 import { answerBytes, answerDocument, answerStatus, answerValue } from '../http/answer.ts';

@@ -2,15 +2,15 @@
  * Admission: the checks between a decoded object and the store. Each plugin is a file of its own; which of them a server
  * has, and in which order, is in `plugins.ts`. A plugin may change a new object (`mutate`) or refuse a write (`validate`).
  */
-import type { Kind, ResourceId } from '../../api/kind/kind.ts';
-import type { ApiObject } from '../../api/text/object.ts';
-import { Memo } from '../../memo.ts';
-import type { Lock } from '../../store/store.ts';
-import type { Companion } from '../allocation/companion.ts';
-import type { Registry } from '../registry.ts';
-import type { Request } from '../request.ts';
-import type { Target } from '../target.ts';
-import type { DeleteOptions } from '../verbs/delete.ts';
+import type { Kind, ResourceId } from '../api/kind/kind.ts';
+import type { ApiObject } from '../api/text/object.ts';
+import { Memo } from '../memo.ts';
+import type { Lock } from '../store/store.ts';
+import type { Companion } from './companion.ts';
+import type { DeleteOptions } from './delete-options.ts';
+import type { Registry } from './registry.ts';
+import type { Request } from './request.ts';
+import type { Target } from './target.ts';
 
 /** A write on its way through the chain. */
 export interface Admission {

@@ -1,6 +1,6 @@
 /** Companions: objects that are written and removed with another one, such as the IPAddress of a service. */
-import type { Lock } from '../../store/store.ts';
-import type { Place } from '../target.ts';
+import type { Lock } from '../store/store.ts';
+import type { Place } from './target.ts';
 
 export interface Companion {
   /** Writes what belongs to the object at this place. Called in the same tick in which the object is written. */

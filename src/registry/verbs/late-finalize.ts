@@ -3,13 +3,13 @@
  * read it and take its finalizer off themselves. Where a controller does that, too, both succeed: a write that finalizes a
  * namespace which is newer, or gone already, is not a conflict.
  */
-import { StatusError } from '../api/errors/errors.ts';
-import type { ApiObject } from '../api/text/object.ts';
-import type { Registry } from './registry.ts';
-import type { Request } from './request.ts';
-import type { Target } from './target.ts';
-import { modify } from './verbs/modify.ts';
-import { Entry } from './view/entry.ts';
+import { StatusError } from '../../api/errors/errors.ts';
+import type { ApiObject } from '../../api/text/object.ts';
+import type { Registry } from '../registry.ts';
+import type { Request } from '../request.ts';
+import type { Target } from '../target.ts';
+import { Entry } from '../view/entry.ts';
+import { modify } from './modify.ts';
 
 /** @param replacement reads the namespace that the client sent, anew with every call */
 export async function finalizeLate(

@@ -2,14 +2,14 @@
  * Objects that every server of a cluster makes at its start if they are missing, and puts right otherwise. Servers that start
  * at the same time on one store find each other's: whichever is first makes an object, the others take it over.
  */
-import { StatusError } from '../api/errors/errors.ts';
-import type { ApiObject } from '../api/text/object.ts';
-import type { Registry } from './registry.ts';
-import { collectionOf, type Target } from './target.ts';
-import { create } from './verbs/create.ts';
-import { modify } from './verbs/modify.ts';
-import type { Entry } from './view/entry.ts';
-import { actingAs } from './writers.ts';
+import { StatusError } from '../../api/errors/errors.ts';
+import type { ApiObject } from '../../api/text/object.ts';
+import type { Registry } from '../registry.ts';
+import { collectionOf, type Target } from '../target.ts';
+import type { Entry } from '../view/entry.ts';
+import { actingAs } from '../writers.ts';
+import { create } from './create.ts';
+import { modify } from './modify.ts';
 
 /** Times that others may make or delete the object between a look and a write. */
 const attemptsMax = 5;
