@@ -9,13 +9,13 @@ import { ValidatingWebhooks } from '../extensions/webhooks/validating-webhooks.t
 import { fiveMinutes } from '../registry/admission/default-tolerations.ts';
 import { admissionChain } from '../registry/admission/plugins.ts';
 import type { PodSecuritySettings } from '../registry/admission/pod-security-settings.ts';
+import { warnUnenforced } from '../registry/admission/policy-enforcement.ts';
 import { QuotaAccounts } from '../registry/admission/quota-accounts.ts';
 import type { AdmissionChain } from '../registry/admission-chain.ts';
 import { parseIPRanges } from '../registry/allocation/ip-allocator.ts';
 import { ServiceAllocator } from '../registry/allocation/service-allocation.ts';
 import { Registry } from '../registry/registry.ts';
-import { endpointsRemoval } from '../registry/verbs/endpoints-removal.ts';
-import { warnUnenforced } from '../registry/verbs/policy-enforcement.ts';
+import { endpointsRemoval } from '../registry/system/endpoints-removal.ts';
 import type { View } from '../registry/view/view.ts';
 import type { Store } from '../store/store.ts';
 import { Later } from './later.ts';

@@ -2,6 +2,7 @@
  * Admission: the checks between a decoded object and the store. Each plugin is a file of its own; which of them a server
  * has, and in which order, is in `plugins.ts`. A plugin may change a new object (`mutate`) or refuse a write (`validate`).
  */
+import type { FieldError } from '../api/errors/field-error.ts';
 import type { Kind, ResourceId } from '../api/kind/kind.ts';
 import type { ApiObject } from '../api/text/object.ts';
 import { Memo } from '../memo.ts';
@@ -66,7 +67,17 @@ export interface AdmissionPlugin {
 /** Refuses creates and updates after the plugins have changed them, and before the rules of the kind are looked at. */
 export type Guard = (registry: Registry, admission: Admission) => void | Promise<void>;
 
+/** A rule of a kind that needs more than its objects: cryptography, or other objects. It cannot be disabled. */
+export interface WriteRule {
+  readonly kinds: readonly ResourceId[];
+  /** Its errors are told before those of the kind's own rules. */
+  readonly isFirst?: true;
+  /** For creates and updates, together with the rules of the kind. */
+  errors(registry: Registry, admission: Admission): readonly FieldError[];
+}
+
 interface Steps {
+  readonly rules: readonly WriteRule[];
   readonly mutating: readonly AdmissionPlugin[];
   readonly validating: readonly AdmissionPlugin[];
   readonly connecting: readonly AdmissionPlugin[];
@@ -81,6 +92,7 @@ export class AdmissionChain {
 
   constructor(
     private readonly plugins: readonly AdmissionPlugin[],
+    private readonly rules: readonly WriteRule[] = [],
     private readonly guards: readonly Guard[] = [],
   ) {
     this.asksForNamespaces = plugins.some((plugin) => plugin.asksForNamespaces);
@@ -89,6 +101,7 @@ export class AdmissionChain {
   #stepsFor({ id }: Kind): Steps {
     const plugins = this.plugins.filter(({ kinds }) => !kinds || kinds.includes(id));
     return {
+      rules: this.rules.filter(({ kinds }) => kinds.includes(id)),
       mutating: plugins.filter(({ mutate }) => mutate),
       validating: plugins.filter(({ validate }) => validate),
       connecting: plugins.filter(({ connect }) => connect),
@@ -97,7 +110,7 @@ export class AdmissionChain {
 
   /** The same plugins, with one more guard. */
   guardedBy(guard: Guard): AdmissionChain {
-    return new AdmissionChain(this.plugins, [...this.guards, guard]);
+    return new AdmissionChain(this.plugins, this.rules, [...this.guards, guard]);
   }
 
   async mutate(registry: Registry, admission: Admission): Promise<void> {
@@ -118,6 +131,17 @@ export class AdmissionChain {
       const waiting = plugin.mutate!(registry, admission);
       if (waiting) await waiting;
     }
+  }
+
+  /** The errors of the kind's own rules, and of those that need more than its objects. */
+  errors(registry: Registry, admission: Admission, own: () => FieldError[]): FieldError[] {
+    const { rules } = this.#steps.of(admission.target.kind);
+    if (rules.length === 0) return own();
+    const found = (isFirst: boolean): readonly FieldError[] =>
+      rules
+        .filter((rule) => Boolean(rule.isFirst) === isFirst)
+        .flatMap((rule) => rule.errors(registry, admission));
+    return [...found(true), ...own(), ...found(false)];
   }
 
   /**

@@ -162,6 +162,15 @@ export interface KindForm<T extends ApiObject> {
   readonly deletionWarning?: string;
   /** Never gets a garbage collection finalizer. */
   readonly uncollected?: boolean;
+  /**
+   * Dependents that are to stay forget the object before its DELETE is answered, unless the request says what becomes of
+   * them: Kubernetes 1.1 deleted it at once.
+   */
+  readonly orphansAtOnce?: true;
+  /** A DELETE for another uid is refused in other words: Kubernetes checks it before the store does. */
+  readonly checksUidFirst?: true;
+  /** Written often, read by machines, applied by nobody: what Wherry itself writes is not in `metadata.managedFields`. */
+  readonly untracked?: true;
 
   // Life
   /**
@@ -224,6 +233,8 @@ export interface KindForm<T extends ApiObject> {
   warnings?(object: T, old: T | undefined): string[];
   /** Changes an object that a DELETE marks, instead of the usual marks beyond the time. */
   markForDeletion?(object: T, context: WriteContext): void;
+  /** Whether something beside `metadata.finalizers` holds an object that is marked. */
+  isHeld?(object: T): boolean;
   /** For kinds with graceful deletion: the grace period in seconds, 0 for none. `requested` is that of the DELETE. */
   gracePeriodSeconds?(object: T, requested: number | undefined): number;
 

@@ -2,6 +2,7 @@
 
 import { AdmissionChain, type AdmissionPlugin } from '../admission-chain.ts';
 import type { Registry } from '../registry.ts';
+import { adminAccess } from './admin-access.ts';
 import { certificateApproval } from './certificate-approval.ts';
 import { certificateSigning } from './certificate-signing.ts';
 import { certificateSubjectRestriction } from './certificate-subject-restriction.ts';
@@ -20,6 +21,7 @@ import { QuotaAccounts } from './quota-accounts.ts';
 import { resourceQuota } from './resource-quota.ts';
 import { runtimeClassAdmission } from './runtime-class-admission.ts';
 import { serviceAccountAdmission } from './service-account-admission.ts';
+import { signingRequestRule } from './signing-requests.ts';
 import { storageProtection } from './storage-protection.ts';
 
 /**
@@ -116,5 +118,8 @@ export function admissionChain(
   const missing = enabled.find((name) => foreign.has(name));
   if (missing)
     throw new Error(`the admission plugin ${missing} is not part of this server; there are ${known}`);
-  return new AdmissionChain(plugins.filter(({ name }) => !disabled.includes(name)));
+  return new AdmissionChain(
+    plugins.filter(({ name }) => !disabled.includes(name)),
+    [signingRequestRule, adminAccess],
+  );
 }

@@ -5,10 +5,10 @@
 import { X509Certificate } from 'node:crypto';
 import { type FieldError, invalid } from '../../api/errors/field-error.ts';
 import type { CertificateSigningRequest } from '../../api/generated/types.ts';
-import type { Kind, ResourceId } from '../../api/kind/kind.ts';
-import type { ApiObject } from '../../api/text/object.ts';
+import type { ResourceId } from '../../api/kind/kind.ts';
 import { pemBlocks } from '../../pki/pem.ts';
 import { readSigningRequest, type SigningRequest, SigningRequestError } from '../../pki/signing-request.ts';
+import type { WriteRule } from '../admission-chain.ts';
 
 export const signingRequestId: ResourceId = 'certificates.k8s.io/certificatesigningrequests';
 
@@ -20,10 +20,19 @@ export const requestIn = ({ spec }: CertificateSigningRequest): SigningRequest =
 
 const textOf = (base64: string | undefined): string => Buffer.from(base64 ?? '', 'base64').toString('latin1');
 
-/** For creates: the request itself cannot be changed. */
-export function requestErrors({ id }: Kind, object: ApiObject): readonly FieldError[] {
-  if (id !== signingRequestId) return none;
-  const request = object as CertificateSigningRequest;
+/** The request itself cannot be changed, so it is looked at once; certificates come with updates of the status. */
+export const signingRequestRule: WriteRule = {
+  kinds: [signingRequestId],
+  isFirst: true,
+  errors(_registry, { operation, target, object, old }) {
+    if (operation === 'create') return requestErrors(object as CertificateSigningRequest);
+    return target.part === 'status'
+      ? certificateErrors(object as CertificateSigningRequest, old as CertificateSigningRequest)
+      : none;
+  },
+};
+
+function requestErrors(request: CertificateSigningRequest): readonly FieldError[] {
   try {
     requestIn(request);
     return none;
@@ -33,11 +42,12 @@ export function requestErrors({ id }: Kind, object: ApiObject): readonly FieldEr
   }
 }
 
-/** For updates of the status. */
-export function certificateErrors({ id }: Kind, object: ApiObject, old: ApiObject): readonly FieldError[] {
-  if (id !== signingRequestId) return none;
-  const certificate = (object as CertificateSigningRequest).status?.certificate;
-  if (!certificate || certificate === (old as CertificateSigningRequest).status?.certificate) return none;
+function certificateErrors(
+  { status }: CertificateSigningRequest,
+  old: CertificateSigningRequest,
+): readonly FieldError[] {
+  const certificate = status?.certificate;
+  if (!certificate || certificate === old.status?.certificate) return none;
   const problem = certificateProblem(textOf(certificate));
   return problem === undefined ? none : [invalid('status.certificate', '<certificate data>', problem)];
 }

@@ -10,7 +10,6 @@ import {
 import type { Kind } from '../../api/kind/kind.ts';
 import { generatedName, nameSuffix, validateMeta } from '../../api/kind/meta.ts';
 import type { ApiObject } from '../../api/text/object.ts';
-import { requestErrors } from '../admission/signing-requests.ts';
 import type { Admission } from '../admission-chain.ts';
 import { allocated, committed } from '../allocation/allocation.ts';
 import type { Registry } from '../registry.ts';
@@ -19,7 +18,6 @@ import { named, type Place, type Target } from '../target.ts';
 import { afterPass, inSlices } from '../time-slices.ts';
 import { check, nameErrors } from '../validation.ts';
 import { Entry } from '../view/entry.ts';
-import { adminAccessErrors } from './admin-access.ts';
 import { preparedToStore, withConversions } from './conversion.ts';
 import { type TrackCreate, trackCreate } from './ownership.ts';
 
@@ -103,9 +101,7 @@ export async function create(
       () => [
         ...validateMeta(kind, meta),
         ...nameErrors(kind, namespace, name),
-        ...requestErrors(kind, object),
-        ...(kind.validate?.(object) ?? []),
-        ...adminAccessErrors(registry, kind, object),
+        ...registry.admission.errors(registry, admission, () => kind.validate?.(object) ?? []),
       ],
       undefined,
       registry.allowance,

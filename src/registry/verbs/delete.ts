@@ -162,7 +162,7 @@ export function checkDeletePreconditions(
   current: Entry,
 ): void {
   const { uid, resourceVersion } = options.preconditions ?? {};
-  if (uid !== undefined && uid !== object.metadata.uid && kind.markForDeletion)
+  if (uid !== undefined && uid !== object.metadata.uid && kind.checksUidFirst)
     throw conflict(
       kind,
       name,
@@ -184,7 +184,7 @@ export function checkDeletePreconditions(
 
 /**
  * Whether a deletion lets dependents forget the object before it is answered: always where no garbage collector would do
- * it later, and for replication controllers, which Kubernetes 1.1 deleted at once, unless something else is asked for.
+ * it later, and for kinds that Kubernetes 1.1 deleted at once, unless something else is asked for.
  */
 function orphansAtOnce(
   { finalizing }: Registry,
@@ -195,7 +195,7 @@ function orphansAtOnce(
 ): boolean {
   if (dryRun || kind.uncollected || propagationOf(kind, object, options) !== 'Orphan') return false;
   const asked = options.propagationPolicy !== undefined || options.orphanDependents !== undefined;
-  return !finalizing.collection || (finalizing.prompt && !asked && kind.id === 'core/replicationcontrollers');
+  return !finalizing.collection || (finalizing.prompt && !asked && kind.orphansAtOnce === true);
 }
 
 /** Marks an object for deletion. An object without finalizers and grace period may be removed afterwards. */
@@ -204,12 +204,6 @@ function mark(registry: Registry, kind: Kind, object: ApiObject, options: Delete
   const meta = object.metadata;
   const first = !meta.deletionTimestamp;
   const nowMs = registry.sources.nowMs();
-  if (kind.id === 'core/namespaces') {
-    meta.deletionTimestamp ??= formatTime(nowMs);
-    if (first) object.status = { ...(object.status as object), phase: 'Terminating' };
-    if (finalizing.collection) setCollectorFinalizers(kind, object, options);
-    return;
-  }
   if (finalizing.collection) setCollectorFinalizers(kind, object, options);
   if (kind.markForDeletion) {
     meta.deletionTimestamp ??= formatTime(nowMs);
@@ -259,8 +253,7 @@ function propagationOf(kind: Kind, object: ApiObject, options: DeleteOptions): P
   if (options.orphanDependents !== undefined) return options.orphanDependents ? 'Orphan' : 'Background';
   if (object.metadata.finalizers?.includes('orphan')) return 'Orphan';
   if (object.metadata.finalizers?.includes('foregroundDeletion')) return 'Foreground';
-  // A namespace gets a garbage collector finalizer only when the request names a policy.
-  return kind.id === 'core/namespaces' ? 'Background' : kind.defaultPropagation;
+  return kind.defaultPropagation;
 }
 
 /** Deletes all objects that a filter selects; returns those that were found. */

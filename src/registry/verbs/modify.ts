@@ -12,7 +12,6 @@ import { encodesEqual, fieldAlike } from '../../api/model/encoded-equality.ts';
 import { sameJson } from '../../api/ownership/field-walk.ts';
 import { jsonText } from '../../api/text/json-text.ts';
 import { type ApiObject, cloneJson, type JsonObject, withSortedKeys } from '../../api/text/object.ts';
-import { certificateErrors } from '../admission/signing-requests.ts';
 import type { Admission } from '../admission-chain.ts';
 import { allocated, committed } from '../allocation/allocation.ts';
 import type { Registry } from '../registry.ts';
@@ -97,7 +96,7 @@ async function modifyInTurn(
       check(
         kind,
         name,
-        () => updateErrors(target, object, old),
+        () => registry.admission.errors(registry, admission, () => updateErrors(target, object, old)),
         () => {
           if (kind.validationWarnings) request.warnings.push(...kind.validationWarnings(object));
         },
@@ -152,12 +151,10 @@ const isStale = ({ store }: Registry, { kind, namespace, name }: Target): boolea
 const isMain = (part: Part): boolean => part === 'main' || part === 'scale';
 
 /** A marked object is removed with its last finalizer, unless a grace period is still running. */
-export function isReleased({ storage }: Kind, object: ApiObject): boolean {
+export function isReleased(kind: Kind, object: ApiObject): boolean {
   const meta = object.metadata;
   if (!meta.deletionTimestamp || meta.finalizers?.length || meta.deletionGracePeriodSeconds) return false;
-  if (storage.id !== 'core/namespaces') return true;
-  const spec = object.spec as { finalizers?: string[] } | undefined;
-  return !spec?.finalizers?.length;
+  return !kind.isHeld?.(object);
 }
 
 /** Checks uid and resourceVersion of the new object against the stored one. */
@@ -268,8 +265,7 @@ function updateErrors({ kind, part }: Target, object: ApiObject, old: ApiObject)
   const errors = validateMetaUpdate(kind, object.metadata, old.metadata);
   if (isMain(part))
     errors.push(...(kind.validate?.(object, old) ?? []), ...(kind.validateUpdate?.(object, old) ?? []));
-  else if (part === 'status')
-    errors.push(...certificateErrors(kind, object, old), ...(kind.validateStatusUpdate?.(object, old) ?? []));
+  else if (part === 'status') errors.push(...(kind.validateStatusUpdate?.(object, old) ?? []));
   else if (part === 'approval') errors.push(...(kind.validateApproval?.(object, old) ?? []));
   else if (part === 'finalize') errors.push(...(kind.validateFinalize?.(object, old) ?? []));
   else if (part === 'ephemeralcontainers')

@@ -38,11 +38,8 @@ import { answeredAs } from './conversion.ts';
 /** Longest subresource in an entry. */
 const subresourceBytesMax = 256;
 
-/** Written often, read by machines, applied by nobody: those that Wherry itself writes are not tracked. */
-const untrackedKinds: ReadonlySet<string> = new Set(['core/events', 'coordination.k8s.io/leases']);
-
 const isUntracked = (request: Request, { kind }: Target): boolean =>
-  untrackedKinds.has(kind.storage.id) && request.isOwn;
+  kind.storage.untracked === true && request.isOwn;
 
 export const managerOf = (
   request: Request,

@@ -60,6 +60,7 @@ export const customResourceDefinition = defineKind<CustomResourceDefinition>({
   version: 'v1',
   table: 'apiextensions-v1',
   namespaced: false,
+  checksUidFirst: true,
   subresources: [statusSubresource],
   generationOf: 'spec',
   versionRequired: true,

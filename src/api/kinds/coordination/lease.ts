@@ -19,6 +19,7 @@ export const lease = defineKind<Lease>({
   version: 'v1',
   table: 'coordination-v1',
   namespaced: true,
+  untracked: true,
   createOnUpdate: true,
 
   validate: ({ spec = {} }) => collect(specErrors(spec)),

@@ -63,6 +63,7 @@ export const event = defineKind<Event>({
   singular: 'event',
   shortNames: ['ev'],
   namespaced: true,
+  untracked: true,
   nameRule: pathSegmentName,
   createOnUpdate: true,
   uncollected: true,

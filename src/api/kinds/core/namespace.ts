@@ -69,6 +69,11 @@ export const namespace = defineKind<Namespace>({
     return [];
   },
 
+  markForDeletion(namespace) {
+    namespace.status = { ...namespace.status, phase: 'Terminating' };
+  },
+  isHeld: ({ spec }) => Boolean(spec?.finalizers?.length),
+
   selectableFields: { 'status.phase': (namespace) => namespace.status?.phase ?? '' },
   columns: [
     nameColumn,

@@ -33,6 +33,7 @@ export const replicationController = defineKind<ReplicationController>({
   generationOf: 'spec',
   // Orphan by default: before there was a garbage collector, pods were kept, and old clients rely on it.
   defaultPropagation: 'Orphan',
+  orphansAtOnce: true,
 
   defaults(controller) {
     const spec = (controller.spec ??= {});

@@ -4,8 +4,8 @@
  */
 import type { Removal } from '../removal.ts';
 import { targetOf } from '../target.ts';
+import { remove } from '../verbs/delete.ts';
 import { actingAs } from '../writers.ts';
-import { remove } from './delete.ts';
 
 export const endpointsRemoval: Removal = {
   id: 'core/services',
