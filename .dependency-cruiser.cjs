@@ -31,7 +31,7 @@ const may = {
   cluster: ['cluster', 'extensions', 'access', 'pki', 'ingress', 'node', 'controllers', 'client', 'streams', 'server', 'registry', 'store', 'grpc', 'api', 'clock'],
   testing: ['testing', 'cluster', 'access', 'controllers', 'extensions', 'node', 'client', 'server', 'registry', 'store', 'api', 'clock'],
   cli: ['cli', 'cluster', 'testing', 'envtest', 'store/store', 'clock'],
-  envtest: ['envtest', 'cli', 'cluster', 'pki', 'store/owner', 'api/values/duration', 'api/values/runtime-config', 'clock'],
+  envtest: ['envtest', 'cli', 'cluster', 'pki', 'store/owner', 'api/values/duration', 'api/kinds/runtime-config', 'clock'],
 };
 
 /**

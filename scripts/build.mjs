@@ -23,6 +23,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { brotliCompressSync } from 'node:zlib';
 import { build } from 'esbuild';
+import { groupFiles, kindsFolder } from './generate-groups.mjs';
 import { bundledLmdb, licencesOf } from './lmdb.mjs';
 import { buildThread, defineThread } from './thread.mjs';
 import { buildWeb } from './web.mjs';
@@ -32,12 +33,10 @@ const { values: asked } = parseArgs({
 });
 const folder = path.resolve('dist');
 
-/** Tables that no start needs. The bundle holds them compressed, which makes the package smaller. */
-const seldomRead = /\b(admissionregistration-v1|apiextensions-v1|autoscaling-v2|resource-v1)\.fields\.json$/;
-
 /**
  * Loads field tables as text, of which each model is parsed as JSON when it is first used: a start uses few of them, and V8
- * parses JSON several times faster than JavaScript.
+ * parses JSON several times faster than JavaScript. Tables that no start needs say `seldomRead`; the bundle holds them
+ * compressed, which makes the package smaller.
  */
 const fieldTables = {
   name: 'field tables',
@@ -62,26 +61,37 @@ const fieldTables = {
       }`,
     }));
     onLoad({ filter: /\.fields\.json$/ }, async ({ path }) => {
-      const { apiVersion, models } = JSON.parse(await readFile(path, 'utf8'));
+      const { apiVersion, models, seldomRead } = JSON.parse(await readFile(path, 'utf8'));
       const text = Object.entries(models)
         .map(([name, model]) => `${name}:${JSON.stringify(model)}`)
         .join('\n');
       return {
         contents: `import { lazyTable } from 'lazy table';
-          ${seldomRead.test(path) ? compressed(text) : `const read = () => ${JSON.stringify(text)};`}
+          ${seldomRead ? compressed(text) : `const read = () => ${JSON.stringify(text)};`}
           export default lazyTable(${JSON.stringify(apiVersion)}, read);`,
       };
     });
   },
 };
 
-/** Descriptions are long and seldom read, so the bundle holds them compressed: a quarter of their size. */
+/** Descriptions are long and seldom read, so the bundle holds them compressed, all in one: a quarter of their size. */
 const descriptions = {
   name: 'descriptions',
-  setup({ onLoad }) {
-    onLoad({ filter: /definitions\/descriptions\.json$/ }, async ({ path }) => {
-      const text = JSON.stringify(JSON.parse(await readFile(path, 'utf8')));
-      return { contents: `${compressed(text)} export default JSON.parse(read());` };
+  setup({ onEnd, onLoad }) {
+    let found = false;
+    onEnd(() => {
+      if (!found) throw new Error('the bundle has no descriptions');
+    });
+    onLoad({ filter: /api\/generated\/descriptions\.ts$/ }, async () => {
+      found = true;
+      const ending = '.descriptions.json';
+      const tables = {};
+      for (const file of groupFiles('.', ending))
+        tables[path.basename(file, ending)] = JSON.parse(
+          await readFile(path.join(kindsFolder, file), 'utf8'),
+        );
+      const text = JSON.stringify(tables);
+      return { contents: `${compressed(text)} export const tableDescriptions = JSON.parse(read());` };
     });
   },
 };

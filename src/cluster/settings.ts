@@ -3,7 +3,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { readTokenSettings } from '../access/authentication/token-settings.ts';
 import { builtinKinds, KindTable } from '../api/kinds/kinds.ts';
-import { Enablement, runtimeConfigProblem } from '../api/values/runtime-config.ts';
+import { Enablement, runtimeConfigProblem } from '../api/kinds/runtime-config.ts';
 import { wallClock } from '../clock.ts';
 import { chosenControllers } from '../controllers/controllers.ts';
 import { eventExpiryController } from '../controllers/event-expiry.ts';

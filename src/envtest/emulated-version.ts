@@ -2,7 +2,7 @@
  * `--emulated-version`: which earlier version of Kubernetes the server acts as, and what of the API came after that
  * version. Fields of kinds that were there already are kept as they are.
  */
-import type { RuntimeConfig } from '../api/values/runtime-config.ts';
+import type { RuntimeConfig } from '../api/kinds/runtime-config.ts';
 import { kubernetesVersion } from './apiserver-help.ts';
 import { type FlagValues, listOf } from './flag.ts';
 import { runtimeConfigOf } from './runtime-config-flag.ts';

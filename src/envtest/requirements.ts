@@ -1,5 +1,5 @@
 /** What kube-apiserver demands of its flags together, in its order and words. */
-import { runtimeConfigProblem } from '../api/values/runtime-config.ts';
+import { runtimeConfigProblem } from '../api/kinds/runtime-config.ts';
 import { admissionPlugins } from './admission-plugins.ts';
 import { apiServerFlags } from './apiserver-flags.ts';
 import { gateProblems } from './feature-gates.ts';

@@ -12,8 +12,8 @@ import { persistentVolume } from './core/persistent-volume.ts';
 import { persistentVolumeClaim } from './core/persistent-volume-claim.ts';
 import { resourceQuota } from './core/resource-quota.ts';
 import { secret } from './core/secret.ts';
+import { ingress } from './extensions/ingress.ts';
 import { createErrors, statusErrors } from './kind.fixture.ts';
-import { ingress } from './networking/ingress.ts';
 
 /** More than the maximum number of call arguments. */
 const count = 125_000;

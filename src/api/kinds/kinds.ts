@@ -1,142 +1,14 @@
-/** The list of kinds. Adding one: its file in `kinds/`, and a line here. */
+/** The kinds a server knows: the built-in ones, of all groups, and those that come while it runs. */
 
 import { composedKey } from '../../composed-key.ts';
 import type { Kind, ResourceId } from '../kind/kind.ts';
 import { checkedChange, type KindChange, type Preparation, type WantedChange } from '../kind/kind-change.ts';
-import { mutatingAdmissionPolicy } from './admissionregistration/mutating-admission-policy.ts';
-import { mutatingAdmissionPolicyBinding } from './admissionregistration/mutating-admission-policy-binding.ts';
-import { mutatingWebhookConfiguration } from './admissionregistration/mutating-webhook-configuration.ts';
-import { validatingAdmissionPolicy } from './admissionregistration/validating-admission-policy.ts';
-import { validatingAdmissionPolicyBinding } from './admissionregistration/validating-admission-policy-binding.ts';
-import { validatingWebhookConfiguration } from './admissionregistration/validating-webhook-configuration.ts';
-import { customResourceDefinition } from './apiextensions/custom-resource-definition.ts';
-import { apiService } from './apiregistration/api-service.ts';
-import { controllerRevision } from './apps/controller-revision.ts';
-import { daemonSet } from './apps/daemon-set.ts';
-import { deployment } from './apps/deployment.ts';
-import { replicaSet } from './apps/replica-set.ts';
-import { statefulSet } from './apps/stateful-set.ts';
-import { autoscalingV1 } from './autoscaling/autoscaling-v1.ts';
-import { autoscalingV2 } from './autoscaling/autoscaling-v2.ts';
-import { horizontalPodAutoscaler } from './autoscaling/horizontal-pod-autoscaler.ts';
-import { batchJob } from './batch/batch-job.ts';
-import { cronJob } from './batch/cron-job.ts';
-import { cronJobV1beta1 } from './batch/cron-job-v1beta1.ts';
-import { job } from './batch/job.ts';
-import { certificateSigningRequest } from './certificates/certificate-signing-request.ts';
-import { lease } from './coordination/lease.ts';
-import { configMap } from './core/config-map.ts';
-import { endpoints } from './core/endpoints.ts';
-import { event } from './core/event.ts';
-import { limitRange } from './core/limit-range.ts';
-import { namespace } from './core/namespace.ts';
-import { node } from './core/node.ts';
-import { persistentVolume } from './core/persistent-volume.ts';
-import { persistentVolumeClaim } from './core/persistent-volume-claim.ts';
-import { pod } from './core/pod.ts';
-import { podTemplate } from './core/pod-template.ts';
-import { replicationController } from './core/replication-controller.ts';
-import { resourceQuota } from './core/resource-quota.ts';
-import { secret } from './core/secret.ts';
-import { service } from './core/service.ts';
-import { serviceAccount } from './core/service-account.ts';
-import { endpointSlice } from './discovery/endpoint-slice.ts';
-import { eventsEvent } from './events/events-event.ts';
-import { flowSchema } from './flowcontrol/flow-schema.ts';
-import { priorityLevelConfiguration } from './flowcontrol/priority-level-configuration.ts';
-import { ingress } from './networking/ingress.ts';
-import { ingressClass } from './networking/ingress-class.ts';
-import { ipAddress } from './networking/ip-address.ts';
-import { networkPolicy } from './networking/network-policy.ts';
-import { networkingIngress } from './networking/networking-ingress.ts';
-import { serviceCidr } from './networking/service-cidr.ts';
-import { runtimeClass } from './node/runtime-class.ts';
-import { podDisruptionBudget } from './policy/pod-disruption-budget.ts';
-import { policyV1beta1 } from './policy/policy-v1beta1.ts';
-import { clusterRole } from './rbac/cluster-role.ts';
-import { clusterRoleBinding } from './rbac/cluster-role-binding.ts';
-import { role } from './rbac/role.ts';
-import { roleBinding } from './rbac/role-binding.ts';
-import { deviceClass } from './resource/device-class.ts';
-import { resourceClaim } from './resource/resource-claim.ts';
-import { resourceClaimTemplate } from './resource/resource-claim-template.ts';
-import { resourceSlice } from './resource/resource-slice.ts';
-import { priorityClass } from './scheduling/priority-class.ts';
-import { csiDriver } from './storage/csi-driver.ts';
-import { csiNode } from './storage/csi-node.ts';
-import { csiStorageCapacity } from './storage/csi-storage-capacity.ts';
-import { storageClass } from './storage/storage-class.ts';
-import { volumeAttachment } from './storage/volume-attachment.ts';
-import { volumeAttributesClass } from './storage/volume-attributes-class.ts';
+import { groups } from './groups.ts';
 
-export const builtinKinds: readonly Kind[] = [
-  configMap,
-  endpoints,
-  event,
-  limitRange,
-  namespace,
-  node,
-  persistentVolume,
-  persistentVolumeClaim,
-  pod,
-  podTemplate,
-  replicationController,
-  resourceQuota,
-  secret,
-  service,
-  serviceAccount,
-  // Clients prefer the group and version that come first; extensions comes last, as the oldest group of its kinds.
-  controllerRevision,
-  daemonSet,
-  deployment,
-  replicaSet,
-  statefulSet,
-  eventsEvent,
-  autoscalingV2,
-  autoscalingV1,
-  batchJob,
-  cronJob,
-  cronJobV1beta1,
-  certificateSigningRequest,
-  customResourceDefinition,
-  ingressClass,
-  networkingIngress,
-  ipAddress,
-  networkPolicy,
-  serviceCidr,
-  lease,
-  podDisruptionBudget,
-  policyV1beta1,
-  priorityClass,
-  runtimeClass,
-  endpointSlice,
-  deviceClass,
-  resourceClaim,
-  resourceClaimTemplate,
-  resourceSlice,
-  flowSchema,
-  priorityLevelConfiguration,
-  clusterRole,
-  clusterRoleBinding,
-  role,
-  roleBinding,
-  csiDriver,
-  csiNode,
-  csiStorageCapacity,
-  storageClass,
-  volumeAttachment,
-  volumeAttributesClass,
-  mutatingAdmissionPolicy,
-  mutatingAdmissionPolicyBinding,
-  mutatingWebhookConfiguration,
-  validatingAdmissionPolicy,
-  validatingAdmissionPolicyBinding,
-  validatingWebhookConfiguration,
-  apiService,
-  horizontalPodAutoscaler,
-  ingress,
-  job,
-];
+/** Kinds of groups with higher priority first, as clients find them in discovery. */
+export const builtinKinds: readonly Kind[] = [...groups]
+  .sort((a, b) => (b.priority ?? 0) - (a.priority ?? 0))
+  .flatMap(({ kinds = [] }) => kinds);
 
 /**
  * The kinds a server knows. They can be added, replaced and removed while it runs: first everything that takes part

@@ -2,16 +2,17 @@
  * Proves that the common kinds and fields have descriptions, and that every description belongs to an existing field.
  */
 import { describe, expect, it } from 'vitest';
-import json from '../field-tables/descriptions.json' with { type: 'json' };
+import { tableDescriptions } from '../generated/descriptions.ts';
 import { componentStatus } from '../kinds/core/component-status.ts';
 import { builtinKinds } from '../kinds/kinds.ts';
-import { type DescriptionFile, Descriptions } from './descriptions.ts';
+import { Descriptions, type TableDescriptions } from './descriptions.ts';
 import { findModel, type Model, modelOf } from './model.ts';
+import shared from './shared-descriptions.json' with { type: 'json' };
 
 /** Longer texts belong into a manual. */
 const charactersMax = 240;
 
-const file: DescriptionFile = json;
+const tables: Record<string, TableDescriptions> = tableDescriptions;
 const descriptions = await Descriptions.load();
 
 const undescribed = (model: Model): string[] =>
@@ -46,7 +47,7 @@ describe('descriptions', () => {
 
   it('are about models and fields that there are', () => {
     const unknown: string[] = [];
-    for (const [table, models] of Object.entries(file.models))
+    for (const [table, models] of Object.entries(tables))
       for (const [name, { fields = {}, like }] of Object.entries(models)) {
         const model = findModel(name, table);
         if (!model || (like !== undefined && !findModel(like, table))) unknown.push(`${table}:${name}`);
@@ -58,8 +59,8 @@ describe('descriptions', () => {
 
   it('are short sentences', () => {
     const texts = [
-      ...Object.values(file.types),
-      ...Object.values(file.models).flatMap((models) =>
+      ...Object.values<string>(shared.types),
+      ...Object.values(tables).flatMap((models) =>
         Object.values(models).flatMap(({ about, fields = {} }) => [about!, ...Object.values(fields)]),
       ),
     ];

@@ -1,19 +1,23 @@
 /**
  * Descriptions of kinds and fields, as shown by `kubectl explain`.
  *
- * They are data (`field-tables/descriptions.json`), written for Wherry, and loaded only when a document needs them.
+ * They are data, written for Wherry, and loaded only when a document needs them: `<table>.descriptions.json` beside each
+ * table, and `shared-descriptions.json` for what many models have.
  * Tables that are added at run time contain their own.
  */
 import type { Field, Model } from './model.ts';
 
-/** One model as the file writes it. The `legend` in the file explains every key. */
+/** One model as the files write it. The `legend` in the shared file explains every key. */
 export interface ModelDescription {
   about?: string;
   like?: string;
   fields?: Record<string, string>;
 }
 
-export interface DescriptionFile {
+/** Models by name. */
+export type TableDescriptions = Record<string, ModelDescription>;
+
+export interface SharedDescriptions {
   legend: Record<string, string>;
   /** Fields of every kind. */
   kind: Record<string, string>;
@@ -21,21 +25,27 @@ export interface DescriptionFile {
   list: ModelDescription;
   /** Scalar types: quantities, times. */
   types: Record<string, string>;
-  models: Record<string, Record<string, ModelDescription>>;
 }
 
 export class Descriptions {
   static async load(): Promise<Descriptions> {
-    const { default: file } = await import('../field-tables/descriptions.json', { with: { type: 'json' } });
-    return new Descriptions(file);
+    const [{ default: shared }, { tableDescriptions }] = await Promise.all([
+      import('./shared-descriptions.json', { with: { type: 'json' } }),
+      import('../generated/descriptions.ts'),
+    ]);
+    return new Descriptions(shared, tableDescriptions);
   }
 
-  constructor(private readonly file: DescriptionFile) {}
+  private constructor(
+    private readonly shared: SharedDescriptions,
+    /** By table. */
+    private readonly tables: Readonly<Record<string, TableDescriptions>>,
+  ) {}
 
   model(model: Model): string | undefined {
     const about = model.definition.description ?? this.#of(model.file, model.name)?.about;
     if (about !== undefined || !isList(model)) return about;
-    return this.file.list.about?.replaceAll('{kind}', model.name.replace(/List$/, ''));
+    return this.shared.list.about?.replaceAll('{kind}', model.name.replace(/List$/, ''));
   }
 
   field(model: Model, field: Field): string | undefined {
@@ -44,17 +54,17 @@ export class Descriptions {
     const text =
       field.definition.description ?? own?.fields?.[name] ?? this.#like(model, own)?.fields?.[name];
     if (text !== undefined) return text;
-    if (isList(model) && this.file.list.fields?.[name]) return this.file.list.fields[name];
-    return isKind(model) ? this.file.kind[name] : undefined;
+    if (isList(model) && this.shared.list.fields?.[name]) return this.shared.list.fields[name];
+    return isKind(model) ? this.shared.kind[name] : undefined;
   }
 
   /** A scalar type, such as a quantity. */
   type(name: string): string | undefined {
-    return this.file.types[name];
+    return this.shared.types[name];
   }
 
   #of(table: string, name: string): ModelDescription | undefined {
-    return this.file.models[table]?.[name];
+    return this.tables[table]?.[name];
   }
 
   #like(model: Model, own: ModelDescription | undefined): ModelDescription | undefined {

@@ -5,9 +5,16 @@ declare module '*.fields.json' {
   export default file;
 }
 
-declare module '*/descriptions.json' {
-  import type { DescriptionFile } from './descriptions.ts';
+declare module '*.descriptions.json' {
+  import type { TableDescriptions } from './descriptions.ts';
 
-  const file: DescriptionFile;
+  const file: TableDescriptions;
+  export default file;
+}
+
+declare module '*/shared-descriptions.json' {
+  import type { SharedDescriptions } from './descriptions.ts';
+
+  const file: SharedDescriptions;
   export default file;
 }

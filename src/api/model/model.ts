@@ -1,7 +1,7 @@
 /**
- * Models: the types of all objects, compiled from the field tables in `definitions/`.
+ * Models: the types of all objects, compiled from field tables.
  *
- * A table is data (`api/definitions/*.fields.json`); a Model is the same data linked for fast use: fields by name, in
+ * A table is data (`kinds/<group>/*.fields.json`); a Model is the same data linked for fast use: fields by name, in
  * wire order, references resolved. Decoding, pruning, patches, protobuf and encoding all use it, so a type is defined
  * once. Models are compiled on first use, because a start needs few of them.
  *
@@ -9,36 +9,7 @@
  * has its own models (`modelsOf`). Only the kind refers to them, so they are collected with it.
  */
 
-import admission from '../field-tables/admission-v1.fields.json' with { type: 'json' };
-import admissionRegistration from '../field-tables/admissionregistration-v1.fields.json' with {
-  type: 'json',
-};
-import apiextensions from '../field-tables/apiextensions-v1.fields.json' with { type: 'json' };
-import apiRegistration from '../field-tables/apiregistration-v1.fields.json' with { type: 'json' };
-import apps from '../field-tables/apps-v1.fields.json' with { type: 'json' };
-import authentication from '../field-tables/authentication-v1.fields.json' with { type: 'json' };
-import authorization from '../field-tables/authorization-v1.fields.json' with { type: 'json' };
-import autoscalingV1 from '../field-tables/autoscaling-v1.fields.json' with { type: 'json' };
-import autoscalingV2 from '../field-tables/autoscaling-v2.fields.json' with { type: 'json' };
-import batch from '../field-tables/batch-v1.fields.json' with { type: 'json' };
-import batchV1beta1 from '../field-tables/batch-v1beta1.fields.json' with { type: 'json' };
-import certificates from '../field-tables/certificates-v1.fields.json' with { type: 'json' };
-import coordination from '../field-tables/coordination-v1.fields.json' with { type: 'json' };
-import core from '../field-tables/core-v1.fields.json' with { type: 'json' };
-import discovery from '../field-tables/discovery-v1.fields.json' with { type: 'json' };
-import events from '../field-tables/events-v1.fields.json' with { type: 'json' };
-import extensions from '../field-tables/extensions-v1beta1.fields.json' with { type: 'json' };
-import flowcontrol from '../field-tables/flowcontrol-v1.fields.json' with { type: 'json' };
-import metrics from '../field-tables/metrics-v1beta1.fields.json' with { type: 'json' };
-import networking from '../field-tables/networking-v1.fields.json' with { type: 'json' };
-import networkingIngress from '../field-tables/networking-v1-ingress.fields.json' with { type: 'json' };
-import node from '../field-tables/node-v1.fields.json' with { type: 'json' };
-import policyV1 from '../field-tables/policy-v1.fields.json' with { type: 'json' };
-import policyV1beta1 from '../field-tables/policy-v1beta1.fields.json' with { type: 'json' };
-import rbac from '../field-tables/rbac-v1.fields.json' with { type: 'json' };
-import resource from '../field-tables/resource-v1.fields.json' with { type: 'json' };
-import scheduling from '../field-tables/scheduling-v1.fields.json' with { type: 'json' };
-import storage from '../field-tables/storage-v1.fields.json' with { type: 'json' };
+import { fieldTables } from '../generated/field-tables.ts';
 import type { Schema } from './json-schema.ts';
 
 /** One field as the tables write it. The `legend` in each table explains every key. */
@@ -213,37 +184,6 @@ export class Model {
   }
 }
 
-const FILES: Record<string, FieldTableFile> = {
-  'admission-v1': admission,
-  'admissionregistration-v1': admissionRegistration,
-  'apiextensions-v1': apiextensions,
-  'apiregistration-v1': apiRegistration,
-  'apps-v1': apps,
-  'authentication-v1': authentication,
-  'authorization-v1': authorization,
-  'autoscaling-v1': autoscalingV1,
-  'autoscaling-v2': autoscalingV2,
-  'batch-v1': batch,
-  'batch-v1beta1': batchV1beta1,
-  'certificates-v1': certificates,
-  'coordination-v1': coordination,
-  'core-v1': core,
-  'discovery-v1': discovery,
-  'events-v1': events,
-  'extensions-v1beta1': extensions,
-  'metrics-v1beta1': metrics,
-  'networking-v1': networking,
-  'networking-v1-ingress': networkingIngress,
-  'node-v1': node,
-  'policy-v1': policyV1,
-  'policy-v1beta1': policyV1beta1,
-  'rbac-v1': rbac,
-  'resource-v1': resource,
-  'flowcontrol-v1': flowcontrol,
-  'scheduling-v1': scheduling,
-  'storage-v1': storage,
-};
-
 /** Models by name, compiled from some tables, with a parent as fallback. */
 export class Models {
   readonly #compiled = new Map<string, Model>();
@@ -275,7 +215,7 @@ export class Models {
   }
 }
 
-const builtinModels = new Models(FILES);
+const builtinModels = new Models(fieldTables);
 
 /** Finds a model of the built-in tables by name, as `Name` within `file` or as `file:Name`. */
 export const modelOf = (ref: string, file = 'core-v1'): Model => builtinModels.of(ref, file);

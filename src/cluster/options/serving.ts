@@ -1,5 +1,5 @@
 /** What is served, and how requests are answered. */
-import type { RuntimeConfig } from '../../api/values/runtime-config.ts';
+import type { RuntimeConfig } from '../../api/kinds/runtime-config.ts';
 import type { ManagedFieldsMode } from '../../registry/registry.ts';
 import type { WatchDefault } from '../../registry/verbs/watch.ts';
 import type { HistoryBounds } from '../../registry/view/history.ts';

@@ -1,7 +1,7 @@
 /** Discovery: the groups, versions and resources that are served, made from the table of kinds. */
 import { createHash } from 'node:crypto';
 import type { Kind, Verb } from '../../api/kind/kind.ts';
-import { componentStatus } from '../../api/kinds/core/component-status.ts';
+import { computedKinds, versionNamed } from '../../api/kinds/builtin-groups.ts';
 import type { KindTable } from '../../api/kinds/kinds.ts';
 import { compareVersions } from '../../api/values/version-order.ts';
 import type { Aggregation } from '../../extensions/aggregation/aggregation.ts';
@@ -24,11 +24,6 @@ export interface DiscoveryResource {
   storageVersionHash?: string;
 }
 
-/** Resources that are not stored kinds. */
-const coreExtras: readonly DiscoveryResource[] = [
-  { name: 'bindings', singularName: 'binding', namespaced: true, kind: 'Binding', verbs: ['create'] },
-];
-
 /** The kinds of documents here that Kubernetes 1.1 wrote without an apiVersion, and knows by no other name. */
 const unversionedThen: ReadonlySet<unknown> = new Set(['APIGroupList', 'APIGroup', 'APIResourceList']);
 
@@ -37,49 +32,6 @@ export function asOf11(document: object): object {
   const { apiVersion: _, ...rest } = document as { readonly kind?: string; readonly apiVersion?: string };
   return unversionedThen.has(rest.kind) ? rest : document;
 }
-
-const connectVerbs = ['create', 'get'];
-const proxyVerbs = ['create', 'delete', 'get', 'patch', 'update'];
-
-/** Connections: subresources that are tunnels to a node instead of stored data. */
-const connections: readonly DiscoveryResource[] = (
-  [
-    ['nodes/proxy', 'NodeProxyOptions', proxyVerbs],
-    ['pods/attach', 'PodAttachOptions', connectVerbs],
-    ['pods/exec', 'PodExecOptions', connectVerbs],
-    ['pods/log', 'Pod', ['get']],
-    ['pods/portforward', 'PodPortForwardOptions', connectVerbs],
-    ['pods/proxy', 'PodProxyOptions', proxyVerbs],
-    ['services/proxy', 'ServiceProxyOptions', proxyVerbs],
-  ] as const
-).map(([name, kind, verbs]) => ({
-  name,
-  singularName: '',
-  namespaced: !name.startsWith('nodes/'),
-  kind,
-  verbs,
-}));
-
-/**
- * The scale of a controller was served by the extensions group first, and still is. The controller itself is only
- * named there, as it was in Kubernetes 1.1, so that the scale is a part of something: it has no verbs.
- */
-const extensionsExtras: readonly DiscoveryResource[] = [
-  {
-    name: 'replicationcontrollers',
-    singularName: 'replicationcontroller',
-    namespaced: true,
-    kind: 'ReplicationControllerDummy',
-    verbs: [],
-  },
-  {
-    name: 'replicationcontrollers/scale',
-    singularName: '',
-    namespaced: true,
-    kind: 'Scale',
-    verbs: ['get', 'patch', 'update'],
-  },
-];
 
 const sorted = (verbs: readonly Verb[]): readonly string[] => [...verbs].sort();
 
@@ -273,9 +225,8 @@ export class Discovery {
     const resources = [...this.kinds.inVersion(apiVersion)].flatMap((kind) => resourcesOf(kind, true));
     resources.push(...(this.computed.get(apiVersion) ?? []));
     if (resources.length === 0 && !this.computed.has(apiVersion)) return undefined;
-    if (apiVersion === 'v1')
-      resources.push(...coreExtras, ...connections, ...resourcesOf(componentStatus, false));
-    if (apiVersion === 'extensions/v1beta1') resources.push(...extensionsExtras);
+    resources.push(...(versionNamed(apiVersion)?.resources ?? []));
+    for (const kind of computedKinds(apiVersion)) resources.push(...resourcesOf(kind, false));
     sortResources(
       resources,
       new Set([...this.kinds.inVersion(apiVersion)].filter(isCustom).map(({ resource }) => resource)),

@@ -11,6 +11,7 @@ import {
 } from '../../api/errors/errors.ts';
 import { type FieldError, notSupported, required } from '../../api/errors/field-error.ts';
 import type { Kind, Verb } from '../../api/kind/kind.ts';
+import { bodyModel } from '../../api/kinds/builtin-groups.ts';
 import { modelOf } from '../../api/model/model.ts';
 import { JsonError } from '../../api/text/json.ts';
 import { cloneJson, isJsonObject } from '../../api/text/object.ts';
@@ -127,28 +128,7 @@ const requestOf = (
 
 const modelFor = (serving: Serving) => (apiVersion: string, kind: string) =>
   serving.registry.kinds.kind(apiVersion, kind)?.model ??
-  (kind === 'DeleteOptions' ? modelOf('DeleteOptions') : otherModel(apiVersion, kind));
-
-/** Models of bodies that are not stored kinds, by version and kind: [model, table]. */
-const otherModels: Readonly<Record<string, readonly [string, string?]>> = {
-  'v1 Binding': ['Binding'],
-  'authentication.k8s.io/v1 SelfSubjectReview': ['SelfSubjectReview', 'authentication-v1'],
-  'authentication.k8s.io/v1 TokenRequest': ['TokenRequest'],
-  'authentication.k8s.io/v1 TokenReview': ['TokenReview', 'authentication-v1'],
-  'authorization.k8s.io/v1 LocalSubjectAccessReview': ['LocalSubjectAccessReview', 'authorization-v1'],
-  'authorization.k8s.io/v1 SelfSubjectAccessReview': ['SelfSubjectAccessReview', 'authorization-v1'],
-  'authorization.k8s.io/v1 SelfSubjectRulesReview': ['SelfSubjectRulesReview', 'authorization-v1'],
-  'authorization.k8s.io/v1 SubjectAccessReview': ['SubjectAccessReview', 'authorization-v1'],
-  'autoscaling/v1 Scale': ['Scale', 'autoscaling-v1'],
-  'extensions/v1beta1 Scale': ['Scale', 'extensions-v1beta1'],
-  'policy/v1 Eviction': ['Eviction'],
-  'policy/v1beta1 Eviction': ['Eviction'],
-};
-
-function otherModel(apiVersion: string, kind: string) {
-  const id = `${apiVersion} ${kind}`;
-  return Object.hasOwn(otherModels, id) ? modelOf(...otherModels[id]!) : undefined;
-}
+  (kind === 'DeleteOptions' ? modelOf('DeleteOptions') : bodyModel(apiVersion, kind));
 
 /** Passes over shorter bodies take less than a slice of a turn of the event loop. */
 const longBodyBytes = 64 * 1024;

@@ -16,9 +16,9 @@ import { decodeObject } from '../../model/decode.ts';
 import { normalized } from '../../model/encode.ts';
 import { cpuMetric } from '../../rules/workload/cpu-metric.ts';
 import type { ApiObject, JsonObject } from '../../text/object.ts';
+import { horizontalPodAutoscaler } from '../extensions/horizontal-pod-autoscaler.ts';
 import { autoscalingV1 } from './autoscaling-v1.ts';
 import { autoscalingV2 } from './autoscaling-v2.ts';
-import { horizontalPodAutoscaler } from './horizontal-pod-autoscaler.ts';
 
 const json = (kind: Kind, object: ApiObject): JsonObject =>
   normalized(kind.model, object as unknown as JsonObject);

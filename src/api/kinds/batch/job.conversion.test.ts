@@ -6,8 +6,8 @@ import type { Kind } from '../../kind/kind.ts';
 import { decodeObject } from '../../model/decode.ts';
 import { normalized } from '../../model/encode.ts';
 import type { ApiObject, JsonObject } from '../../text/object.ts';
+import { job } from '../extensions/job.ts';
 import { batchJob } from './batch-job.ts';
-import { job } from './job.ts';
 
 const { toStored, fromStored } = job.stored!;
 

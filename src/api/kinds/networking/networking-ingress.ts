@@ -16,7 +16,7 @@ import type {
 import { defineKind } from '../../kind/kind.ts';
 import { ingressClassWarnings } from '../../rules/service/ingress-class-name.ts';
 import type { ApiObject } from '../../text/object.ts';
-import { ingress } from './ingress.ts';
+import { ingress } from '../extensions/ingress.ts';
 
 function oldBackend({ service, resource }: IngressBackendV1): IngressBackend {
   if (!service) return { resource };

@@ -1,4 +1,6 @@
 /** Names of the API's types in OpenAPI documents. Client generators depend on them. */
+import { wordOf } from '../../../api/kind/group.ts';
+import { packageOf } from '../../../api/kinds/builtin-groups.ts';
 import type { Model } from '../../../api/model/model.ts';
 
 export interface GroupVersionKind {
@@ -53,7 +55,7 @@ const authenticationModels = new Set([
   'TokenRequestStatus',
 ]);
 
-const extensionsPackage = 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1';
+const extensionsPackage = packageOf('apiextensions-v1');
 
 /** Types without fields that have a definition of their own, and their Kubernetes packages. */
 export const valueNames = {
@@ -80,13 +82,10 @@ export function definitionName({ file, name }: Model): string {
   }
   if (file === 'core-v1') {
     if (metaModels.has(name)) return `${metaPackage}.${name}`;
-    if (authenticationModels.has(name)) return `io.k8s.api.authentication.v1.${name}`;
-    if (name === 'Eviction') return `io.k8s.api.policy.v1.${name}`;
+    if (authenticationModels.has(name)) return `${packageOf('authentication-v1')}.${name}`;
+    if (name === 'Eviction') return `${packageOf('policy-v1')}.${name}`;
   }
-  const [group, version] = file.split('-');
-  if (group === 'apiextensions') return `io.k8s.apiextensions-apiserver.pkg.apis.${group}.${version}.${name}`;
-  if (group === 'metrics') return `io.k8s.metrics.pkg.apis.${group}.${version}.${name}`;
-  return `io.k8s.api.${group}.${version}.${name}`;
+  return `${packageOf(file)}.${name}`;
 }
 
 /** The kind of a model; undefined for models that are only parts of others. */
@@ -111,7 +110,7 @@ export function splitApiVersion(apiVersion: string): { group: string; version: s
 
 /** A group as part of a name: `rbac`, `comExample`. For the groups of Kubernetes itself the first label is enough. */
 export function groupWord(group: string): string {
-  if (!group.includes('.') || group.endsWith('.k8s.io')) return group.split('.')[0] || 'core';
+  if (!group.includes('.') || group.endsWith('.k8s.io')) return wordOf(group);
   const [first, ...rest] = group.split('.').reverse();
   return first + rest.map(capital).join('');
 }

@@ -24,7 +24,7 @@ import {
   autoscalingV2,
   replicaCountErrors,
   replicaRangeErrors,
-} from './autoscaling-v2.ts';
+} from '../autoscaling/autoscaling-v2.ts';
 
 /** Kind and name become segments of a URL path when the autoscaler looks up the object it scales. */
 function referenceErrors(reference: HorizontalPodAutoscalerSpec['scaleRef']): FieldError[] {

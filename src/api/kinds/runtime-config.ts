@@ -3,6 +3,7 @@
  * and true or false. A name is all versions of a stage (`api/all`, `api/ga`, `api/beta`, `api/alpha`), a version (`v1`,
  * `apps/v1`), or a resource of a version (`apps/v1/deployments`). The more a name says, the more it counts.
  */
+import { isServedGroup } from './builtin-groups.ts';
 
 /** Names and whether they are served. */
 export type RuntimeConfig = Readonly<Record<string, boolean>>;
@@ -17,34 +18,9 @@ const stages: readonly (readonly [string, RegExp])[] = [
 const stageNames = new Set(stages.map(([name]) => name));
 const trials = /^v\d+(alpha|beta)\d+$/;
 
-/** The groups of kube-apiserver; the core has no name. */
-const groups = new Set([
-  '',
-  'admissionregistration.k8s.io',
-  'apiextensions.k8s.io',
-  'apiregistration.k8s.io',
-  'apps',
-  'authentication.k8s.io',
-  'authorization.k8s.io',
-  'autoscaling',
-  'batch',
-  'certificates.k8s.io',
-  'coordination.k8s.io',
-  'discovery.k8s.io',
-  'events.k8s.io',
-  'extensions',
-  'flowcontrol.apiserver.k8s.io',
-  'internal.apiserver.k8s.io',
-  'metrics.k8s.io',
-  'networking.k8s.io',
-  'node.k8s.io',
-  'policy',
-  'rbac.authorization.k8s.io',
-  'resource.k8s.io',
-  'scheduling.k8s.io',
-  'storage.k8s.io',
-  'storagemigration.k8s.io',
-]);
+/** Groups of kube-apiserver that are not served here, so that what is said about them has no effect. */
+const otherGroups = new Set(['internal.apiserver.k8s.io', 'storagemigration.k8s.io']);
+const isKnown = (group: string): boolean => isServedGroup(group) || otherGroups.has(group);
 
 interface Name {
   readonly group: string;
@@ -68,7 +44,7 @@ export function runtimeConfigProblem(config: RuntimeConfig): string | undefined 
   const others = names.filter((name) => !stageNames.has(name));
   const odd = others.find((name) => nameOf(name) === undefined);
   if (odd !== undefined) return `runtime-config invalid key ${odd}`;
-  const unknown = others.filter((name) => !groups.has(nameOf(name)!.group));
+  const unknown = others.filter((name) => !isKnown(nameOf(name)!.group));
   return unknown.length ? `unknown api groups ${unknown.join(',')}` : undefined;
 }
 

@@ -19,7 +19,7 @@ import { changedFields } from '../../rules/shared/change.ts';
 import { collect, type Findings, negative } from '../../rules/shared/findings.ts';
 import { defaultPodTemplate, templateErrors } from '../../rules/workload/template.ts';
 import type { ApiObject } from '../../text/object.ts';
-import { batchJob, defaultJobSpec } from './batch-job.ts';
+import { batchJob, defaultJobSpec } from '../batch/batch-job.ts';
 
 export const job = defineKind<Job>({
   kind: 'Job',
