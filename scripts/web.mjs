@@ -1,6 +1,6 @@
 /**
- * Builds the page from `web/`: modules that are loaded when a view needs them, with a hash of their contents in their
- * names. They are kept compressed alone, which is how nearly all browsers take them, and makes the package small.
+ * Builds the dashboard from `web/`: modules that are loaded when a view needs them, with a hash of their contents in
+ * their names. They are kept compressed alone, which is how nearly all browsers take them, and makes the package small.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,7 +12,7 @@ import { xtermPolicy } from './xterm-policy.mjs';
 const fastQuality = 4;
 const first = 'web/main.tsx';
 const start = 'web/start.tsx';
-/** Small modules that several views use, and the frame of the page with all that it needs. */
+/** Small modules that several views use, and the frame of the dashboard with all that it needs. */
 const common = [
   'web/shell/shell.tsx',
   ...['line-diff', 'quantity', 'socket', 'yaml-text'].map((name) => `web/core/${name}.ts`),
@@ -67,8 +67,8 @@ function outputOf({ outputs }, file) {
 }
 
 /**
- * The page itself, with the names of the first script and of what it loads after the first paint. The style sheet is in
- * it: the first paint then needs one request.
+ * The dashboard itself, with the names of the first script and of what it loads after the first paint. The style sheet
+ * is in it: the first paint then needs one request.
  */
 function indexPage(metafile, style) {
   const { outputs } = metafile;

@@ -1,4 +1,4 @@
-/** Lets the browser paint what the file of the page holds before the script runs: it is fetched by then. */
+/** Lets the browser paint what the file of the dashboard holds before the script runs: it is fetched by then. */
 import 'uplot/dist/uPlot.min.css';
 import './style/page.css';
 import './style/parts.css';

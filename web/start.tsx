@@ -1,4 +1,4 @@
-/** Starts the page: theme, router, keys, discovery and the frame. */
+/** Starts the dashboard: theme, router, keys, discovery and the frame. */
 import { render } from 'preact';
 import { startKeys } from './core/keys.ts';
 import { discover, followKinds } from './core/kinds.ts';

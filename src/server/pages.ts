@@ -30,7 +30,7 @@ export interface PageSources {
   readonly health: readonly HealthCheck[];
   /** The metrics, as text. */
   readonly metrics: () => Promise<string>;
-  /** The page for people; absent: it is not served. */
+  /** The dashboard; absent: it is not served. */
   readonly dashboard?: Dashboard | undefined;
   readonly version?: ReportedVersion | undefined;
   /** Pages of the test kit. */

@@ -70,7 +70,7 @@ export interface ServerOptions {
   readonly audit?: AuditLog;
   /** Told of every request that is over. */
   readonly observer?: RequestObserver;
-  /** The page for people; absent: it is not served. */
+  /** The dashboard; absent: it is not served. */
   readonly dashboard?: Dashboard;
   /** What a test kit looks at and changes; absent in ordinary servers. */
   readonly instruments?: ServerInstruments;

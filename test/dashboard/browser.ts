@@ -1,6 +1,6 @@
 /**
- * A real browser for tests of the page: one per file. Every page is new, and what it complains about in its console, such as
- * a breach of its own policy, fails the test. Tests run what is built, since sources have no page.
+ * A real browser for tests of the dashboard: one per file. Every page is new, and what it complains about in its
+ * console, such as a breach of its own policy, fails the test. Tests run what is built, since sources have no page.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -11,7 +11,10 @@ import type { Cluster, StartOptions } from '../../src/cluster/index.ts';
 /** Bounds against pages that hang, not measurements. */
 const patienceMs = 60_000;
 
-/** Chromium breaks its connections once when an interface comes or goes, as in tests of pod networks; the page goes on. */
+/**
+ * Chromium breaks its connections once when an interface comes or goes, as in tests of pod networks; the dashboard goes
+ * on.
+ */
 const ofMachine = /ERR_NETWORK_CHANGED/;
 
 const load = createRequire(import.meta.url);
@@ -90,7 +93,7 @@ export function useBrowser() {
       await page.goto(address).catch((error) => {
         if (!note(String(error))) throw error;
       });
-      // A file of the page may be missing then.
+      // A file of the dashboard may be missing then.
       if (isBroken) await page.goto(address);
       return page;
     },
@@ -112,6 +115,6 @@ export async function seriousFindings(page: Page): Promise<string[]> {
 export const cellsOf = (page: Page, column: number): Promise<string[]> =>
   page.locator(`.rows tbody tr[data-name] td:nth-child(${column})`).allTextContents();
 
-/** Makes the page so high that the editor, which draws the lines in sight alone, draws all of them. */
+/** Makes the dashboard so high that the editor, which draws the lines in sight alone, draws all of them. */
 export const showWholeEditor = (page: Page): Promise<void> =>
   page.setViewportSize({ width: 1280, height: 4_000 });

@@ -1,6 +1,6 @@
 /**
- * Proves how the page is served and what it does when the server does not let it in or goes away: content negotiation, its
- * policy, sign-in on the secure door, refusals, a server that is busy or restarts.
+ * Proves how the dashboard is served and what it does when the server does not let it in or goes away: content
+ * negotiation, its policy, sign-in on the secure door, refusals, a server that is busy or restarts.
  */
 import { get } from 'node:https';
 import type { WebSocket } from 'playwright-core';
@@ -208,7 +208,7 @@ describeWith('chromium')('the page', () => {
 
 describeWith('chromium')('a server that goes away', () => {
   const browser = useBrowser();
-  /** More than the page needs. */
+  /** More than the dashboard needs. */
   const watchersPerClientMax = 8;
   let cluster: Cluster;
   let port: number;
@@ -219,7 +219,7 @@ describeWith('chromium')('a server that goes away', () => {
   });
   afterAll(() => cluster?.close());
 
-  it('is told from one that is busy: the page says what the server says, and goes on by itself', async () => {
+  it('is told from one that is busy: the dashboard says what the server says, and goes on by itself', async () => {
     const stop = new AbortController();
     const hold = () => fetch(`${cluster.url}${configMaps}?watch=true`, { signal: stop.signal });
     const held = await Promise.all(Array.from({ length: watchersPerClientMax }, hold));

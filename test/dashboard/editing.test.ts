@@ -1,4 +1,7 @@
-/** Proves that objects are edited and created in the page: with the server's errors at their lines, and without losing another writer's change. */
+/**
+ * Proves that objects are edited and created in the dashboard: with the server's errors at their lines, and without
+ * losing another writer's change.
+ */
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, it, vi } from 'vitest';
 import { describeWith } from '../support/tools.ts';

@@ -1,4 +1,6 @@
-/** Proves that the page shows logs of pods and runs shells in them, also when the connection is lost for a while. */
+/**
+ * Proves that the dashboard shows logs of pods and runs shells in them, also when the connection is lost for a while.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

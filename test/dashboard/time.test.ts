@@ -1,4 +1,7 @@
-/** Proves that the page goes back in time: to a former state of the cluster, through the versions of an object, along lanes. */
+/**
+ * Proves that the dashboard goes back in time: to a former state of the cluster, through the versions of an object,
+ * along lanes.
+ */
 import { beforeAll, expect, it, vi } from 'vitest';
 import { describeWith } from '../support/tools.ts';
 import { cellsOf, useBrowser, useBuiltCluster } from './browser.ts';

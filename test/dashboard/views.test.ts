@@ -1,4 +1,7 @@
-/** Proves that the page shows the cluster live: overview, tables, objects; by mouse, by keyboard, and to a screen reader. */
+/**
+ * Proves that the dashboard shows the cluster live: overview, tables, objects; by mouse, by keyboard, and to a screen
+ * reader.
+ */
 import { beforeAll, expect, it, vi } from 'vitest';
 import { describeWith } from '../support/tools.ts';
 import { cellsOf, seriousFindings, showWholeEditor, useBrowser, useBuiltCluster } from './browser.ts';

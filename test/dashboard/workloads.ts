@@ -1,4 +1,4 @@
-/** Objects that tests of the page look at. */
+/** Objects that tests of the dashboard look at. */
 
 const podOf = (app: string, image: string) => ({
   metadata: { labels: { app } },

@@ -20,7 +20,7 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
 const generateMaxMs = 300_000;
 
-const pages = ['.', 'docs', 'bench'].flatMap((folder) =>
+const pages = ['.', 'docs', 'bench', 'web'].flatMap((folder) =>
   readdirSync(join(root, folder))
     .filter((name) => name.endsWith('.md'))
     .map((name) => relative(root, join(root, folder, name))),

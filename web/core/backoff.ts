@@ -1,6 +1,6 @@
 /**
- * Pauses between attempts that the server refuses for the moment. They grow, and are as long as the server asks for. While
- * there are any, the page says why (`refusedNow`): a server that is busy is there, and nothing is lost.
+ * Pauses between attempts that the server refuses for the moment. They grow, and are as long as the server asks for.
+ * While there are any, the dashboard says why (`refusedNow`): a server that is busy is there, and nothing is lost.
  */
 import { signal } from '@preact/signals';
 import { ApiError } from './api.ts';
@@ -8,7 +8,7 @@ import { pause } from './connection.ts';
 
 const firstPauseMs = 500;
 const pauseMaxMs = 15_000;
-/** A server may ask for longer; a person who looks at the page should not wait so long for it. */
+/** A server may ask for longer; a person who looks at the dashboard should not wait so long for it. */
 const askedMaxMs = 60_000;
 
 /** What the server says of its refusals that will pass; undefined when it refuses nothing. */

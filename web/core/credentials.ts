@@ -8,7 +8,7 @@ const place = 'wherry.token';
 
 export const token = signal<string | undefined>(sessionStorage.getItem(place) ?? undefined);
 
-/** Set when the server knows nobody by what was sent: the page then asks for a token. */
+/** Set when the server knows nobody by what was sent: the dashboard then asks for a token. */
 export const signInReason = signal<string | undefined>(undefined);
 
 export function signIn(text: string): void {

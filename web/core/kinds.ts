@@ -16,7 +16,7 @@ export interface Kind {
   readonly shortNames: readonly string[];
   /** `status`, `scale`, `log`, … */
   readonly subresources: ReadonlySet<string>;
-  /** The name of the kind in addresses of the page: `pods`, `deployments.apps`. */
+  /** The name of the kind in addresses of the dashboard: `pods`, `deployments.apps`. */
   readonly id: string;
 }
 
@@ -84,7 +84,7 @@ export async function discover(): Promise<void> {
   }
 }
 
-/** Kinds come and go with definitions, so they are looked up again now and then while the page is looked at. */
+/** Kinds come and go with definitions, so they are looked up again now and then while the dashboard is looked at. */
 export function followKinds(): void {
   setInterval(() => document.visibilityState === 'visible' && void discover(), refreshMs);
 }

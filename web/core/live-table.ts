@@ -8,7 +8,7 @@ import { follow, type Page, type Sink } from './follower.ts';
 import type { Metadata, TableAnswer, TableColumn, TableRow } from './objects.ts';
 import type { WatchEvent } from './watch.ts';
 
-/** Rows that are kept; a longer list is cut, and the page says so. */
+/** Rows that are kept; a longer list is cut, and the dashboard says so. */
 const rowsMax = 100_000;
 /** How long a deleted row stays visible as such, and a new or changed one is marked. */
 const departureMs = 1_500;

@@ -1,6 +1,6 @@
 /**
- * Live tables and objects for components. Components that ask for the same share it. It is closed a little after the last
- * of them is gone, so that a look elsewhere and back shows the table as it was, at once.
+ * Live tables and objects for components. Components that ask for the same share it. It is closed a little after the
+ * last of them is gone, so that a look elsewhere and back shows the table as it was, at once.
  */
 import type { ReadonlySignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
@@ -27,12 +27,12 @@ interface Shared {
 
 const shared = new Map<string, Shared>();
 
-/** A table of a path, at the moment that the page shows. */
+/** A table of a path, at the moment that the dashboard shows. */
 export function useLiveTable(path: string, query: Query = {}): LiveTable {
   return useLive(`table ${path}`, query, (at) => new LiveTable(path, query, at));
 }
 
-/** Objects of a path, at the moment that the page shows. Give it lists that are short by nature. */
+/** Objects of a path, at the moment that the dashboard shows. Give it lists that are short by nature. */
 export function useLiveObjects(path: string, query: Query = {}): LiveObjects {
   return useLive(`objects ${path}`, query, (at) => new LiveObjects(path, query, at));
 }

@@ -1,6 +1,6 @@
 /**
- * Where the page is, in the browser's address: the path says which view, the query what it shows. Namespace and moment
- * stay when a link goes to another view.
+ * Where the dashboard is, in the browser's address: the path says which view, the query what it shows. Namespace and
+ * moment stay when a link goes to another view.
  */
 import { signal } from '@preact/signals';
 
@@ -54,7 +54,7 @@ export function changeQuery(changes: Changes, step = false): void {
   place.value = read();
 }
 
-/** Follows links inside the page without loading it anew, and the browser's back and forward. */
+/** Follows links inside the dashboard without loading it anew, and the browser's back and forward. */
 export function startRouter(): void {
   addEventListener('popstate', () => {
     place.value = read();

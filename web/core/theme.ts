@@ -27,6 +27,6 @@ export function switchTheme(): void {
   theme.value = current();
 }
 
-/** The nonce with which libraries may add style sheets; see the policy of the page. */
+/** The nonce with which libraries may add style sheets; see the policy of the dashboard. */
 export const styleNonce = (): string =>
   document.querySelector<HTMLScriptElement>('script[nonce]')?.nonce ?? '';

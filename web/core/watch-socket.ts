@@ -1,7 +1,7 @@
 /**
- * The one WebSocket of all watches of the page, for the local door: a browser opens six connections of HTTP/1.1 for all
- * tabs together, and WebSockets do not count. It is opened with the first watch. When it is lost, all its watches are;
- * each goes on by itself, on the next one.
+ * The one WebSocket of all watches of the dashboard, for the local door: a browser opens six connections of HTTP/1.1
+ * for all tabs together, and WebSockets do not count. It is opened with the first watch. When it is lost, all its
+ * watches are; each goes on by itself, on the next one.
  */
 import { ApiError, fetchAnswer, type Status, UnreachableError } from './api.ts';
 import { connectionLost } from './connection.ts';

@@ -1,4 +1,4 @@
-/** The frame of the page: bar, navigation, the view, and what lies over it. */
+/** The frame of the dashboard: bar, navigation, the view, and what lies over it. */
 
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';

@@ -15,7 +15,7 @@ export function SignIn({ reason }: { readonly reason: string }) {
       await discover();
     } catch (error) {
       token.value = undefined;
-      // Known, but not allowed to list groups: the page then shows what it may.
+      // Known, but not allowed to list groups: the dashboard then shows what it may.
       if (error instanceof ApiError && error.code === 403) {
         signIn(text.trim());
         return discover();

@@ -1,4 +1,4 @@
-/** Style sheets of parts that are loaded late: adopted by the document, which the page's policy allows. */
+/** Style sheets of parts that are loaded late: adopted by the document, which the dashboard's policy allows. */
 
 const adopted = new Set<string>();
 

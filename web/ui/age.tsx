@@ -8,7 +8,7 @@ setInterval(() => {
   if (document.visibilityState === 'visible') now.value = Date.now();
 }, 1_000);
 
-/** What ages are counted from: now, or the moment in the past that the page shows. */
+/** What ages are counted from: now, or the moment in the past that the dashboard shows. */
 export const shownNow = (): number =>
   moment.value === undefined ? now.value : (momentMs.value ?? now.value);
 

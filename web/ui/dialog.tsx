@@ -1,4 +1,4 @@
-/** A dialog over the page. Escape and a click beside it close it; the focus goes back to where it was. */
+/** A dialog over the dashboard. Escape and a click beside it close it; the focus goes back to where it was. */
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 

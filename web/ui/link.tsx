@@ -1,4 +1,4 @@
-/** Links to places of the page. */
+/** Links to places of the dashboard. */
 import type { ComponentChildren } from 'preact';
 import type { Kind } from '../core/kinds.ts';
 import { addressOf, type Changes } from '../core/router.ts';

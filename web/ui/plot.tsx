@@ -5,7 +5,7 @@ import { theme } from '../core/theme.ts';
 
 interface Series {
   readonly label: string;
-  /** A colour variable of the page. */
+  /** A colour variable of the dashboard. */
   readonly colour: string;
 }
 

@@ -45,7 +45,9 @@ export const servingOptions = {
     value: wordFor('CODE', { 200: 200, 201: 201 }),
     text: 'HTTP code of a create: 200 or 201 (default 200)',
   }),
-  /** Whose writes `metadata.managedFields` names: `all`, those since an object was `applied`, or `off`. Default `all`. */
+  /**
+   * Whose writes `metadata.managedFields` names: `all`, those since an object was `applied`, or `off`. Default `all`.
+   */
   managedFields: option<ManagedFieldsMode>({
     flag: 'managed-fields',
     value: oneOf('MODE', 'all', 'applied', 'off'),
@@ -70,14 +72,17 @@ export const servingOptions = {
     },
     text: 'switch built-in versions off and on: apps/v1=false, api/beta=false, batch/v1/jobs=false',
   }),
-  /** Serve the page that shows the cluster to people, at `/ui/` and, for browsers, at `/`. Default true. */
+  /** Serve the dashboard, which shows the cluster to people, at `/ui/` and, for browsers, at `/`. Default true. */
   ui: option<boolean>({
     flag: 'ui',
     value: wordFor('MODE', { on: true, off: false }),
-    text: 'the page that shows the cluster in a browser, at / and /ui/: on or off',
+    text: 'the dashboard, which shows the cluster in a browser, at / and /ui/: on or off',
     default: 'on',
   }),
-  /** Range that services get their addresses from, or one of IPv4 and one of IPv6 with a comma between. Default `10.0.0.0/24`. */
+  /**
+   * Range that services get their addresses from, or one of IPv4 and one of IPv6 with a comma between. Default
+   * `10.0.0.0/24`.
+   */
   serviceClusterIPRange: option<string>({
     flag: 'service-cluster-ip-range',
     value: text('RANGE'),

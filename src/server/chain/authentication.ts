@@ -1,4 +1,4 @@
-/** Authentication: asks the door for the user of a request; the page for people needs none. Error exit: 401. */
+/** Authentication: asks the door for the user of a request; the dashboard needs none. Error exit: 401. */
 import type { User } from '../../api/values/user.ts';
 import { takeBearerProtocol } from '../http/bearer-protocol.ts';
 import type { RequestContext } from '../http/context.ts';

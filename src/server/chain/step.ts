@@ -42,7 +42,7 @@ export interface Services {
   readonly rights: Pick<Registry, 'authorizer'>;
   /** See `Reception`. */
   readonly prefetchRevision?: PrefetchRevision | undefined;
-  /** The page for people, whose files need no credentials; absent: it is not served. */
+  /** The dashboard, whose files need no credentials; absent: it is not served. */
   readonly dashboard: Dashboard | undefined;
   /** Whether a header, in small letters, says who a user is, beside the usual ones. */
   readonly isIdentityHeader: (name: string) => boolean;

@@ -1,4 +1,7 @@
-/** Proves how files of the page are sent: compressed to browsers that take it, plain to others, never from outside the folder. */
+/**
+ * Proves how files of the dashboard are sent: compressed to browsers that take it, plain to others, never from outside
+ * the folder.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -53,7 +56,7 @@ it('/ui leads to /ui/, also where a proxy serves it below a prefix', async () =>
   }
 });
 
-describe('a file of the page', () => {
+describe('a file of the dashboard', () => {
   it('is sent compressed, or plain to those who do not take that', async () => {
     const packed = await ask('/ui/main-ABCDEFGH.js', { 'accept-encoding': 'gzip, br' });
     expect(packed.headers).toMatchObject({

@@ -1,7 +1,7 @@
 /**
- * The dashboard: the page that shows the cluster to people, at `/ui/…` and, for browsers, at `/`. Its files are public and
- * hold nothing of the cluster, so they are served without credentials; what the page shows, it asks the API for, as its
- * user. They are built from `web/` into a folder beside the bundle, hold a hash in their names and are stored
+ * The dashboard, which shows the cluster to people, at `/ui/…` and, for browsers, at `/`. Its files are public and
+ * hold nothing of the cluster, so they are served without credentials; what the dashboard shows, it asks the API for,
+ * as its user. They are built from `web/` into a folder beside the bundle, hold a hash in their names and are stored
  * compressed.
  */
 import { randomBytes } from 'node:crypto';
@@ -16,7 +16,9 @@ const types: ReadonlyMap<string, string> = new Map([
   ['svg', 'image/svg+xml'],
 ]);
 
-/** Replaced by a new value in every answer; it lets the page and its libraries have style sheets, and nobody else. */
+/**
+ * Replaced by a new value in every answer; it lets the dashboard and its libraries have style sheets, and nobody else.
+ */
 const noncePlace = '{{nonce}}';
 const nonceBytes = 16;
 
@@ -30,7 +32,7 @@ export class Dashboard {
 
   constructor(private readonly folder: URL = builtFolder) {}
 
-  /** Whether a request is for the page: by its path or, at `/`, because a browser shows the answer to a person. */
+  /** Whether a request is for the dashboard: by its path or, at `/`, because a browser shows the answer to a person. */
   isFor({ info, request }: RequestContext): boolean {
     return info.page === 'ui' || (info.page === 'root' && prefersHtml(request.headers.accept));
   }
@@ -85,8 +87,8 @@ async function sendFile(context: RequestContext, name: string, compressed: Buffe
 }
 
 /**
- * Nothing is loaded from elsewhere, nothing inline runs, and nobody may show the page inside a page of their own.
- * `trusted-types`: text can never become markup or code, wherever in the page it comes from.
+ * Nothing is loaded from elsewhere, nothing inline runs, and nobody may show the dashboard inside a page of their own.
+ * `trusted-types`: text can never become markup or code, wherever in the dashboard it comes from.
  */
 function sendPage(context: RequestContext, page: string): void {
   const nonce = randomBytes(nonceBytes).toString('base64url');

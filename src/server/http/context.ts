@@ -19,8 +19,8 @@ import type { Client, Lane } from './traffic.ts';
 import type { WatchRequest } from './watch-request.ts';
 
 /**
- * A request as Node's server reads it, as the express lane does, as it came in a stream of HTTP/2, or on a connection of
- * watches.
+ * A request as Node's server reads it, as the express lane does, as it came in a stream of HTTP/2, or on a connection
+ * of watches.
  */
 export type ApiRequest = IncomingMessage | PlainRequest | Http2Request | WatchRequest;
 
@@ -76,11 +76,11 @@ export class RequestContext {
   lane: Lane | undefined;
   /** The client it is counted for, if limits are per client. */
   client: Client | undefined;
-  /** It is a file of the page or a probe, which have a bound of their own. */
+  /** It is a file of the dashboard or a probe, which have a bound of their own. */
   isAside = false;
   /**
-   * Asks again who its user is, for requests that last; throws when the credential does not hold any more. Absent on doors
-   * whose users have none.
+   * Asks again who its user is, for requests that last; throws when the credential does not hold any more. Absent on
+   * doors whose users have none.
    */
   identifyAgain: (() => User | Promise<User>) | undefined;
   /** Its flow, on doors with flow control. */

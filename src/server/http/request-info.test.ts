@@ -246,7 +246,7 @@ it.runIf(optimized)('is worked out once for a URL', () => {
   expect(first.query).toBe(first.query);
 });
 
-describe('the page for people', () => {
+describe('the dashboard', () => {
   it.each([
     ['GET', '/', 'root'],
     ['GET', '/ui', 'ui'],

@@ -32,7 +32,7 @@ export class RequestInfo {
   readonly readOnly: boolean;
   /** Whether the request timeout applies. Not to reads of one object, which are answered from memory. */
   readonly timed: boolean;
-  /** Set for paths of the page that people look at (`window/`): its own ones, and `/`, which API clients ask for, too. */
+  /** Set for paths of the dashboard (`dashboard/`): its own ones, and `/`, which API clients ask for, too. */
   readonly page: 'ui' | 'root' | undefined;
   #query: Query | undefined;
   #action: Action | undefined;

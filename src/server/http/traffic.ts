@@ -1,9 +1,10 @@
 /**
  * Traffic: counts and limits the requests under way.
  *
- * - Reads and writes are counted separately, as in Kubernetes. Doors without flow control have a bound on each, which no
+ * - Reads and writes are counted separately, as in Kubernetes. Doors without flow control have a bound on each, which
+ * no
  *   other door fills; on doors with flow control, priority levels say who may go on, and here they are only counted.
- * - The files of the page and the probes come without a seat of a priority level; they have a bound of their own.
+ * - The files of the dashboard and the probes come without a seat of a priority level; they have a bound of their own.
  * - Watches and connections are long-running, so they are not among those; they have limits of their own, in total, per
  *   client, and in what one user or one address may take of what the others leave.
  */
@@ -19,7 +20,7 @@ import type { Lasting } from './request-info.ts';
 
 /** Retry-After of a refused request. */
 const retryAfterSeconds = 1;
-/** Files of the page and probes that are being answered at once, on doors with flow control. */
+/** Files of the dashboard and probes that are being answered at once, on doors with flow control. */
 const asidesMax = 100;
 /** Answers that clients have not read yet, in all connections of doors with flow control together. */
 const unreadBytesMax = 512 * 1024 * 1024;
@@ -149,7 +150,7 @@ export class Traffic {
     return true;
   }
 
-  /** Counts a file of the page or a probe on a door with flow control; false when there are too many. */
+  /** Counts a file of the dashboard or a probe on a door with flow control; false when there are too many. */
   enterAside(context: RequestContext): boolean {
     const counts = this.#countsOf(context.door);
     if (counts.aside >= asidesMax) return this.#full('readsInFlightMax');
@@ -265,7 +266,9 @@ function held(share: FairShare, context: RequestContext, count: number): (() => 
   return share.take(owner, count) ? () => share.give(owner, count) : undefined;
 }
 
-/** Whether others cannot take the room of this request: it came by a door for this machine, or is an administrator's. */
+/**
+ * Whether others cannot take the room of this request: it came by a door for this machine, or is an administrator's.
+ */
 const isPrivileged = ({ door, user }: RequestContext): boolean =>
   door.fairness === undefined || isMaster(user);
 

@@ -1,4 +1,4 @@
-/** The editor in the page's colours. */
+/** The editor in the dashboard's colours. */
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language';
 import { EditorView } from '@codemirror/view';
 import { tags } from '@lezer/highlight';

@@ -2,7 +2,7 @@
 
 export type LabelTest = (labels: Readonly<Record<string, string>>) => boolean;
 
-/** A part that cannot be read fits nothing, and the page says so: see `isSelector`. */
+/** A part that cannot be read fits nothing, and the dashboard says so: see `isSelector`. */
 export function labelTest(text: string): LabelTest {
   const tests = partsOf(text).map(partTest);
   return (labels) => tests.every((test) => test?.(labels) ?? false);

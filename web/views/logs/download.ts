@@ -4,7 +4,7 @@ import type { ApiObject } from '../../core/objects.ts';
 import type { Container } from '../pods/containers.ts';
 import { compareLines, type LogLine, splitTime } from './log-line.ts';
 
-/** Of each container: the page holds it all at once. */
+/** Of each container: the dashboard holds it all at once. */
 const limitBytes = 64 * 1024 * 1024;
 
 interface Wish {

@@ -31,7 +31,7 @@ export interface LogSink {
   state(container: string, error: Error | undefined): void;
 }
 
-/** Unique in the page, and in the order of arrival. */
+/** Unique in the dashboard, and in the order of arrival. */
 let sequence = 0;
 /** Characters of a line that has no end yet. */
 const openLineMax = 1024 * 1024;

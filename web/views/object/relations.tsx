@@ -52,7 +52,7 @@ export function RelationPanels({ kind, object }: { readonly kind: Kind; readonly
   );
 }
 
-/** Asked for anew when the object changes and every few seconds, while the page is looked at. */
+/** Asked for anew when the object changes and every few seconds, while the dashboard is looked at. */
 function useRelations(kind: Kind, object: ApiObject): Relations | undefined {
   const [relations, setRelations] = useState<Relations>();
   const at = moment.value;

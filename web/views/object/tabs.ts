@@ -1,6 +1,6 @@
 /**
- * The tabs of an object's page, each a module of its own that is loaded when it is first shown. A new tab is a file that
- * exports `Tab`, and an entry here; `tab=` in the address names it, and its key opens it from tables, too.
+ * The tabs of an object's page, each a module of its own that is loaded when it is first shown. A new tab is a file
+ * that exports `Tab`, and an entry here; `tab=` in the address names it, and its key opens it from tables, too.
  */
 import type { ComponentType } from 'preact';
 import { type Kind, kindOf } from '../../core/kinds.ts';
@@ -8,7 +8,7 @@ import type { ApiObject } from '../../core/objects.ts';
 
 export interface TabProps {
   readonly kind: Kind;
-  /** The object at the moment that the page shows; it changes as the object does. */
+  /** The object at the moment that the dashboard shows; it changes as the object does. */
   readonly object: ApiObject;
 }
 

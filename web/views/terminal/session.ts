@@ -1,6 +1,6 @@
 /**
  * A terminal session: a command in a container, or the container's own process, over a WebSocket. It lives outside of
- * the view, so it goes on while the page shows something else. Its states:
+ * the view, so it goes on while the dashboard shows something else. Its states:
  *
  *   connecting → open      the server has accepted it
  *   open → ended           the command ended; the server says how
@@ -71,7 +71,7 @@ export class Session {
     this.connect();
   }
 
-  /** Shows the terminal in an element of the page. */
+  /** Shows the terminal in an element of the dashboard. */
   show(place: HTMLElement): void {
     place.append(this.element);
     if (!this.terminal.element) this.terminal.open(this.element);
@@ -165,7 +165,9 @@ export class Session {
     this.#note(note);
   }
 
-  /** Words of the page, told apart from the program's. They are plain text: a server's message may hold anything. */
+  /**
+   * Words of the dashboard, told apart from the program's. They are plain text: a server's message may hold anything.
+   */
   #note(text: string): void {
     const plain = text.replace(/[\x00-\x1f\x7f-\x9f]/g, ' ');
     this.terminal.write(`\x1b[0m\r\n\x1b[3m— ${plain} —\x1b[0m\r\n`);

@@ -1,4 +1,4 @@
-/** The open terminal sessions of the page, whatever it shows. */
+/** The open terminal sessions of the dashboard, whatever it shows. */
 import { signal } from '@preact/signals';
 import { Session, type SessionWish } from './session.ts';
 

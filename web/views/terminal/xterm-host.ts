@@ -1,4 +1,7 @@
-/** A terminal of xterm.js in the page's colours. `scripts/xterm-policy.mjs` makes the library fit the page's policy. */
+/**
+ * A terminal of xterm.js in the dashboard's colours. `scripts/xterm-policy.mjs` makes the library fit the dashboard's
+ * policy.
+ */
 import { FitAddon } from '@xterm/addon-fit';
 import { type ITheme, Terminal } from '@xterm/xterm';
 import xtermCss from '@xterm/xterm/css/xterm.css' with { type: 'text' };
