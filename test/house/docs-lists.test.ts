@@ -1,6 +1,6 @@
 /**
  * Proves that pages list what there is, all of it and nothing else: controllers, admission plugins, metrics, kinds and
- * versions. `docs.test.ts` does the same for flags.
+ * versions; and that the files exist which they name. `docs.test.ts` does the same for flags.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -175,5 +175,36 @@ describe('kinds', () => {
   it('have versions that the page about differences lists', () => {
     const [, list] = /\$ kubectl api-versions\n([\s\S]*?)```/.exec(textOf('docs/differences.md'))!;
     expect(list!.trim().split('\n')).toEqual(sorted(new Set(rows.map(({ version }) => version))));
+  });
+});
+
+describe('files', () => {
+  const folders = ['bench', 'docs', 'examples', 'scripts', 'src', 'test', 'web'];
+  const files = [
+    ...readdirSync(root),
+    ...folders.flatMap((folder) =>
+      readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) =>
+        [folder, ...name.split(path.sep)].join('/'),
+      ),
+    ),
+  ];
+  /** Also by their last parts: `registry.ts` is `src/registry/registry.ts`. */
+  const known = new Set(
+    files.flatMap((file) => {
+      const parts = file.split('/');
+      return parts.map((_, i) => parts.slice(i).join('/'));
+    }),
+  );
+
+  it('exist where a page names them', () => {
+    const all = [...pages, 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'bench/README.md', 'web/README.md'];
+    const found = all.flatMap((page) =>
+      [...textOf(page).matchAll(/`([\w./-]+\.(?:css|fields\.json|mjs|tsx?))`/g)]
+        .map(([, name]) => name!)
+        .filter((name) => !name.startsWith('dist/'))
+        .map((name) => [page, name] as const),
+    );
+    expect(found.length).toBeGreaterThan(100);
+    expect(found.filter(([, name]) => !known.has(name))).toEqual([]);
   });
 });
