@@ -20,7 +20,10 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
 const generateMaxMs = 300_000;
 
-const pages = ['.', 'docs', 'bench', 'web'].flatMap((folder) =>
+const layers = readdirSync(join(root, 'src'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => join('src', name));
+const pages = ['.', 'docs', 'bench', 'web', ...layers].flatMap((folder) =>
   readdirSync(join(root, folder))
     .filter((name) => name.endsWith('.md'))
     .map((name) => relative(root, join(root, folder, name))),
