@@ -35,7 +35,7 @@ function send(url, where, user, agent) {
   });
 }
 
-/** Asks again and again until it is told to stop; gives how many were served and refused. */
+/** Sends requests until it is stopped; gives how many were served and refused. */
 async function greedy(url) {
   const agent = new Agent({ keepAlive: true, maxSockets: greedyConnections, rejectUnauthorized: false });
   const counts = { served: 0, refused: 0 };

@@ -1,4 +1,4 @@
-/** Impersonation: who may become whom, by which mode, and what refused users are told. */
+/** Impersonation: who may become whom, by which mode, and what refused users get to read. */
 import { describe, expect, it } from 'vitest';
 import type { Action, Authorizer } from '../api/kind/access.ts';
 import type { User } from '../api/values/user.ts';

@@ -50,7 +50,7 @@ export class ImpersonationRefused extends Error {
 interface Mode {
   /** The verb of its checks. */
   readonly verb: string;
-  /** Of the check on the request itself; undefined: there is none. */
+  /** The verb that is checked for the request itself; undefined: no such check. */
   readonly onVerb?: string;
   applies(wanted: WantedUser, requester: User): boolean;
 }

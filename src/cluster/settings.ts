@@ -169,7 +169,7 @@ function controllersOf(options: StartOptions): readonly Controller[] {
   if (controllers === false) return [];
   try {
     const chosen = chosenControllers(controllers === true ? ['*'] : controllers);
-    // Leases of etcd end events, whoever is there.
+    // In etcd, events expire by leases, without a controller.
     return isShared(options) ? chosen.filter((controller) => controller !== eventExpiryController) : chosen;
   } catch (error) {
     throw new StartError((error as Error).message);

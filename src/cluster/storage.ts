@@ -23,7 +23,7 @@ export async function openStorage(settings: ClusterSettings, closers: Closers): 
   return { store, metrics };
 }
 
-/** Of all objects, wherever they are kept. */
+/** Opens the view of all objects, whichever store they are in. */
 export async function openView(settings: ClusterSettings, store: Store, closers: Closers): Promise<View> {
   const { options, chance, kinds, report, reportLoss } = settings;
   const watched = { onError: report, onLost: reportLoss };

@@ -30,7 +30,7 @@ export interface ApiServerHost {
 }
 
 export async function runApiServer(args: readonly string[], host: ApiServerHost): Promise<void> {
-  // Whoever reads the output may be gone.
+  // The reader of the output may be gone.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   let values: FlagValues;
   try {
@@ -95,7 +95,7 @@ async function serve(values: FlagValues, host: ApiServerHost, fail: ServerPlan['
   followEtcd(etcds, () => fail('the etcd of this server is gone'));
 }
 
-/** The flag, else the variable, else what `wherry envtest` was told. */
+/** The flag, else the variable, else what was given to `wherry envtest`. */
 function controllersOf(values: FlagValues, { controllers }: ApiServerHost): string {
   const flag = listOf(values, 'wherry-controllers').join(',');
   return flag || process.env['WHERRY_ENVTEST_CONTROLLERS'] || controllers || 'cleanup';

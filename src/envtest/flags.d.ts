@@ -1,6 +1,6 @@
 declare module '*/apiserver-flags.json' {
   const file: {
-    /** Of the help, in order. */
+    /** The sections of the help, in order. */
     readonly sections: readonly string[];
     readonly flags: readonly import('./flag.ts').Flag[];
   };

@@ -1,4 +1,4 @@
-/** Files that flags name: checked before anything starts, so that a wrong one is told in kube-apiserver's words. */
+/** Files that flags name: checked before anything starts, so that a wrong one is reported in kube-apiserver's words. */
 import { createPublicKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FlagValues } from './flag.ts';

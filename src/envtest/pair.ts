@@ -66,7 +66,7 @@ function ask({ hostname, host, port, pathname }: URL): Promise<string | undefine
       timeout: answerMaxMs,
     });
     socket.setEncoding('utf8');
-    // Of this version, an answer comes in one piece and ends with its connection.
+    // HTTP/1.0: the answer comes in one piece, and the connection ends with it.
     socket.write(`GET ${pathname} HTTP/1.0\r\nHost: ${host}\r\n\r\n`);
     socket.on('data', (chunk: string) => {
       text += chunk;

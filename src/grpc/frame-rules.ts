@@ -39,7 +39,7 @@ const FRAME_BYTES_LIMIT = 2 ** 24 - 1;
 /** The largest window, and the largest id of a stream. */
 export const WINDOW_MAX = 2 ** 31 - 1;
 
-/** The connection has to end, and the peer is told why. */
+/** The connection has to end, with a GOAWAY that says why. */
 export class ConnectionError extends Error {
   constructor(
     readonly reason: number,
@@ -76,7 +76,7 @@ export function checkFrame(type: number, flags: number, id: number, bytes: numbe
   if (type > Frame.continuation) return;
   if (id === 0 ? ofStream.has(type) : ofConnection.has(type))
     throw new ConnectionError(Reason.protocol, `a frame of type ${type} is for stream ${id}`);
-  // This side opens the odd ones; the peer could open even ones by a push, which it was told not to make.
+  // This side opens the odd ones; the peer could open even ones by a push, which the settings forbid.
   if (id !== 0 && type !== Frame.priority && type !== Frame.pushPromise && (id >= nextId || id % 2 === 0))
     throw new ConnectionError(Reason.protocol, `a frame is for stream ${id}, which was never opened`);
   const exact = exactBytes.get(type);

@@ -78,7 +78,7 @@ function text(value: string): Buffer {
   return Buffer.concat([Buffer.from([...length, rest]), bytes]);
 }
 
-/** Of one connection: all blocks have to be decoded in the order in which they came. */
+/** Decodes the header blocks of one connection, all of them and in the order in which they came. */
 export class HeaderDecoder {
   /** What this connection has added to the known headers, the newest first. */
   readonly #added: (readonly [string, string])[] = [];

@@ -41,7 +41,7 @@ const trailers = (id: number): Buffer => headers(id, { 'grpc-status': '0' }, END
 const answer = (id: number): Buffer =>
   Buffer.concat([headers(id, begin), frame(DATA, 0, id, message), trailers(id)]);
 
-/** A server that reads frames and sends what it is told to. */
+/** A server that reads frames and sends what a test hands to it. */
 class Peer {
   readonly seen: SeenFrame[] = [];
   #rest: Buffer = Buffer.alloc(0);

@@ -89,7 +89,7 @@ describe.each([
       },
     );
     const connection = await connect(server);
-    // Of all sizes up to some megabytes; the first one is answered while later ones wait for a stream.
+    // Bodies of all sizes up to some megabytes; the first one is answered while later ones wait for a stream.
     const sizes = [0, 1, 16_379, 16_380, 70_000, 3_000_000, ...Array.from({ length: 40 }, (_, i) => i * 999)];
     const answers = await Promise.all(
       sizes.map((size, i) => connection.unary('/Echo', Buffer.alloc(size, i + 1), waitMs)),

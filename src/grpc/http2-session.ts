@@ -279,7 +279,7 @@ export class Http2Session implements ClientSession {
     this.#bytes = all.length - at;
   }
 
-  /** The peer broke a rule: it is told which kind of rule, and the connection ends. */
+  /** The peer broke a rule: the connection ends, with the error code of that rule. */
   #refuse(error: Error): void {
     const payload = Buffer.alloc(8);
     payload.writeUInt32BE(error instanceof ConnectionError ? error.reason : Reason.protocol, 4);

@@ -121,7 +121,7 @@ function texts(headers: IncomingHttpHeaders): Headers {
   return fields;
 }
 
-/** What the peer did wrong is told as our own session tells it; failures of the connection as they are. */
+/** The same message as our own session has for what the peer did wrong; failures of the connection as they are. */
 const inOurWords = (error: NodeJS.ErrnoException): Error =>
   error.code?.startsWith('ERR_HTTP2')
     ? new Error(`Protocol error: ${error.message}`, { cause: error })

@@ -64,7 +64,7 @@ export class Authority {
   readonly #issuer: Buffer;
   readonly #issuerKeyId: Buffer;
   readonly #notAfterMs: number;
-  /** Of the public key, as joining nodes are told it: `sha256:…`. */
+  /** The hash of the public key, by which joining nodes recognise the authority: `sha256:…`. */
   readonly keyHash: string;
 
   /** Throws when the texts are no certificate and the key that belongs to it. */

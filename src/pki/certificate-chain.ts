@@ -10,7 +10,7 @@ import { DerReader, oidText } from './der-reader.ts';
 
 /** Authorities between the certificate and a trusted one. */
 const depthMax = 6;
-/** Of what a client sends. */
+/** Certificates beside its own that a client may send. */
 const intermediatesMax = 16;
 /** Signatures that are checked for one certificate. */
 const signaturesMax = 64;

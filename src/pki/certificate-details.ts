@@ -8,7 +8,7 @@ import { type ReadSubject, readSubject } from './distinguished-name.ts';
 
 /** A certificate has at most so many extensions. */
 const extensionsMax = 100;
-/** Of the number of authorities that may follow. */
+/** Length of the number that says how many authorities may follow in a chain. */
 const pathLengthBytesMax = 4;
 
 interface Extension {

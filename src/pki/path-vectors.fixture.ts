@@ -132,7 +132,7 @@ export class Holder {
   }
 }
 
-/** An authority, with what those have unless it is told otherwise. */
+/** An authority, with the usual extensions unless others are given. */
 export const authority = (
   name: string | Buffer,
   signer?: Holder,

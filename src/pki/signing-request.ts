@@ -24,7 +24,7 @@ import {
 import { type KeyPair, publicDer } from './key-pair.ts';
 import { pem, pemBlocks } from './pem.ts';
 
-/** Of a request, as DER; real ones have about 500. */
+/** Length of a signing request as DER; real ones have about 500 bytes. */
 const requestBytesMax = 64 * 1024;
 const attributesMax = 100;
 /** Larger RSA keys cost the server too much to verify with. */

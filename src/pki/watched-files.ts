@@ -1,6 +1,6 @@
 /**
- * Files that are read again when they change: certificates and authorities that others renew. Changes are told by the
- * system where it can; because it cannot everywhere, the files are also looked at now and then. What cannot be used is
+ * Files that are read again when they change: certificates and authorities that others renew. The system reports
+ * changes where it can; because it cannot everywhere, the files are also looked at now and then. What cannot be used is
  * logged, and what was read before stays.
  */
 import { type FSWatcher, readFileSync, statSync, watch } from 'node:fs';

@@ -50,7 +50,7 @@ async function removeRemaining(registry: Registry, first: Entry, revision: numbe
   const { kind, namespace, name } = first;
   const request = actingAs('namespace-controller', 'delete');
   for (let entry: Entry | undefined = first; entry; ) {
-    // Of an object in another store it is not known whether it is older than the namespace.
+    // Revisions of two stores cannot be compared: an object in another store may be newer than the namespace.
     const mayBeNew = entry.revision > revision || registry.view.of(kind) !== registry.view;
     if (mayBeNew && namespaceExists(registry, namespace)) return;
     if ((await registry.commit(request, entry, null, entry.revision)) !== undefined) return;

@@ -51,7 +51,7 @@ export class TokenKeys {
   /** Throws a sentence when a key cannot be used. */
   constructor(
     private readonly registry: Registry,
-    /** Of a key that is made here. */
+    /** The type of a key that is made here. */
     private readonly keyType: KeyType,
     { signing, verification }: ChosenKeys = { verification: [] },
   ) {

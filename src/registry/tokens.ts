@@ -13,7 +13,7 @@ export interface TokenSettings {
   readonly audiences: readonly string[];
   /** Default: a key of the cluster's own. */
   readonly keys?: ChosenKeys;
-  /** Of the cluster's own key, when it has to be made. */
+  /** The type of the cluster's own key, used when the key has to be made. */
   readonly keyType: KeyType;
   /** Whether tokens of pods are valid longer than requested, for programs that read them once. */
   readonly extendExpiration: boolean;

@@ -148,7 +148,7 @@ export interface Store {
    * stream is read to its end or closed, so it should not be read slowly.
    */
   backup(): AsyncIterable<Buffer>;
-  /** Of a store that several servers may share. */
+  /** Locks between servers; only stores that several servers may share have them. */
   readonly locks?: Locks;
   readonly peers?: Peers;
   /** Whether a value is to be written again although it does not change, because it is stored in an old form. */

@@ -27,7 +27,7 @@ export interface FaultEffect {
   readonly cutWatch?: boolean;
   /** A watch ends with 410 Gone: those that are open, and those that begin. */
   readonly expireWatch?: boolean;
-  /** The store refuses writes of these objects, as if the disk were full, whoever writes them. */
+  /** The store refuses writes of these objects, as if the disk were full, from every writer. */
   readonly refuseWrites?: boolean;
 }
 
@@ -206,7 +206,7 @@ export class InjectedFaults implements Faults {
     });
   }
 
-  /** Of clients: nodes would only connect again. */
+  /** The open watches of clients. Those of nodes are left alone: they would only connect again. */
   #openWatches(): ((rule: ChaosRule) => void)[] {
     return [...this.#watches]
       .filter(([, { facts }]) => matches({}, facts))

@@ -21,7 +21,7 @@ export async function storedState(store: RefusingStore): Promise<MemoryState> {
 export async function returnTo(store: RefusingStore, view: View, { items }: MemoryState): Promise<void> {
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const writes = differences(await store.range({ start: '' }), items);
-    // All in one tick, before watches are told.
+    // All in one tick, before watches are notified.
     const results = await Promise.all(writes.map((write) => store.force(write)));
     if (results.some(({ ok }) => !ok)) continue;
     const revision = store.revision();

@@ -5,7 +5,7 @@
  *   410 Gone              lists again; what is shown stays until the new list is complete
  *   connection lost       waits for the server, then lists again: it may have another history after a restart
  *   429, 5xx              tries the same again, with growing pauses or when the server says
- *   any other refusal     is told to the sink, and ends it
+ *   any other refusal     is handed to the sink, and ends it
  */
 import { ApiError, ask, type Query, UnreachableError } from './api.ts';
 import { Backoff } from './backoff.ts';
@@ -116,7 +116,7 @@ async function watch(
   await watchOnce(path, { query: { ...query, resourceVersion: from }, accept, signal, onOpen, onEvents });
 }
 
-/** Of an object, or of the object of a table's last row. */
+/** The version of an object, or of the object in a table's last row. */
 function versionOf({ object }: WatchEvent): string | undefined {
   const rows = object.rows as { object?: { metadata?: { resourceVersion?: string } } }[] | undefined;
   return rows?.at(-1)?.object?.metadata?.resourceVersion ?? object.metadata?.resourceVersion;

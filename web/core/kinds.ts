@@ -98,7 +98,7 @@ function kindsOf({ items }: Discovered): Kind[] {
       for (const each of resources) {
         const group = metadata?.name ?? '';
         const id = group ? `${each.resource}.${group}` : each.resource;
-        // Versions come in order of preference; a later one may have kinds that the first has not.
+        // Versions come in order of preference; a later one may have kinds that the first lacks.
         if (found.has(id)) continue;
         const kind = each.responseKind?.kind || each.resource;
         found.set(id, {

@@ -1,6 +1,6 @@
 /**
  * A live table: the rows of a kind as the server writes them, kept up to date. Rows are plain values that hold no more
- * than is shown, so that 50,000 of them fit into some 30 MB. Changes are told once per frame.
+ * than is shown, so that 50,000 of them fit into some 30 MB. Changes are published once per frame.
  */
 import { signal } from '@preact/signals';
 import { type Query, tableAs } from './api.ts';
@@ -155,7 +155,7 @@ export class LiveTable {
     this.#schedule();
   }
 
-  /** A page in the background has no frames, and is told all the same. */
+  /** A page in the background has no frames: there, changes are published by a timer. */
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;

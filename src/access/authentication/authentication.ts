@@ -38,7 +38,7 @@ export class Authentication implements Authenticator {
     this.#methods = [...parts.methods, parts.tokens];
   }
 
-  /** The user. Throws when there is none: the client is told nothing but 401. */
+  /** The user. Throws when the credentials identify no user; the client gets a 401 without a reason. */
   authenticate(credentials: Credentials): User | Promise<User> {
     const failures: unknown[] = [];
     const found = firstAnswer(this.#methods, (method) => method.authenticate(credentials), failures);

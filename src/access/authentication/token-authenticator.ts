@@ -28,7 +28,7 @@ export interface TokenAuthenticator {
   ): TokenAnswer | undefined | Promise<TokenAnswer | undefined>;
 }
 
-/** A credential is not valid. The message is for the log; clients are told nothing but 401. */
+/** A credential is not valid. The message is for the log; clients get a 401 without a reason. */
 export class CredentialError extends Error {
   /** @param told what a TokenReview shows, in Kubernetes' words; '' where it shows nothing more */
   constructor(

@@ -135,7 +135,7 @@ function getProblem({ verb, resource }: Asked): Decision | undefined {
   return resource.subresource ? refused('cannot get subresource') : undefined;
 }
 
-/** Of kinds that this server has not: nothing is related to a node. */
+/** Decides about kinds that this server does not serve: no object of them is related to a node. */
 const getNone = (asked: Asked): Decision => getProblem(asked) ?? unrelated(asked.node);
 
 function nodeDecision({ node, verb, resource: { subresource, name } }: Asked): Decision {

@@ -19,7 +19,7 @@ const keyCharsMax = 2_000;
 
 /** The decisions for one user, verb and resource. */
 interface Answers {
-  /** Of rules that are for single names. */
+  /** Decisions by rules that are for single names. */
   readonly byName: ReadonlyMap<string, Decision>;
   /** Whatever the name is. */
   readonly otherwise: Decision;

@@ -19,7 +19,7 @@ import type { User } from '../../api/values/user.ts';
 import type { RemoteService } from '../remote-configuration.ts';
 import { type ReadAnswer, ReviewClient } from '../review-client.ts';
 
-/** Of an answer's reason; it goes into answers and logs. */
+/** Length of the reason in an answer, which goes into answers to clients and into logs. */
 const reasonCharsMax = 10_000;
 
 export interface WebhookOptions {

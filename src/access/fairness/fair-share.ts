@@ -1,6 +1,6 @@
 /**
  * A fair share: a bound on something that all users take from, such as connections or memory. No user may have more than
- * a fraction of what the others leave, so one alone never fills it, and whoever comes later still finds room: with one
+ * a fraction of what the others leave, so one alone never fills it, and a user who comes later still finds room: with one
  * half, the first user may have a half, the second a quarter.
  */
 export class FairShare {
@@ -9,7 +9,7 @@ export class FairShare {
 
   constructor(
     private readonly max: number,
-    /** Of what others leave, for one owner. */
+    /** The part of what the others leave that one owner may have. */
     private readonly fraction = 0.5,
   ) {}
 

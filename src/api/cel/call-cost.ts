@@ -21,7 +21,7 @@ import type { Type } from './types.ts';
 export interface Operand {
   readonly node: Node;
   readonly size: SizeRange;
-  /** Of the items of a list, as far as its schema says; infinite for lists that an expression makes. */
+  /** The size of the items of a list, as far as its schema says; infinite for lists that an expression makes. */
   readonly itemSize: () => SizeRange;
 }
 

@@ -12,7 +12,7 @@ export interface Condition {
   readonly checked: CheckedExpression;
 }
 
-/** One that is false decides; otherwise one that fails is told. */
+/** A condition that is false decides; otherwise one that fails is reported. */
 export type ConditionOutcome = 'hold' | 'do not hold' | { readonly failure: string };
 
 export function conditionsOutcome(

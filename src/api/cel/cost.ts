@@ -19,7 +19,7 @@ export function estimateCost(node: Node, declaredSize: DeclaredSize): number {
   return new Estimator(declaredSize).cost(node);
 }
 
-/** Of the entries of a list or map that the expression makes. */
+/** The sizes of the entries of a list or map that the expression makes. */
 interface EntrySize {
   readonly container: 'list' | 'map';
   readonly key: SizeRange;
@@ -35,7 +35,7 @@ interface Local {
 class Estimator {
   readonly #declaredSize: DeclaredSize;
   readonly #locals = new Map<string, Local[]>();
-  /** Of nodes that were visited. */
+  /** The paths of the nodes that were visited. */
   readonly #paths = new Map<Node, ValuePath>();
   readonly #sizes = new Map<Node, SizeRange>();
   readonly #entries = new Map<Node, EntrySize>();
@@ -351,7 +351,7 @@ function sizeOfLiteral(node: Node): SizeRange | undefined {
   }
 }
 
-/** Of types whose values all have the same size. */
+/** The size of a value by its type; undefined when values of the type differ in size. */
 function sizeOfType(type: Type | undefined): SizeRange | undefined {
   switch (type?.kind) {
     case 'bool':

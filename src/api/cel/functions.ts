@@ -18,7 +18,7 @@ type BySizes = (sizes: readonly number[], args?: readonly Value[]) => number;
 export interface Overload {
   readonly name: string;
   readonly member: boolean;
-  /** Of the target, if any, and the arguments. */
+  /** The types of the target, if any, and of the arguments. */
   readonly params: readonly Type[];
   readonly result: Type;
   /** Whether the signature has types that stand for any. */

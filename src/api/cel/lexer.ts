@@ -6,7 +6,7 @@ export interface Token {
   readonly kind: 'name' | 'number' | 'string' | 'bytes' | 'symbol' | 'end';
   readonly text: string;
   readonly at: number;
-  /** Of literals. */
+  /** The value of a literal. */
   readonly value?: bigint | number | Uint | string | Uint8Array;
   /** A literal that is out of range, or has a bad escape. */
   readonly problem?: string;

@@ -50,7 +50,7 @@ const forms: Record<string, readonly Form[]> = {
   optFlatMap: [{ name: 'optFlatMap', variables: 1, rest: body }],
 };
 
-/** The node of `target.name(args)`, or undefined when that is no macro. Wrong arguments are told in `issues`. */
+/** The node of `target.name(args)`, or undefined when that is no macro. Wrong arguments are added to `issues`. */
 export function expandMember(
   name: string,
   target: Node,

@@ -16,7 +16,7 @@ type SimpleName =
   | 'timestamp'
   | 'duration'
   | 'dyn'
-  /** Of an expression with an error that was already told: fits everything. */
+  /** The type of an expression whose error was reported already; it fits every other type. */
   | 'error';
 
 /** Bytes of a string, entries of a list or map, at most. Absent: not known. */

@@ -13,7 +13,7 @@ const models = new Memo((model: Model): Model => {
   return custom?.schema ? new SchemaTable(model).model(custom.schema) : model;
 });
 
-/** Of a built-in kind it is the model itself. */
+/** The model by which fields are owned; for a built-in kind it is the model itself. */
 export const ownershipModel = (model: Model): Model => models.of(model);
 
 class SchemaTable {

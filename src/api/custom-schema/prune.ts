@@ -93,7 +93,7 @@ class PruneWalk {
     }
   }
 
-  /** Of an embedded resource. Throws a DecodeError in the words of a field error. */
+  /** Prunes the metadata of an embedded resource. Throws a DecodeError in the words of a field error. */
   #metaField(object: JsonObject, name: string): void {
     const value = object[name];
     this.#path.push(name);

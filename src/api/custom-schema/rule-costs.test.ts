@@ -61,7 +61,7 @@ interface Modelled {
   readonly schema: Schema;
   readonly bytesMin: number;
   readonly sizeMax: number;
-  /** Of each item or value. */
+  /** The model of each item or value. */
   readonly inner?: Modelled;
 }
 

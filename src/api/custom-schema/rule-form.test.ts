@@ -1,4 +1,4 @@
-/** Proves how errors of rules and of the schema around them are told together. */
+/** Proves how errors of rules and of the schema around them are reported together. */
 import { expect, test } from 'vitest';
 import type { Schema, ValidationRule } from '../model/json-schema.ts';
 import { checkSchema } from './schema-check.ts';

@@ -19,7 +19,7 @@ const unboundedSize = requestBytesMax - 2;
 /** The least bytes that values take as JSON. */
 const emptyBytes = 2;
 const timeSizeMax = 32;
-/** Of a date with its quotes. */
+/** Length of a date with its quotes. */
 const dateBytes = 12;
 
 export interface RuleType {
@@ -48,8 +48,8 @@ export function ruleTypeOf(
 }
 
 /**
- * Of the metadata of a resource, rules see the names alone. As by Kubernetes 1.36, what a schema says of them counts
- * only when it names them all.
+ * The schema as rules see it: only the names of the metadata of a resource are visible. As in Kubernetes 1.36, what the
+ * schema says of them counts only when it names them all.
  */
 export function withTypeAndName(schema: Schema): Schema {
   const text: Schema = { type: 'string' };

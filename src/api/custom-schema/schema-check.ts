@@ -60,13 +60,13 @@ export function* schemaCheck(
   return errors.list;
 }
 
-/** Rules that do not compile are told by themselves. */
+/** Rules that do not compile are reported elsewhere. */
 const defaultRules: DefaultRules = (schema, value, path) => {
   const rules = compileRules(schema, schema['x-kubernetes-embedded-resource'] === true);
   return rules?.isSound ? rules.run(value, undefined, path).errors : [];
 };
 
-/** Texts of warnings about formats that are not checked; on update only of those that the old definition has not. */
+/** Texts of warnings about formats that are not checked; on update only those that are new in the definition. */
 export function formatWarnings(schema: Schema, oldSchemas: readonly Schema[] = []): string[] {
   const known = new Set(oldSchemas.flatMap(unknownFormats));
   return unknownFormats(schema)

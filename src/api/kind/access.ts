@@ -7,7 +7,7 @@ import type { LabelSelector } from './label-selector.ts';
 /** What is asked for. */
 export interface Action {
   readonly verb: string;
-  /** Of what is not about a resource; otherwise it is not looked at. */
+  /** The path of a request that is not about a resource; ignored for all others. */
   readonly path: string;
   readonly resource: ResourceAction | undefined;
 }
@@ -22,7 +22,7 @@ export interface ResourceAction {
   readonly namespace: string | undefined;
   /** Also the one that the field selector of a list, watch or deletecollection asks for. */
   readonly name: string | undefined;
-  /** Of a list, watch or deletecollection; undefined when there is none, or it cannot be read. */
+  /** The field selector of a list, watch or deletecollection; undefined when it was not sent or cannot be parsed. */
   readonly fieldSelector?: FieldSelector | undefined;
   readonly labelSelector?: LabelSelector | undefined;
 }

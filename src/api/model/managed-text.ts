@@ -122,7 +122,7 @@ function splitEntries(text: string): Managed[] {
     if (mark < 0) throw new SyntaxError('an entry without a set');
     const from = mark + setMark.length;
     const next = text.indexOf(setMark, from);
-    // Of the marks before the set of the next entry, the last is the one that begins it.
+    // The last mark before the set of the next entry is where that entry begins.
     const end = next < 0 ? text.length - 2 : Math.max(...entryMarks.map((at) => text.lastIndexOf(at, next)));
     // A set ends with a brace, a subresource with a quote.
     const hasSubresource = text.charCodeAt(end - 1) === quote;

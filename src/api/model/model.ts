@@ -71,7 +71,7 @@ export interface ModelDefinition {
   fields: Record<string, FieldDefinition>;
   /** Objects may have further fields, of any value, which are kept as they are. */
   open?: boolean;
-  /** Of a custom kind. */
+  /** What models of custom kinds have in addition. */
   custom?: CustomModel;
   description?: string;
 }

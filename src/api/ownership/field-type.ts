@@ -25,9 +25,9 @@ export class FieldType {
 
   constructor(
     readonly name: TypeName,
-    /** Of a struct. */
+    /** The model of a struct; undefined for other types. */
     readonly model: Model | undefined,
-    /** Of the entries of a map or the items of a list; of a leaf its own. */
+    /** The field of the entries of a map or of the items of a list; for a leaf, its own field. */
     private readonly itemField: Field | undefined,
     private readonly keyNames: readonly string[] = [],
   ) {}

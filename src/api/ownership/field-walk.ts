@@ -372,7 +372,7 @@ function mergeLists(type: FieldType, live: readonly unknown[], body: readonly un
   let next = 0;
   const emit = (element: string): void => {
     const before = ours.get(element);
-    // Of items that stood there more than once, the body's alone remains.
+    // Where an item was in the list more than once, only that of the body remains.
     const single = before?.length === 1 ? before[0] : undefined;
     out.push(mergeValues(type.items, single, theirs.get(element)![0]));
     if (element === shared[next]) next++;

@@ -36,7 +36,7 @@ const updateEntriesMax = 10;
 /** The manager of merged entries. */
 const ancient = 'ancient-changes';
 
-/** Of the metadata, never owned, because the server sets it, or because it names the object. */
+/** Fields of the metadata that are never owned, because the server sets them, or because they name the object. */
 const metadataReset: FieldSet = {
   '.': {},
   ...Object.fromEntries([...metadataNeverOwned].map((name) => [`f:${name}`, {}])),

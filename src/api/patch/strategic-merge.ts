@@ -381,7 +381,7 @@ const own = (object: JsonObject, key: string): unknown =>
 /** Kubernetes answers errors without a type with a plain 500. */
 const failed = (message: string): PatchError => new PatchError(500, message, 'directive');
 
-/** A directive that cannot be followed is the client's mistake, so it is told so, unlike in Kubernetes. */
+/** A directive that cannot be followed is the client's mistake, so it gets a 400, unlike in Kubernetes. */
 const misdirected = (message: string): PatchError => new PatchError(400, message, 'directive');
 
 /** Does what a directive asks for. */

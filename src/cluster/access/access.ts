@@ -205,7 +205,7 @@ export class Access {
     return this.kubeconfigFor(administrator.name);
   }
 
-  /** Of the users that the cluster was started with, and of the administrator; throws for any other. */
+  /** The kubeconfig of the administrator, or of a user that the cluster was started with; throws for any other. */
   kubeconfigFor(user: string): string {
     const client = user === administrator.name ? this.certificates.admin : this.#users.get(user);
     if (!client) throw new Error(`the cluster was started without a user ${JSON.stringify(user)}`);

@@ -27,7 +27,7 @@ export async function plantPolicy(
   return [{ name: 'poststarthook/rbac/bootstrap-roles', readyOnly: true, failure: () => planted.failure }];
 }
 
-/** What is wrong with an option is told in a sentence. */
+/** Turns an error about an option into a StartError with the same sentence. */
 async function asStartError<T>(make: () => Promise<T>): Promise<T> {
   try {
     return await make();

@@ -22,7 +22,7 @@ export interface KubeconfigOptions {
   readonly merge: string | undefined;
 }
 
-/** Of a kubeconfig that is merged into. */
+/** Length of the kubeconfig that a user is added to. */
 const fileBytesMax = 16 * 1024 * 1024;
 
 /** What is to be printed. Throws a `StartError` with a sentence. */

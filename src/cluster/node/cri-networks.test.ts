@@ -1,5 +1,5 @@
 /**
- * Proves how pods in containerd are connected where Wherry does not do it: by plugins that somebody else has configured,
+ * Proves how pods in containerd are connected where Wherry does not do it: by plugins that an operator has configured,
  * which are used as they are, and not at all with `--pod-network host`.
  */
 import { spawnSync } from 'node:child_process';

@@ -40,7 +40,7 @@ export interface RunningNode {
 /** A node whose agent is created but not started. */
 export interface OpenNode extends RunningNode {
   readonly agent: Agent;
-  /** With `silently` the API is told nothing, as if the machine had lost power. */
+  /** With `silently` nothing is written to the API, as if the machine had lost power. */
   close(how?: { readonly silently?: boolean }): Promise<void>;
   /** Resolves when the node is registered and its pods are looked after. */
   start(): Promise<void>;

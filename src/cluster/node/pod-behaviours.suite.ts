@@ -9,7 +9,7 @@ import { encodeHeaders } from '../../grpc/header-block.ts';
 import { freePort } from '../../node/runtime/engine/registry.fixture.ts';
 import { eventually, first, type PodBench, phase, ready, sh } from './pod-bench.fixture.ts';
 
-/** Of the answer to `grpc.health.v1.Health/Check` that says SERVING, for `printf`. */
+/** The bytes of an answer to `grpc.health.v1.Health/Check` that says SERVING, for `printf`. */
 function healthyBytes(): string {
   const frame = (type: number, flags: number, stream: number, payload: Buffer): Buffer =>
     Buffer.concat([Buffer.from([0, 0, payload.length, type, flags, 0, 0, 0, stream]), payload]);

@@ -48,7 +48,7 @@ export const dockerLimits: Readonly<Record<string, string>> = hasAllRights()
   ? {}
   : { 'has all rights where the pod says so': 'this machine withholds rights that Docker insists on' };
 
-/** Of Podman 4.3; from 5 it changes limits and says what was killed. */
+/** What Podman 4.3 cannot do; from 5 on it changes limits and says what was killed. */
 export const podmanLimits: Readonly<Record<string, string>> = {
   'gets other limits while it runs': 'it has no call for it',
   'keeps a long log in several files, and reads it as one': 'it keeps the end of a log only',

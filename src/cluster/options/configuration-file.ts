@@ -1,4 +1,4 @@
-/** Files that configure parts of a cluster. They are read once, at start; what is wrong with one is told in a sentence. */
+/** Files that configure parts of a cluster. They are read once, at start; a sentence says what is wrong with one. */
 import { readFile, stat } from 'node:fs/promises';
 import { StartError } from '../shared/start-error.ts';
 

@@ -47,7 +47,7 @@ const joinOptions = {
 
 export type NodeJoin = OptionsOf<typeof joinOptions>;
 
-/** What `wherry node` is told beside the options of its node. */
+/** Flags of `wherry node` beside the options of its node. */
 export const nodeServerFlag = {
   server: onlyNode<string>({
     flag: 'server',
@@ -171,7 +171,7 @@ export const machineOptions = {
 const watchingOptions = {
   /** The clock, in milliseconds since 1970. Default: the clock of the system. */
   now: handedIn<() => number>(),
-  /** Told what happens on the node: configuration, events of its pods. Default: nothing is told. */
+  /** Called with what happens on the node: configuration, events of its pods. Default: no log. */
   log: handedIn<LogOptions>(),
   /** Called with failures of the node itself. Default: they are dropped. */
   onError: handedIn<(error: Error) => void>(),

@@ -56,7 +56,7 @@ export const watcherOptions = {
   onFatal: handedIn<(error: Error) => void>(),
   /** Called when there are more objects or bytes than the limits `objectsWarned` and `bytesWarned`. Default: nothing. */
   onWarning: handedIn<(message: string) => void>(),
-  /** Told what happens in the cluster: configuration, nodes, pods, slow requests. Default: nothing is told. */
+  /** Called with what happens in the cluster: configuration, nodes, pods, slow requests. Default: no log. */
   log: group<LogOptions>({ level: handedIn(), write: handedIn() }),
   /** Clock, uids and random name suffixes, for tests that need the same ones each time. */
   chance: group<Partial<Sources>>({ nowMs: handedIn(), uid: handedIn(), randomBelow: handedIn() }),

@@ -1,4 +1,4 @@
-/** Activity: observes a cluster for its log. Events tell of pods and most else; nodes that join and requests are told beside. */
+/** Activity: observes a cluster for its log. Most lines come from events; nodes that join and requests are added to them. */
 import type { Event } from '../../api/generated/types.ts';
 import { type ControllerContext, type Observation, observe } from '../../controllers/shared/controller.ts';
 import type { Entry } from '../../registry/view/entry.ts';

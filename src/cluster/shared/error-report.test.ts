@@ -1,4 +1,4 @@
-/** Proves that the loss of a store is told once, and not again with everything that fails because of it. */
+/** Proves that the loss of a store is reported once, and not again with everything that fails because of it. */
 import { beforeEach, expect, it } from 'vitest';
 import { ErrorReport } from './error-report.ts';
 

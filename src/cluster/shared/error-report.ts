@@ -1,6 +1,6 @@
 /**
- * Whom failures of a cluster are told to. The loss of its store is told once. What fails because of it afterwards, such as
- * the next round of every controller, is nothing new, and is not told.
+ * Reports failures of a cluster. The loss of its store is reported once. What fails because of it afterwards, such as the
+ * next round of every controller, is nothing new, and is not reported.
  */
 
 /** Causes of a cause that are looked at. */

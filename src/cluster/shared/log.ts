@@ -25,7 +25,7 @@ export interface LoggedEvent {
   readonly kind: string;
   readonly namespace?: string;
   readonly name: string;
-  /** How often it was told so far. */
+  /** How often it was logged so far. */
   readonly count?: number;
 }
 
@@ -36,7 +36,7 @@ export function logEvent({ write }: LogOptions, event: LoggedEvent): void {
   write({ level: 'info', message: `${object}: ${reason}: ${message}`, fields });
 }
 
-/** Says which options are in force. Values that are no scalars are told as JSON. */
+/** Says which options are in force. Values that are no scalars are written as JSON. */
 export function logConfiguration(
   { write }: LogOptions,
   configuration: Readonly<Record<string, unknown>>,

@@ -104,7 +104,7 @@ async function restoreInto(
   return restoreEtcd(await etcdStoreOptions(target), file, source, options);
 }
 
-/** The pieces of a file; `read` is told how far it is. Throws when the file cannot be opened. */
+/** The pieces of a file; `read` is called with the progress. Throws when the file cannot be opened. */
 function pieces(file: string, read: (bytes: number, bytesTotal: number) => void): AsyncGenerator<Buffer> {
   try {
     const fd = openSync(file, 'r');

@@ -1,4 +1,4 @@
-// Proves what clients and operators are told when etcd refuses: no space, no rights, a learner, too few members.
+// Proves what clients and operators get to read when etcd refuses: no space, no rights, a learner, too few members.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -64,7 +64,7 @@ async function sign(context: SharedContext, authority: Authority, name: string):
     await writeStatus(context, entry, { conditions: [...conditionsOf(object), failed] });
     return;
   }
-  // Whoever approved it.
+  // Also when a user approved the request, and not the approver.
   if (signerName === kubeletClientSigner) await addNodeProxier(context, request.read.commonName);
   const askedMs = expirationSeconds === undefined ? lifeMaxMs : expirationSeconds * 1000;
   const lifeMs = Math.min(Math.max(askedMs, lifeMinMs), lifeMaxMs);

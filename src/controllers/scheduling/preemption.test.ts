@@ -1,4 +1,4 @@
-/** Proves which pods have to leave for one of higher priority, what they are told, and that their place is kept for it. */
+/** Proves which pods have to leave for one of higher priority, which events they get, and that their place is kept for it. */
 import { describe, expect, it } from 'vitest';
 import type { Event, Pod, PodSpec, PodStatus } from '../../api/generated/types.ts';
 import { asTester } from '../../registry/request.fixture.ts';

@@ -103,7 +103,7 @@ export type Writing = Pick<SharedContext, 'registry' | 'request' | 'trust'>;
 export interface RunningController {
   /** Whether it has seen all changes, and has no work that is due now or soon. */
   readonly settled: boolean;
-  /** Of several controllers: the names of those that have work. */
+  /** The names of the controllers that have work, where several run as one. */
   readonly busy?: readonly string[];
   close(): Promise<void>;
 }

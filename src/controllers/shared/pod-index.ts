@@ -1,7 +1,7 @@
 /**
  * The pod index: all pods by controller, by labels and by node, shared by the controllers.
  *
- * It is never behind the view: every query first applies the changes that the view has and the index has not. A write
+ * It is never behind the view: every query first applies the changes that came since the query before. A write
  * is answered when the view shows it, so a controller that has created pods finds them in its next query. That is why
  * controllers here need no expectations, as Kubernetes' controllers do. For writes of other servers they wait with
  * `view.caughtUp()` before a query.

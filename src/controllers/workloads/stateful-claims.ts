@@ -135,7 +135,7 @@ export class StatefulClaims {
   }
 }
 
-/** Of the possible owners of a claim, only the wanted one is set. */
+/** Whether the wanted owner, and no other possible one, is an owner of the claim. */
 const isSettled = (
   references: readonly OwnerReference[],
   own: ReadonlySet<string | undefined>,

@@ -1,6 +1,6 @@
 /**
  * The versions that other servers serve, from the APIServices of the cluster. Changes of the view are taken in when
- * somebody asks; a cluster without such versions pays a comparison per request.
+ * a version is looked up; a cluster without such versions pays a comparison per request.
  */
 import type { APIService } from '../../api/generated/types.ts';
 import { apiService, isAvailable } from '../../api/kinds/apiregistration/api-service.ts';
@@ -12,7 +12,7 @@ import type { Priority } from './priorities.ts';
 
 /** A version that another server serves. */
 export interface RemoteVersion {
-  /** Of the APIService. */
+  /** The name of the APIService. */
   readonly name: string;
   readonly group: string;
   readonly version: string;

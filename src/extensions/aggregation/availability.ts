@@ -62,7 +62,7 @@ export class Availability {
       watchChanges(view.collection('core/endpoints'), ofService),
       watchChanges(view.collection(sliceId), (namespace, name) => {
         const slice = view.collection(sliceId).get(namespace, name);
-        // Of a deleted slice the service is not known any more.
+        // A slice that is deleted does not say any more which service it belonged to.
         if (slice) ofService(namespace, serviceOf(slice) ?? '');
         else all();
       }),

@@ -9,7 +9,7 @@ export interface Priority {
 const usualVersion = 15;
 const customPriority: Priority = { group: 1_000, version: 100 };
 
-/** Of a version that this server serves. */
+/** The priority of a version that this server serves. */
 export function localPriority(apiVersion: string): Priority {
   const slash = apiVersion.indexOf('/');
   const group = groupNamed(apiVersion.slice(0, Math.max(slash, 0)));

@@ -146,7 +146,7 @@ function dropUnset(object: ApiObject): void {
   for (const name of Object.keys(fields)) if (fields[name] === undefined) delete fields[name];
 }
 
-/** Of an object from the store, which may have been written with another schema. */
+/** Brings an object from the store into the shape of its schema: it may have been written with another one. */
 function shape(schema: CompiledSchema, object: ApiObject): void {
   schema.prune(object as unknown as JsonObject, 'stored');
   schema.applyDefaults(object as unknown as JsonObject);

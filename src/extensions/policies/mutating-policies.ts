@@ -140,7 +140,7 @@ export class MutatingPolicies implements AdmissionPlugin {
     return invocations;
   }
 
-  /** Mutations that fail are told, and the others still run. */
+  /** Mutations that fail are reported, and the others still run. */
   async #run(
     { policy, binding, param, version }: Invocation,
     write: AskedWrite,
@@ -174,7 +174,7 @@ export class MutatingPolicies implements AdmissionPlugin {
   }
 }
 
-/** What a configuration gives, or undefined when it cannot be used: that is told, too. */
+/** What a configuration gives, or undefined when it cannot be used, which is reported. */
 function configured<T>(
   { policy, binding }: Pick<Denial, 'policy' | 'binding'>,
   denials: Denial[],

@@ -26,7 +26,7 @@ interface Validation {
 
 /** A validation that does not hold, or could not be worked out. */
 export interface Failure {
-  /** Of the validation; undefined when the conditions could not be worked out. */
+  /** The index of the validation; undefined when the conditions could not be evaluated. */
   readonly index: number | undefined;
   readonly message: string;
   readonly reason: string;

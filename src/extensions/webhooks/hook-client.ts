@@ -16,7 +16,7 @@ import type { HookAnswer, HookPlace, HookTransport } from './hook-transport.ts';
 /** Opens a connection to a port of a service. Its errors are shown to users, so they are in Go's words. */
 export type ServiceDial = (namespace: string, name: string, port: number) => Promise<Duplex>;
 
-/** Why a webhook has no valid answer, as clients are told. */
+/** Why a webhook has no valid answer, in the words for clients. */
 export class HookCallError extends Error {
   override readonly name = 'HookCallError';
 }

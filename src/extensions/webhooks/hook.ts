@@ -24,7 +24,7 @@ const timeoutSecondsDefault = 10;
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 
 export interface Hook {
-  /** Of its configuration. */
+  /** The name of its configuration. */
   readonly configuration: string;
   readonly name: string;
   readonly client: WebhookClientConfig;

@@ -50,7 +50,7 @@ function textOf(value: unknown, name: string): string {
   );
 }
 
-/** Of an answer that leaves out what it is. */
+/** What is wrong with the kind and version of an answer; undefined when both are right. */
 export function typeProblem(answer: JsonObject, { group, version, kind }: ReviewType): string | undefined {
   const apiVersion = `${group}/${version}`;
   if (answer.kind === kind && answer.apiVersion === apiVersion) return undefined;

@@ -195,7 +195,7 @@ export class Agent {
   }
 
   /**
-   * Ends the containers and releases everything. With `silently` the API is told nothing, as if the machine
+   * Ends the containers and releases everything. With `silently` nothing is written to the API, as if the machine
    * had lost power. Safe to call twice.
    */
   close({ silently = false } = {}): Promise<void> {

@@ -37,7 +37,7 @@ interface JoinOptions {
 export interface IdentityOptions extends JoinOptions {
   readonly server: string;
   readonly name: string;
-  /** Of the node; keys are in its folder `pki`. */
+  /** The folder of the node; keys are in `pki` below it. */
   readonly folder: string;
   readonly now: () => number;
   /** Called with notes for the operator: that a person has to approve, or which server the node trusts. */

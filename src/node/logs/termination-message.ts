@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
 import type { Container } from '../../api/generated/types.ts';
 import type { ContainerLog } from '../runtime/runtime.ts';
 
-/** Of a longer file the end is used, as kubelets do. */
+/** Length of a message; a longer file is cut to its end, as kubelets do. */
 const messageBytesMax = 4096;
 const logBytesMax = 2048;
 const logLinesMax = 80;

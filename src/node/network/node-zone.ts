@@ -1,5 +1,5 @@
 /**
- * The zone of a node, for services whose traffic should stay near. It is followed from the moment somebody asks for it:
+ * The zone of a node, for services whose traffic should stay near. It is followed from the first time it is asked for:
  * most clusters have no zones.
  */
 import type { Node } from '../../api/generated/types.ts';

@@ -1,4 +1,4 @@
-/** Proves what network policies allow, as addresses and ports, and what the packet filter is told. */
+/** Proves what network policies allow, as addresses and ports, and the rules that the packet filter gets. */
 import { describe, expect, it } from 'vitest';
 import type { NetworkPolicy, NetworkPolicySpec, Pod } from '../../api/generated/types.ts';
 import { filterScript } from './packet-filter.ts';

@@ -64,7 +64,7 @@ export class PodDeparture {
         if (this.#state === 'deleting') this.#state = 'deleted';
       },
       (error: Error) => {
-        // Whoever runs the pod next deletes it: a request that was cut off by the end is nobody's concern.
+        // The next agent of this node deletes the pod: a request that was cut off by the end of this one is no error.
         if (this.#state === 'closed') return;
         this.options.onError(error);
         if (this.#state === 'deleting') this.#state = 'staying';

@@ -103,7 +103,7 @@ describe('the runtime of a pod', () => {
   });
 
   it('recovers with the others, or when it is opened later', async () => {
-    // Proves that every runtime is told the pods of the node before it is used.
+    // Proves that every runtime gets the pods of the node before it is used.
     const { choice } = choiceOn({ there: ['docker'] });
     await choice.recover(new Set(['u1']));
     const docker = (await choice.of({ metadata: {}, ...ofImages('nginx') } as Pod)) as NamedRuntime;

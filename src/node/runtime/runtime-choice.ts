@@ -3,7 +3,7 @@
  *
  *   1. the one that `runtimeClassName` names: a RuntimeClass whose handler is `process`, `docker`, `cri` or `simulated`
  *   2. the one that has run the pod before, under an earlier agent
- *   3. the one that the node was told to use (`--runtime`)
+ *   3. the one that `--runtime` names
  *   4. with `auto`: processes, if every image is mapped to a command, is called `host`, or is no name of an image; else
  *      containers, if a container engine answers; else processes
  *

@@ -1,6 +1,6 @@
 /**
  * NodeRestriction: a node changes its own objects and those of the pods that are bound to it, and gets tokens for these
- * pods only. Who is a node is told by user name and group; all other users are not looked at.
+ * pods only. Nodes are recognised by user name and group; all other users are not looked at.
  */
 import { forbidden, notFound } from '../../api/errors/errors.ts';
 import type { CertificateSigningRequest, Node, Pod, TokenRequest } from '../../api/generated/types.ts';

@@ -74,7 +74,7 @@ const pluginsWith = (
   resourceQuota(quotas),
 ];
 
-/** Plugins of kube-apiserver that this server has not. They can be disabled, which changes nothing, and not be enabled. */
+/** Plugins of kube-apiserver that this server lacks. They can be disabled, which changes nothing, and not be enabled. */
 const foreign = new Set([
   'AlwaysAdmit',
   'AlwaysDeny',

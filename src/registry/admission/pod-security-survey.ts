@@ -52,7 +52,7 @@ function timeFor({ sources }: Registry, deadlineMs: number | undefined): number 
   return Math.min(timeMaxMs, (deadlineMs - sources.nowMs()) / 2);
 }
 
-/** Of pods with the same controller, one comes first and the others after all the rest: they are alike. */
+/** Orders pods so that one of each controller comes first, and the others, which are like it, at the end. */
 function oneOfEachFirst(entries: readonly Entry[]): Entry[] {
   const seen = new Set<string>();
   const replicas: Entry[] = [];

@@ -1,6 +1,6 @@
 /**
  * IPAddress objects: one for each cluster IP, written and removed together with its service. An object under the name of
- * an address takes that address, whoever has made it.
+ * an address takes that address, also when a user or another program has made it.
  */
 import type { IPAddress } from '../../api/generated/types.ts';
 import { familyOf } from '../../api/rules/service/service-addresses.ts';

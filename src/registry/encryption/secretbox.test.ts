@@ -44,7 +44,7 @@ const boxesBefore: readonly (readonly [number, string])[] = [
   ],
 ];
 
-/** Of longer ones, the SHA-256. */
+/** Lengths of longer values, and the SHA-256 of what they were sealed to. */
 const digestsBefore: readonly (readonly [number, string])[] = [
   [127, '5b7abc5eabd5e2bdab3be210764859cd78f154d3c803ab205bf50e1c2cea3bab'],
   [128, '7f5cd3101958d82bb678001dee8343f17b4a25414819b2fe05f0816e46d715dd'],

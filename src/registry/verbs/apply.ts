@@ -282,7 +282,7 @@ const convertedProblem = (problem: string): string =>
     .replace(/^(json: cannot unmarshal \w+ into Go) struct field \S+( of type string)$/, '$1 value$2')
     .replace(/^illegal base64/, 'error decoding from json: $&');
 
-/** Keys that stand twice are told after the merge: a conflict is more important. */
+/** Reports keys that stand twice. This comes after the merge: a conflict is more important. */
 function reportDuplicates({ duplicates }: ApplyPatch, { fieldValidation, warnings }: Request): void {
   if (!duplicates.length || fieldValidation === 'Ignore') return;
   if (fieldValidation === 'Strict')

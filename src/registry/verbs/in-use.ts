@@ -11,7 +11,7 @@ import type { Entry } from '../view/entry.ts';
 import { everything, Filter } from '../view/filter.ts';
 import type { View } from '../view/view.ts';
 
-/** Of the volumes `persistentVolumeClaim` and `ephemeral`, which has a `volumeClaimTemplate`. */
+/** A text that pods with claims contain: in `persistentVolumeClaim`, or in `volumeClaimTemplate` of an ephemeral volume. */
 const claimMark = Buffer.from('Claim');
 
 /** Saves reading most pods. */

@@ -90,7 +90,7 @@ export const trackCreate: TrackCreate = (registry, request, target, object) => {
 
 const withoutManaged = ({ managedFields: _, ...metadata }: ObjectMeta): ObjectMeta => metadata;
 
-/** What an object has that an empty one has not. */
+/** The fields that a create owns: those of the object beyond what an empty object has. */
 export function ownedByCreator(kind: Kind, object: ApiObject, part = 'main'): FieldSet {
   const { roots, keep } = resetFields(kind, part);
   const { changed } = compareWritten(

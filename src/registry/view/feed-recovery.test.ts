@@ -103,7 +103,7 @@ async function tell(registry: Registry, resourceVersion: string | undefined): Pr
   return told;
 }
 
-/** Resolves when watchers that are told in rounds have been told. */
+/** Resolves after a round of notifications to watchers. */
 async function turns(): Promise<void> {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
 }

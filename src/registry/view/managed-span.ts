@@ -4,9 +4,9 @@
  */
 
 export interface Span {
-  /** Of the comma before the name of the field. */
+  /** The place of the comma before the name of the field. */
   readonly start: number;
-  /** Of the list of entries. */
+  /** The place where the list of entries begins. */
   readonly listStart: number;
   readonly end: number;
 }

@@ -24,7 +24,7 @@ let start = 0;
 let count = 0;
 let bytes = 0;
 
-/** Called by a holder that has parsed its object: it is told to forget it when others came after it. */
+/** Called by a holder that has parsed its object. The holder has to forget the object when enough others came after it. */
 export function keepRecent(holder: Holder): void {
   const { length } = holder;
   bytes += length;

@@ -1,6 +1,6 @@
 /**
- * Forwards all requests of a version that another server serves: any method, watches and upgrades. The other server is
- * told who the user is in headers, and believes them because of this server's certificate.
+ * Forwards all requests of a version that another server serves: any method, watches and upgrades. The other server gets
+ * the user in headers, and believes them because of this server's certificate.
  */
 import { StatusError, unavailable } from '../../api/errors/errors.ts';
 import type { User } from '../../api/values/user.ts';

@@ -5,7 +5,7 @@ import { release } from '../../api/values/release.ts';
 export interface ReportedVersion {
   /** In the place of Wherry's own version, such as `v1.36.4-test`. */
   readonly gitVersion?: string;
-  /** The version that is emulated, such as `1.35`. Default: none is told. */
+  /** The version that is emulated, such as `1.35`. Default: the answer has no such version. */
   readonly emulatedVersion?: string;
 }
 

@@ -134,7 +134,7 @@ export class SecureDoor implements Door {
   }
 
   admit(): void {
-    // Whoever has credentials may come from anywhere.
+    // No check here: clients with credentials may come from any address and origin.
   }
 
   identify(context: RequestContext, token: string | undefined): User | Promise<User> {

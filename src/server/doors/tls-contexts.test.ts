@@ -1,6 +1,6 @@
 /**
  * Proves what certificate a TLS client is shown by the door: by name, by address when it sends no name, and after files have
- * changed; that clients are told the authorities that vouch for them; and that sessions end when one is taken away.
+ * changed; that clients get the names of authorities that may have signed their certificates; and that sessions end when one is taken away.
  */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -140,7 +140,7 @@ describe('authorities of clients', () => {
     Date.now(),
   );
 
-  /** Whether a client is told of the authority: up to TLS 1.2, that part of a handshake is not encrypted. */
+  /** Whether a client gets the name of the authority: up to TLS 1.2, that part of a handshake is not encrypted. */
   async function isHinted(): Promise<boolean> {
     let sent = '';
     const tap = createServer((near) => {

@@ -19,7 +19,7 @@ export const firstOptions = (material: TlsMaterial): SecureContextOptions => ({
   ...(optimized ? { ca: [] } : {}),
 });
 
-/** Clients are told the authorities this long after the start. */
+/** From this time after the start on, clients get the names of the authorities in their handshakes. */
 const hintAfterMs = 1_000;
 
 export class TlsContexts {

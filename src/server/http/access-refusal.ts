@@ -3,7 +3,7 @@ import { forbidden, forbiddenRequest, type StatusError } from '../../api/errors/
 import type { Action } from '../../api/kind/access.ts';
 import type { User } from '../../api/values/user.ts';
 
-/** What a user is told who may not do something, in Kubernetes' words. */
+/** The answer to a user who may not do something, in Kubernetes' words. */
 export function refusal(user: User, { verb, path, resource }: Action, reason: string): StatusError {
   const who = `User ${JSON.stringify(user.name)} cannot ${verb}`;
   const because = reason && `: ${reason}`;

@@ -1,4 +1,4 @@
-/** Proves what authorizers are told about a URL where it differs from what routing reads in it. */
+/** Proves which action authorizers get for a URL where it differs from what routing reads in it. */
 import { describe, expect, it } from 'vitest';
 import { parseRequest } from './request-info.ts';
 

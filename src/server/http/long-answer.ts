@@ -13,7 +13,7 @@ import { Pace } from './pace.ts';
 
 /** Lists whose text is shorter are sent as a whole, which is faster. */
 const wholeChars = 1024 * 1024;
-/** Of longer ones, what is sent at once. */
+/** Length of the pieces in which longer answers are sent. */
 const sliceChars = 256 * 1024;
 
 /** An object whose last field is a long list, with items that are built lazily. */

@@ -72,7 +72,7 @@ interface Counts {
 
 /** What lasts, of one lane. */
 class Open {
-  /** Of doors without flow control and of administrators: they find room whatever the others have. */
+  /** Requests of doors without flow control and of administrators: they find room whatever the others use. */
   privileged = 0;
   readonly #byUser: FairShare;
   readonly #byAddress: FairShare;

@@ -70,7 +70,7 @@ export class ReadingServer {
       this.#readings.get(wire)!.failed = true;
       wire.destroy();
     });
-    // Handed over to whoever speaks the other protocol.
+    // Handed over to the code of the other protocol.
     for (const event of ['upgrade', 'connect'])
       this.#server.on(event, (_request, wire: Duplex) => void wire.destroy());
   }

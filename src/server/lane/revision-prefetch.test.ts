@@ -97,7 +97,7 @@ describe('a question that is asked ahead', () => {
     const question = new RevisionPrefetch(log.prefetchRevision);
     await turn();
     question.ask();
-    // Of the next round: sockets that it reads may have become ready after the question.
+    // The next round does not use this question: sockets that it reads may have become ready after it.
     await turn();
     question.check();
     expect(log.run(question)).toEqual(['runs']);

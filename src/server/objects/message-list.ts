@@ -13,7 +13,7 @@ import { Pace } from '../http/pace.ts';
 const wholeBytesMax = 4 * 1024 * 1024;
 /** JSON text of the objects that are sent at once. */
 const partBytes = 128 * 1024;
-/** Of those that are encoded between two looks at the clock. */
+/** Length of the items that are encoded between two looks at the clock. */
 const stepBytes = 16 * 1024;
 
 /** @param audited the list as a value, for the audit log */

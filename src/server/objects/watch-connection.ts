@@ -53,7 +53,7 @@ export async function serveWatches(watching: Watching, context: RequestContext):
 class WatchConnection implements WatchCarrier {
   readonly ended: Promise<void>;
   readonly #watches = new Map<string, WatchAnswer>();
-  /** Of watches that wait until there is room in the socket again, in the order in which they came to wait. */
+  /** Called when the socket has room again: the watches that wait for it, in the order in which they began to wait. */
   readonly #waiting = new Set<() => void>();
   readonly #door: Door;
   #invalid = 0;

@@ -17,7 +17,7 @@ export class AuditRecord implements AuditedRequest {
   #answer: AnswerCopy | undefined;
   #given: (() => unknown) | undefined;
   #isCut = false;
-  /** Of the object that was sent. */
+  /** The uid of the object that was sent. */
   uid: string | undefined;
   resourceVersion: string | undefined;
   /** The server failed, in a way that it was not made for. */

@@ -19,7 +19,7 @@ export interface Measured {
   readonly watches: WatchMetrics;
   readonly store: StoreMetrics | undefined;
   readonly audit: AuditLog | undefined;
-  /** Of the door that has it. */
+  /** The flow control of the door that has one. */
   readonly flows: FlowControl | undefined;
 }
 

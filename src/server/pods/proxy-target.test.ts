@@ -94,7 +94,7 @@ describe('pods elsewhere', () => {
     });
 
   it('without an address are not there yet', async () => {
-    // Proves that a client is told to retry, except in the new form for an unscheduled pod.
+    // Proves that a client is asked to retry, except in the new form for an unscheduled pod.
     const [bound, floating] = [api.fresh('pod'), api.fresh('pod')];
     await api.pod(bound, undefined, { nodeName: 'far' });
     await api.pod(floating, undefined);

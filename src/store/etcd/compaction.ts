@@ -1,6 +1,6 @@
 /**
  * Compaction of etcd, which is for all its users. Of several servers the first in the order of their keys does it; the
- * others only forget what they were asked to forget. A revision that somebody still reads is kept: readers of this
+ * others only forget what they were asked to forget. A revision that is still being read is kept: readers of this
  * process are waited for, and a backup at another server is noted in that server's key.
  */
 

@@ -3,7 +3,7 @@
  * present. A subscription that begins earlier has a watch of its own until it has caught up; both watch the same keys,
  * so it joins in the tick in which it has seen the newest event that the shared watch has seen.
  *
- * Revisions without a change of an object (another program's, or a server's bookkeeping) are told as `passed`.
+ * Revisions without a change of an object (another program's, or a server's bookkeeping) are reported as `passed`.
  */
 import { FeedSubscription } from '../feed.ts';
 import { type Change, CompactedError, type Subscription, storeClosed } from '../store.ts';

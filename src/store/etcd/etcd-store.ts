@@ -124,7 +124,7 @@ interface Opened {
   readonly keyspace: Keyspace;
   readonly members: Members;
   readonly registration: Registration;
-  /** Of the registration: an event of this revision exists. */
+  /** The revision of this server's registration; etcd has an event with it. */
   readonly revision: number;
   readonly compacted: number;
 }

@@ -8,10 +8,10 @@ import { SEPARATOR } from '../store.ts';
 const bookkeeping = Buffer.from([0xff]);
 
 export class Keyspace {
-  /** Of everything under the prefix, for watches. */
+  /** The beginning of everything under the prefix, for watches. */
   readonly start: Buffer;
   readonly end: Buffer;
-  /** Of the objects alone. */
+  /** The end of the objects alone. */
   readonly objectsEnd: Buffer;
   readonly serversStart: Buffer;
   readonly serversEnd: Buffer;
@@ -38,7 +38,7 @@ export class Keyspace {
     this.heartbeat = this.#own('wherry/health');
   }
 
-  /** Of a key, or of a bound of keys. */
+  /** The bytes by which etcd knows a key or a bound of keys. */
   encode(key: string): Buffer {
     return Buffer.from(this.#prefix + key.replaceAll(SEPARATOR, `${SEPARATOR}/`));
   }

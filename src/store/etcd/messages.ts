@@ -115,7 +115,7 @@ export function encodeTxn({ compare, puts = [], deletes = [], otherwise }: TxnRe
   return message.finish();
 }
 
-/** Of a key, or of all up to an end. */
+/** Deletes a key, or all keys up to an end. */
 export function encodeDeleteRange(key: Buffer, end?: Buffer): Buffer {
   const message = new MessageWriter().bytes(1, key);
   return (end ? message.bytes(2, end) : message).finish();
@@ -165,7 +165,7 @@ function readKeyValue(reader: MessageReader): KeyValue {
   return { key, value, modRevision };
 }
 
-/** Of an answer whose header alone is wanted: the revision. */
+/** The revision in the header of an answer. */
 export function decodeRevision(message: Buffer): number {
   const reader = new MessageReader(message);
   while (reader.next()) {

@@ -1,5 +1,5 @@
 /**
- * Writers that keep a store busy while etcd fails, and the check of what they were told: every acknowledged write is in
+ * Writers that keep a store busy while etcd fails, and the check of their answers: every acknowledged write is in
  * the history at its revision, every write that failed as not done is not in it, and a watcher has seen each change once
  * and in order. A write whose outcome was unknown may be in it or not.
  */
@@ -39,7 +39,7 @@ export class Workload {
     return new Promise((resolve) => this.#waiting.push({ count: this.#acknowledged + count, resolve }));
   }
 
-  /** Stops the writers and checks what they were told against the history that `witness` reads. */
+  /** Stops the writers and checks their answers against the history that `witness` reads. */
   async check(witness: Store): Promise<{ acknowledged: number; unknown: number }> {
     this.#stopped = true;
     await Promise.all(this.#writers);

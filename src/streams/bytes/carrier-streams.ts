@@ -10,7 +10,7 @@ const bufferBytes = 64 * 1024;
 /** Maximum bytes written in one event loop tick, even if the carrier would accept more. */
 const turnBytesMax = 4 * 1024 * 1024;
 
-/** Data from the client. The carrier is told when there is room for more. */
+/** Data from the client. The carrier is called when there is room for more. */
 export class Inflow extends Readable {
   readonly #onRoom: () => void;
   #ended = false;

@@ -26,7 +26,7 @@ export interface SessionServing {
   readonly optional?: boolean | undefined;
   readonly handler: SessionHandler;
   readonly idleMs?: number | undefined;
-  /** Aborted when the pod has ended. A handler that does not end then is given up, and the client is told. */
+  /** Aborted when the pod has ended. A handler that does not end then is given up, with an error to the client. */
   readonly ended?: AbortSignal | undefined;
   /** The status for a result, if it differs from a kubelet's. */
   readonly status?: ((result: SessionResult) => SessionStatus) | undefined;

@@ -186,7 +186,7 @@ describe.each(clients)('port-forward over %s', (_name, client) => {
   });
 
   it('closes when the pod ends', async () => {
-    // Proves that kubectl is told, and that targets are closed.
+    // Proves that kubectl gets an error, and that targets are closed.
     const ended = new AbortController();
     const port = await target(echo);
     await serve({ ended: ended.signal });

@@ -32,7 +32,7 @@ describe('session over WebSocket', () => {
   });
 
   it('ends idle sessions with a failure', async () => {
-    // Proves the idle timeout, that pings count as traffic, and that the client is told.
+    // Proves the idle timeout, that pings count as traffic, and that the client gets the reason.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     await serve(({ gone }) => once(gone, 'abort').then(() => success), { idleMs: 300 });
     const client = await dial('v4.channel.k8s.io');

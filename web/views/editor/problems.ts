@@ -9,7 +9,7 @@ export interface Problem {
 }
 
 /**
- * Of a refusal: its causes by their fields; unknown and duplicate fields, wrong types and errors of YAML by what the
+ * The problems that a refusal names: its causes by their fields; unknown and duplicate fields, wrong types and errors of YAML by what the
  * message says.
  * @param added a line of what was sent that the text does not have
  */
@@ -33,7 +33,7 @@ export function problemsOf(error: Error, text: string, added?: number): readonly
   return found;
 }
 
-/** Of `spec.containers.name`, which leaves out the items of lists. */
+/** The line of a path such as `spec.containers.name`, which leaves out the items of lists. */
 function lineOfNames(entries: readonly OutlineEntry[], names: string): number {
   const fits = ({ path }: OutlineEntry): boolean =>
     path.filter((step) => typeof step === 'string').join('.') === names;

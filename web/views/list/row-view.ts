@@ -101,7 +101,7 @@ export class RowView {
 
   #move(leaving: ReadonlySet<Entry>, coming: readonly Entry[]): void {
     for (const entry of leaving) {
-      // Of two rows with the same name, one is of a deleted object.
+      // Two rows may have the same name: one of them belongs to a deleted object.
       this.#ordered.splice(this.#ordered.indexOf(entry, this.#placeOf(entry)), 1);
     }
     for (const entry of coming) this.#ordered.splice(this.#placeOf(entry), 0, entry);

@@ -4,7 +4,7 @@ import type { ApiObject } from '../../core/objects.ts';
 import type { Container } from '../pods/containers.ts';
 import { compareLines, type LogLine, splitTime } from './log-line.ts';
 
-/** Of each container: the dashboard holds it all at once. */
+/** Length of the log of each container: the dashboard holds all of it at once. */
 const limitBytes = 64 * 1024 * 1024;
 
 interface Wish {

@@ -3,8 +3,8 @@
  *
  *   the stream ends        the container has ended; goes on when its state changes (`changed`)
  *   connection lost        waits for the server, and goes on after the last line that it has
- *   429, 5xx               is told, and tried again after a pause
- *   refused                is told, and tried again when the container's state changes
+ *   429, 5xx               is shown, and tried again after a pause
+ *   refused                is shown, and tried again when the container's state changes
  *
  * It goes on from the time of the last line. The server answers with all lines of that moment or even that second, so
  * lines that are here already are skipped: older ones, and as many of the same time as were seen.
@@ -16,7 +16,7 @@ import { openSocket } from '../../core/socket.ts';
 import { type LogLine, plainText, splitTime } from './log-line.ts';
 
 export interface LogSource {
-  /** Of the pod's log. */
+  /** The path of the pod's log. */
   readonly path: string;
   readonly container: string;
   readonly previous: boolean;

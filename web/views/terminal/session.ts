@@ -30,7 +30,7 @@ const goodRunMs = 10_000;
 export interface SessionWish {
   /** uid of the pod. */
   readonly pod: string;
-  /** Of the pod, to which `/exec` or `/attach` is added. */
+  /** The path of the pod, to which `/exec` or `/attach` is added. */
   readonly path: string;
   readonly container: string;
   /** Undefined: attach to the process of the container. */

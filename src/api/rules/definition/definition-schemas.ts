@@ -53,7 +53,7 @@ const hoisted = 'spec.validation';
 export const schemasOf = ({ versions = [] }: CustomResourceDefinitionSpec): Schema[] =>
   versions.flatMap(({ schema }) => (schema?.openAPIV3Schema ? [schema.openAPIV3Schema as Schema] : []));
 
-/** Texts about formats that nothing checks; each schema is told about, also when versions share it. */
+/** Texts about formats that nothing checks, for each schema, also when versions share it. */
 export const unknownFormatWarnings = (
   { spec = {} }: CustomResourceDefinition,
   old: CustomResourceDefinition | undefined,

@@ -10,7 +10,7 @@ const firstAnswerMs = 5_000;
 
 const states = ['created', 'running', 'ended'] as const;
 export const runningState = states.indexOf('running');
-/** Of a sandbox. */
+/** The state of a sandbox that is ready. */
 export const readyState = 0;
 
 /** The first engine that answers. Docker's containerd has a socket, too, but does not speak CRI by default. */

@@ -10,7 +10,7 @@ export interface FoundContainer {
   readonly id: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly state: 'created' | 'running' | 'ended';
-  /** Of the image it was made from. */
+  /** The id of the image that the container was made from. */
   readonly imageId: string;
   /** The id of the sandbox that a container is in; empty for sandboxes, and for containers of others. */
   readonly sandbox: string;

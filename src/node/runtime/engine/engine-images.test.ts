@@ -112,7 +112,7 @@ describe('images of an engine', () => {
     expect(stranger.found).toMatchObject({ reason: 'ErrImagePull', message: 'no basic auth credentials' });
     expect((await resolve(next, 'IfNotPresent', true)).told).toEqual([]);
     expect(registry.pulls).toEqual(['u', undefined]);
-    // The same image under a name that somebody has given it on this machine.
+    // The same image under another name, given to it on this machine.
     registry.there.set('localhost/mine:1', stored('sha256:1'));
     expect((await resolve(next, 'Never', false, 'localhost/mine:1')).found).toMatchObject({ entrypoint: [] });
   });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { busyboxRoot, imageParts, programOf, testImageConfig } from './engine.fixture.ts';
 
 const registryUser = { username: 'reader', password: 'secret' };
-/** Of that password, by bcrypt. */
+/** The hash of that password, by bcrypt. */
 const passwordHash = '$2y$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a';
 
 export const registryProblem = programOf('docker-registry')
