@@ -6,7 +6,7 @@ export type { StartOptions } from './options/start-options.ts';
 export interface Cluster {
   /** Where the API answers, such as `http://127.0.0.1:43121`. */
   readonly url: string;
-  /** Where the secure door answers, such as `https://127.0.0.1:43122`; undefined when there is none. */
+  /** Where the secure door answers, such as `https://127.0.0.1:43122`; undefined when that door is closed. */
   readonly secureUrl: string | undefined;
   /** File that holds the administrator's kubeconfig for the secure door; undefined when none was written. */
   readonly kubeconfigFile: string | undefined;

@@ -38,7 +38,7 @@ export const listOf = (values: FlagValues, name: string): string[] =>
 const truths = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
 const untruths = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False']);
 
-/** How Go reads a boolean; undefined when it is none. */
+/** How Go reads a boolean; undefined for any other text. */
 export const truthOf = (text: string): boolean | undefined =>
   truths.has(text) ? true : untruths.has(text) ? false : undefined;
 

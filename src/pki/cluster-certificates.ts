@@ -174,7 +174,7 @@ export class ClusterCertificates {
   }
 }
 
-/** The authority that is kept in a folder; undefined when there is none. */
+/** The authority that is kept in a folder, or undefined. */
 export function readAuthority(folder: string): Authority | undefined {
   const found = readPair(folder, files.authority);
   return found && new Authority(found);

@@ -19,7 +19,7 @@ export interface Subject {
 
 /** What a subject says of a user. */
 export interface ReadSubject {
-  /** The last one when there are several, as in Go; '' when there is none. */
+  /** The last one when there are several, as in Go; '' when it is missing. */
   readonly commonName: string;
   /** In their order. */
   readonly organizations: readonly string[];

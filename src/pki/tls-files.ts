@@ -108,7 +108,7 @@ function checkedAuthorities(text: string): string {
   return text;
 }
 
-/** The DNS names of a certificate, or its common name when there are none. */
+/** The DNS names of a certificate, or its common name when it has no DNS names. */
 function namesIn(cert: string): readonly string[] {
   const [leaf = Buffer.alloc(0)] = certificatesIn(cert);
   const names = [...(new X509Certificate(leaf).subjectAltName ?? '').matchAll(/(?:^|, )DNS:([^,"]+)/g)];

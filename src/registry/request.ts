@@ -16,15 +16,15 @@ export interface RequestForm {
    * create.
    */
   readonly verb: Verb;
-  /** The User-Agent header as Node reads it, one character per byte; '' when there is none. */
+  /** The User-Agent header as Node reads it, one character per byte; '' when it was not sent. */
   readonly userAgent: string;
-  /** The `fieldManager` parameter; '' when there is none. */
+  /** The `fieldManager` parameter, or ''. */
   readonly fieldManager?: string;
   readonly dryRun?: boolean;
   /** It is a server-side apply. */
   readonly isApply?: boolean;
   readonly fieldValidation?: FieldValidation;
-  /** The `fieldValidation` parameter; '' when there is none. */
+  /** The `fieldValidation` parameter, or ''. */
   readonly askedValidation?: string;
   /** Texts for Warning headers are added here. */
   readonly warnings?: string[];
@@ -81,7 +81,7 @@ export class Request {
     return this.internal || this.userAgent.includes(release);
   }
 
-  /** The `fieldManager` parameter; '' when there is none. */
+  /** The `fieldManager` parameter, or ''. */
   get askedManager(): string {
     return this.#namedManager;
   }

@@ -109,7 +109,7 @@ export class Tokens {
     return this.#keys.verification();
   }
 
-  /** The same; creates a key if there is none yet. */
+  /** The same; creates the first key when it is missing. */
   async publicKeys(): Promise<readonly TokenKey[]> {
     await this.#keys.signing();
     return this.verificationKeys();

@@ -18,7 +18,7 @@ import { answerStatusPage } from './observe/status-pages.ts';
 
 /** What a test kit adds to the pages. */
 export interface PageInstruments {
-  /** Answers paths of its own; false when the path is none of them. */
+  /** Answers paths of its own; false for any other path. */
   readonly page: (context: RequestContext) => Promise<boolean>;
   /** OpenAPI 3 documents about these paths, by name. */
   readonly documents?: Readonly<Record<string, object>> | undefined;

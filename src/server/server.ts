@@ -60,7 +60,7 @@ export interface ServerOptions {
   /** Rules for all requests, and what `/version` says. */
   readonly settings?: ServingRuleOptions &
     ReportedVersion & { readonly watchSecondsMin?: number; readonly watchLists?: boolean };
-  /** Versions that other servers serve; absent: there are none. The server does not close it. */
+  /** Versions that other servers serve; absent: all versions are served here. The server does not close it. */
   readonly aggregation?: Aggregation;
   /** Metrics of the store, shown with those of the server. */
   readonly storeMetrics?: StoreMetrics;

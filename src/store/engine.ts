@@ -55,7 +55,7 @@ export interface EngineState {
 
 export interface Engine {
   readonly opened: EngineState;
-  /** Revision of a key's newest version, deletions included; 0 when there is none. */
+  /** Revision of a key's newest version, deletions included; 0 for a key that was never written. */
   head(key: string): number;
   /** Heads in key order, from `start` (inclusive) to `end` (exclusive). Not to be used across an await. */
   heads(start: string, end: string | undefined): Iterable<{ readonly key: string; readonly value: number }>;

@@ -131,7 +131,7 @@ async function watch(store: Store, model: Model, after: number): Promise<void> {
   watch.subscription.close();
 }
 
-/** `shared`: nothing is promised about the order of writes that are under way together, so there are none. */
+/** `shared`: nothing is promised about the order of writes that are under way together, so they are made one by one. */
 export function storeModel(name: string, open: OpenForTest, runs: number, { shared = false } = {}): void {
   describe(`the store against a model: ${name}`, () => {
     it('agrees on every outcome, state and history', async () => {

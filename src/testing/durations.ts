@@ -7,7 +7,7 @@ const durationMaxMs = 100 * 365 * 86_400_000;
 /** Text such as `10m`, `1h30m` or `2d`, or a number of milliseconds. */
 export type Duration = string | number;
 
-/** Throws a sentence when it is none, or negative. */
+/** Throws a sentence when it is no duration, or negative. */
 export function durationMs(duration: unknown): number {
   const ms =
     typeof duration === 'number' ? duration : typeof duration === 'string' ? textMs(duration) : undefined;

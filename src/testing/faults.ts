@@ -302,7 +302,7 @@ function endWatch(
 /** How long a fault waits for a body; a client may never send it. */
 const bodyWaitMs = 5_000;
 
-/** Waits for a body that comes in pieces, so that the log of requests has it; undefined when there is none to wait for. */
+/** Waits for a body that comes in pieces, so that the log of requests has it; undefined when no wait is needed. */
 function bodyCame({ request }: RequestContext): Promise<void> | undefined {
   if (!(request instanceof IncomingMessage) || request.complete) return undefined;
   return new Promise((resolve) => {

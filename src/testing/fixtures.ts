@@ -94,7 +94,7 @@ async function objectsOf(source: FixtureSource): Promise<JsonObject[]> {
   return expanded([source]);
 }
 
-/** The texts of a file or folder; text that has several lines is none of these. */
+/** The texts of a file or folder. A source of several lines is the text itself. */
 async function textsOf(source: string | URL): Promise<string[]> {
   if (typeof source === 'string' && (source.includes('\n') || /^\s*\{/.test(source))) return [source];
   const found = await stat(source).catch(() => undefined);

@@ -19,7 +19,7 @@ export interface SeenRequest extends RequestFacts {
   readonly url: string;
   /** What was sent: parsed when it is JSON, else text; undefined when nothing was, or too much. */
   readonly body: unknown;
-  /** The HTTP code of the answer; undefined while there is none, 0 when the client left before it. */
+  /** The HTTP code of the answer; undefined before the answer, 0 when the client left before it. */
   readonly code: number | undefined;
   /** The message of the answer, if it was an error. */
   readonly error: string | undefined;

@@ -47,7 +47,7 @@ const names: readonly (keyof RequestMatch)[] = [
   'own',
 ];
 
-/** Throws a sentence when a match has a name that there is not, or a pattern that is none. */
+/** Throws a sentence when a match has an unknown name or an invalid pattern. */
 export function checkMatch(match: RequestMatch): void {
   for (const [name, value] of Object.entries(match)) {
     if (!names.includes(name as keyof RequestMatch))

@@ -140,7 +140,7 @@ export class VirtualClock implements Timers {
     return timer;
   }
 
-  /** When the next timer has to fire; undefined: there is none. */
+  /** When the next timer has to fire; undefined: no timer is set. */
   #nextMs(): number | undefined {
     const [nextMs, patientMs] = [this.#timers.next()?.dueMs, this.#patientMs()];
     return nextMs === undefined || patientMs === undefined

@@ -14,13 +14,13 @@ export type AnyObject = Record<string, any>;
 
 /**
  * What is waited for: `exists`, `deleted`, a type of condition that is to be `True`, such as `Available`, or a function
- * of the object, which is undefined while there is none.
+ * of the object, which gets undefined while the object does not exist.
  */
 export type Condition = string | ((object: AnyObject | undefined) => boolean | undefined);
 
 const eventsShown = 20;
 
-/** Resolves with the first state that fits; undefined if that is none at all. */
+/** Resolves with the first state that fits; undefined if the condition fits that the object does not exist. */
 export function waitForObject(
   registry: Registry,
   place: Place,

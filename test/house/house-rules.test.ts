@@ -46,6 +46,32 @@ describe('a file that breaks a rule is found', () => {
     ['src/a.test.ts', "it.only('a', () => {});", `src/a.test.ts:1: ${off}`],
     ['src/a.test.ts', "describe.concurrent.skip('a', () => {});", `src/a.test.ts:1: ${off}`],
     ['test/a.test.ts', "test.todo('a');", `test/a.test.ts:1: ${off}`],
+    ['src/a.ts', '\n/** Of a pod. */', 'src/a.ts:2: "Of" in a comment; begin with the thing that is meant'],
+    [
+      'src/a.ts',
+      '/**\n * Of a pod.\n */',
+      'src/a.ts:1: "Of" in a comment; begin with the thing that is meant',
+    ],
+    [
+      'web/a.tsx',
+      '  // What the\n  // other has not.',
+      'web/a.tsx:1: "has not" in a comment; lacks, does not have, without',
+    ],
+    [
+      'bench/a.mjs',
+      '/* 0: there\n * is none. */',
+      'bench/a.mjs:1: "is none" in a comment; say what is missing',
+    ],
+    [
+      'src/a.test.ts',
+      '/** Proves what clients are\n * told. */',
+      'src/a.test.ts:1: "are told" in a comment; gets, is notified, is called with, is reported',
+    ],
+    [
+      'scripts/a.mjs',
+      '// Whoever asks.',
+      'scripts/a.mjs:1: "Whoever" in a comment; name the one that is meant',
+    ],
   ])('%s %j', (path, text, complaint) => {
     expect(complaintsAbout({ path, text })).toEqual([complaint]);
   });
@@ -56,6 +82,9 @@ describe('a file that breaks a rule is found', () => {
     ['src/a.ts', '// Date.now() is elsewhere\nconst a = new Date(0); const b = performance.now();'],
     ['src/a.test.ts', "it.skipIf(true)('a', () => {}); context.skip('no disk'); list.only;"],
     ['scripts/generate-types.mjs', 'const a = `export default {}`;'],
+    ['src/a.ts', '/** Codes that are told apart; it has not begun, and none is left of them. */'],
+    ['src/a.ts', "const words = 'whoever is told'; call(); /** One\n * of several: Offers. */"],
+    ['test/a.ts', '// Of whoever is told.'],
   ])('and one that keeps them is not: %s', (path, text) => {
     expect(complaintsAbout({ path, text })).toEqual([]);
   });

@@ -1,6 +1,6 @@
 /**
  * The house rules that no other tool checks: names and sizes of files, no default exports, one reader of the
- * wall clock, no disabled tests. Layers are checked by dependency-cruiser, floating promises by Biome, dead
+ * wall clock, no disabled tests, plain words in comments. Layers are checked by dependency-cruiser, floating promises by Biome, dead
  * exports by knip.
  */
 import ts from 'typescript';
@@ -15,6 +15,19 @@ const vagueNames = /(^|\.)(utils?|helpers?|misc|common|stuff|lib)\./;
 /** Every violation of the code rules contains one of these; files without them are not parsed. */
 const suspects = /\bexport\s+default\b|\bas\s+default\b|\bDate\b|\btimeOrigin\b|\.\s*(only|skip|todo)\b/;
 const nounNames = /^[a-z][a-z0-9]*(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)*\.(tsx?|mjs|py)$/;
+
+/** Phrases that make a comment a riddle, each with what to write instead. */
+const vaguePhrases: readonly (readonly [phrase: RegExp, instead: string])[] = [
+  [/^Of\s/, 'begin with the thing that is meant'],
+  [/\b(?:has|have|had) not(?=[.,;:)]|$)/, 'lacks, does not have, without'],
+  [/\b(?:is|are) none\b/, 'say what is missing'],
+  [/\b(?:is|are|was|were) told\b(?! apart)/, 'gets, is notified, is called with, is reported'],
+  [/\b(?:whoever|somebody)\b/i, 'name the one that is meant'],
+];
+const anyVaguePhrase = /\bOf\s|\b(?:not|none|told|whoever|somebody)\b/i;
+/** A block, or consecutive lines, that begin a line of code. */
+const comments = /^[ \t]*\/\*[\s\S]*?\*\/|^[ \t]*\/\/.*(?:\n[ \t]*\/\/.*)*/gm;
+const isCommented = (path: string): boolean => /^(src|web|bench|scripts)\/.*\.(tsx?|mjs)$/.test(path);
 
 interface SourceFile {
   /** Relative to the repository's root, with slashes. */
@@ -32,6 +45,7 @@ export function complaintsAbout(file: SourceFile): string[] {
     complaints.push(`${path}: a file is named in lower case, with hyphens between its words`);
   const count = text.split('\n').length - 1;
   if (count > linesMax) complaints.push(`${path}: ${count} lines, more than ${linesMax}`);
+  if (isCommented(path) && anyVaguePhrase.test(text)) complaints.push(...complaintsAboutComments(file));
   if (!suspects.test(text)) return complaints;
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.ESNext);
   visit(source, (node) => {
@@ -42,6 +56,21 @@ export function complaintsAbout(file: SourceFile): string[] {
   });
   return complaints;
 }
+
+function* complaintsAboutComments({ path, text }: SourceFile): Iterable<string> {
+  for (const { 0: comment, index } of text.matchAll(comments)) {
+    const words = comment
+      .replace(/\n\s*(?:\*\/|\*|\/\/)?\s*|\s*\*\/$/g, ' ')
+      .replace(/^\s*(?:\/\*+|\/\/)\s*/, '')
+      .trim();
+    for (const [phrase, instead] of vaguePhrases) {
+      const found = phrase.exec(words)?.[0].trim();
+      if (found) yield `${path}:${lineOf(text, index)}: "${found}" in a comment; ${instead}`;
+    }
+  }
+}
+
+const lineOf = (text: string, index: number): number => text.slice(0, index).split('\n').length;
 
 function visit(node: ts.Node, look: (node: ts.Node) => void): void {
   look(node);

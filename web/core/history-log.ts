@@ -123,7 +123,7 @@ function loggedKinds(): Kind[] {
     .slice(0, kindsMax);
 }
 
-/** The index of the last record whose version is not above another; -1 when there is none. */
+/** The index of the last record whose version is not above another, or -1. */
 function lastUpTo(records: readonly LogRecord[], version: number): number {
   let [low, high] = [0, records.length];
   while (low < high) {

@@ -12,7 +12,7 @@ export interface Credentials {
   /** A token sent as a WebSocket subprotocol. */
   readonly protocolToken: string | undefined;
   readonly path: string;
-  /** The client certificate of its connection, not verified; undefined when there is none. */
+  /** The client certificate of its connection, not verified; undefined for a connection without one. */
   readonly certificate: PeerCertificate | undefined;
   /** Texts for Warning headers are added here. */
   readonly warnings: string[];

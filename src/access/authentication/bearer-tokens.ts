@@ -16,7 +16,7 @@ import {
 const extraSpace =
   'the provided Authorization header contains extra space before the bearer token, and is ignored';
 
-/** The token of an `Authorization` header. undefined: it holds none; another scheme is none. */
+/** The token of an `Authorization` header; undefined when it holds no token or has another scheme. */
 export function bearerToken(header: string, warnings: string[]): string | undefined {
   const text = header.trim();
   const schemeEnd = text.indexOf(' ');

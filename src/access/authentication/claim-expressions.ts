@@ -26,7 +26,7 @@ export class ClaimExpression {
     throw failure(`${what} claim`, `${what} claim expression must return a string`);
   }
 
-  /** One text, or a list; null and the empty text are none. */
+  /** The texts of a claim that is one text or a list; null and the empty text give an empty list. */
   textsOf(claims: Claims, what: string): readonly string[] {
     const value = this.#run(claims, what);
     const texts = [value ?? []].flat();

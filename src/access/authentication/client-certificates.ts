@@ -40,7 +40,7 @@ export class ClientAuthorities {
     return this.#pem;
   }
 
-  /** Takes other authorities from now on, also for connections that are open. Throws when there are none in the text. */
+  /** Takes other authorities from now on, also for connections that are open. Throws when the text has no certificate. */
   replace(pem: string): void {
     this.#certificates = readAuthorities(pem);
     this.#pem = pem;
@@ -116,5 +116,5 @@ function subjectUser(leaf: X509Certificate): User | CredentialError | 'none' {
 
 const digestOf = ({ raw }: X509Certificate): string => createHash('sha256').update(raw).digest('hex');
 
-/** The common name, for the names of front proxies; '' when there is none. */
+/** The common name, for the names of front proxies; '' when it is missing. */
 export const commonNameOf = (leaf: X509Certificate): string => certificateDetails(leaf).subject.commonName;

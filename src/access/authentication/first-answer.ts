@@ -1,7 +1,7 @@
 /** Asks one method after the other until one answers. Without a promise as long as none of them makes one. */
 
 /**
- * The first answer there is; undefined when there is none. What methods throw is added to `failures`, and the next one is
+ * The first answer, or undefined. What methods throw is added to `failures`, and the next one is
  * asked.
  */
 export function firstAnswer<Method, Answer>(

@@ -35,7 +35,7 @@ export function headerValues(
   return found;
 }
 
-/** What headers with a prefix say, by the rest of their name; undefined when there are none. */
+/** What headers with a prefix say, by the rest of their name; undefined without such headers. */
 export function extraOf(
   found: ReadonlyMap<string, readonly string[]>,
   prefixes: readonly string[],

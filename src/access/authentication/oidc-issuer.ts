@@ -39,7 +39,7 @@ export class OidcIssuer {
     void this.#fetch();
   }
 
-  /** The keys; undefined when there are none yet. Waits for a fetch that is under way, if there are none. */
+  /** The keys; undefined before the first fetch has succeeded. Without keys it waits for a fetch that is under way. */
   async keys(): Promise<JWTVerifyGetKey | undefined> {
     if (!this.#keys) await this.#fetch();
     return this.#keys;

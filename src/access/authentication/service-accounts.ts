@@ -23,7 +23,7 @@ export function accountUser(
   return { name: accountUserName(namespace, name), uid, groups: accountGroups(namespace), extra };
 }
 
-/** The current state of an object, to be read only; undefined when there is none. */
+/** The current state of an object, to be read only; undefined when it does not exist. */
 export function findObject(
   { view }: Registry,
   id: ResourceId,
@@ -42,7 +42,7 @@ export function findAccount(registry: Registry, namespace: string, name: string)
   return account as ServiceAccount;
 }
 
-/** Those of the asked audiences that a token is meant for. Throws when there are none. */
+/** Those of the asked audiences that a token is meant for. Throws when the token is meant for no asked audience. */
 export function meantFor(said: readonly string[], asked: readonly string[]): string[] {
   const both = audiencesInCommon(said, asked);
   if (both.length) return both;

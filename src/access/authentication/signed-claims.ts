@@ -26,7 +26,7 @@ export class SignedClaims {
 
   constructor(private readonly tokens: Tokens) {}
 
-  /** undefined: the token is none of these issuers'. Throws when its signature is not good. */
+  /** The claims of a token; undefined when it is from another issuer. Throws when its signature is wrong. */
   of(token: string, issuers: readonly string[]): SignedToken | undefined | Promise<SignedToken> {
     const keys = this.tokens.verificationKeys();
     const digest = digestOf(token);

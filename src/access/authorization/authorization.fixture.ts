@@ -64,7 +64,7 @@ export class TestRegistry {
     await remove(this.registry, actingAs('kube-apiserver', 'delete'), target, { gracePeriodSeconds: 0 });
   }
 
-  /** A role of a namespace, or a cluster role when there is none. */
+  /** A role of a namespace, or a cluster role when the namespace is empty. */
   role(namespace: string, name: string, rules: PolicyRule[]): Promise<void> {
     const resource = namespace ? 'roles' : 'clusterroles';
     return this.put(`${rbacGroup}/v1`, resource, namespace, { metadata: { name }, rules } as ApiObject);

@@ -144,7 +144,7 @@ function encodeRaw(text: string, isBytes: boolean): string | Uint8Array {
 const escapeSequence =
   /\\(?:x([0-9a-fA-F]{2})|X([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|([abfnrtv])|([\\'"`?]))/y;
 
-/** Undefined when there is an escape that is none. */
+/** The value of a literal with escapes; undefined when an escape is invalid. */
 function unescaped(text: string, isBytes: boolean): string | Uint8Array | undefined {
   if (!text.includes('\\')) return encodeRaw(text, isBytes);
   let out = '';

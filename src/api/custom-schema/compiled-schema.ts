@@ -23,7 +23,7 @@ class LazySchema implements CompiledSchema {
   #root: SchemaNode | undefined;
   #validator: Validator | undefined;
   #statusValidator: Validator | undefined;
-  /** Null: there are none. */
+  /** Null: the schema has no rules. Undefined: they were not compiled yet. */
   #rules: SchemaRules | null | undefined;
 
   constructor(readonly schema: Schema) {}

@@ -267,7 +267,7 @@ const keywords = new Set(
 );
 const identifier = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Names that are no identifiers are written in another way; undefined when there is none. */
+/** The name of a field in expressions: names that are no identifiers are escaped; undefined when that is not possible. */
 function escapeName(name: string): string | undefined {
   if (keywords.has(name)) return `__${name}__`;
   const escaped = name

@@ -320,7 +320,7 @@ class RuleRun implements RuleWork {
     fail(failed(path, rule, json, said ?? (rule.message?.trim() || `failed rule: ${rule.rule.trim()}`)));
   }
 
-  /** The text of the messageExpression; undefined when there is none that can be used. */
+  /** The text of the messageExpression; undefined when it is missing, fails or gives no usable text. */
   #message(
     { message, rule }: CompiledRule,
     variables: Record<string, Value>,

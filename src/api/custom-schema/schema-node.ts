@@ -88,7 +88,7 @@ export class SchemaNode {
     this.keepsAll = this.preserves && !this.embedded && below.size === 0;
   }
 
-  /** The node of an entry; undefined when there is none. */
+  /** The node of an entry, or undefined. */
   entry(name: string): SchemaNode | undefined {
     return this.properties.get(name) ?? this.additional;
   }

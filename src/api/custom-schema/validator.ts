@@ -23,7 +23,7 @@ import {
 import { itemsOf, plainScalar } from './schema-node.ts';
 import { StepsError, ValidationRun } from './validation-run.ts';
 
-/** @param old the value that this one replaces; undefined when there is none */
+/** @param old the value that this one replaces, or undefined */
 type Check = (value: unknown, run: ValidationRun, old: unknown) => number;
 
 export interface Validator {

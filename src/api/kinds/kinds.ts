@@ -151,7 +151,7 @@ export class KindTable {
     return this.#generation;
   }
 
-  /** The generation in which the kinds of a version last changed; 0 when there are none. */
+  /** The generation in which the kinds of a version last changed; 0 for a version without kinds. */
   generationOf(apiVersion: string): number {
     return this.#generations.get(apiVersion) ?? 0;
   }

@@ -200,7 +200,7 @@ export class Models {
     return model;
   }
 
-  /** The same; undefined when there is none. */
+  /** The same; undefined when the model does not exist. */
   find(ref: string, file: string): Model | undefined {
     const id = modelId(ref, file);
     const known = this.#compiled.get(id);
@@ -220,7 +220,7 @@ const builtinModels = new Models(fieldTables);
 /** Finds a model of the built-in tables by name, as `Name` within `file` or as `file:Name`. */
 export const modelOf = (ref: string, file = 'core-v1'): Model => builtinModels.of(ref, file);
 
-/** The same; undefined when there is none. */
+/** The same; undefined when the model does not exist. */
 export const findModel = (ref: string, file = 'core-v1'): Model | undefined => builtinModels.find(ref, file);
 
 /**

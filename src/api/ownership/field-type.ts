@@ -13,7 +13,7 @@ type TypeName = 'leaf' | 'struct' | 'map' | 'keyed' | 'set' | 'deduced';
 /** A key of the items in a keyed list. */
 interface Key {
   readonly name: string;
-  /** Taken for items without the key; undefined when there is none. */
+  /** The value for items without the key; undefined: no default. */
   readonly preset: string | number | boolean | undefined;
 }
 

@@ -14,7 +14,7 @@ import { orderedElements } from '../values/field-set.ts';
 import { deduced, type FieldType, type Member, structOf, typeFor } from './field-type.ts';
 import { itemElement, metadataNeverOwned } from './field-walk.ts';
 
-/** The members of a node as text without braces; '' when there are none. */
+/** The members of a node as text without braces, or ''. */
 type ContentWriter = (object: JsonObject) => string;
 /** A node as text; '' when it is not owned. */
 type NodeWriter = (value: unknown) => string;

@@ -134,7 +134,7 @@ class StrategicMerge {
     return done;
   }
 
-  /** The list that a directive is about, merged and in order; undefined when there is none. */
+  /** The list that a directive is about, merged and in order, or undefined. */
   #mergeOrderedMember(
     field: Field | undefined,
     original: JsonObject,

@@ -65,7 +65,7 @@ function significant(token: string): { digits: string; exponent: number } {
   };
 }
 
-/** Position of the quote that closes the string opened at `open`; -1 when there is none. */
+/** Position of the quote that closes the string opened at `open`, or -1. */
 export function stringEnd(text: string, open: number): number {
   let end = text.indexOf('"', open + 1);
   while (end > 0 && text.charCodeAt(end - 1) === 0x5c) {

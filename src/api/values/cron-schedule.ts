@@ -24,7 +24,7 @@ export class ScheduleError extends Error {
 }
 
 export interface CronSchedule {
-  /** The first matching time after a moment; undefined when there is none for years. */
+  /** The first matching time after a moment; undefined when no time matches for years. */
   next(afterMs: number, zone: TimeZone): number | undefined;
   /** The times up to a moment and after another, newest first. Intervals are counted from `afterMs`. */
   backwards(afterMs: number, untilMs: number, zone: TimeZone): Generator<number, void, undefined>;

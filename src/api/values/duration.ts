@@ -9,7 +9,7 @@ const unitsMs: Record<string, number> = {
   h: 3_600_000,
 };
 
-/** A Go duration such as `1m30s`, in milliseconds; undefined when it is none. */
+/** A Go duration such as `1m30s`, in milliseconds; undefined for any other text. */
 export function parseDurationMs(text: string): number | undefined {
   if (text === '0') return 0;
   let total = 0;

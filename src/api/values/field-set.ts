@@ -217,7 +217,7 @@ function readNode(value: JsonObject): FieldSet | undefined {
   return out['.'] !== undefined && hasOneKey(out) ? noFields : out;
 }
 
-/** The JSON value in a `k:` or `v:` element; undefined when it is none. */
+/** The JSON value in a `k:` or `v:` element; undefined when it is no JSON. */
 function keyValue(element: string): unknown {
   try {
     const value: unknown = JSON.parse(element.slice(2));

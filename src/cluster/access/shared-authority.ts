@@ -14,7 +14,7 @@ const place = { namespace: 'kube-system', name: authorityName } as const;
 const find = (registry: Registry) =>
   registry.view.collection('core/secrets').get(place.namespace, place.name);
 
-/** The stored authority; if there is none, the given one or a new one is stored. */
+/** The stored authority. If the store has no authority yet, the given one or a new one is stored. */
 export async function sharedAuthority(registry: Registry, own: Certified | undefined): Promise<Certified> {
   await registry.view.caughtUp();
   if (!find(registry)) {

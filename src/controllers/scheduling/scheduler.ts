@@ -235,7 +235,7 @@ class Scheduler implements RunningController {
     }
   }
 
-  /** Makes room for a pod that fits nowhere, or records why there is none. */
+  /** Makes room for a pod that fits nowhere, or records why that is not possible. */
   #preempt(wish: Wish, refusals: ReadonlyMap<NodeFacts, NodeRefusal>): void {
     const { pod } = wish;
     const { nodes } = this.#cluster;

@@ -74,7 +74,7 @@ export class Selectors<T extends ApiObject> {
   }
 }
 
-/** A label that a selector requires; '' when there is none. */
+/** A label that a selector requires, or ''. */
 export function askedLabel({ requirements }: LabelSelector): string {
   const asked = requirements.find(({ operator }) => operator === '=');
   return asked ? placeOf(asked.key, asked.values[0]!) : anything;

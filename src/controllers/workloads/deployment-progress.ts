@@ -154,7 +154,7 @@ export function withProgress(
   return [...conditions];
 }
 
-/** Time until the progress deadline; infinite when there is none. */
+/** Time until the progress deadline; infinite for a deployment without one. */
 export function deadlineInMs(
   { progressDeadlineSeconds = noDeadlineSeconds }: DeploymentSpec,
   progressing: DeploymentCondition | undefined,

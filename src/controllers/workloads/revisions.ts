@@ -28,7 +28,7 @@ const keptKeys: ReadonlySet<string> = new Set([
 
 export type Annotations = Record<string, string>;
 
-/** A whole number in an annotation; undefined when there is none. */
+/** A whole number in an annotation, or undefined. */
 export function numberIn({ metadata }: ApiObject, key: string): number | undefined {
   const text = metadata.annotations?.[key];
   return text !== undefined && /^-?\d{1,15}$/.test(text) ? Number(text) : undefined;

@@ -100,7 +100,7 @@ export function scaledSizes(
   return shares(spec, newSet && isInUse(newSet) ? [...oldInUse, newSet] : oldInUse, statusReplicas);
 }
 
-/** The only set with replicas; the newest if there is none. */
+/** The only set with replicas; the newest if no set has replicas. */
 function onlySet(newSet: ReplicaSet | undefined, oldSets: readonly ReplicaSet[]): ReplicaSet | undefined {
   const inUse = [...oldSets, ...(newSet ? [newSet] : [])].filter(isInUse);
   if (inUse.length === 0) return newSet ?? [...oldSets].sort(byAge).at(-1);

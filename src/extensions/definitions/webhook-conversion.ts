@@ -54,7 +54,7 @@ export function webhookConversion(
   };
 }
 
-/** The objects in an answer. Throws the reason why there are none. */
+/** The objects in an answer. Throws the reason why the answer has no objects. */
 function convertedObjects(answer: JsonObject, version: string, id: string): readonly unknown[] {
   const type = { group, version, kind: 'ConversionReview', table: 'apiextensions-v1' };
   const { response } = readReview(answer, type) as { response?: ConversionResponse };

@@ -141,7 +141,7 @@ async function failureText(
   return usable ? made : message || `failed expression: ${expression}`;
 }
 
-/** The text that an expression makes; undefined when there is none that can be used. */
+/** The text that an expression makes; undefined when it fails or gives no usable text. */
 async function usableText(run: PolicyRun, { program }: CheckedExpression): Promise<string | undefined> {
   if (!program) return undefined;
   try {

@@ -131,14 +131,14 @@ export class AskedWrite {
     this.#converted.set(version, object ? { object: first, old: second } : { object: undefined, old: first });
   }
 
-  /** The JSON of the new object in a version; `null` when there is none. */
+  /** The JSON of the new object in a version, or `null`. */
   objectText(version: Kind): string {
     const { object, target } = this.admission;
     if (!object) return 'null';
     return ownBodies.has(target.part) ? jsonText(object) : this.#text(object, version, 'object');
   }
 
-  /** The JSON of the stored object in a version; `null` when there is none. */
+  /** The JSON of the stored object in a version, or `null`. */
   oldText(version: Kind): string {
     const { old } = this.admission;
     return old ? this.#text(old, version, 'old') : 'null';

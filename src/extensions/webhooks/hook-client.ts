@@ -34,7 +34,7 @@ export class HookClient implements HookCaller {
 
   constructor(private readonly dial: ServiceDial) {}
 
-  /** The JSON object with which a webhook answers. Throws a HookCallError when there is none in time. */
+  /** The JSON object with which a webhook answers. Throws a HookCallError when no object comes in time. */
   async call(config: WebhookClientConfig, review: string, timeoutMs: number): Promise<JsonObject> {
     const place = hookPlace(config, `timeout=${Math.ceil(timeoutMs / 1000)}s`);
     let answer: HookAnswer;

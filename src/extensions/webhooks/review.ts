@@ -86,7 +86,7 @@ function requestOptions({ request, options }: Admission, operation: Operation): 
   };
 }
 
-/** The response in a webhook's answer. Throws when there is none that can be trusted. */
+/** The response in a webhook's answer. Throws when the answer has no valid response. */
 export function responseOf(
   answer: JsonObject,
   { reviewVersion }: Hook,

@@ -164,7 +164,7 @@ export class Agent {
     return false;
   }
 
-  /** Kills a running container of a pod; false when there is none. */
+  /** Kills a running container of a pod; false when no container runs. */
   killContainer(namespace: string, pod: string, container: string | undefined): boolean {
     const worker = this.#byName.get(composedKey(namespace, pod));
     const name = container ?? worker?.pod.spec?.containers?.[0]?.name;

@@ -253,7 +253,7 @@ export class NodeNetwork implements NetworkAdvice {
   }
 }
 
-/** The bridge, or the reason why there is none. */
+/** The bridge, or the reason why it could not be made. */
 async function openBridge(options: NodeNetworkOptions, spawner: Spawner): Promise<NodeBridge | string> {
   const { folder, podRange, serviceRange, claimFolder } = options;
   const identity = await identityOf(folder);

@@ -385,7 +385,7 @@ export class NodeRegistration {
     });
   }
 
-  /** Storage drivers register themselves in this object; there are none here, and it stays empty. */
+  /** Storage drivers register themselves in this object. This node has no drivers, so it stays empty. */
   async #makeCsiNode(): Promise<void> {
     const { client, nodeName } = this.options;
     const csiNode = {

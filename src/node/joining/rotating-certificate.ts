@@ -42,7 +42,7 @@ export class RotatingCertificate {
     this.#current = this.#stored();
   }
 
-  /** Undefined when there is none, or it has ended. */
+  /** The certificate; undefined before the first one, and after it has expired. */
   get current(): Certified | undefined {
     const { now } = this.options;
     return this.#current && endOf(this.#current) > now() ? this.#current : undefined;
@@ -63,7 +63,7 @@ export class RotatingCertificate {
     this.#current = undefined;
   }
 
-  /** Gets the first certificate, if there is none. */
+  /** The current certificate, or the first one, which is then requested. */
   async first(): Promise<Certified> {
     return this.current ?? this.#replace();
   }

@@ -34,7 +34,7 @@ export function stamp(ms: number, nano = 0): string {
 export const isPlain = (block: Buffer, start: number): boolean =>
   block[start + stampBytes - 1] === zulu && block[start + headBytes - 1] === space;
 
-/** Length of the head of the stored line from `start` to `end`; 0 when it is none. */
+/** Length of the head of the stored line from `start` to `end`; 0 when the line has no valid head. */
 export function headLength(block: Buffer, start: number, end: number): number {
   if (end - start >= headBytes && isPlain(block, start)) return headBytes;
   let at = start - 1;

@@ -221,7 +221,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** The log of a finished run, read from disk; undefined when there is none. */
+/** The log of a finished run, read from disk, or undefined. */
 export function finishedLog(folder: string, attempt: number): LogSource | undefined {
   const paths = logFiles(folder).get(attempt);
   if (!paths) return undefined;

@@ -11,7 +11,7 @@ const logLinesMax = 80;
 
 export const messagePathDefault = '/dev/termination-log';
 
-/** Undefined when there is none. */
+/** The message that a container left when it ended, or undefined. */
 export async function terminationMessage(
   container: Container,
   file: string,

@@ -24,7 +24,7 @@ export interface FilterSurroundings {
 
 /** The commands that set the rules of a pod; those that remove them when it is not isolated. */
 export function filterScript({ ingress, egress }: PodRules, around: FilterSurroundings): string {
-  // Adding the table first makes deleting it work when there is none. All of it takes effect at once, or not at all.
+  // Adding the table first makes deleting it work also when it does not exist. All of it takes effect at once, or not at all.
   const lines = [`add table ${table}`, `delete table ${table}`];
   if (!ingress && !egress) return `${lines.join('\n')}\n`;
   lines.push(`add table ${table}`);

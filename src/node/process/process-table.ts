@@ -53,7 +53,7 @@ export function bySession(entries: readonly ProcessEntry[]): Map<number, Process
   return sessions;
 }
 
-/** The start time, which distinguishes a process from a later one with the same pid; undefined when there is none. */
+/** The start time, which distinguishes a process from a later one with the same pid; undefined when the process does not exist. */
 export async function startOf(pid: number, spawner: Spawner): Promise<string | undefined> {
   if (hasProc) {
     const stat = readStat(pid);

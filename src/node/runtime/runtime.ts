@@ -19,7 +19,7 @@ export interface Runtime {
   preparePod(pod: Pod): Promise<PodPlace>;
   /**
    * For runtimes whose containers outlive the agent: the newest run of a container of a prepared pod that an earlier
-   * agent has started, running or ended. Undefined when there is none.
+   * agent has started, running or ended; or undefined.
    */
   adopt?(uid: string, container: string): AdoptedContainer | undefined;
   /** Starts a container; throws `StartFailure` when that is not possible. */

@@ -16,7 +16,7 @@ export class DefaultClasses {
     this.#defaults = new Memo((page: Page) => nameOfDefault(page, isDefault));
   }
 
-  /** The name of the default class; undefined when there is none. */
+  /** The name of the default class, or undefined. */
   nameIn({ view }: Registry): string | undefined {
     return this.#defaults.of(view.collection(this.id).select(everything));
   }

@@ -111,7 +111,7 @@ function checkNode(_registry: Registry, node: string, admission: Admission): str
 
 type Labels = Readonly<Record<string, string>> | undefined;
 
-/** Labels that differ and are not the node's to change, sorted; undefined when there are none. */
+/** Labels that differ and are not the node's to change, sorted; undefined without such labels. */
 function forbiddenChanges(now: Labels = {}, before: Labels = {}): string | undefined {
   const changed = Object.keys({ ...now, ...before }).filter((key) => now[key] !== before[key]);
   return changed.filter(isForbiddenLabel).sort().join(', ') || undefined;

@@ -97,7 +97,7 @@ function checkTemplate(scene: Scene, { request, target, object }: Admission, rea
   if (template) evaluate(scene.settings, request, target, found, template.metadata, template.spec, false);
 }
 
-/** The policy of a namespace; undefined when there is none, or the namespace or the user is exempt. */
+/** The policy of a namespace; undefined when it has no policy, or when the namespace or the user is exempt. */
 function policyFor(
   { settings, registry }: Scene,
   request: Request,

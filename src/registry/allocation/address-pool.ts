@@ -38,7 +38,7 @@ export class AddressPool {
     if (this.has(address)) this.#numbers.release(Number(address - this.range.first));
   }
 
-  /** Any free address; undefined when there is none. */
+  /** Any free address; undefined when all are taken. */
   pick(randomBelow: (bound: number) => number): bigint | undefined {
     const number = this.#numbers.pick(randomBelow);
     return number === undefined ? undefined : this.range.first + BigInt(number);

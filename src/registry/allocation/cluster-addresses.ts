@@ -52,7 +52,7 @@ export class ClusterAddresses {
   }
 }
 
-/** The one way to write an address, which IPAddress objects have as their name; undefined for text that is none. */
+/** The one way to write an address, which IPAddress objects have as their name; undefined for text that is no address. */
 export function canonicalAddress(ip: string): string | undefined {
   const address = parseIP(ip);
   return address && addressText(address);

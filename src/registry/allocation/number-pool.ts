@@ -47,7 +47,7 @@ export class NumberPool {
     return this.#holders.size;
   }
 
-  /** Any free number; undefined when there is none. */
+  /** Any free number; undefined when all are taken. */
   pick(randomBelow: (bound: number) => number): number | undefined {
     const heldAbove = this.#holders.size - this.#heldBelow;
     return (

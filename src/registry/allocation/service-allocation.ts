@@ -302,7 +302,7 @@ class Draft {
     this.#releases.push(() => pool.release(value));
   }
 
-  /** Takes any free number; undefined when there is none. */
+  /** Takes any free number; undefined when all are taken. */
   takeAny(pool: NumberPool): number | undefined {
     const number = pool.pick(this.randomBelow);
     if (number !== undefined) this.take(pool, number);

@@ -12,7 +12,7 @@ import { actingAs } from '../writers.ts';
 
 const message = 'Kubernetes default Service CIDR is ready';
 
-/** The stored range, or one of each family; undefined when there is none yet. */
+/** The stored range, or one of each family; undefined in a new cluster. */
 export function storedServiceRange(view: View): string | undefined {
   const stored = view.collection(rangeId).get('', ownRangeName)?.peek() as ServiceCIDR | undefined;
   return stored?.spec?.cidrs?.join(',');

@@ -37,7 +37,7 @@ export async function update(
   request: Request,
   target: Target,
   read: () => ApiObject,
-  /** Rejects when the client may not create the object: asked only if there is none. */
+  /** Rejects when the client may not create the object: asked only if the object does not exist. */
   mayCreate: () => Promise<void> = async () => undefined,
 ): Promise<{ entry: Entry; created: boolean }> {
   const { kind, namespace, name, part } = target;

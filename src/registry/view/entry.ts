@@ -222,7 +222,7 @@ export class Entry {
     );
   }
 
-  /** `metadata.managedFields`, which neither `object` nor `peek` has; undefined when there are none. */
+  /** `metadata.managedFields`, which neither `object` nor `peek` has; undefined for an object without. */
   get managed(): ManagedText | undefined {
     // Parsing shows whether it can be left out.
     if (this.#managedSpan === null) this.peek();

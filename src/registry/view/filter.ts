@@ -27,7 +27,7 @@ export class Filter {
     this.selective = this.#labels !== undefined || this.#fields !== undefined;
   }
 
-  /** A cache key: filters with the same text select the same objects; undefined when there is none. */
+  /** A cache key: filters with the same text select the same objects; undefined for a filter that cannot be cached. */
   get text(): string | undefined {
     const { namespace = null, name = null, selectors } = this;
     if (selectors !== undefined) this.#text ??= JSON.stringify([namespace, name, selectors]);

@@ -1,4 +1,4 @@
-/** Proves that the resourceVersion is inserted behind the object's own uid, and nowhere when there is none. */
+/** Proves that the resourceVersion is inserted behind the object's own uid, and nowhere in an object without a uid. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { configMap } from '../../api/kinds/core/config-map.ts';
 import { encodeObject } from '../../api/model/encode.ts';

@@ -62,7 +62,7 @@ function forget({ upgrade, info, http, request }: RequestContext, services: Serv
   if (isForwarded) removeIdentity(http.request, services.isIdentityHeader);
 }
 
-/** The user that the headers name; undefined when there are none. */
+/** The user that the headers name; undefined without such headers. */
 function wantedUser({ http: { request } }: RequestContext): WantedUser | undefined {
   // Requests of the express lane have no header twice, and no list of them as they were sent.
   const sent = { headers: request.headers, rawHeaders: request.rawHeaders ?? [] };

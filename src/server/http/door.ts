@@ -34,7 +34,7 @@ export interface Door {
   admit(request: ApiRequest): void;
 
   /**
-   * The user of a request; throws a 401 when there is none. A door that has to wait for an answer needs a timeout.
+   * The user of a request; throws a 401 when the request identifies no user. A door that has to wait for an answer needs a timeout.
    * @param token sent by a browser as a WebSocket subprotocol; it has been removed from the request
    */
   identify(context: RequestContext, token: string | undefined): User | Promise<User>;

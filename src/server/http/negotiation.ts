@@ -88,7 +88,7 @@ function refused(known: boolean, messages: Messages, watching: boolean): Error {
   );
 }
 
-/** The form that the parameters of an entry ask for; undefined when there is none. */
+/** The form that the parameters of an entry ask for, or undefined. */
 function chosenForm(parameters: ReadonlyMap<string, string>, format: Format): Negotiated | undefined {
   const pretty = /^(1|t|true)$/i.test(parameters.get('pretty') ?? '');
   const as = parameters.get('as');

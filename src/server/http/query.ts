@@ -21,7 +21,7 @@ export class Query {
     }
   }
 
-  /** The first value; undefined when there is none. */
+  /** The first value, or undefined. */
   get(name: string): string | undefined {
     return this.#values.get(name)?.[0];
   }

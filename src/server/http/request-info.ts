@@ -41,7 +41,7 @@ export class RequestInfo {
     readonly method: string,
     /** Decoded, without the query; a trailing slash is dropped. */
     readonly path: string,
-    /** The text after `?`; '' when there is none. */
+    /** The text after `?`, or ''. */
     readonly queryText: string,
     /** undefined for paths that are not about resources. */
     readonly resource: ResourceInfo | undefined,

@@ -245,7 +245,7 @@ export class BodyRoom {
     this.#given = [give];
   }
 
-  /** Makes room for some more bytes; false when there is none. */
+  /** Takes room for some more bytes; false when the room is used up. */
   add(bytes: number): boolean {
     const give = held(this.share, this.context, bytes);
     if (give) this.#given.push(give);

@@ -129,7 +129,7 @@ class AnswerCopy {
     if (this.#bytes <= objectBytesMax) this.#chunks.push(chunk);
   }
 
-  /** The object; undefined when the answer is none. */
+  /** The object; undefined when the answer is no object. */
   value(): unknown {
     const type = this.#type.split(';', 1)[0]!.trim();
     if (this.#bytes === 0 || (type !== 'application/json' && type !== 'application/yaml')) return undefined;

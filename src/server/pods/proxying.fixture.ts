@@ -27,7 +27,7 @@ import { LocalDoor } from '../doors/local-door.ts';
 import { LimitKeeper, type Limits } from '../http/limits.ts';
 import { ApiServer, type ServerOptions } from '../server.ts';
 
-/** A non-loopback address of this machine for pods; undefined when there is none. */
+/** A non-loopback address of this machine for pods, or undefined. */
 export const machineAddress: string | undefined = Object.values(networkInterfaces())
   .flatMap((addresses) => addresses ?? [])
   .find(

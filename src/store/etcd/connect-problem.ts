@@ -2,7 +2,7 @@
 
 /** Ends of sentences, by what Node or OpenSSL says. The first that fits counts. */
 const problems: readonly (readonly [RegExp, string])[] = [
-  // Older members say "bad certificate" also when there is none.
+  // Older members say "bad certificate" also when the client sent no certificate.
   [
     /alert (certificate required|bad certificate|unknown ca)/,
     'it asks for a client certificate that it accepts: set --etcd-certfile and --etcd-keyfile',

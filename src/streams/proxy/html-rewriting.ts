@@ -73,7 +73,7 @@ class Rewriting {
     this.size = document.length;
   }
 
-  /** Parses up to the end of the next tag or comment; false when there is none. */
+  /** Parses up to the end of the next tag or comment; false when the text has no other. */
   step(): boolean {
     if (this.#script) this.#scriptMark(this.#script);
     else this.#markup();

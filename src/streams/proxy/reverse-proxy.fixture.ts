@@ -153,7 +153,7 @@ export async function speak(
   return { port, heard: () => heard };
 }
 
-/** What a client gets for an answer with these header lines and body; adds a Content-Length if there is none. */
+/** What a client gets for an answer with these header lines and body; adds a Content-Length if it is missing. */
 export const answered = async (head: string[], body = '', changes = {}, options = {}) => {
   const length = head.some((line) => /^(content-length|transfer-encoding):/i.test(line));
   const lines = [...head, ...(length ? [] : [`Content-Length: ${Buffer.byteLength(body)}`])];

@@ -40,7 +40,7 @@ export function filled(value: Json, written?: Json): Json {
   return kept.length === 0 && entries.length > 0 ? undefined : Object.fromEntries(kept);
 }
 
-/** What was written into a text that began as `blank(begun)`: empty text that stands there since then is none, nor is null. */
+/** What was written into a text that began as `blank(begun)`: without null, and without empty texts that were in `begun`. */
 export function written(value: Json, begun: Json): Json {
   if (Array.isArray(value)) return value.map((item, at) => written(item, begun?.[at]));
   if (value === null || typeof value !== 'object') return value ?? undefined;

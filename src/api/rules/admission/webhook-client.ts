@@ -40,7 +40,7 @@ interface UrlParts {
 }
 
 /**
- * The parts of a URL, or a text that says why it is none. `URL` of JavaScript does not do: it moves the first segment
+ * The parts of a URL, or a text that says why it is not valid. `URL` of JavaScript does not do: it moves the first segment
  * of a path to the place of a missing host, and refuses what must be told apart here.
  */
 function urlParts(url: string): UrlParts | string {

@@ -14,7 +14,7 @@ const digests = /^(?:sha256:[0-9a-f]{64}|sha384:[0-9a-f]{96}|sha512:[0-9a-f]{128
 /** Looks like the id of an image, which is not its name. */
 const id = /^[0-9a-f]{64}$/;
 
-/** The tag of an image, `latest` if neither tag nor digest is named; undefined when there is none, or no name at all. */
+/** The tag of an image, `latest` if neither tag nor digest is named; undefined for an image by digest, and for no name. */
 export function imageTag(image: string): string | undefined {
   if (image.length > referenceLettersMax || id.test(image)) return undefined;
   const { path = '', tag, digest } = reference.exec(withHost(image))?.groups ?? {};

@@ -100,7 +100,7 @@ const stateOf = (inspected: InspectedContainer): RunState => {
   };
 };
 
-/** Undefined for the time that the engine shows when there is none: the year 1. */
+/** A time of the engine; undefined for the year 1, which it shows in the place of an unset time. */
 function timeOf(text: string | undefined): number | undefined {
   const ms = Date.parse(text ?? '');
   return Number.isFinite(ms) && ms > 0 ? ms : undefined;

@@ -150,7 +150,7 @@ function progressText(layers: readonly { readonly current: number; readonly tota
   return `${megabytes(sum('current'))} of ${megabytes(sum('total'))} MB`;
 }
 
-/** The objects of an answer that has one on each line. Lines that are none are skipped. */
+/** The objects of an answer that has one on each line. Lines that are no JSON are skipped. */
 async function* jsonLines<T>(answer: IncomingMessage): AsyncGenerator<T> {
   answer.setEncoding('utf8');
   let rest = '';

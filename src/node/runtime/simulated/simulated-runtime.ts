@@ -58,7 +58,7 @@ export class SimulatedAddresses {
     return this.#next;
   }
 
-  /** 0: it is none of these addresses, or not free. */
+  /** The number of an address; 0 when it is another address, or not free. */
   #freeNumber(ip: string): number {
     const [first, second = 0, third = 0, fourth = 0] = ip.split('.').map(Number);
     const number = ((second - 128) << 16) + (third << 8) + fourth;

@@ -86,7 +86,7 @@ export class Documents {
     return built(this.#v3.get(apiVersion, () => new Map())!, '', build);
   }
 
-  /** By path, '' for the listing; undefined when there is none. */
+  /** The document of a path, '' for the listing; undefined for an unknown path. */
   async swagger12(path: string, basePath: string): Promise<ApiDocument | undefined> {
     if (path === '') return ApiDocument.json(resourceListing(this.#swaggerPaths()));
     if (!this.#swaggerPaths().includes(path)) return undefined;
