@@ -1,5 +1,5 @@
 /**
- * Service: one address for a set of pods. Its rules are in `rules/service*.ts`; cluster IPs and node ports are
+ * Service: one address for a set of pods. Its rules are in `rules/service/`; cluster IPs and node ports are
  * allocated by the registry, between preparation and validation.
  */
 import { type FieldError, invalid, notSupported } from '../../errors/field-error.ts';
