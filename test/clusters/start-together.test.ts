@@ -5,11 +5,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { TestEtcd } from '../src/store/etcd/etcd-server.fixture.ts';
-import { decodeRange, encodeRange, RANGE } from '../src/store/etcd/messages.ts';
-import { Child, useChildren } from './support/child.ts';
-import { Client, type Json } from './support/http.ts';
-import { describeWith } from './support/tools.ts';
+import { TestEtcd } from '../../src/store/etcd/etcd-server.fixture.ts';
+import { decodeRange, encodeRange, RANGE } from '../../src/store/etcd/messages.ts';
+import { Child, useChildren } from '../support/child.ts';
+import { Client, type Json } from '../support/http.ts';
+import { describeWith } from '../support/tools.ts';
 
 const rounds = 20;
 const servers = 5;

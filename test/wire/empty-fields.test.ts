@@ -4,12 +4,12 @@
  * may be an internal error, and null is answered like an absent field.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Kind } from '../src/api/kind/kind.ts';
-import { builtinKinds } from '../src/api/kinds/kinds.ts';
-import type { Model } from '../src/api/model/model.ts';
-import { type Json, jsonPatch, mergePatch, type Reply, strategicPatch } from './support/http.ts';
-import { useTarget } from './support/target.ts';
-import { homeOf, validBody } from './wire/kind-bodies.ts';
+import type { Kind } from '../../src/api/kind/kind.ts';
+import { builtinKinds } from '../../src/api/kinds/kinds.ts';
+import type { Model } from '../../src/api/model/model.ts';
+import { type Json, jsonPatch, mergePatch, type Reply, strategicPatch } from '../support/http.ts';
+import { useTarget } from '../support/target.ts';
+import { homeOf, validBody } from './kind-bodies.ts';
 
 /** Depth up to which fields are left out: that of a container's probe in the template of a cron job. */
 const depthMax = 9;
