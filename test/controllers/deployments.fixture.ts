@@ -1,9 +1,9 @@
 /** Helpers for tests of deployments: a namespace per test, mirrors of it, and a deployment to create and change. */
 import { afterEach, beforeEach, expect } from 'vitest';
-import { type Json, useCluster } from '../support/http.ts';
+import { type Client, type Json, useCluster } from '../support/http.ts';
 import { Mirror } from './mirror.ts';
 
-export const api = useCluster({ simulatedNodes: 2 });
+export let api: Client;
 export const revisionKey = 'deployment.kubernetes.io/revision';
 let namespace = '';
 let count = 0;
@@ -13,13 +13,17 @@ const groups: Record<string, string> = { replicasets: '/apis/apps/v1', deploymen
 export const path = (resource: string, name = '') =>
   `${groups[resource] ?? '/api/v1'}/namespaces/${namespace}/${resource}${name && `/${name}`}`;
 
-beforeEach(async () => {
-  namespace = `rollouts-${++count}`;
-  expect((await api.post('/api/v1/namespaces', { metadata: { name: namespace } })).status).toBe(200);
-});
-afterEach(() => {
-  for (const mirror of opened.splice(0)) mirror.close();
-});
+/** A cluster for the tests of a file, and a namespace in it for each of them. */
+export function useDeployments(): void {
+  api = useCluster({ simulatedNodes: 2 });
+  beforeEach(async () => {
+    namespace = `rollouts-${++count}`;
+    expect((await api.post('/api/v1/namespaces', { metadata: { name: namespace } })).status).toBe(200);
+  });
+  afterEach(() => {
+    for (const mirror of opened.splice(0)) mirror.close();
+  });
+}
 
 export async function mirror(resource: string): Promise<Mirror> {
   const made = await Mirror.open(api, path(resource));

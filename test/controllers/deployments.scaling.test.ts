@@ -16,7 +16,10 @@ import {
   rolling,
   setsNow,
   template,
+  useDeployments,
 } from './deployments.fixture.ts';
+
+useDeployments();
 
 describe('scaling', () => {
   test('is no rollout', async () => {

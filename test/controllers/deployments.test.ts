@@ -25,7 +25,10 @@ import {
   rolling,
   setsNow,
   template,
+  useDeployments,
 } from './deployments.fixture.ts';
+
+useDeployments();
 
 const useImage = (image: string) => change({ template: template(image, { readinessGates: null }) });
 const setOf = async (image: string): Promise<Json> => (await setsNow()).find((set) => imageOf(set) === image);

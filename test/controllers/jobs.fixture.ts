@@ -3,11 +3,10 @@
  * says.
  */
 import { afterEach, beforeEach, expect } from 'vitest';
-import { type Json, useCluster } from '../support/http.ts';
+import { type Client, type Json, useCluster } from '../support/http.ts';
 import { Mirror } from './mirror.ts';
 
-// No scheduler: these tests set where pods run and how they end.
-export const api = useCluster({ controllers: ['-scheduler', '-node', '-pod-collector'] });
+export let api: Client;
 export let namespace = '';
 let count = 0;
 const opened: Mirror[] = [];
@@ -16,13 +15,18 @@ export const core = (resource: string, name = '') =>
   `/api/v1/namespaces/${namespace}/${resource}${name && `/${name}`}`;
 export const jobs = (name = '') => `/apis/batch/v1/namespaces/${namespace}/jobs${name && `/${name}`}`;
 
-beforeEach(async () => {
-  namespace = `jobs-${++count}`;
-  expect((await api.post('/api/v1/namespaces', { metadata: { name: namespace } })).status).toBe(200);
-});
-afterEach(() => {
-  for (const mirror of opened.splice(0)) mirror.close();
-});
+/** A cluster for the tests of a file, and a namespace in it for each of them. */
+export function useJobs(): void {
+  // No scheduler: these tests set where pods run and how they end.
+  api = useCluster({ controllers: ['-scheduler', '-node', '-pod-collector'] });
+  beforeEach(async () => {
+    namespace = `jobs-${++count}`;
+    expect((await api.post('/api/v1/namespaces', { metadata: { name: namespace } })).status).toBe(200);
+  });
+  afterEach(() => {
+    for (const mirror of opened.splice(0)) mirror.close();
+  });
+}
 
 export async function mirror(path: string): Promise<Mirror> {
   const made = await Mirror.open(api, path);

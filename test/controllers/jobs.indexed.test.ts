@@ -1,7 +1,20 @@
 /** Indexed jobs: every pod has an index, and indexes succeed, are retried or are given up separately. */
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../support/http.ts';
-import { active, conditions, core, fail, isTrue, jobs, makeJob, mirror, succeed } from './jobs.fixture.ts';
+import {
+  active,
+  conditions,
+  core,
+  fail,
+  isTrue,
+  jobs,
+  makeJob,
+  mirror,
+  succeed,
+  useJobs,
+} from './jobs.fixture.ts';
+
+useJobs();
 
 const indexOf = ({ metadata }: Json) => metadata.annotations['batch.kubernetes.io/job-completion-index'];
 

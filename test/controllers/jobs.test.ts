@@ -17,8 +17,11 @@ import {
   setStatus,
   succeed,
   template,
+  useJobs,
 } from './jobs.fixture.ts';
 import type { Mirror } from './mirror.ts';
+
+useJobs();
 
 const finalizer = 'batch.kubernetes.io/job-tracking';
 const running = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
-import { afterEach, vi } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import { SpdyConnection } from '../spdy/spdy-connection.ts';
 
 export type Serve = (request: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void>;
@@ -91,16 +91,17 @@ export class UpgradeServer {
 
 /** The server of the running test: the last that `serveUpgrades` has started. */
 export let server: UpgradeServer | undefined;
-afterEach(async () => {
-  vi.useRealTimers();
-  await server?.close();
-  server = undefined;
-});
 
-/** Starts the server of a test, which is closed at the test's end. Close it before starting another. */
+/** Starts the server of a test, which is closed at the test's end, in real time. Close it before starting another. */
 export async function serveUpgrades(serve: Serve): Promise<UpgradeServer> {
-  server = await new UpgradeServer(serve).listen();
-  return server;
+  const started = await new UpgradeServer(serve).listen();
+  onTestFinished(async () => {
+    vi.useRealTimers();
+    await started.close();
+    if (server === started) server = undefined;
+  });
+  server = started;
+  return started;
 }
 
 export const spdyRequest = (protocols: readonly string[]): string =>

@@ -9,19 +9,13 @@ import {
   type Server,
 } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { StatusError } from '../../api/errors/errors.ts';
 import { dialTcp } from '../dial/dialing.ts';
 import { forward, forwardUpgrade, type ProxyTarget } from './reverse-proxy.ts';
 
-const open = new Set<{ close(): void }>();
-afterEach(() => {
-  for (const { close } of open) close();
-  open.clear();
-});
-
 /** Closes something at the end of the test. */
-export const closing = (close: () => void): void => void open.add({ close });
+export const closing = (close: () => void): void => onTestFinished(() => close());
 
 export async function listening(server: Server | import('node:net').Server): Promise<number> {
   const sockets = new Set<Socket>();

@@ -1,7 +1,7 @@
 /** For tests of port-forward: targets in a pod, a server that forwards to them, and a WebSocket client. */
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import { afterEach, expect } from 'vitest';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { expect, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { server, serveUpgrades, type UpgradeServer } from '../dial/upgrade-server.fixture.ts';
 import { type PortForwardServing, servePortForward } from '../serving/port-forward-server.ts';
@@ -9,24 +9,22 @@ import { type PortForwardServing, servePortForward } from '../serving/port-forwa
 const tunnelName = 'SPDY/3.1+portforward.k8s.io';
 export const refused = 'dial tcp 127.0.0.1:1: connect: connection refused';
 
-const targets: Server[] = [];
-const accepted = new Set<Socket>();
 /** The forwarder's end of its connections to targets. */
 export const dialled = new Set<Socket>();
-afterEach(() => {
-  for (const socket of [...accepted, ...dialled]) socket.destroy();
-  for (const target of targets.splice(0)) target.close();
-});
 
 /** A TCP server in the pod; port 1 refuses connections. */
 export async function target(serve: (socket: Socket) => void): Promise<number> {
+  const accepted = new Set<Socket>();
   const listener = createServer({ allowHalfOpen: true }, (socket) => {
     accepted.add(socket);
     socket.on('error', () => undefined);
     socket.once('close', () => accepted.delete(socket));
     serve(socket);
   });
-  targets.push(listener);
+  onTestFinished(() => {
+    for (const socket of [...accepted, ...dialled]) socket.destroy();
+    listener.close();
+  });
   listener.listen(0, '127.0.0.1');
   await once(listener, 'listening');
   return (listener.address() as AddressInfo).port;
