@@ -16,7 +16,7 @@ const config: KnipConfig = {
     'src/cli/launch.ts!',
     'src/envtest/launch-apiserver.ts!',
     'src/envtest/launch-etcd.ts!',
-    // Built into files of their own: the thread that writes to LMDB, and a process that damage.test.ts runs.
+    // Built into files of their own: the thread that writes to LMDB, and a process that damage.alone.test.ts runs.
     'src/store/lmdb-thread.ts!',
     'src/store/damage.fixture.ts',
     'web/main.tsx!',

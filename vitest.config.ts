@@ -1,7 +1,13 @@
 /**
- * Tests that talk to kubectl run once for each version of it that is found, each as a project of its own. `npm test`
- * fetches versions; without it, those count that are on this machine. Tests of single parts and of whole clusters share
- * workers, because loading the modules anew for every file takes longer than most of these tests.
+ * A test file's name says how it runs:
+ *
+ * - `*.test.ts` shares a worker with others, because loading the modules anew for every file takes longer than most tests.
+ * - `*.alone.test.ts` has a worker of its own: it replaces what modules export, or measures or changes its process.
+ * - `*.kubectl.test.ts` talks to kubectl: to the newest version found, and before a release to each.
+ * - `*.every-kubectl.test.ts` talks to each version always, because versions speak different protocols.
+ * - `*.release.test.ts`, after one of these words or without, runs before a release alone: `npm run test:release`.
+ *
+ * Each version of kubectl is a project. `npm test` fetches versions; without it, those count that are on this machine.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,38 +22,25 @@ import { buildThread } from './scripts/thread.mjs';
 
 const all: Record<string, string> = JSON.parse(process.env.WHERRY_KUBECTLS ?? 'null') ?? findKubectls();
 
-const etcds: Record<string, string> = JSON.parse(process.env.WHERRY_ETCDS ?? 'null') ?? findEtcds();
+const foundEtcds: Record<string, string> = JSON.parse(process.env.WHERRY_ETCDS ?? 'null') ?? findEtcds();
 
 const jest: string = process.env.WHERRY_JEST ?? findJest() ?? '';
 
-const kubectlTests = [
-  'test/kubectl/*.test.ts',
-  'test/apply/kubectl.test.ts',
-  'test/streams/{attach,exec,lifecycle,logs,node-logs,pods,port-forward,proxy,terminal}.test.ts',
-  'src/server/pods/proxying.clients.test.ts',
-];
+/** Before a release everything runs, with every version of kubectl and of etcd: see scripts/test-release.mjs. */
+const isRelease = process.env.WHERRY_RELEASE === '1';
 
-/**
- * Tests of single parts that can share a worker: they start no process, replace no module, measure no memory, and import
- * no file with hooks of its own, since these hold for the first file alone that imports it.
- */
-const parts = [
-  'src/{access,api,controllers,extensions,pki,registry,server}/**/!(long-answer).test.ts',
-  'src/store/!(lmdb|lmdb-writer|damage).test.ts',
-  'src/ingress/!(hostile).test.ts',
-  'src/{client,envtest,grpc,testing}/**/*.test.ts',
-  'src/cli/!(collector|code-cache|log).test.ts',
-  'web/**/*.test.ts',
-];
+/** Tests with this word in their names, in these folders. */
+const named = (word: string): string[] =>
+  ['test', 'release.test'].map((ending) => `{src,test,web}/**/*.${word}.${ending}.ts`);
 
-/** Tests of whole clusters that cannot share a worker: they replace what modules export, or measure their process. */
-const aloneTests = [
-  'test/cli/plain.test.ts',
-  'test/clusters/{replicas,soak}.test.ts',
-  'test/access/routes.test.ts',
-  'test/controllers/{deployments.scaling,jobs.indexed}.test.ts',
-  'test/streams/hostile.test.ts',
-];
+const aloneTests = named('alone');
+const everyKubectlTests = named('every-kubectl');
+const kubectlTests = [...named('kubectl'), ...everyKubectlTests];
+const otherTests = ['**/node_modules/**', ...(isRelease ? [] : ['**/*.release.test.ts'])];
+
+const newestKubectl = Object.keys(all)
+  .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
+  .at(-1);
 
 /** Started first, because they take longest: one that began last would run alone at the end. */
 const longTests =
@@ -60,6 +53,9 @@ class LongestFirst extends BaseSequencer {
     return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
   }
 }
+
+/** One version of etcd, the machine's own, and before a release all. */
+const etcds = Object.fromEntries(Object.entries(foundEtcds).slice(0, isRelease ? undefined : 1));
 
 /** Misuse of shared memory and shared objects fails in tests; see src/switches.ts. Tests on etcd find its versions. */
 const environment = { WHERRY_ASSERT: '1', WHERRY_ETCDS: JSON.stringify(etcds), WHERRY_JEST: jest };
@@ -91,20 +87,31 @@ export default defineConfig({
     // More than processors that CI has, because many tests wait for something else than their own work.
     maxWorkers: 3,
     projects: [
-      project('wherry', all, {
-        include: ['src/**/*.test.ts', ...aloneTests],
-        exclude: ['**/node_modules/**', ...kubectlTests, ...parts],
-      }),
+      project('alone', all, { include: aloneTests, exclude: otherTests }),
       project('clusters', all, {
         include: ['test/**/*.test.ts'],
-        exclude: ['**/node_modules/**', ...kubectlTests, ...aloneTests],
+        exclude: [...otherTests, ...kubectlTests, ...aloneTests],
         isolate: false,
       }),
-      project('parts', all, { include: parts, exclude: kubectlTests, isolate: false }),
+      project('parts', all, {
+        include: ['{src,web}/**/*.test.ts'],
+        exclude: [...otherTests, ...kubectlTests, ...aloneTests],
+        isolate: false,
+      }),
       ...Object.entries(all).map(([version, program]) =>
-        project(`kubectl ${version}`, { [version]: program }, { include: kubectlTests, isolate: false }),
+        project(
+          `kubectl ${version}`,
+          { [version]: program },
+          {
+            include: isRelease || version === newestKubectl ? kubectlTests : everyKubectlTests,
+            exclude: otherTests,
+            isolate: false,
+          },
+        ),
       ),
-      ...(Object.keys(all).length ? [] : [project('no kubectl', {}, { include: kubectlTests })]),
+      ...(Object.keys(all).length
+        ? []
+        : [project('no kubectl', {}, { include: kubectlTests, exclude: otherTests })]),
     ],
   },
 });

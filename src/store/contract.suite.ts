@@ -1,5 +1,5 @@
 /**
- * The store contract as tests: every sentence of `store.ts`, for any engine. Run by `memory.test.ts`, `lmdb.test.ts` and
+ * The store contract as tests: every sentence of `store.ts`, for any engine. Run by `memory.test.ts`, `lmdb.alone.test.ts` and
  * `etcd/etcd-store.test.ts`.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

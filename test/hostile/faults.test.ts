@@ -140,7 +140,7 @@ describe('a folder that cannot be written', () => {
   });
 });
 
-/** `src/store/damage.test.ts` damages files in many more ways; this tests the server's message. */
+/** `src/store/damage.alone.test.ts` damages files in many more ways; this tests the server's message. */
 describe('a damaged data file', () => {
   it('keeps a server from starting, with a sentence', async () => {
     const folder = join(await children.folder(), 'data');

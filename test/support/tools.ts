@@ -23,6 +23,6 @@ export function describeWith(
   if (tool === 'assemblers')
     return describe.skipIf(missing.some((name) => name.startsWith('assembler for ')));
   if (tool !== 'kubectl') return describe.skipIf(missing.includes(tool));
-  if (kubectls.length > 1) throw new Error('this file is not among the kubectlTests of vitest.config.ts');
+  if (kubectls.length > 1) throw new Error('a test that uses kubectl is named *.kubectl.test.ts');
   return describe.skipIf(kubectls.length === 0);
 }
