@@ -18,6 +18,10 @@ it('every file keeps the rules', () => {
   expect(files.flatMap((path) => complaintsAbout({ path, text: readFileSync(path, 'utf8') }))).toEqual([]);
 });
 
+// In pieces, because this file is looked at, too.
+const mocking = ['vi', "mock('./b.ts');"].join('.');
+const withKubectl = `describeWith('${'kubectl'}')('a', () => {});`;
+
 describe('a file that breaks a rule is found', () => {
   const clock = 'reads the wall clock; take a clock as an option, or the one of src/clock.ts';
   const off = 'a test that is switched off, or switches the others off';
@@ -45,7 +49,6 @@ describe('a file that breaks a rule is found', () => {
     ['src/a.ts', 'const a = performance.timeOrigin;', `src/a.ts:1: ${clock}`],
     ['src/a.test.ts', "it.only('a', () => {});", `src/a.test.ts:1: ${off}`],
     ['src/a.test.ts', "describe.concurrent.skip('a', () => {});", `src/a.test.ts:1: ${off}`],
-    ['test/a.test.ts', "test.todo('a');", `test/a.test.ts:1: ${off}`],
     ['src/a.ts', '\n/** Of a pod. */', 'src/a.ts:2: "Of" in a comment; begin with the thing that is meant'],
     [
       'src/a.ts',
@@ -72,6 +75,20 @@ describe('a file that breaks a rule is found', () => {
       '// Whoever asks.',
       'scripts/a.mjs:1: "Whoever" in a comment; name the one that is meant',
     ],
+    ['test/a/a.test.ts', "test.todo('a');", `test/a/a.test.ts:1: ${off}`],
+    ['test/a.test.ts', '', 'test/a.test.ts: belongs into a room of test/'],
+    ['src/a.test.ts', mocking, 'src/a.test.ts: changes modules for others; it must be named *.alone.test.ts'],
+    ['test/a/a.test.ts', withKubectl, 'test/a/a.test.ts: uses kubectl; it must be named *.kubectl.test.ts'],
+    [
+      'test/a/a.release.alone.test.ts',
+      '',
+      'test/a/a.release.alone.test.ts: the word release stands before .test.ts, after all others',
+    ],
+    ...['afterEach(() => {});', 'export const node = useNode();', 'const { a } = useA();'].map((text) => [
+      'src/a.fixture.ts',
+      text,
+      'src/a.fixture.ts: has hooks for whoever imports it first; export a function that sets them',
+    ]),
   ])('%s %j', (path, text, complaint) => {
     expect(complaintsAbout({ path, text })).toEqual([complaint]);
   });
@@ -79,6 +96,10 @@ describe('a file that breaks a rule is found', () => {
   it.each([
     ['src/clock.ts', 'export const wallClock = (): number => Date.now();'],
     ['src/pod-worker.test.ts', 'const a = Date.now();'],
+    ['src/a.alone.test.ts', mocking],
+    ['test/a/a.every-kubectl.test.ts', withKubectl],
+    ['test/a/soak.alone.release.test.ts', 'afterEach(() => {});'],
+    ['src/a.fixture.ts', 'export function useA(): void {\n  afterEach(() => {});\n}'],
     ['src/a.ts', '// Date.now() is elsewhere\nconst a = new Date(0); const b = performance.now();'],
     ['src/a.test.ts', "it.skipIf(true)('a', () => {}); context.skip('no disk'); list.only;"],
     ['scripts/generate-types.mjs', 'const a = `export default {}`;'],

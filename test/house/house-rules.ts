@@ -1,7 +1,7 @@
 /**
- * The house rules that no other tool checks: names and sizes of files, no default exports, one reader of the
- * wall clock, no disabled tests, plain words in comments. Layers are checked by dependency-cruiser, floating promises by Biome, dead
- * exports by knip.
+ * The house rules that no other tool checks: names and sizes of files, no default exports, one reader of the wall clock, no
+ * disabled tests, tests that are named after how they run, plain words in comments. Layers are checked by
+ * dependency-cruiser, floating promises by Biome, dead exports by knip.
  */
 import ts from 'typescript';
 
@@ -28,6 +28,10 @@ const anyVaguePhrase = /\bOf\s|\b(?:not|none|told|whoever|somebody)\b/i;
 /** A block, or consecutive lines, that begin a line of code. */
 const comments = /^[ \t]*\/\*[\s\S]*?\*\/|^[ \t]*\/\/.*(?:\n[ \t]*\/\/.*)*/gm;
 const isCommented = (path: string): boolean => /^(src|web|bench|scripts)\/.*\.(tsx?|mjs)$/.test(path);
+/** Hooks of a file that tests import hold for the first of those alone that share a worker. */
+const sharedHooks = /^((export )?const .* = )?(before|after|use)(All|Each|[A-Z]\w*)\(/m;
+/** These change modules for all files of a worker. */
+const moduleChanges = /\bvi\.(mock|doMock|hoisted|resetModules)\(/;
 
 interface SourceFile {
   /** Relative to the repository's root, with slashes. */
@@ -43,6 +47,7 @@ export function complaintsAbout(file: SourceFile): string[] {
   if (vagueNames.test(name)) complaints.push(`${path}: says nothing; name the noun that it helps`);
   if (!nounNames.test(name))
     complaints.push(`${path}: a file is named in lower case, with hyphens between its words`);
+  complaints.push(...complaintsAboutRunning(path, text));
   const count = text.split('\n').length - 1;
   if (count > linesMax) complaints.push(`${path}: ${count} lines, more than ${linesMax}`);
   if (isCommented(path) && anyVaguePhrase.test(text)) complaints.push(...complaintsAboutComments(file));
@@ -71,6 +76,24 @@ function* complaintsAboutComments({ path, text }: SourceFile): Iterable<string> 
 }
 
 const lineOf = (text: string, index: number): number => text.slice(0, index).split('\n').length;
+
+/** Whether a test's name says how it must be run: see vitest.config.ts. */
+function complaintsAboutRunning(path: string, text: string): string[] {
+  const complaints: string[] = [];
+  if (!path.endsWith('.test.ts')) {
+    if (isTest(path) && sharedHooks.test(text))
+      complaints.push(`${path}: has hooks for whoever imports it first; export a function that sets them`);
+    return complaints;
+  }
+  if (/^test\/[^/]*$/.test(path)) complaints.push(`${path}: belongs into a room of test/`);
+  if (moduleChanges.test(text) && !/\.alone\./.test(path))
+    complaints.push(`${path}: changes modules for others; it must be named *.alone.test.ts`);
+  if (/\bdescribeWith\('kubectl'\)/.test(text) && !/\.(every-)?kubectl\./.test(path))
+    complaints.push(`${path}: uses kubectl; it must be named *.kubectl.test.ts`);
+  if (/\.release\.(?!test\.ts$)/.test(path))
+    complaints.push(`${path}: the word release stands before .test.ts, after all others`);
+  return complaints;
+}
 
 function visit(node: ts.Node, look: (node: ts.Node) => void): void {
   look(node);

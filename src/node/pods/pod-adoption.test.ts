@@ -4,7 +4,9 @@ import { pods } from '../../client/resources.ts';
 import { container } from '../agent/agent.fixture.ts';
 import type { AdoptedContainer } from '../runtime/runtime.ts';
 import { type ScriptedContainer, ScriptedRuntime } from '../runtime/scripted-runtime.fixture.ts';
-import { first, node, phase } from './pod-worker.fixture.ts';
+import { first, node, phase, usePodWorkers } from './pod-worker.fixture.ts';
+
+usePodWorkers();
 
 /** A runtime that leaves its containers when it is closed; the next one with the same list has them. */
 function lastingRuntime(left: ScriptedContainer[]): ScriptedRuntime {

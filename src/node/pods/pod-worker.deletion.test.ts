@@ -13,9 +13,11 @@ import { container } from '../agent/agent.fixture.ts';
 import { ScriptedRuntime } from '../runtime/scripted-runtime.fixture.ts';
 import { defaultBackOff } from './backoff.ts';
 import { emptySetup } from './pod-setup.ts';
-import { first, node, phase, waiting, withAgent } from './pod-worker.fixture.ts';
+import { first, node, phase, usePodWorkers, waiting, withAgent } from './pod-worker.fixture.ts';
 import { PodWorker } from './pod-worker.ts';
 import { StatusWriter } from './status-writer.ts';
+
+usePodWorkers();
 
 describe('deletion', () => {
   it('kills what does not end within the grace period', async () => {

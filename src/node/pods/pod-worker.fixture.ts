@@ -1,10 +1,15 @@
 /** Helpers for tests of pod workers: a node with scripted containers, and conditions to wait for. */
 import type { ContainerStatus, Pod } from '../../api/generated/types.ts';
-import { useNode } from '../agent/agent.fixture.ts';
+import { type TestNode, useNode } from '../agent/agent.fixture.ts';
 import type { AgentOptions } from '../agent/agent.ts';
 import { ScriptedRuntime } from '../runtime/scripted-runtime.fixture.ts';
 
-export const node = useNode();
+export let node: TestNode;
+
+/** A node for the tests of a file. */
+export function usePodWorkers(): void {
+  node = useNode();
+}
 
 export async function withAgent(options: Partial<AgentOptions> = {}): Promise<ScriptedRuntime> {
   const runtime = new ScriptedRuntime();

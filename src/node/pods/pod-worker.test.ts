@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { configMaps, pods, secrets } from '../../client/resources.ts';
 import { condition, container } from '../agent/agent.fixture.ts';
 import { ScriptedRuntime } from '../runtime/scripted-runtime.fixture.ts';
-import { first, node, phase, waiting, withAgent } from './pod-worker.fixture.ts';
+import { first, node, phase, usePodWorkers, waiting, withAgent } from './pod-worker.fixture.ts';
+
+usePodWorkers();
 
 describe('restart policy', () => {
   it('Always: a container that ends comes back at once, and waits when it ends again', async () => {
