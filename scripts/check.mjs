@@ -38,7 +38,9 @@ else if (minutes === undefined && seed === undefined && store === undefined) {
 }
 
 function compareRequests() {
-  const tests = ['plainrequest', 'expresslane.parser'].map((name) => `src/server/http/${name}.test.ts`);
+  const tests = ['http/plain-request', 'lane/express-lane.parser'].map(
+    (name) => `src/server/${name}.test.ts`,
+  );
   const { status } = spawnSync(binary('vitest'), ['run', '--testTimeout', String(requestsMaxMs), ...tests], {
     stdio: 'inherit',
     env: { ...process.env, WHERRY_REQUESTS: requests, WHERRY_SEED: seed ?? anySeed() },
