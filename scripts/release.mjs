@@ -84,7 +84,10 @@ function next(current, level) {
   return numbers.map((number, i) => (i < at ? number : i === at ? number + 1 : 0)).join('.');
 }
 
-function release(plan, { test = 'npm test', build = 'npm run build', pack = 'npm pack --ignore-scripts' }) {
+function release(
+  plan,
+  { test = 'npm run test:release', build = 'npm run build', pack = 'npm pack --ignore-scripts' },
+) {
   const tarball = `${plan.name}-${plan.version}.tgz`;
   const before = git('rev-parse', 'HEAD');
   try {

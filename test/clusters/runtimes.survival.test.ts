@@ -1,7 +1,7 @@
 /**
  * Proves that containers outlive the agent: however often it is killed, the next one goes on with the same containers;
  * on the node of the server, and on one that has joined.
- * `WHERRY_SURVIVAL=PODS,ROUNDS` sets how many pods and rounds there are.
+ * `WHERRY_SURVIVAL=PODS,ROUNDS` sets how many pods and rounds there are; before a release there are more than otherwise.
  */
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -15,9 +15,12 @@ import { TestDocker } from '../../src/node/runtime/docker/docker.fixture.ts';
 import { type TestEngine, testImage, tryEngine } from '../../src/node/runtime/engine/engine.fixture.ts';
 import { Child, useChildren } from '../support/child.ts';
 import { Client } from '../support/http.ts';
+import { isRelease } from '../support/tier.ts';
 
 const children = useChildren();
-const [podCount = 4, rounds = 2] = (process.env.WHERRY_SURVIVAL ?? '4,2').split(',').map(Number);
+const [podCount = 4, rounds = 2] = (process.env.WHERRY_SURVIVAL ?? (isRelease ? '4,2' : '2,1'))
+  .split(',')
+  .map(Number);
 const patienceMs = 120_000;
 
 interface PodList {

@@ -12,9 +12,10 @@ import type { ChangeLog, History, ModelEvent, Scope } from '../support/change-lo
 import { versionOf, versionsToTell } from '../support/change-log.ts';
 import { Client, type Json } from '../support/http.ts';
 import { Stream } from '../support/stream.ts';
+import { isRelease } from '../support/tier.ts';
 import { finish, namespaces, prepare, randomFrom, work } from '../support/workload.ts';
 
-const changesWanted = 1_000;
+const changesWanted = isRelease ? 1_000 : 300;
 /** So many that a client that does not read is behind by more than what sockets hold. */
 const changesToFallBehind = 2_000;
 const writers = 8;

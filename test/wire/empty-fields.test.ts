@@ -9,6 +9,7 @@ import { builtinKinds } from '../../src/api/kinds/kinds.ts';
 import type { Model } from '../../src/api/model/model.ts';
 import { type Json, jsonPatch, mergePatch, type Reply, strategicPatch } from '../support/http.ts';
 import { useTarget } from '../support/target.ts';
+import { isRelease } from '../support/tier.ts';
 import { homeOf, validBody } from './kind-bodies.ts';
 
 /** Depth up to which fields are left out: that of a container's probe in the template of a cron job. */
@@ -69,10 +70,13 @@ function fresh(object: Json): Json {
   return { kind, apiVersion, metadata: kept, ...rest };
 }
 
-/** Templates of pods are alike in all kinds; those of one are enough. A definition's schema has rules of its own. */
+/**
+ * Templates of pods are alike in all kinds; those of one are enough, before a release, and else pods themselves. A
+ * definition's schema has rules of its own.
+ */
 const isElsewhere = (kind: Kind, { path }: Site): boolean =>
   (path[0] === 'metadata' && kind.kind !== 'ConfigMap') ||
-  (path.includes('template') && path.length > 3 && kind.kind !== 'PodTemplate') ||
+  (path.includes('template') && path.length > 3 && !(isRelease && kind.kind === 'PodTemplate')) ||
   path.includes('openAPIV3Schema');
 
 describe('what is not there', () => {
