@@ -1,4 +1,4 @@
-/** Create: from a decoded object to a stored one. */
+/** Create: from a decoded object to a stored one, in the order of `steps`. */
 import {
   alreadyExists,
   badRequest,
@@ -7,6 +7,7 @@ import {
   namespaceNotFound,
   plain,
 } from '../../api/errors/errors.ts';
+import type { FieldError } from '../../api/errors/field-error.ts';
 import type { Kind } from '../../api/kind/kind.ts';
 import { generatedName, nameSuffix, validateMeta } from '../../api/kind/meta.ts';
 import type { ApiObject } from '../../api/text/object.ts';
@@ -20,6 +21,7 @@ import { check, nameErrors } from '../validation.ts';
 import { Entry } from '../view/entry.ts';
 import { preparedToStore, withConversions } from './conversion.ts';
 import { type TrackCreate, trackCreate } from './ownership.ts';
+import { inOrder, type Step } from './steps.ts';
 
 /** Attempts to find a free generated name. */
 const nameTriesMax = 8;
@@ -36,6 +38,43 @@ export function settleNamespace(kind: Pick<Kind, 'namespaced'>, object: ApiObjec
   object.metadata.namespace = namespace;
 }
 
+/** A new object on its way to the store. */
+class Creation {
+  readonly kind: Kind;
+  /** Made when admission is asked; with a generated name, its target is named later. */
+  admission!: Omit<Admission, 'target'> & { target: Target };
+  /** Its name was generated here, and may be taken. */
+  isNamed = false;
+  entry!: Entry;
+
+  constructor(
+    readonly registry: Registry,
+    readonly request: Request,
+    readonly collection: Target,
+    readonly object: ApiObject,
+    readonly track: TrackCreate,
+    readonly bytes: number,
+  ) {
+    this.kind = collection.kind;
+  }
+}
+
+const steps: readonly Step<Creation>[] = [
+  refuse,
+  pause,
+  fillIn,
+  noteOwner,
+  pause,
+  catchUp,
+  letPluginsChange,
+  identify,
+  examine,
+  allocateAndValidate,
+  pause,
+  warn,
+  admitAndStore,
+];
+
 export async function create(
   registry: Registry,
   request: Request,
@@ -46,75 +85,96 @@ export async function create(
   /** Length of a body that is long. */
   bytes = 0,
 ): Promise<Entry> {
-  const { kind, namespace } = collection;
+  const creation = new Creation(registry, request, collection, object, track, bytes);
+  await inOrder(steps, creation);
+  return creation.entry;
+}
+
+/** Some kinds have no new objects for now. */
+function refuse({ kind, object }: Creation): void {
   if (kind.createRefusal) throw forbidden(kind, object.metadata.name ?? '', kind.createRefusal);
-  const read = afterPass(bytes);
-  if (read) await read;
+}
+
+/** Lets others compute, after a pass over a long body. */
+function pause({ bytes }: Creation): void | Promise<void> {
+  return afterPass(bytes);
+}
+
+function fillIn({ kind, collection, object }: Creation): void {
   kind.defaults?.(object);
-  settleNew(kind, object, namespace);
-  if (kind.conversion) {
-    const { managedFields } = object.metadata;
-    await withConversions(registry, request, () => {
-      object.metadata.managedFields = managedFields;
-      track(registry, request, collection, object);
-    });
-  } else track(registry, request, collection, object);
-  const owned = afterPass(bytes);
-  if (owned) await owned;
-  const sent = object.metadata;
-  let target = named(collection, sent.name ?? '');
-  const admission: Omit<Admission, 'target'> & { target: Target } = {
-    request,
-    target,
-    operation: 'create',
-    object,
-    old: undefined,
-    afterwards: [],
-  };
-  // Catch up first: another server may just have created or deleted the namespace, or an object of this name.
+  settleNew(kind, object, collection.namespace);
+}
+
+function noteOwner({ registry, request, kind, collection, object, track }: Creation): void | Promise<void> {
+  if (!kind.conversion) return track(registry, request, collection, object);
+  const { managedFields } = object.metadata;
+  return withConversions(registry, request, () => {
+    object.metadata.managedFields = managedFields;
+    track(registry, request, collection, object);
+  });
+}
+
+/** Another server may just have created or deleted the namespace, or an object of this name. */
+function catchUp({ registry, request }: Creation): void | Promise<void> {
   const behind = registry.view.caughtUp();
-  if (behind) await registry.inTime(behind, request.deadlineMs);
-  await registry.admission.mutate(registry, admission);
+  if (behind) return registry.inTime(behind, request.deadlineMs);
+}
+
+async function letPluginsChange(creation: Creation): Promise<void> {
+  const { registry, request, kind, collection, object } = creation;
+  const sent = object.metadata;
+  const target = named(collection, sent.name ?? '');
+  creation.admission = { request, target, operation: 'create', object, old: undefined, afterwards: [] };
+  await registry.admission.mutate(registry, creation.admission);
+  if (object.metadata === sent) return;
+  // A webhook has changed the object.
+  settleNew(kind, object, collection.namespace);
+  creation.admission.target = named(collection, object.metadata.name ?? '');
+}
+
+/** Gives the object its time, uid and name, and takes from it what clients may not set. */
+function identify(creation: Creation): void {
+  const { registry, request, kind, collection, object } = creation;
   const meta = object.metadata;
-  if (meta !== sent) {
-    // A webhook has changed the object.
-    settleNew(kind, object, namespace);
-    admission.target = target = named(collection, meta.name ?? '');
-  }
-  const generate = !meta.name && Boolean(meta.generateName);
+  creation.isNamed = !meta.name && Boolean(meta.generateName);
   meta.creationTimestamp = registry.now();
   meta.uid = registry.sources.uid();
-  if (generate) {
+  if (creation.isNamed) {
     meta.name = newName(registry, kind, meta.generateName!);
-    admission.target = target = named(collection, meta.name);
+    creation.admission.target = named(collection, meta.name);
   }
   prepare(kind, object, registry.now());
   kind.setCreator?.(object, request.user);
-  const { name } = target;
+}
+
+/** The parts of the validation that may take long. */
+function examine({ registry, request, kind, object }: Creation): void | Promise<void> {
   const examining =
     kind.examine?.(object, undefined) ?? (kind.preparation && inSlices(kind.preparation(object, undefined)));
-  if (examining) await registry.inTime(examining, request.deadlineMs);
-  const allocating = allocated(registry, admission, () =>
-    check(
-      kind,
-      name,
-      () => [
-        ...validateMeta(kind, meta),
-        ...nameErrors(kind, namespace, name),
-        ...registry.admission.errors(registry, admission, () => kind.validate?.(object) ?? []),
-      ],
-      undefined,
-      registry.allowance,
-    ),
-  );
-  if (allocating) await allocating;
-  const checked = afterPass(bytes);
-  if (checked) await checked;
+  if (examining) return registry.inTime(examining, request.deadlineMs);
+}
+
+/** Addresses and ports are reserved first, so that they are validated, too. */
+function allocateAndValidate({ registry, kind, object, admission }: Creation): void | Promise<void> {
+  const { namespace, name } = admission.target;
+  const errors = (): FieldError[] => [
+    ...validateMeta(kind, object.metadata),
+    ...nameErrors(kind, namespace, name),
+    ...registry.admission.errors(registry, admission, () => kind.validate?.(object) ?? []),
+  ];
+  return allocated(registry, admission, () => check(kind, name, errors, undefined, registry.allowance));
+}
+
+function warn({ request, kind, object }: Creation): void {
   if (kind.warnings) request.warnings.push(...kind.warnings(object, undefined));
+}
+
+async function admitAndStore(creation: Creation): Promise<void> {
+  const { registry, object, admission, isNamed } = creation;
   const entry = await registry.admission.admitted(registry, admission, () =>
-    insert(registry, admission, target, object, generate),
+    insert(registry, admission, admission.target, object, isNamed),
   );
-  return entry!;
+  creation.entry = entry!;
 }
 
 /** Sets the namespace, and removes what a new object cannot have yet. */

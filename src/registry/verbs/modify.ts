@@ -25,6 +25,7 @@ import { storeKey } from '../view/key.ts';
 import { preparedToStore, withConversions } from './conversion.ts';
 import { settleNamespace } from './create.ts';
 import { type Track, trackUpdate } from './ownership.ts';
+import { inOrder, type Step } from './steps.ts';
 
 /** Attempts before giving up; each failed one means that another writer succeeded. */
 const roundsMax = 1000;
@@ -56,67 +57,127 @@ async function modifyInTurn(
   change: Edit,
   track: Track,
 ): Promise<Entry> {
-  const { kind, name, part } = target;
+  const { kind, name } = target;
   const behind = registry.view.of(kind).caughtUp();
   if (behind) await registry.inTime(behind, request.deadlineMs);
   for (let round = 1; round <= roundsMax; round++) {
-    const current = registry.find(target);
-    const reading = converted(kind, [current]);
-    if (reading) await reading;
-    const warnings: string[] = [];
-    const old = kind === current.kind ? current.peek() : current.object(kind);
-    const tracked = (made: ApiObject): ApiObject | Promise<ApiObject> => {
-      const tracking = track(registry, request, target, made, old, current);
-      return tracking ? tracking.then(() => made) : made;
-    };
-    const changed = (): ApiObject | Promise<ApiObject> => {
-      const made = change(current);
-      const turn = made instanceof Promise ? undefined : afterPass(current.length);
-      if (turn) return turn.then(() => tracked(made as ApiObject));
-      return made instanceof Promise ? made.then(tracked) : tracked(made);
-    };
-    const made = kind.conversion ? withConversions(registry, request, changed) : changed();
-    const object = made instanceof Promise ? await made : made;
-    const turn = afterPass(current.length);
-    if (turn) await turn;
-    const admission: Admission = { request, target, operation: 'update', object, old, afterwards: [] };
-    // Mutating admission is skipped for changes that the server itself computed.
-    if (part !== 'whole') await registry.admission.mutate(registry, admission);
-    prepareUpdate(registry, target, object, old, current);
-    const next = afterPass(current.length);
-    if (next) await next;
-    const examining =
-      kind.examine && (isMain(part) || part === 'status')
-        ? kind.examine(object, old, part === 'status' ? 'status' : undefined)
-        : kind.preparation && isMain(part)
-          ? inSlices(kind.preparation(object, old))
-          : undefined;
-    if (examining) await registry.inTime(examining, request.deadlineMs);
-    const allocating = allocated(registry, admission, () =>
-      check(
-        kind,
-        name,
-        () => registry.admission.errors(registry, admission, () => updateErrors(target, object, old)),
-        () => {
-          if (kind.validationWarnings) request.warnings.push(...kind.validationWarnings(object));
-        },
-        registry.allowance,
-      ),
-    );
-    if (allocating) await allocating;
-    const last = afterPass(current.length);
-    if (last) await last;
-    if (kind.validationWarnings) warnings.push(...kind.validationWarnings(object));
-    if (isMain(part) && kind.warnings) warnings.push(...kind.warnings(object, old));
-    const stored = await registry.admission.admitted(registry, admission, () =>
-      put(registry, admission, object, current),
-    );
-    if (stored) {
-      request.warnings.push(...warnings);
-      return stored;
-    }
+    const attempt = new Attempt(registry, request, target, registry.find(target), change, track);
+    await inOrder(steps, attempt);
+    if (!attempt.stored) continue;
+    request.warnings.push(...attempt.warnings);
+    return attempt.stored;
   }
   throw modified(kind, name);
+}
+
+/** A change that is worked out from one state of the object, and stored if that is still current. */
+class Attempt {
+  readonly kind: Kind;
+  readonly part: Part;
+  /** Told when the change is stored. */
+  readonly warnings: string[] = [];
+  old!: ApiObject;
+  object!: ApiObject;
+  admission!: Admission;
+  /** Undefined: another writer was faster. */
+  stored: Entry | undefined;
+
+  constructor(
+    readonly registry: Registry,
+    readonly request: Request,
+    readonly target: Target,
+    readonly current: Entry,
+    readonly change: Edit,
+    readonly track: Track,
+  ) {
+    this.kind = target.kind;
+    this.part = target.part;
+  }
+}
+
+const steps: readonly Step<Attempt>[] = [
+  makeReadable,
+  changeAndNoteOwner,
+  pause,
+  letPluginsChange,
+  prepareUpdate,
+  pause,
+  examine,
+  allocateAndValidate,
+  pause,
+  warn,
+  admitAndStore,
+];
+
+function makeReadable({ kind, current }: Attempt): void | Promise<void> {
+  return converted(kind, [current]);
+}
+
+function changeAndNoteOwner(attempt: Attempt): void | Promise<void> {
+  const { registry, request, target, kind, current, change, track } = attempt;
+  const old = kind === current.kind ? current.peek() : current.object(kind);
+  attempt.old = old;
+  const tracked = (made: ApiObject): ApiObject | Promise<ApiObject> => {
+    const tracking = track(registry, request, target, made, old, current);
+    return tracking ? tracking.then(() => made) : made;
+  };
+  const changed = (): ApiObject | Promise<ApiObject> => {
+    const made = change(current);
+    const turn = made instanceof Promise ? undefined : afterPass(current.length);
+    if (turn) return turn.then(() => tracked(made as ApiObject));
+    return made instanceof Promise ? made.then(tracked) : tracked(made);
+  };
+  const take = (object: ApiObject): void => {
+    attempt.object = object;
+    attempt.admission = { request, target, operation: 'update', object, old, afterwards: [] };
+  };
+  const made = kind.conversion ? withConversions(registry, request, changed) : changed();
+  if (made instanceof Promise) return made.then(take);
+  take(made);
+}
+
+/** Lets others compute, after a pass over a long object. */
+function pause({ current }: Attempt): void | Promise<void> {
+  return afterPass(current.length);
+}
+
+/** Skipped for changes that the server itself computed. */
+function letPluginsChange({ registry, part, admission }: Attempt): void | Promise<void> {
+  if (part !== 'whole') return registry.admission.mutate(registry, admission);
+}
+
+/** The parts of the validation that may take long. */
+function examine({ registry, request, kind, part, object, old }: Attempt): void | Promise<void> {
+  const examining =
+    kind.examine && (isMain(part) || part === 'status')
+      ? kind.examine(object, old, part === 'status' ? 'status' : undefined)
+      : kind.preparation && isMain(part)
+        ? inSlices(kind.preparation(object, old))
+        : undefined;
+  if (examining) return registry.inTime(examining, request.deadlineMs);
+}
+
+/** Addresses and ports are reserved first, so that they are validated, too. */
+function allocateAndValidate(attempt: Attempt): void | Promise<void> {
+  const { registry, request, target, kind, object, old, admission } = attempt;
+  const errors = (): FieldError[] =>
+    registry.admission.errors(registry, admission, () => updateErrors(target, object, old));
+  const refusing = (): void => {
+    if (kind.validationWarnings) request.warnings.push(...kind.validationWarnings(object));
+  };
+  return allocated(registry, admission, () => check(kind, target.name, errors, refusing, registry.allowance));
+}
+
+function warn({ kind, part, object, old, warnings }: Attempt): void {
+  if (kind.validationWarnings) warnings.push(...kind.validationWarnings(object));
+  if (isMain(part) && kind.warnings) warnings.push(...kind.warnings(object, old));
+}
+
+async function admitAndStore(attempt: Attempt): Promise<void> {
+  const { registry, object, current, admission } = attempt;
+  attempt.stored = await registry.admission.admitted(registry, admission, () =>
+    put(registry, admission, object, current),
+  );
 }
 
 /**
@@ -179,13 +240,8 @@ export function checkPreconditions(
     );
 }
 
-function prepareUpdate(
-  registry: Registry,
-  { kind, part }: Target,
-  object: ApiObject,
-  old: ApiObject,
-  current: Entry,
-): void {
+/** Takes from the stored object what this change may not touch. */
+function prepareUpdate({ registry, kind, part, object, old, current }: Attempt): void {
   checkPreconditions(kind, current.name, object.metadata, current, old);
   settleNamespace(kind, object, current.namespace);
   const { managedFields } = object.metadata;
