@@ -61,7 +61,7 @@ export async function makeParts(
   const authorization = await authorizationOf(settings, view);
   closers.add(() => authorization?.close());
   const made = await makeRegistry(settings, store, view, hooks, authorization);
-  const { registry, services } = made;
+  const { registry, tokens, services } = made;
   await fill(registry, settings, closers);
   const definitions = new Definitions(registry, hooks, report);
   closers.add(() => definitions.close());
@@ -69,7 +69,7 @@ export async function makeParts(
   const { history: bounds, isShared } = settings;
   const history = new History(store, view, bounds, chance.nowMs, report, isShared, registry.timers);
   closers.add(() => history.close());
-  const access = await secureAccess(settings, registry, authorization, services.firstIP);
+  const access = await secureAccess(settings, made, authorization);
   closers.add(() => access?.close());
   const connections = waysToNodes(settings, registry, access);
   const doors = doorsOf(settings, services.firstIP, access);
@@ -85,7 +85,7 @@ export async function makeParts(
   const delay = new ShutdownDelay(settings.apiServer.shutdownDelayMs);
   const authentication =
     access?.authentication ??
-    (await makeAuthenticator({}, { registry, onError: report, onWarning: settings.warn }));
+    (await makeAuthenticator({}, { registry, tokens, onError: report, onWarning: settings.warn }));
   const parts = {
     ...made,
     definitions,
@@ -129,9 +129,8 @@ async function authorizationOf(
 /** Loaded by those who open the secure door: TLS takes Node some milliseconds. */
 async function secureAccess(
   { options, keeper, report, warn }: ClusterSettings,
-  registry: Registry,
+  { registry, tokens, services }: OpenRegistry,
   authorization: Authorization | undefined,
-  serviceIP: string,
 ): Promise<Access | undefined> {
   const { secure = false, users = [], store, dataDir, unsafeNoFsync } = options;
   if (!authorization) return undefined;
@@ -142,8 +141,9 @@ async function secureAccess(
     users,
     dataDir: store === 'memory' ? undefined : dataDir,
     unsafeNoFsync,
-    serviceIP,
+    serviceIP: services.firstIP,
     registry,
+    tokens,
     limits: keeper.limits,
     onError: report,
     onWarning: warn,

@@ -1,6 +1,7 @@
 /** The registry of a cluster, and what it is handed: allocators, admission, settings. */
 
 import type { Authorization } from '../access/authorization/make-authorizer.ts';
+import { Tokens } from '../access/tokens/tokens.ts';
 import { MutatingPolicies } from '../extensions/policies/mutating-policies.ts';
 import { ValidatingPolicies } from '../extensions/policies/validating-policies.ts';
 import type { HookClient } from '../extensions/webhooks/hook-client.ts';
@@ -31,6 +32,7 @@ export interface OpenRegistry {
   readonly registry: Registry;
   /** The accounts that admission keeps. */
   readonly quotas: QuotaAccounts;
+  readonly tokens: Tokens;
   readonly services: ServiceAllocator;
   /** Where services get their addresses from. */
   readonly range: RangeInForce;
@@ -44,7 +46,7 @@ export async function makeRegistry(
   /** Undefined: everybody may do everything. */
   authorization: Authorization | undefined,
 ): Promise<OpenRegistry> {
-  const { options, kinds, chance, finalizing, tokens, instruments } = settings;
+  const { options, kinds, chance, finalizing, instruments } = settings;
   const range = rangeInForce(view, settings.addressRange);
   const ranges = range.refused
     ? { ...settings.ranges, addresses: parseIPRanges(range.text)! }
@@ -63,14 +65,19 @@ export async function makeRegistry(
     allocators: [services, services.addresses],
     removals: [endpointsRemoval],
     finalizing,
-    tokens,
     managedFields: options.managedFields ?? defaultOf(servingOptions.managedFields),
     allowance: { privileged: options.allowPrivileged ?? defaultOf(protectionOptions.allowPrivileged) },
     timers: instruments?.timers,
     onCommit: instruments?.onCommit,
   });
   instruments?.attach(registry);
-  return { registry, quotas: accounts.part, services, range };
+  return {
+    registry,
+    quotas: accounts.part,
+    tokens: new Tokens(registry, settings.tokens),
+    services,
+    range,
+  };
 }
 
 /** What plugins are made with beside the settings of the cluster. */

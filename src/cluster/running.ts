@@ -94,10 +94,11 @@ const localNodes = (settings: ClusterSettings, { registry, doors, connections, r
 /** Closed before the nodes: otherwise controllers would react to every pod of the closing nodes. */
 function runControllers(settings: ClusterSettings, parts: Parts, closers: Closers): void {
   const { options, controllers: chosen, controllerSettings, isShared, report } = settings;
-  const { registry, quotas, connections, usage, access, controllers } = parts;
+  const { registry, quotas, tokens, connections, usage, access, controllers } = parts;
   const context: ControllerContext = {
     registry,
     quotas,
+    tokens,
     settings: controllerSettings,
     nodeVolumes: new NodeVolumes(connections),
     podUsage: (namespace) => usage.podUsage(namespace),

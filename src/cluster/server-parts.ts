@@ -26,7 +26,7 @@ interface ServerParts extends Omit<Parts, 'server'> {
 
 export function makeServer(settings: ClusterSettings, parts: ServerParts): ApiServer {
   const { options, apiServer, keeper, instruments, report } = settings;
-  const { registry, doors, aggregation, connections, usage, audit, metrics, authentication } = parts;
+  const { registry, tokens, doors, aggregation, connections, usage, audit, metrics, authentication } = parts;
   return new ApiServer(registry, {
     aggregation,
     doors: doors.all,
@@ -35,6 +35,7 @@ export function makeServer(settings: ClusterSettings, parts: ServerParts): ApiSe
     watchDefault: options.watchStart ?? (options.like ? 'state' : 'history'),
     keeper,
     storeMetrics: metrics,
+    tokens,
     authentication,
     audit,
     components: componentsOf(settings, parts),

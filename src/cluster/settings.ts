@@ -2,6 +2,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { readTokenSettings } from '../access/authentication/token-settings.ts';
+import type { TokenSettings } from '../access/tokens/tokens.ts';
 import { builtinKinds, KindTable } from '../api/kinds/kinds.ts';
 import { Enablement, runtimeConfigProblem } from '../api/kinds/runtime-config.ts';
 import { wallClock } from '../clock.ts';
@@ -18,7 +19,6 @@ import { parsePortRange } from '../registry/allocation/port-allocator.ts';
 import type { ServiceRanges } from '../registry/allocation/service-allocation.ts';
 import type { Finalizing } from '../registry/finalizing.ts';
 import type { Sources } from '../registry/registry.ts';
-import type { TokenSettings } from '../registry/tokens.ts';
 import { defaultHistory, type HistoryBounds } from '../registry/view/history.ts';
 import { LimitKeeper, limitsProblem } from '../server/http/limits.ts';
 import { computedVersions } from '../server/route-table.ts';

@@ -6,7 +6,7 @@ import { remove } from '../registry/verbs/delete.ts';
 import { modify } from '../registry/verbs/modify.ts';
 import type { Entry } from '../registry/view/entry.ts';
 import { Filter } from '../registry/view/filter.ts';
-import { tolerant, type Writing } from './shared/controller.ts';
+import { type SharedContext, tolerant, type Writing } from './shared/controller.ts';
 
 export const tokenType = 'kubernetes.io/service-account-token';
 export const accountName = 'kubernetes.io/service-account.name';
@@ -20,9 +20,12 @@ export const tokenSecrets = (registry: Registry, namespace: string): Entry[] =>
     .select(new Filter(namespace, undefined, undefined, undefined))
     .entries.filter(isTokenSecret);
 
+/** What a write of a token needs. */
+export type TokenWriting = Writing & Pick<SharedContext, 'tokens'>;
+
 /** Puts the token of its account into a secret, or deletes the secret when the account is gone. */
-export async function completeToken(writing: Writing, namespace: string, name: string): Promise<void> {
-  const { registry, request, trust } = writing;
+export async function completeToken(writing: TokenWriting, namespace: string, name: string): Promise<void> {
+  const { registry, request, trust, tokens } = writing;
   const entry = registry.view.collection('core/secrets').get(namespace, name);
   if (!entry) return;
   const secret = entry.object() as Secret;
@@ -37,7 +40,7 @@ export async function completeToken(writing: Writing, namespace: string, name: s
   const { data = {} } = secret;
   if (data.token && data.namespace && annotations[accountUid] && (!authority || data['ca.crt'] === authority))
     return;
-  const token = await registry.tokens.legacy(account, name);
+  const token = await tokens.legacy(account, name);
   await tolerant(
     modify(registry, request('update'), targetOf(entry), (current) => {
       const now = current.object() as Secret;

@@ -7,14 +7,25 @@ import { collectionOf, targetOf } from '../registry/target.ts';
 import { create } from '../registry/verbs/create.ts';
 import { modify } from '../registry/verbs/modify.ts';
 import type { Entry } from '../registry/view/entry.ts';
-import { accountName, accountUid, completeToken, tokenSecrets, tokenType } from './account-tokens.ts';
+import {
+  accountName,
+  accountUid,
+  completeToken,
+  type TokenWriting,
+  tokenSecrets,
+  tokenType,
+} from './account-tokens.ts';
 import { isNamespaceTerminating, tolerant, type Writing } from './shared/controller.ts';
 
 /** Longest prefix that leaves room for the suffix. */
 const accountCharsMax = 51;
 
 /** Ensures that an account names a secret with its token. */
-export async function ensureTokenSecret(writing: Writing, namespace: string, name: string): Promise<void> {
+export async function ensureTokenSecret(
+  writing: TokenWriting,
+  namespace: string,
+  name: string,
+): Promise<void> {
   const { registry, request } = writing;
   await registry.view.caughtUp();
   const entry = registry.view.collection('core/serviceaccounts').get(namespace, name);

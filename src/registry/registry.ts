@@ -30,7 +30,6 @@ import { isNamespaceThere, namespaceRemoval } from './namespace-remains.ts';
 import type { Removal } from './removal.ts';
 import type { Request } from './request.ts';
 import { named, type Place, type Target } from './target.ts';
-import { defaultTokenSettings, type TokenSettings, Tokens } from './tokens.ts';
 import type { Allowance } from './validation.ts';
 import { Entry } from './view/entry.ts';
 import { storeKey } from './view/key.ts';
@@ -62,7 +61,6 @@ export interface RegistryParts {
   /** What is done after removals, beside what allocators and namespaces do. */
   readonly removals?: readonly Removal[];
   readonly finalizing?: Finalizing;
-  readonly tokens?: TokenSettings;
   /** Which writes are tracked in `metadata.managedFields`. Default: all. */
   readonly managedFields?: ManagedFieldsMode;
   /** Default: nothing beyond the rules of kinds. */
@@ -74,7 +72,6 @@ export interface RegistryParts {
 }
 
 export class Registry {
-  readonly tokens: Tokens;
   readonly keyQueue: KeyQueue = new KeyQueue();
   readonly authorizer: Authorizer;
   readonly allocators: ReadonlyMap<ResourceId, Allocator>;
@@ -94,7 +91,6 @@ export class Registry {
     readonly sources: Sources,
     parts: RegistryParts,
   ) {
-    this.tokens = new Tokens(this, parts.tokens ?? defaultTokenSettings);
     this.authorizer = parts.authorizer ?? allowAll;
     this.allocators = new Map(parts.allocators?.map((allocator) => [allocator.id, allocator]));
     this.#removals = removalsOf(parts);

@@ -1,4 +1,5 @@
 /** Pages: non-resource paths, such as health, metrics, version and OpenAPI documents. */
+import type { Tokens } from '../access/tokens/tokens.ts';
 import { methodNotAllowed, resourceNotFound } from '../api/errors/errors.ts';
 import { findModel } from '../api/model/model.ts';
 import type { Compatibility } from '../registry/compatibility.ts';
@@ -26,6 +27,8 @@ export interface PageInstruments {
 
 /** What pages show that is not in the registry. */
 export interface PageSources {
+  /** Tokens of service accounts: whose keys are published. */
+  readonly tokens: Tokens;
   readonly compatibility: Compatibility;
   readonly health: readonly HealthCheck[];
   /** The metrics, as text. */
@@ -73,7 +76,7 @@ export class Pages {
       if (await answerStatusPage(context, this.sources.health, this.registry.sources.nowMs())) return true;
     }
     if (this.sources.instruments && (await this.sources.instruments.page(context))) return true;
-    if (await answerIssuer(context, this.registry.tokens)) return true;
+    if (await answerIssuer(context, this.sources.tokens)) return true;
     if (await answerBackup(context, this.registry)) return true;
     if (await this.#aggregated.answer(context)) return true;
     const document = this.#document(context, path);

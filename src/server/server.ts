@@ -1,7 +1,9 @@
 /** The API server: puts chain, router, handlers and doors together. */
+
 import type { Duplex } from 'node:stream';
 import type { Authentication } from '../access/authentication/authentication.ts';
 import { Impersonation } from '../access/impersonation.ts';
+import type { Tokens } from '../access/tokens/tokens.ts';
 import { Deadlines } from '../deadlines.ts';
 import type { Aggregation } from '../extensions/aggregation/aggregation.ts';
 import type { Compatibility } from '../registry/compatibility.ts';
@@ -65,6 +67,8 @@ export interface ServerOptions {
   /** Metrics of the store, shown with those of the server. */
   readonly storeMetrics?: StoreMetrics;
   /** Knows the tokens that reviews ask about. The server does not close it. */
+  /** Tokens of service accounts. */
+  readonly tokens: Tokens;
   readonly authentication: Pick<Authentication, 'reviewToken' | 'isIdentityHeader'>;
   /** The audit log; gets every request. The server does not close it. */
   readonly audit?: AuditLog;
@@ -111,6 +115,7 @@ export class ApiServer {
     const { health, dashboard, instruments } = options;
     const metrics = () => this.#metrics.text();
     const pages = new Pages(registry, discovery, {
+      tokens: options.tokens,
       compatibility: options.compatibility,
       health,
       metrics,
@@ -179,6 +184,7 @@ export class ApiServer {
         traffic,
         createStatus,
         compatibility,
+        tokens: options.tokens,
         reviewToken: (...asked) => authentication.reviewToken(...asked),
       },
       watching: this.#watching,

@@ -4,6 +4,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { makeAuthenticator } from '../../src/access/authentication/make-authenticator.ts';
 import type { AuthorizationOptions } from '../../src/access/authorization/authorization-options.ts';
 import type { Authorization } from '../../src/access/authorization/make-authorizer.ts';
+import { Tokens } from '../../src/access/tokens/tokens.ts';
 import { KindTable } from '../../src/api/kinds/kinds.ts';
 import { openAuthorization, plantPolicy } from '../../src/cluster/access/authorization.ts';
 import { admissionChain } from '../../src/registry/admission/plugins.ts';
@@ -67,11 +68,13 @@ export class AccessServer extends Client {
     const namespaces = new SystemNamespaces(this.registry, report);
     await namespaces.start();
     const checks = await plantPolicy(this.registry, this.#authorization);
+    const tokens = new Tokens(this.registry);
     const authentication = await makeAuthenticator(
       {},
-      { registry: this.registry, onError: report, onWarning: () => undefined },
+      { registry: this.registry, tokens, onError: report, onWarning: () => undefined },
     );
     this.#server = new ApiServer(this.registry, {
+      tokens,
       authentication,
       doors: [new NamedDoor(authorizer)],
       createStatus: 201,

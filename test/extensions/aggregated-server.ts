@@ -3,6 +3,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { makeAuthenticator } from '../../src/access/authentication/make-authenticator.ts';
+import { Tokens } from '../../src/access/tokens/tokens.ts';
 import { allowAll } from '../../src/api/kind/access.ts';
 import { KindTable } from '../../src/api/kinds/kinds.ts';
 import { Aggregation } from '../../src/extensions/aggregation/aggregation.ts';
@@ -57,12 +58,14 @@ export class AggregatedServer extends Client {
       computed: [...computedVersions.keys()],
       report,
     });
+    const tokens = new Tokens(registry);
     const authentication = await makeAuthenticator(
       {},
-      { registry, onError: report, onWarning: () => undefined },
+      { registry, tokens, onError: report, onWarning: () => undefined },
     );
     this.#server = new ApiServer(registry, {
       aggregation,
+      tokens,
       authentication,
       doors: [new NamedDoor(allowAll)],
       createStatus: 201,

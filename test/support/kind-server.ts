@@ -2,6 +2,7 @@
 
 import { randomInt, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
+import { Tokens } from '../../src/access/tokens/tokens.ts';
 import { KindTable } from '../../src/api/kinds/kinds.ts';
 import { chosenControllers, startControllers } from '../../src/controllers/controllers.ts';
 import { defaultSettings, type RunningController } from '../../src/controllers/shared/controller.ts';
@@ -73,6 +74,7 @@ export class KindServer extends Client {
       keeper: new LimitKeeper({}),
       components: [],
       health: [],
+      tokens: new Tokens(this.registry),
       authentication: {
         reviewToken: async () => ({ error: 'no tokens here' }),
         isIdentityHeader: () => false,
@@ -83,7 +85,13 @@ export class KindServer extends Client {
       report,
     });
     await this.#server.listen();
-    const context = { registry: this.registry, quotas, settings: defaultSettings, onError: report };
+    const context = {
+      registry: this.registry,
+      quotas,
+      tokens: new Tokens(this.registry),
+      settings: defaultSettings,
+      onError: report,
+    };
     this.#controllers = startControllers(context, chosenControllers(housekeeping));
     this.#closers.push(
       () => this.#controllers.close(),

@@ -7,15 +7,16 @@ import { admissionChain } from '../../registry/admission/plugins.ts';
 import { Registry } from '../../registry/registry.ts';
 import { asTester } from '../../registry/request.fixture.ts';
 import { collectionOf } from '../../registry/target.ts';
-import { defaultTokenSettings, type TokenSettings } from '../../registry/tokens.ts';
 import { View } from '../../registry/view/view.ts';
 import { openMemoryStore } from '../../store/memory.ts';
+import { defaultTokenSettings, type TokenSettings, Tokens } from '../tokens/tokens.ts';
 import type { Credentials } from './authenticator.ts';
 import { nowMs } from './certificates.fixture.ts';
 
 export class TestCluster {
   private constructor(
     readonly registry: Registry,
+    readonly tokens: Tokens,
     readonly clock: { nowMs: number },
     private readonly shut: () => Promise<void>,
   ) {}
@@ -30,11 +31,9 @@ export class TestCluster {
       uid: () => randomUUID(),
       randomBelow: (bound: number) => randomInt(bound),
     };
-    const registry = new Registry(store, view, kinds, sources, {
-      admission: admissionChain,
-      tokens: { ...defaultTokenSettings, ...settings },
-    });
-    return new TestCluster(registry, clock, async () => {
+    const registry = new Registry(store, view, kinds, sources, { admission: admissionChain });
+    const tokens = new Tokens(registry, { ...defaultTokenSettings, ...settings });
+    return new TestCluster(registry, tokens, clock, async () => {
       view.close();
       await store.close();
     });

@@ -46,6 +46,7 @@ async function open(
     { tokenAuthFile: path.join(folder, 'tokens.csv'), ...options },
     {
       registry: cluster.registry,
+      tokens: cluster.tokens,
       clients: { pem: () => clients.pem, follow: () => () => undefined },
       onError: (error) => {
         throw error;

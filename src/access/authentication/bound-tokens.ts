@@ -2,10 +2,12 @@
  * Bound tokens: service account tokens that expire. They are valid only while their account, and the secret, pod or node they
  * are bound to, exist with the same uid. That is looked up with every request.
  */
+
 import type { ApiObject } from '../../api/text/object.ts';
 import { timeToMs } from '../../api/values/time.ts';
 import type { User } from '../../api/values/user.ts';
 import type { Registry } from '../../registry/registry.ts';
+import type { TokenSettings } from '../tokens/tokens.ts';
 import { accountUser, accountUserName, findAccount, findObject, meantFor } from './service-accounts.ts';
 import type { Claims, SignedClaims, SignedToken } from './signed-claims.ts';
 import {
@@ -46,6 +48,7 @@ export class BoundTokens implements TokenAuthenticator {
 
   constructor(
     private readonly registry: Registry,
+    private readonly settings: TokenSettings,
     private readonly signed: SignedClaims,
   ) {}
 
@@ -53,7 +56,7 @@ export class BoundTokens implements TokenAuthenticator {
     token: string,
     question: TokenQuestion,
   ): TokenAnswer | undefined | Promise<TokenAnswer | undefined> {
-    const signed = this.signed.of(token, this.registry.tokens.settings.issuers);
+    const signed = this.signed.of(token, this.settings.issuers);
     if (signed instanceof Promise) return signed.then((found) => this.#check(found, question));
     return signed && this.#check(signed, question);
   }
@@ -64,7 +67,7 @@ export class BoundTokens implements TokenAuthenticator {
       claims = readClaims(signed.claims);
       this.#read.set(signed, claims);
     }
-    const meant = meantFor(claims.audiences ?? this.registry.tokens.settings.audiences, audiences);
+    const meant = meantFor(claims.audiences ?? this.settings.audiences, audiences);
     const nowSeconds = this.registry.sources.nowMs() / 1000;
     checkTimes(claims, nowSeconds);
     this.#checkAccount(claims);

@@ -7,10 +7,10 @@ import type { Secret, ServiceAccount } from '../../api/generated/types.ts';
 import { formatTime } from '../../api/values/time.ts';
 import type { User } from '../../api/values/user.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { legacyIssuer } from '../../registry/tokens.ts';
 import { modify } from '../../registry/verbs/modify.ts';
 import { actingAs } from '../../registry/writers.ts';
 import { BoundedCache } from '../bounded-cache.ts';
+import { legacyIssuer, type TokenSettings } from '../tokens/tokens.ts';
 import { accountUser, accountUserName, findAccount, findSecret, meantFor } from './service-accounts.ts';
 import type { Claims, SignedClaims, SignedToken } from './signed-claims.ts';
 import {
@@ -47,6 +47,7 @@ export class LegacyTokens implements TokenAuthenticator {
 
   constructor(
     private readonly registry: Registry,
+    private readonly settings: TokenSettings,
     private readonly signed: SignedClaims,
     /** Whether the secret and the account must still exist. */
     private readonly looksUp: boolean,
@@ -65,7 +66,7 @@ export class LegacyTokens implements TokenAuthenticator {
   #check(token: string, signed: SignedToken, question: TokenQuestion): TokenAnswer {
     const { registry } = this;
     // They were made before tokens said whom they are for: they are for the API server.
-    const audiences = meantFor(registry.tokens.settings.audiences, question.audiences);
+    const audiences = meantFor(this.settings.audiences, question.audiences);
     let claims = this.#read.get(signed);
     if (!claims) {
       claims = readClaims(signed.claims);

@@ -3,6 +3,7 @@
 import { WatchedFiles } from '../../pki/watched-files.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { readTextFile } from '../text-file.ts';
+import type { Tokens } from '../tokens/tokens.ts';
 import { Anonymous, type AnonymousAccess } from './anonymous.ts';
 import { Authentication } from './authentication.ts';
 import type { AuthenticationOptions, OidcOptions, RequestHeaderOptions } from './authentication-options.ts';
@@ -31,6 +32,8 @@ interface AuthoritySource {
 
 export interface AuthenticationContext {
   readonly registry: Registry;
+  /** Tokens of service accounts. */
+  readonly tokens: Tokens;
   /** Users with tokens, beside those of the token file. */
   readonly users?: readonly StaticUser[];
   /** Authorities of client certificates; undefined: none are accepted. */
@@ -71,7 +74,7 @@ async function assemble(
   close: () => Promise<void>,
 ): Promise<Authentication> {
   const { registry, onError } = context;
-  const { audiences, issuers } = registry.tokens.settings;
+  const { audiences, issuers } = context.tokens.settings;
   const issuersOf = await configuredIssuers(options, context, audiences, issuers);
   closers.push(() => issuersOf?.close());
 
@@ -224,17 +227,17 @@ function proxyAuthorities(
 
 async function tokenMethods(
   options: AuthenticationOptions,
-  { registry, users = [], onError, onWarning }: AuthenticationContext,
+  { registry, tokens, users = [], onError, onWarning }: AuthenticationContext,
   audiences: readonly string[],
   issuers: ConfiguredIssuers | undefined,
   webhook: TokenWebhook | undefined,
 ): Promise<TokenAuthenticator[]> {
   const known = [...(await tokenFile(options, onWarning)), ...staticUsers(users)];
-  const signed = new SignedClaims(registry.tokens);
+  const signed = new SignedClaims(tokens);
   return [
     ...(known.length ? [new StaticTokens(audiences, known)] : []),
-    new LegacyTokens(registry, signed, options.serviceAccounts?.lookup ?? true, onError),
-    new BoundTokens(registry, signed),
+    new LegacyTokens(registry, tokens.settings, signed, options.serviceAccounts?.lookup ?? true, onError),
+    new BoundTokens(registry, tokens.settings, signed),
     ...((options.bootstrapTokens ?? true) ? [new BootstrapTokens(registry, audiences)] : []),
     ...(issuers ? [issuers] : []),
     ...(webhook ? [webhook] : []),

@@ -83,6 +83,7 @@ afterEach(async () => {
 
 const context = () => ({
   registry: cluster.registry,
+  tokens: cluster.tokens,
   onError: () => undefined,
   onWarning: (message: string) => void warnings.push(message),
 });

@@ -21,7 +21,10 @@ async function open(settings = {}): Promise<void> {
   cluster = await TestCluster.open(settings);
   const { registry } = cluster;
   const onError = (error: Error): void => void errors.push(error);
-  authentication = await makeAuthenticator({}, { registry, onError, onWarning: () => undefined });
+  authentication = await makeAuthenticator(
+    {},
+    { registry, tokens: cluster.tokens, onError, onWarning: () => undefined },
+  );
   robot = await cluster.seed('serviceaccounts', 'team', { metadata: { name: 'robot' } });
 }
 
@@ -35,7 +38,7 @@ beforeEach(() => open());
 afterEach(close);
 
 const issue = async (claims: object = {}): Promise<string> =>
-  (await cluster.registry.tokens.bound(robot, { audiences: [issuer], lifeSeconds: 600, ...claims })).token;
+  (await cluster.tokens.bound(robot, { audiences: [issuer], lifeSeconds: 600, ...claims })).token;
 const review = (token: string, audiences = [issuer]) => authentication.reviewToken(token, audiences);
 const refused = async (token: string, why?: string): Promise<void> => {
   const error = why === undefined ? 'invalid bearer token' : `[invalid bearer token, ${why}]`;
@@ -200,7 +203,7 @@ describe('a forged token is refused', () => {
 
   it('signed with the public key as a shared secret', async () => {
     const [header, claims] = partsOf(await issue());
-    const publicKey = cluster.registry.tokens.verificationKeys()[0]!.key;
+    const publicKey = cluster.tokens.verificationKeys()[0]!.key;
     const secrets = [
       publicKey.export({ type: 'spki', format: 'pem' }),
       publicKey.export({ type: 'spki', format: 'der' }),
@@ -269,7 +272,7 @@ describe('a legacy token', () => {
   const manual = 'authentication.k8s.io/legacy-token-manual-secret';
 
   async function keep(): Promise<string> {
-    const token = await cluster.registry.tokens.legacy(robot, 'kept');
+    const token = await cluster.tokens.legacy(robot, 'kept');
     await cluster.seed('secrets', 'team', {
       metadata: { name: 'kept', annotations: { 'kubernetes.io/service-account.name': 'robot' } },
       type: 'kubernetes.io/service-account-token',

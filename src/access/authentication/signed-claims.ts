@@ -3,9 +3,9 @@
  * as long as the keys stay the same. Expiry, account and bound object are checked elsewhere, with every request.
  */
 
-import type { TokenKey } from '../../registry/token-keys.ts';
-import type { Tokens } from '../../registry/tokens.ts';
 import { BoundedCache } from '../bounded-cache.ts';
+import type { TokenKey } from '../tokens/token-keys.ts';
+import type { Tokens } from '../tokens/tokens.ts';
 import { CredentialError, digestOf } from './token-authenticator.ts';
 import { readUnverified } from './unverified-token.ts';
 

@@ -1,6 +1,7 @@
 /** The settings of service account tokens, from options: key files are read, values are checked. */
-import { defaultTokenSettings, type TokenSettings } from '../../registry/tokens.ts';
+
 import { readTextFile } from '../text-file.ts';
+import { defaultTokenSettings, type TokenSettings } from '../tokens/tokens.ts';
 import type { AuthenticationOptions } from './authentication-options.ts';
 
 const pemBlock = /-----BEGIN ([A-Z ]+)-----[\s\S]*?-----END \1-----/g;

@@ -54,7 +54,12 @@ current-context: only
   cluster = await TestCluster.open();
   authentication = await makeAuthenticator(
     { tokenWebhook: { configFile } },
-    { registry: cluster.registry, onError: (error) => void errors.push(error), onWarning: () => undefined },
+    {
+      registry: cluster.registry,
+      tokens: cluster.tokens,
+      onError: (error) => void errors.push(error),
+      onWarning: () => undefined,
+    },
   );
 });
 

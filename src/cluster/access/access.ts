@@ -1,10 +1,12 @@
 /** The secure door of a cluster, put together: certificates, who is let in, and what they may do. */
+
 import { hostname, networkInterfaces } from 'node:os';
 import path from 'node:path';
 import type { Authentication } from '../../access/authentication/authentication.ts';
 import { makeAuthenticator } from '../../access/authentication/make-authenticator.ts';
 import type { StaticUser } from '../../access/authentication/static-tokens.ts';
 import type { Authorization } from '../../access/authorization/make-authorizer.ts';
+import type { Tokens } from '../../access/tokens/tokens.ts';
 import type { ClusterTrust } from '../../controllers/shared/controller.ts';
 import type { Certified } from '../../pki/authority.ts';
 import { administrator, ClusterCertificates, readAuthority } from '../../pki/cluster-certificates.ts';
@@ -36,6 +38,7 @@ export interface AccessOptions {
   /** The address of the service `kubernetes`. */
   readonly serviceIP: string;
   readonly registry: Registry;
+  readonly tokens: Tokens;
   /** What users may do; the registry has it already. */
   readonly authorization: Authorization;
   readonly limits: Limits;
@@ -49,7 +52,7 @@ const proxyClientName = 'front-proxy-client';
 
 /** Throws a `StartError` when files cannot be used. */
 export async function openAccess(options: AccessOptions): Promise<Access> {
-  const { secure, users, registry, authorization, onError, onWarning } = options;
+  const { secure, users, registry, tokens, authorization, onError, onWarning } = options;
   const checks = await plantPolicy(registry, authorization);
   let opened: OpenedCertificates | undefined;
   let authentication: Authentication;
@@ -60,6 +63,7 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
     const { tls } = opened;
     authentication = await makeAuthenticator(secure, {
       registry,
+      tokens,
       users,
       clients: { pem: () => tls.current.clientAuthorities, follow: (changed) => tls.follow(changed) },
       allowsAll: () => authorization.modes.includes('AlwaysAllow'),

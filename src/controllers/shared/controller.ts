@@ -3,7 +3,7 @@
  * `namespaces.ts` is a good example to start with.
  */
 import { StatusError } from '../../api/errors/errors.ts';
-import type { Node } from '../../api/generated/types.ts';
+import type { Node, ServiceAccount } from '../../api/generated/types.ts';
 import type { Kind, ResourceId, Verb } from '../../api/kind/kind.ts';
 import { semanticEqual } from '../../api/text/object.ts';
 import type { EventRecorder } from '../../client/events.ts';
@@ -75,10 +75,17 @@ export interface NodeVolumes {
   list(node: Node): Promise<string[]>;
 }
 
+/** Signs tokens of service accounts. */
+export interface AccountTokens {
+  /** A token without an end, kept in a secret. */
+  legacy(account: ServiceAccount, secretName: string): Promise<string>;
+}
+
 export interface ControllerContext {
   readonly registry: Registry;
   /** What namespaces have used of their quotas: the accounts that admission keeps. */
   readonly quotas: QuotaAccounts;
+  readonly tokens: AccountTokens;
   /** Absent where there is no secure door: then no certificates are signed or published. */
   readonly trust?: ClusterTrust | undefined;
   /** Absent where nodes cannot be reached: then no volumes are made for claims. */

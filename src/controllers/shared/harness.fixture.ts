@@ -2,8 +2,10 @@
  * A registry with controllers and without a server, for tests that need many objects or have to wait until
  * controllers are idle.
  */
+
 import { randomInt, randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect } from 'vitest';
+import { Tokens } from '../../access/tokens/tokens.ts';
 import type { Authorizer } from '../../api/kind/access.ts';
 import type { ResourceId } from '../../api/kind/kind.ts';
 import { KindTable } from '../../api/kinds/kinds.ts';
@@ -158,7 +160,15 @@ export class Harness {
   get context(): ControllerContext {
     const onError = (error: Error): void => void this.errors.push(error);
     const { registry, trust, nodeVolumes } = this;
-    return { registry, quotas: this.#quotas, settings: defaultSettings, trust, nodeVolumes, onError };
+    return {
+      registry,
+      quotas: this.#quotas,
+      tokens: new Tokens(registry),
+      settings: defaultSettings,
+      trust,
+      nodeVolumes,
+      onError,
+    };
   }
 
   /** Stores an object without validation; its name must be free. */

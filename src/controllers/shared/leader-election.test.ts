@@ -1,6 +1,7 @@
 /** One of several candidates leads; when it stops or no longer renews its lease, another takes over. */
 
 import { afterEach, expect, it } from 'vitest';
+import { Tokens } from '../../access/tokens/tokens.ts';
 import type { Lease } from '../../api/generated/types.ts';
 import { KindTable } from '../../api/kinds/kinds.ts';
 import { admissionChain } from '../../registry/admission/plugins.ts';
@@ -45,6 +46,7 @@ function candidate(registry: Registry, identity: string, times = timing) {
   const context = {
     registry,
     quotas: new QuotaAccounts(registry),
+    tokens: new Tokens(registry),
     settings: defaultSettings,
     onError: (error: Error) => say(error.message),
   };

@@ -114,9 +114,9 @@ function selfReview(object: ApiObject, { serving, context }: Asked): SelfSubject
 async function tokenReview(object: ApiObject, { serving }: Asked): Promise<TokenReviewStatus> {
   const { token, audiences } = (object as TokenReview).spec ?? {};
   if (!token) throw badRequest('token is required for TokenReview in authentication');
-  const { registry, reviewToken } = serving;
+  const { registry, tokens, reviewToken } = serving;
   await registry.view.caughtUp();
-  const asked = audiences?.length ? audiences : registry.tokens.settings.audiences;
+  const asked = audiences?.length ? audiences : tokens.settings.audiences;
   const verdict = await reviewToken(token, asked);
   if ('error' in verdict) return verdict;
   return { authenticated: true, user: userInfo(verdict.user), audiences: [...verdict.audiences] };

@@ -1,4 +1,6 @@
 /** Token requests: `POST …/serviceaccounts/{name}/token` answers with a token that ends. Nothing is stored. */
+
+import type { BoundClaims, TokenSettings } from '../../access/tokens/tokens.ts';
 import { badRequest, conflict, invalid as invalidObject } from '../../api/errors/errors.ts';
 import { invalid } from '../../api/errors/field-error.ts';
 import type { Pod, ServiceAccount, TokenRequest } from '../../api/generated/types.ts';
@@ -7,7 +9,6 @@ import { formatTime } from '../../api/values/time.ts';
 import { readObject } from '../../registry/input.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Target } from '../../registry/target.ts';
-import type { BoundClaims } from '../../registry/tokens.ts';
 import { read } from '../../registry/verbs/list.ts';
 import { answerValue } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
@@ -28,7 +29,7 @@ const resource = { kind, resource: kind, group };
 export async function requestToken(serving: Serving, context: RequestContext, target: Target): Promise<void> {
   const { namespace, name } = target;
   checkPathName(name);
-  const { registry, createStatus } = serving;
+  const { registry, tokens, createStatus } = serving;
   const asking = writeRequest(serving, context, 'CreateOptions');
   const negotiated = { ...context.negotiate('all', false, false), transform: undefined };
   const input = await objectBody(serving, context, kind);
@@ -38,10 +39,10 @@ export async function requestToken(serving: Serving, context: RequestContext, ta
   const account = (await read(registry, target, undefined)).object() as ServiceAccount;
   checkUid(request, account);
   await registry.admission.connect(registry, asking, target, request);
-  const spec = settledSpec(request, registry, context.warnings);
+  const spec = settledSpec(request, tokens.settings, context.warnings);
   const bound = boundObject(registry, account, spec.boundObjectRef);
-  const life = lifeOf(registry, spec, bound);
-  const { token, issuedSeconds, id } = await registry.tokens.bound(account, { ...life, ...bound });
+  const life = lifeOf(tokens.settings, spec, bound);
+  const { token, issuedSeconds, id } = await tokens.bound(account, { ...life, ...bound });
   context.annotations['authentication.kubernetes.io/issued-credential-id'] = `JTI=${id}`;
   const { uid, creationTimestamp } = account.metadata;
   const answer = {
@@ -85,8 +86,8 @@ type Spec = NonNullable<TokenRequest['spec']>;
 type SettledSpec = Spec & { readonly audiences: string[]; readonly expirationSeconds: number };
 
 /** What is asked for, defaults filled in. */
-function settledSpec({ spec = {} }: TokenRequest, { tokens }: Registry, warnings: string[]): SettledSpec {
-  const { audiences, expirationMaxSeconds: max } = tokens.settings;
+function settledSpec({ spec = {} }: TokenRequest, settings: TokenSettings, warnings: string[]): SettledSpec {
+  const { audiences, expirationMaxSeconds: max } = settings;
   const seconds = spec.expirationSeconds ?? secondsDefault;
   const refuse = (why: string): never => {
     throw invalidObject({ kind, group }, '', [invalid('spec.expirationSeconds', seconds, why)]);
@@ -146,7 +147,7 @@ function nodeOf({ view }: Registry, { spec }: Pod): Bound['node'] {
 }
 
 function lifeOf(
-  { tokens: { settings } }: Registry,
+  settings: TokenSettings,
   { audiences, expirationSeconds }: SettledSpec,
   { pod }: Bound,
 ): Pick<BoundClaims, 'audiences' | 'lifeSeconds' | 'warnAfterSeconds'> {

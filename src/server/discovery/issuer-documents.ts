@@ -2,9 +2,10 @@
  * Documents of the issuer of service account tokens: who signs them, and with which keys. With them another server can check
  * tokens without asking this one.
  */
+
+import type { TokenKey } from '../../access/tokens/token-keys.ts';
+import type { Tokens } from '../../access/tokens/tokens.ts';
 import { methodNotAllowed } from '../../api/errors/errors.ts';
-import type { TokenKey } from '../../registry/token-keys.ts';
-import type { Tokens } from '../../registry/tokens.ts';
 import { apiHeaders } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
 

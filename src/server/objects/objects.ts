@@ -1,6 +1,7 @@
 /** Objects: the verbs of stored kinds, from HTTP to the registry and back. */
 
 import type { TokenVerdict } from '../../access/authentication/authentication.ts';
+import type { Tokens } from '../../access/tokens/tokens.ts';
 import {
   badRequest,
   invalidOptions,
@@ -44,6 +45,8 @@ import { answerEntry, answerList } from './presentation.ts';
 
 export interface Serving {
   readonly registry: Registry;
+  /** Tokens of service accounts. */
+  readonly tokens: Tokens;
   readonly keeper: LimitKeeper;
   readonly traffic: Traffic;
   /** HTTP code of a create: 200 as in the contract, or 201 as in Kubernetes. */

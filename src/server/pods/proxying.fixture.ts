@@ -11,6 +11,7 @@ import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { Client, type Reply } from '../../../test/support/http.ts';
+import { Tokens } from '../../access/tokens/tokens.ts';
 import { KindTable } from '../../api/kinds/kinds.ts';
 import type { ApiObject } from '../../api/text/object.ts';
 import { admissionChain } from '../../registry/admission/plugins.ts';
@@ -95,6 +96,7 @@ export class Proxied extends Client {
       keeper: new LimitKeeper(this.limits),
       components: [],
       health: [],
+      tokens: new Tokens(this.registry),
       authentication: {
         reviewToken: async () => ({ error: 'no tokens here' }),
         isIdentityHeader: () => false,

@@ -4,10 +4,10 @@
  */
 import { createHash, createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
-import type { Secret } from '../api/generated/types.ts';
-import type { Registry } from './registry.ts';
-import { collectionOf } from './target.ts';
-import { actingAs } from './writers.ts';
+import type { Secret } from '../../api/generated/types.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { collectionOf } from '../../registry/target.ts';
+import { actingAs } from '../../registry/writers.ts';
 
 const keyNamespace = 'kube-system';
 const keyName = 'wherry-service-account-key';

@@ -1,6 +1,6 @@
-/** Service account tokens: signed statements of who a process is. They are checked in `access/authentication/`. */
-import type { ServiceAccount } from '../api/generated/types.ts';
-import type { Registry } from './registry.ts';
+/** Service account tokens: signed statements of who a process is. They are checked in `../authentication/`. */
+import type { ServiceAccount } from '../../api/generated/types.ts';
+import type { Registry } from '../../registry/registry.ts';
 import { type ChosenKeys, type KeyType, type TokenKey, TokenKeys } from './token-keys.ts';
 
 /** Who signs tokens that live as long as their secret. */
@@ -60,7 +60,7 @@ export class Tokens {
 
   constructor(
     private readonly registry: Registry,
-    readonly settings: TokenSettings,
+    readonly settings: TokenSettings = defaultTokenSettings,
   ) {
     this.#keys = new TokenKeys(registry, settings.keyType, settings.keys);
   }
