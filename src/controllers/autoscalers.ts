@@ -13,7 +13,7 @@ import { milliValue, parseQuantity, toNumber } from '../api/values/quantity.ts';
 import type { EventRecorder } from '../client/events.ts';
 import type { Registry } from '../registry/registry.ts';
 import { targetOf } from '../registry/target.ts';
-import { rescale, type Scale, scaleForms, scaleOf } from '../registry/verbs/scale.ts';
+import { rescale, type Scale, scaleOf, usualScale } from '../registry/verbs/scale.ts';
 import type { Entry } from '../registry/view/entry.ts';
 import { ScalingPace } from './scaling-pace.ts';
 import { type MeasuredPod, type Proposal, propose, type ScalingTarget } from './scaling-proposal.ts';
@@ -128,7 +128,7 @@ class Autoscalers {
       );
       return { current: 0, desired: 0, metrics: [], conditions, scaled: false };
     }
-    const scale = scaleOf(target, scaleForms.v1!);
+    const scale = scaleOf(target, usualScale);
     const current = scale.spec.replicas ?? 0;
     say(
       'AbleToScale',
@@ -233,7 +233,7 @@ class Autoscalers {
     try {
       const read = (scale: Scale): Scale => ({ ...scale, spec: { replicas: desired } });
       const target = targetOf({ kind, namespace, name }, 'scale');
-      await rescale(this.#registry, this.context.request('update'), target, scaleForms.v1!, read);
+      await rescale(this.#registry, this.context.request('update'), target, usualScale, read);
     } catch (error) {
       const why = (error as Error).message;
       this.#warn(autoscaler, 'FailedRescale', `New size: ${desired}; reason: ${reason}; error: ${why}`);

@@ -19,7 +19,7 @@ import { remove, removeCollection } from './verbs/delete.ts';
 import { evict } from './verbs/eviction.ts';
 import { modify } from './verbs/modify.ts';
 import { patch, readPatch } from './verbs/patch.ts';
-import { rescale, scaleForms } from './verbs/scale.ts';
+import { rescale, usualScale } from './verbs/scale.ts';
 import { update } from './verbs/update.ts';
 import { Filter } from './view/filter.ts';
 import { View } from './view/view.ts';
@@ -142,7 +142,7 @@ describe('admission sees', () => {
     await create(registry, asTester('create'), collectionOf(controllers, 'default'), object);
     seen = [];
     const target = targetOf({ kind: controllers, namespace: 'default', name: 'rc' }, 'scale');
-    const scaled = await rescale(registry, asTester('update'), target, scaleForms.v1!, (scale) => ({
+    const scaled = await rescale(registry, asTester('update'), target, usualScale, (scale) => ({
       ...scale,
       spec: { replicas: 3 },
     }));

@@ -2,7 +2,7 @@
 import type { Kind } from '../api/kind/kind.ts';
 import type { Part, Target } from '../registry/target.ts';
 import { customScaleForm } from '../registry/verbs/custom-scale.ts';
-import { type ScaleForm, scaleForms } from '../registry/verbs/scale.ts';
+import { type ScaleForm, scaleFormOf } from '../registry/verbs/scale.ts';
 import { requestToken } from './computed/token-request.ts';
 import type { Handler, RequestContext } from './http/context.ts';
 import type { ResourceInfo } from './http/request-info.ts';
@@ -107,8 +107,7 @@ function scaleRoute(serving: Serving, kind: Kind, apiVersion: string): Route {
     const handler = scaling(serving, kind, customScaleForm);
     return new Map(['GET', 'PUT', 'PATCH'].map((method) => [method, handler]));
   }
-  if (!kind.namespaced || !Object.hasOwn(scaleForms, apiVersion)) return none;
-  return scaling(serving, kind, scaleForms[apiVersion]!);
+  return kind.namespaced ? scaling(serving, kind, scaleFormOf(apiVersion)) : none;
 }
 
 const scaling =

@@ -19,7 +19,7 @@ import type { Admission } from '../../registry/admission-chain.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { subresourceOf } from '../../registry/target.ts';
 import { customScaleForm, rescaled } from '../../registry/verbs/custom-scale.ts';
-import { type Scale, type ScaleForm, scaleForms, scaleOfObject } from '../../registry/verbs/scale.ts';
+import { type Scale, type ScaleForm, scaleFormOf, scaleOfObject } from '../../registry/verbs/scale.ts';
 import type { Operation } from './hook.ts';
 import type { HookQuestion } from './hook-index.ts';
 
@@ -203,7 +203,7 @@ export class AskedWrite {
 }
 
 const scaleForm = ({ apiVersion, scalePaths }: Kind): ScaleForm =>
-  scalePaths ? customScaleForm : (scaleForms[apiVersion] ?? scaleForms['v1']!);
+  scalePaths ? customScaleForm : scaleFormOf(apiVersion);
 
 function groupVersionKind({ kind, apiVersion }: { kind: string; apiVersion: string }): GroupVersionKind {
   const slash = apiVersion.indexOf('/');

@@ -52,7 +52,8 @@ const table: Pick<ScaleForm, 'columns' | 'cells'> = {
   },
 };
 
-const autoscalingScale: ScaleForm = {
+/** That of all kinds but those of the former extensions group. */
+export const usualScale: ScaleForm = {
   kind: 'Scale',
   apiVersion: 'autoscaling/v1',
   group: 'autoscaling',
@@ -61,19 +62,18 @@ const autoscalingScale: ScaleForm = {
   ...table,
 };
 
-/** By group and version of the scaled kind, or of the request path. */
-export const scaleForms: Record<string, ScaleForm> = {
-  v1: autoscalingScale,
-  'apps/v1': autoscalingScale,
-  'extensions/v1beta1': {
-    kind: 'Scale',
-    apiVersion: 'extensions/v1beta1',
-    group: 'extensions',
-    model: modelOf('Scale', 'extensions-v1beta1'),
-    selectorIsMap: true,
-    ...table,
-  },
+const formerScale: ScaleForm = {
+  kind: 'Scale',
+  apiVersion: 'extensions/v1beta1',
+  group: 'extensions',
+  model: modelOf('Scale', 'extensions-v1beta1'),
+  selectorIsMap: true,
+  ...table,
 };
+
+/** @param apiVersion of the scaled kind, or of the request path */
+export const scaleFormOf = (apiVersion: string): ScaleForm =>
+  apiVersion === formerScale.apiVersion ? formerScale : usualScale;
 
 /** The scaled object: kinds differ in the type of their selector. */
 interface Scalable extends ApiObject {
