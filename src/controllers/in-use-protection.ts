@@ -5,7 +5,6 @@
 
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../api/generated/types.ts';
 import type { Verb } from '../api/kind/kind.ts';
-import { claimsOf } from '../api/rules/pod/pod-facts.ts';
 import {
   attributesClassesOf,
   attributesFinalizer,
@@ -13,6 +12,7 @@ import {
   isBound,
   volumeFinalizer,
 } from '../api/rules/pod/in-use-protection.ts';
+import { claimsOf } from '../api/rules/pod/pod-facts.ts';
 import type { Request } from '../registry/request.ts';
 import { targetOf } from '../registry/target.ts';
 import {

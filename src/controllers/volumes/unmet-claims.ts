@@ -3,8 +3,8 @@
  * provisioner of its class is asked for a volume, by an annotation; or an event says what it waits for.
  */
 import type { PersistentVolumeClaim, Pod, StorageClass } from '../../api/generated/types.ts';
-import { isFinished } from '../../api/rules/pod/pod-facts.ts';
 import { usesClaim } from '../../api/rules/pod/in-use-protection.ts';
+import { isFinished } from '../../api/rules/pod/pod-facts.ts';
 import { claimClass } from '../../api/rules/storage/volume-access.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import { defaultStorageClasses } from '../../registry/admission/default-storage-class.ts';
