@@ -76,7 +76,7 @@ export interface NodeVolumes {
 }
 
 /** Signs tokens of service accounts. */
-export interface AccountTokens {
+interface AccountTokens {
   /** A token without an end, kept in a secret. */
   legacy(account: ServiceAccount, secretName: string): Promise<string>;
 }

@@ -28,7 +28,7 @@ import { storageProtection } from './storage-protection.ts';
  * Plugins that ask what users have defined: webhooks and policies. They are made by the extensions, which know how to
  * call and to compute.
  */
-export interface ExtensionPlugins {
+interface ExtensionPlugins {
   readonly mutating: readonly AdmissionPlugin[];
   readonly validating: readonly AdmissionPlugin[];
 }
