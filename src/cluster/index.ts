@@ -36,6 +36,11 @@ export type { AuditWebhookOptions } from '../server/observe/audit-webhook.ts';
 export type { Cluster } from './cluster.ts';
 export { type RunningNode, startNode } from './node/node.ts';
 export type { SimulatedPower } from './node/simulated-nodes.ts';
+export type { SniFiles } from './options/doors.ts';
+export type { IngressOptions, NodeJoin, NodeOptions } from './options/nodes.ts';
+export type { CertificateFiles, KubeletSettings, ServerSettings } from './options/server-settings.ts';
+export type { ListenOptions, SecureOptions, StartOptions } from './options/start-options.ts';
+export type { EtcdOptions } from './options/store.ts';
 export {
   type CustomColumn,
   type CustomError,
@@ -44,12 +49,7 @@ export {
   type CustomObject,
   type CustomSchema,
   customKind,
-} from './options/custom-kind.ts';
-export type { SniFiles } from './options/doors.ts';
-export type { IngressOptions, NodeJoin, NodeOptions } from './options/nodes.ts';
-export type { CertificateFiles, KubeletSettings, ServerSettings } from './options/server-settings.ts';
-export type { ListenOptions, SecureOptions, StartOptions } from './options/start-options.ts';
-export type { EtcdOptions } from './options/store.ts';
+} from './shared/custom-kind.ts';
 export type { LogLine, LogOptions, LogValue } from './shared/log.ts';
 export { StartError } from './shared/start-error.ts';
 export { start } from './start.ts';

@@ -70,7 +70,7 @@ export type Guard = (registry: Registry, admission: Admission) => void | Promise
 /** A rule of a kind that needs more than its objects: cryptography, or other objects. It cannot be disabled. */
 export interface WriteRule {
   readonly kinds: readonly ResourceId[];
-  /** Its errors are told before those of the kind's own rules. */
+  /** Its errors come before those of the kind's own rules. */
   readonly isFirst?: true;
   /** For creates and updates, together with the rules of the kind. */
   errors(registry: Registry, admission: Admission): readonly FieldError[];

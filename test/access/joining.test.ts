@@ -147,7 +147,7 @@ describe('a node', () => {
   });
 
   it('ends with the reason when it is denied', async () => {
-    const stranger = await joining({ groups: ['system:bootstrappers:waiting'] });
+    const { token, caHash } = await joining({ groups: ['system:bootstrappers:waiting'] });
     await admin.create(
       { apiVersion: 'rbac.authorization.k8s.io/v1', resource: 'clusterrolebindings' },
       undefined,
@@ -166,7 +166,7 @@ describe('a node', () => {
     const told: string[] = [];
     const joined = startNode(
       cluster.secureUrl!,
-      optionsOf('n3', { ...stranger, tell: (message) => void told.push(message) }),
+      optionsOf('n3', { token, caHash, tell: (message) => void told.push(message) }),
     );
     joined.catch(() => undefined);
     const request = await vi.waitFor(async () => {

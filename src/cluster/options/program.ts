@@ -1,8 +1,8 @@
 /** Options that programs alone hand in: functions, users, kinds, and settings that few clusters change. */
 import type { StaticUser } from '../../access/authentication/static-tokens.ts';
 import type { Sources } from '../../registry/registry.ts';
+import type { CustomKind } from '../shared/custom-kind.ts';
 import type { LogOptions } from '../shared/log.ts';
-import type { CustomKind } from './custom-kind.ts';
 import { group, handedIn } from './option.ts';
 import type { CertificateFiles, KubeletSettings, ServerSettings } from './server-settings.ts';
 

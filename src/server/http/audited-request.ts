@@ -3,7 +3,7 @@ import type { Kind } from '../../api/kind/kind.ts';
 import type { ApiObject } from '../../api/text/object.ts';
 
 export interface AuditedRequest {
-  /** Of the object that was sent. */
+  /** The uid and version of the object that was sent. */
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
   /** Whether an object was left out because it is too long. */

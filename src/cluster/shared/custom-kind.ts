@@ -9,7 +9,7 @@ import { nameColumn } from '../../api/rules/shared/columns.ts';
 import type { ApiObject } from '../../api/text/object.ts';
 import type { Cell } from '../../api/values/elapsed.ts';
 import { kindsOf } from '../../extensions/definitions/custom-kind.ts';
-import { StartError } from '../shared/start-error.ts';
+import { StartError } from './start-error.ts';
 
 /** A schema in OpenAPI 3, as in a CustomResourceDefinition. */
 export type CustomSchema = Schema;
