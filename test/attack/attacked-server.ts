@@ -138,6 +138,11 @@ export class AttackedServer {
     const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'neighbour' }];
     const metadata = { name: 'neighbour' };
     await this.askLocally(rbac, { method: 'POST', body: { metadata, roleRef, subjects } });
+    // The role `edit` is put together from others, by a controller that may still be about it.
+    const configMaps = '/api/v1/namespaces/default/configmaps';
+    const until = performance.now() + answerMaxMs;
+    while ((await this.ask('neighbour', configMaps)).status !== 200)
+      if (performance.now() > until) throw new Error('the neighbour is not let in');
   }
 
   #send(

@@ -127,7 +127,8 @@ describe('every list', () => {
   test('that the field tables call mergeable is in the list above, with the same key', () => {
     const declared = new Map<string, string>();
     for (const file of ['core-v1', 'extensions-v1beta1']) {
-      const url = new URL(`../field-tables/${file}.fields.json`, import.meta.url);
+      const group = file.split('-')[0];
+      const url = new URL(`../kinds/${group}/${file}.fields.json`, import.meta.url);
       const { models } = JSON.parse(readFileSync(url, 'utf8')) as FieldTableFile;
       for (const [name, { fields }] of Object.entries(models)) {
         for (const [field, { patchStrategy, patchMergeKey }] of Object.entries(fields)) {
