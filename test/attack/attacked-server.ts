@@ -132,17 +132,15 @@ export class AttackedServer {
     await rm(this.folder, { recursive: true, force: true });
   }
 
+  /** With a role of its own: the usual ones are put together by a controller, after the start. */
   async #letNeighbourIn(): Promise<void> {
-    const rbac = '/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings';
-    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'edit' };
-    const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'neighbour' }];
+    const rbac = '/apis/rbac.authorization.k8s.io/v1/namespaces/default';
     const metadata = { name: 'neighbour' };
-    await this.askLocally(rbac, { method: 'POST', body: { metadata, roleRef, subjects } });
-    // The role `edit` is put together from others, by a controller that may still be about it.
-    const configMaps = '/api/v1/namespaces/default/configmaps';
-    const until = performance.now() + answerMaxMs;
-    while ((await this.ask('neighbour', configMaps)).status !== 200)
-      if (performance.now() > until) throw new Error('the neighbour is not let in');
+    const rules = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }];
+    await this.askLocally(`${rbac}/roles`, { method: 'POST', body: { metadata, rules } });
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'neighbour' };
+    const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'neighbour' }];
+    await this.askLocally(`${rbac}/rolebindings`, { method: 'POST', body: { metadata, roleRef, subjects } });
   }
 
   #send(
