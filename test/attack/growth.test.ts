@@ -26,7 +26,10 @@ afterAll(() => server?.close());
 const textOf = ({ name, n, least, ratio, codes }: Growth): string =>
   `${name}: ${least[0].toFixed(1)} ms at ${n}, ${least[1].toFixed(1)} ms at ${4 * n}, ×${ratio.toFixed(1)}, ${codes.join(' ')}`;
 
-describe.runIf(canMeasure)('the cost of a request', () => {
+/** A busy machine may spoil a measurement; a cost that is quadratic is so every time. */
+const tries = { retry: 3 };
+
+describe.runIf(canMeasure)('the cost of a request', tries, () => {
   it.each(inputs.map((input) => [input.name, input] as const))('grows with %s', async (_name, input) => {
     const growth = await growthOf(input, server!.pid, ({ path, ...sent }) => server!.askLocally(path, sent));
     if (isLong) process.stdout.write(`${textOf(growth)}\n`);
