@@ -8,7 +8,7 @@ import type {
 } from '../../generated/types.ts';
 import { defineKind, statusSubresource } from '../../kind/kind.ts';
 import { modelOf } from '../../model/model.ts';
-import { specWarnings } from '../../rules/pod/pod-warnings.ts';
+import { templateWarnings } from '../../rules/pod-warnings/pod-warnings.ts';
 import { changedFields } from '../../rules/shared/change.ts';
 import { ageCell, ageColumn, mapCell, nameColumn } from '../../rules/shared/columns.ts';
 import { collect, type Findings, negative } from '../../rules/shared/findings.ts';
@@ -70,7 +70,7 @@ export const daemonSet = defineKind<DaemonSet>({
 
   warnings(object, old) {
     if (old && templateCount(old) === templateCount(object)) return [];
-    return specWarnings(object.spec?.template?.spec ?? {}, 'spec.template.spec');
+    return templateWarnings(object.spec?.template, 'spec.template');
   },
 
   columns: [

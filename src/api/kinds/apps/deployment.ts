@@ -10,7 +10,7 @@ import type {
 } from '../../generated/types.ts';
 import { defineKind, statusSubresource } from '../../kind/kind.ts';
 import { modelOf } from '../../model/model.ts';
-import { makerWarnings } from '../../rules/pod/pod-warnings.ts';
+import { makerWarnings } from '../../rules/pod-warnings/pod-warnings.ts';
 import { changedFields } from '../../rules/shared/change.ts';
 import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
 import { collect, type Findings, negative } from '../../rules/shared/findings.ts';

@@ -2,7 +2,7 @@
 import { invalid } from '../../errors/field-error.ts';
 import type { ReplicaSet, ReplicaSetSpec, ReplicaSetStatus } from '../../generated/types.ts';
 import { defineKind, statusSubresource } from '../../kind/kind.ts';
-import { makerWarnings } from '../../rules/pod/pod-warnings.ts';
+import { makerWarnings } from '../../rules/pod-warnings/pod-warnings.ts';
 import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
 import { collect, type Findings, negative } from '../../rules/shared/findings.ts';
 import { defaultPodTemplate, templateErrors } from '../../rules/workload/template.ts';

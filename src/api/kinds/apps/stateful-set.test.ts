@@ -260,6 +260,9 @@ test('warnings', () => {
     `spec.volumeClaimTemplates[0].${storage}`,
   ]);
   expect(statefulSet.warnings!(object, object)).toEqual([`spec.volumeClaimTemplates[0].Spec.${storage}`]);
+  expect(statefulSet.warnings!(make({ revisionHistoryLimit: -1 }), undefined)).toEqual([
+    'spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended',
+  ]);
 });
 
 test('table', () => {

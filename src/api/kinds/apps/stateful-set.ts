@@ -1,5 +1,5 @@
 /** StatefulSet: keeps pods running that have stable names and their own volumes. */
-import { child, forbidden, index, invalid, key, required } from '../../errors/field-error.ts';
+import { child, forbidden, index, invalid, required } from '../../errors/field-error.ts';
 import type {
   PersistentVolumeClaim,
   PodTemplateSpec,
@@ -10,11 +10,12 @@ import type {
 } from '../../generated/types.ts';
 import { defineKind, statusSubresource } from '../../kind/kind.ts';
 import { modelOf } from '../../model/model.ts';
-import { templateWarnings } from '../../rules/pod/pod-warnings.ts';
+import { changedTemplateWarnings } from '../../rules/pod-warnings/pod-warnings.ts';
 import { changedFields } from '../../rules/shared/change.ts';
 import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
 import { choice, collect, type Findings, negative, problemsOf } from '../../rules/shared/findings.ts';
 import { claimSpecErrors } from '../../rules/storage/claim-spec.ts';
+import { claimSpecWarnings } from '../../rules/storage/claim-warnings.ts';
 import { defaultPodTemplate, templateErrors } from '../../rules/workload/template.ts';
 import {
   endlessErrors,
@@ -32,7 +33,6 @@ import {
   partErrors,
 } from '../../rules/workload/workload-status.ts';
 import { isLabel1123, labelName } from '../../values/names.ts';
-import { isInteger, parseQuantity } from '../../values/quantity.ts';
 import { persistentVolumeClaim } from '../core/persistent-volume-claim.ts';
 
 /** Mutable fields, in the order of Kubernetes' message. */
@@ -80,8 +80,9 @@ export const statefulSet = defineKind<StatefulSet>({
   validateStatusUpdate: ({ status }, old) => collect(statusErrors(status ?? {}, old)),
 
   warnings: (object, old) => [
-    ...templateWarnings(object, old, object.spec?.template, 'spec.template'),
+    ...changedTemplateWarnings(object, old, object.spec?.template, 'spec.template'),
     ...claimWarnings(object.spec ?? {}, old),
+    ...historyWarnings(object.spec ?? {}),
   ],
 
   columns: [
@@ -185,22 +186,20 @@ function* statusErrors(status: StatefulSetStatus, old: StatefulSet): Findings {
   yield* collisionErrors(status, old.status);
 }
 
-/** Warns of storage in fractions of a byte. Kubernetes reports another path on update than on create. */
-function claimWarnings(
+/** Kubernetes reports another path on update than on create. */
+function* claimWarnings(
   { volumeClaimTemplates = [] }: StatefulSetSpec,
   old: StatefulSet | undefined,
-): string[] {
-  const warnings: string[] = [];
+): Generator<string> {
   for (const [i, { spec }] of volumeClaimTemplates.entries()) {
     const entry = index('spec.volumeClaimTemplates', i);
-    const resources = child(old ? child(entry, 'Spec') : entry, 'resources');
-    for (const list of ['requests', 'limits'] as const) {
-      const storage = spec?.resources?.[list]?.['storage'];
-      if (storage !== undefined && !isInteger(parseQuantity(storage)))
-        warnings.push(
-          `${key(child(resources, list), 'storage')}: fractional byte value ${JSON.stringify(storage)} is invalid, must be an integer`,
-        );
-    }
+    yield* claimSpecWarnings(spec, old ? child(entry, 'Spec') : entry);
   }
-  return warnings;
 }
+
+const historyWarnings = ({ revisionHistoryLimit = 0 }: StatefulSetSpec): string[] =>
+  revisionHistoryLimit < 0
+    ? [
+        'spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended',
+      ]
+    : [];

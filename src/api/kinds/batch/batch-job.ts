@@ -13,7 +13,7 @@ import {
   templateLabelErrors,
 } from '../../rules/job/job-selector.ts';
 import { jobStatusErrors } from '../../rules/job/job-status.ts';
-import { makerWarnings } from '../../rules/pod/pod-warnings.ts';
+import { changedTemplateWarnings, isChanged, nameWarnings } from '../../rules/pod-warnings/pod-warnings.ts';
 import { changedFields } from '../../rules/shared/change.ts';
 import { collect, type Findings, negative } from '../../rules/shared/findings.ts';
 import { defaultPodTemplate, templateErrors } from '../../rules/workload/template.ts';
@@ -72,8 +72,9 @@ export const batchJob = defineKind<JobV1>({
   validateStatusUpdate: (job, old) => collect(jobStatusErrors(job, old)),
 
   warnings: (job, old) => [
-    ...makerWarnings(job, old, job.spec?.template, 'spec.template'),
-    ...sizeWarnings(job.spec ?? {}, 'spec'),
+    ...nameWarnings(job, old, 'Pod names and hostnames'),
+    ...(isChanged(job, old) ? sizeWarnings(job.spec ?? {}, 'spec') : []),
+    ...changedTemplateWarnings(job, old, job.spec?.template, 'spec.template'),
   ],
 
   selectableFields: { 'status.successful': (job) => String(job.status?.succeeded ?? 0) },

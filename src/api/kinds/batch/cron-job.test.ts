@@ -221,6 +221,14 @@ describe('warnings', () => {
     expect(warnings({ ...odd, metadata: { generation: 1 } }, odd)).toEqual([]);
     expect(warnings({ ...odd, metadata: { generation: 2 } }, odd)).toHaveLength(1);
   });
+
+  test('tell on an update of a zone in the schedule', () => {
+    const zoned = body({ schedule: 'TZ=UTC 0 0 * * *' });
+    expect(warnings(zoned)).toEqual([]);
+    expect(warnings(zoned, zoned)).toEqual([
+      'cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details',
+    ]);
+  });
 });
 
 test('columns', () => {

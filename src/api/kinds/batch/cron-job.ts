@@ -4,7 +4,7 @@ import { invalid, notSupported, required } from '../../errors/field-error.ts';
 import type { CronJob, CronJobSpec, JobTemplateSpec } from '../../generated/types.ts';
 import { type Column, defineKind, type KindForm, statusSubresource } from '../../kind/kind.ts';
 import { formatLabelSelectorObject, type LabelSelectorObject } from '../../kind/label-selector.ts';
-import { nameWarnings, templateWarnings } from '../../rules/pod/pod-warnings.ts';
+import { changedTemplateWarnings, isChanged, nameWarnings } from '../../rules/pod-warnings/pod-warnings.ts';
 import {
   ageCell,
   ageColumn,
@@ -71,11 +71,11 @@ export const cronJobForm: KindForm<CronJob> = {
 
   warnings(cronJob, old) {
     const job = cronJob.spec?.jobTemplate?.spec ?? {};
-    const changed = !old || old.metadata.generation !== cronJob.metadata.generation;
     return [
       ...nameWarnings(cronJob, old, 'Pod names and hostnames'),
-      ...templateWarnings(cronJob, old, job.template, `${jobPath}.template`),
-      ...(changed ? sizeWarnings(job, jobPath) : []),
+      ...(isChanged(cronJob, old) ? sizeWarnings(job, jobPath) : []),
+      ...changedTemplateWarnings(cronJob, old, job.template, `${jobPath}.template`),
+      ...(old ? zoneWarnings(cronJob.spec?.schedule) : []),
     ];
   },
 
@@ -158,3 +158,11 @@ function* limitErrors(spec: CronJobSpec): Findings {
   for (const name of ['successfulJobsHistoryLimit', 'failedJobsHistoryLimit'] as const)
     yield* negative(`spec.${name}`, spec[name]);
 }
+
+/** A zone in the schedule is refused when a cron job is made, and kept when it was there before. */
+const zoneWarnings = (schedule = ''): string[] =>
+  schedule.includes('TZ')
+    ? [
+        'cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details',
+      ]
+    : [];

@@ -6,7 +6,7 @@ import { defineKind } from '../../kind/kind.ts';
 import { endpointAddressErrors } from '../../rules/service/endpoint-address.ts';
 import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
 import { collect, type Findings, problemsOf } from '../../rules/shared/findings.ts';
-import { isIP } from '../../values/addresses.ts';
+import { addressWarning, isIP } from '../../values/addresses.ts';
 import { isLabel1123, isPortNumber, isQualifiedName, isSubdomain1123 } from '../../values/names.ts';
 
 const protocols = ['SCTP', 'TCP', 'UDP'];
@@ -47,6 +47,15 @@ function* subsetsErrors(subsets: readonly EndpointSubset[] = []): Findings {
   for (const [i, subset] of subsets.entries()) yield* subsetErrors(subset, index('subsets', i));
 }
 
+function* addressWarnings({ subsets = [] }: Endpoints): Generator<string> {
+  for (const [i, subset] of subsets.entries())
+    for (const list of ['addresses', 'notReadyAddresses'] as const)
+      for (const [j, { ip = '' }] of (subset[list] ?? []).entries()) {
+        const warning = addressWarning(ip);
+        if (warning) yield `${child(index(child(index('subsets', i), list), j), 'ip')}: ${warning}`;
+      }
+}
+
 /** Every address with every port: the first few in full, the rest as a number. */
 function endpointsText(subsets: readonly EndpointSubset[] | undefined): string {
   if (!subsets?.length) return '<none>';
@@ -77,6 +86,7 @@ export const endpoints = defineKind<Endpoints>({
 
   // Kubernetes does not check unchanged subsets on update; here they passed the same rules before.
   validate: ({ subsets }) => collect(subsetsErrors(subsets)),
+  warnings: (endpoints) => [...addressWarnings(endpoints)],
 
   columns: [nameColumn, { name: 'Endpoints', description: 'Ready addresses and their ports.' }, ageColumn],
   cells: (endpoints) => [endpoints.metadata.name, endpointsText(endpoints.subsets), ageCell(endpoints)],

@@ -16,7 +16,7 @@ import { defineKind, statusSubresource } from '../../kind/kind.ts';
 import { ageCell, ageColumn, nameColumn, orNone } from '../../rules/shared/columns.ts';
 import { collect, type Findings, problemsOf } from '../../rules/shared/findings.ts';
 import { resourceValueErrors, roundResources } from '../../rules/shared/resource-name.ts';
-import { isCIDR, parseCIDR } from '../../values/addresses.ts';
+import { isCIDR, parseCIDR, rangeWarning } from '../../values/addresses.ts';
 import { isLabelValue, isQualifiedName } from '../../values/names.ts';
 
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
@@ -160,8 +160,14 @@ export const node = defineKind<Node>({
   },
   validateStatusUpdate: (node) => collect(statusErrors(node)),
 
-  warnings: ({ spec }) =>
-    spec?.externalID ? ['spec.externalID: this field is deprecated, and is unused by Kubernetes'] : [],
+  warnings: ({ spec }) => [
+    ...(spec?.configSource ? ['spec.configSource: the feature is removed'] : []),
+    ...(spec?.externalID ? ['spec.externalID: this field is deprecated, and is unused by Kubernetes'] : []),
+    ...(spec?.podCIDRs ?? []).flatMap((range, i) => {
+      const warning = rangeWarning(range);
+      return warning ? [`${index('spec.podCIDRs', i)}: ${warning}`] : [];
+    }),
+  ],
 
   selectableFields: { 'spec.unschedulable': (node) => String(node.spec?.unschedulable ?? false) },
   columns: [

@@ -8,6 +8,7 @@ import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
 import { collect, type Findings } from '../../rules/shared/findings.ts';
 import { roundResources } from '../../rules/shared/resource-name.ts';
 import { claimSpecErrors, defaultClaimSpec } from '../../rules/storage/claim-spec.ts';
+import { claimSpecWarnings } from '../../rules/storage/claim-warnings.ts';
 import {
   accessModesCell,
   classCell,
@@ -133,12 +134,14 @@ export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>({
     return errors;
   },
   validateStatusUpdate: (claim) => collect(statusErrors(claim)),
-  warnings: ({ metadata }) =>
-    metadata.annotations?.[storageClassAnnotation] === undefined
+  warnings: ({ metadata, spec }) => [
+    ...(metadata.annotations?.[storageClassAnnotation] === undefined
       ? []
       : [
           `metadata.annotations[${storageClassAnnotation}]: deprecated since v1.8; use "storageClassName" attribute instead`,
-        ],
+        ]),
+    ...claimSpecWarnings(spec, 'spec'),
+  ],
 
   columns: [
     nameColumn,

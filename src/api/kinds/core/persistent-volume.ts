@@ -13,6 +13,7 @@ import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
 import { collect, type Findings } from '../../rules/shared/findings.ts';
 import { roundResources } from '../../rules/shared/resource-name.ts';
 import { changedSources, defaultSource, sourceErrors } from '../../rules/storage/persistent-volume-source.ts';
+import { volumeWarnings } from '../../rules/storage/persistent-volume-warnings.ts';
 import {
   accessModeErrors,
   accessModesCell,
@@ -112,6 +113,7 @@ export const persistentVolume = defineKind<PersistentVolume>({
       errors.push(invalid('volumeMode', spec.volumeMode ?? null, 'field is immutable'));
     return errors;
   },
+  warnings: (volume) => [...volumeWarnings(volume)],
 
   columns: [
     nameColumn,

@@ -1,7 +1,7 @@
 /** PodTemplate: a stored pod template. */
 import type { PodTemplate } from '../../generated/types.ts';
 import { defineKind } from '../../kind/kind.ts';
-import { templateWarnings } from '../../rules/pod/pod-warnings.ts';
+import { changedTemplateWarnings } from '../../rules/pod-warnings/pod-warnings.ts';
 import {
   containersCell,
   containersColumn,
@@ -26,7 +26,7 @@ export const podTemplate = defineKind<PodTemplate>({
 
   validate: ({ template = {} }) => validatePodTemplate(template, 'template'),
 
-  warnings: (object, old) => templateWarnings(object, old, object.template, 'template'),
+  warnings: (object, old) => changedTemplateWarnings(object, old, object.template, 'template'),
 
   columns: [
     nameColumn,

@@ -148,6 +148,6 @@ describe('warnings', () => {
 
   test('they have a bound', () => {
     const env = Array.from({ length: 1000 }, () => ({ name: 'a' }));
-    expect(warnings({ containers: [container({ env })] })).toHaveLength(50);
+    expect(warnings({ containers: [container({ env })] })).toHaveLength(110);
   });
 });

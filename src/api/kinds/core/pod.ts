@@ -12,7 +12,7 @@ import { newPodErrors, podSpecErrors } from '../../rules/pod/pod-spec.ts';
 import { defaultPodOnly, defaultPodSpec, nameAccount } from '../../rules/pod/pod-spec-defaults.ts';
 import { alignPodIPs, newPodStatus, podStatusErrors } from '../../rules/pod/pod-status.ts';
 import { keepsSpec, podUpdateErrors } from '../../rules/pod/pod-update.ts';
-import { nameWarnings, specWarnings } from '../../rules/pod/pod-warnings.ts';
+import { podWarnings } from '../../rules/pod-warnings/pod-warnings.ts';
 import { collect, type Findings } from '../../rules/shared/findings.ts';
 import { roundResources } from '../../rules/shared/resource-name.ts';
 import { roundRequirements } from '../../rules/shared/resources.ts';
@@ -77,10 +77,7 @@ export const pod = defineKind<Pod>({
   prepareResize: takeResources,
   validateResize: (pod, old) => [...collect(podErrors(pod)), ...collect(resizeErrors(pod, old))],
 
-  warnings: (pod, old) => [
-    ...nameWarnings(pod, old, "the Pod's hostname"),
-    ...specWarnings(pod.spec ?? {}, 'spec'),
-  ],
+  warnings: podWarnings,
 
   // Unscheduled and finished pods run nothing, so they are deleted without a grace period.
   gracePeriodSeconds(pod, requested) {

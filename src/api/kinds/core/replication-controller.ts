@@ -3,7 +3,7 @@ import { forbidden, invalid, notSupported, required } from '../../errors/field-e
 import type { ReplicationController, ReplicationControllerStatus } from '../../generated/types.ts';
 import { defineKind, statusSubresource } from '../../kind/kind.ts';
 import { selectorFromObject } from '../../kind/label-selector.ts';
-import { makerWarnings } from '../../rules/pod/pod-warnings.ts';
+import { makerWarnings } from '../../rules/pod-warnings/pod-warnings.ts';
 import {
   ageCell,
   ageColumn,

@@ -1,7 +1,12 @@
 /** ServiceAccount: the identity of a pod at the API. */
-import type { ServiceAccount } from '../../generated/types.ts';
+import type { ObjectMeta, ServiceAccount } from '../../generated/types.ts';
 import { defineKind } from '../../kind/kind.ts';
 import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
+
+const mountableSecrets = 'kubernetes.io/enforce-mountable-secrets';
+
+const hasAnnotation = ({ annotations }: ObjectMeta): boolean =>
+  annotations !== undefined && Object.hasOwn(annotations, mountableSecrets);
 
 /** Secrets of an account are in its namespace, so only their names are kept; other fields are dropped. */
 function cutSecrets(account: ServiceAccount): void {
@@ -27,6 +32,12 @@ export const serviceAccount = defineKind<ServiceAccount>({
 
   prepareForCreate: cutSecrets,
   prepareForUpdate: cutSecrets,
+  warnings: ({ metadata }, old) =>
+    hasAnnotation(metadata) && !(old && hasAnnotation(old.metadata))
+      ? [
+          `metadata.annotations[${mountableSecrets}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`,
+        ]
+      : [],
 
   columns: [nameColumn, ageColumn],
   cells: (account) => [account.metadata.name, ageCell(account)],

@@ -30,6 +30,7 @@ import {
   isHeadless,
   noClusterIP,
 } from '../../rules/service/service-type.ts';
+import { serviceWarnings } from '../../rules/service/service-warnings.ts';
 import {
   ageCell,
   ageColumn,
@@ -112,10 +113,7 @@ export const service = defineKind<Service>({
   prepareStatusUpdate: (service) => defaultIngress(service),
   validateStatusUpdate: (service) => validateIngress(service),
 
-  warnings: ({ spec }) =>
-    spec?.externalIPs?.length
-      ? ['spec.externalIPs is deprecated and may no longer be implemented in some clusters']
-      : [],
+  warnings: (service) => [...serviceWarnings(service)],
 
   selectableFields: {
     'spec.clusterIP': (service) => service.spec?.clusterIP ?? '',

@@ -14,7 +14,7 @@ import {
   selectOwnPods,
   templateLabelErrors,
 } from '../../rules/job/job-selector.ts';
-import { makerWarnings } from '../../rules/pod/pod-warnings.ts';
+import { makerWarnings } from '../../rules/pod-warnings/pod-warnings.ts';
 import { changedFields } from '../../rules/shared/change.ts';
 import { collect, type Findings, negative } from '../../rules/shared/findings.ts';
 import { defaultPodTemplate, templateErrors } from '../../rules/workload/template.ts';

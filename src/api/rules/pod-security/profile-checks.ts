@@ -1,5 +1,6 @@
 /** Checks of profiles of the kernel: AppArmor, seccomp, SELinux, sysctls. */
 import type { SELinuxOptions } from '../../generated/types.ts';
+import { appArmorPrefix } from '../pod/app-armor.ts';
 import {
   type CheckedPod,
   containersText,
@@ -12,7 +13,6 @@ import {
   type Violation,
 } from './check.ts';
 
-const appArmorPrefix = 'container.apparmor.security.beta.kubernetes.io/';
 const confining = new Set(['RuntimeDefault', 'Localhost']);
 
 const isConfinedByAnnotation = (value: string): boolean =>

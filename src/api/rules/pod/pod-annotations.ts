@@ -4,6 +4,7 @@ import type { ObjectMeta, PodSpec, Toleration } from '../../generated/types.ts';
 import { isJsonObject } from '../../text/object.ts';
 import { isRelativePath } from '../../values/names.ts';
 import { type Findings, problemsOf } from '../shared/findings.ts';
+import { appArmorPrefix as appArmor } from './app-armor.ts';
 import { mirrorAnnotation as mirror } from './pod-references.ts';
 import { tolerationErrors } from './toleration.ts';
 
@@ -11,7 +12,6 @@ const tolerations = 'scheduler.alpha.kubernetes.io/tolerations';
 const deletionCost = 'controller.kubernetes.io/pod-deletion-cost';
 const seccompPod = 'seccomp.security.alpha.kubernetes.io/pod';
 const seccompContainer = 'container.seccomp.security.alpha.kubernetes.io/';
-const appArmor = 'container.apparmor.security.beta.kubernetes.io/';
 
 const costMax = 2 ** 31 - 1;
 const costMin = -(2 ** 31);
