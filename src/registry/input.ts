@@ -9,6 +9,8 @@ import { findingsInOrder } from '../api/errors/field-paths.ts';
 import type { KindTable } from '../api/kinds/kinds.ts';
 import { DecodeError, decodeObject } from '../api/model/decode.ts';
 import type { Model } from '../api/model/model.ts';
+import { withWrappedIntegers } from '../api/model/wrapped-integers.ts';
+import { conversionProblem } from '../api/patch/conversion-problem.ts';
 import type { Duplicate } from '../api/text/json.ts';
 import { jsonText } from '../api/text/json-text.ts';
 import { type ApiObject, isJsonObject, type JsonObject } from '../api/text/object.ts';
@@ -64,38 +66,76 @@ export function readObject(
   }
 }
 
+/** The result of a patch, and how problems with it are reported. */
+export interface Patched {
+  readonly value: unknown;
+  /** Paths of duplicate keys in the patch. */
+  readonly duplicates: readonly Duplicate[];
+  /** What was found in the patch itself. */
+  readonly findings: readonly string[];
+  /** A strategic merge patch: it is converted, not decoded, and Kubernetes finds other words. */
+  readonly isConverted: boolean;
+  /** What errors quote: the object, or the strategic merge patch. */
+  quoted(): string;
+}
+
 /** Decodes the object that results from a patch. */
-export function readPatched(
-  expected: Expected,
-  patched: unknown,
-  duplicates: readonly Duplicate[],
-  options: ReadOptions,
-  /** The object as errors show it. */
-  quoted: () => string,
-): ApiObject {
-  if (expected.custom && isJsonObject(patched)) checkCustomKind(expected, patched);
+export function readPatched(expected: Expected, patched: Patched, options: ReadOptions): ApiObject {
+  const { value, isConverted } = patched;
+  if (expected.custom && isJsonObject(value)) checkCustomKind(expected, value);
   try {
-    return decodeStrictly(expected, { value: patched, duplicates }, options);
+    return isConverted ? convert(expected, patched, options) : decodeStrictly(expected, patched, options);
   } catch (error) {
-    if (error instanceof DecodeError) throw invalidPatch(quoted(), error.message);
-    throw error;
+    if (!(error instanceof DecodeError)) throw error;
+    throw invalidPatch(patched.quoted(), error.message);
   }
 }
 
-function decodeStrictly(expected: Expected, input: Input, options: ReadOptions): ApiObject {
+/** Numbers that are too large for their fields are cut, as Go cuts them. */
+function convert(expected: Expected, patched: Patched, options: ReadOptions): ApiObject {
+  try {
+    return decodeStrictly(expected, patched, options);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    const value = patched.value as JsonObject;
+    const problem = conversionProblem(expected.model, value);
+    if (problem) throw new DecodeError(problem);
+    return decodeStrictly(
+      expected,
+      { ...patched, value: withWrappedIntegers(expected.model, value) },
+      options,
+    );
+  }
+}
+
+function decodeStrictly(
+  expected: Expected,
+  input: Input & Partial<Patched>,
+  options: ReadOptions,
+): ApiObject {
   const unknown: string[] = [];
   const object = decodeObject(expected.model, input.value, unknown) as unknown as ApiObject;
   expected.prune?.(object, unknown);
   object.kind = expected.kind;
   object.apiVersion = expected.apiVersion;
-  if (options.fieldValidation !== 'Ignore' && (unknown.length || input.duplicates.length)) {
-    const duplicates = input.duplicates.filter(({ path }) => !unknown.includes(path));
-    const findings = findingsInOrder(input.value, duplicates, unknown);
-    if (options.fieldValidation === 'Strict')
-      throw new DecodeError(`strict decoding error: ${findings.join(', ')}`);
-    options.warnings.push(...findings);
-  }
+  const findings = findingsOf(input, unknown, options);
+  if (findings.length && options.fieldValidation === 'Strict')
+    throw new DecodeError(`strict decoding error: ${findings.join(', ')}`);
+  options.warnings.push(...findings);
   return object;
+}
+
+function findingsOf(
+  { value, duplicates, findings = [], isConverted }: Input & Partial<Patched>,
+  unknown: readonly string[],
+  { fieldValidation }: ReadOptions,
+): readonly string[] {
+  if (fieldValidation === 'Ignore' || !(unknown.length || duplicates.length)) return findings;
+  // A patch is looked at first, and the fields of what it leads to are sorted.
+  if (isConverted)
+    return [...findingsInOrder(value, duplicates, []), ...findingsInOrder(value, [], [...unknown].sort())];
+  const others = duplicates.filter(({ path }) => !unknown.includes(path));
+  return [...findings, ...findingsInOrder(value, others, unknown)];
 }
 
 function checkKind(kinds: KindTable, expected: Expected, kind: unknown, apiVersion: unknown): void {

@@ -288,4 +288,39 @@ describe('strategic merge patch', () => {
       },
     );
   });
+
+  it.each([
+    [{ data: { a: 1 } }, 'map[data:map[a:1]]', 'cannot convert int64 to string'],
+    [{ immutable: 'yes' }, 'map[immutable:yes]', 'unrecognized type: bool'],
+    [
+      { metadata: { labels: { a: {} } } },
+      'map[metadata:map[labels:map[a:map[]]]]',
+      'unrecognized type: string',
+    ],
+    [{ binaryData: { a: 1 } }, 'map[binaryData:map[a:1]]', 'cannot restore slice from int64'],
+  ])('of a wrong type is quoted, with the words of the converter: %j', async (body, quoted, why) => {
+    const message = ` "" is invalid: patch: Invalid value: "${quoted}": ${why}`;
+    const reply = await patchConfigMap(body, strategicPatch);
+    expectFailure(reply, 422, 'Invalid', message, { causes: [expect.anything()] });
+  });
+
+  it('with unknown fields is quoted when it is strict: what stands twice first, then the fields by name', async () => {
+    const twice = '{"zzz":1,"aaa":2,"data":{"a":"1","a":"2"}}';
+    const reply = await patchConfigMap(twice, strategicPatch, '?fieldValidation=Strict');
+    expectFailure(
+      reply,
+      422,
+      'Invalid',
+      ' "" is invalid: patch: Invalid value: "map[aaa:2 data:map[a:2] zzz:1]": strict decoding error: duplicate field "data.a", unknown field "aaa", unknown field "zzz"',
+      { causes: [expect.anything()] },
+    );
+  });
+
+  it('that is no object', async () => {
+    const problem = (type: string): string =>
+      `json: cannot unmarshal ${type} into Go value of type map[string]interface {}`;
+    expectFailure(await patchConfigMap([], strategicPatch), 400, 'BadRequest', problem('array'));
+    expectFailure(await patchConfigMap('"x"', strategicPatch), 400, 'BadRequest', problem('string'));
+    expect((await patchConfigMap('null', strategicPatch)).status).toBe(200);
+  });
 });

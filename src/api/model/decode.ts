@@ -11,6 +11,7 @@ import { isInt64 } from '../text/exact-json.ts';
 import { isJsonObject, type JsonObject, setKey } from '../text/object.ts';
 import { canonicalQuantity } from '../values/quantity.ts';
 import { parseMicroTime, parseTime } from '../values/time.ts';
+import { goTextType } from './go-type-names.ts';
 import type { Field, Model } from './model.ts';
 
 /** Unknown fields reported for one object; further ones are dropped silently. */
@@ -130,6 +131,17 @@ function decodeValue(field: Field, value: unknown, path: string, owner: Model, u
   throw mismatch(field, jsonType(value), path, owner);
 }
 
+/** What is wrong with the value of a single field; undefined when it fits. */
+export function decodingProblem(field: Field, value: unknown, owner: Model): string | undefined {
+  try {
+    decodeValue(field, value, field.name || 'value', owner, []);
+    return undefined;
+  } catch (error) {
+    if (error instanceof DecodeError) return error.message;
+    throw error;
+  }
+}
+
 /** An element of a list or map, where null means the zero value. */
 function decodeItem(field: Field, value: unknown, path: string, owner: Model, unknown: string[]): unknown {
   if (value !== null) return decodeValue(field, value, path, owner, unknown);
@@ -246,7 +258,7 @@ function mismatch(field: Field, shown: string, path: string, owner: Model): Deco
   if (owner.definition.custom && fields === 'metadata')
     return new DecodeError(`json: cannot unmarshal ${shown} into Go value of type ${goType(field)}`);
   return new DecodeError(
-    `json: cannot unmarshal ${shown} into Go struct field ${owner.name}.${fields} of type ${goType(field)}`,
+    `json: cannot unmarshal ${shown} into Go struct field ${owner.name}.${fields} of type ${goType(field, goTextType(owner, fields))}`,
   );
 }
 
@@ -263,12 +275,12 @@ const goModel = ({ file, name }: Model): string => {
 };
 
 /** The Go name of a field's type, as error messages show it. */
-function goType(field: Field): string {
+function goType(field: Field, text = 'string'): string {
   switch (field.type) {
     case 'array':
-      return `[]${goType(field.items!)}`;
+      return `[]${goType(field.items!, text)}`;
     case 'map':
-      return `map[string]${goType(field.values!)}`;
+      return `map[string]${goType(field.values!, text)}`;
     case 'model':
     case 'union':
       return goModel(field.model);
@@ -282,6 +294,8 @@ function goType(field: Field): string {
       return '[]uint8';
     case 'quantity':
       return 'resource.Quantity';
+    case 'string':
+      return text;
     default:
       return 'string';
   }

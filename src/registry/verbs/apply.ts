@@ -23,6 +23,7 @@ import {
   type Conflict,
   memoized,
 } from '../../api/ownership/managed-fields.ts';
+import { conversionProblem } from '../../api/patch/conversion-problem.ts';
 import { type ApiObject, isJsonObject, type JsonObject } from '../../api/text/object.ts';
 import { fieldPaths, isEmptySet } from '../../api/values/field-set.ts';
 import { entryOf, identity, type Managed } from '../../api/values/managed-entry.ts';
@@ -258,7 +259,7 @@ function decoded(expected: Expected, merged: JsonObject, body: JsonObject): ApiO
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     throw plain(
-      `failed to convert new object (${nameText(body)}) to proper version: unable to convert unstructured object to ${kindText(expected.apiVersion, expected.kind)}: ${convertedProblem(error.message)}`,
+      `failed to convert new object (${nameText(body)}) to proper version: unable to convert unstructured object to ${kindText(expected.apiVersion, expected.kind)}: ${conversionProblem(expected.model, merged) ?? error.message}`,
     );
   }
 }
@@ -271,16 +272,6 @@ function decodedOrWrapped(model: Model, merged: JsonObject): JsonObject {
     return decodeObject(model, withWrappedIntegers(model, merged));
   }
 }
-
-/** The same problem in the words of Kubernetes' converter, which does not read JSON as decoders of bodies do. */
-const convertedProblem = (problem: string): string =>
-  problem
-    .replace(
-      /^json: cannot unmarshal number -?\d+\.\d+ into Go struct field \S+ of type (int\d+)$/,
-      'cannot convert float64 to $1',
-    )
-    .replace(/^(json: cannot unmarshal \w+ into Go) struct field \S+( of type string)$/, '$1 value$2')
-    .replace(/^illegal base64/, 'error decoding from json: $&');
 
 /** Reports keys that stand twice. This comes after the merge: a conflict is more important. */
 function reportDuplicates({ duplicates }: ApplyPatch, { fieldValidation, warnings }: Request): void {

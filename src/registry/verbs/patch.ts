@@ -1,8 +1,8 @@
 /** Patch: applies a JSON, merge or strategic merge patch to the current state of an object. */
-import { badRequest, invalid, invalidPatch, modified, StatusError } from '../../api/errors/errors.ts';
+import { badRequest, invalid, modified, StatusError } from '../../api/errors/errors.ts';
 import { invalid as invalidField } from '../../api/errors/field-error.ts';
 import { PatchError } from '../../api/errors/patch-error.ts';
-import { cannotUnmarshal } from '../../api/model/go-format.ts';
+import { cannotUnmarshal, goFormat } from '../../api/model/go-format.ts';
 import type { Model } from '../../api/model/model.ts';
 import { applyJsonPatch, extraKeys, type JsonPatch, parseJsonPatch } from '../../api/patch/json-patch.ts';
 import { applyMergePatch } from '../../api/patch/merge-patch.ts';
@@ -33,13 +33,12 @@ export interface Patch {
 
 export function readPatch(type: PatchType, body: unknown, duplicates: readonly Duplicate[]): Patch {
   const operations = type === 'json' ? asStatus(() => parseJsonPatch(body)) : undefined;
-  if (type !== 'json' && (body === null || typeof body !== 'object' || Array.isArray(body)))
-    throw badRequest(
-      body === null
-        ? 'Invalid JSON Patch'
-        : `error decoding patch: ${cannotUnmarshal(body, 'value of type map[string]interface {}')}`,
-    );
-  return { type, body, duplicates, operations };
+  if (type === 'json' || isJsonObject(body)) return { type, body, duplicates, operations };
+  // Nothing is an empty map to strategic merge patches.
+  if (body === null && type === 'strategic') return { type, body: {}, duplicates, operations };
+  const problem = cannotUnmarshal(body, 'value of type map[string]interface {}');
+  if (type === 'strategic') throw badRequest(problem);
+  throw badRequest(body === null ? 'Invalid JSON Patch' : `error decoding patch: ${problem}`);
 }
 
 /** The document that results from a patch. */
@@ -64,24 +63,26 @@ export function patched(
   /** The document once more, to quote what it becomes in an error; decoding changes custom objects. */
   original = () => document,
 ): ApiObject {
-  const result = applyPatch(patch, expected.model, document);
+  const value = applyPatch(patch, expected.model, document);
   const warnings: string[] = [];
-  if (patch.operations && options.fieldValidation !== 'Ignore') {
-    const findings = extraKeys(patch.operations).map((path) => `json patch unknown field "${path}"`);
-    if (findings.length && options.fieldValidation === 'Strict')
-      throw invalidPatch(jsonText(patch.body), `strict decoding error: ${findings.join(', ')}`);
-    warnings.push(...findings);
-  }
-  const quoted = (): string =>
-    jsonText(
-      expected.custom ? withSortedKeys(applyPatch(patch, expected.model, original())) : (result as object),
+  const { fieldValidation } = options;
+  const extra = patch.operations && fieldValidation !== 'Ignore' ? extraKeys(patch.operations) : [];
+  const quoted = (): string => {
+    if (patch.type === 'strategic') return goFormat(patch.body);
+    return jsonText(
+      expected.custom ? withSortedKeys(applyPatch(patch, expected.model, original())) : (value as object),
     );
+  };
   const object = readPatched(
     expected,
-    result,
-    patch.duplicates,
-    { fieldValidation: options.fieldValidation, warnings },
-    quoted,
+    {
+      value,
+      duplicates: patch.duplicates,
+      findings: extra.map((path) => `json patch unknown field "${path}"`),
+      isConverted: patch.type === 'strategic',
+      quoted,
+    },
+    { fieldValidation, warnings },
   );
   // The patch is applied again when another writer was faster; warnings are added once.
   for (const text of warnings) if (!options.warnings.includes(text)) options.warnings.push(text);
