@@ -11,6 +11,7 @@ import { ensureSystemPriorityClasses } from '../registry/system/system-priority-
 import { History } from '../registry/view/history.ts';
 import type { View } from '../registry/view/view.ts';
 import { UsageReports } from '../server/computed/usage-reports.ts';
+import { OwnDoors } from '../server/http/own-doors.ts';
 import { servedComputedVersions } from '../server/route-table.ts';
 import type { ApiServer } from '../server/server.ts';
 import type { Access } from './access/access.ts';
@@ -35,6 +36,7 @@ export interface Parts extends OpenRegistry {
   readonly access: Access | undefined;
   readonly doors: Doors;
   readonly connections: NodeConnections;
+  readonly nodeCredentials: NodeCredentials;
   readonly usage: UsageReports;
   readonly aggregation: Aggregation;
   readonly server: ApiServer;
@@ -71,8 +73,9 @@ export async function makeParts(
   closers.add(() => history.close());
   const access = await secureAccess(settings, made, authorization);
   closers.add(() => access?.close());
-  const connections = waysToNodes(settings, registry, access);
   const doors = doorsOf(settings, services.firstIP, access);
+  const nodeCredentials = new NodeCredentials(registry);
+  const connections = waysToNodes(settings, nodeCredentials, new OwnDoors(doors.all, view));
   const aggregation = new Aggregation(registry, {
     dial,
     client: () => settings.files.proxyClient ?? access?.proxyClient,
@@ -92,6 +95,7 @@ export async function makeParts(
     access,
     doors,
     connections,
+    nodeCredentials,
     usage,
     aggregation,
     controllers,
@@ -152,15 +156,14 @@ async function secureAccess(
 
 function waysToNodes(
   { files, apiServer }: ClusterSettings,
-  registry: Registry,
-  access: Access | undefined,
+  credentials: NodeCredentials,
+  doors: OwnDoors,
 ): NodeConnections {
-  const credentials = new NodeCredentials(registry);
   const trust = files.nodeTrust(async () => {
-    const authority = await credentials.load();
-    return access?.nodeTrust(authority) ?? { ca: authority.ca.cert, client: authority.client };
+    const { ca, client } = await credentials.load();
+    return { ca: ca.cert, client, namesNodes: true };
   });
-  return new NodeConnections(trust, apiServer.kubelet?.timeoutMs);
+  return new NodeConnections(trust, apiServer.kubelet?.timeoutMs, doors);
 }
 
 function doorsOf({ options }: ClusterSettings, serviceIP: string, access: Access | undefined): Doors {

@@ -94,7 +94,7 @@ const localNodes = (settings: ClusterSettings, { registry, doors, connections, r
 /** Closed before the nodes: otherwise controllers would react to every pod of the closing nodes. */
 function runControllers(settings: ClusterSettings, parts: Parts, closers: Closers): void {
   const { options, controllers: chosen, controllerSettings, isShared, report } = settings;
-  const { registry, quotas, tokens, connections, usage, access, controllers } = parts;
+  const { registry, quotas, tokens, connections, usage, access, nodeCredentials, controllers } = parts;
   const context: ControllerContext = {
     registry,
     quotas,
@@ -102,7 +102,7 @@ function runControllers(settings: ClusterSettings, parts: Parts, closers: Closer
     settings: controllerSettings,
     nodeVolumes: new NodeVolumes(connections),
     podUsage: (namespace) => usage.podUsage(namespace),
-    trust: access?.trust,
+    trust: access?.trust(() => nodeCredentials.authority()),
     onError: report,
   };
   const activity = options.log ? observeActivity(context, options.log) : [];

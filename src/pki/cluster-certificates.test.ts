@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { yearMs } from './authority.ts';
+import { type Authority, yearMs } from './authority.ts';
 import { ClusterCertificates } from './cluster-certificates.ts';
 import { PkiFolder } from './pki-folder.ts';
 
@@ -106,6 +106,21 @@ describe('certificates', () => {
     nowMs += yearMs;
     made.renew();
     expect(told).toBe(1);
+  });
+
+  it('of the server at other API servers are of an authority of their own, which is kept and renewed, too', () => {
+    const made = certificates();
+    const isOf = (cert: string, { certificate }: Authority): boolean =>
+      new X509Certificate(cert).verify(certificate.publicKey);
+    const { cert } = made.proxyClient('p');
+    expect([isOf(cert, made.proxyAuthority), isOf(cert, made.authority)]).toEqual([true, false]);
+    const again = certificates();
+    expect(again.proxyAuthority.pem).toEqual(made.proxyAuthority.pem);
+    expect(statSync(path.join(folder, 'front-proxy-ca.key')).mode & 0o777).toBe(0o600);
+    nowMs += 9.5 * yearMs;
+    again.renew();
+    expect(isOf(cert, again.proxyAuthority)).toBe(true);
+    expect(again.proxyAuthority.pem.cert).not.toBe(made.proxyAuthority.pem.cert);
   });
 
   it('of the authority is renewed with its key, so that old kubeconfigs go on', () => {

@@ -1,6 +1,7 @@
 /**
- * The certificates of a cluster: its authority, what the secure door shows, and the administrator's. They are made once
- * and kept in a folder, or in memory, and renewed while the server runs, long before they end.
+ * The certificates of a cluster: its authority, the one for front proxies, what the secure door shows, and the
+ * administrator's. They are made once and kept in a folder, or in memory, and renewed while the server runs, long before
+ * they end.
  */
 import { X509Certificate } from 'node:crypto';
 import { namesOf } from './alternative-names.ts';
@@ -13,10 +14,17 @@ import {
   yearMs,
 } from './authority.ts';
 import { keyPairOf } from './key-pair.ts';
-import { apiServerSubject } from './node-certificates.ts';
 import { type PkiFolder, readPair } from './pki-folder.ts';
 
-export const authorityName = 'wherry-ca';
+/**
+ * The authorities and their names. Users have certificates of `cluster`. Other API servers believe what a client with a
+ * certificate of `proxies` says about users, so it signs this server's alone.
+ */
+export const authorityNames = { cluster: 'wherry-ca', proxies: 'wherry-front-proxy-ca' } as const;
+export type AuthorityUse = keyof typeof authorityNames;
+export type CertifiedAuthorities = Readonly<Record<AuthorityUse, Certified>>;
+
+const uses = Object.keys(authorityNames) as AuthorityUse[];
 /** Who has the administrator's certificate; a binding gives the group its rights, so that they can be taken back. */
 export const administrator = { name: 'wherry-admin', groups: ['wherry:admins'] } as const;
 
@@ -26,13 +34,13 @@ const renewMs = 30 * dayMs;
 const checkMs = 3_600_000;
 
 /** Names of the files. */
-const files = { authority: 'ca', serving: 'apiserver', admin: 'admin' } as const;
+const files = { cluster: 'ca', proxies: 'front-proxy-ca', serving: 'apiserver', admin: 'admin' } as const;
 
 export interface ClusterCertificatesOptions {
   /** Absent: in memory. */
   readonly folder?: PkiFolder | undefined;
-  /** The authority, if it is not this server's own to make. */
-  readonly authority?: Certified | undefined;
+  /** The authorities, if they are not this server's own to make. */
+  readonly authorities?: CertifiedAuthorities | undefined;
   /** Names and addresses at which the door is reached. */
   readonly hosts: readonly string[];
   /** What is made when it is first asked for, and not at once: making and keeping a certificate takes some 10 ms. */
@@ -43,24 +51,31 @@ export interface ClusterCertificatesOptions {
 }
 
 export class ClusterCertificates {
-  #authority: Authority;
+  readonly #authorities: Partial<Record<AuthorityUse, Authority>> = {};
   #serving: Certified | undefined;
   #admin: Certified | undefined;
-  #kubeletClient: Certified | undefined;
-  #kubeletClientMs = 0;
   readonly #followers = new Set<() => void>();
   readonly #timer: NodeJS.Timeout;
 
   constructor(private readonly options: ClusterCertificatesOptions) {
     const { later = [] } = options;
-    this.#authority = this.#openAuthority();
+    void this.authority;
     for (const name of ['serving', 'admin'] as const) if (!later.includes(name)) void this[name];
     this.#timer = setInterval(() => this.renew(), checkMs);
     this.#timer.unref();
   }
 
   get authority(): Authority {
-    return this.#authority;
+    return this.#authority('cluster');
+  }
+
+  /** Signs certificates with which this server shows other API servers who it is. */
+  get proxyAuthority(): Authority {
+    return this.#authority('proxies');
+  }
+
+  get authorities(): CertifiedAuthorities {
+    return { cluster: this.authority.pem, proxies: this.proxyAuthority.pem };
   }
 
   get serving(): Certified {
@@ -74,17 +89,6 @@ export class ClusterCertificates {
     return this.#admin;
   }
 
-  /** The client certificate of the API server at agents of nodes; made anew each day, and kept in memory. */
-  get kubeletClient(): Certified {
-    const now = this.options.nowMs();
-    if (!this.#kubeletClient || now - this.#kubeletClientMs > dayMs) {
-      const { commonName, organizations } = apiServerSubject;
-      this.#kubeletClient = this.clientFor(commonName, organizations, renewMs);
-      this.#kubeletClientMs = now;
-    }
-    return this.#kubeletClient;
-  }
-
   /** Calls back after every renewal; gives how to stop that. */
   follow(changed: () => void): () => void {
     this.#followers.add(changed);
@@ -94,12 +98,16 @@ export class ClusterCertificates {
   /** Renews what ends soon. Done every hour. */
   renew(): void {
     try {
-      const before = [this.#authority, this.#serving, this.#admin];
-      if (this.#authority.notAfterMs - this.options.nowMs() < yearMs)
-        this.#keepAuthority(this.#authority.renewed(authorityName, this.options.nowMs()));
+      const before = [...Object.values(this.#authorities), this.#serving, this.#admin];
+      const now = this.options.nowMs();
+      for (const use of uses) {
+        const authority = this.#authorities[use];
+        if (authority && authority.notAfterMs - now < yearMs)
+          this.#authorities[use] = this.#kept(use, authority.renewed(authorityNames[use], now));
+      }
       if (this.#serving) this.#serving = this.#usableServing(this.#serving) ?? this.#makeServing();
       if (this.#admin) this.#admin = this.#usable(this.#admin) ?? this.#makeAdmin();
-      const after = [this.#authority, this.#serving, this.#admin];
+      const after = [...Object.values(this.#authorities), this.#serving, this.#admin];
       if (after.some((one, at) => one !== before[at])) for (const changed of this.#followers) changed();
     } catch (error) {
       this.options.onError(error as Error);
@@ -108,33 +116,43 @@ export class ClusterCertificates {
 
   /** A client certificate for a user. */
   clientFor(name: string, groups: readonly string[], lifeMs = yearMs): Certified {
-    return issueClient(this.#authority, { name, groups, lifeMs }, this.options.nowMs());
+    return issueClient(this.authority, { name, groups, lifeMs }, this.options.nowMs());
+  }
+
+  /** A client certificate by which other API servers know this one. */
+  proxyClient(name: string): Certified {
+    return issueClient(this.proxyAuthority, { name, groups: [], lifeMs: yearMs }, this.options.nowMs());
   }
 
   close(): void {
     clearInterval(this.#timer);
   }
 
-  #openAuthority(): Authority {
-    const { folder, authority, nowMs } = this.options;
-    const stored = folder?.read(files.authority);
-    if (authority && stored?.cert !== authority.cert) return this.#keepAuthority(new Authority(authority));
-    if (stored) return new Authority(stored);
-    // A key without its certificate was written by a start that did not get further.
-    const key = folder?.readKey(files.authority);
-    const made = makeAuthority(authorityName, nowMs(), key === undefined ? undefined : keyPairOf(key));
-    return this.#keepAuthority(new Authority(made));
+  #authority(use: AuthorityUse): Authority {
+    this.#authorities[use] ??= this.#openAuthority(use);
+    return this.#authorities[use];
   }
 
-  #keepAuthority(authority: Authority): Authority {
-    this.options.folder?.write(files.authority, authority.pem);
-    this.#authority = authority;
+  #openAuthority(use: AuthorityUse): Authority {
+    const { folder, authorities, nowMs } = this.options;
+    const stored = folder?.read(files[use]);
+    const given = authorities?.[use];
+    if (given && stored?.cert !== given.cert) return this.#kept(use, new Authority(given));
+    if (stored) return new Authority(stored);
+    // A key without its certificate was written by a start that did not get further.
+    const key = folder?.readKey(files[use]);
+    const made = makeAuthority(authorityNames[use], nowMs(), key === undefined ? undefined : keyPairOf(key));
+    return this.#kept(use, new Authority(made));
+  }
+
+  #kept(use: AuthorityUse, authority: Authority): Authority {
+    this.options.folder?.write(files[use], authority.pem);
     return authority;
   }
 
   #makeServing(): Certified {
     const { folder, hosts, nowMs } = this.options;
-    const made = this.#authority.issue(
+    const made = this.authority.issue(
       { subject: { commonName: 'kube-apiserver' }, usages: servingUsages, hosts, lifeMs: yearMs },
       nowMs(),
     );
@@ -159,7 +177,7 @@ export class ClusterCertificates {
     try {
       const certificate = new X509Certificate(found.cert);
       const { privateKey } = keyPairOf(found.key);
-      const authority = this.#authority.certificate;
+      const authority = this.authority.certificate;
       const leftMs = Date.parse(certificate.validTo) - this.options.nowMs();
       const good =
         certificate.checkIssued(authority) &&
@@ -175,8 +193,8 @@ export class ClusterCertificates {
 }
 
 /** The authority that is kept in a folder, or undefined. */
-export function readAuthority(folder: string): Authority | undefined {
-  const found = readPair(folder, files.authority);
+export function readAuthority(folder: string, use: AuthorityUse = 'cluster'): Authority | undefined {
+  const found = readPair(folder, files[use]);
   return found && new Authority(found);
 }
 

@@ -1,18 +1,31 @@
 /**
- * Certificates between the API server and the agents of nodes. One authority of the cluster signs both sides: the
- * serving certificates of agents, and the client certificate with which the API server shows them who it is.
+ * Certificates between the API server and the agents of nodes. An authority of their own signs both sides: the serving
+ * certificates of agents, and the client certificate with which the API server shows them who it is. No door trusts this
+ * authority, so neither side's certificate gives any right there.
  */
+import { X509Certificate } from 'node:crypto';
 import { wallClock } from '../clock.ts';
-import { Authority, type Certified, clientUsages, makeAuthority, servingUsages } from './authority.ts';
+import {
+  Authority,
+  type Certified,
+  clientUsages,
+  makeAuthority,
+  servingUsages,
+  yearMs,
+} from './authority.ts';
 
 /** Where the cluster keeps this authority: a secret, so that all servers and agents have the same. */
 export const nodeAuthoritySecret = { namespace: 'kube-system', name: 'wherry-node-ca' } as const;
 
-/** Who the API server is to agents, as in Kubernetes. */
-export const apiServerSubject = {
-  commonName: 'kube-apiserver-kubelet-client',
-  organizations: ['system:masters'],
-} as const;
+const authorityName = 'wherry-node-ca';
+
+/** Who the API server is to agents, by Kubernetes' name. It is in no group: agents let it in by this name alone. */
+export const apiServerSubject = { commonName: 'kube-apiserver-kubelet-client' } as const;
+
+/** Agents have names below it that belong to them alone, whatever else is called like their node: nothing is looked up by them. */
+export const agentDomain = 'nodes.wherry.internal';
+export const agentNameOf = (node: string): string => `${node}.${agentDomain}`;
+
 const validMs = 10 * 365 * 86_400_000;
 
 export interface NodeAuthority {
@@ -27,16 +40,32 @@ export interface NodeTrust {
   readonly ca: string;
   /** What it shows them. */
   readonly client: Certified;
+  /** Whether the common name of a certificate says which node it is of, because the cluster itself has signed it. */
+  readonly namesNodes?: boolean;
 }
 
 /** A fresh authority, with the client certificate of the API server. */
-export function makeNodeAuthority(nowMs: number): NodeAuthority {
-  const ca = makeAuthority('wherry-node-ca', nowMs);
-  const client = new Authority(ca).issue(
+export const makeNodeAuthority = (nowMs: number): NodeAuthority =>
+  withClient(makeAuthority(authorityName, nowMs), nowMs);
+
+const withClient = (ca: Certified, nowMs: number): NodeAuthority => ({
+  ca,
+  client: new Authority(ca).issue(
     { subject: apiServerSubject, usages: clientUsages, lifeMs: validMs },
     nowMs,
-  );
-  return { ca, client };
+  ),
+});
+
+/**
+ * An authority as it is used from now on: with a certificate for another ten years when less than a year is left, and
+ * with a client certificate that is in no group. Version 0.2.0 made one of the group `system:masters`.
+ */
+export function currentAuthority(stored: NodeAuthority, nowMs: number): NodeAuthority {
+  const authority = new Authority(stored.ca);
+  if (authority.notAfterMs - nowMs < yearMs)
+    return withClient(authority.renewed(authorityName, nowMs).pem, nowMs);
+  const { subject } = new X509Certificate(stored.client.cert);
+  return subject === `CN=${apiServerSubject.commonName}` ? stored : withClient(stored.ca, nowMs);
 }
 
 /** A certificate for an agent that is reached by these names and addresses. */

@@ -34,6 +34,13 @@ export interface RequestForm {
   readonly internal?: boolean;
   /** Where annotations for the audit log are added; undefined: they are dropped. */
   readonly annotated?: Annotated;
+  /** The connection that it came on; undefined: it came on none, but from a part of this process. */
+  readonly connection?: Connection;
+}
+
+/** Asked for its address by few requests, and that is a system call. */
+export interface Connection {
+  readonly remoteAddress?: string | undefined;
 }
 
 /** What annotations for the audit log can be added to. */
@@ -54,6 +61,7 @@ export class Request {
   readonly deadlineMs: number | undefined;
   readonly internal: boolean;
   readonly annotated: Annotated | undefined;
+  readonly connection: Connection | undefined;
   readonly #namedManager: string;
 
   constructor(form: RequestForm) {
@@ -68,6 +76,7 @@ export class Request {
     this.deadlineMs = form.deadlineMs;
     this.internal = form.internal ?? false;
     this.annotated = form.annotated;
+    this.connection = form.connection;
     this.#namedManager = form.fieldManager ?? '';
   }
 

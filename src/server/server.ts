@@ -20,6 +20,7 @@ import type { ReportedVersion } from './discovery/version.ts';
 import type { RequestContext } from './http/context.ts';
 import type { Door } from './http/door.ts';
 import type { LimitKeeper } from './http/limits.ts';
+import { OwnDoors } from './http/own-doors.ts';
 import { type ServingRuleOptions, withServingRules } from './http/serving-rules.ts';
 import { Traffic } from './http/traffic.ts';
 import { CredentialWatch } from './objects/credential-watch.ts';
@@ -144,6 +145,7 @@ export class ApiServer {
       nodes: options.nodes,
       addressTypes: options.nodeAddressTypes ?? defaultAddressTypes,
       open: this.#connections,
+      ownDoors: new OwnDoors(options.doors, registry.view),
     };
     this.#router = new Router(this.#resources(registry, options, traffic), discovery, pages);
     this.#metrics = new Metrics({

@@ -195,8 +195,8 @@ export interface KindForm<T extends ApiObject> {
   /** Resets fields that clients may not set on create. The status is cleared before, unless keepStatusOnCreate. */
   prepareForCreate?(object: T, context: WriteContext): void;
   readonly keepStatusOnCreate?: boolean;
-  /** For kinds that keep who created an object. */
-  setCreator?(object: T, user: User): void;
+  /** For kinds that keep who created an object, and on which connection. */
+  setCreator?(object: T, user: User, connection?: { readonly remoteAddress?: string | undefined }): void;
   /** Restores fields that an update may not change. The status is restored before. */
   prepareForUpdate?(object: T, old: T, context: WriteContext): void;
   /**

@@ -1,5 +1,6 @@
 /** The secure door of a cluster, put together: certificates, who is let in, and what they may do. */
 
+import { X509Certificate } from 'node:crypto';
 import { hostname, networkInterfaces } from 'node:os';
 import path from 'node:path';
 import type { Authentication } from '../../access/authentication/authentication.ts';
@@ -8,9 +9,14 @@ import type { StaticUser } from '../../access/authentication/static-tokens.ts';
 import type { Authorization } from '../../access/authorization/make-authorizer.ts';
 import type { Tokens } from '../../access/tokens/tokens.ts';
 import type { ClusterTrust } from '../../controllers/shared/controller.ts';
-import type { Certified } from '../../pki/authority.ts';
-import { administrator, ClusterCertificates, readAuthority } from '../../pki/cluster-certificates.ts';
-import type { NodeAuthority, NodeTrust } from '../../pki/node-certificates.ts';
+import type { Authority, Certified } from '../../pki/authority.ts';
+import {
+  type AuthorityUse,
+  administrator,
+  type CertifiedAuthorities,
+  ClusterCertificates,
+  readAuthority,
+} from '../../pki/cluster-certificates.ts';
 import { keepPrivately, PkiFolder } from '../../pki/pki-folder.ts';
 import { TlsFiles } from '../../pki/tls-files.ts';
 import type { Registry } from '../../registry/registry.ts';
@@ -57,9 +63,7 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
   let opened: OpenedCertificates | undefined;
   let authentication: Authentication;
   try {
-    const authority =
-      registry.store.locks && (await sharedAuthority(registry, ownAuthority(options.dataDir)));
-    opened = openCertificates(options, authority);
+    opened = openCertificates(options, await sharedAuthorities(options));
     const { tls } = opened;
     authentication = await makeAuthenticator(secure, {
       registry,
@@ -68,7 +72,7 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
       clients: { pem: () => tls.current.clientAuthorities, follow: (changed) => tls.follow(changed) },
       allowsAll: () => authorization.modes.includes('AlwaysAllow'),
       publish: true,
-      ownProxy: { names: [proxyClientName], ca: () => opened!.certificates.authority.pem.cert },
+      ownProxy: { names: [proxyClientName], ca: () => opened!.certificates.proxyAuthority.pem.cert },
       onError,
       onWarning,
     });
@@ -90,19 +94,31 @@ interface OpenedCertificates {
   close(): void;
 }
 
+/** Those of all servers of the store; undefined: the store is this server's own, and so are its authorities. */
+async function sharedAuthorities({
+  registry,
+  dataDir,
+}: AccessOptions): Promise<CertifiedAuthorities | undefined> {
+  if (!registry.store.locks) return undefined;
+  const shared = (use: AuthorityUse): Promise<Certified> =>
+    sharedAuthority(registry, use, ownAuthority(dataDir, use));
+  const [cluster, proxies] = await Promise.all([shared('cluster'), shared('proxies')]);
+  return { cluster, proxies };
+}
+
 /** One that this server made when it had a store of its own. */
-const ownAuthority = (dataDir: string | undefined): Certified | undefined =>
-  dataDir === undefined ? undefined : readAuthority(pkiFolderOf(dataDir))?.pem;
+const ownAuthority = (dataDir: string | undefined, use: AuthorityUse): Certified | undefined =>
+  dataDir === undefined ? undefined : readAuthority(pkiFolderOf(dataDir), use)?.pem;
 
 const pkiFolderOf = (dataDir: string): string => path.join(path.resolve(dataDir), 'pki');
 
 function openCertificates(
   { secure, dataDir, unsafeNoFsync, serviceIP, registry, onError, onWarning }: AccessOptions,
-  authority: Certified | undefined,
+  authorities: CertifiedAuthorities | undefined,
 ): OpenedCertificates {
   const certificates = new ClusterCertificates({
     folder: dataDir === undefined ? undefined : new PkiFolder(pkiFolderOf(dataDir), !unsafeNoFsync),
-    authority,
+    authorities,
     later: [
       ...(secure.certFile === undefined ? [] : (['serving'] as const)),
       ...(secure.kubeconfigFile === false ? (['admin'] as const) : []),
@@ -111,8 +127,11 @@ function openCertificates(
     nowMs: registry.sources.nowMs,
     onError,
   });
-  if (authority)
-    certificates.follow(() => storeAuthority(registry, certificates.authority.pem).catch(onError));
+  if (authorities)
+    certificates.follow(() => {
+      for (const [use, pem] of Object.entries(certificates.authorities))
+        storeAuthority(registry, use as AuthorityUse, pem).catch(onError);
+    });
   const tls = new TlsFiles(certificates, {
     serving: servingFiles(secure),
     named: secure.sniCertificates ?? [],
@@ -170,24 +189,23 @@ export class Access {
     });
   }
 
-  /** How the API server and the agents of nodes verify each other: by the cluster's authority, or by one of their own. */
-  nodeTrust({ ca }: NodeAuthority): NodeTrust {
-    const { certificates } = this.opened;
-    return { ca: certificates.authority.pem.cert + ca.cert, client: certificates.kubeletClient };
-  }
-
   /** With which this server shows aggregated API servers who it is. */
   get proxyClient(): Certified {
-    this.#proxyClient ??= this.certificates.clientFor(proxyClientName, []);
+    this.#proxyClient ??= this.certificates.proxyClient(proxyClientName);
     return this.#proxyClient;
   }
 
-  /** For controllers that sign and publish certificates. */
-  get trust(): ClusterTrust {
+  /** For controllers that sign and publish certificates. @param nodeAuthority signs those of agents */
+  trust(nodeAuthority: () => Promise<Authority>): ClusterTrust {
     const { certificates, tls } = this.opened;
     return {
+      nodeAuthority,
       get authority() {
         return certificates.authority;
+      },
+      get shown() {
+        const { serving, named } = tls.current;
+        return [serving, ...named].map(({ cert }) => new X509Certificate(cert));
       },
       get rootCertificates() {
         return tls.rootCertificates;

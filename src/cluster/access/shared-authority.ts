@@ -1,37 +1,46 @@
 /**
- * The cluster's authority where several servers share a store: a secret holds it, so that a certificate that one server
- * has signed is good at all of them.
+ * The cluster's authorities where several servers share a store: a secret holds each, so that a certificate that one
+ * server has signed is good at all of them.
  */
 import type { Secret } from '../../api/generated/types.ts';
 import { type Certified, makeAuthority } from '../../pki/authority.ts';
-import { authorityName } from '../../pki/cluster-certificates.ts';
+import { type AuthorityUse, authorityNames } from '../../pki/cluster-certificates.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
 import { modify } from '../../registry/verbs/modify.ts';
 import { actingAs } from '../../registry/writers.ts';
 
-const place = { namespace: 'kube-system', name: authorityName } as const;
-const find = (registry: Registry) =>
-  registry.view.collection('core/secrets').get(place.namespace, place.name);
+const namespace = 'kube-system';
+const find = (registry: Registry, use: AuthorityUse) =>
+  registry.view.collection('core/secrets').get(namespace, authorityNames[use]);
 
 /** The stored authority. If the store has no authority yet, the given one or a new one is stored. */
-export async function sharedAuthority(registry: Registry, own: Certified | undefined): Promise<Certified> {
+export async function sharedAuthority(
+  registry: Registry,
+  use: AuthorityUse,
+  own: Certified | undefined,
+): Promise<Certified> {
   await registry.view.caughtUp();
-  if (!find(registry)) {
-    const made = own ?? makeAuthority(authorityName, registry.sources.nowMs());
-    const secret: Secret = { metadata: { name: place.name }, type: 'Opaque', data: dataOf(made) };
+  if (!find(registry, use)) {
+    const name = authorityNames[use];
+    const made = own ?? makeAuthority(name, registry.sources.nowMs());
+    const secret: Secret = { metadata: { name }, type: 'Opaque', data: dataOf(made) };
     // When another server stores one at the same moment, that one counts.
     const kind = registry.kinds.resource('v1', 'secrets')!;
-    await registry.seed(actingAs('kube-apiserver', 'create'), collectionOf(kind, place.namespace), secret);
+    await registry.seed(actingAs('kube-apiserver', 'create'), collectionOf(kind, namespace), secret);
   }
-  const { data = {} } = find(registry)!.object() as Secret;
+  const { data = {} } = find(registry, use)!.object() as Secret;
   const text = (name: string): string => Buffer.from(data[name] ?? '', 'base64').toString('utf8');
   return { cert: text('ca.crt'), key: text('ca.key') };
 }
 
 /** After a renewal. */
-export async function storeAuthority(registry: Registry, authority: Certified): Promise<void> {
-  const entry = find(registry);
+export async function storeAuthority(
+  registry: Registry,
+  use: AuthorityUse,
+  authority: Certified,
+): Promise<void> {
+  const entry = find(registry, use);
   if (!entry || (entry.object() as Secret).data?.['ca.crt'] === dataOf(authority)['ca.crt']) return;
   await modify(registry, actingAs('kube-apiserver', 'update'), targetOf(entry), (current) => {
     const secret = current.object() as Secret;

@@ -1,15 +1,21 @@
 /** Proves that nodes are reached in memory or over verified TLS, and that forbidden addresses are refused. */
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
 import { createServer, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Authority, clientUsages, yearMs } from '../../pki/authority.ts';
 import {
   authorityData,
   authorityOf,
+  currentAuthority,
   issueServingCertificate,
   makeNodeAuthority,
   type NodeAuthority,
 } from '../../pki/node-certificates.ts';
+import type { View } from '../../registry/view/view.ts';
+import type { Door } from '../../server/http/door.ts';
+import { OwnDoors } from '../../server/http/own-doors.ts';
 import { memoryPipe } from '../../streams/bytes/memory-pipe.ts';
 import { NodeConnections } from './node-connections.ts';
 
@@ -24,7 +30,8 @@ afterAll(async () => {
   for (const server of servers) await new Promise((resolve) => server.close(resolve));
 });
 
-const connections = new NodeConnections(async () => ({ ca: authority.ca.cert, client: authority.client }));
+const trust = async () => ({ ca: authority.ca.cert, client: authority.client, namesNodes: true });
+const connections = new NodeConnections(trust);
 const at = (host: string, port: number) => ({ name: 'n', host, port, servesWebSockets: false });
 
 async function agent(
@@ -51,7 +58,8 @@ describe('agents of other processes', () => {
     const { port, peer } = await agent({ ips: ['127.0.0.1'] });
     const connection = await connections.connect(at('127.0.0.1', port));
     const { subject } = (await peer).getPeerCertificate();
-    expect(subject).toMatchObject({ CN: 'kube-apiserver-kubelet-client', O: 'system:masters' });
+    // In no group, which would have rights.
+    expect({ ...subject }).toEqual({ CN: 'kube-apiserver-kubelet-client' });
     connection.write('hello');
     expect(String((await once(await peer, 'data'))[0])).toBe('hello');
     connection.destroy();
@@ -64,6 +72,35 @@ describe('agents of other processes', () => {
     // The agent sees the connection only when the handshake is complete.
     (await peer).destroy();
     connection.destroy();
+  });
+
+  it('are verified by the name of their node, wherever they are', async () => {
+    for (const name of ['n', 'n.nodes.wherry.internal']) {
+      const { port, peer } = await agent({ names: ['n', name] });
+      const connection = await connections.connect(at('127.0.0.1', port));
+      (await peer).destroy();
+      connection.destroy();
+    }
+  });
+
+  it('of another node are refused, also at their own address', async () => {
+    const { port } = await agent({ names: ['other'], ips: ['127.0.0.1'] });
+    const refused = 'x509: certificate is that of node other, not n';
+    await expect(connections.connect(at('127.0.0.1', port))).rejects.toThrow(refused);
+    // Certificates of authorities that the operator names say what they like of themselves.
+    const lenient = new NodeConnections(async () => ({ ...(await trust()), namesNodes: false }));
+    (await lenient.connect(at('127.0.0.1', port))).destroy();
+  });
+
+  it('are not looked for at the doors of the server itself', async () => {
+    const { port } = await agent({ ips: ['127.0.0.1'], names: ['n'] });
+    const door = { url: `https://127.0.0.1:${port}` } as Door;
+    const view = { collection: () => ({ get: () => undefined }) } as unknown as View;
+    const careful = new NodeConnections(trust, undefined, new OwnDoors([door], view));
+    for (const host of ['127.0.0.1', 'localhost', '::ffff:127.0.0.1'])
+      await expect(careful.connect(at(host, port), { insecure: true })).rejects.toThrow(
+        'address not allowed',
+      );
   });
 
   const prefix = 'tls: failed to verify certificate: x509: ';
@@ -157,4 +194,17 @@ it('an authority survives being a secret', () => {
   const { 'ca.key': _, ...less } = authorityData(authority);
   expect(authorityOf(less)).toBeUndefined();
   expect(authorityOf(undefined)).toBeUndefined();
+});
+
+it('an authority of an earlier version goes on, without the rights of its client certificate', () => {
+  const nowMs = Date.now();
+  expect(currentAuthority(authority, nowMs)).toBe(authority);
+  const subject = { commonName: 'kube-apiserver-kubelet-client', organizations: ['system:masters'] };
+  const client = new Authority(authority.ca).issue({ subject, usages: clientUsages, lifeMs: yearMs }, nowMs);
+  const mended = currentAuthority({ ca: authority.ca, client }, nowMs);
+  expect(mended.ca).toBe(authority.ca);
+  expect(new X509Certificate(mended.client.cert).subject).toBe('CN=kube-apiserver-kubelet-client');
+  const late = currentAuthority(authority, nowMs + 9.5 * yearMs);
+  expect(late.ca.key).toBe(authority.ca.key);
+  expect(Date.parse(new X509Certificate(late.ca.cert).validTo)).toBeGreaterThan(nowMs + 19 * yearMs);
 });

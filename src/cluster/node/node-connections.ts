@@ -1,12 +1,14 @@
 /**
  * Connections to nodes: in memory to agents of this process, over TLS to all others. Users write the address
  * of a node into its object, so it is checked before it is dialled; and the server there must have a
- * certificate of the cluster's node authority before it gets a request.
+ * certificate of the authority for nodes, for this node, before it gets a request.
  */
 import { BlockList, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { TLSSocket } from 'node:tls';
-import type { NodeTrust } from '../../pki/node-certificates.ts';
+import type { checkServerIdentity as CheckServerIdentity, PeerCertificate, TLSSocket } from 'node:tls';
+import { nodeUserPrefix } from '../../api/values/node-identity.ts';
+import { agentNameOf, type NodeTrust } from '../../pki/node-certificates.ts';
+import type { OwnDoors } from '../../server/http/own-doors.ts';
 import { dialTcp } from '../../streams/dial/dialing.ts';
 import { readError } from '../../streams/dial/net-error.ts';
 import type { NodeConnector, NodeLocation } from '../../streams/dial/node-connector.ts';
@@ -29,6 +31,8 @@ export class NodeConnections implements NodeConnector {
     private readonly authority: () => Promise<NodeTrust>,
     /** How long all steps of a connection may take together. Default: each has a time of its own. */
     private readonly timeoutMs?: number,
+    /** Where the server itself listens, which is never dialled. */
+    private readonly ownDoors?: OwnDoors,
   ) {}
 
   /** Registers an agent of this process. `connect` opens a connection to it. */
@@ -59,6 +63,7 @@ export class NodeConnections implements NodeConnector {
     // Loopback is allowed here: agents on the server's machine are verified by their certificate, always.
     const isAllowed = (address: string) => isLoopback(address) || isAllowedTarget(address);
     const addresses = await allowedAddresses(node.host, systemLookup, isAllowed);
+    this.ownDoors?.refuse(addresses, node.port);
     const socket = await dialTcp(addresses, node.port, leftMs);
     socket.on('error', () => socket.destroy());
     const authority = await this.authority().catch((error: unknown) => {
@@ -72,13 +77,14 @@ export class NodeConnections implements NodeConnector {
 
 async function handshake(
   socket: Socket,
-  { host }: NodeLocation,
-  { ca, client }: NodeTrust,
+  node: NodeLocation,
+  { ca, client, namesNodes }: NodeTrust,
   verify: boolean,
   timeoutMs: number,
 ): Promise<TLSSocket> {
   // Load TLS with the first remote node: most clusters have none.
   const { checkServerIdentity, connect: secure } = await import('node:tls');
+  const { host } = node;
   return new Promise((resolve, reject) => {
     const tls = secure({
       socket,
@@ -89,8 +95,11 @@ async function handshake(
       ALPNProtocols: ['http/1.1'],
       rejectUnauthorized: verify,
       ...(isIP(host) ? {} : { servername: host }),
-      // The socket was dialled by address; the certificate must match the node's own host.
-      checkServerIdentity: (_name, certificate) => checkServerIdentity(host, certificate),
+      // The socket was dialled by address; the certificate must match the node, or its own host.
+      checkServerIdentity: (_name, certificate) =>
+        namesNodes === true
+          ? nodeProblem(checkServerIdentity, node, certificate)
+          : checkServerIdentity(host, certificate),
     });
     const settle = (act: () => void): void => {
       tls.off('secureConnect', onSecure).off('error', onError).off('close', onClose);
@@ -109,6 +118,26 @@ async function handshake(
     const timer = setTimeout(() => fail('net/http: TLS handshake timeout'), timeoutMs);
     tls.on('secureConnect', onSecure).on('error', onError).on('close', onClose);
   });
+}
+
+/**
+ * Why a certificate of the authority for nodes is not that of a node. It is when it has a name that is the node's alone. An
+ * address is not: a node reports its own, and could report that of another; so a certificate that names another node in
+ * its subject is refused.
+ */
+function nodeProblem(
+  check: typeof CheckServerIdentity,
+  { name, host }: NodeLocation,
+  certificate: PeerCertificate,
+): Error | undefined {
+  const isOwn = [agentNameOf(name), name].some((own) => !isIP(own) && !check(own, certificate));
+  const problem = isOwn ? undefined : check(host, certificate);
+  if (problem) return problem;
+  const [commonName] = [certificate.subject.CN].flat();
+  const named = commonName?.startsWith(nodeUserPrefix) ? commonName.slice(nodeUserPrefix.length) : undefined;
+  return named === undefined || named === name || named === host
+    ? undefined
+    : new Error(`tls: failed to verify certificate: x509: certificate is that of node ${named}, not ${name}`);
 }
 
 const untrusted = 'tls: failed to verify certificate: x509: certificate signed by unknown authority';

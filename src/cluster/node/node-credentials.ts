@@ -1,14 +1,20 @@
-/** The cluster's node authority: read from its secret, or created at first use. */
+/**
+ * The authority of the cluster's nodes: read from its secret, or created at first use. The secret is in the store, so all
+ * servers of a cluster have the same, and each may renew it.
+ */
 import type { Secret } from '../../api/generated/types.ts';
+import { Authority } from '../../pki/authority.ts';
 import {
   authorityData,
   authorityOf,
+  currentAuthority,
   makeNodeAuthority,
   type NodeAuthority,
   nodeAuthoritySecret,
 } from '../../pki/node-certificates.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { collectionOf } from '../../registry/target.ts';
+import { collectionOf, named } from '../../registry/target.ts';
+import { makeOrChange } from '../../registry/verbs/shared-object.ts';
 import { actingAs } from '../../registry/writers.ts';
 
 export class NodeCredentials {
@@ -32,7 +38,7 @@ export class NodeCredentials {
 
   async #load(): Promise<NodeAuthority> {
     const stored = this.#stored();
-    if (stored) return stored;
+    if (stored) return this.#kept(stored);
     const made = await makeNodeAuthority(this.registry.sources.nowMs());
     const kind = this.registry.kinds.resource('v1', 'secrets')!;
     const { namespace, name } = nodeAuthoritySecret;
@@ -43,6 +49,26 @@ export class NodeCredentials {
     this.#revision = this.#entry()?.revision;
     const current = planted ? made : this.#stored();
     if (!current) throw new Error(`the secret ${namespace}/${name} does not hold certificates`);
+    return current;
+  }
+
+  /** Signs serving certificates of agents. */
+  async authority(): Promise<Authority> {
+    return new Authority((await this.load()).ca);
+  }
+
+  /** Stores the authority again when it had to be renewed. */
+  async #kept(stored: NodeAuthority): Promise<NodeAuthority> {
+    const current = currentAuthority(stored, this.registry.sources.nowMs());
+    if (current === stored) return stored;
+    const kind = this.registry.kinds.resource('v1', 'secrets')!;
+    const { namespace, name } = nodeAuthoritySecret;
+    await makeOrChange(this.registry, {
+      target: named(collectionOf(kind, namespace), name),
+      make: undefined,
+      change: (entry) => ({ ...entry.object(), data: authorityData(current) }) as Secret,
+    });
+    this.#revision = this.#entry()?.revision;
     return current;
   }
 

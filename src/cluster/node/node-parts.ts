@@ -3,7 +3,6 @@ export { Agent } from '../../node/agent/agent.ts';
 export { lateCri, lateDocker, lateSimulation } from '../../node/agent/late-runtimes.ts';
 export { NodeNetwork } from '../../node/agent/node-network.ts';
 export { handlerOf } from '../../node/agent/runtime-classes.ts';
-export { authorityIn } from '../../node/joining/cluster-discovery.ts';
 export { JoinError } from '../../node/joining/join-error.ts';
 export { NodeIdentity } from '../../node/joining/node-identity.ts';
 export { LogFolder } from '../../node/logs/log-folder.ts';

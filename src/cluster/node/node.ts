@@ -7,7 +7,7 @@ import type { ObjectReference, Secret } from '../../api/generated/types.ts';
 import { isSubdomain1123 } from '../../api/values/names.ts';
 import { userAgentOf } from '../../api/values/release.ts';
 import { Client, type ClientOptions } from '../../client/client.ts';
-import { configMaps, secrets } from '../../client/resources.ts';
+import { secrets } from '../../client/resources.ts';
 import { wallClock } from '../../clock.ts';
 import type { Agent } from '../../node/agent/agent.ts';
 import type { KubeletListening } from '../../node/agent/kubelet-server.ts';
@@ -17,7 +17,6 @@ import type { ImageTable } from '../../node/runtime/images.ts';
 import type { ProcessRuntime } from '../../node/runtime/process/process-runtime.ts';
 import type { RuntimeChoice } from '../../node/runtime/runtime-choice.ts';
 import { policyFeature } from '../../registry/admission/policy-enforcement.ts';
-import { clusterInfo } from '../../registry/system/cluster-info.ts';
 import type { Timers } from '../../timers.ts';
 import { machineOptions, type NodeOptions, rangeOptions } from '../options/nodes.ts';
 import { defaultOf } from '../options/option.ts';
@@ -286,11 +285,7 @@ async function listening(
     ips: [address],
     nowMs: now(),
   });
-  const { authorityIn } = await import('./node-parts.ts');
-  const info = await client.get(configMaps, clusterInfo.namespace, clusterInfo.name).catch(() => undefined);
-  // A server with a secure door shows a certificate of the cluster's own authority.
-  const own = authorityIn(info?.data?.['kubeconfig'] ?? '') ?? '';
-  return { host: address, port, tls: { ...tls, ca: authority.ca.cert + own } };
+  return { host: address, port, tls: { ...tls, ca: authority.ca.cert } };
 }
 
 /** The machine's name, made a valid DNS name. */

@@ -24,14 +24,14 @@ export interface ServerSettings extends ServingRuleOptions, ReportedVersion {
   readonly shutdownDelayMs?: number;
   /** How the server reaches agents of nodes on other machines. */
   readonly kubelet?: KubeletSettings;
-  /** What the server shows to aggregated API servers. Default: a certificate of the cluster's authority. */
+  /** What the server shows to aggregated API servers. Default: a certificate of the cluster's authority for front proxies. */
   readonly proxyClient?: CertificateFiles;
 }
 
 export interface KubeletSettings {
-  /** PEM file of the authorities that sign certificates of agents. Default: the cluster's own. */
+  /** PEM file of the authorities that sign certificates of agents. Default: the cluster's own for nodes. */
   readonly caFile?: string;
-  /** What the server shows to agents. Default: a certificate of the cluster's authority. */
+  /** What the server shows to agents. Default: a certificate of the cluster's authority for nodes. */
   readonly client?: CertificateFiles;
   /** Types of node addresses, in order of preference. */
   readonly addressTypes?: readonly string[];
@@ -68,7 +68,8 @@ export async function readServerSettings(settings: ServerSettings): Promise<Read
     nodeTrust: (usual) => async () => {
       if (ca !== undefined && client) return { ca, client };
       const trust = await usual();
-      return { ca: ca ?? trust.ca, client: client ?? trust.client };
+      if (ca !== undefined) return { ca, client: trust.client };
+      return client ? { ...trust, client } : trust;
     },
   };
 }

@@ -1,15 +1,15 @@
 /**
  * The approver: approves requests of nodes for client certificates when the user who asks may have one, and requests of
- * nodes for serving certificates when all names in them are addresses of the node that asks. All others wait for people.
+ * nodes for serving certificates when all names in them are the node's own. All others wait for people.
  */
 
 import type { CertificateSigningRequest, Node } from '../../api/generated/types.ts';
 import type { Authorizer } from '../../api/kind/access.ts';
 import { conditionsOf, hasCondition } from '../../api/rules/access/signing-conditions.ts';
+import { kubeletServingSigner } from '../../api/values/node-identity.ts';
 import type { User } from '../../api/values/user.ts';
 import type { SigningRequest } from '../../pki/signing-request.ts';
 import { requestIn, signingRequestId } from '../../registry/admission/signing-requests.ts';
-import type { Registry } from '../../registry/registry.ts';
 import { targetOf } from '../../registry/target.ts';
 import { modify } from '../../registry/verbs/modify.ts';
 import type { Entry } from '../../registry/view/entry.ts';
@@ -23,7 +23,8 @@ import {
   tolerant,
 } from '../shared/controller.ts';
 import { WorkQueue } from '../shared/work-queue.ts';
-import { kubeletClientSigner, kubeletServingSigner, nodeNamed, signerProblem } from './signer-rules.ts';
+import { areOwnNames } from './serving-names.ts';
+import { kubeletClientSigner, nodeNamed, signerProblem } from './signer-rules.ts';
 
 /** Waiting requests are checked again after this time: permissions may change without a write to the request. */
 const lookAgainMs = 10_000;
@@ -79,7 +80,7 @@ async function decide(context: SharedContext, queue: WorkQueue, name: string): P
   const message =
     signerName === kubeletClientSigner
       ? await clientApproval(registry.authorizer, object, request)
-      : servingApproval(registry, object, request);
+      : servingApproval(context, object, request);
   if (message === undefined) return queue.addAfter(name, lookAgainMs);
   await approve(context, entry, message);
 }
@@ -115,16 +116,15 @@ const userOf = ({ spec }: CertificateSigningRequest): User => ({
 });
 
 function servingApproval(
-  registry: Registry,
+  { registry, trust }: SharedContext,
   object: CertificateSigningRequest,
   { read, names }: SigningRequest,
 ): string | undefined {
   const user = userOf(object);
   if (user.name !== read.commonName || !user.groups.includes('system:nodes')) return undefined;
   const node = registry.view.collection('core/nodes').get('', nodeNamed(read))?.peek() as Node | undefined;
-  const addresses = new Set(node?.status?.addresses?.map(({ address }) => address));
-  return [...names.dns, ...names.ips].every((name) => addresses.has(name))
-    ? 'Auto approving kubelet serving certificate: all its names are addresses of the node.'
+  return node && areOwnNames(registry, trust!, node, object, names)
+    ? 'Auto approving kubelet serving certificate: all its names are those of the node.'
     : undefined;
 }
 

@@ -30,12 +30,14 @@ let harness: Harness;
 let authorizer: Authorizer;
 let aheadMs: number;
 let authority: Authority;
+let nodeAuthority: Authority;
 let changed: () => void;
 const nowMs = (): number => Date.now() + aheadMs;
 
 beforeEach(async () => {
   aheadMs = 0;
   authority = new Authority(makeAuthority('test-ca', Date.now()));
+  nodeAuthority = new Authority(makeAuthority('test-node-ca', Date.now()));
   authorizer = allowAll;
   harness = await Harness.open(['default', 'other'], {
     nowMs,
@@ -47,6 +49,8 @@ beforeEach(async () => {
     get authority() {
       return authority;
     },
+    nodeAuthority: () => Promise.resolve(nodeAuthority),
+    shown: [],
     get rootCertificates() {
       return authority.pem.cert;
     },
@@ -69,16 +73,18 @@ interface Asked {
   readonly hosts?: string[];
   readonly expirationSeconds?: number;
   readonly user?: { name: string; groups: string[] };
+  /** The address that the request comes from. */
+  readonly from?: string;
 }
 
 const kind = () => harness.registry.kinds.resource('certificates.k8s.io/v1', 'certificatesigningrequests')!;
 
-async function ask({ name = 'r', subject, hosts, user, ...spec }: Asked): Promise<string> {
+async function ask({ name = 'r', subject, hosts, user, from, ...spec }: Asked): Promise<string> {
   const request = Buffer.from(makeSigningRequest(newKeyPair(), subject, hosts)).toString('base64');
   const asked = user ?? { name: 'tester', groups: [] };
   await create(
     harness.registry,
-    new Request({ user: asked, verb: 'create', userAgent: 'test' }),
+    new Request({ user: asked, verb: 'create', userAgent: 'test', connection: { remoteAddress: from } }),
     collectionOf(kind(), ''),
     { metadata: { name }, spec: { ...spec, request } } as CertificateSigningRequest,
   );
@@ -245,28 +251,35 @@ describe('the approver', () => {
 
   const addresses = [
     { type: 'InternalIP', address: '10.1.2.3' },
+    { type: 'InternalIP', address: '10.1.2.4' },
     { type: 'Hostname', address: 'n1' },
   ];
+  const from = '::ffff:10.1.2.3';
 
-  it('approves a serving certificate for addresses of the node that asks, as soon as it has them', async () => {
-    harness.start(['csrapproving']);
-    await ask({ ...serving, hosts: ['n1', '10.1.2.3'] });
+  it('approves a serving certificate for the node that asks, as soon as there is one', async () => {
+    harness.start(['csrapproving', 'csrsigning']);
+    await ask({ ...serving, hosts: ['n1', '10.1.2.3'], from });
     await harness.settled();
     expect(state().status?.conditions).toBeUndefined();
     await harness.seed('v1', 'nodes', '', { metadata: { name: 'n1' }, status: { addresses } });
     await harness.settled();
     expect(state().status?.conditions).toMatchObject([{ type: 'Approved', reason: 'AutoApproved' }]);
+    // Of the authority for nodes, which comes with it, and not of that of the clients of the API.
+    expect(certificate().checkIssued(nodeAuthority.certificate)).toBe(true);
+    expect(certificate().verify(authority.certificate.publicKey)).toBe(false);
+    expect(Buffer.from(state().status!.certificate!, 'base64').toString()).toContain(nodeAuthority.pem.cert);
   });
 
-  it('approves no serving certificate for other addresses, or by others', async () => {
+  it('approves no serving certificate for addresses that the node merely reports, or by others', async () => {
     await harness.seed('v1', 'nodes', '', { metadata: { name: 'n1' }, status: { addresses } });
     harness.start(['csrapproving']);
-    await ask({ ...serving, hosts: ['n1', '10.1.2.4'] });
+    await ask({ ...serving, hosts: ['n1', '10.1.2.4'], from });
     await ask({
       ...serving,
       name: 'foreign',
       user: { name: 'system:node:n2', groups: ['system:nodes'] },
       hosts: ['n1'],
+      from,
     });
     await ask({ ...serving, name: 'nogroup', user: { name: 'system:node:n1', groups: [] }, hosts: ['n1'] });
     await harness.settled();

@@ -1,12 +1,13 @@
 /** What the built-in signers sign: the rules that a request has to keep, in Kubernetes' words. */
+import {
+  kubeletServingSigner,
+  nodeUserPrefix as nodePrefix,
+  nodesGroup,
+} from '../../api/values/node-identity.ts';
 import type { SigningRequest } from '../../pki/signing-request.ts';
 
 const clientSigner = 'kubernetes.io/kube-apiserver-client';
 export const kubeletClientSigner = 'kubernetes.io/kube-apiserver-client-kubelet';
-export const kubeletServingSigner = 'kubernetes.io/kubelet-serving';
-
-const nodePrefix = 'system:node:';
-const nodesGroup = 'system:nodes';
 
 type Rule = (request: SigningRequest, usages: readonly string[]) => string | undefined;
 

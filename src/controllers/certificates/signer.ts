@@ -1,9 +1,14 @@
-/** The signer: signs approved requests of the built-in signers with the authority of the cluster. */
+/**
+ * The signer: signs approved requests of the built-in signers, with the authority of the cluster; those of agents for
+ * certificates to serve with, with the authority for nodes.
+ */
 import type { CertificateSigningRequest } from '../../api/generated/types.ts';
 import { conditionsOf, hasCondition } from '../../api/rules/access/signing-conditions.ts';
-import { type Authority, yearMs } from '../../pki/authority.ts';
+import { kubeletServingSigner } from '../../api/values/node-identity.ts';
+import { type Grant, yearMs } from '../../pki/authority.ts';
 import { requestIn, signingRequestId } from '../../registry/admission/signing-requests.ts';
 import {
+  type ClusterTrust,
   type Controller,
   idle,
   observe,
@@ -27,7 +32,7 @@ export const certificateSigner: Controller = {
     if (!trust) return idle;
     const queue = new WorkQueue({
       timers: context.registry.timers,
-      work: (name) => sign(context, trust.authority, name),
+      work: (name) => sign(context, trust, name),
       onError: (_, error) => context.onError(error),
     });
     const observation = observe(context, signingRequestId, (entry) => {
@@ -44,7 +49,7 @@ const isDue = (request: CertificateSigningRequest): boolean =>
   !hasCondition(request, 'Denied') &&
   !hasCondition(request, 'Failed');
 
-async function sign(context: SharedContext, authority: Authority, name: string): Promise<void> {
+async function sign(context: SharedContext, trust: ClusterTrust, name: string): Promise<void> {
   const { registry } = context;
   const entry = registry.view.collection(signingRequestId).get('', name);
   const object = entry?.peek() as CertificateSigningRequest | undefined;
@@ -68,9 +73,23 @@ async function sign(context: SharedContext, authority: Authority, name: string):
   if (signerName === kubeletClientSigner) await addNodeProxier(context, request.read.commonName);
   const askedMs = expirationSeconds === undefined ? lifeMaxMs : expirationSeconds * 1000;
   const lifeMs = Math.min(Math.max(askedMs, lifeMinMs), lifeMaxMs);
-  const certificate = authority.sign({ request, usages, lifeMs }, nowMs);
+  const grant = { request, usages, lifeMs };
+  const certificate =
+    signerName === kubeletServingSigner
+      ? await servingCertificate(trust, grant, nowMs)
+      : trust.authority.sign(grant, nowMs);
   await writeStatus(context, entry, {
     ...object.status,
     certificate: Buffer.from(certificate).toString('base64'),
   });
+}
+
+/** With its authority, by which the agent recognises the API server. */
+async function servingCertificate(
+  { nodeAuthority }: ClusterTrust,
+  grant: Grant,
+  nowMs: number,
+): Promise<string> {
+  const authority = await nodeAuthority();
+  return authority.sign(grant, nowMs) + authority.pem.cert;
 }

@@ -2,6 +2,7 @@
  * Controllers: each watches some kinds, puts keys of objects into a work queue, and reconciles their state.
  * `namespaces.ts` is a good example to start with.
  */
+import type { X509Certificate } from 'node:crypto';
 import { StatusError } from '../../api/errors/errors.ts';
 import type { Node, ServiceAccount } from '../../api/generated/types.ts';
 import type { Kind, ResourceId, Verb } from '../../api/kind/kind.ts';
@@ -58,7 +59,12 @@ interface PodUsage {
 
 /** The authority of the cluster, for controllers that sign and publish certificates. */
 export interface ClusterTrust {
+  /** Signs certificates of users and nodes as clients of the API. */
   readonly authority: Authority;
+  /** Signs certificates of agents as servers. The API server trusts no other for agents, and no door trusts it. */
+  readonly nodeAuthority: () => Promise<Authority>;
+  /** The certificates that the secure door shows. */
+  readonly shown: readonly X509Certificate[];
   /** PEM of what clients in the cluster verify the API server with. */
   readonly rootCertificates: string;
   /** Calls back when one of them has changed; gives how to stop that. */

@@ -1,6 +1,6 @@
 /**
  * The kubelet API, through which the API server reaches a node. Served over TLS to clients with a certificate
- * of the cluster's authority, and in memory to an API server of the same process. Errors are plain text.
+ * of the authority for nodes, and in memory to an API server of the same process. Errors are plain text.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
@@ -35,14 +35,11 @@ export interface KubeletListening {
   readonly tls: { readonly cert: string; readonly key: string; readonly ca: string };
 }
 
-/** The authority signs certificates of users and nodes, too: only the API server itself may do everything to pods. */
+/** The authority signs certificates of agents, too: only the API server itself may do everything to pods. */
 function isApiServer(socket: TLSSocket): boolean {
   const certificate = socket.authorized ? socket.getPeerX509Certificate() : undefined;
   if (!certificate) return false;
-  const { commonName, organizations } = readSubject(subjectOf(certificate.raw));
-  return (
-    commonName === apiServerSubject.commonName && organizations.includes(apiServerSubject.organizations[0])
-  );
+  return readSubject(subjectOf(certificate.raw)).commonName === apiServerSubject.commonName;
 }
 
 export class KubeletServer {

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { StatusError } from '../../api/errors/errors.ts';
 import type { CertificateSigningRequest } from '../../api/generated/types.ts';
+import { kubeletServingSigner } from '../../api/values/node-identity.ts';
 import type { Client } from '../../client/client.ts';
 import { Informer } from '../../client/informer.ts';
 import { signingRequests } from '../../client/resources.ts';
@@ -17,7 +18,7 @@ export const clientRequest = {
 } as const;
 
 export const servingRequest = {
-  signerName: 'kubernetes.io/kubelet-serving',
+  signerName: kubeletServingSigner,
   usages: ['digital signature', 'server auth'],
   prefix: 'csr-',
 } as const;

@@ -80,7 +80,7 @@ function isSigned(
 }
 
 /** The authority that a kubeconfig names, in PEM. */
-export function authorityIn(kubeconfig: string): string | undefined {
+function authorityIn(kubeconfig: string): string | undefined {
   try {
     const { clusters } = (readYaml(kubeconfig).value ?? {}) as {
       clusters?: { cluster?: Record<string, unknown> }[];

@@ -2,19 +2,18 @@
  * Who a node is to its cluster: the authority it trusts, the client certificate it shows and the certificate its kubelet
  * API shows. All are in a folder of the node; the token with which it joined is not kept.
  */
-import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { StatusError } from '../../api/errors/errors.ts';
 import { nodesGroup, nodeUserPrefix } from '../../api/values/node-identity.ts';
 import { userAgentOf } from '../../api/values/release.ts';
 import { Client } from '../../client/client.ts';
-import { nodes } from '../../client/resources.ts';
 import { Authority, type Certified, makeAuthority, servingUsages } from '../../pki/authority.ts';
 import { subjectOf } from '../../pki/certificate.ts';
 import { readSubject } from '../../pki/distinguished-name.ts';
 import type { KeyPair } from '../../pki/key-pair.ts';
-import { certificatesIn } from '../../pki/pem.ts';
+import { agentNameOf } from '../../pki/node-certificates.ts';
+import { certificatesIn, pem } from '../../pki/pem.ts';
 import { PkiFolder, writePrivately } from '../../pki/pki-folder.ts';
 import type { Agent } from '../agent/agent.ts';
 import type { KubeletListening } from '../agent/kubelet-server.ts';
@@ -48,7 +47,6 @@ export interface IdentityOptions extends JoinOptions {
 export class NodeIdentity {
   readonly client: Client;
   readonly #pki: PkiFolder;
-  readonly #ca: string;
   readonly #certificate: RotatingCertificate;
   readonly #abort: AbortController;
   #serving: RotatingCertificate | undefined;
@@ -99,7 +97,6 @@ export class NodeIdentity {
     abort: AbortController,
   ) {
     this.#pki = pki;
-    this.#ca = ca;
     this.#certificate = certificate;
     this.#abort = abort;
     const { server } = options;
@@ -119,8 +116,9 @@ export class NodeIdentity {
       onError: this.options.onError,
     });
     const stored = this.#serving.current;
-    const usable = stored && new X509Certificate(stored.cert).checkIP(host) ? stored : undefined;
-    if (!usable) this.#serving.forget();
+    const ca = stored && authorityOf(stored);
+    if (stored && ca !== undefined) return { host, port, tls: { ...stored, ca } };
+    this.#serving.forget();
     const own = makeAuthority(`${name}-self-signed`, now());
     const issue = {
       subject: subject(name),
@@ -128,7 +126,8 @@ export class NodeIdentity {
       hosts: [name, host],
       lifeMs: selfSignedMs,
     };
-    return { host, port, tls: { ...(usable ?? new Authority(own).issue(issue, now())), ca: this.#ca } };
+    // Nobody has a certificate of this authority: the API server is let in when the cluster has signed one.
+    return { host, port, tls: { ...new Authority(own).issue(issue, now()), ca: own.cert } };
   }
 
   #agent: Agent | undefined;
@@ -148,21 +147,36 @@ export class NodeIdentity {
 
   #showServing(): void {
     const current = this.#serving?.current;
-    if (current) this.#agent?.useServingCertificate({ ...current, ca: this.#ca });
+    const ca = current && authorityOf(current);
+    if (current && ca !== undefined) this.#agent?.useServingCertificate({ ...current, ca });
   }
 
+  /** By the name of the agent alone: the API server knows it by that, and other names might be those of others, too. */
   async #askForServing(key: KeyPair): Promise<string> {
-    const { name } = this.options;
-    const { status } = await this.client.get(nodes, undefined, name);
-    const hosts = [...new Set(status?.addresses?.map(({ address }) => address ?? ''))].filter(Boolean);
-    return requestCertificate(this.client, {
+    const { name, tell } = this.options;
+    const cert = await requestCertificate(this.client, {
       kind: servingRequest,
       key,
       subject: subject(name),
-      hosts,
+      hosts: [agentNameOf(name)],
       signal: this.#abort.signal,
+      onWaiting: (request) =>
+        tell(
+          `waiting for the certificate of the kubelet API; approve it by: kubectl certificate approve ${request}`,
+        ),
     });
+    if (authorityOf({ cert }) === undefined)
+      throw new JoinError(
+        `${this.options.server} signs certificates of agents as version 0.2.0 did; bring it to the version of this node`,
+      );
+    return cert;
   }
+}
+
+/** The authority that comes with the certificate of an agent: it signs that of the API server at agents, too. */
+function authorityOf({ cert }: Pick<Certified, 'cert'>): string | undefined {
+  const [, authority] = certificatesIn(cert);
+  return authority && pem('CERTIFICATE', authority);
 }
 
 const subject = (name: string) => ({ commonName: `${nodeUserPrefix}${name}`, organizations: [nodesGroup] });

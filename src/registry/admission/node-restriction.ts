@@ -6,7 +6,12 @@ import { forbidden, notFound } from '../../api/errors/errors.ts';
 import type { CertificateSigningRequest, Node, Pod, TokenRequest } from '../../api/generated/types.ts';
 import { mirrorAnnotation, podReferences, tokenAudiences } from '../../api/rules/pod/pod-references.ts';
 import { semanticEqual } from '../../api/text/object.ts';
-import { nodeOf, nodeUserPrefix } from '../../api/values/node-identity.ts';
+import {
+  kubeletServingSigner,
+  nodeOf,
+  nodeUserPrefix,
+  servingAddressesAnnotation,
+} from '../../api/values/node-identity.ts';
 import type { Admission, AdmissionPlugin } from '../admission-chain.ts';
 import type { Registry } from '../registry.ts';
 import { requestIn, signingRequestId } from './signing-requests.ts';
@@ -66,10 +71,7 @@ export const nodeRestriction: AdmissionPlugin = {
 };
 
 /** Signers of certificates with which nodes show who they are. */
-const nodeSigners: readonly string[] = [
-  'kubernetes.io/kube-apiserver-client-kubelet',
-  'kubernetes.io/kubelet-serving',
-];
+const nodeSigners: readonly string[] = ['kubernetes.io/kube-apiserver-client-kubelet', kubeletServingSigner];
 
 function checkSigningRequest(
   _registry: Registry,
@@ -89,6 +91,9 @@ function checkSigningRequest(
 
 // Nodes
 
+/** By this annotation an administrator says what may be in the node's certificate. */
+const listedText = `is not allowed to modify the annotation ${JSON.stringify(servingAddressesAnnotation)}`;
+
 function checkNode(_registry: Registry, node: string, admission: Admission): string | undefined {
   const { operation, target, object, old } = admission;
   const me = `node ${JSON.stringify(node)}`;
@@ -97,7 +102,10 @@ function checkNode(_registry: Registry, node: string, admission: Admission): str
   const now = object as Node;
   if (operation === 'create') {
     const forbiddenLabels = forbiddenChanges(now.metadata.labels, undefined);
-    return forbiddenLabels && `${me} is not allowed to set the following labels: ${forbiddenLabels}`;
+    if (forbiddenLabels) return `${me} is not allowed to set the following labels: ${forbiddenLabels}`;
+    return now.metadata.annotations?.[servingAddressesAnnotation] === undefined
+      ? undefined
+      : `${me} ${listedText}`;
   }
   const before = old as Node;
   if (!semanticEqual(now.spec?.taints ?? [], before.spec?.taints ?? []))
@@ -106,7 +114,9 @@ function checkNode(_registry: Registry, node: string, admission: Admission): str
   if (changedLabels) return `is not allowed to modify labels: ${changedLabels}`;
   if (!semanticEqual(now.metadata.ownerReferences ?? [], before.metadata.ownerReferences ?? []))
     return `${me} is not allowed to modify ownerReferences`;
-  return undefined;
+  const listed = ({ metadata }: Node): string | undefined =>
+    metadata.annotations?.[servingAddressesAnnotation];
+  return listed(now) === listed(before) ? undefined : `${me} ${listedText}`;
 }
 
 type Labels = Readonly<Record<string, string>> | undefined;

@@ -144,7 +144,7 @@ function identify(creation: Creation): void {
     creation.admission.target = named(collection, meta.name);
   }
   prepare(kind, object, registry.now());
-  kind.setCreator?.(object, request.user);
+  kind.setCreator?.(object, request.user, request.connection);
 }
 
 /** The parts of the validation that may take long. */

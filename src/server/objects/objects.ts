@@ -125,6 +125,7 @@ const requestOf = (
     warnings: context.warnings,
     deadlineMs,
     annotated: context,
+    connection: context.request.socket,
   });
 
 // Bodies

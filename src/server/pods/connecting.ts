@@ -1,7 +1,10 @@
 /** Connecting: what handlers of connections share, and the list of open connections. */
+import type { Socket } from 'node:net';
 import { unavailable } from '../../api/errors/errors.ts';
 import type { Registry } from '../../registry/registry.ts';
+import { dialTcp } from '../../streams/dial/dialing.ts';
 import type { NodeConnector } from '../../streams/dial/node-connector.ts';
+import type { OwnDoors } from '../http/own-doors.ts';
 
 export interface Connecting {
   readonly registry: Registry;
@@ -9,6 +12,18 @@ export interface Connecting {
   /** Types of node addresses, in order of preference. */
   readonly addressTypes: readonly string[];
   readonly open: OpenConnections;
+  /** Where the server itself listens, which is never dialled; absent for a server that listens nowhere. */
+  readonly ownDoors?: OwnDoors | undefined;
+}
+
+/** Connects to addresses that were checked with `target-address.ts`, unless one is a door of this server. */
+export async function dialTarget(
+  { ownDoors }: Connecting,
+  addresses: readonly string[],
+  port: number,
+): Promise<Socket> {
+  ownDoors?.refuse(addresses, port);
+  return dialTcp(addresses, port);
 }
 
 export class OpenConnections {

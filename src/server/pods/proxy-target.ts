@@ -8,12 +8,11 @@ import type { Node, Pod, Service } from '../../api/generated/types.ts';
 import { endpointsOfPort, reachableEndpoints } from '../../api/rules/service/slice-endpoints.ts';
 import { ServiceSlices } from '../../registry/system/service-slices.ts';
 import { read } from '../../registry/verbs/list.ts';
-import { dialTcp } from '../../streams/dial/dialing.ts';
 import { hostPort } from '../../streams/dial/net-error.ts';
 import { addressNotAllowed, allowedAddresses, isAllowedTarget } from '../../streams/dial/target-address.ts';
 import type { ProxyTarget } from '../../streams/proxy/reverse-proxy.ts';
 import type { ProxiedInfo, ProxyInfo } from '../http/request-info.ts';
-import type { Connecting } from './connecting.ts';
+import { type Connecting, dialTarget } from './connecting.ts';
 import { locateNode } from './node-location.ts';
 import type { PodPorts } from './pod-ports.ts';
 
@@ -90,7 +89,7 @@ export class ProxyTargets {
     if (port === undefined || port === location.port)
       return { connect: () => nodes.connect(location), host: hostPort(location.host, location.port) };
     return {
-      connect: async () => dialTcp(await allowedAddresses(location.host), port),
+      connect: async () => dialTarget(this.connecting, await allowedAddresses(location.host), port),
       host: hostPort(location.host, port),
       secure: asked.secure,
     };
@@ -105,7 +104,7 @@ export class ProxyTargets {
       return { connect: () => this.ports.dial(pod, location, port), host, secure };
     }
     if (!isAllowedTarget(ip)) throw addressNotAllowed();
-    return { connect: () => dialTcp([ip], port), host, secure };
+    return { connect: () => dialTarget(this.connecting, [ip], port), host, secure };
   }
 
   /** All elements once, from a random one on. */

@@ -7,10 +7,9 @@ import { StatusError } from '../../api/errors/errors.ts';
 import type { Service } from '../../api/generated/types.ts';
 import { endpointsOfPort, reachableEndpoints } from '../../api/rules/service/slice-endpoints.ts';
 import { ServiceSlices } from '../../registry/system/service-slices.ts';
-import { dialTcp } from '../../streams/dial/dialing.ts';
 import { allowedAddresses, isAllowedTarget } from '../../streams/dial/target-address.ts';
 import type { ProxiedInfo } from '../http/request-info.ts';
-import type { Connecting } from './connecting.ts';
+import { type Connecting, dialTarget } from './connecting.ts';
 import { PodPorts } from './pod-ports.ts';
 import { ProxyTargets } from './proxy-target.ts';
 
@@ -29,7 +28,8 @@ export class ServiceDialing {
     const service = view.collection('core/services').get(namespace, name)?.peek() as Service | undefined;
     if (!service) throw new Error(`service ${JSON.stringify(name)} not found`);
     const { type, externalName = '', ports = [] } = service.spec ?? {};
-    if (type === 'ExternalName') return dialTcp(await allowedAddresses(externalName), port);
+    if (type === 'ExternalName')
+      return dialTarget(this.connecting, await allowedAddresses(externalName), port);
     const named = ports.find((one) => one.port === port);
     if (!named) throw new Error(`no service port ${port} found for service ${JSON.stringify(name)}`);
     try {
@@ -37,7 +37,7 @@ export class ServiceDialing {
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
       const outside = this.#outside(namespace, name, named.name ?? '');
-      if (outside) return dialTcp([outside.ip], outside.port);
+      if (outside) return await dialTarget(this.connecting, [outside.ip], outside.port);
       throw new Error(`no endpoints available for service ${JSON.stringify(name)}`, { cause: error });
     }
   }

@@ -16,7 +16,9 @@ import {
 import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
 import { collect, type Findings } from '../../rules/shared/findings.ts';
 import { cloneJson } from '../../text/object.ts';
+import { addressText, parseIP } from '../../values/addresses.ts';
 import { isPathSegment } from '../../values/names.ts';
+import { kubeletServingSigner, sourceAddressKey } from '../../values/node-identity.ts';
 import { durationText } from '../../values/time.ts';
 
 const expirationSecondsMin = 600;
@@ -92,6 +94,13 @@ function conditionCell(request: CertificateSigningRequest): string {
   return `${decision}${failed}${request.status?.certificate ? ',Issued' : ''}`;
 }
 
+/** Where a request for the certificate of an agent came from: the one address that it has proved to be its own. */
+function setSource(extra: Record<string, readonly string[]>, address: string | undefined): void {
+  const source = parseIP(address ?? '');
+  if (source) extra[sourceAddressKey] = [addressText(source)];
+  else delete extra[sourceAddressKey];
+}
+
 export const certificateSigningRequest = defineKind<CertificateSigningRequest>({
   kind: 'CertificateSigningRequest',
   resource: 'certificatesigningrequests',
@@ -105,8 +114,9 @@ export const certificateSigningRequest = defineKind<CertificateSigningRequest>({
   subresources: [{ name: 'approval', verbs: ['get', 'patch', 'update'] }, statusSubresource],
 
   // Signers decide by who asks, so that is never taken from the client.
-  setCreator(request, user) {
-    const { extra = {} } = user;
+  setCreator(request, user, connection) {
+    const extra = { ...user.extra };
+    if (request.spec?.signerName === kubeletServingSigner) setSource(extra, connection?.remoteAddress);
     request.spec = {
       ...request.spec,
       username: user.name,
