@@ -4,7 +4,7 @@
  */
 import { execFile, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:https';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -22,6 +22,8 @@ import {
   start,
   startNode,
 } from '../../src/cluster/index.ts';
+import { readAuthority } from '../../src/pki/cluster-certificates.ts';
+import { issueServingCertificate } from '../../src/pki/node-certificates.ts';
 
 const waitMs = { timeout: 60_000, interval: 50 };
 /** Of this test alone: addresses of services are addresses of the machine while a node runs. */
@@ -115,10 +117,11 @@ describe('a node', () => {
       expect(await readFile(whole, 'utf8')).not.toContain(token);
     }
 
-    // Started again, without a token: the same certificate.
+    // Started again, without a token: the same certificates.
+    const serving = await nodePem('n1', 'server');
     await running.pop()!.close();
     await join('n1');
-    expect(await nodePem('n1', 'client')).toBe(first);
+    expect([await nodePem('n1', 'client'), await nodePem('n1', 'server')]).toEqual([first, serving]);
 
     // And it is restricted to its own objects.
     const pem = first.slice(0, first.indexOf('-----BEGIN PRIVATE KEY'));
@@ -126,6 +129,22 @@ describe('a node', () => {
     const itself = new Client(cluster.secureUrl!, { ca, cert: pem, key: first });
     await expect(itself.list(nodes)).rejects.toThrow('only its own Node object');
     itself.close();
+  }, 120_000);
+
+  it('of version 0.2.0 gets another serving certificate when it is started again', async () => {
+    const { token, caHash } = await joining();
+    await join('old', { token, caHash });
+    await vi.waitFor(() => nodePem('old', 'server'), waitMs);
+    await running.pop()!.close();
+    // As it was left by that version: signed by the authority of the cluster, which did not come with it.
+    const authority = readAuthority(path.join(folder, 'server', 'pki'))!;
+    const former = issueServingCertificate(authority.pem, { names: ['old'], ips: ['127.0.0.1'] });
+    const file = path.join(folder, 'old', 'pki', 'kubelet-server-current.pem');
+    await writeFile(file, former.cert + former.key);
+    await join('old');
+    await vi.waitFor(async () => expect(await nodePem('old', 'server')).not.toContain(former.cert), waitMs);
+    const health = await fetch(`${cluster.url}/api/v1/nodes/old/proxy/healthz`);
+    expect([health.status, await health.text()]).toEqual([200, 'ok']);
   }, 120_000);
 
   it('is told what is wrong', async () => {
@@ -224,13 +243,17 @@ describe('both sides', () => {
     await vi.waitFor(async () => expect(await log()).toBe('hello from the pod\n'), waitMs);
 
     const port = (await admin.get(nodes, undefined, 'n5')).status?.daemonEndpoints?.kubeletEndpoint?.Port;
-    const ca = await readFile(path.join(folder, 'n5', 'pki', 'ca.crt'), 'utf8');
+    // Its certificate is of the authority for nodes, which comes with it, and for its own name.
+    const [, ca = ''] = (await nodePem('n5', 'server')).match(
+      /-----BEGIN CERT.+?-----END CERTIFICATE-----/gs,
+    )!;
+    const servername = 'n5.nodes.wherry.internal';
     const user = cluster.kubeconfigFor('wherry-admin');
     const { users } = JSON.parse(user) as { users: { user: Record<string, string> }[] };
     const text = (name: string): string => Buffer.from(users[0]!.user[name]!, 'base64').toString('utf8');
     const certificates = { cert: text('client-certificate-data'), key: text('client-key-data') };
     const answer = await new Promise<string>((resolve, reject) => {
-      const socket = connect({ host: '127.0.0.1', port: port!, ca, ...certificates }, () =>
+      const socket = connect({ host: '127.0.0.1', port: port!, ca, servername, ...certificates }, () =>
         socket.write('GET /pods HTTP/1.1\r\nHost: n5\r\nConnection: close\r\n\r\n'),
       );
       socket
