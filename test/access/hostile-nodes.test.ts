@@ -13,7 +13,7 @@ import { createServer } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CertificateSigningRequest, Node, Secret } from '../../src/api/generated/types.ts';
 import { Client } from '../../src/client/client.ts';
-import { configMaps, nodes, secrets, signingRequests } from '../../src/client/resources.ts';
+import { configMaps, nodes, secrets, services, signingRequests } from '../../src/client/resources.ts';
 import { type Cluster, start } from '../../src/cluster/index.ts';
 import { type Authority, type Certified, clientUsages, yearMs } from '../../src/pki/authority.ts';
 import { readAuthority } from '../../src/pki/cluster-certificates.ts';
@@ -160,10 +160,8 @@ describe('the API server', () => {
           expect.stringContaining('address not allowed'),
         ]);
       }
-    const { clusterIP } = (
-      await admin.get({ apiVersion: 'v1', resource: 'services' }, 'default', 'kubernetes')
-    ).spec as { clusterIP: string };
-    await report({ addresses: [{ type: 'InternalIP', address: clusterIP }] });
+    const { spec } = await admin.get(services, 'default', 'kubernetes');
+    await report({ addresses: [{ type: 'InternalIP', address: spec?.clusterIP }] });
     expect(await through('evil', '/')).toEqual([400, expect.stringContaining('address not allowed')]);
   });
 
