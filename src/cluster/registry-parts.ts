@@ -65,6 +65,7 @@ export async function makeRegistry(
     allocators: [services, services.addresses],
     removals: [endpointsRemoval],
     finalizing,
+    selfLinks: options.like === undefined,
     managedFields: options.managedFields ?? defaultOf(servingOptions.managedFields),
     allowance: { privileged: options.allowPrivileged ?? defaultOf(protectionOptions.allowPrivileged) },
     timers: instruments?.timers,

@@ -26,7 +26,11 @@ export async function openStorage(settings: ClusterSettings, closers: Closers): 
 /** Opens the view of all objects, whichever store they are in. */
 export async function openView(settings: ClusterSettings, store: Store, closers: Closers): Promise<View> {
   const { options, chance, kinds, report, reportLoss } = settings;
-  const watched = { onError: report, onLost: reportLoss };
+  const watched = {
+    onError: report,
+    onLost: reportLoss,
+    dropsSelfLinks: options.like !== undefined,
+  };
   const view = await openReadableView(store, kinds, { ...watched, holds: heldHere(options) });
   closers.add(() => view.close());
   await openEventStore(options, kinds, chance, view, watched, closers);

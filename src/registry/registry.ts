@@ -63,6 +63,8 @@ export interface RegistryParts {
   readonly finalizing?: Finalizing;
   /** Which writes are tracked in `metadata.managedFields`. Default: all. */
   readonly managedFields?: ManagedFieldsMode;
+  /** Whether objects have `metadata.selfLink`, as in Kubernetes 1.1. Default: yes. */
+  readonly selfLinks?: boolean;
   /** Default: nothing beyond the rules of kinds. */
   readonly allowance?: Allowance;
   /** Timers on the clock of `sources`. */
@@ -77,6 +79,7 @@ export class Registry {
   readonly allocators: ReadonlyMap<ResourceId, Allocator>;
   readonly finalizing: Finalizing;
   readonly managedFields: ManagedFieldsMode;
+  readonly selfLinks: boolean;
   readonly allowance: Allowance;
   readonly timers: Timers;
   readonly admission: AdmissionChain;
@@ -96,6 +99,7 @@ export class Registry {
     this.#removals = removalsOf(parts);
     this.finalizing = parts.finalizing ?? fullFinalizing;
     this.managedFields = parts.managedFields ?? 'all';
+    this.selfLinks = parts.selfLinks ?? true;
     this.allowance = parts.allowance ?? { privileged: false };
     this.timers = parts.timers ?? systemTimers;
     this.#onCommit = parts.onCommit;
@@ -136,7 +140,7 @@ export class Registry {
     const meta = object.metadata;
     if (!meta.uid) throw new Error(`an object without uid cannot be stored: ${kind.resource} ${meta.name}`);
     meta.resourceVersion = undefined;
-    meta.selfLink = selfLink(kind, meta.namespace ?? '', meta.name ?? '');
+    meta.selfLink = this.selfLinks ? selfLink(kind, meta.namespace ?? '', meta.name ?? '') : undefined;
     object.kind = kind.kind;
     object.apiVersion = kind.apiVersion;
     // Stored objects are parsed without it, so it stays as it is unless the write has set it.

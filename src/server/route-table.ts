@@ -117,14 +117,13 @@ export class RouteTable {
   #addCore({ serving, components }: Resources): void {
     if (!serving.registry.kinds.serves('v1')) return;
     const core = this.#stored('v1');
-    const { sources } = serving.registry;
     core.set(
       'bindings',
       answeredBy((context, info) => createBinding(serving, context, info)),
     );
     core.set(
       'componentstatuses',
-      answeredBy((context, info) => answerComponentStatus(context, info, components, sources.nowMs())),
+      answeredBy((context, info) => answerComponentStatus(context, info, components, serving.registry)),
     );
   }
 

@@ -38,7 +38,7 @@ export function customScale(object: ApiObject, kind: Kind, paths: ScalePaths): S
 
 /** The same for one that may have none yet. */
 export function partialScale(object: ApiObject, kind: Kind, paths: ScalePaths): Scale {
-  const { name = '', namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
+  const { name = '', namespace, selfLink: link, uid, resourceVersion, creationTimestamp } = object.metadata;
   const replicas = replicasAt(object, paths.spec);
   const selector = paths.selector ? valueAt(object, scaleNames(paths.selector)) : undefined;
   return {
@@ -47,7 +47,7 @@ export function partialScale(object: ApiObject, kind: Kind, paths: ScalePaths): 
     metadata: {
       name,
       namespace,
-      selfLink: `${selfLink(kind, namespace ?? '', name)}/scale`,
+      selfLink: link && `${selfLink(kind, namespace ?? '', name)}/scale`,
       uid,
       resourceVersion,
       creationTimestamp,

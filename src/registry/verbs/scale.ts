@@ -90,7 +90,7 @@ export function scaleOf(entry: Entry, form: ScaleForm, kind: Kind = entry.kind):
 export function scaleOfObject(kind: Kind, object: ApiObject, form: ScaleForm): Scale {
   if (kind.scalePaths) return partialScale(object, kind, kind.scalePaths);
   const scaled = object as Scalable;
-  const { name, namespace, uid, resourceVersion, creationTimestamp } = scaled.metadata;
+  const { name, namespace, selfLink: link, uid, resourceVersion, creationTimestamp } = scaled.metadata;
   const selector = shownSelector(kind, scaled.spec?.selector ?? {}, form);
   const replicas = scaled.spec?.replicas ?? 0;
   return {
@@ -99,7 +99,7 @@ export function scaleOfObject(kind: Kind, object: ApiObject, form: ScaleForm): S
     metadata: {
       name,
       namespace,
-      selfLink: `${selfLink(servedBy(kind, form), namespace!, name!)}/scale`,
+      selfLink: link && `${selfLink(servedBy(kind, form), namespace!, name!)}/scale`,
       uid,
       // That of 1.1 had none, so a PUT of what was read before the controller changed is no conflict.
       ...(form.selectorIsMap ? {} : { resourceVersion }),

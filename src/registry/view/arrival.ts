@@ -36,14 +36,18 @@ export class Arrival {
   }
 
   /** Reads the objects at the revision that the view has reached. */
-  async load(store: Store, view: Pick<View, 'revision' | 'reached'>): Promise<void> {
+  async load(
+    store: Store,
+    view: Pick<View, 'revision' | 'reached'>,
+    shown: (value: Buffer) => Buffer,
+  ): Promise<void> {
     while (!this.#isLoaded) {
       const { revision } = view;
       this.#isLoaded = true;
       this.#changes = [];
       this.#collection = new Collection(revision);
       try {
-        await loadObjects(store, this.kind, revision, this.#collection);
+        await loadObjects(store, this.kind, revision, this.#collection, shown);
       } catch (error) {
         // Another server has compacted history beyond the revision that this view has reached.
         this.#isLoaded = false;
@@ -72,6 +76,7 @@ async function loadObjects(
   kind: Kind,
   revision: number,
   collection: Collection,
+  shown: (value: Buffer) => Buffer,
 ): Promise<void> {
   const { items } = await store.range({
     start: kind.id + SEPARATOR,
@@ -80,7 +85,8 @@ async function loadObjects(
   });
   for (let from = 0; from < items.length; from += sliceMax) {
     if (from > 0) await new Promise((resolve) => setImmediate(resolve));
-    for (const item of items.slice(from, from + sliceMax)) collection.load(entryOf(kind, item));
+    for (const item of items.slice(from, from + sliceMax))
+      collection.load(entryOf(kind, { ...item, value: shown(item.value) }));
   }
 }
 

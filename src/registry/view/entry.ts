@@ -18,6 +18,9 @@ import { keepRecent } from './recent-objects.ts';
 import { stamped, uidEnd } from './stamp.ts';
 import { isSealed, withoutConfiguration } from './unreadable.ts';
 
+/** Stands before the uid. */
+const linkMarker = '"selfLink":"';
+
 const comma = 0x2c;
 const quote = 0x22;
 const [letterC, letterD, letterG] = Buffer.from('cdg');
@@ -113,10 +116,10 @@ export class Entry {
   }
 
   #renew(): void {
-    const { current: kind, namespace, name } = this;
+    const { current: kind } = this;
     const object = parseExact(this.text.toString('utf8')) as ApiObject;
     kind.refresh!(object);
-    this.adopt(object, selfLink(kind, namespace, name));
+    this.adopt(object, this.#link(kind));
   }
 
   /** Whether `object(as)` can be called now; if not, `keepConverted` has to be called before. */
@@ -132,7 +135,7 @@ export class Entry {
   /** Takes a converted object. */
   keepConverted(as: Kind, object: ApiObject): void {
     as.refresh?.(object);
-    const link = selfLink(as, this.namespace, this.name);
+    const link = this.#link(as);
     if (as === this.current) return this.adopt(object, link);
     const whole = { ...object, kind: as.kind, apiVersion: as.apiVersion };
     whole.metadata = { ...object.metadata, selfLink: link };
@@ -140,7 +143,7 @@ export class Entry {
   }
 
   /** Takes the text of an object that was brought up to date, unless it is the stored text. */
-  adopt(object: ApiObject, link: string): void {
+  adopt(object: ApiObject, link: string | undefined): void {
     const { current: kind, revision } = this;
     object.kind = kind.kind;
     object.apiVersion = kind.apiVersion;
@@ -156,6 +159,12 @@ export class Entry {
     this.stampEnd = at + stamp.length;
     this.#isRenewed = true;
     this.#shared = undefined;
+  }
+
+  /** The path of the object as another version; undefined where objects are stored without. */
+  #link(as: Kind): string | undefined {
+    const isLinked = this.text.subarray(0, this.stampStart).includes(linkMarker);
+    return isLinked ? selfLink(as, this.namespace, this.name) : undefined;
   }
 
   /** The kind as which the object is stored. */
@@ -249,7 +258,7 @@ export class Entry {
     if (as === this.kind || !as.stored) return object;
     if (as.conversion) throw new Error(`a ${as.kind} was not converted before it was read`);
     const converted = { ...as.stored.fromStored(object), kind: as.kind, apiVersion: as.apiVersion };
-    converted.metadata = { ...object.metadata, selfLink: selfLink(as, this.namespace, this.name) };
+    converted.metadata = { ...object.metadata, selfLink: this.#link(as) };
     return normalized(as.model, converted as unknown as JsonObject) as unknown as ApiObject;
   }
 

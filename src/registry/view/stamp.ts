@@ -7,6 +7,7 @@
 import { optimized } from '../../switches.ts';
 
 const uidMarker = Buffer.from('"uid":"');
+const linkMarker = Buffer.from('"selfLink":"');
 const metadataMarker = Buffer.from('"metadata":{');
 const quote = 0x22;
 const openBrace = 0x7b;
@@ -38,6 +39,15 @@ function startsWith(text: Buffer, at: number, marker: Buffer): boolean {
 function hasUid(text: Buffer): boolean {
   const { metadata } = JSON.parse(text.toString('utf8')) as { metadata?: { uid?: unknown } };
   return typeof metadata?.uid === 'string';
+}
+
+/** The text of an object without its `metadata.selfLink`, which is written before the uid. */
+export function withoutSelfLink(text: Buffer): Buffer {
+  const end = uidEnd(text);
+  const start = end === undefined ? -1 : text.subarray(0, end).lastIndexOf(linkMarker);
+  if (start < 0) return text;
+  const rest = text.indexOf(uidMarker, start);
+  return Buffer.concat([text.subarray(0, start), text.subarray(rest)]);
 }
 
 /** Copies the first `length` bytes of a text, with the part from `cutStart` to `cutEnd` replaced by a stamp, and ends the line. */

@@ -16,12 +16,15 @@ import { Entry } from './entry.ts';
 import { type FedView, FeedRecovery, type RecoveryOptions } from './feed-recovery.ts';
 import { everything } from './filter.ts';
 import { parseStoreKey, storeKey } from './key.ts';
+import { withoutSelfLink } from './stamp.ts';
 
 const loadPageSize = 1000;
 
 export interface ViewOptions extends RecoveryOptions {
   /** Called once, when the feed broke and could not be restored: the view stays stale. */
   readonly onLost?: (error: Error) => void;
+  /** Objects that were stored with `metadata.selfLink` are read without. */
+  readonly dropsSelfLinks?: boolean | undefined;
   /** Which kinds are in the store; default: all. */
   readonly holds?: ((id: ResourceId) => boolean) | undefined;
 }
@@ -90,7 +93,9 @@ export class View {
         const { id, namespace, name } = parseStoreKey(item.key);
         const kind = this.#kindOf.get(id);
         if (kind)
-          this.#collections.get(id)!.load(Entry.found(kind, namespace, name, item.value, item.revision));
+          this.#collections
+            .get(id)!
+            .load(Entry.found(kind, namespace, name, this.#shownValue(item.value), item.revision));
       }
       more = page.more;
       const last = page.items.at(-1);
@@ -98,6 +103,16 @@ export class View {
     }
     await this.#feed.start();
   }
+
+  /** A change of a server that writes `metadata.selfLink`, or from before this one did not. */
+  #shown(change: Change): Change {
+    return this.options.dropsSelfLinks && change.value
+      ? { ...change, value: withoutSelfLink(change.value) }
+      : change;
+  }
+
+  readonly #shownValue = (value: Buffer): Buffer =>
+    this.options.dropsSelfLinks ? withoutSelfLink(value) : value;
 
   // The table of kinds
 
@@ -111,7 +126,7 @@ export class View {
     for (const arrival of arrivals) this.#arrivals.set(arrival.kind.id, arrival);
     try {
       while (!arrivals.every(({ isLoaded }) => isLoaded))
-        await Promise.all(arrivals.map((arrival) => arrival.load(this.store, this)));
+        await Promise.all(arrivals.map((arrival) => arrival.load(this.store, this, this.#shownValue)));
     } catch (error) {
       abandon();
       throw error;
@@ -145,8 +160,8 @@ export class View {
       const collection = this.#collections.get(parts.id);
       if (collection) {
         if (!touched.has(collection)) touched.set(collection, collection.endNumber);
-        applyChange(collection, this.#kindOf.get(parts.id)!, parts, change);
-      } else this.#arrivals.get(parts.id)?.keep(change);
+        applyChange(collection, this.#kindOf.get(parts.id)!, parts, this.#shown(change));
+      } else this.#arrivals.get(parts.id)?.keep(this.#shown(change));
       this.#log.push({ revision: change.revision, timeMs: change.timeMs });
       this.#revision = change.revision;
     }

@@ -4,6 +4,7 @@ import type { ComponentStatus } from '../../api/generated/types.ts';
 import { parseFieldSelector } from '../../api/kind/field-selector.ts';
 import { parseLabelSelector } from '../../api/kind/label-selector.ts';
 import { componentStatus as kind } from '../../api/kinds/core/component-status.ts';
+import type { Registry } from '../../registry/registry.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { ResourceInfo } from '../http/request-info.ts';
 import { answerObject, answerObjects } from '../objects/presentation.ts';
@@ -19,8 +20,9 @@ export async function answerComponentStatus(
   context: RequestContext,
   info: ResourceInfo,
   components: readonly Component[],
-  nowMs: number,
+  { selfLinks, sources }: Pick<Registry, 'selfLinks' | 'sources'>,
 ): Promise<void> {
+  const nowMs = sources.nowMs();
   if (context.info.method !== 'GET') throw methodNotAllowed();
   if (info.subresource !== undefined) throw resourceNotFound();
   context.warnings.push(kind.deprecation!);
@@ -29,7 +31,7 @@ export async function answerComponentStatus(
       .sort((a, b) => (a.name < b.name ? -1 : 1))
       .map(statusOf)
       .filter((item) => isSelected(context, item));
-    return answerObjects(context, kind, { selfLink: context.info.path }, items, nowMs);
+    return answerObjects(context, kind, selfLinks ? { selfLink: context.info.path } : {}, items, nowMs);
   }
   const component = components.find((one) => one.name === info.name);
   if (!component)

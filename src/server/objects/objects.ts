@@ -229,7 +229,7 @@ export async function listObjects(
     resourceVersionMatch: query.get('resourceVersionMatch'),
   };
   const result = await list(serving.registry, kind, asked, deadlineOf(serving, context));
-  await answerList(context, kind, result, serving.registry.sources.nowMs());
+  await answerList(context, kind, result, serving.registry);
 }
 
 /** A create without a namespace in the path uses that of the body, or `default`. */
@@ -432,6 +432,6 @@ export async function deleteCollection(
     context,
     kind,
     { page: new Page(entries, undefined, undefined), revision, continue: undefined },
-    registry.sources.nowMs(),
+    registry,
   );
 }

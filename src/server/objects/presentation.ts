@@ -13,6 +13,7 @@ import {
 } from '../../api/kind/table.ts';
 import { modelOf } from '../../api/model/model.ts';
 import type { ApiObject } from '../../api/text/object.ts';
+import type { Registry } from '../../registry/registry.ts';
 import type { ListResult } from '../../registry/verbs/list.ts';
 import type { Entry } from '../../registry/view/entry.ts';
 import { converted } from '../../registry/view/entry-conversion.ts';
@@ -143,15 +144,16 @@ export async function answerList(
   context: RequestContext,
   kind: Kind,
   list: ListResult,
-  nowMs: number,
+  { selfLinks, sources }: Pick<Registry, 'selfLinks' | 'sources'>,
 ): Promise<void> {
+  const nowMs = sources.nowMs();
   const negotiated = context.negotiate(messagesOf(kind));
   const { format, transform, transformVersion: version } = negotiated;
   const { page } = list;
   const reading = converted(kind, page.entries);
   if (reading) await reading;
   const metadata = {
-    ...(transform ? {} : { selfLink: context.info.path }),
+    ...(transform || !selfLinks ? {} : { selfLink: context.info.path }),
     resourceVersion: String(list.revision),
     ...(list.continue || (kind.custom && !negotiated.transform) ? { continue: list.continue ?? '' } : {}),
     ...(page.remaining === undefined ? {} : { remainingItemCount: page.remaining }),
