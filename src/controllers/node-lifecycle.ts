@@ -1,6 +1,9 @@
 /**
  * The node lifecycle controller: sets conditions of nodes that no longer report, taints nodes by their conditions,
  * and evicts pods that do not tolerate a taint.
+ *
+ * A node that is not ready gets a NoSchedule taint at once. The NoExecute taint, which evicts its pods, it gets when its
+ * zone allows it (see `node-zones.ts`): one node after the other, and no node as long as all nodes are lost.
  */
 import type { Lease, Node, NodeCondition, Pod, Taint } from '../api/generated/types.ts';
 import { timeToMs } from '../api/values/time.ts';
@@ -9,6 +12,7 @@ import type { Registry } from '../registry/registry.ts';
 import { targetOf } from '../registry/target.ts';
 import { modify } from '../registry/verbs/modify.ts';
 import type { Entry } from '../registry/view/entry.ts';
+import { NodeZones } from './node-zones.ts';
 import {
   type Controller,
   observe,
@@ -23,6 +27,12 @@ import { TaintEvictions } from './taint-evictions.ts';
 
 /** Additional time for a new node until its first report. */
 const firstGraceShare = 1.2;
+
+/** The key in the queue for giving up nodes that wait for it; no node has this name. */
+const givingUp = '';
+/** Shares of a node's grace period: a node that has spoken within this one is alive; how soon it is looked for again. */
+const aliveShare = 0.5;
+const againShare = 0.1;
 
 const leaseNamespace = 'kube-node-lease';
 const prefix = 'node.kubernetes.io/';
@@ -55,15 +65,20 @@ class NodeLifecycle {
   readonly #recorder: EventRecorder;
   readonly #queue: WorkQueue;
   /** The last report of each node, and when this controller saw it, on its own clock. */
-  readonly #heard = new Map<string, { said: string; atMs: number }>();
+  readonly #heard = new Map<string, { readonly said: string; atMs: number }>();
   readonly #registered = new Set<string>();
+  readonly #zones: NodeZones;
+  /** Nodes that are to get a NoExecute taint, in the order in which they were lost. */
+  readonly #lost = new Set<string>();
+  #allLost = false;
 
   constructor(private readonly context: SharedContext) {
     this.#registry = context.registry;
+    this.#zones = new NodeZones(context.settings);
     this.#recorder = recorderFor(context, 'node-controller');
     this.#queue = new WorkQueue({
       timers: context.registry.timers,
-      work: (name) => this.#look(name),
+      work: (name) => (name === givingUp ? this.#giveUp() : this.#look(name)),
       onError: (_, error) => context.onError(error),
     });
   }
@@ -82,6 +97,9 @@ class NodeLifecycle {
   #nodeChanged(entry: Entry | undefined, previous: Entry | undefined): void {
     const { name } = (entry ?? previous)!;
     const node = (entry ?? previous)!.peek() as Node;
+    if (entry) this.#zones.set(node);
+    else this.#zones.remove(name);
+    this.#followZones();
     if (entry) {
       if (!this.#registered.has(name)) {
         this.#registered.add(name);
@@ -92,7 +110,19 @@ class NodeLifecycle {
     }
     this.#registered.delete(name);
     this.#heard.delete(name);
+    this.#lost.delete(name);
     this.#tell(node, 'RemovingNode', `Node ${name} event: Removing Node ${name} from Controller`);
+  }
+
+  /** Looks at all nodes again when zones are in another state: they may get, or lose, their NoExecute taints. */
+  #followZones(): void {
+    if (!this.#zones.hasChanged) return;
+    const { allLost } = this.#zones;
+    const nowMs = this.#registry.sources.nowMs();
+    // After a silence of all nodes each of them gets its time again to speak.
+    if (this.#allLost && !allLost) for (const heard of this.#heard.values()) heard.atMs = nowMs;
+    this.#allLost = allLost;
+    for (const name of this.#registered) this.#queue.add(name);
   }
 
   #tell(node: Node, reason: string, message: string): void {
@@ -103,15 +133,53 @@ class NodeLifecycle {
     const entry = this.#registry.view.collection('core/nodes').get('', name);
     if (!entry) return;
     const node = entry.peek() as Node;
-    const silentMs = this.#silentMs(node);
-    const ready = conditionOf(node, 'Ready');
-    const graceMs = this.context.settings.nodeGraceMs;
-    const patienceMs = ready ? graceMs : graceMs * firstGraceShare;
-    if (silentMs >= patienceMs) await this.#markSilent(node);
-    else this.#queue.addAfter(name, patienceMs - silentMs);
+    const patienceMs = this.#patienceMs(node);
+    if (patienceMs <= 0) await this.#markSilent(node);
+    else this.#queue.addAfter(name, patienceMs);
     await this.#taint(name);
-    const now = this.#registry.view.collection('core/nodes').get('', name)?.peek() as Node | undefined;
-    if (now && conditionOf(now, 'Ready')?.status !== 'True') await this.#podsNotReady(now);
+    const now = this.#nodeNamed(name);
+    if (!now || conditionOf(now, 'Ready')?.status === 'True') return void this.#lost.delete(name);
+    if (conditionOf(now, 'Ready') && !isGivenUp(now)) {
+      this.#lost.add(name);
+      this.#queue.add(givingUp);
+    }
+    await this.#podsNotReady(now);
+  }
+
+  /** Gives nodes that are lost their NoExecute taint, as far as their zones allow it now. */
+  async #giveUp(): Promise<void> {
+    if (!this.#lost.size || this.#zones.allLost) return;
+    const { nodeGraceMs } = this.context.settings;
+    const hasSpoken = (name: string): boolean => {
+      const node = this.#nodeNamed(name);
+      if (!node || conditionOf(node, 'Ready')?.status !== 'True') return false;
+      return this.#silentMs(node) < nodeGraceMs * aliveShare;
+    };
+    // If no node has spoken for a while, all of them may have fallen silent together, as when this server is cut off:
+    // the first ones are not given up before it is known of the others.
+    if (![...this.#registered].some(hasSpoken))
+      return this.#queue.addAfter(givingUp, nodeGraceMs * againShare);
+    const nowMs = this.#registry.sources.nowMs();
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const name of [...this.#lost]) {
+      const waitMs = this.#zones.take(name, nowMs);
+      nextMs = Math.min(nextMs, waitMs || nextMs);
+      if (waitMs > 0) continue;
+      await this.#taint(name, true);
+      this.#lost.delete(name);
+    }
+    this.#queue.addAfter(givingUp, nextMs);
+  }
+
+  #nodeNamed(name: string): Node | undefined {
+    return this.#registry.view.collection('core/nodes').get('', name)?.peek() as Node | undefined;
+  }
+
+  /** How long a node may still be silent. */
+  #patienceMs(node: Node): number {
+    const { nodeGraceMs } = this.context.settings;
+    const graceMs = conditionOf(node, 'Ready') ? nodeGraceMs : nodeGraceMs * firstGraceShare;
+    return graceMs - this.#silentMs(node);
   }
 
   /** Time since the last sign of life: a renewed lease or a newer heartbeat. */
@@ -160,13 +228,16 @@ class NodeLifecycle {
     if (wasReady) this.#tell(node, 'NodeNotReady', `Node ${node.metadata.name} status is now: NodeNotReady`);
   }
 
-  async #taint(name: string): Promise<void> {
+  /** @param givesUp whether the node gets the taint that evicts its pods, if it is not ready */
+  async #taint(name: string, givesUp = false): Promise<void> {
     const now = this.#registry.now();
-    const entry = this.#registry.view.collection('core/nodes').get('', name);
-    if (!entry || sameTaints(entry.peek() as Node, taintsFor(entry.peek() as Node, now))) return;
+    const node = this.#nodeNamed(name);
+    const taints = (of: Node): Taint[] =>
+      taintsFor(of, now, !this.#zones.allLost && (givesUp || isGivenUp(of)));
+    if (!node || sameTaints(node, taints(node))) return;
     await this.#modifyNode(name, 'main', (current) => {
       const spec = (current.spec ??= {});
-      spec.taints = taintsFor(current, now);
+      spec.taints = taints(current);
       if (spec.taints.length === 0) delete spec.taints;
       return current;
     });
@@ -230,15 +301,24 @@ const conditionOf = (node: Node, type: string): NodeCondition | undefined =>
 
 const same = (a: Taint, b: Taint): boolean => a.key === b.key && a.effect === b.effect;
 
-/** The taints a node should have; existing ones keep their timeAdded. */
-function taintsFor(node: Node, now: string): Taint[] {
+const readinessKeys = [`${prefix}not-ready`, `${prefix}unreachable`];
+
+/** Whether the node has a taint that evicts its pods because it is not ready. */
+const isGivenUp = ({ spec }: Node): boolean =>
+  spec?.taints?.some(({ key, effect }) => effect === 'NoExecute' && readinessKeys.includes(key!)) === true;
+
+/**
+ * The taints a node should have; existing ones keep their timeAdded.
+ * @param evicts whether it evicts its pods while it is not ready
+ */
+function taintsFor(node: Node, now: string, evicts: boolean): Taint[] {
   const wanted: Taint[] = [];
   const ready = conditionOf(node, 'Ready')?.status;
   if (ready !== 'True') {
     const key = prefix + (ready === 'Unknown' ? 'unreachable' : 'not-ready');
     wanted.push({ key, effect: 'NoSchedule', timeAdded: now });
     // A node that has never reported runs no pods to evict.
-    if (ready !== undefined) wanted.push({ key, effect: 'NoExecute', timeAdded: now });
+    if (ready !== undefined && evicts) wanted.push({ key, effect: 'NoExecute', timeAdded: now });
   }
   for (const [type, name] of Object.entries(pressureTaints))
     if (conditionOf(node, type)?.status === 'True')

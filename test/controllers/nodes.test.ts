@@ -1,5 +1,5 @@
 /** Node lifecycle, evictions by taints, and pod collection, seen through the API. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Json, useCluster } from '../support/http.ts';
 import { heartbeat, makeNode, podNamed, until, untilList } from './objects.ts';
 
@@ -21,8 +21,12 @@ describe('a node that must speak every second', () => {
     await until(api, '/api/v1/nodes/n1', fits).finally(() => clearInterval(beating));
   }
 
-  // A silent node loses its conditions and gets the taints that keep pods away.
+  // A silent node loses its conditions and gets the taints that keep pods away. Another one speaks all the time: if all
+  // nodes were silent, no pods would be evicted.
   it('that falls silent is marked, and freed when it speaks again', async () => {
+    await makeNode(api, 'steady');
+    const steady = setInterval(() => void heartbeat(api, 'steady').catch(() => undefined), 200);
+    onTestFinished(() => clearInterval(steady));
     await makeNode(api, 'n1');
     await speaksUntil((node) => taints(node).length === 0 && condition(node, 'Ready').status === 'True');
     await api.post(pods, podNamed('tenant', { nodeName: 'n1' }));
@@ -58,6 +62,7 @@ describe('a node', () => {
   const api = useCluster();
 
   it('is tainted by what it says of itself, and keeps the taints of others', async () => {
+    await makeNode(api, 'ready');
     await makeNode(api, 'n2', { spec: { taints: [{ key: 'mine', effect: 'NoSchedule' }] } });
     await api.patch(
       '/api/v1/nodes/n2/status',

@@ -1,7 +1,7 @@
 /** Which controllers run beside the server, and how. */
 import type { ControllerSettings } from '../../controllers/shared/controller.ts';
 import { group, handedIn, optionFor } from './option.ts';
-import { items, on } from './values.ts';
+import { count, decimal, items, on } from './values.ts';
 
 const option = optionFor('up', 'serve');
 
@@ -33,6 +33,30 @@ export const controllerOptions = {
   /** Periods and bounds of single controllers. */
   controllerSettings: group<Partial<ControllerSettings>>({
     nodeGraceMs: handedIn(),
+    nodeEvictionRate: option({
+      flag: 'node-eviction-rate',
+      value: decimal('RATE', 1_000),
+      text: 'nodes per second whose pods are evicted when they are lost, in each zone',
+      default: '0.1',
+    }),
+    secondaryNodeEvictionRate: option({
+      flag: 'secondary-node-eviction-rate',
+      value: decimal('RATE', 1_000),
+      text: 'the same while many nodes of a large zone are lost; in a small one no pods are evicted then',
+      default: '0.01',
+    }),
+    unhealthyZoneThreshold: option({
+      flag: 'unhealthy-zone-threshold',
+      value: decimal('SHARE', 1),
+      text: 'the share of lost nodes, at least three, that counts as many',
+      default: '0.55',
+    }),
+    largeClusterSizeThreshold: option({
+      flag: 'large-cluster-size-threshold',
+      value: count('N', 1_000_000),
+      text: 'a zone with more nodes than this is large',
+      default: '50',
+    }),
     namespaceGraceMs: handedIn(),
     collectOnlyDeletedOwners: handedIn(),
     finishedPodsMax: handedIn(),

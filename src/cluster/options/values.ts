@@ -75,6 +75,12 @@ export const count = (shown: string, max: number, min = 0): Value<number> => ({
   },
 });
 
+/** A number from 0 on that may have a fraction. */
+export const decimal = (shown: string, max: number): Value<number> =>
+  parsed(shown, `a number from 0 to ${max}, such as 0.5`, (given) =>
+    /^\d{1,9}(\.\d{1,9})?$/.test(given) && Number(given) <= max ? Number(given) : undefined,
+  );
+
 export const wholeNumber = (given: string, max: number): number | undefined =>
   /^\d{1,9}$/.test(given) && Number(given) <= max ? Number(given) : undefined;
 

@@ -24,6 +24,14 @@ import type { PodIndex } from './pod-index.ts';
 export interface ControllerSettings {
   /** A node whose lease and status are older than this becomes `Ready: Unknown`. */
   readonly nodeGraceMs: number;
+  /** Nodes per second whose pods are evicted, in a zone where few nodes are lost. */
+  readonly nodeEvictionRate: number;
+  /** The same where many are lost, in a zone with many nodes; in smaller ones no pods are evicted then. */
+  readonly secondaryNodeEvictionRate: number;
+  /** The share of nodes from which on many are lost. */
+  readonly unhealthyZoneThreshold: number;
+  /** A zone with more nodes than this has many. */
+  readonly largeClusterSizeThreshold: number;
   /** Finished pods that are kept; the oldest beyond that are deleted. */
   readonly finishedPodsMax: number;
   /** Events are deleted this long after they were last written. */
@@ -43,6 +51,10 @@ export interface ControllerSettings {
 
 export const defaultSettings: ControllerSettings = {
   nodeGraceMs: 50_000,
+  nodeEvictionRate: 0.1,
+  secondaryNodeEvictionRate: 0.01,
+  unhealthyZoneThreshold: 0.55,
+  largeClusterSizeThreshold: 50,
   finishedPodsMax: 12_500,
   eventLifeMs: 3_600_000,
   autoscalerSyncMs: 15_000,
