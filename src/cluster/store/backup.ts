@@ -1,4 +1,5 @@
 /** Backup of a running server to a file, and restore of a file into a data folder or into etcd. */
+import { randomBytes } from 'node:crypto';
 import { createReadStream, fstatSync, openSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { get, type IncomingMessage } from 'node:http';
@@ -38,7 +39,7 @@ export async function backup(
   file: string,
   onProgress: OnProgress = () => undefined,
 ): Promise<BackupSummary> {
-  const partial = `${file}.${process.pid}.partial`;
+  const partial = `${file}.${process.pid}-${randomBytes(6).toString('hex')}.partial`;
   let target: FileHandle | undefined;
   try {
     const answer = await request(new URL('/wherry/backup', server), server);

@@ -20,11 +20,11 @@ import {
   rm,
   rmdir,
   stat,
-  symlink,
 } from 'node:fs/promises';
-import { basename, dirname, join, relative, sep } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import type { Pod } from '../../api/generated/types.ts';
 import { makeFolders } from '../machine/folder-care.ts';
+import { replaceLink } from '../process/replaced-file.ts';
 import type { LogSegment } from './log-file.ts';
 
 /** Maximum number of names in a listing. */
@@ -187,14 +187,6 @@ export class LogFolder {
 }
 
 const isWithin = (path: string, folder: string): boolean => path === folder || path.startsWith(folder + sep);
-
-/** Replaces a link in one step, so that a log shipper always finds one. */
-async function replaceLink(path: string, target: string): Promise<void> {
-  const next = join(dirname(path), `.${basename(path)}.next`);
-  await rm(next, { force: true });
-  await symlink(target, next);
-  await rename(next, path);
-}
 
 /** Opens a file and checks the open handle: the name may point elsewhere since it was resolved. */
 async function openFile(path: string): Promise<Found | undefined> {

@@ -2,10 +2,11 @@
  * Claims: which agent of this machine owns which interfaces and namespaces, in one file per agent. A killed
  * agent leaves its file behind, which tells the next agent of the machine what to remove.
  */
-import { mkdir, readdir, readFile, readlink, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { wallClock } from '../../clock.ts';
 import { bootId, startOf } from '../process/process-table.ts';
+import { removeUnfinished, replaceFile } from '../process/replaced-file.ts';
 import type { Spawner } from '../process/spawner.ts';
 
 /** A tmpfs: emptied at boot, when the interfaces are gone, too. */
@@ -51,7 +52,7 @@ export class NetworkClaims {
     const found: string[] = [];
     const spaces = await ownSpaces();
     for (const name of names) {
-      const [, id, writing] = /^([0-9a-f]{8})\.json(\.new)?$/.exec(name) ?? [];
+      const [, id, writing] = /^\.?([0-9a-f]{8})\.json((?:\.[0-9a-f]{12})?\.new)?$/.exec(name) ?? [];
       if (!id) continue;
       const claim = await this.#read(name);
       if (writing) await this.#dropUnfinished(name, claim);
@@ -101,12 +102,12 @@ export class NetworkClaims {
     };
     const path = this.path(id);
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
-    await writeFile(`${path}.new`, `${JSON.stringify(claim)}\n`, { mode: 0o600 });
-    await rename(`${path}.new`, path);
+    await replaceFile(path, `${JSON.stringify(claim)}\n`, 0o600);
   }
 
   async drop(id: string): Promise<void> {
-    for (const path of [this.path(id), `${this.path(id)}.new`]) await rm(path, { force: true });
+    await rm(this.path(id), { force: true });
+    await removeUnfinished(this.path(id));
   }
 
   path(id: string): string {

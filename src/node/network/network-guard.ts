@@ -18,7 +18,7 @@ done
 for space in "$2"*; do
   [ -e "$space" ] && ip netns del "\${space##*/}"
 done
-rm -f "$3" "$3.new"
+rm -f "$3"
 `;
 
 export interface Guarded {

@@ -5,9 +5,10 @@
  */
 import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { bootId, findProcesses, isMarked, listProcesses, type Mark, startOf } from './process-table.ts';
+import { removeUnfinished, replaceFile } from './replaced-file.ts';
 import { helperEnv, type Spawner } from './spawner.ts';
 
 /** A killed reaper is replaced after this time. */
@@ -132,6 +133,7 @@ export class Reaper {
   async endLeftovers(): Promise<void> {
     const { identity, tag } = this.options;
     const mark = { text: `WHERRY_CONTAINER=${identity}/`, tag, prefix: true };
+    await removeUnfinished(join(this.options.folder, listName));
     const sessions = await this.#leftSessions(mark);
     for (let pass = 0; pass < passesMax; pass++) {
       for (const pid of sessions) signalProcess(-pid, 'SIGKILL');
@@ -204,8 +206,7 @@ export class Reaper {
         .map(([pid, start]) => ({ pid, start }))
         .filter(({ start }) => start);
       const list: KeptList = { boot: bootId(), processes };
-      await writeFile(`${path}.new`, JSON.stringify(list), { mode: 0o600 });
-      await rename(`${path}.new`, path);
+      await replaceFile(path, JSON.stringify(list), 0o600);
     }
   }
 

@@ -409,4 +409,23 @@ describe('mounts', () => {
     const none: Pod = { ...pod, spec: { ...pod.spec, hostAliases: [] } };
     expect(await place.volumesOf(none).mounts(container)).toEqual([]);
   });
+
+  it('have one hosts file for containers that start together', async () => {
+    // Proves that no container gets in the way of another, and that a file that one has mounted already is not replaced.
+    const hostAliases = [{ ip: '10.9.9.9', hostnames: ['db'] }];
+    const { volumes, container } = await place.setUp([], { hostAliases });
+    const path = join(place.folder, 'etc-hosts');
+    const found = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        await volumes.mounts(container);
+        return (await stat(path)).ino;
+      }),
+    );
+    expect(new Set(found).size).toBe(1);
+    // A container may have changed it; the next one to start finds it as it should be.
+    await writeFile(path, 'changed');
+    await volumes.mounts(container);
+    expect(await readFile(path, 'utf8')).toContain('10.9.9.9\tdb');
+    expect((await readdir(place.folder)).sort()).toEqual(['etc-hosts', 'volumes']);
+  });
 });

@@ -3,7 +3,7 @@
  * container as mounts. Volumes that belong to the pod alone are in its folder and are removed with it.
  */
 import { existsSync } from 'node:fs';
-import { chmod, lchown, lstat, mkdir, open, rename, rm } from 'node:fs/promises';
+import { chmod, constants, lchown, lstat, mkdir, open } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import type { Container, Node, Pod, Service, Volume, VolumeMount } from '../../api/generated/types.ts';
 import { isLabel1123, isRelativePath } from '../../api/values/names.ts';
@@ -15,6 +15,7 @@ import { expand } from '../environment/expansion.ts';
 import { ConfigError, containerVariables } from '../environment/pod-environment.ts';
 import { PodTokens } from '../environment/pod-tokens.ts';
 import { hostsFile } from '../network/hosts-file.ts';
+import { replaceFile } from '../process/replaced-file.ts';
 import type { Mount, PodPlace } from '../runtime/runtime.ts';
 import { AtomicFolder } from './atomic-folder.ts';
 import { prepareClaim } from './claim-volume.ts';
@@ -81,6 +82,8 @@ interface Prepared {
 export class PodVolumes {
   readonly #prepared = new Map<string, Prepared>();
   readonly #tokens: PodTokens;
+  /** The last write of each file about names: they are written one at a time. */
+  readonly #nameFiles = new Map<string, Promise<void>>();
   #pod: Pod;
   /** The tail of a queue: operations run one at a time, so that no two write to one folder. */
   #last: Promise<unknown> = Promise.resolve();
@@ -342,20 +345,32 @@ export class PodVolumes {
       await add(hostnamePath, 'etc-hostname', () => `${hostname}\n`);
   }
 
-  /** Writes a temporary file and renames it, so that nothing is written through a link. */
+  /**
+   * Writes a file that all containers of the pod mount. One that has this text stays: containers that start together
+   * share it.
+   */
   async #writeFile(name: string, text: string): Promise<string> {
     const path = join(this.options.folder, name);
-    const next = `${path}.next`;
-    await rm(next, { force: true });
-    const file = await open(next, 'wx', 0o644);
-    try {
-      await file.writeFile(text);
-      await file.chmod(0o644);
-    } finally {
-      await file.close();
-    }
-    await rename(next, path);
+    const before = this.#nameFiles.get(name) ?? Promise.resolve();
+    const written = before.then(async () => {
+      if ((await ownText(path)) !== text) await replaceFile(path, text, 0o644);
+    });
+    this.#nameFiles.set(
+      name,
+      written.catch(() => undefined),
+    );
+    await written;
     return path;
+  }
+}
+
+/** The text of a file that is no link; undefined when there is no such file. */
+async function ownText(path: string): Promise<string | undefined> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined);
+  try {
+    return await file?.readFile('utf8');
+  } finally {
+    await file?.close();
   }
 }
 

@@ -3,9 +3,10 @@
  * credentials. An image that was pulled with credentials is used for another pod only if that pod has them, too. What
  * was pulled is noted in a file: the notes also tell which images of a shared engine are this agent's to remove.
  */
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import type { Pod, Secret } from '../../../api/generated/types.ts';
 import { composedKey } from '../../../composed-key.ts';
+import { removeUnfinished, replaceFile } from '../../process/replaced-file.ts';
 import { type ImageName, parseImageName, pullPolicyOf, repositoryOf } from '../image-name.ts';
 import { type ImageCommand, ImageError, type ImageRequest } from '../runtime.ts';
 import { type Credentials, credentialsFor, credentialsHash } from './registry-credentials.ts';
@@ -202,6 +203,7 @@ export class EngineImages {
 
   async #read(): Promise<Map<string, PullNote>> {
     if (!this.#notes) {
+      await removeUnfinished(this.options.file);
       const text = await readFile(this.options.file, 'utf8').catch(() => '[]');
       let notes: [string, PullNote][] = [];
       try {
@@ -218,8 +220,7 @@ export class EngineImages {
     const { file, onError } = this.options;
     this.#writing = this.#writing
       .then(async () => {
-        await writeFile(`${file}.next`, JSON.stringify([...(this.#notes ?? [])]), { mode: 0o600 });
-        await rename(`${file}.next`, file);
+        await replaceFile(file, JSON.stringify([...(this.#notes ?? [])]), 0o600);
       })
       .catch(onError);
     return this.#writing;
