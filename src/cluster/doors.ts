@@ -1,11 +1,12 @@
 /** The doors of a cluster: which ones are open, and how the parts of this process reach the API through them. */
+
+import { machineAddress } from '../node/machine/machine-address.ts';
 import type { Advertised } from '../registry/system/kubernetes-service.ts';
 import { InnerDoor } from '../server/doors/inner-door.ts';
 import { isLoopback, LocalDoor } from '../server/doors/local-door.ts';
 import type { Door } from '../server/http/door.ts';
 import type { Access } from './access/access.ts';
 import type { ApiAddress } from './shared/api-address.ts';
-import { machineAddress } from './shared/machine-address.ts';
 import { StartError } from './shared/start-error.ts';
 
 export interface DoorOptions {

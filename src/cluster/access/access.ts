@@ -9,6 +9,7 @@ import type { StaticUser } from '../../access/authentication/static-tokens.ts';
 import type { Authorization } from '../../access/authorization/make-authorizer.ts';
 import type { Tokens } from '../../access/tokens/tokens.ts';
 import type { ClusterTrust } from '../../controllers/shared/controller.ts';
+import { machineAddress } from '../../node/machine/machine-address.ts';
 import type { Authority, Certified } from '../../pki/authority.ts';
 import {
   type AuthorityUse,
@@ -25,7 +26,6 @@ import { SecureDoor } from '../../server/doors/secure-door.ts';
 import type { Limits } from '../../server/http/limits.ts';
 import type { HealthCheck } from '../../server/observe/health.ts';
 import type { SecureOptions } from '../options/start-options.ts';
-import { machineAddress } from '../shared/machine-address.ts';
 import { StartError } from '../shared/start-error.ts';
 import { ensureAdministrators } from './administrators.ts';
 import { plantPolicy } from './authorization.ts';

@@ -8,12 +8,12 @@ import { Client } from '../../client/client.ts';
 import { ingressClasses } from '../../client/resources.ts';
 import { IngressController } from '../../ingress/controller.ts';
 import { ownIngressClass } from '../../ingress/served.ts';
+import { machineAddress } from '../../node/machine/machine-address.ts';
 import { dialTcp } from '../../streams/dial/dialing.ts';
 import { isAllowedTarget } from '../../streams/dial/target-address.ts';
 import type { IngressOptions } from '../options/nodes.ts';
 import type { ApiAddress } from '../shared/api-address.ts';
 import { Closers } from '../shared/closers.ts';
-import { machineAddress } from '../shared/machine-address.ts';
 
 export interface RunningIngress {
   readonly description: string;

@@ -13,6 +13,7 @@ import type { Agent } from '../../node/agent/agent.ts';
 import type { KubeletListening } from '../../node/agent/kubelet-server.ts';
 import type { NodeNetwork } from '../../node/agent/node-network.ts';
 import type { LogFolder } from '../../node/logs/log-folder.ts';
+import { machineAddress } from '../../node/machine/machine-address.ts';
 import type { ImageTable } from '../../node/runtime/images.ts';
 import type { ProcessRuntime } from '../../node/runtime/process/process-runtime.ts';
 import type { RuntimeChoice } from '../../node/runtime/runtime-choice.ts';
@@ -23,7 +24,6 @@ import { defaultOf } from '../options/option.ts';
 import { checkNodeOptionNames } from '../options/option-check.ts';
 import { Closers } from '../shared/closers.ts';
 import { type LoggedEvent, logConfiguration, logEvent } from '../shared/log.ts';
-import { machineAddress } from '../shared/machine-address.ts';
 import { StartError } from '../shared/start-error.ts';
 import { makeTemporaryFolder } from '../shared/temporary-folder.ts';
 

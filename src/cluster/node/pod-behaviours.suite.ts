@@ -4,7 +4,7 @@
  */
 import { expect } from 'vitest';
 import type { Pod } from '../../api/generated/types.ts';
-import { configMaps, secrets } from '../../client/resources.ts';
+import { configMaps, pods, secrets } from '../../client/resources.ts';
 import { encodeHeaders } from '../../grpc/header-block.ts';
 import { freePort } from '../../node/runtime/engine/registry.fixture.ts';
 import { eventually, first, type PodBench, phase, ready, sh } from './pod-bench.fixture.ts';
@@ -72,6 +72,31 @@ export const podBehaviours: Readonly<Record<string, (bench: PodBench) => Promise
     expect(await bench.log('init', 'container=c')).toBe('one\nside\ntwo\n');
   },
 
+  'starts all containers of a pod at the first try, however many there are': async (bench) => {
+    const counts = [2, 5, 10];
+    const containers = (count: number) =>
+      Array.from({ length: count }, (_, i) => sh('cat /etc/hosts; sleep 3600', { name: `c${i}` }));
+    await Promise.all(
+      counts.map((count) => bench.create(`many-${count}`, { containers: containers(count) })),
+    );
+    for (const count of counts) {
+      const name = `many-${count}`;
+      const states: (string | undefined)[] = [];
+      const pod = await bench.until(name, ({ status }) => {
+        const all = status?.containerStatuses ?? [];
+        states.push(...all.map(({ state }) => state?.waiting?.reason));
+        return all.length === count && all.every((one) => one.ready);
+      });
+      expect(states.filter((reason) => reason && reason !== 'ContainerCreating')).toEqual([]);
+      expect(pod.status?.containerStatuses?.map(({ restartCount }) => restartCount)).toEqual(
+        Array(count).fill(0),
+      );
+      const warnings = (await bench.events(name)).filter(({ type }) => type === 'Warning');
+      expect(warnings.map(({ message }) => message)).toEqual([]);
+      await bench.remove(name);
+    }
+  },
+
   'probes by command, HTTP and TCP': async (bench) => {
     const server = 'mkdir -p /v/www; echo fine > /v/www/index.html; exec busybox httpd -f -p 18080 -h /v/www';
     await bench.create('probed', {
@@ -100,6 +125,38 @@ export const podBehaviours: Readonly<Record<string, (bench: PodBench) => Promise
     await bench.until('probed', (pod) => (first(pod).restartCount ?? 0) > 0);
     await bench.event('probed', 'Liveness probe failed: HTTP probe failed with statuscode: 404');
     await bench.remove('probed');
+  },
+
+  'is probed and proxied at its address, where a server on its loopback address does not answer': async (
+    bench,
+  ) => {
+    const tcpSocket = { port: 18083 };
+    await bench.create('inner', {
+      volumes: [{ name: 'v', emptyDir: {} }],
+      containers: [
+        sh('echo inner > /v/index.html; exec busybox httpd -f -p 127.0.0.1:18083 -h /v', {
+          volumeMounts: [{ name: 'v', mountPath: '/v' }],
+          readinessProbe: { tcpSocket, periodSeconds: 1, timeoutSeconds: 20 },
+        }),
+      ],
+    });
+    const pod = await bench.until('inner', (one) => first(one).started && !!one.status?.podIP);
+    const refused = `dial tcp ${pod.status!.podIP}:18083: connect: connection refused`;
+    await eventually(async () => {
+      const { stdout } = await bench.exec('inner', ['busybox', 'wget', '-qO-', 'http://127.0.0.1:18083/']);
+      expect(stdout).toBe('inner\n');
+    });
+    await bench.event('inner', `Readiness probe failed: ${refused}`);
+    const proxied = await bench.get(
+      `/api/v1/namespaces/default/pods/${bench.name('inner')}:18083/proxy/index.html`,
+    );
+    expect(JSON.parse(proxied)).toMatchObject({
+      code: 503,
+      message: `error trying to reach service: ${refused}`,
+    });
+    const now = await bench.client.get(pods, 'default', bench.name('inner'));
+    expect(first(now)).toMatchObject({ ready: false, restartCount: 0 });
+    await bench.remove('inner');
   },
 
   'runs hooks after the start and before the stop': async (bench) => {

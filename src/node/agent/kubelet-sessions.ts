@@ -137,16 +137,20 @@ function forwarding(host: KubeletHost, path: readonly string[], query: URLSearch
   if (ports.length > portsMax || ports.some((port) => !Number.isInteger(port) || port < 1 || port > 65_535))
     throw new KubeletRefusal(400, 'query parameter "port" must be a list of port numbers');
   if (worker.ended.aborted) throw new KubeletRefusal(500, `pod ${name} is not running`);
+  // Only Wherry's own API server asks for it, on behalf of a proxy: those reach a pod at its address.
+  const atAddress = query.get('at') === 'address';
   return (request, socket, head) =>
     servePortForward(request, socket, head, {
       ports,
       podText: `pod ${name}, uid ${worker.uid}`,
       ended: worker.ended,
       dial: async (port) => {
+        const { runtime, pod } = worker;
         try {
-          return await worker.runtime.dial(worker.uid, port);
+          return atAddress ? await runtime.reach(worker.uid, port) : await runtime.dial(worker.uid, port);
         } catch (error) {
-          throw new Error(dialText(error as NodeJS.ErrnoException, '127.0.0.1', port));
+          const host = (atAddress && pod.status?.podIP) || '127.0.0.1';
+          throw new Error(dialText(error as NodeJS.ErrnoException, host, port));
         }
       },
     });

@@ -112,6 +112,12 @@ describe.skipIf(problem !== undefined)(`a network of namespaces${note}`, () => {
     await expect(network.dial(inner.metadata.uid!, 81)).rejects.toThrow(
       'dial tcp 127.0.0.1:81: connect: connection refused',
     );
+    // Probes and proxies reach what waits at the pod's address, and nothing else.
+    expect(await textOf(await network.reach(open.metadata.uid!, 8080))).toBe('open');
+    for (const [one, { ip }] of [[inner, attached[1]!] as const, [inner6, attached[2]!] as const])
+      await expect(network.reach(one.metadata.uid!, 8080)).rejects.toThrow(
+        `dial tcp ${ip}:8080: connect: connection refused`,
+      );
   });
 
   it('leads ports of the machine to the pods that ask for them, for as long as they live', async () => {

@@ -14,7 +14,7 @@ import { namespacePath } from './ip-route.ts';
 import { NamespaceSockets } from './namespace-sockets.ts';
 import { type NodeBridge, podNumberMin } from './node-bridge.ts';
 import type { PodFilters } from './pod-filters.ts';
-import type { PodAttachment, PodNetwork } from './pod-network.ts';
+import { type PodAttachment, type PodNetwork, sharedAddress } from './pod-network.ts';
 import type { Subnet } from './subnet.ts';
 import { parseListeners } from './taken-ports.ts';
 
@@ -104,6 +104,12 @@ export class NetnsNetwork implements PodNetwork {
       if (!socket) throw dialError('127.0.0.1', port, (error as Error).cause ?? error);
       return socket;
     }
+  }
+
+  /** A pod with hostNetwork has the address of the node. */
+  async reach(uid: string, port: number): Promise<Duplex> {
+    const attached = await this.#pods.get(uid);
+    return dialTcp([attached?.attachment.ip ?? sharedAddress(this.options.address)], port);
   }
 
   /** Services answer at these ranges, too, besides the node's own. */

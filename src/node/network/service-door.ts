@@ -1,7 +1,6 @@
 /** Service doors: open sockets for services, in the machine's network namespace or in the one for services. */
 import { createSocket, type Socket as DatagramSocket } from 'node:dgram';
 import { createServer, isIPv6, type Server } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import type { NodeBridge } from './node-bridge.ts';
 import type { Subnet } from './subnet.ts';
 
@@ -60,7 +59,3 @@ export function clusterDoor(range: Subnet, bridge: NodeBridge | undefined): Clus
     words: `cluster IPs (${range.text}) do not answer${why}; node ports, variables and the API's proxy work`,
   };
 }
-
-/** Whether an address is one of this machine's. */
-export const isOwnAddress = (ip: string): boolean =>
-  Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === ip));

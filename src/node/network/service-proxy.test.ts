@@ -182,13 +182,16 @@ describe.skipIf(!canBindLoopback)('services on the loopback range, without privi
     expect(await ask(ip, base)).toBe('l');
   });
 
-  it('find pods of the machine’s network at its loopback address alone', async () => {
+  it('find pods of the machine’s network at its address, never at its loopback address', async () => {
     await test.proxy();
     const ip = await test.service('inner', [{ port: base }]);
-    const port = await test.serve((socket) => socket.end('inner'), '127.0.0.1');
+    const inner = await test.serve((socket) => socket.end('inner'), '127.0.0.1');
+    const open = await test.serve((socket) => socket.end('open'), ownAddress!);
     const targetRef = { kind: 'Pod', namespace: 'default', name: 'p', uid: 'u' };
-    await test.answers('inner', [[ownAddress!, port]], { nodeName: 'n1', targetRef });
-    expect(await ask(ip, base)).toBe('inner');
+    await test.answers('inner', [[ownAddress!, open]], { nodeName: 'n1', targetRef });
+    expect(await ask(ip, base)).toBe('open');
+    await test.answers('inner', [[ownAddress!, inner]], { nodeName: 'n1', targetRef });
+    expect(await ask(ip, base)).toMatch(/^ECONN/);
   });
 
   it.skipIf(!isRoot)('include the API server', async () => {

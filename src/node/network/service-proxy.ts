@@ -7,10 +7,12 @@ import type { Socket } from 'node:net';
 import type { NamedService, ServiceDirectory } from '../../client/service-directory.ts';
 import { wallClock } from '../../clock.ts';
 import { dialTcp } from '../../streams/dial/dialing.ts';
+import { isOwnAddress } from '../machine/machine-address.ts';
 import { ClientAffinity } from './affinity.ts';
 import type { NodeBridge } from './node-bridge.ts';
 import type { NodeZone } from './node-zone.ts';
-import { type ClusterDoor, clusterDoor, hostDoor, isOwnAddress, type ServiceDoor } from './service-door.ts';
+import { sharedAddress } from './pod-network.ts';
+import { type ClusterDoor, clusterDoor, hostDoor, type ServiceDoor } from './service-door.ts';
 import { type ListenerContext, ServiceListener } from './service-listener.ts';
 import { type ProxyingNode, type ServiceEntry, type ServiceTarget, serviceEntries } from './service-ports.ts';
 import { Subnet } from './subnet.ts';
@@ -34,10 +36,7 @@ export interface ServiceProxySettings {
   readonly serviceRange: string;
   /** Already open; cluster IPs are served on it. */
   readonly bridge?: NodeBridge;
-  /**
-   * Whether pods share the machine's network: then pods that listen on its loopback address only are reached,
-   * too.
-   */
+  /** Whether pods share the machine's network: then they move with it when the machine gets another address. */
   readonly sharedNetwork: boolean;
   /** Whether a client may connect to a target; absent: it always may. */
   readonly allows?: (client: string, target: ServiceTarget, protocol: string) => boolean;
@@ -201,7 +200,7 @@ export class ServiceProxy {
       const target = this.#choose(client, entry, left);
       if (!target) return undefined;
       try {
-        return await dialTcp(this.#waysTo(target), target.port);
+        return await dialTcp([this.#addressOf(target)], target.port);
       } catch {
         left = left.filter((one) => one !== target);
       }
@@ -214,8 +213,8 @@ export class ServiceProxy {
     return allows ? targets.filter((target) => allows(client, target, protocol)) : targets;
   }
 
-  #waysTo({ ip, shared }: ServiceTarget): readonly string[] {
-    return shared && this.options.sharedNetwork ? [ip, '127.0.0.1'] : [ip];
+  #addressOf({ ip, shared }: ServiceTarget): string {
+    return shared && this.options.sharedNetwork ? sharedAddress(ip) : ip;
   }
 
   #choose(

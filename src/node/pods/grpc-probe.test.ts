@@ -60,12 +60,12 @@ afterAll(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-const dial = (to: number): Promise<Duplex> =>
+const reach = (to: number): Promise<Duplex> =>
   new Promise((resolve, reject) => {
     const socket = connect(to, '127.0.0.1');
     socket.once('error', reject).once('connect', () => resolve(socket));
   });
-const target = { container: { name: 'c' }, podIP: '10.1.2.3', dial } as unknown as ProbeTarget;
+const target = { container: { name: 'c' }, podIP: '10.1.2.3', reach } as unknown as ProbeTarget;
 const probe = (service?: string, timeoutMs = 30_000) =>
   ask({ grpc: { port, ...(service === undefined ? {} : { service }) } }, target, timeoutMs);
 

@@ -463,7 +463,7 @@ export class PodContainer {
       container: this.container,
       running,
       podIP: place().ip,
-      dial: (port) => runtime.dial(pod().metadata.uid!, port),
+      reach: (port) => runtime.reach(pod().metadata.uid!, port),
     };
   }
 

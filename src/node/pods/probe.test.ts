@@ -35,7 +35,7 @@ afterAll(() => {
 const pod: Pod = { metadata: { name: 'p', uid: 'u' } };
 const place = { folder: '', ip: '10.1.2.3' };
 
-const dial = (to: number): Promise<Duplex> =>
+const reach = (to: number): Promise<Duplex> =>
   new Promise((resolve, reject) => {
     const socket = connect(to, '127.0.0.1');
     socket.once('error', reject).once('connect', () => resolve(socket));
@@ -53,7 +53,7 @@ function target(container: Container = {}): ProbeTarget {
     workingDir: undefined,
     mounts: [],
   };
-  return { container: spec, running: new ScriptedContainer(launch), podIP: '10.1.2.3', dial };
+  return { container: spec, running: new ScriptedContainer(launch), podIP: '10.1.2.3', reach };
 }
 
 describe('a command', () => {

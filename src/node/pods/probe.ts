@@ -22,8 +22,8 @@ export interface ProbeTarget {
   readonly container: Container;
   readonly running: RunningContainer;
   readonly podIP: string;
-  /** A connection to a port of the pod itself. */
-  readonly dial: (port: number) => Promise<Duplex>;
+  /** A connection to a port at the address of the pod. */
+  readonly reach: (port: number) => Promise<Duplex>;
 }
 
 export interface ProbeResult {
@@ -228,7 +228,7 @@ async function reach(
   target: ProbeTarget,
   gone: AbortSignal,
 ): Promise<Duplex> {
-  const dialled = host === undefined ? target.dial(port) : dialHost(host, port);
+  const dialled = host === undefined ? target.reach(port) : dialHost(host, port);
   const late = new Promise<never>((_resolve, reject) => {
     gone.addEventListener('abort', () => reject(new Error('i/o timeout')), { once: true });
   });

@@ -27,6 +27,10 @@ export class MissingRuntime implements Runtime {
     return this.#refuse();
   }
 
+  reach(): Promise<never> {
+    return this.#refuse();
+  }
+
   log(): undefined {
     return undefined;
   }

@@ -26,8 +26,10 @@ export interface Runtime {
   start(launch: ContainerLaunch): Promise<RunningContainer>;
   /** Applies the limits in the spec to a running container; throws when that is not possible. */
   resize(uid: string, container: Container): Promise<void>;
-  /** A connection to a port of the pod, at the pod's own loopback address. */
+  /** A connection to a port of the pod, at the pod's own loopback address: for port-forward. */
   dial(uid: string, port: number): Promise<Duplex>;
+  /** A connection to a port of the pod, at the pod's address: for probes and proxies. The error names that address. */
+  reach(uid: string, port: number): Promise<Duplex>;
   /** The log of one run of a container (`attempt` counts from 0), undefined when it is no longer kept. */
   log(uid: string, container: string, attempt: number): ContainerLog | undefined;
   /** What every running container uses, by pod uid and container name. */

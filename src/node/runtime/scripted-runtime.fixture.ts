@@ -135,6 +135,10 @@ export class ScriptedRuntime implements Runtime {
     });
   }
 
+  reach(uid: string, port: number): Promise<Duplex> {
+    return this.dial(uid, port);
+  }
+
   log(_uid: string, container: string, attempt: number): ContainerLog {
     return {
       async *read({ follow }, gone) {

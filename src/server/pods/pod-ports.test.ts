@@ -47,7 +47,7 @@ describe('pods behind an agent', () => {
     for (let i = 0; i < 5; i++)
       expect((await api.get(`${ns}/pods/${name}:${port}/proxy/x?${i}`)).text).toBe(`pod /x?${i}`);
     expect((await api.get(`/api/v1/proxy/namespaces/ns/pods/${name}:${port}/y`)).text).toBe('pod /y');
-    expect(paths).toEqual([`POST /portForward/ns/${name}/${uid}`]);
+    expect(paths).toEqual([`POST /portForward/ns/${name}/${uid}?at=address`]);
   });
 
   it('are reached as endpoints of services too', async () => {

@@ -75,7 +75,8 @@ export class PodPorts {
     const { upgradeToSpdy } = await import('../../streams/spdy/spdy-upgrade.ts');
     const answer = await upgradeToSpdy(() => this.connecting.nodes.connect(location), {
       method: 'POST',
-      path: kubeletPath('portForward', metadata.namespace, metadata.name, metadata.uid),
+      // At the address of the pod, as any proxy reaches it; a client's port-forward goes to its loopback address.
+      path: `${kubeletPath('portForward', metadata.namespace, metadata.name, metadata.uid)}?at=address`,
       headers: [],
       protocols: [protocol],
     });

@@ -44,6 +44,11 @@ export class CriPod extends EnginePod<CriEngine> {
     return cni.isForeign && this.ip !== address ? dialTcp([this.ip], port) : network.dial(this.uid, port);
   }
 
+  override async reach(port: number): Promise<Duplex> {
+    const { cni, network, address } = this.engine;
+    return cni.isForeign && this.ip !== address ? dialTcp([this.ip], port) : network.reach(this.uid, port);
+  }
+
   protected override hostPortTarget(pod: Pod) {
     const isForeign = this.engine.cni.isForeign && !this.#sharesNetwork(pod);
     return isForeign ? (port: number) => ({ ip: this.ip, port }) : undefined;

@@ -8,6 +8,7 @@ import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Pod } from '../../../api/generated/types.ts';
 import { dialTcp } from '../../../streams/dial/dialing.ts';
+import { dialError } from '../../../streams/dial/net-error.ts';
 import { removeFolder } from '../../machine/folder-care.ts';
 import { ownHostname } from '../../network/hosts-file.ts';
 import { helperEnv } from '../../process/spawner.ts';
@@ -40,6 +41,16 @@ export class DockerPod extends EnginePod<DockerEngine> {
     if (published !== undefined) return dialTcp(['127.0.0.1'], published);
     if (network.join && !isElsewhere) return network.dial(this.uid, port);
     return dialTcp([this.ip], port);
+  }
+
+  override async reach(port: number): Promise<Duplex> {
+    const { network, isElsewhere } = this.engine;
+    const published = this.#published.get(port);
+    if (published !== undefined)
+      return dialTcp(['127.0.0.1'], published).catch((error: Error) => {
+        throw dialError(this.ip, port, error.cause ?? error);
+      });
+    return network.join && !isElsewhere ? network.reach(this.uid, port) : dialTcp([this.ip], port);
   }
 
   protected override hostPortTarget(pod: Pod) {
@@ -148,7 +159,8 @@ export class DockerPod extends EnginePod<DockerEngine> {
 
   /** Creates and starts a container. Throws `StartFailure`. */
   async #run(name: string, body: () => object): Promise<InspectedContainer> {
-    const { api, calls, onError } = this.engine;
+    // As it is now: of several containers that start together, another may find out first that it does not work.
+    const { api, calls, onError, lowScores } = this.engine;
     const { Id } = await this.#create(name, body);
     try {
       await api.json('POST', `/containers/${Id}/start`);
@@ -156,7 +168,7 @@ export class DockerPod extends EnginePod<DockerEngine> {
     } catch (error) {
       const { message } = error as Error;
       await calls.delete(Id, false).catch(onError);
-      if (this.engine.lowScores && isScoreProblem.test(message)) {
+      if (lowScores && isScoreProblem.test(message)) {
         this.engine.lowScores = false;
         return this.#run(name, body);
       }

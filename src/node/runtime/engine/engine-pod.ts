@@ -64,8 +64,10 @@ export abstract class EnginePod<E extends EngineContext = EngineContext> {
     return this.#ip;
   }
 
-  /** A connection to a port of the pod. */
+  /** A connection to a port of the pod: at its loopback address where the agent can enter its network. */
   abstract dial(port: number): Promise<Duplex>;
+  /** A connection to a port of the pod at its address; the error names that address. */
+  abstract reach(port: number): Promise<Duplex>;
   /** Where the agent reaches a port of the pod; undefined where the network serves host ports, or none is needed. */
   protected abstract hostPortTarget(pod: Pod): ((port: number) => HostPortTarget) | undefined;
   /** Makes a sandbox; returns its id. Throws `StartFailure`. */

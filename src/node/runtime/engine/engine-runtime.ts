@@ -116,9 +116,11 @@ export abstract class EngineRuntime<E extends EngineContext> implements Runtime 
   }
 
   async dial(uid: string, port: number): Promise<Duplex> {
-    const pod = this.#pods.get(uid);
-    if (!pod) throw new Error('the pod is not on this node');
-    return pod.dial(port);
+    return this.#present(uid).dial(port);
+  }
+
+  async reach(uid: string, port: number): Promise<Duplex> {
+    return this.#present(uid).reach(port);
   }
 
   log(uid: string, container: string, attempt: number): ContainerLog | undefined {
@@ -180,6 +182,13 @@ export abstract class EngineRuntime<E extends EngineContext> implements Runtime 
   protected imagesOf(store: ImageStore): EngineImages {
     const { folder, secret, now, onError } = this.options;
     return new EngineImages({ store, file: join(folder, 'images.json'), secret, now, onError });
+  }
+
+  /** Throws when the pod is not on this node. */
+  #present(uid: string): EnginePod {
+    const pod = this.#pods.get(uid);
+    if (!pod) throw new Error('the pod is not on this node');
+    return pod;
   }
 
   #last(uid: string, container: string): EngineContainer | undefined {

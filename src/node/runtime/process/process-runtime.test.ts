@@ -411,6 +411,10 @@ describe('pods', () => {
     socket.destroy();
     await new Promise((resolve) => server.close(resolve));
     await expect(pod.runtime.dial('uid-1', port)).rejects.toThrow('connection refused');
+    await expect(pod.runtime.reach('uid-1', port)).rejects.toThrow(
+      `dial tcp 127.0.0.1:${port}: connect: connection refused`,
+    );
+    await expect(pod.runtime.reach('other', port)).rejects.toThrow('not on this node');
   });
 });
 

@@ -165,6 +165,11 @@ export class ProcessRuntime implements Runtime {
     return this.options.network.dial(uid, port);
   }
 
+  reach(uid: string, port: number): Promise<Duplex> {
+    if (!this.#pods.has(uid)) return Promise.reject(new Error('the pod is not on this node'));
+    return this.options.network.reach(uid, port);
+  }
+
   async resize(uid: string, container: Container): Promise<void> {
     for (const running of this.#pods.get(uid)?.containers ?? [])
       if (running.parts.container.name === container.name) await this.#limit(running, container);

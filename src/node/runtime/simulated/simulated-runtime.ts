@@ -143,6 +143,10 @@ export class SimulatedRuntime implements Runtime {
     throw new Error('connect: connection refused: a simulated pod has no ports');
   }
 
+  reach(): Promise<Duplex> {
+    return this.dial();
+  }
+
   log(): ContainerLog {
     return simulatedLog;
   }

@@ -1,8 +1,12 @@
-/** The address of this machine that others reach it by. */
+/** The address of this machine that others reach it by, and whether an address is one of its own. */
 import { networkInterfaces } from 'node:os';
 
 /** Bridges of nodes on this machine, which are skipped. */
 const ownInterface = /^wh[0-9a-f]{8}/;
+
+/** Whether an address is one of this machine's. */
+export const isOwnAddress = (ip: string): boolean =>
+  Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === ip));
 
 /** The first address that is not loopback; else loopback. */
 export function machineAddress(): string {
