@@ -11,8 +11,8 @@
  *
  *   core ← ui ← views ← shell
  */
-/** What every layer may import: the switches for debugging, what remembers values by object, keys of several texts, timers and deadlines. */
-const everywhere = ['switches', 'memo', 'composed-key', 'timers', 'deadlines'];
+/** What every layer may import: the switches for debugging, what remembers values by object, keys of several texts, timers, deadlines and the bound on interim answers. */
+const everywhere = ['switches', 'memo', 'composed-key', 'timers', 'deadlines', 'interim-answers'];
 
 const may = {
   api: ['api'],

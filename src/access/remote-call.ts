@@ -1,6 +1,7 @@
 /** Calls to other servers that take part in deciding who comes in: bounded in time and size. */
 import { request as plainRequest } from 'node:http';
 import { type Agent, request as tlsRequest } from 'node:https';
+import { boundInterim } from '../interim-answers.ts';
 import { TrustedAgent } from '../pki/trusted-tls.ts';
 
 const answerBytesMax = 1024 * 1024;
@@ -58,6 +59,7 @@ export function callRemote(call: RemoteCall): Promise<RemoteAnswer> {
         response.on('error', (error) => sent.destroy(error));
       },
     );
+    boundInterim(sent);
     const timer = setTimeout(
       () => sent.destroy(new Error(`${url} has not answered in ${timeoutMs / 1000} s`)),
       timeoutMs,

@@ -3,47 +3,86 @@
  * attack` the long one, and prints what each did and what the neighbour felt.
  */
 import { existsSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { command } from '../support/child.ts';
-import type { Attack } from './attack.ts';
+import { type Attack, needsOwnServer } from './attack.ts';
+import { type AttackRow, tableText } from './attack-table.ts';
 import { AttackedServer } from './attacked-server.ts';
-import { Neighbour } from './neighbour.ts';
+import { type Felt, Neighbour } from './neighbour.ts';
 
-const isShort = process.env.WHERRY_ATTACK !== 'long';
-/** How long the neighbour works alone first, for comparison. */
+const {
+  WHERRY_ATTACK: form,
+  WHERRY_ATTACK_SERVER: runningUrl,
+  WHERRY_ATTACK_TOKEN: runningToken = '',
+} = process.env;
+const isShort = form !== 'long';
+/** How long the neighbour works without an attack, for comparison. */
 const aloneMs = 3_000;
 
-const attacks = Object.values(
+const all = Object.values(
   (import.meta as unknown as { glob: Glob }).glob<{ attack: Attack }>('./attacks/*.ts', { eager: true }),
 ).map(({ attack }) => attack);
+const attacks = runningUrl === undefined ? all : all.filter((attack) => !needsOwnServer(attack));
 
 type Glob = <T>(pattern: string, options: { eager: true }) => Record<string, T>;
 
-async function alone(server: AttackedServer): Promise<number> {
-  const neighbour = new Neighbour(server);
+/** Servers, by their options: attacks with the same options share one. */
+const servers = new Map<string, Promise<AttackedServer>>();
+const rows: AttackRow[] = [];
+
+async function withServer(attack: Attack, use: (server: AttackedServer) => Promise<void>): Promise<void> {
+  if (!attack.prepare) {
+    const { options = [], flags = [] } = attack;
+    const key = JSON.stringify([options, flags]);
+    const server =
+      servers.get(key) ??
+      (runningUrl === undefined
+        ? AttackedServer.start(options, flags)
+        : AttackedServer.at(runningUrl, runningToken));
+    servers.set(key, server);
+    return use(await server);
+  }
+  const prepared = await attack.prepare();
+  const server = await AttackedServer.start([...(attack.options ?? []), ...prepared.options], attack.flags);
+  try {
+    await use(server);
+  } finally {
+    await server.close();
+    await prepared.close();
+  }
+}
+
+async function alone(server: AttackedServer): Promise<Felt> {
+  const neighbour = await Neighbour.start(server);
   await new Promise((resolve) => setTimeout(resolve, aloneMs));
-  return (await neighbour.stop()).p99Ms;
+  return neighbour.stop();
+}
+
+async function attempt(attack: Attack, server: AttackedServer): Promise<void> {
+  const before = isShort ? undefined : await alone(server);
+  const neighbour = await Neighbour.start(server);
+  await server.loopMaxMs();
+  const [cpuMs, begunMs] = [await server.usedMs(), performance.now()];
+  const { gotIn, says } = await attack.run(server, isShort);
+  const [loopMaxMs, tookMs] = [await server.loopMaxMs(), performance.now() - begunMs];
+  const beside = await neighbour.stop();
+  if (before) {
+    const usedMs = (await server.usedMs()) - cpuMs;
+    const { name } = attack;
+    rows.push({ name, says, gotIn, cpuMs: usedMs, tookMs, loopMaxMs, alone: before, beside });
+  }
+  expect(gotIn).toEqual([]);
+  expect(beside.failures).toEqual([]);
+  expect(server.isAlive).toBe(true);
 }
 
 describe.runIf(existsSync(command))('under attack', () => {
-  it.each(attacks.map((attack) => [attack.name, attack] as const))('%s', async (name, attack) => {
-    const server = await AttackedServer.start(attack.options, attack.flags);
-    try {
-      const beforeMs = isShort ? undefined : await alone(server);
-      const neighbour = new Neighbour(server);
-      const cpuMs = server.cpuMs;
-      const { gotIn, says } = await attack.run(server, isShort);
-      const felt = await neighbour.stop();
-      if (beforeMs !== undefined)
-        process.stdout.write(
-          `${name}: ${says}; ${Math.round(server.cpuMs - cpuMs)} ms of CPU; got in: ${gotIn.join('; ') || 'nothing'}; ` +
-            `neighbour: ${felt.requests} requests, p99 ${felt.p99Ms.toFixed(1)} ms (alone ${beforeMs.toFixed(1)})\n`,
-        );
-      expect(gotIn).toEqual([]);
-      expect(felt.failures).toEqual([]);
-      expect(server.isAlive).toBe(true);
-    } finally {
-      await server.close();
-    }
+  afterAll(async () => {
+    for (const server of servers.values()) await (await server).close();
+    if (rows.length) process.stdout.write(tableText(rows));
+  });
+
+  it.each(attacks.map((attack) => [attack.name, attack] as const))('%s', async (_name, attack) => {
+    await withServer(attack, (server) => attempt(attack, server));
   });
 });

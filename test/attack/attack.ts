@@ -12,18 +12,32 @@ interface Outcome {
   readonly says: string;
 }
 
+/** What an attack starts before its server. */
+interface Prepared {
+  readonly options: readonly string[];
+  close(): Promise<unknown>;
+}
+
 export interface Attack {
   readonly name: string;
-  /** Further options of the server, such as small limits. An attack that has some gets a server of its own. */
+  /**
+   * Further options of the server, such as small limits; `up` as the first gives it a node. An attack with options,
+   * flags or preparations gets a server of its own, and is left out at one that runs already.
+   */
   readonly options?: readonly string[];
   /** For Node, such as a small heap. */
   readonly flags?: readonly string[];
+  /** Starts what the server has to know at its start, such as an issuer of tokens. */
+  prepare?(): Promise<Prepared>;
   /**
    * Must leave nothing behind that the next attack could feel.
    * @param isShort whether it is part of a test run, and should take few seconds
    */
   run(server: AttackedServer, isShort: boolean): Promise<Outcome>;
 }
+
+export const needsOwnServer = ({ options, flags, prepare }: Attack): boolean =>
+  options !== undefined || flags !== undefined || prepare !== undefined;
 
 /** How often each code was answered: `200×3 429×1`. */
 export function codesText(codes: Iterable<number>): string {

@@ -1,7 +1,9 @@
-/** A server to attack, with users of all ranks: an administrator, one without any right, and the neighbour. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+/**
+ * A server to attack, with users of all ranks: an administrator, one without any right, the neighbour, and a tenant, who
+ * may do everything in a namespace of its own, `attack`. It is started here (`start`), or runs already (`at`), and then
+ * gets a service account for each of these users.
+ */
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { Agent, request as plainRequest } from 'node:http';
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
@@ -9,12 +11,15 @@ import { connect as connectTcp } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { ServerProcess } from './server-process.ts';
 
-const command = join(import.meta.dirname, '..', '..', 'dist', 'cli.cjs');
-/** Of a request that should be answered at once. */
+/** For a request that should be answered at once. */
 const answerMaxMs = 60_000;
 
-export type Rank = 'admin' | 'nobody' | 'neighbour' | 'anonymous';
+const core = '/api/v1/namespaces/default';
+const rbac = '/apis/rbac.authorization.k8s.io/v1';
+
+export type Rank = 'admin' | 'nobody' | 'neighbour' | 'tenant' | 'anonymous';
 
 export interface Asked {
   readonly method?: string;
@@ -28,72 +33,150 @@ export interface Answered {
   readonly text: string;
 }
 
+type Tokens = Readonly<Record<Exclude<Rank, 'anonymous'>, string>>;
+
+/** As its token file names them. */
+const ownTokens: Tokens = {
+  admin: 'admin-token',
+  nobody: 'nobody-token',
+  neighbour: 'neighbour-token',
+  tenant: 'tenant-token',
+};
+
 export class AttackedServer {
   readonly #plain = new Agent({ keepAlive: true });
   readonly #secure = new TlsAgent({ keepAlive: true, rejectUnauthorized: false });
 
   private constructor(
-    private readonly child: ChildProcess,
-    private readonly folder: string,
-    /** The local door. */
-    readonly url: string,
+    private readonly process: ServerProcess | undefined,
+    /** The local door; undefined at a server that was not started here. */
+    readonly url: string | undefined,
     readonly secureUrl: string,
+    private readonly tokens: Tokens,
+    private readonly hasPods: boolean,
   ) {}
 
+  /** @param options `up` as the first starts a server with a node */
   static async start(
     options: readonly string[] = [],
     flags: readonly string[] = [],
   ): Promise<AttackedServer> {
     const folder = await mkdtemp(join(tmpdir(), 'wherry-attack-'));
-    const tokens = join(folder, 'tokens.csv');
+    const file = join(folder, 'tokens.csv');
     await writeFile(
-      tokens,
-      'admin-token,admin,1,system:masters\nnobody-token,nobody,2\nneighbour-token,neighbour,3\n',
+      file,
+      'admin-token,admin,1,system:masters\nnobody-token,nobody,2\nneighbour-token,neighbour,3\ntenant-token,tenant,4\n',
     );
-    const ports = ['--port', '0', '--secure-port', '0', '--in-memory', '--token-auth-file', tokens];
-    const child = spawn(process.execPath, [...flags, command, 'serve', ...ports, ...options], {
-      cwd: folder,
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    let said = '';
-    const [url, secureUrl] = await new Promise<[string, string]>((resolve, reject) => {
-      child.once('exit', () => reject(new Error(`the server did not start: ${said}`)));
-      child.stdout!.setEncoding('utf8').on('data', (text: string) => {
-        said += text;
-        const found = /ready at (\S+)\n(?:.*\n)*?Secure door at (\S+)\n/.exec(said);
-        if (found) resolve([found[1]!, found[2]!]);
+    const hasPods = options[0] === 'up';
+    const given = hasPods ? options : ['serve', ...options];
+    const ports = ['--port', '0', '--secure-port', '0', '--in-memory', '--token-auth-file', file];
+    const process = await ServerProcess.start(folder, [...given, ...ports], flags);
+    const found = /ready at (\S+)\n(?:.*\n)*?Secure door at (\S+)\n/.exec(process.said)!;
+    const server = new AttackedServer(process, found[1]!, found[2]!, ownTokens, hasPods);
+    const userOf = (name: string): object => ({ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name });
+    await server.#letIn(userOf('neighbour'), userOf('tenant'));
+    return server;
+  }
+
+  /** @param token of a user who may do everything */
+  static async at(url: string, token: string): Promise<AttackedServer> {
+    const before = new AttackedServer(undefined, undefined, url, { ...ownTokens, admin: token }, false);
+    const tokenOf = async (name: string): Promise<string> => {
+      const accounts = `${core}/serviceaccounts`;
+      await before.ask('admin', accounts, { method: 'POST', body: { metadata: { name } } });
+      const body = { spec: { expirationSeconds: 3_600 } };
+      const { status, text } = await before.ask('admin', `${accounts}/${name}/token`, {
+        method: 'POST',
+        body,
       });
-    });
-    const server = new AttackedServer(child, folder, url, secureUrl);
-    await server.#letNeighbourIn();
+      if (status !== 201) throw new Error(`the administrator gets no token for ${name}: ${status} ${text}`);
+      return JSON.parse(text).status.token;
+    };
+    const tokens = {
+      admin: token,
+      nobody: await tokenOf('attack-nobody'),
+      neighbour: await tokenOf('attack-neighbour'),
+      tenant: await tokenOf('attack-tenant'),
+    };
+    const server = new AttackedServer(undefined, undefined, url, tokens, false);
+    const accountOf = (name: string): object => ({ kind: 'ServiceAccount', name, namespace: 'default' });
+    await server.#letIn(accountOf('attack-neighbour'), accountOf('attack-tenant'));
     return server;
   }
 
   get pid(): number {
-    return this.child.pid!;
+    return this.process!.pid;
   }
 
   get isAlive(): boolean {
-    return this.child.exitCode === null && this.child.signalCode === null;
+    return this.process?.isAlive ?? true;
   }
 
-  /** Milliseconds that its main thread has been on a processor; NaN where the system does not tell. */
+  /** Milliseconds that its main thread has been on a processor; NaN where that cannot be known. */
   get cpuMs(): number {
-    try {
-      return Number(readFileSync(`/proc/${this.pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
-    } catch {
-      return Number.NaN;
-    }
+    return this.process?.cpuMs ?? Number.NaN;
+  }
+
+  get megabytes(): number {
+    return this.process?.megabytes ?? Number.NaN;
+  }
+
+  /** What it wrote at its start, such as the ports of other doors. */
+  get said(): string {
+    return this.process?.said ?? '';
+  }
+
+  /** As `cpuMs`, or what the server itself says. */
+  async usedMs(): Promise<number> {
+    if (this.process) return this.process.cpuMs;
+    const { text } = await this.ask('admin', '/metrics');
+    return Number(/^process_cpu_seconds_total (\S+)$/m.exec(text)?.[1] ?? Number.NaN) * 1_000;
+  }
+
+  /** The longest time that its event loop was held up since the last call; undefined where that cannot be known. */
+  async loopMaxMs(): Promise<number | undefined> {
+    return this.process?.loopMaxMs();
+  }
+
+  tokenOf(rank: Rank): string | undefined {
+    return rank === 'anonymous' ? undefined : this.tokens[rank];
+  }
+
+  /** The name of a user, as the server knows it. */
+  nameOf(rank: 'nobody' | 'neighbour' | 'tenant'): string {
+    return this.process ? rank : `system:serviceaccount:default:attack-${rank}`;
   }
 
   /** A request to the secure door. */
   ask(rank: Rank, path: string, asked: Asked = {}): Promise<Answered> {
-    return this.#send(this.secureUrl, this.#secure, path, asked, authorization(rank));
+    return this.#send(this.secureUrl, this.#secure, path, asked, this.headersOf(rank));
   }
 
-  /** A request to the local door, which may do everything. */
+  /** A request to the secure door, on a connection of its own. */
+  async askAnew(rank: Rank, path: string): Promise<Answered> {
+    const agent = new TlsAgent({ rejectUnauthorized: false });
+    try {
+      return await this.#send(this.secureUrl, agent, path, {}, this.headersOf(rank));
+    } finally {
+      agent.destroy();
+    }
+  }
+
+  /** A request of the administrator at the local door, or where that is not known at the secure one. */
   askLocally(path: string, asked: Asked = {}): Promise<Answered> {
+    if (this.url === undefined) return this.ask('admin', path, asked);
     return this.#send(this.url, this.#plain, path, asked, {});
+  }
+
+  /** Creates an object as the administrator; throws when it is refused. */
+  async create(path: string, body: object): Promise<void> {
+    const { status, text } = await this.askLocally(path, { method: 'POST', body });
+    if (status >= 300 || status === 0) throw new Error(`POST ${path}: ${status} ${text}`);
+  }
+
+  /** Deletes what is at a path, and does not mind when there is nothing. */
+  async remove(path: string): Promise<void> {
+    await this.askLocally(path, { method: 'DELETE' });
   }
 
   /** A session of HTTP/2. @param window bytes that the server may send on each stream before they are read */
@@ -107,13 +190,18 @@ export class AttackedServer {
   }
 
   headersOf(rank: Rank): Record<string, string> {
-    return authorization(rank);
+    const token = this.tokenOf(rank);
+    return token === undefined ? {} : { authorization: `Bearer ${token}` };
   }
 
   /** A connection over TLS, on which an attack writes what it likes. @param localAddress any of 127.0.0.0/8, on Linux */
-  async connection(localAddress = '127.0.0.1'): Promise<TLSSocket> {
+  async connection(localAddress?: string): Promise<TLSSocket> {
     const { hostname, port } = new URL(this.secureUrl);
-    const raw = connectTcp({ host: hostname, port: Number(port), localAddress });
+    const raw = connectTcp({
+      host: hostname,
+      port: Number(port),
+      ...(localAddress === undefined || !hostname.startsWith('127.') ? {} : { localAddress }),
+    });
     raw.on('error', () => undefined);
     const socket = connectTls({ socket: raw, rejectUnauthorized: false });
     socket.on('error', () => undefined);
@@ -122,25 +210,33 @@ export class AttackedServer {
   }
 
   async close(): Promise<void> {
+    if (!this.process) {
+      await this.remove(`${rbac}/namespaces/default/rolebindings/attack-user`);
+      await this.remove(`${rbac}/namespaces/default/roles/attack-user`);
+      await this.remove('/api/v1/namespaces/attack');
+      for (const name of ['nobody', 'neighbour', 'tenant'])
+        await this.remove(`${core}/serviceaccounts/attack-${name}`);
+    }
     this.#plain.destroy();
     this.#secure.destroy();
-    if (this.isAlive) {
-      const gone = new Promise((resolve) => this.child.once('exit', resolve));
-      this.child.kill('SIGKILL');
-      await gone;
-    }
-    await rm(this.folder, { recursive: true, force: true });
+    await this.process?.close(this.hasPods);
   }
 
-  /** With a role of its own: the usual ones are put together by a controller, after the start. */
-  async #letNeighbourIn(): Promise<void> {
-    const rbac = '/apis/rbac.authorization.k8s.io/v1/namespaces/default';
-    const metadata = { name: 'neighbour' };
+  /** With roles of their own: the usual ones are put together by a controller, after the start. */
+  async #letIn(neighbour: object, tenant: object): Promise<void> {
+    await this.askLocally('/api/v1/namespaces', { method: 'POST', body: { metadata: { name: 'attack' } } });
+    const metadata = { name: 'attack-user' };
     const rules = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }];
-    await this.askLocally(`${rbac}/roles`, { method: 'POST', body: { metadata, rules } });
-    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'neighbour' };
-    const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'neighbour' }];
-    await this.askLocally(`${rbac}/rolebindings`, { method: 'POST', body: { metadata, roleRef, subjects } });
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'attack-user' };
+    for (const [namespace, subject] of [
+      ['default', neighbour],
+      ['attack', tenant],
+    ] as const) {
+      const place = `${rbac}/namespaces/${namespace}`;
+      await this.askLocally(`${place}/roles`, { method: 'POST', body: { metadata, rules } });
+      const body = { metadata, roleRef, subjects: [subject] };
+      await this.askLocally(`${place}/rolebindings`, { method: 'POST', body });
+    }
   }
 
   #send(
@@ -175,6 +271,3 @@ export class AttackedServer {
     });
   }
 }
-
-const authorization = (rank: Rank): Record<string, string> =>
-  rank === 'anonymous' ? {} : { authorization: `Bearer ${rank}-token` };

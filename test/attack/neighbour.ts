@@ -1,59 +1,67 @@
 /**
- * The neighbour: an ordinary user of the secure door, the administrator there, and a client of the local door, who work
- * while others attack. What they feel is how long their requests take, and which are not answered as they should be.
+ * The neighbour: an ordinary user of the secure door, the administrator there, a client of the local door and a probe,
+ * who work while others attack. What they feel is how long their requests take, and which are not answered as they
+ * should be.
  */
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import type { AttackedServer } from './attacked-server.ts';
-
-/** Between two rounds of each. */
-const pauseMs = 20;
 
 export interface Felt {
   readonly requests: number;
+  readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Answers that were refusals, or none. */
+  /** The longest that a probe waited for its answer. */
+  readonly probeMaxMs: number;
+  /** Answers that were refusals, or no answers. */
   readonly failures: readonly string[];
 }
 
-export class Neighbour {
-  readonly #took: number[] = [];
-  readonly #failures: string[] = [];
-  #stopped = false;
-  readonly #work: Promise<unknown>;
+interface Told {
+  readonly took: readonly (readonly [client: string, ms: readonly number[]])[];
+  readonly failures: readonly string[];
+}
 
-  constructor(server: AttackedServer) {
+const probe = 'a probe asks';
+
+export class Neighbour {
+  private constructor(private readonly worker: Worker) {}
+
+  /** Resolves when it has been served once. */
+  static async start(server: AttackedServer): Promise<Neighbour> {
     const configMaps = '/api/v1/namespaces/default/configmaps';
-    let made = 0;
-    this.#work = Promise.all([
-      this.#repeat('the neighbour reads', () => server.ask('neighbour', `${configMaps}?limit=10`)),
-      this.#repeat('the neighbour writes', () => {
-        const body = { metadata: { name: `neighbour-${made++}-${this.#took.length}` } };
-        return server.ask('neighbour', `${configMaps}?dryRun=All`, { method: 'POST', body });
-      }),
-      this.#repeat('the administrator reads', () => server.ask('admin', '/api/v1/namespaces')),
-      this.#repeat('the local door reads', () => server.askLocally('/api/v1/namespaces')),
-      this.#repeat('a probe asks', () => server.ask('anonymous', '/livez')),
-    ]);
+    const url = server.secureUrl;
+    const [user, admin] = [server.tokenOf('neighbour'), server.tokenOf('admin')];
+    const clients = [
+      { name: 'the neighbour reads', url, token: user, path: `${configMaps}?limit=10` },
+      { name: 'the neighbour writes', url, token: user, path: `${configMaps}?dryRun=All`, writes: true },
+      { name: 'the administrator reads', url, token: admin, path: '/api/v1/namespaces' },
+      { name: probe, url, path: '/livez' },
+      ...(server.url === undefined
+        ? []
+        : [{ name: 'the local door reads', url: server.url, path: '/api/v1/namespaces' }]),
+    ];
+    const worker = new Worker(join(import.meta.dirname, 'neighbour-thread.mjs'), { workerData: { clients } });
+    await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
+    return new Neighbour(worker);
   }
 
-  /** Resolves when all of them were answered this many times more. */
+  /** Resolves when each of them was answered once more. */
   async stop(): Promise<Felt> {
-    this.#stopped = true;
-    await this.#work;
-    const sorted = [...this.#took].sort((a, b) => a - b);
+    const told = new Promise<Told>((resolve, reject) =>
+      this.worker.once('message', resolve).once('error', reject),
+    );
+    this.worker.postMessage('stop');
+    const { took, failures } = await told;
+    await this.worker.terminate();
+    const sorted = took.flatMap(([, ms]) => ms).sort((a, b) => a - b);
+    const at = (part: number): number => sorted[Math.floor(sorted.length * part)] ?? 0;
     return {
       requests: sorted.length,
-      p99Ms: sorted[Math.floor(sorted.length * 0.99)] ?? 0,
-      failures: [...new Set(this.#failures)],
+      p50Ms: at(0.5),
+      p99Ms: at(0.99),
+      probeMaxMs: Math.max(0, ...(new Map(took).get(probe) ?? [])),
+      failures,
     };
-  }
-
-  async #repeat(what: string, ask: () => Promise<{ status: number; text: string }>): Promise<void> {
-    do {
-      const begun = performance.now();
-      const { status, text } = await ask();
-      this.#took.push(performance.now() - begun);
-      if (status !== 200 && status !== 201) this.#failures.push(`${what}: ${status} ${text.slice(0, 200)}`);
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
-    } while (!this.#stopped);
   }
 }

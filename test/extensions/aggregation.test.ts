@@ -68,6 +68,8 @@ describe('a version of another server', () => {
         );
         return;
       }
+      if (url === '/apis/things.example.com/v1/moved')
+        return void response.writeHead(302, { Location: 'https://elsewhere.example.com/' }).end();
       response.writeHead(418, { 'X-Other': 'yes' }).end('from the other server');
     },
   );
@@ -79,6 +81,11 @@ describe('a version of another server', () => {
     kind: 'APIResourceList',
     groupVersion: 'things.example.com/v1',
     resources: [
+      // What cannot be is left out.
+      { name: 'red\u001b[31m', kind: 'Thing', verbs: [] },
+      { name: 'five', kind: 'Thing', verbs: [5] },
+      { name: 'short', kind: 'Thing', verbs: [], shortNames: 5 },
+      { name: 'grouped', kind: 'Thing', verbs: [], group: {} },
       { name: 'things', singularName: 'thing', namespaced: true, kind: 'Thing', verbs: ['get', 'list'] },
     ],
   };
@@ -199,6 +206,13 @@ describe('a version of another server', () => {
     expect(text).toMatch(/^HTTP\/1\.1 101 /);
   });
 
+  it('cannot send clients elsewhere', async () => {
+    const reply = await api.get('/apis/things.example.com/v1/moved');
+    expect(reply.status).toBe(502);
+    expect(reply.text).toBe('the backend attempted to redirect this request, which is not permitted');
+    expect(reply.headers.location).toBeUndefined();
+  });
+
   it('gets watches of a connection of several', async () => {
     seen.length = 0;
     const client = await WatchesClient.open(api.url, [], { headers: sentBy(anna) });
@@ -224,6 +238,7 @@ describe('a version of another server', () => {
     expect(groups.slice(0, 2)).toEqual(['things.example.com', 'apps']);
     const Accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
     const { items } = (await api.get('/apis', { Accept })).body;
+    expect(items[0].versions[0].resources).toHaveLength(1);
     expect(items[0]).toMatchObject({
       metadata: { name: 'things.example.com' },
       versions: [

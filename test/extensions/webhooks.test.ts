@@ -221,6 +221,15 @@ describe('webhooks', () => {
     ).toBe(201);
   });
 
+  it('may warn a million times, of which some are passed on', async () => {
+    const warnings = Array.from({ length: 300_000 }, (_, i) => String(i));
+    host.hooks.set('/warning', { allowed: true, warnings });
+    await configure('mutating', 'a', hook('/warning'));
+    const reply = await make('warned');
+    expect(reply.status).toBe(201);
+    expect(reply.headers.warning).toContain('299 - "0"');
+  });
+
   it('that hang hold up neither other objects nor reads', async () => {
     let release: (() => void) | undefined;
     let released = false;

@@ -1,6 +1,6 @@
 /**
- * The keys of an OpenID Connect issuer: found by its discovery document, fetched in the background, and again when a token
- * names an unknown key. Refetching is rate-limited, so that forged tokens cannot make the server call the issuer each time.
+ * The keys of an OpenID Connect issuer: found by its discovery document, fetched in the background, and again when no key
+ * has signed a token: the issuer may have another one, also under the same name. Refetching is rate-limited, so that forged tokens cannot make the server call the issuer each time.
  */
 
 import type { Agent } from 'node:https';
@@ -13,6 +13,8 @@ const refetchMs = 10_000;
 /** Until the first keys are there, they are tried for again after this time. */
 const retryMs = 10_000;
 const keysMax = 1_000;
+/** Requests that wait for keys at once; more are refused without waiting. */
+const waitingMax = 200;
 
 export interface OidcIssuerOptions {
   readonly url: string;
@@ -27,6 +29,9 @@ export interface OidcIssuerOptions {
 export class OidcIssuer {
   readonly #agent: Agent;
   #keys: JWTVerifyGetKey | undefined;
+  /** The text of these keys. */
+  #text = '';
+  #waiting = 0;
   #fetching: Promise<void> | undefined;
   #fetchedMs = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
@@ -41,21 +46,34 @@ export class OidcIssuer {
 
   /** The keys; undefined before the first fetch has succeeded. Without keys it waits for a fetch that is under way. */
   async keys(): Promise<JWTVerifyGetKey | undefined> {
-    if (!this.#keys) await this.#fetch();
+    if (!this.#keys) await this.#fetched();
+    return this.#keys;
+  }
+
+  /** The keys at this moment; the same object until the issuer has others. */
+  get current(): JWTVerifyGetKey | undefined {
     return this.#keys;
   }
 
   /** Fetches the keys again, unless that was done a moment ago. False: it was. */
   async refetch(): Promise<boolean> {
     if (!this.#fetching && this.options.nowMs() - this.#fetchedMs < refetchMs) return false;
-    await this.#fetch();
-    return true;
+    return this.#fetched();
   }
 
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
     this.#agent.destroy();
+  }
+
+  /** Waits for a fetch. False: too many wait already. */
+  async #fetched(): Promise<boolean> {
+    if (this.#waiting >= waitingMax) return false;
+    this.#waiting++;
+    await this.#fetch();
+    this.#waiting--;
+    return true;
   }
 
   /** One at a time. Never rejects. */
@@ -101,8 +119,11 @@ export class OidcIssuer {
     const keys = (await this.#get(uri)) as Partial<JSONWebKeySet>;
     if (!Array.isArray(keys.keys) || keys.keys.length > keysMax)
       throw new Error(`${uri} holds no set of keys`);
+    const text = JSON.stringify(keys);
+    if (text === this.#text) return;
     const { createLocalJWKSet } = await import('jose');
     this.#keys = createLocalJWKSet(keys as JSONWebKeySet);
+    this.#text = text;
   }
 
   async #get(url: string): Promise<unknown> {

@@ -1,4 +1,5 @@
 /** OpenID Connect: tokens that an identity provider has signed. Only those that name it as their issuer are looked at. */
+import type { JWTVerifyGetKey } from 'jose';
 import type { User } from '../../api/values/user.ts';
 import { BoundedCache } from '../bounded-cache.ts';
 import { OidcIssuer, type OidcIssuerOptions } from './oidc-issuer.ts';
@@ -8,6 +9,8 @@ import { readUnverified } from './unverified-token.ts';
 
 /** Tokens whose user is remembered until they end. */
 const rememberedMax = 10_000;
+/** Keys that are tried for a token that does not name its key. */
+const keyTriesMax = 20;
 
 /** One issuer, as flags or a configuration file describe it. */
 export interface OidcConfiguration extends OidcMapping {
@@ -17,9 +20,16 @@ export interface OidcConfiguration extends OidcMapping {
 
 type Claims = Readonly<Record<string, unknown>>;
 
+interface Known {
+  readonly user: User;
+  readonly claims: Claims;
+  /** With which it was checked: when the issuer has others, it is checked again. */
+  readonly keys: JWTVerifyGetKey;
+}
+
 export class OidcTokens extends ServerTokens {
   readonly #issuer: OidcIssuer;
-  readonly #known = new BoundedCache<{ readonly user: User; readonly claims: Claims }>(rememberedMax);
+  readonly #known = new BoundedCache<Known>(rememberedMax);
 
   constructor(
     private readonly configuration: OidcConfiguration,
@@ -37,7 +47,7 @@ export class OidcTokens extends ServerTokens {
   protected userOf(token: string): User | undefined | Promise<User> {
     const digest = digestOf(token);
     const known = this.#known.get(digest);
-    if (known) {
+    if (known && known.keys === this.#issuer.current) {
       checkOidcTimes(known.claims, this.clock.nowMs() / 1000);
       return known.user;
     }
@@ -46,29 +56,48 @@ export class OidcTokens extends ServerTokens {
   }
 
   async #verify(token: string, digest: string): Promise<User> {
-    const claims = await this.#signedClaims(token);
+    const { claims, keys } = await this.#signedClaims(token);
     checkOidcTimes(claims, this.clock.nowMs() / 1000);
     const user = oidcUser(this.configuration, claims);
-    this.#known.set(digest, { user, claims });
+    this.#known.set(digest, { user, claims, keys });
     return user;
   }
 
-  async #signedClaims(token: string): Promise<Claims> {
-    const { compactVerify, errors } = await import('jose');
+  async #signedClaims(token: string): Promise<{ claims: Claims; keys: JWTVerifyGetKey }> {
+    const { errors } = await import('jose');
     for (let attempt = 1; ; attempt++) {
       const keys = await this.#issuer.keys();
       if (!keys) throw new CredentialError('oidc: authenticator not initialized');
       try {
-        const { payload } = await compactVerify(token, keys, {
-          algorithms: [...this.configuration.algorithms],
-        });
-        return JSON.parse(Buffer.from(payload).toString('utf8')) as Claims;
+        return { claims: await this.#verified(token, keys), keys };
       } catch (error) {
         if (!(error instanceof errors.JOSEError)) throw error;
-        const unknown = error instanceof errors.JWKSNoMatchingKey;
-        if (!unknown || attempt > 1 || !(await this.#issuer.refetch()))
+        // No key of those that are known has signed it; the issuer may have changed them since.
+        const isOther =
+          error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
+        if (!isOther || attempt > 1 || !(await this.#issuer.refetch()))
           throw new CredentialError(`oidc: verify token: ${error.message}`);
       }
+    }
+  }
+
+  /** The claims of a token that one of the keys has signed; a token that does not name its key may be of any. */
+  async #verified(token: string, keys: JWTVerifyGetKey): Promise<Claims> {
+    const { compactVerify, errors } = await import('jose');
+    const algorithms = [...this.configuration.algorithms];
+    const claimsIn = (payload: Uint8Array): Claims =>
+      JSON.parse(Buffer.from(payload).toString('utf8')) as Claims;
+    try {
+      return claimsIn((await compactVerify(token, keys, { algorithms })).payload);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+      let tries = 0;
+      for await (const key of error) {
+        if (++tries > keyTriesMax) break;
+        const found = await compactVerify(token, key, { algorithms }).catch(() => undefined);
+        if (found) return claimsIn(found.payload);
+      }
+      throw new errors.JWSSignatureVerificationFailed();
     }
   }
 }

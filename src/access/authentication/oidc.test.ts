@@ -24,6 +24,9 @@ let folder: string;
 let caFile: string;
 /** What the issuer has been asked for. */
 let asked: string[] = [];
+/** What the issuer waits for before it answers. */
+let delayed: Promise<void> | undefined;
+let release: () => void = () => undefined;
 let keys: { kid: string; privateKey: KeyObject; publicKey: KeyObject }[] = [];
 
 /** Made once for all tests: that takes a while. */
@@ -38,8 +41,9 @@ beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'oidc-'));
   caFile = path.join(folder, 'ca.crt');
   await writeFile(caFile, ca.pem);
-  server = createServer(ca.server(), (request, response) => {
+  server = createServer(ca.server(), async (request, response) => {
     asked.push(request.url!);
+    await delayed;
     const documents: Record<string, unknown> = {
       '/.well-known/openid-configuration': { issuer, jwks_uri: `${issuer}/keys` },
       '/elsewhere': { issuer, jwks_uri: `${issuer}/keys` },
@@ -72,6 +76,7 @@ const warnings: string[] = [];
 beforeEach(async () => {
   cluster = await TestCluster.open();
   keys = [newKey('one')];
+  delayed = undefined;
   asked = [];
   warnings.length = 0;
 });
@@ -200,6 +205,43 @@ describe('the keys of the issuer', () => {
     for (const key of foreign)
       await expect(userOf(await sign({}, { key }))).rejects.toThrow('oidc: verify token');
     expect(asked).toHaveLength(4);
+  });
+
+  it('may change under the same name, and then the old ones count no more, not even for tokens that are known', async () => {
+    await open();
+    const [old] = keys;
+    const known = await sign({}, { key: old! });
+    expect((await userOf(known)).name).toBe(`${issuer}#jane`);
+    const other = { ...newKey('one', 'successor'), kid: old!.kid };
+    keys = [other];
+    cluster.clock.nowMs += 11_000;
+    expect((await userOf(await sign({}, { key: other }))).name).toBe(`${issuer}#jane`);
+    for (const token of [known, await sign({ sub: 'joe' }, { key: old! })])
+      await expect((async () => userOf(token))()).rejects.toThrow('oidc: verify token');
+  });
+
+  it('are all tried for a token that does not name one', async () => {
+    keys.push(newKey('two'));
+    await open();
+    for (const key of keys)
+      expect((await userOf(await sign({}, { key, header: { kid: undefined } }))).name).toBe(`${issuer}#jane`);
+    const stranger = newKey('one', 'stranger');
+    const foreign = await sign({}, { key: stranger, header: { kid: undefined } });
+    await expect((async () => userOf(foreign))()).rejects.toThrow('oidc: verify token');
+  });
+
+  it('are not waited for by more than 200 requests at once', async () => {
+    delayed = new Promise((resolve) => {
+      release = resolve;
+    });
+    await open();
+    const tokens = await Promise.all(Array.from({ length: 210 }, (_, i) => sign({ sub: `user-${i}` })));
+    const answers = tokens.map(async (token) => (await userOf(token)).name);
+    const refusals = answers.slice(200);
+    for (const answer of refusals)
+      await expect(answer).rejects.toThrow('oidc: authenticator not initialized');
+    release();
+    expect(await Promise.all(answers.slice(0, 200))).toHaveLength(200);
   });
 
   it('are not taken from a server that cannot prove who it is', async () => {

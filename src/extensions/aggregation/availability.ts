@@ -88,7 +88,7 @@ export class Availability {
     if (this.#closed) return;
     if (this.#looking.has(name)) return void this.#looking.set(name, true);
     const remote = this.#remote(name);
-    if (!remote) return;
+    if (!remote) return this.#forget(name);
     this.#looking.set(name, false);
     const work = this.#settle(remote)
       .catch(this.report)
@@ -99,6 +99,12 @@ export class Availability {
         if (again) this.#look(name);
       });
     this.#work.add(work);
+  }
+
+  /** @param name of an APIService that is gone: its version, a dot, its group */
+  #forget(name: string): void {
+    const dot = name.indexOf('.');
+    this.#resources.delete(`${name.slice(dot + 1)}/${name.slice(0, dot)}`);
   }
 
   #remote(name: string): RemoteVersion | undefined {

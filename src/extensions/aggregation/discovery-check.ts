@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { JsonError, readJson } from '../../api/text/json.ts';
 import { isJsonObject, type JsonObject } from '../../api/text/object.ts';
 import { masters } from '../../api/values/user.ts';
+import { boundInterim } from '../../interim-answers.ts';
 import { readError } from '../../streams/dial/net-error.ts';
 import type { RemoteVersion } from './api-services.ts';
 import { remoteHost } from './remote-connection.ts';
@@ -57,6 +58,7 @@ function asked(connection: Duplex, path: string, host: string, url: string): Pro
         'X-Remote-Group': masters,
       },
     });
+    boundInterim(sent);
     sent.on('error', (error) => reject(new Error(readError(error))));
     sent.on('response', (response) => {
       const chunks: Buffer[] = [];

@@ -15,6 +15,10 @@ import { InvalidAnswer, responseOf, reviewText } from './review.ts';
 /** Status codes that a webhook may refuse with. */
 const refusalCodes = { min: 400, max: 599 } as const;
 
+/** Warnings of one hook that are passed on, and their length: answers have room for fewer. */
+const warningsMax = 100;
+const warningCharsMax = 4_096;
+
 /** A hook has failed, and its policy says that the write fails with it. */
 class HookFailure extends Error {
   override readonly name = 'HookFailure';
@@ -90,7 +94,8 @@ function note(
   hook: Hook,
   { warnings = [], auditAnnotations = {} }: AdmissionResponse,
 ): void {
-  request.warnings.push(...warnings);
+  for (const warning of warnings.slice(0, warningsMax))
+    request.warnings.push(warning.slice(0, warningCharsMax));
   for (const [key, value] of Object.entries(auditAnnotations)) request.annotate(`${hook.name}/${key}`, value);
 }
 

@@ -160,6 +160,13 @@ describe('a webhook', () => {
     expect(await failure('/huge')).toMatch('response body too large');
   });
 
+  it('that says again and again that it will answer is cut off', async () => {
+    host.hooks.set('/soon', {
+      answer: (_, response) => void response.socket!.write('HTTP/1.1 102 Processing\r\n\r\n'.repeat(1_000)),
+    });
+    expect(await failure('/soon')).toMatch('too many 1xx informational responses');
+  });
+
   it('that cuts the connection has failed', async () => {
     host.hooks.set('/cut', { answer: (request) => void request.socket.destroy() });
     expect(await failure('/cut')).toBe(`Post "${host.url}/cut?timeout=30s": EOF`);

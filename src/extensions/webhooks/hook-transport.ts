@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { type Agent, request as openRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { composedKey } from '../../composed-key.ts';
+import { boundInterim } from '../../interim-answers.ts';
 import { connectTrusted, TrustedAgent, type TrustedOptions } from '../../pki/trusted-tls.ts';
 import { bundleTrust } from './ca-bundle.ts';
 import { callError, deadlineExceeded } from './call-error.ts';
@@ -137,6 +138,7 @@ class HookCall {
           'User-Agent': 'kube-apiserver-admission',
         },
       });
+      boundInterim(sent);
       let answer: IncomingMessage | undefined;
       let failed = false;
       const fail = (error: Error): void => {

@@ -9,6 +9,7 @@ import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as secureConnect } from 'node:tls';
 import type { Container, GRPCAction, HTTPGetAction, Probe } from '../../api/generated/types.ts';
+import { boundInterim } from '../../interim-answers.ts';
 import type { RunningContainer } from '../runtime/runtime.ts';
 import { capture } from './capture.ts';
 import { checkHealth } from './grpc-probe.ts';
@@ -197,6 +198,7 @@ async function get(
       signal,
       createConnection: () => channel,
     });
+    boundInterim(sent);
     sent.on('response', resolve).on('error', (error) => {
       channel.destroy();
       reject(error);

@@ -33,6 +33,8 @@ export async function forwardAggregated(
     rewrite: false,
     dropCors: false,
     keepHost: false,
+    // A client would take them for this server's, and follow them with its credentials.
+    refuseRedirects: true,
     headers: identityHeaders(context.user),
   };
   const release = open.add(() => (upgrade ? upgrade.socket : response).destroy());

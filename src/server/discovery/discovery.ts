@@ -93,11 +93,25 @@ function customGroups(kinds: KindTable): string[] {
   return [...groups].sort();
 }
 
-/** Whether another server has described a resource as it should. */
+/**
+ * Whether another server has described a resource as it should: what clients read as texts are texts, and names have no
+ * blanks or control characters, which could do harm in a terminal.
+ */
 const isResource = (value: unknown): value is DiscoveryResource => {
-  const { name, kind, verbs } = (value ?? {}) as Partial<DiscoveryResource>;
-  return typeof name === 'string' && typeof kind === 'string' && Array.isArray(verbs);
+  const said = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const { name, kind, verbs, singularName = '', namespaced = false, group = '', version = '' } = said;
+  const { shortNames = [], categories = [] } = said;
+  return (
+    isName(name) &&
+    name !== '' &&
+    [kind, singularName, group, version].every(isName) &&
+    typeof namespaced === 'boolean' &&
+    [verbs, shortNames, categories].every((list) => Array.isArray(list) && list.every(isName))
+  );
 };
+
+const isName = (value: unknown): value is string =>
+  typeof value === 'string' && !/[\s\u0000-\u001f\u007f-\u009f]/.test(value);
 
 export class Discovery {
   #groupsNow: { readonly generation: number; readonly groups: ReadonlyMap<string, string[]> } | undefined;

@@ -1,7 +1,7 @@
 /**
  * Handshakes under way. Each costs memory and, at its end, about a millisecond of processor time, and a client can begin
  * as many as it likes without knowing anything. So they are bounded in time and number: when there are too many, the
- * oldest is cut off, which is the one that makes the least progress.
+ * oldest is cut off, which is the one that makes the least progress. One address alone cannot have those of others cut off.
  */
 import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
@@ -13,21 +13,52 @@ export const handshakeMaxMs = 10_000;
 const handshakesMax = 2_000;
 
 export class Handshakes {
-  /** By the client's address and port, in the order they began. */
+  /** All sockets, and those of each address, by address and port of the client, in the order they began. */
   readonly #open = new Map<string, Socket>();
+  readonly #ofAddress = new Map<string, Map<string, Socket>>();
 
-  constructor(server: Server, max = handshakesMax) {
+  constructor(
+    server: Server,
+    private readonly max = handshakesMax,
+  ) {
     server.prependListener('connection', (socket: Socket) => {
-      if (this.#open.size >= max) this.#open.values().next().value!.destroy();
+      const { remoteAddress = '' } = socket;
       const peer = peerOf(socket);
+      this.#makeRoom(remoteAddress);
       this.#open.set(peer, socket);
+      const own = this.#ofAddress.get(remoteAddress) ?? new Map<string, Socket>();
+      this.#ofAddress.set(remoteAddress, own.set(peer, socket));
       socket.on('close', () => {
-        if (this.#open.get(peer) === socket) this.#open.delete(peer);
+        if (this.#open.get(peer) === socket) this.#end(remoteAddress, peer);
       });
     });
     // Node wraps the socket of the connection, and does not tell which one it was.
-    server.on('secureConnection', (socket: TLSSocket) => this.#open.delete(peerOf(socket)));
+    server.on('secureConnection', (socket: TLSSocket) =>
+      this.#end(socket.remoteAddress ?? '', peerOf(socket)),
+    );
     server.on('tlsClientError', (_error, socket) => socket.destroy());
+  }
+
+  /** One address may have half of what the others leave. */
+  #makeRoom(address: string): void {
+    const own = this.#ofAddress.get(address);
+    const left = this.max - this.#open.size + (own?.size ?? 0);
+    if (own && own.size >= Math.ceil(left / 2)) this.#cutOldest(own);
+    else if (this.#open.size >= this.max) this.#cutOldest(this.#open);
+  }
+
+  #cutOldest(sockets: ReadonlyMap<string, Socket>): void {
+    for (const [peer, socket] of sockets) {
+      this.#end(socket.remoteAddress ?? '', peer);
+      socket.destroy();
+      return;
+    }
+  }
+
+  #end(address: string, peer: string): void {
+    this.#open.delete(peer);
+    const own = this.#ofAddress.get(address);
+    if (own?.delete(peer) && own.size === 0) this.#ofAddress.delete(address);
   }
 }
 

@@ -74,6 +74,26 @@ describe('handshakes', () => {
     for (const socket of held) socket.destroy();
   });
 
+  it('of one address never cost those of another', async () => {
+    const other = bareConnection(strict);
+    await once(other, 'connect');
+    const cut = closed(other.resume()).then(() => 'cut');
+    const held: Socket[] = [];
+    const ended: Promise<void>[] = [];
+    for (let i = 0; i < 3 * heldMax; i++) {
+      const socket = connect({ port: strict.port, host: '127.0.0.1', localAddress: '127.0.0.2' });
+      socket.on('error', () => undefined);
+      held.push(socket);
+      ended.push(closed(socket.resume()));
+      await once(socket, 'connect');
+    }
+    // By now the server has taken nearly all of them, and cut off the first.
+    await Promise.all(ended.slice(0, heldMax));
+    expect(await works(strict)).toBe(200);
+    expect(await Promise.race([cut, 'open'])).toBe('open');
+    for (const socket of [other, ...held]) socket.destroy();
+  });
+
   it('that are over do not count: connections beyond the bound stay open', async () => {
     const first = await strict.connection({ ALPNProtocols: ['http/1.1'] });
     for (let i = 0; i < heldMax; i++) await strict.connection({ ALPNProtocols: ['http/1.1'] });

@@ -59,7 +59,7 @@ function warningHeaders(warnings: readonly string[]): string[] {
   let texts = [...new Set(warnings)];
   if (texts.reduce((sum, text) => sum + text.length, 0) > warningsTextMax)
     texts = texts
-      .map((text) => [...text].slice(0, warningCutAt).join(''))
+      .map((text) => [...text.slice(0, 2 * warningCutAt)].slice(0, warningCutAt).join(''))
       .slice(0, warningsTextMax / warningCutAt);
   return texts.map((text) => {
     const quoted = text.replace(/[\u0000-\u001f\u007f]/g, ' ').replace(/[\\"]/g, '\\$&');

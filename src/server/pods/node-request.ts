@@ -1,5 +1,6 @@
 /** One request of the server itself to the kubelet API of a node. */
 import { request } from 'node:http';
+import { boundInterim } from '../../interim-answers.ts';
 import type { NodeConnector, NodeLocation } from '../../streams/dial/node-connector.ts';
 
 /** An answer with another code than 200; the message is its text. */
@@ -33,6 +34,7 @@ export async function askNode(
     const { host, port } = node;
     const headers = { Connection: 'close' };
     const sent = request({ createConnection: () => connection, host, port, method, path, headers });
+    boundInterim(sent);
     const fail = (error: Error): void => {
       clearTimeout(timer);
       sent.destroy();

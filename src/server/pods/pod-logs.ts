@@ -6,6 +6,7 @@ import type { WebSocket } from 'ws';
 import { badRequest, internal, plain, StatusError } from '../../api/errors/errors.ts';
 import type { Kind } from '../../api/kind/kind.ts';
 
+import { boundInterim } from '../../interim-answers.ts';
 import { bodySink } from '../../streams/bytes/body-sink.ts';
 import { hostPort, readError } from '../../streams/dial/net-error.ts';
 import type { NodeLocation } from '../../streams/dial/node-connector.ts';
@@ -192,12 +193,14 @@ function ask(backend: Duplex, host: string, path: string, gone: AbortSignal): Pr
   return new Promise((resolve, reject) => {
     // When the client disconnects, abort the request to the kubelet, and later its answer.
     gone.addEventListener('abort', () => backend.destroy());
-    request({
+    const sent = request({
       createConnection: () => backend,
       path,
       headers: { Host: host, 'User-Agent': 'wherry' },
       maxHeaderSize: headBytesMax,
-    })
+    });
+    boundInterim(sent);
+    sent
       .on('response', resolve)
       .on('upgrade', () => reject(new Error('malformed HTTP response')))
       .on('error', reject)

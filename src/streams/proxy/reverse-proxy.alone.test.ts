@@ -57,6 +57,15 @@ describe('answers', () => {
     expect([reply.status, reply.body.toString()]).toEqual([200, 'x']);
   });
 
+  it('before the answer proper, without end, are cut off', async () => {
+    const target = await speak('HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n'.repeat(10_000));
+    const reply = await ask((await proxyTo(target.port)).port);
+    expect([reply.status, reply.body.toString()]).toEqual([
+      503,
+      expect.stringContaining('too many 1xx informational responses'),
+    ]);
+  });
+
   it('are flushed at once', async () => {
     // Proves that the head and each part arrive before the answer is complete.
     let response: ServerResponse | undefined;

@@ -17,6 +17,7 @@ import { type Duplex, finished } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { connect as tlsConnect } from 'node:tls';
 import { plain, StatusError, unavailable } from '../../api/errors/errors.ts';
+import { boundInterim } from '../../interim-answers.ts';
 import { bodySink } from '../bytes/body-sink.ts';
 import { readError } from '../dial/net-error.ts';
 import { ClientGone, tunnel, withoutBody } from '../dial/tunnel.ts';
@@ -54,6 +55,8 @@ export interface ProxyTarget {
   readonly keepHost: boolean;
   /** Whether the target gets the client's credentials; not if they are for this server. Default: no. */
   readonly keepCredentials?: boolean;
+  /** Whether redirects are answered with an error: the target speaks for this server. Default: no. */
+  readonly refuseRedirects?: boolean;
   /** Further headers of the request: names and values in turn. */
   readonly headers?: readonly string[];
 }
@@ -230,6 +233,7 @@ function tlsError(error: NodeJS.ErrnoException): string {
 /** The answer, or the error. */
 function answerOf(sent: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
+    boundInterim(sent);
     sent
       .on('response', resolve)
       .on('upgrade', (_answer, socket) => {
@@ -250,6 +254,11 @@ async function pass(
   answer.on('error', () => undefined);
   if (answer.rawHeaders.length >= headerEntriesMax)
     throw new Error('net/http: server response headers exceeded the limit; aborted');
+  if (target.refuseRedirects && isRedirect(answer)) {
+    const text = 'the backend attempted to redirect this request, which is not permitted';
+    response.writeHead(502, { 'Content-Length': Buffer.byteLength(text) }).end(text);
+    return ended(response);
+  }
   const links: LinkRule | undefined = target.rewrite
     ? { prefix: target.prefix, hosts: [target.host, request.headers.host ?? ''] }
     : undefined;
@@ -268,6 +277,9 @@ async function pass(
   begin(answer, response, headers);
   await through(answer, response);
 }
+
+const isRedirect = ({ statusCode = 0, headers }: IncomingMessage): boolean =>
+  statusCode >= 300 && statusCode <= 399 && !!headers.location;
 
 interface Page {
   readonly links: LinkRule;

@@ -28,7 +28,10 @@ export const attack: Attack = {
       sessions.map((session) => new Promise<void>((resolve) => session.ping(() => resolve()))),
     );
     const configMaps = '/api/v1/namespaces/default/configmaps';
-    const write = { method: 'POST', body: { metadata: { generateName: 'w-' } } };
+    const write = {
+      method: 'POST',
+      body: { metadata: { generateName: 'attack-', labels: { attack: 'bodies' } } },
+    };
     for (let i = 0; i < 20; i++) {
       const { status } = await server.ask('neighbour', configMaps, write);
       if (status !== 200) gotIn.push(`a write of the neighbour gets ${status}`);
@@ -36,6 +39,7 @@ export const attack: Attack = {
       if (local.status !== 200) gotIn.push(`a write at the local door gets ${local.status}`);
     }
     for (const session of sessions) session.destroy();
+    await server.remove(`${configMaps}?labelSelector=attack%3Dbodies`);
     return { gotIn: [...new Set(gotIn)], says: `${streams.length} bodies that never came` };
   },
 };

@@ -43,7 +43,7 @@ export const attack: Attack = {
     const metadata = { name: 'borrowed' };
     await server.askLocally(`${rbac}/clusterroles`, { method: 'POST', body: { metadata, rules } });
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'borrowed' };
-    const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'nobody' }];
+    const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: server.nameOf('nobody') }];
     await server.askLocally(`${rbac}/clusterrolebindings`, {
       method: 'POST',
       body: { metadata, roleRef, subjects },

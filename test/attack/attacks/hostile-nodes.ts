@@ -68,7 +68,7 @@ async function letProxy(server: AttackedServer, method: 'POST' | 'DELETE'): Prom
   const metadata = { name: 'evil-proxy' };
   const rules = [{ apiGroups: [''], resources: ['nodes/proxy'], verbs: ['*'] }];
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'evil-proxy' };
-  const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'nobody' }];
+  const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: server.nameOf('nobody') }];
   const at = method === 'POST' ? '' : '/evil-proxy';
   await server.askLocally(`${rbac}/clusterroles${at}`, { method, body: { metadata, rules } });
   await server.askLocally(`${rbac}/clusterrolebindings${at}`, {
@@ -80,7 +80,7 @@ async function letProxy(server: AttackedServer, method: 'POST' | 'DELETE'): Prom
 async function doors(server: AttackedServer, codes: number[]): Promise<string[]> {
   const got: string[] = [];
   for (const address of ['127.0.0.1', 'localhost', '::ffff:127.0.0.1'])
-    for (const Port of [portOf(server.secureUrl), portOf(server.url)]) {
+    for (const Port of [server.secureUrl, server.url ?? server.secureUrl].map(portOf)) {
       await report(server, {
         addresses: [{ type: 'InternalIP', address }],
         daemonEndpoints: { kubeletEndpoint: { Port } },
@@ -90,7 +90,8 @@ async function doors(server: AttackedServer, codes: number[]): Promise<string[]>
         codes.push(status);
         if (status < 400) got.push(`nodes/proxy reads secrets at ${address}`);
         // An answer of a door to a user who is not the one that asked.
-        else if (/User \\?"(?!nobody)/.test(text)) got.push(`nodes/proxy reaches a door at ${address}`);
+        else if (/User \\?"(?!nobody|system:serviceaccount:default:attack-nobody)/.test(text))
+          got.push(`nodes/proxy reaches a door at ${address}`);
       }
     }
   return got;

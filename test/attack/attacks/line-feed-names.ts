@@ -19,8 +19,9 @@ export const attack: Attack = {
         // Groups that were not asked about before: what is remembered of earlier tries must not help.
         const [group, other] = [`first-${tries}`, `second-${tries}`];
         tries++;
-        const madeUp = (): Promise<boolean> => review(`neighbour${separator}${group}`, [other]);
-        const real = (): Promise<boolean> => review('neighbour', [group, other]);
+        const madeUp = (): Promise<boolean> =>
+          review(`${server.nameOf('neighbour')}${separator}${group}`, [other]);
+        const real = (): Promise<boolean> => review(server.nameOf('neighbour'), [group, other]);
         const [one, two] = first === 'real' ? [await real(), await madeUp()] : [await madeUp(), await real()];
         const [isReal, isMadeUp] = first === 'real' ? [one, two] : [two, one];
         if (!isReal) gotIn.push(`the neighbour lost its rights to ${JSON.stringify(separator)}`);

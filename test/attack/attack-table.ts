@@ -1,0 +1,53 @@
+/** The table that `npm run attack` prints: what each attack achieved and cost, and what a neighbour felt. */
+import type { Felt } from './neighbour.ts';
+
+/** A neighbour may wait this many times as long beside an attack as without it. */
+const feltMax = 3;
+
+export interface AttackRow {
+  readonly name: string;
+  readonly says: string;
+  readonly gotIn: readonly string[];
+  readonly cpuMs: number;
+  readonly tookMs: number;
+  /** The longest time that the event loop was held up; undefined where only a probe can tell. */
+  readonly loopMaxMs: number | undefined;
+  readonly alone: Felt;
+  readonly beside: Felt;
+}
+
+const titles = [
+  'attack',
+  'got in',
+  'CPU of the server',
+  'longest block',
+  'neighbour alone p50/p99',
+  'beside p50/p99',
+  'times',
+];
+
+export function tableText(rows: readonly AttackRow[]): string {
+  const cells = [titles, ...rows.map(cellsOf)];
+  const widths = titles.map((_, i) => Math.max(...cells.map((row) => row[i]!.length)));
+  const lines = cells.map((row) => row.map((cell, i) => cell.padEnd(widths[i]!)).join('  '));
+  const told = rows.flatMap(({ name, says, gotIn }) => [
+    `${name}: ${says}`,
+    ...gotIn.map((what) => `  GOT IN: ${what}`),
+  ]);
+  return `\n${told.join('\n')}\n\n${lines.join('\n')}\n`;
+}
+
+function cellsOf({ name, gotIn, cpuMs, tookMs, loopMaxMs, alone, beside }: AttackRow): string[] {
+  const times = beside.p99Ms / alone.p99Ms;
+  return [
+    name,
+    gotIn.length ? `${gotIn.length} things` : 'nothing',
+    Number.isNaN(cpuMs) ? '?' : `${(cpuMs / 1000).toFixed(1)} s of ${(tookMs / 1000).toFixed(1)}`,
+    loopMaxMs === undefined
+      ? `${Math.round(beside.probeMaxMs)} ms (a probe's wait)`
+      : `${Math.round(loopMaxMs)} ms`,
+    `${alone.p50Ms.toFixed(1)}/${alone.p99Ms.toFixed(1)} ms`,
+    `${beside.p50Ms.toFixed(1)}/${beside.p99Ms.toFixed(1)} ms`,
+    `${times.toFixed(1)}${times > feltMax ? ' (more than 3)' : ''}`,
+  ];
+}
