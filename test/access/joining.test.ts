@@ -385,19 +385,34 @@ describe('as two processes', () => {
       await ready(server, "Administrator's kubeconfig");
       const { stdout } = await run(process.execPath, [cli, 'token', 'create', '--data-dir', data]);
       const [, ...words] = stdout.trim().split(' ');
-      node = spawn(process.execPath, [
-        cli,
-        ...words,
-        '--data-dir',
-        path.join(folder, 'elsewhere'),
-        '--node-name',
-        'far',
-        '--kubelet-port',
-        '0',
-        '--pod-network',
-        'host',
-      ]);
-      await ready(node, 'Node far at');
+      const token = words[words.indexOf('--token') + 1]!;
+      const nodeWith = (given: string): ReturnType<typeof spawn> =>
+        spawn(process.execPath, [
+          cli,
+          ...words.map((word) => (word === token ? given : word)),
+          '--data-dir',
+          path.join(folder, `elsewhere-${joined.length}`),
+          '--node-name',
+          'far',
+          '--kubelet-port',
+          '0',
+          '--pod-network',
+          'host',
+        ]);
+      const joined: string[] = [];
+      const tokenFile = path.join(folder, 'token');
+      await writeFile(tokenFile, `${token}\n`);
+      // As an argument, from standard input, and from a file; other users of the machine see it in neither case.
+      for (const given of [token, '-', tokenFile]) {
+        node = nodeWith(given);
+        node.stdin!.end(`${token}\n`);
+        await ready(node, 'Node far at');
+        if (process.platform === 'linux')
+          for (const shown of ['cmdline', 'environ', 'comm'])
+            expect(await readFile(`/proc/${node.pid}/${shown}`, 'latin1')).not.toContain(token);
+        joined.push(given);
+        await ended(node);
+      }
       const listed = await run(process.execPath, [cli, 'token', 'list', '--data-dir', data]);
       expect(listed.stdout).toMatch(/^TOKEN +ENDS +GROUPS +DESCRIPTION\n[a-z0-9]{6} +23h/);
     } finally {

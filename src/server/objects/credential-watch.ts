@@ -41,7 +41,7 @@ export class CredentialWatch {
     let asked = 0;
     for (const [user, all] of [...this.#byUser]) {
       const [first] = all;
-      if (first && !(await isGood(first, user))) for (const { end } of [...all]) end();
+      if (first && !(await isStill(first.identifyAgain, user))) for (const { end } of [...all]) end();
       if (++asked % turnMax === 0) await new Promise((resolve) => setImmediate(resolve));
     }
   }
@@ -56,9 +56,10 @@ export class CredentialWatch {
   }
 }
 
-async function isGood({ identifyAgain }: Watched, user: User): Promise<boolean> {
+/** Whether a credential still is that of a user. */
+export async function isStill(again: () => User | Promise<User>, user: User): Promise<boolean> {
   try {
-    return (await identifyAgain()).name === user.name;
+    return (await again()).name === user.name;
   } catch {
     return false;
   }

@@ -15,6 +15,7 @@ import type { RequestContext } from '../http/context.ts';
 import type { Door } from '../http/door.ts';
 import { parseRequest } from '../http/request-info.ts';
 import { WatchRequest } from '../http/watch-request.ts';
+import { isStill } from './credential-watch.ts';
 import { WatchAnswer, type WatchCarrier } from './watch-answer.ts';
 import { acceptOf, pathOf, readWatchMessage, type WatchMessage } from './watch-message.ts';
 import { lifetimeMs, socketBufferBytes, type Watching } from './watching.ts';
@@ -167,13 +168,12 @@ class WatchConnection implements WatchCarrier {
   };
 }
 
-/** The user of a connection, if its credential still holds. */
-async function identifiedAgain(again: () => User | Promise<User>, user: User): Promise<User> {
-  try {
-    await again();
-  } catch {
-    throw unauthorized();
-  }
+/**
+ * The user of a connection, if its credential still holds and is that of the same user.
+ * @param owner whose credential it is: the user, or the one who acts as the user
+ */
+async function identifiedAgain(again: () => User | Promise<User>, owner: User, user: User): Promise<User> {
+  if (!(await isStill(again, owner))) throw unauthorized();
   return user;
 }
 
@@ -189,7 +189,7 @@ function doorFor({ door, user, impersonator, identifyAgain }: RequestContext): D
     identify: (context) => {
       context.impersonator = impersonator;
       // Its account may be gone, or its token expired, since the connection began.
-      return identifyAgain ? identifiedAgain(identifyAgain, user) : user;
+      return identifyAgain ? identifiedAgain(identifyAgain, impersonator?.user ?? user, user) : user;
     },
     shut: () => door.shut(),
     close: () => door.close(),

@@ -27,6 +27,16 @@ const objects: readonly (readonly [string, object])[] = [
   ],
 ];
 
+/** The path of the backup, as it is and as servers may take others for it. */
+const backupPaths = ['', '/', '?a=b'].map((end) => `/wherry/backup${end}`);
+backupPaths.push(
+  '/wherry/%62ackup',
+  '/wherry%2fbackup',
+  '/wherry//backup',
+  '//wherry/backup',
+  '/wherry/x/../backup',
+);
+
 export const attack: Attack = {
   name: 'rights for one thing used for another',
   run: async (server) => {
@@ -73,9 +83,12 @@ export const attack: Attack = {
       const { status } = await server.askLocally(place);
       if (status !== 404) gotIn.push(`${path} has an object of nobody`);
     }
-    const backup = await server.ask('nobody', '/wherry/backup');
-    codes.push(backup.status);
-    if (backup.status !== 403) gotIn.push(`a rule for all paths reads the backup: ${backup.status}`);
+    for (const path of backupPaths) {
+      const { status } = await server.ask('nobody', path);
+      codes.push(status);
+      if (status !== 403 && status !== 404)
+        gotIn.push(`a rule for all paths reads the backup: ${path} ${status}`);
+    }
     await server.askLocally(`${rbac}/clusterrolebindings/borrowed`, { method: 'DELETE' });
     await server.askLocally(`${rbac}/clusterroles/borrowed`, { method: 'DELETE' });
     return { gotIn: [...new Set(gotIn)], says: codesText(codes) };
