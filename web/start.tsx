@@ -5,7 +5,7 @@ import { discover, followKinds } from './core/kinds.ts';
 import { place, startRouter } from './core/router.ts';
 import { startTheme } from './core/theme.ts';
 import { Shell } from './shell/shell.tsx';
-import { viewAt } from './views/views.ts';
+import { viewAt } from './shell/views.ts';
 
 startTheme();
 startRouter();

@@ -8,8 +8,8 @@ import type { Action, Attributes, Authorizer, ResourceAction } from '../api/kind
 import { isLabel1123, isSubdomain1123 } from '../api/values/names.ts';
 import { authenticated, masters, type User } from '../api/values/user.ts';
 import { accountGroups } from './authentication/service-accounts.ts';
-import { BoundedCache } from './bounded-cache.ts';
-import { extraProblem } from './extra-keys.ts';
+import { BoundedCache } from './shared/bounded-cache.ts';
+import { extraProblem } from './shared/extra-keys.ts';
 
 /** Users whose mode is remembered. */
 const rememberedMax = 10_000;

@@ -3,8 +3,8 @@ import { makeAuthenticator } from '../access/authentication/make-authenticator.t
 import type { Authorization } from '../access/authorization/make-authorizer.ts';
 import type { RunningController } from '../controllers/shared/controller.ts';
 import { Aggregation } from '../extensions/aggregation/aggregation.ts';
+import { HookClient, type ServiceDial } from '../extensions/calls/hook-client.ts';
 import { Definitions } from '../extensions/definitions/definitions.ts';
-import { HookClient, type ServiceDial } from '../extensions/webhooks/hook-client.ts';
 import type { Registry } from '../registry/registry.ts';
 import { SystemNamespaces } from '../registry/system/system-namespaces.ts';
 import { ensureSystemPriorityClasses } from '../registry/system/system-priority-classes.ts';

@@ -2,9 +2,9 @@
 
 import type { Authorization } from '../access/authorization/make-authorizer.ts';
 import { Tokens } from '../access/tokens/tokens.ts';
+import type { HookClient } from '../extensions/calls/hook-client.ts';
 import { MutatingPolicies } from '../extensions/policies/mutating-policies.ts';
 import { ValidatingPolicies } from '../extensions/policies/validating-policies.ts';
-import type { HookClient } from '../extensions/webhooks/hook-client.ts';
 import { MutatingWebhooks } from '../extensions/webhooks/mutating-webhooks.ts';
 import { ValidatingWebhooks } from '../extensions/webhooks/validating-webhooks.ts';
 import { fiveMinutes } from '../registry/admission/default-tolerations.ts';

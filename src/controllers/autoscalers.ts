@@ -47,6 +47,17 @@ interface Findings {
   readonly scaled: boolean;
 }
 
+/** What one evaluation works on. */
+interface Evaluation {
+  readonly autoscaler: HorizontalPodAutoscalerV2;
+  /** The kind of the object that is scaled, and the object. */
+  readonly kind: Kind;
+  readonly target: Entry;
+  readonly current: number;
+  /** Those that the status will have, in their order. */
+  readonly conditions: HorizontalPodAutoscalerCondition[];
+}
+
 class Autoscalers {
   readonly #registry: Registry;
   readonly #recorder: EventRecorder;
@@ -89,11 +100,11 @@ class Autoscalers {
   async #write(entry: Entry, autoscaler: HorizontalPodAutoscalerV2, found: Findings): Promise<void> {
     const { status: before = {}, metadata } = autoscaler;
     const now = this.#registry.now();
-    const conditions = found.conditions.map((condition) => {
-      const old = before.conditions?.find(({ type }) => type === condition.type);
+    const conditions = found.conditions.map((next) => {
+      const old = before.conditions?.find(({ type }) => type === next.type);
       return {
-        ...condition,
-        lastTransitionTime: old && old.status === condition.status ? old.lastTransitionTime : now,
+        ...next,
+        lastTransitionTime: old && old.status === next.status ? old.lastTransitionTime : now,
       };
     });
     await writeStatus(this.context, entry, {
@@ -108,101 +119,67 @@ class Autoscalers {
   }
 
   async #decide(key: string, autoscaler: HorizontalPodAutoscalerV2): Promise<Findings> {
-    const { namespace } = autoscaler.metadata;
-    const { scaleTargetRef: reference = {}, minReplicas = 1, maxReplicas = 1 } = autoscaler.spec ?? {};
-    const conditions: HorizontalPodAutoscalerCondition[] = [];
-    const say = (type: string, status: boolean, reason: string, message: string): void => {
-      conditions.push({ type, status: status ? 'True' : 'False', reason, message });
-    };
+    const { minReplicas = 1, maxReplicas = 1 } = autoscaler.spec ?? {};
+    const evaluation = this.#begin(autoscaler);
+    if ('scaled' in evaluation) return evaluation;
+    const { current, conditions } = evaluation;
+    if (current === 0) {
+      const message = 'scaling is disabled since the replica count of the target is zero';
+      conditions.push(condition('ScalingActive', false, 'ScalingDisabled', message));
+      return { current, desired: 0, metrics: [], conditions, scaled: false };
+    }
+    const outside = 'Current number of replicas';
+    if (current > maxReplicas)
+      return this.#follow(evaluation, maxReplicas, `${outside} above Spec.MaxReplicas`, []);
+    if (current < minReplicas)
+      return this.#follow(evaluation, minReplicas, `${outside} below Spec.MinReplicas`, []);
+    return this.#scaleByMetrics(key, evaluation);
+  }
+
+  /** Finds the object to scale; without it, the evaluation is over. */
+  #begin(autoscaler: HorizontalPodAutoscalerV2): Evaluation | Findings {
+    const { scaleTargetRef: reference = {} } = autoscaler.spec ?? {};
     const kind = this.#scalable(reference.kind, reference.apiVersion);
-    const target = kind && this.#registry.view.collection(kind).get(namespace!, reference.name ?? '');
+    const { namespace = '' } = autoscaler.metadata;
+    const target = kind && this.#registry.view.collection(kind).get(namespace, reference.name ?? '');
     if (!kind || !target) {
       const what = kind ? resourceText(kind) : (reference.kind ?? '').toLowerCase();
       const why = `${what} ${JSON.stringify(reference.name)} not found`;
       this.#warn(autoscaler, 'FailedGetScale', why);
-      say(
-        'AbleToScale',
-        false,
-        'FailedGetScale',
-        `the HPA controller was unable to get the target's current scale: ${why}`,
-      );
+      const message = `the HPA controller was unable to get the target's current scale: ${why}`;
+      const conditions = [condition('AbleToScale', false, 'FailedGetScale', message)];
       return { current: 0, desired: 0, metrics: [], conditions, scaled: false };
     }
-    const scale = scaleOf(target, usualScale);
-    const current = scale.spec.replicas ?? 0;
-    say(
-      'AbleToScale',
-      true,
-      'SucceededGetScale',
-      "the HPA controller was able to get the target's current scale",
-    );
-    if (current === 0) {
-      say(
-        'ScalingActive',
-        false,
-        'ScalingDisabled',
-        'scaling is disabled since the replica count of the target is zero',
-      );
-      return { current, desired: 0, metrics: [], conditions, scaled: false };
+    const message = "the HPA controller was able to get the target's current scale";
+    const conditions = [condition('AbleToScale', true, 'SucceededGetScale', message)];
+    const current = scaleOf(target, usualScale).spec.replicas ?? 0;
+    return { autoscaler, kind, target, current, conditions };
+  }
+
+  /** Sets what the metrics propose, as fast as the autoscaler's behaviour allows. */
+  async #scaleByMetrics(key: string, evaluation: Evaluation): Promise<Findings> {
+    const { autoscaler, target, current, conditions } = evaluation;
+    const { replicas, name, metrics, error } = await this.#measure(autoscaler, target, current);
+    if (error === undefined) {
+      const message = `the HPA was able to successfully calculate a replica count from ${name}`;
+      conditions.push(condition('ScalingActive', true, 'ValidMetricFound', message));
+    } else {
+      const message = `the HPA was unable to compute the replica count: ${error}`;
+      conditions.push(condition('ScalingActive', false, 'FailedGetResourceMetric', message));
+      this.#warn(autoscaler, 'FailedGetResourceMetric', error);
+      const count = autoscaler.spec?.metrics?.length ?? 0;
+      const invalid = `invalid metrics (1 invalid out of ${count}), first error is: ${error}`;
+      this.#warn(autoscaler, 'FailedComputeMetricsReplicas', invalid);
+      if (replicas === undefined || replicas <= current)
+        return { current, desired: current, metrics, conditions, scaled: false };
     }
-    if (current > maxReplicas)
-      return this.#follow(
-        autoscaler,
-        kind,
-        current,
-        maxReplicas,
-        'Current number of replicas above Spec.MaxReplicas',
-        [],
-        conditions,
-      );
-    if (current < minReplicas)
-      return this.#follow(
-        autoscaler,
-        kind,
-        current,
-        minReplicas,
-        'Current number of replicas below Spec.MinReplicas',
-        [],
-        conditions,
-      );
-    const measured = await this.#measure(autoscaler, target, current);
-    if (measured.error !== undefined) {
-      say(
-        'ScalingActive',
-        false,
-        'FailedGetResourceMetric',
-        `the HPA was unable to compute the replica count: ${measured.error}`,
-      );
-      this.#warn(autoscaler, 'FailedGetResourceMetric', measured.error);
-      this.#warn(
-        autoscaler,
-        'FailedComputeMetricsReplicas',
-        `invalid metrics (1 invalid out of ${autoscaler.spec?.metrics?.length ?? 0}), first error is: ${measured.error}`,
-      );
-      if (measured.replicas === undefined || measured.replicas <= current)
-        return { current, desired: current, metrics: measured.metrics, conditions, scaled: false };
-    } else
-      say(
-        'ScalingActive',
-        true,
-        'ValidMetricFound',
-        `the HPA was able to successfully calculate a replica count from ${measured.name}`,
-      );
     const pace = this.#paces.get(key) ?? new ScalingPace();
     this.#paces.set(key, pace);
     const nowMs = this.#registry.sources.nowMs();
-    const limited = pace.limit(autoscaler.spec!, current, measured.replicas!, nowMs);
-    say('ScalingLimited', limited.limited, limited.reason, limited.message);
-    const reason = limited.replicas > current ? `${measured.name} above target` : 'All metrics below target';
-    const found = await this.#follow(
-      autoscaler,
-      kind,
-      current,
-      limited.replicas,
-      reason,
-      measured.metrics,
-      conditions,
-    );
+    const limited = pace.limit(autoscaler.spec!, current, replicas!, nowMs);
+    conditions.push(condition('ScalingLimited', limited.limited, limited.reason, limited.message));
+    const reason = limited.replicas > current ? `${name} above target` : 'All metrics below target';
+    const found = await this.#follow(evaluation, limited.replicas, reason, metrics);
     if (found.scaled) pace.stepped(current, found.desired, nowMs);
     return found;
   }
@@ -217,14 +194,12 @@ class Autoscalers {
     );
   }
 
+  /** Sets the number of replicas, and reports whether that went well. */
   async #follow(
-    autoscaler: HorizontalPodAutoscalerV2,
-    kind: Kind,
-    current: number,
+    { autoscaler, kind, current, conditions }: Evaluation,
     desired: number,
     reason: string,
     metrics: MetricStatus[],
-    conditions: HorizontalPodAutoscalerCondition[],
   ): Promise<Findings> {
     if (desired === current) return { current, desired, metrics, conditions, scaled: false };
     const { namespace = '' } = autoscaler.metadata;
@@ -328,6 +303,13 @@ class Autoscalers {
     this.#recorder.warning(subject(autoscaler), reason, message);
   }
 }
+
+const condition = (
+  type: string,
+  holds: boolean,
+  reason: string,
+  message: string,
+): HorizontalPodAutoscalerCondition => ({ type, status: holds ? 'True' : 'False', reason, message });
 
 const generation = (entry: Entry): number | undefined => entry.object().metadata.generation;
 

@@ -9,7 +9,7 @@ import type { Dashboard } from './dashboard/dashboard.ts';
 import { AggregatedDiscovery } from './discovery/aggregated-discovery.ts';
 import { asOf11, type Discovery } from './discovery/discovery.ts';
 import { answerIssuer } from './discovery/issuer-documents.ts';
-import { OpenApi } from './discovery/openapi.ts';
+import { OpenApi } from './discovery/openapi/openapi.ts';
 import { type ReportedVersion, versionInfo } from './discovery/version.ts';
 import { answerText, answerValue } from './http/answer.ts';
 import type { RequestContext } from './http/context.ts';

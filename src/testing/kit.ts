@@ -21,7 +21,6 @@ import { RefusingStore } from './refusing-store.ts';
 import { factsOf, RequestLog } from './request-log.ts';
 import type { RequestFacts } from './request-match.ts';
 import { returnTo, storedState } from './states.ts';
-import { TestingPages } from './testing-pages.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 /** How long the clock waits at each timer for the cluster to do what follows from it. */
@@ -38,11 +37,19 @@ export interface Snapshot {
   readonly position: number | undefined;
 }
 
+/** The kit over HTTP. */
+interface KitPages {
+  /** The OpenAPI documents about its paths. */
+  readonly documents: Readonly<Record<string, object>>;
+  /** Answers requests for its paths; false for other paths. */
+  answer(context: RequestContext): Promise<boolean>;
+}
+
 export interface KitOptions {
   readonly start: StartOptions;
   readonly seed: number | string | undefined;
-  /** Serve the kit's paths on the local door. */
-  readonly http: boolean;
+  /** Makes the paths of the kit on the local door; undefined: it has none. */
+  readonly pages?: ((kit: Kit) => KitPages) | undefined;
   /** What the cluster begins with; undefined: nothing. */
   readonly snapshot?: Snapshot;
 }
@@ -167,7 +174,7 @@ export class Kit {
   }
 
   #instruments(): Instruments {
-    const pages = this.options.http ? new TestingPages(this) : undefined;
+    const pages = this.options.pages?.(this);
     return {
       chance: this.#chance(),
       timers: this.clock,

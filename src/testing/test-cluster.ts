@@ -13,6 +13,7 @@ import { type ObjectName, placeOf } from './object-place.ts';
 import type { SeenRequest } from './request-log.ts';
 import type { RequestMatch } from './request-match.ts';
 import { checkRoles, rightsOf, startUsers, type TestUser } from './test-users.ts';
+import { testingPages } from './testing-pages.ts';
 import { timelineText } from './timeline.ts';
 import { type AnyObject, type Condition, waitForObject } from './waiting.ts';
 
@@ -102,7 +103,8 @@ export async function startTestCluster(options: TestClusterOptions): Promise<Tes
   const { seed, users = [], fixtures, http = false, ...start } = options;
   const known = startUsers(users, randomUUID);
   const secure = start.secure ?? users.length > 0;
-  const kit = await Kit.start({ start: { ...start, store: 'memory', secure, users: known }, seed, http });
+  const pages = http ? testingPages : undefined;
+  const kit = await Kit.start({ start: { ...start, store: 'memory', secure, users: known }, seed, pages });
   try {
     await kit.cluster.nodesReady;
     await applyFixtures(kit.registry, rightsOf(users));

@@ -16,7 +16,7 @@ import { type TestingCall, testingRoutes } from './testing-routes.ts';
 const root = '/wherry/testing';
 const keeper = new LimitKeeper({ bodyBytesMax: 1024 * 1024 });
 
-export class TestingPages {
+class TestingPages {
   readonly documents: Readonly<Record<string, object>> = { 'wherry/testing': testingDocument(root) };
 
   constructor(private readonly kit: Kit) {}
@@ -45,6 +45,8 @@ export class TestingPages {
     return true;
   }
 }
+
+export const testingPages = (kit: Kit): TestingPages => new TestingPages(kit);
 
 /** Refusals of the kit are refusals of the request. */
 async function answered(handle: () => unknown): Promise<unknown> {

@@ -2,13 +2,14 @@
 import type { Cluster } from '../cluster/cluster.ts';
 import type { StartOptions } from '../cluster/options/start-options.ts';
 import { Kit } from './kit.ts';
+import { testingPages } from './testing-pages.ts';
 
 /** Real nodes take longer than simulated ones. */
 const settledMs = 30_000;
 
 /** Resolves when nodes are registered and everything has settled: the state that a reset returns to. */
 export async function startTestingServer(options: StartOptions): Promise<Cluster> {
-  const kit = await Kit.start({ start: options, seed: undefined, http: true });
+  const kit = await Kit.start({ start: options, seed: undefined, pages: testingPages });
   try {
     await kit.cluster.nodesReady;
     await kit.convergence.reached(settledMs);

@@ -1,7 +1,7 @@
 /** Proves that owners of fields in one version of a custom kind are found when another version is written. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, start } from '../../src/cluster/index.ts';
-import { HookHost } from '../../src/extensions/webhooks/hook-host.fixture.ts';
+import { HookHost } from '../../src/extensions/calls/hook-host.fixture.ts';
 import { Client, type Json, mergePatch } from '../support/http.ts';
 import { define, definitionOf, definitionsPath, objectOf, objectsPath } from './definition.ts';
 

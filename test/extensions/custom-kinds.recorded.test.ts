@@ -1,7 +1,7 @@
 /** The answers of a real server about definitions of custom kinds and their objects, replayed in order. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, start } from '../../src/cluster/index.ts';
-import { HookHost } from '../../src/extensions/webhooks/hook-host.fixture.ts';
+import { HookHost } from '../../src/extensions/calls/hook-host.fixture.ts';
 import { Client } from '../support/http.ts';
 import { type Case, cases, Replay } from './recorded-cases.ts';
 

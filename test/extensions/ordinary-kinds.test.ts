@@ -4,7 +4,7 @@
  * pods. And a definition whose rules cost as much as they may holds up nobody else.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { HookHost } from '../../src/extensions/webhooks/hook-host.fixture.ts';
+import { HookHost } from '../../src/extensions/calls/hook-host.fixture.ts';
 import { until, untilList } from '../controllers/objects.ts';
 import { type Json, useCluster } from '../support/http.ts';
 import { define, definitionOf, objectOf, objectsPath } from './definition.ts';

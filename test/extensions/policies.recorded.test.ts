@@ -1,7 +1,7 @@
 /** The answers of a real server about admission policies and their bindings, replayed in order. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, start } from '../../src/cluster/index.ts';
-import { HookHost } from '../../src/extensions/webhooks/hook-host.fixture.ts';
+import { HookHost } from '../../src/extensions/calls/hook-host.fixture.ts';
 import { Client } from '../support/http.ts';
 import { cases, Replay } from './recorded-cases.ts';
 

@@ -1,6 +1,6 @@
 /** The recorded answers of a real server about extensions, and how an answer is compared with them. */
 import { readFileSync } from 'node:fs';
-import type { HookBehaviour, HookHost } from '../../src/extensions/webhooks/hook-host.fixture.ts';
+import type { HookBehaviour, HookHost } from '../../src/extensions/calls/hook-host.fixture.ts';
 import type { Client, Reply } from '../support/http.ts';
 
 export interface Case {

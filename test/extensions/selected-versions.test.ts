@@ -1,7 +1,7 @@
 /** Proves that field selectors look at objects in the version that was asked for: lists, watches, deletecollection. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, start } from '../../src/cluster/index.ts';
-import { HookHost } from '../../src/extensions/webhooks/hook-host.fixture.ts';
+import { HookHost } from '../../src/extensions/calls/hook-host.fixture.ts';
 import { Client, type Json, mergePatch } from '../support/http.ts';
 import { define, definitionOf, objectOf, objectsPath } from './definition.ts';
 

@@ -4,7 +4,7 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Cluster, start } from '../../src/cluster/index.ts';
-import { type HookBehaviour, HookHost } from '../../src/extensions/webhooks/hook-host.fixture.ts';
+import { type HookBehaviour, HookHost } from '../../src/extensions/calls/hook-host.fixture.ts';
 import { Client, type Json } from '../support/http.ts';
 
 const group = '/apis/admissionregistration.k8s.io/v1';

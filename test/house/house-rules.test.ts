@@ -1,7 +1,8 @@
 /** Proves that every hand-written file follows the house rules, and that violations are found. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { complaintsAbout } from './house-rules.ts';
+import { complaintsAbout, complaintsAboutFolders } from './house-rules.ts';
+import { largeCircles } from './type-circles.ts';
 
 const folders = ['src', 'web', 'test', 'scripts', 'bench'];
 const generated = 'src/api/generated/';
@@ -18,9 +19,45 @@ it('every file keeps the rules', () => {
   expect(files.flatMap((path) => complaintsAbout({ path, text: readFileSync(path, 'utf8') }))).toEqual([]);
 });
 
+it('no folder has too many files', () => {
+  expect(complaintsAboutFolders(files)).toEqual([]);
+  const full = Array.from({ length: 31 }, (_, i) => `src/a/f${i}.ts`);
+  expect(complaintsAboutFolders(full)).toEqual(['src/a: 31 files, more than 30']);
+  expect(complaintsAboutFolders([...full.slice(1), 'src/a/a.test.ts', 'src/a/b/c.ts'])).toEqual([]);
+});
+
+describe('circles of imports, those of types included', () => {
+  const program = files.filter((path) => /^(src|web)\/(?!.*\.(test|fixture|suite)\.)/.test(path));
+
+  it('none is larger than three files', () => {
+    const sources = program.map((path) => ({ path, text: readFileSync(path, 'utf8') }));
+    // The registry and its parts are five.
+    const others = largeCircles(sources).filter(
+      (circle) => !circle.includes('src/registry/registry.ts') || circle.length > 5,
+    );
+    expect(others).toEqual([]);
+  });
+
+  it('a larger one is found', () => {
+    const file = (name: string, ...imports: string[]) => ({
+      path: `src/${name}.ts`,
+      text: imports.map((to, i) => `import type { A${i} } from './${to}.ts';`).join('\n'),
+    });
+    const three = [file('x/a', 'b'), file('x/b', 'c'), file('x/c', 'a', '../d')];
+    expect(largeCircles([...three, file('d')])).toEqual([]);
+    expect(largeCircles([...three, file('d', 'x/a')])).toEqual([
+      ['src/d.ts', 'src/x/a.ts', 'src/x/b.ts', 'src/x/c.ts'],
+    ]);
+    const late = { path: 'src/d.ts', text: "export const load = () => import('./x/b.ts');" };
+    expect(largeCircles([...three, late])).toHaveLength(1);
+  });
+});
+
 // In pieces, because this file is looked at, too.
 const mocking = ['vi', "mock('./b.ts');"].join('.');
 const withKubectl = `describeWith('${'kubectl'}')('a', () => {});`;
+
+const longFunction = (lines: number): string => `function a() {${'\n'.repeat(lines - 1)}}`;
 
 describe('a file that breaks a rule is found', () => {
   const clock = 'reads the wall clock; take a clock as an option, or the one of src/clock.ts';
@@ -40,6 +77,13 @@ describe('a file that breaks a rule is found', () => {
       'src/a/pod_worker.ts: a file is named in lower case, with hyphens between its words',
     ],
     ['src/a/long.ts', '\n'.repeat(501), 'src/a/long.ts: 501 lines, more than 500'],
+    ['src/a.ts', `\n${longFunction(81)}`, 'src/a.ts:2: a function of 81 lines, more than 80'],
+    ['web/a.tsx', `const A = ${longFunction(90)};`, 'web/a.tsx:1: a function of 90 lines, more than 80'],
+    [
+      'src/a.ts',
+      `class A { ${longFunction(82).slice(9)} }`,
+      'src/a.ts:1: a function of 82 lines, more than 80',
+    ],
     ['src/a.ts', 'export default 1;', 'src/a.ts:1: a default export; exports have names'],
     ['src/a.ts', '\nexport default class A {}', 'src/a.ts:2: a default export; exports have names'],
     ['src/a.ts', 'const a = 1; export { a as default };', 'src/a.ts:1: a default export; exports have names'],
@@ -94,6 +138,9 @@ describe('a file that breaks a rule is found', () => {
   });
 
   it.each([
+    ['src/a.ts', `${longFunction(80)}\n${longFunction(80)}`],
+    ['src/a.test.ts', longFunction(200)],
+    ['test/a.ts', longFunction(200)],
     ['src/clock.ts', 'export const wallClock = (): number => Date.now();'],
     ['src/pod-worker.test.ts', 'const a = Date.now();'],
     ['src/a.alone.test.ts', mocking],

@@ -1,12 +1,17 @@
 /**
- * The house rules that no other tool checks: names and sizes of files, no default exports, one reader of the wall clock, no
+ * The house rules that no other tool checks: names and sizes of files, folders and functions, no default exports, one reader of the wall clock, no
  * disabled tests, tests that are named after how they run, plain words in comments. Layers are checked by
- * dependency-cruiser, floating promises by Biome, dead exports by knip.
+ * dependency-cruiser, circles of types by type-circles.ts, floating promises by Biome, dead exports by knip.
  */
 import ts from 'typescript';
 
 /** Maximum number of lines; a longer file has a second subject. */
 const linesMax = 500;
+
+/** Maximum number of lines of a function, from its name to its end; components of the dashboard are functions. */
+const functionLinesMax = 80;
+/** Maximum number of files in a folder, tests aside; a fuller one has a second subject. */
+const folderFilesMax = 30;
 
 /** The one file that may read the wall clock. */
 const clock = 'src/clock.ts';
@@ -51,15 +56,40 @@ export function complaintsAbout(file: SourceFile): string[] {
   const count = text.split('\n').length - 1;
   if (count > linesMax) complaints.push(`${path}: ${count} lines, more than ${linesMax}`);
   if (isCommented(path) && anyVaguePhrase.test(text)) complaints.push(...complaintsAboutComments(file));
-  if (!suspects.test(text)) return complaints;
-  const source = ts.createSourceFile(path, text, ts.ScriptTarget.ESNext);
-  visit(source, (node) => {
-    const words = complaintAboutNode(node, path);
-    if (!words) return;
-    const { line } = source.getLineAndCharacterOfPosition(node.getStart(source));
-    complaints.push(`${path}:${line + 1}: ${words}`);
+  const isMeasured = isCommented(path) && !isTest(path) && count > functionLinesMax;
+  if (!isMeasured && !suspects.test(text)) return complaints;
+  const source = ts.createSourceFile(path, text, {
+    languageVersion: ts.ScriptTarget.ESNext,
+    jsDocParsingMode: ts.JSDocParsingMode.ParseNone,
   });
+  const lineAt = (position: number): number => source.getLineAndCharacterOfPosition(position).line + 1;
+  if (suspects.test(text))
+    visit(source, (node) => {
+      const words = complaintAboutNode(node, path);
+      if (words) complaints.push(`${path}:${lineAt(node.getStart(source))}: ${words}`);
+    });
+  if (isMeasured)
+    visitLong(source, (node) => {
+      if (!ts.isFunctionLike(node) || !('body' in node)) return;
+      const start = lineAt(node.getStart(source));
+      const lines = lineAt(node.end) - start + 1;
+      if (lines > functionLinesMax)
+        complaints.push(`${path}:${start}: a function of ${lines} lines, more than ${functionLinesMax}`);
+    });
   return complaints;
+}
+
+/** Folders with too many files, one sentence each. */
+export function complaintsAboutFolders(paths: Iterable<string>): string[] {
+  const counts = new Map<string, number>();
+  for (const path of paths) {
+    if (/\.(test|fixture|suite)\.tsx?$/.test(path)) continue;
+    const folder = path.slice(0, path.lastIndexOf('/'));
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  return [...counts].flatMap(([folder, count]) =>
+    count > folderFilesMax ? [`${folder}: ${count} files, more than ${folderFilesMax}`] : [],
+  );
 }
 
 function* complaintsAboutComments({ path, text }: SourceFile): Iterable<string> {
@@ -98,6 +128,13 @@ function complaintsAboutRunning(path: string, text: string): string[] {
 function visit(node: ts.Node, look: (node: ts.Node) => void): void {
   look(node);
   ts.forEachChild(node, (child) => visit(child, look));
+}
+
+/** Visits nodes that may have more lines than a function may; a line has a character at least. */
+function visitLong(node: ts.Node, look: (node: ts.Node) => void): void {
+  if (node.end - node.pos <= functionLinesMax) return;
+  look(node);
+  ts.forEachChild(node, (child) => visitLong(child, look));
 }
 
 function complaintAboutNode(node: ts.Node, path: string): string | undefined {

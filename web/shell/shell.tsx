@@ -11,14 +11,14 @@ import { moment } from '../core/moment.ts';
 import { go, place } from '../core/router.ts';
 import { Lazy } from '../ui/lazy.tsx';
 import { Refusal } from '../ui/refusal.tsx';
-import type { ViewProps } from '../views/views.ts';
-import { viewAt } from '../views/views.ts';
+import type { ViewProps } from '../views/view.ts';
 import { Bar } from './bar.tsx';
 import { Help } from './help.tsx';
 import { Jump } from './jump.tsx';
 import { Navigation } from './navigation.tsx';
 import { SignIn } from './sign-in.tsx';
 import { TimeBar } from './time-bar.tsx';
+import { viewAt } from './views.ts';
 
 export function Shell() {
   const [over, setOver] = useState<'help' | 'jump'>();

@@ -52,17 +52,7 @@ export function TimeBar({ onClose }: { readonly onClose: () => void }) {
   const record = log.records.value.findLast(({ version }) => version <= at);
   return (
     <section class="timebar" aria-label="Time machine">
-      <div class="timekeys">
-        <button type="button" aria-label="Step back" title="Key [" onClick={() => step(-1)}>
-          ◀
-        </button>
-        <button type="button" class="main" title="Key p" onClick={play}>
-          {playing ? 'Pause' : 'Play'}
-        </button>
-        <button type="button" aria-label="Step forward" title="Key ]" onClick={() => step(1)}>
-          ▶
-        </button>
-      </div>
+      <TimeKeys playing={playing} play={play} step={step} />
       <div class="slide">
         <Density records={log.records.value} oldest={oldest} newest={newest} />
         <input
@@ -81,7 +71,7 @@ export function TimeBar({ onClose }: { readonly onClose: () => void }) {
       <div class="timetext" role="status">
         <strong>{momentText(log, moment.value)}</strong>
         {moment.value !== undefined && <span class="quiet"> version {at}</span>}
-        <div class="lastchange">{record && moment.value !== undefined && <Told record={record} />}</div>
+        <div class="lastchange">{record && moment.value !== undefined && <LastChange record={record} />}</div>
       </div>
       <button type="button" onClick={leave}>
         Now
@@ -90,7 +80,27 @@ export function TimeBar({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-function Told({ record }: { readonly record: LogRecord }) {
+interface TimeKeysProps {
+  readonly playing: boolean;
+  readonly play: () => void;
+  readonly step: (direction: 1 | -1) => void;
+}
+
+const TimeKeys = ({ playing, play, step }: TimeKeysProps) => (
+  <div class="timekeys">
+    <button type="button" aria-label="Step back" title="Key [" onClick={() => step(-1)}>
+      ◀
+    </button>
+    <button type="button" class="main" title="Key p" onClick={play}>
+      {playing ? 'Pause' : 'Play'}
+    </button>
+    <button type="button" aria-label="Step forward" title="Key ]" onClick={() => step(1)}>
+      ▶
+    </button>
+  </div>
+);
+
+function LastChange({ record }: { readonly record: LogRecord }) {
   const verb = { ADDED: 'created', MODIFIED: 'changed', DELETED: 'deleted' }[record.type];
   return (
     <>

@@ -1,7 +1,7 @@
 /** The file of `--authentication-config`: issuers of tokens and anonymous access, as kind AuthenticationConfiguration. */
 import { readsClaim } from '../../api/cel/access.ts';
 import { type ConfigurationValue, readConfiguration } from '../../api/text/configuration.ts';
-import { extraKeyProblem } from '../extra-keys.ts';
+import { extraKeyProblem } from '../shared/extra-keys.ts';
 import type { AnonymousAccess } from './anonymous.ts';
 import { AccessRule, ClaimExpression } from './claim-expressions.ts';
 import type { ClaimSource } from './oidc-mapping.ts';

@@ -1,10 +1,10 @@
 /** Expressions over the claims of a token and over the user that they make. An operator writes them, tokens feed them. */
 import { compileClaims, compileUserRule } from '../../api/cel/access.ts';
 import type { CheckedExpression } from '../../api/cel/admission.ts';
-import { Budget } from '../../api/cel/budget.ts';
 import type { Program } from '../../api/cel/cel.ts';
 import { callCostMax, expressionFailure } from '../../api/cel/conditions.ts';
 import { anyJson, toJson } from '../../api/cel/json-values.ts';
+import { Budget } from '../../api/cel/values/budget.ts';
 import type { User } from '../../api/values/user.ts';
 import { CredentialError } from './token-authenticator.ts';
 

@@ -9,7 +9,7 @@ import type { User } from '../../api/values/user.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { modify } from '../../registry/verbs/modify.ts';
 import { actingAs } from '../../registry/writers.ts';
-import { BoundedCache } from '../bounded-cache.ts';
+import { BoundedCache } from '../shared/bounded-cache.ts';
 import { legacyIssuer, type TokenSettings } from '../tokens/tokens.ts';
 import { accountUser, accountUserName, findAccount, findSecret, meantFor } from './service-accounts.ts';
 import type { Claims, SignedClaims, SignedToken } from './signed-claims.ts';

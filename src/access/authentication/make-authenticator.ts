@@ -2,7 +2,7 @@
 
 import { WatchedFiles } from '../../pki/watched-files.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { readTextFile } from '../text-file.ts';
+import { readTextFile } from '../shared/text-file.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import { Anonymous, type AnonymousAccess } from './anonymous.ts';
 import { Authentication } from './authentication.ts';
@@ -265,7 +265,7 @@ async function tokenWebhook(
   if (!settings) return undefined;
   const { configFile, version = 'v1beta1', cacheMs = webhookCacheMs } = settings;
   const [{ readRemoteService }, { TokenWebhook }] = await Promise.all([
-    import('../remote-configuration.ts'),
+    import('../shared/remote-configuration.ts'),
     import('./token-webhook.ts'),
   ]);
   const service = await readRemoteService(configFile, 'token webhook configuration');

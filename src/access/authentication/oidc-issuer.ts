@@ -5,7 +5,7 @@
 
 import type { Agent } from 'node:https';
 import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
-import { callRemote, remoteAgent } from '../remote-call.ts';
+import { callRemote, remoteAgent } from '../shared/remote-call.ts';
 
 const callTimeoutMs = 10_000;
 /** Keys are not fetched again sooner than this, whatever tokens say. */

@@ -1,7 +1,7 @@
 /** OpenID Connect: tokens that an identity provider has signed. Only those that name it as their issuer are looked at. */
 import type { JWTVerifyGetKey } from 'jose';
 import type { User } from '../../api/values/user.ts';
-import { BoundedCache } from '../bounded-cache.ts';
+import { BoundedCache } from '../shared/bounded-cache.ts';
 import { OidcIssuer, type OidcIssuerOptions } from './oidc-issuer.ts';
 import { checkOidcTimes, type OidcMapping, oidcUser } from './oidc-mapping.ts';
 import { CredentialError, digestOf, ServerTokens } from './token-authenticator.ts';

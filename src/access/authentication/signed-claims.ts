@@ -3,7 +3,7 @@
  * as long as the keys stay the same. Expiry, account and bound object are checked elsewhere, with every request.
  */
 
-import { BoundedCache } from '../bounded-cache.ts';
+import { BoundedCache } from '../shared/bounded-cache.ts';
 import type { TokenKey } from '../tokens/token-keys.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import { CredentialError, digestOf } from './token-authenticator.ts';

@@ -1,6 +1,6 @@
 /** The settings of service account tokens, from options: key files are read, values are checked. */
 
-import { readTextFile } from '../text-file.ts';
+import { readTextFile } from '../shared/text-file.ts';
 import { defaultTokenSettings, type TokenSettings } from '../tokens/tokens.ts';
 import type { AuthenticationOptions } from './authentication-options.ts';
 

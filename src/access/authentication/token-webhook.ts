@@ -1,8 +1,8 @@
 /** The token webhook: another server is asked whose token it is, by a TokenReview. */
 import { isJsonObject, type JsonObject } from '../../api/text/object.ts';
 import type { User } from '../../api/values/user.ts';
-import type { RemoteService } from '../remote-configuration.ts';
-import { type ReadAnswer, ReviewClient } from '../review-client.ts';
+import type { RemoteService } from '../shared/remote-configuration.ts';
+import { type ReadAnswer, ReviewClient } from '../shared/review-client.ts';
 import {
   audiencesInCommon,
   CredentialError,

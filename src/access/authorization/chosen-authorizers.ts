@@ -5,7 +5,7 @@
  */
 import type { Authorizer } from '../../api/kind/access.ts';
 import { WatchedFiles } from '../../pki/watched-files.ts';
-import { readTextFile } from '../text-file.ts';
+import { readTextFile } from '../shared/text-file.ts';
 import type { ConfiguredAuthorizer } from './authorization-configuration.ts';
 import type { AuthorizationMode } from './authorization-options.ts';
 import { UnionAuthorizer } from './union.ts';

@@ -2,8 +2,8 @@
 import { type Authorizer, allowAll } from '../../api/kind/access.ts';
 import type { Guard } from '../../registry/admission-chain.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { readRemoteService } from '../remote-configuration.ts';
-import { readTextFile } from '../text-file.ts';
+import { readRemoteService } from '../shared/remote-configuration.ts';
+import { readTextFile } from '../shared/text-file.ts';
 import { AbacAuthorizer, readPolicies } from './abac.ts';
 import { alwaysDeny } from './always-deny.ts';
 import { type ConfiguredAuthorizer, readAuthorizationConfiguration } from './authorization-configuration.ts';

@@ -6,7 +6,7 @@ import { compileReviewCondition } from '../../api/cel/access.ts';
 import type { Attributes, Decision } from '../../api/kind/access.ts';
 import { parseFieldSelector } from '../../api/kind/field-selector.ts';
 import { parseLabelSelector } from '../../api/kind/label-selector.ts';
-import { remoteAgent } from '../remote-call.ts';
+import { remoteAgent } from '../shared/remote-call.ts';
 import { asks, user } from './authorization.fixture.ts';
 import { WebhookAuthorizer, type WebhookOptions } from './webhook.ts';
 

@@ -16,8 +16,8 @@ import {
 import type { LabelRequirement } from '../../api/kind/label-selector.ts';
 import type { JsonObject } from '../../api/text/object.ts';
 import type { User } from '../../api/values/user.ts';
-import type { RemoteService } from '../remote-configuration.ts';
-import { type ReadAnswer, ReviewClient } from '../review-client.ts';
+import type { RemoteService } from '../shared/remote-configuration.ts';
+import { type ReadAnswer, ReviewClient } from '../shared/review-client.ts';
 
 /** Length of the reason in an answer, which goes into answers to clients and into logs. */
 const reasonCharsMax = 10_000;

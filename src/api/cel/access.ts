@@ -1,10 +1,10 @@
 /** Expressions of access: what those over tokens, users and questions to authorizers may use, and what they must give. */
 import { type CheckedExpression, compileFor, fields, userInfoType } from './admission.ts';
 import type { Environment } from './checker.ts';
-import { ruleFunctions } from './libraries.ts';
-import { parse } from './parser.ts';
-import type { Node } from './syntax.ts';
-import { dyn, list, map, string, type Type } from './types.ts';
+import { ruleFunctions } from './libraries/libraries.ts';
+import { parse } from './syntax/parser.ts';
+import type { Node } from './syntax/syntax.ts';
+import { dyn, list, map, string, type Type } from './values/types.ts';
 
 const environment = (name: string, type: Type): Environment => ({
   variables: new Map([[name, type]]),

@@ -1,8 +1,8 @@
 /** Expressions of admission: what conditions of webhooks and policies may use, and what they must give. */
 import { type Compilation, compile, type Program } from './cel.ts';
 import type { Environment } from './checker.ts';
-import { opaqueTypes } from './functions.ts';
-import { admissionFunctions, mutationFunctions } from './libraries.ts';
+import { admissionFunctions, mutationFunctions } from './libraries/libraries.ts';
+import { opaqueTypes } from './values/functions.ts';
 import {
   bool,
   dyn,
@@ -15,7 +15,7 @@ import {
   type Type,
   timestamp,
   typeText,
-} from './types.ts';
+} from './values/types.ts';
 
 export const fields = (name: string, types: Record<string, Type>): ObjectType =>
   object(name, new Map(Object.entries(types)));

@@ -2,7 +2,9 @@
  * What calls cost at most, and how large their results can be, by the sizes of their arguments. The rules are those of
  * cel-go and of the libraries of Kubernetes; functions that are not named here cost one step.
  */
-import type { Overload } from './functions.ts';
+
+import type { Node } from './syntax/syntax.ts';
+import type { Overload } from './values/functions.ts';
 import {
   exactly,
   matchSteps,
@@ -13,9 +15,8 @@ import {
   unionOf,
   unknownSize,
   walk,
-} from './size-range.ts';
-import type { Node } from './syntax.ts';
-import type { Type } from './types.ts';
+} from './values/size-range.ts';
+import type { Type } from './values/types.ts';
 
 /** The target of a call, or one of its arguments. */
 export interface Operand {

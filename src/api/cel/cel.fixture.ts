@@ -1,11 +1,11 @@
 /** For tests: expressions against a few typed variables, as in the specification. */
 
-import { Budget } from './budget.ts';
 import { compile } from './cel.ts';
 import type { Environment } from './checker.ts';
 import { anyJson, toJson } from './json-values.ts';
-import { admissionFunctions } from './libraries.ts';
-import { parseDuration, parseTimestamp } from './times.ts';
+import { admissionFunctions } from './libraries/libraries.ts';
+import { parseDuration, parseTimestamp } from './libraries/times.ts';
+import { Budget } from './values/budget.ts';
 import {
   bool,
   bytes,
@@ -19,8 +19,8 @@ import {
   string,
   type Type,
   timestamp,
-} from './types.ts';
-import { CelError, EntryMap, type Value } from './values.ts';
+} from './values/types.ts';
+import { CelError, EntryMap, type Value } from './values/values.ts';
 
 const fields: readonly (readonly [string, Type, unknown])[] = [
   ['s', string, 'hello'],

@@ -1,10 +1,10 @@
 /** The language itself: syntax, types, meaning, bounds. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Budget, BudgetExceeded } from './budget.ts';
 import { environment, evaluate, problems } from './cel.fixture.ts';
 import { compile } from './cel.ts';
 import { anyJson } from './json-values.ts';
+import { Budget, BudgetExceeded } from './values/budget.ts';
 
 const operandWanted =
   "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";

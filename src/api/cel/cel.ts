@@ -7,16 +7,17 @@
  * Expressions come from clients. Length and depth are bounded, everything that runs is charged to a budget before it
  * does, and patterns run in linear time, so no expression can stall the process.
  */
-import type { Budget } from './budget.ts';
+
 import { Checker, type Environment } from './checker.ts';
 import { compileNode } from './compiler.ts';
 import { estimateCost } from './cost.ts';
 import { variableSize } from './declared-size.ts';
 import { checkLiterals } from './literals.ts';
-import { parse } from './parser.ts';
-import { type Issue, issuesText } from './source.ts';
-import type { Type } from './types.ts';
-import type { Value } from './values.ts';
+import { parse } from './syntax/parser.ts';
+import { type Issue, issuesText } from './syntax/source.ts';
+import type { Budget } from './values/budget.ts';
+import type { Type } from './values/types.ts';
+import type { Value } from './values/values.ts';
 
 export interface Program {
   readonly type: Type;

@@ -1,9 +1,18 @@
 /** Finds the type of every node and the overloads of every call, and tells what does not fit. */
 import type { DeclaredSize } from './declared-size.ts';
-import type { FunctionTable, Overload } from './functions.ts';
-import { chainName } from './parser.ts';
-import type { Issue } from './source.ts';
-import type { Call, Identifier, ListNode, Macro, MapNode, Node, Select, StructNode } from './syntax.ts';
+import { chainName } from './syntax/parser.ts';
+import type { Issue } from './syntax/source.ts';
+import type {
+  Call,
+  Identifier,
+  ListNode,
+  Macro,
+  MapNode,
+  Node,
+  Select,
+  StructNode,
+} from './syntax/syntax.ts';
+import type { FunctionTable, Overload } from './values/functions.ts';
 import {
   bool,
   dyn,
@@ -21,7 +30,7 @@ import {
   type Type,
   typeText,
   typeType,
-} from './types.ts';
+} from './values/types.ts';
 
 /** What an expression may use. */
 export interface Environment {

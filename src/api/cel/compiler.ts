@@ -1,8 +1,7 @@
 /** KeyQueue a checked expression into functions, one for each node, that compute its value and charge for their steps. */
-import { type Budget, hiddenErrorCost } from './budget.ts';
+
 import { type Comprehension, comprehension } from './comprehensions.ts';
-import { costOf, type Overload } from './functions.ts';
-import { findInOptional } from './optionals.ts';
+import { findInOptional } from './libraries/optionals.ts';
 import type {
   Call,
   Identifier,
@@ -13,8 +12,10 @@ import type {
   Node,
   Select,
   StructNode,
-} from './syntax.ts';
-import type { Type } from './types.ts';
+} from './syntax/syntax.ts';
+import { type Budget, hiddenErrorCost } from './values/budget.ts';
+import { costOf, type Overload } from './values/functions.ts';
+import type { Type } from './values/types.ts';
 import {
   CelError,
   EntryMap,
@@ -27,7 +28,7 @@ import {
   sizeOf,
   TypeName,
   type Value,
-} from './values.ts';
+} from './values/values.ts';
 
 /** What one run needs. */
 export interface Frame {

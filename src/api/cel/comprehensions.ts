@@ -2,10 +2,11 @@
  * Macros at run time: loops over lists and maps, and functions on what an optional holds. What a round of a loop costs
  * beside its expressions follows cel-go, where macros are expanded to calls that are charged one by one.
  */
-import { hiddenErrorCost } from './budget.ts';
+
 import type { Frame, Step } from './compiler.ts';
-import { comparisons, sortByKeys } from './lists.ts';
-import type { MacroName } from './syntax.ts';
+import { comparisons, sortByKeys } from './libraries/lists.ts';
+import type { MacroName } from './syntax/syntax.ts';
+import { hiddenErrorCost } from './values/budget.ts';
 import {
   CelError,
   EntryMap,
@@ -15,7 +16,7 @@ import {
   NoSuchOverload,
   Optional,
   type Value,
-} from './values.ts';
+} from './values/values.ts';
 
 export interface Comprehension {
   readonly range: Step;

@@ -1,7 +1,7 @@
 /** Conditions: expressions that say whether a webhook, a policy or an authorizer is concerned. */
 import type { CheckedExpression } from './admission.ts';
-import { Budget, BudgetExceeded } from './budget.ts';
-import { CelError, type Value } from './values.ts';
+import { Budget, BudgetExceeded } from './values/budget.ts';
+import { CelError, type Value } from './values/values.ts';
 
 /** Steps of all conditions together, and of one expression. */
 export const conditionsCostMax = 2_500_000;

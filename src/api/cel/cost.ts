@@ -4,11 +4,11 @@
  */
 import { type CallCost, callCost, type Operand, sorting } from './call-cost.ts';
 import type { DeclaredSize } from './declared-size.ts';
-import { exactly, product, type SizeRange, unionOf, unknownSize } from './size-range.ts';
-import type { Call, ListNode, Macro, MapNode, Node, Select } from './syntax.ts';
-import type { Type } from './types.ts';
-import { ValuePath } from './value-path.ts';
-import { sizeOf } from './values.ts';
+import type { Call, ListNode, Macro, MapNode, Node, Select } from './syntax/syntax.ts';
+import { exactly, product, type SizeRange, unionOf, unknownSize } from './values/size-range.ts';
+import type { Type } from './values/types.ts';
+import { ValuePath } from './values/value-path.ts';
+import { sizeOf } from './values/values.ts';
 
 /** Steps to make a list, a map or an object. */
 const listSteps = 10;

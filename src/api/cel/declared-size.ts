@@ -1,7 +1,7 @@
 /** How large values can be by the types that were declared for them. */
-import { isReserved } from './parser.ts';
-import type { Type } from './types.ts';
-import type { ValuePath } from './value-path.ts';
+import { isReserved } from './syntax/parser.ts';
+import type { Type } from './values/types.ts';
+import type { ValuePath } from './values/value-path.ts';
 
 /** Undefined when the declaration does not say. */
 export type DeclaredSize = (path: ValuePath) => number | undefined;

@@ -2,9 +2,9 @@
 import { compile } from './cel.ts';
 import type { Environment } from './checker.ts';
 import { sizeBelow } from './declared-size.ts';
-import { opaqueTypes } from './functions.ts';
-import { ruleFunctions } from './libraries.ts';
-import { bool, map, object, string, type Type, typeText } from './types.ts';
+import { ruleFunctions } from './libraries/libraries.ts';
+import { opaqueTypes } from './values/functions.ts';
+import { bool, map, object, string, type Type, typeText } from './values/types.ts';
 
 /** Steps that an expression may cost at most, by its estimate. */
 const costMax = 1_000_000;

@@ -1,6 +1,6 @@
 /** JSON as CEL values: looked at in place, converted where an expression reaches. And CEL values as JSON. */
 import { type JsonObject, setKey } from '../text/object.ts';
-import { durationText, timestampText } from './times.ts';
+import { durationText, timestampText } from './libraries/times.ts';
 import {
   CelError,
   Duration,
@@ -11,7 +11,7 @@ import {
   typeName,
   Uint,
   type Value,
-} from './values.ts';
+} from './values/values.ts';
 
 /** Makes a value of the JSON at one place. */
 export type Adapter = (json: unknown) => Value;

@@ -1,12 +1,12 @@
 /** What can be told of literals before an expression runs: patterns, times, formats, and lists of mixed types. */
 import { compileRegexp, RegexpError } from '../text/go-regexp.ts';
 import { childrenOf } from './checker.ts';
-import { clauseProblem, parseFormat } from './formatting.ts';
-import type { Issue } from './source.ts';
-import type { Call, Node } from './syntax.ts';
-import { parseDuration, parseTimestamp } from './times.ts';
-import { Substitution, type Type, typeText } from './types.ts';
-import { CelError } from './values.ts';
+import { clauseProblem, parseFormat } from './libraries/formatting.ts';
+import { parseDuration, parseTimestamp } from './libraries/times.ts';
+import type { Issue } from './syntax/source.ts';
+import type { Call, Node } from './syntax/syntax.ts';
+import { Substitution, type Type, typeText } from './values/types.ts';
+import { CelError } from './values/values.ts';
 
 /** @param mixed inside of a format, whose arguments may be of different types */
 export function checkLiterals(node: Node, issues: Issue[], mixed = false): void {

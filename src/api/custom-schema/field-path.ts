@@ -1,5 +1,5 @@
 /** Paths to fields of a schema, as rules (`fieldPath`) and selectable fields name them: `.spec.a`, `.labels['a.b']`. */
-import { simpleEscapes } from '../cel/lexer.ts';
+import { simpleEscapes } from '../cel/syntax/lexer.ts';
 import type { Schema } from '../model/json-schema.ts';
 
 /** A field by its name, or an entry of a map by its key. */

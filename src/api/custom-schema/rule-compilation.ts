@@ -2,9 +2,9 @@
 import { compile, type Program } from '../cel/cel.ts';
 import { sizeBelow } from '../cel/declared-size.ts';
 import { anyJson } from '../cel/json-values.ts';
-import { ruleFunctions } from '../cel/libraries.ts';
-import { dyn, optional, type Type } from '../cel/types.ts';
-import type { ValuePath } from '../cel/value-path.ts';
+import { ruleFunctions } from '../cel/libraries/libraries.ts';
+import { dyn, optional, type Type } from '../cel/values/types.ts';
+import type { ValuePath } from '../cel/values/value-path.ts';
 import type { Schema, ValidationRule } from '../model/json-schema.ts';
 import { type PathStep, readFieldPath } from './field-path.ts';
 import { type RuleType, ruleTypeOf } from './rule-types.ts';

@@ -1,5 +1,5 @@
 /** The check of all rules of a schema when its definition is written: their types, and what they cost. */
-import { product } from '../cel/size-range.ts';
+import { product } from '../cel/values/size-range.ts';
 import { child, type FieldError, forbidden, index, invalid, key } from '../errors/field-error.ts';
 import type { Schema, ValidationRule } from '../model/json-schema.ts';
 import { innerRuleText } from './inner-form.ts';

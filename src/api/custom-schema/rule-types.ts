@@ -2,11 +2,12 @@
  * Schemas as types of CEL: how rules see values of a schema, and how large these can be. Values are looked at in place;
  * adapters convert them where an expression reaches.
  */
-import type { Budget } from '../cel/budget.ts';
+
 import { type Adapter, anyJson, JsonList, JsonMap, toJson } from '../cel/json-values.ts';
-import { parseDate, parseDuration, parseTimestamp } from '../cel/times.ts';
-import { bool, double, dyn, int, list, map, string, type Type } from '../cel/types.ts';
-import { CelError, ItemList, type ListValue, MapValue, type Value } from '../cel/values.ts';
+import { parseDate, parseDuration, parseTimestamp } from '../cel/libraries/times.ts';
+import type { Budget } from '../cel/values/budget.ts';
+import { bool, double, dyn, int, list, map, string, type Type } from '../cel/values/types.ts';
+import { CelError, ItemList, type ListValue, MapValue, type Value } from '../cel/values/values.ts';
 import type { Schema } from '../model/json-schema.ts';
 import { jsonText } from '../text/json-text.ts';
 import { isJsonObject, type JsonObject, withSortedKeys } from '../text/object.ts';

@@ -1,6 +1,6 @@
 /** Runs the rules of a schema (`x-kubernetes-validations`) on objects: at a node first, then at those below it. */
-import { Budget, BudgetExceeded } from '../cel/budget.ts';
-import { CelError, NoSuchOverload, Optional, type Value } from '../cel/values.ts';
+import { Budget, BudgetExceeded } from '../cel/values/budget.ts';
+import { CelError, NoSuchOverload, Optional, type Value } from '../cel/values/values.ts';
 import {
   type FieldError,
   type FieldErrorReason,

@@ -1,5 +1,5 @@
 /** Settings that kube-apiserver has as flags and few clusters change, and the files that they name. */
-import { readTextFile } from '../../access/text-file.ts';
+import { readTextFile } from '../../access/shared/text-file.ts';
 import type { Certified } from '../../pki/authority.ts';
 import type { NodeTrust } from '../../pki/node-certificates.ts';
 import type { ReportedVersion } from '../../server/discovery/version.ts';

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { JsonObject } from '../../api/text/object.ts';
 import type { Certified } from '../../pki/authority.ts';
 import type { Registry } from '../../registry/registry.ts';
-import type { ServiceDial } from '../webhooks/hook-client.ts';
+import type { ServiceDial } from '../calls/hook-client.ts';
 import { ApiServices, type RemoteVersion } from './api-services.ts';
 import { Availability } from './availability.ts';
 import { LocalServices } from './local-services.ts';

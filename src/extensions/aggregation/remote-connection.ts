@@ -2,9 +2,9 @@
 import type { Duplex } from 'node:stream';
 import type { Certified } from '../../pki/authority.ts';
 import { connectTrusted } from '../../pki/trusted-tls.ts';
-import { bundleTrust } from '../webhooks/ca-bundle.ts';
-import { callError } from '../webhooks/call-error.ts';
-import type { ServiceDial } from '../webhooks/hook-client.ts';
+import { bundleTrust } from '../calls/ca-bundle.ts';
+import { callError } from '../calls/call-error.ts';
+import type { ServiceDial } from '../calls/hook-client.ts';
 import type { RemoteVersion } from './api-services.ts';
 
 const handshakeMs = 10_000;

@@ -30,7 +30,7 @@ import { valueAt } from '../../api/text/json-path.ts';
 import { type ApiObject, cloneJson, type JsonObject } from '../../api/text/object.ts';
 import { compareVersions } from '../../api/values/version-order.ts';
 import { preparedForm } from '../../registry/verbs/conversion.ts';
-import type { HookCaller } from '../webhooks/hook-client.ts';
+import type { HookCaller } from '../calls/hook-client.ts';
 import { customErrors } from './custom-rules.ts';
 import { digestOf } from './digest.ts';
 import { printerColumns } from './printer-columns.ts';

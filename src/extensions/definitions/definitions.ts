@@ -27,7 +27,7 @@ import type { Entry } from '../../registry/view/entry.ts';
 import { everything } from '../../registry/view/filter.ts';
 import { Watcher } from '../../registry/view/watcher.ts';
 import { actingAs } from '../../registry/writers.ts';
-import type { HookCaller } from '../webhooks/hook-client.ts';
+import type { HookCaller } from '../calls/hook-client.ts';
 import { establishedCondition, namedStatus, takenNames } from './accepted-names.ts';
 import { Cleanup } from './cleanup.ts';
 import { type KindTools, kindsOf } from './custom-kind.ts';

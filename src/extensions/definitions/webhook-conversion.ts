@@ -11,8 +11,8 @@ import { cannotUnmarshal, goQuoted, goType } from '../../api/model/go-format.ts'
 import { jsonText } from '../../api/text/json-text.ts';
 import { type ApiObject, isJsonObject, type JsonObject, sameJson } from '../../api/text/object.ts';
 import { validateAnnotations, validateLabels } from '../../api/values/names.ts';
-import type { HookCaller } from '../webhooks/hook-client.ts';
-import { readReview, reviewVersions, typeProblem } from '../webhooks/review-answer.ts';
+import type { HookCaller } from '../calls/hook-client.ts';
+import { readReview, reviewVersions, typeProblem } from '../calls/review-answer.ts';
 
 const timeoutMs = 30_000;
 const group = 'apiextensions.k8s.io';

@@ -7,9 +7,8 @@ import {
   selectorFromObject,
 } from '../../api/kind/label-selector.ts';
 import type { KindTable } from '../../api/kinds/kinds.ts';
-import type { AskedWrite } from '../webhooks/asked-write.ts';
-import { isRuled } from '../webhooks/hook.ts';
-import type { HookQuestion } from '../webhooks/hook-index.ts';
+import type { AskedWrite } from '../writes/asked-write.ts';
+import { isRuled, type WriteQuestion } from '../writes/write-question.ts';
 
 export class Match {
   readonly namespaceSelector: LabelSelector;
@@ -28,7 +27,7 @@ export class Match {
   }
 
   /** Whether the rules may be for a write, whatever the name of its object. */
-  isFor(question: HookQuestion, kinds: KindTable): boolean {
+  isFor(question: WriteQuestion, kinds: KindTable): boolean {
     return this.#rules.length === 0 || this.#ruled(this.#rules, question, kinds, undefined) !== undefined;
   }
 
@@ -42,7 +41,7 @@ export class Match {
 
   #ruled(
     rules: readonly NamedRuleWithOperations[],
-    question: HookQuestion,
+    question: WriteQuestion,
     kinds: KindTable,
     name: string | undefined,
   ): Kind | undefined {

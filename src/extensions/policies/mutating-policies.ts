@@ -3,7 +3,7 @@
  * once more when a policy has changed the object; Kubernetes counts their own changes, too.
  */
 
-import type { Value } from '../../api/cel/values.ts';
+import type { Value } from '../../api/cel/values/values.ts';
 import { forbidden, StatusError } from '../../api/errors/errors.ts';
 import type { MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind/kind.ts';
@@ -13,13 +13,13 @@ import type { JsonObject } from '../../api/text/object.ts';
 import { composedKey } from '../../composed-key.ts';
 import type { Admission, AdmissionPlugin } from '../../registry/admission-chain.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { AskedWrite, questionOf } from '../webhooks/asked-write.ts';
-import type { HookQuestion } from '../webhooks/hook-index.ts';
+import { AskedWrite, questionOf } from '../writes/asked-write.ts';
+import type { WriteQuestion } from '../writes/write-question.ts';
+import { WriteValues } from '../writes/write-values.ts';
 import { MutatingPolicy, MutationProblem } from './mutating-policy.ts';
 import { ConfigurationProblem, paramKindOf, paramsOf } from './params.ts';
 import { type PolicyBinding, policyBinding } from './policy-binding.ts';
 import { type BoundPolicy, PolicyIndex } from './policy-index.ts';
-import { WriteValues } from './write-values.ts';
 
 /** One run of a policy: for a binding, with one of its parameters. */
 interface Invocation {
@@ -69,12 +69,12 @@ export class MutatingPolicies implements AdmissionPlugin {
   #asked(admission: Admission): void | Promise<void> {
     const question = admission.object && questionOf(admission);
     const found = question && this.#index.find(question);
-    return found?.length ? this.#change(admission, question as HookQuestion, found) : undefined;
+    return found?.length ? this.#change(admission, question as WriteQuestion, found) : undefined;
   }
 
   async #change(
     admission: Admission,
-    question: HookQuestion,
+    question: WriteQuestion,
     found: readonly BoundPolicy<MutatingPolicy, PolicyBinding>[],
   ): Promise<void> {
     const write = new AskedWrite(this.#registry, admission, question);

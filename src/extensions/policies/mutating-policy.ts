@@ -3,7 +3,7 @@
 import type { CheckedExpression } from '../../api/cel/admission.ts';
 import { type Condition, expressionFailure } from '../../api/cel/conditions.ts';
 import { toJson } from '../../api/cel/json-values.ts';
-import { CelError, ListValue, StructValue, type Value } from '../../api/cel/values.ts';
+import { CelError, ListValue, StructValue, type Value } from '../../api/cel/values/values.ts';
 import { ownershipModel } from '../../api/custom-schema/ownership-model.ts';
 import { internal } from '../../api/errors/errors.ts';
 import { PatchError } from '../../api/errors/patch-error.ts';
@@ -23,10 +23,10 @@ import { applyJsonPatch, parseJsonPatch } from '../../api/patch/json-patch.ts';
 import { jsonPatchFailure } from '../../api/patch/json-patch-failure.ts';
 import { PolicyScope } from '../../api/rules/admission/policy-scope.ts';
 import type { JsonObject } from '../../api/text/object.ts';
-import { writeConditionsOutcome } from './conditions.ts';
+import { writeConditionsOutcome } from '../writes/conditions.ts';
+import type { WriteValues } from '../writes/write-values.ts';
 import { Match } from './match.ts';
 import { PolicyRun } from './policy-run.ts';
-import type { WriteValues } from './write-values.ts';
 
 /** Why a policy could not change an object. */
 export class MutationProblem extends Error {

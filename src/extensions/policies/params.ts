@@ -1,6 +1,6 @@
 /** The parameters of a policy: objects of a kind that its binding names or selects. */
 import { anyJson } from '../../api/cel/json-values.ts';
-import type { Value } from '../../api/cel/values.ts';
+import type { Value } from '../../api/cel/values/values.ts';
 import type { ParamKind, ParamRef } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind/kind.ts';
 import { type LabelSelectorObject, selectorFromObject } from '../../api/kind/label-selector.ts';

@@ -9,7 +9,7 @@ import type { Collection } from '../../registry/view/collection.ts';
 import type { Entry } from '../../registry/view/entry.ts';
 import { Follower } from '../../registry/view/follower.ts';
 import type { View } from '../../registry/view/view.ts';
-import type { HookQuestion } from '../webhooks/hook-index.ts';
+import type { WriteQuestion } from '../writes/write-question.ts';
 import type { Match } from './match.ts';
 
 export interface IndexedPolicy {
@@ -51,7 +51,7 @@ export class PolicyIndex<P extends IndexedPolicy, B extends IndexedBinding> {
   }
 
   /** Policies that may be for a write, sorted by name. */
-  find(question: HookQuestion): readonly BoundPolicy<P, B>[] {
+  find(question: WriteQuestion): readonly BoundPolicy<P, B>[] {
     const policiesChanged = this.#policies.catchUp();
     if (this.#bindings.catchUp() || policiesChanged) this.#bind();
     if (this.#bound.length === 0) return this.#bound;

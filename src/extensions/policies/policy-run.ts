@@ -1,11 +1,11 @@
 /** One run of a policy: its expressions on a write, with one parameter, under one budget of steps. */
 
-import { Budget } from '../../api/cel/budget.ts';
 import type { Program } from '../../api/cel/cel.ts';
 import { callCostMax } from '../../api/cel/conditions.ts';
-import { CelError, MapValue, type Value } from '../../api/cel/values.ts';
+import { Budget } from '../../api/cel/values/budget.ts';
+import { CelError, MapValue, type Value } from '../../api/cel/values/values.ts';
 import type { PolicyScope } from '../../api/rules/admission/policy-scope.ts';
-import type { Variables, WriteValues } from './write-values.ts';
+import type { Variables, WriteValues } from '../writes/write-values.ts';
 
 /** Steps of all expressions of one run. */
 const runCostMax = 10_000_000;

@@ -7,13 +7,13 @@ import type {
 import type { Kind } from '../../api/kind/kind.ts';
 import type { Admission, AdmissionPlugin } from '../../registry/admission-chain.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { AskedWrite, questionOf } from '../webhooks/asked-write.ts';
-import type { HookQuestion } from '../webhooks/hook-index.ts';
+import { AskedWrite, questionOf } from '../writes/asked-write.ts';
+import type { WriteQuestion } from '../writes/write-question.ts';
+import { WriteValues } from '../writes/write-values.ts';
 import { ConfigurationProblem, paramKindOf, paramsOf } from './params.ts';
 import { type PolicyBinding, policyBinding } from './policy-binding.ts';
 import { type BoundPolicy, PolicyIndex } from './policy-index.ts';
 import { type Failure, ValidatingPolicy } from './validating-policy.ts';
-import { WriteValues } from './write-values.ts';
 
 interface Binding extends PolicyBinding {
   readonly actions: readonly string[];
@@ -50,13 +50,13 @@ export class ValidatingPolicies implements AdmissionPlugin {
   #asked(admission: Admission): void | Promise<void> {
     const question = questionOf(admission);
     const found = question && this.#index.find(question);
-    return found?.length ? this.#check(admission, question as HookQuestion, found) : undefined;
+    return found?.length ? this.#check(admission, question as WriteQuestion, found) : undefined;
   }
 
   /** All policies are looked at, for their warnings and annotations; the first that denies makes the answer. */
   async #check(
     admission: Admission,
-    question: HookQuestion,
+    question: WriteQuestion,
     found: readonly BoundPolicy<ValidatingPolicy, Binding>[],
   ): Promise<void> {
     const { kinds } = this.#registry;

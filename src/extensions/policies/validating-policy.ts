@@ -1,17 +1,17 @@
 /** A validating policy made ready to run, and what comes out of a run. */
 import type { CheckedExpression } from '../../api/cel/admission.ts';
 import { type Condition, expressionFailure } from '../../api/cel/conditions.ts';
-import { CelError, type Value } from '../../api/cel/values.ts';
+import { CelError, type Value } from '../../api/cel/values/values.ts';
 import type {
   ParamKind,
   ValidatingAdmissionPolicy,
   ValidatingAdmissionPolicySpec,
 } from '../../api/generated/types.ts';
 import { PolicyScope } from '../../api/rules/admission/policy-scope.ts';
-import { writeConditionsOutcome } from './conditions.ts';
+import { writeConditionsOutcome } from '../writes/conditions.ts';
+import type { WriteValues } from '../writes/write-values.ts';
 import { Match } from './match.ts';
 import { PolicyRun } from './policy-run.ts';
-import type { WriteValues } from './write-values.ts';
 
 /** Bytes of texts that expressions make. */
 const textBytesMax = 5120;

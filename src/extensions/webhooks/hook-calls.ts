@@ -4,11 +4,11 @@ import { badRequest, forbidden, internal, type StatusDetails, StatusError } from
 import type { AdmissionResponse } from '../../api/generated/types.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Request } from '../../registry/request.ts';
-import { writeConditionsOutcome } from '../policies/conditions.ts';
-import { WriteValues } from '../policies/write-values.ts';
-import type { AskedWrite } from './asked-write.ts';
+import { HookCallError, type HookClient } from '../calls/hook-client.ts';
+import type { AskedWrite } from '../writes/asked-write.ts';
+import { writeConditionsOutcome } from '../writes/conditions.ts';
+import { WriteValues } from '../writes/write-values.ts';
 import type { Hook } from './hook.ts';
-import { HookCallError, type HookClient } from './hook-client.ts';
 import type { HookMatch } from './hook-index.ts';
 import { InvalidAnswer, responseOf, reviewText } from './review.ts';
 

@@ -8,20 +8,13 @@ import { composedKey } from '../../composed-key.ts';
 import type { Collection } from '../../registry/view/collection.ts';
 import { Follower } from '../../registry/view/follower.ts';
 import type { View } from '../../registry/view/view.ts';
-import { type Hook, hooksOf, isRuled, type Operation } from './hook.ts';
+import { isRuled, type WriteQuestion } from '../writes/write-question.ts';
+import { type Hook, hooksOf } from './hook.ts';
 
 /** A hook that is to be asked, and the version of the kind it is asked in. */
 export interface HookMatch {
   readonly hook: Hook;
   readonly kind: Kind;
-}
-
-/** What is asked for. */
-export interface HookQuestion {
-  readonly kind: Kind;
-  /** '' for the object itself. */
-  readonly subresource: string;
-  readonly operation: Operation;
 }
 
 const none: readonly HookMatch[] = [];
@@ -51,7 +44,7 @@ export class HookIndex {
   }
 
   /** In the order in which they are called: by configuration name, then as they are listed there. */
-  find(question: HookQuestion): readonly HookMatch[] {
+  find(question: WriteQuestion): readonly HookMatch[] {
     if (this.#collection.endNumber !== this.#seen) this.#catchUp();
     if (this.#sorted.length === 0) return none;
     if (this.kinds.generation !== this.#generation) this.#forget();
@@ -77,7 +70,7 @@ export class HookIndex {
     this.#generation = this.kinds.generation;
   }
 
-  #match({ kind, subresource, operation }: HookQuestion): readonly HookMatch[] {
+  #match({ kind, subresource, operation }: WriteQuestion): readonly HookMatch[] {
     const found: HookMatch[] = [];
     for (const hook of this.#sorted) {
       const fits = (version: Kind): boolean => isRuled(hook.rules, version, subresource, operation);

@@ -9,19 +9,15 @@ import type {
   ValidatingWebhookConfiguration,
   WebhookClientConfig,
 } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kind/kind.ts';
 import {
   type LabelSelector,
   type LabelSelectorObject,
   selectorFromObject,
 } from '../../api/kind/label-selector.ts';
 import { reviewVersions } from '../../api/rules/admission/webhooks.ts';
-import { hookCondition } from '../policies/conditions.ts';
+import { hookCondition } from '../writes/conditions.ts';
 
 const timeoutSecondsDefault = 10;
-
-/** What admission calls operations, in capitals. */
-export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 
 export interface Hook {
   /** The name of its configuration. */
@@ -67,33 +63,3 @@ export function hooksOf(
 
 const selectorOf = (selector: unknown): LabelSelector =>
   selectorFromObject((selector ?? {}) as LabelSelectorObject);
-
-/** Whether one of the rules is for an operation on a resource, or on a part of it ('' for the object itself). */
-export const isRuled = (
-  rules: readonly RuleWithOperations[],
-  kind: Pick<Kind, 'group' | 'version' | 'resource' | 'namespaced'>,
-  subresource: string,
-  operation: Operation,
-): boolean =>
-  rules.some(
-    (rule) =>
-      fits(rule.operations, operation) &&
-      fits(rule.apiGroups, kind.group) &&
-      fits(rule.apiVersions, kind.version) &&
-      fitsScope(rule.scope, kind.namespaced) &&
-      (rule.resources ?? []).some((pattern) => fitsResource(pattern, kind.resource, subresource)),
-  );
-
-const fits = (patterns: readonly string[] = [], value: string): boolean =>
-  patterns.includes('*') || patterns.includes(value);
-
-const fitsScope = (scope = '*', namespaced: boolean): boolean =>
-  scope === '*' || scope === (namespaced ? 'Namespaced' : 'Cluster');
-
-/** `pods` and `*` are for objects alone, `pods/*` and `*\/*` for them and all their parts. */
-function fitsResource(pattern: string, resource: string, subresource: string): boolean {
-  const slash = pattern.indexOf('/');
-  const wanted = slash < 0 ? pattern : pattern.slice(0, slash);
-  const part = slash < 0 ? '' : pattern.slice(slash + 1);
-  return (wanted === '*' || wanted === resource) && (part === '*' || part === subresource);
-}

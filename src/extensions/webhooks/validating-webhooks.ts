@@ -1,10 +1,11 @@
 /** ValidatingAdmissionWebhook: hooks that may refuse objects, called at the same time. The first error counts. */
 import type { Admission, AdmissionPlugin } from '../../registry/admission-chain.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { AskedWrite, questionOf } from './asked-write.ts';
+import type { HookClient } from '../calls/hook-client.ts';
+import { AskedWrite, questionOf } from '../writes/asked-write.ts';
+import type { WriteQuestion } from '../writes/write-question.ts';
 import { HookCalls } from './hook-calls.ts';
-import type { HookClient } from './hook-client.ts';
-import { HookIndex, type HookMatch, type HookQuestion } from './hook-index.ts';
+import { HookIndex, type HookMatch } from './hook-index.ts';
 
 export class ValidatingWebhooks implements AdmissionPlugin {
   readonly name = 'ValidatingAdmissionWebhook';
@@ -33,7 +34,11 @@ export class ValidatingWebhooks implements AdmissionPlugin {
     return matches?.length ? this.#callAll(admission, question!, matches) : undefined;
   }
 
-  async #callAll(admission: Admission, question: HookQuestion, matches: readonly HookMatch[]): Promise<void> {
+  async #callAll(
+    admission: Admission,
+    question: WriteQuestion,
+    matches: readonly HookMatch[],
+  ): Promise<void> {
     const write = new AskedWrite(this.registry, admission, question);
     const errors: unknown[] = [];
     await Promise.all(

@@ -8,7 +8,7 @@ import type { RequestContext } from '../http/context.ts';
 import { ApiDocument } from '../http/document.ts';
 import { parseAccept } from '../http/negotiation.ts';
 import type { Discovery, DiscoveryResource } from './discovery.ts';
-import { splitApiVersion } from './openapi/names.ts';
+import { splitApiVersion } from './model-names.ts';
 import { VersionCache } from './version-cache.ts';
 
 const group = 'apidiscovery.k8s.io';

@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { remoteAgent } from '../../access/remote-call.ts';
+import { remoteAgent } from '../../access/shared/remote-call.ts';
 import { AuditWebhook, type AuditWebhookOptions } from './audit-webhook.ts';
 
 let server: Server;

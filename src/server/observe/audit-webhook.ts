@@ -3,8 +3,8 @@
  * not take is sent again, with longer and longer pauses, and given up in the end. Events wait in a bounded buffer, so the
  * webhook never slows the server down.
  */
-import { callRemote } from '../../access/remote-call.ts';
-import { type RemoteService, readRemoteService } from '../../access/remote-configuration.ts';
+import { callRemote } from '../../access/shared/remote-call.ts';
+import { type RemoteService, readRemoteService } from '../../access/shared/remote-configuration.ts';
 import type { AuditMode, AuditSink } from './audit-sink.ts';
 
 const answerMaxMs = 30_000;

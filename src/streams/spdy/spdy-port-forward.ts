@@ -34,55 +34,7 @@ export async function forwardStreams(
   head: Buffer,
   forwarding: PortForwarding,
 ): Promise<void> {
-  const pairs = new Map<string, Pair>();
   const targets = new Set<Duplex>();
-  const connection = new SpdyConnection(socket, {
-    role: 'server',
-    head,
-    idleMs: forwarding.idleMs,
-    onStream: (stream) => take(stream),
-  });
-
-  const take = (stream: SpdyStream): void => {
-    const kind = stream.headers['streamtype'];
-    if ((kind !== 'error' && kind !== 'data') || portOf(stream) === undefined)
-      return stream.reset(resetStatus.protocolError);
-    stream.accept();
-    const key = pairKey(stream, kind);
-    const pair = pairs.get(key) ?? begin(key);
-    if (pair[kind] !== undefined) {
-      pair.error?.write(`error processing stream for request ${key}: ${kind} stream already assigned`);
-      return stream.reset();
-    }
-    pair[kind] = stream;
-    // Clients send nothing on an error stream: discard.
-    if (kind === 'error') stream.resume();
-    stream.once('close', () => {
-      if (pairs.get(key) === pair) forget(pair);
-    });
-    if (pair.error === undefined || pair.data === undefined) return;
-    clearTimeout(pair.timer);
-    pairs.delete(key);
-    void forward(portOf(pair.data)!, pair.data, pair.error);
-  };
-
-  const begin = (key: string): Pair => {
-    const pair: Pair = { key };
-    pair.timer = setTimeout(() => {
-      pair.error?.write(`timed out waiting for the streams of request ${key}`);
-      forget(pair);
-    }, pairMs);
-    pairs.set(key, pair);
-    return pair;
-  };
-
-  const forget = (pair: Pair): void => {
-    clearTimeout(pair.timer);
-    pairs.delete(pair.key);
-    pair.error?.end();
-    pair.data?.reset();
-  };
-
   const forward = async (port: number, data: SpdyStream, error: SpdyStream): Promise<void> => {
     let target: Duplex;
     try {
@@ -102,13 +54,72 @@ export async function forwardStreams(
     }
   };
 
+  const pairs = new Pairs((data, error) => void forward(portOf(data)!, data, error));
+  const connection = new SpdyConnection(socket, {
+    role: 'server',
+    head,
+    idleMs: forwarding.idleMs,
+    onStream: (stream) => pairs.take(stream),
+  });
   const stop = () => connection.close();
   forwarding.ended?.addEventListener('abort', stop);
   if (forwarding.ended?.aborted) stop();
   await connection.closed;
   forwarding.ended?.removeEventListener('abort', stop);
-  for (const pair of pairs.values()) clearTimeout(pair.timer);
+  pairs.close();
   for (const target of targets) target.destroy();
+}
+
+/** Streams that wait for the other one of their pair. */
+class Pairs {
+  readonly #waiting = new Map<string, Pair>();
+
+  constructor(private readonly complete: (data: SpdyStream, error: SpdyStream) => void) {}
+
+  take(stream: SpdyStream): void {
+    const kind = stream.headers['streamtype'];
+    if ((kind !== 'error' && kind !== 'data') || portOf(stream) === undefined)
+      return stream.reset(resetStatus.protocolError);
+    stream.accept();
+    const key = pairKey(stream, kind);
+    const pair = this.#waiting.get(key) ?? this.#begin(key);
+    if (pair[kind] !== undefined) {
+      pair.error?.write(`error processing stream for request ${key}: ${kind} stream already assigned`);
+      return stream.reset();
+    }
+    pair[kind] = stream;
+    // Clients send nothing on an error stream: discard.
+    if (kind === 'error') stream.resume();
+    stream.once('close', () => {
+      if (this.#waiting.get(key) === pair) this.#forget(pair);
+    });
+    if (pair.error === undefined || pair.data === undefined) return;
+    clearTimeout(pair.timer);
+    this.#waiting.delete(key);
+    this.complete(pair.data, pair.error);
+  }
+
+  #begin(key: string): Pair {
+    const pair: Pair = { key };
+    pair.timer = setTimeout(() => {
+      pair.error?.write(`timed out waiting for the streams of request ${key}`);
+      this.#forget(pair);
+    }, pairMs);
+    this.#waiting.set(key, pair);
+    return pair;
+  }
+
+  #forget(pair: Pair): void {
+    clearTimeout(pair.timer);
+    this.#waiting.delete(pair.key);
+    pair.error?.end();
+    pair.data?.reset();
+  }
+
+  /** The streams end with their connection. */
+  close(): void {
+    for (const { timer } of this.#waiting.values()) clearTimeout(timer);
+  }
 }
 
 /** Copies both ways; each direction ends separately. */

@@ -10,7 +10,7 @@ import { Refusal } from '../../ui/refusal.tsx';
 import { CodeEditor } from '../editor/code-editor.tsx';
 import { type Problem, problemsOf } from '../editor/problems.ts';
 import { useSchema } from '../editor/schema.ts';
-import type { ViewProps } from '../views.ts';
+import type { ViewProps } from '../view.ts';
 import css from './create.css' with { type: 'text' };
 import { createAll, DocumentError } from './creation.ts';
 import { type CreationDraft, useCreationDraft } from './creation-draft.ts';
@@ -31,73 +31,14 @@ function Creating({ kind }: { readonly kind: Kind }) {
   const byForm = place.value.query.get('by') === 'form';
   const draft = useCreationDraft(kind, namespace, schema, byForm);
   const { text } = draft;
-  const [error, setError] = useState<Error>();
-  const [problems, setProblems] = useState<readonly Problem[]>(none);
-  const [passed, setPassed] = useState(false);
-
-  const send = async (dryRun: boolean): Promise<void> => {
-    setError(undefined);
-    setProblems(none);
-    setPassed(false);
-    try {
-      const created = await createAll(text, namespace, dryRun);
-      if (dryRun) return setPassed(true);
-      const { kind: made, object: first } = created[0]!;
-      go(objectPlace(kindOf(made.id) ?? made, first.metadata.namespace, first.metadata.name));
-    } catch (refusal) {
-      const {
-        reason,
-        text: document,
-        offset,
-      } = refusal instanceof DocumentError ? refusal : { reason: refusal as Error, text, offset: 0 };
-      setError(reason);
-      setProblems(
-        problemsOf(reason, document).map(({ line, ...rest }) => ({ line: line + offset, ...rest })),
-      );
-    }
-  };
-  const byField = useMemo(
-    () =>
-      new Map(
-        problems.flatMap(({ message }) => {
-          const [, field, words] = /^([^\s:]+): (.*)$/s.exec(message) ?? [];
-          return field && words ? [[field, words] as const] : [];
-        }),
-      ),
-    [problems],
-  );
+  const { error, problems, passed, send } = useSending(text, namespace);
+  const byField = useMemo(() => messagesByField(problems), [problems]);
   return (
     <>
       <div class="titleline">
         <h1>Create</h1>
-        <select
-          aria-label="Kind"
-          value={kind.id}
-          onChange={({ currentTarget }) =>
-            go(['create', currentTarget.value], { by: byForm ? 'form' : undefined })
-          }
-        >
-          {(kinds.value ?? [])
-            .filter(({ verbs }) => verbs.has('create') && verbs.has('list'))
-            .map((each) => (
-              <option key={each.id} value={each.id}>
-                {each.kind} {each.group && `(${each.group})`}
-              </option>
-            ))}
-        </select>
-        <div class="ways" role="tablist" aria-label="How">
-          <button
-            type="button"
-            role="tab"
-            aria-selected={!byForm}
-            onClick={() => changeQuery({ by: undefined })}
-          >
-            YAML
-          </button>
-          <button type="button" role="tab" aria-selected={byForm} onClick={() => changeQuery({ by: 'form' })}>
-            Form
-          </button>
-        </div>
+        <KindChoice kind={kind} byForm={byForm} />
+        <WayChoice byForm={byForm} />
         <span class="gap" />
         <button type="button" onClick={() => void send(true)}>
           Check
@@ -137,6 +78,70 @@ function Creating({ kind }: { readonly kind: Kind }) {
     </>
   );
 }
+
+/** Sends the text, as a dry run or for real; says whether it passed, or what is wrong and where. */
+function useSending(text: string, namespace: string) {
+  const [error, setError] = useState<Error>();
+  const [problems, setProblems] = useState<readonly Problem[]>(none);
+  const [passed, setPassed] = useState(false);
+  const send = async (dryRun: boolean): Promise<void> => {
+    setError(undefined);
+    setProblems(none);
+    setPassed(false);
+    try {
+      const created = await createAll(text, namespace, dryRun);
+      if (dryRun) return setPassed(true);
+      const { kind: made, object: first } = created[0]!;
+      go(objectPlace(kindOf(made.id) ?? made, first.metadata.namespace, first.metadata.name));
+    } catch (refusal) {
+      const {
+        reason,
+        text: document,
+        offset,
+      } = refusal instanceof DocumentError ? refusal : { reason: refusal as Error, text, offset: 0 };
+      setError(reason);
+      setProblems(
+        problemsOf(reason, document).map(({ line, ...rest }) => ({ line: line + offset, ...rest })),
+      );
+    }
+  };
+  return { error, problems, passed, send };
+}
+
+const messagesByField = (problems: readonly Problem[]): ReadonlyMap<string, string> =>
+  new Map(
+    problems.flatMap(({ message }) => {
+      const [, field, words] = /^([^\s:]+): (.*)$/s.exec(message) ?? [];
+      return field && words ? [[field, words] as const] : [];
+    }),
+  );
+
+const KindChoice = ({ kind, byForm }: { readonly kind: Kind; readonly byForm: boolean }) => (
+  <select
+    aria-label="Kind"
+    value={kind.id}
+    onChange={({ currentTarget }) => go(['create', currentTarget.value], { by: byForm ? 'form' : undefined })}
+  >
+    {(kinds.value ?? [])
+      .filter(({ verbs }) => verbs.has('create') && verbs.has('list'))
+      .map((each) => (
+        <option key={each.id} value={each.id}>
+          {each.kind} {each.group && `(${each.group})`}
+        </option>
+      ))}
+  </select>
+);
+
+const WayChoice = ({ byForm }: { readonly byForm: boolean }) => (
+  <div class="ways" role="tablist" aria-label="How">
+    <button type="button" role="tab" aria-selected={!byForm} onClick={() => changeQuery({ by: undefined })}>
+      YAML
+    </button>
+    <button type="button" role="tab" aria-selected={byForm} onClick={() => changeQuery({ by: 'form' })}>
+      Form
+    </button>
+  </div>
+);
 
 interface FormProps {
   readonly kind: Kind;

@@ -7,14 +7,14 @@
  */
 import { useMemo, useState } from 'preact/hooks';
 import { ApiError, ask } from '../../core/api.ts';
-import { pathOf } from '../../core/kinds.ts';
+import { type Kind, pathOf } from '../../core/kinds.ts';
 import type { ApiObject } from '../../core/objects.ts';
 import { changeQuery } from '../../core/router.ts';
 import { commandText } from '../../ui/command.ts';
 import { Command } from '../../ui/command-line.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
-import type { TabProps } from '../object/tabs.ts';
+import type { TabProps } from '../tab.ts';
 import { CodeEditor } from './code-editor.tsx';
 import { Conflict } from './conflict.tsx';
 import { type Draft, draftOf, dropDraft, keepDraft } from './drafts.ts';
@@ -30,39 +30,107 @@ type Step =
   | { readonly name: 'conflict'; readonly latest: ApiObject };
 
 export function Tab({ kind, object }: TabProps) {
-  const { uid, namespace, name, resourceVersion } = object.metadata;
+  const editing = useEditing(kind, object);
+  const { draft, step, error, problems, busy, change, restart, resolve, back, send } = editing;
+  const { namespace, name, resourceVersion } = object.metadata;
   const schema = useSchema(kind);
-  const [draft, setDraft] = useState<Draft>(() => draftOf(uid) ?? begin(object));
+  const owners = useMemo(
+    () => ({ managers: managersOf(draft.base.metadata.managedFields), object: draft.base }),
+    [draft.base],
+  );
+  if (step.name === 'conflict')
+    return (
+      <Conflict
+        base={draft.baseText}
+        mine={draft.text}
+        theirs={editingText(kind, step.latest)}
+        onResolve={(text) => resolve(step.latest, text)}
+        onDiscard={restart}
+      />
+    );
+  if (step.name === 'review')
+    return (
+      <div class="editing">
+        <h2>What would change</h2>
+        <Diff before={draft.baseText} after={step.result} />
+        <Command lines={[commandText(['kubectl', 'edit', kind.id, name], namespace)]} />
+        <div class="editbar">
+          <button type="button" class="main" disabled={busy} onClick={() => void send(false)}>
+            Apply
+          </button>
+          <button type="button" onClick={back}>
+            Back to the text
+          </button>
+        </div>
+      </div>
+    );
+  const isSame = draft.text === draft.baseText;
+  return (
+    <div class="editing">
+      <div class="editbar">
+        <button type="button" class="main" disabled={busy || isSame} onClick={() => void send(true)}>
+          Review changes
+        </button>
+        <button type="button" disabled={isSame} onClick={restart}>
+          Discard
+        </button>
+        {resourceVersion !== draft.base.metadata.resourceVersion && (
+          <span class="quiet">The object has changed since you began; both changes will be merged.</span>
+        )}
+      </div>
+      {error && (
+        <Refusal
+          error={error}
+          what={problems.length ? 'The server would refuse this; see the marked lines.' : undefined}
+        />
+      )}
+      <CodeEditor
+        label="YAML to edit"
+        text={draft.text}
+        edition={editing.edition}
+        onChange={(text) => change({ ...draft, text })}
+        problems={problems}
+        schema={schema}
+        owners={owners}
+      />
+      <Managers managers={owners.managers} />
+    </div>
+  );
+}
+
+/** The text that is edited, the step it is in, and what leads to another. */
+function useEditing(kind: Kind, object: ApiObject) {
+  const { uid, namespace, name } = object.metadata;
+  const [draft, setDraft] = useState<Draft>(() => draftOf(uid) ?? begin(kind, object));
   const [step, setStep] = useState<Step>({ name: 'edit' });
   const [error, setError] = useState<Error>();
   const [problems, setProblems] = useState<readonly Problem[]>([]);
   const [busy, setBusy] = useState(false);
   const [edition, setEdition] = useState(0);
-  const owners = useMemo(
-    () => ({ managers: managersOf(draft.base.metadata.managedFields), object: draft.base }),
-    [draft.base],
-  );
 
-  function begin(base: ApiObject, text?: string): Draft {
-    const baseText = editingText(kind, base);
-    return { base, baseText, text: text ?? baseText };
-  }
+  const back = (): void => setStep({ name: 'edit' });
   const change = (next: Draft): void => {
     setDraft(next);
     keepDraft(uid, next);
   };
   const restart = (): void => {
     dropDraft(uid);
-    setDraft(begin(object));
+    setDraft(begin(kind, object));
     setEdition(edition + 1);
-    setStep({ name: 'edit' });
+    back();
     setError(undefined);
     setProblems([]);
+  };
+  const resolve = (latest: ApiObject, text: string): void => {
+    change(begin(kind, latest, text));
+    setEdition(edition + 1);
+    back();
   };
 
   /** Sends the text; a refusal is shown where it belongs. */
   const send = async (dryRun: boolean): Promise<void> => {
-    const sent = withVersion(draft.text, draft.base.metadata.resourceVersion);
+    const { resourceVersion } = draft.base.metadata;
+    const sent = withVersion(draft.text, resourceVersion);
     const path = pathOf(kind, namespace, name);
     setBusy(true);
     setError(undefined);
@@ -80,81 +148,20 @@ export function Tab({ kind, object }: TabProps) {
     } catch (refusal) {
       if (refusal instanceof ApiError && refusal.code === 409) {
         const latest = await ask<ApiObject>(path).catch(() => undefined);
-        if (latest && latest.metadata.resourceVersion !== draft.base.metadata.resourceVersion)
+        if (latest && latest.metadata.resourceVersion !== resourceVersion)
           return setStep({ name: 'conflict', latest });
       }
-      setStep({ name: 'edit' });
+      back();
       setError(refusal as Error);
       setProblems(problemsOf(refusal as Error, draft.text, sent.added));
     } finally {
       setBusy(false);
     }
   };
+  return { draft, step, error, problems, busy, edition, change, restart, resolve, back, send };
+}
 
-  if (step.name === 'conflict')
-    return (
-      <Conflict
-        base={draft.baseText}
-        mine={draft.text}
-        theirs={editingText(kind, step.latest)}
-        onResolve={(text) => {
-          change(begin(step.latest, text));
-          setEdition(edition + 1);
-          setStep({ name: 'edit' });
-        }}
-        onDiscard={restart}
-      />
-    );
-  if (step.name === 'review')
-    return (
-      <div class="editing">
-        <h2>What would change</h2>
-        <Diff before={draft.baseText} after={step.result} />
-        <Command lines={[commandText(['kubectl', 'edit', kind.id, name], namespace)]} />
-        <div class="editbar">
-          <button type="button" class="main" disabled={busy} onClick={() => void send(false)}>
-            Apply
-          </button>
-          <button type="button" onClick={() => setStep({ name: 'edit' })}>
-            Back to the text
-          </button>
-        </div>
-      </div>
-    );
-  return (
-    <div class="editing">
-      <div class="editbar">
-        <button
-          type="button"
-          class="main"
-          disabled={busy || draft.text === draft.baseText}
-          onClick={() => void send(true)}
-        >
-          Review changes
-        </button>
-        <button type="button" disabled={draft.text === draft.baseText} onClick={restart}>
-          Discard
-        </button>
-        {resourceVersion !== draft.base.metadata.resourceVersion && (
-          <span class="quiet">The object has changed since you began; both changes will be merged.</span>
-        )}
-      </div>
-      {error && (
-        <Refusal
-          error={error}
-          what={problems.length ? 'The server would refuse this; see the marked lines.' : undefined}
-        />
-      )}
-      <CodeEditor
-        label="YAML to edit"
-        text={draft.text}
-        edition={edition}
-        onChange={(text) => change({ ...draft, text })}
-        problems={problems}
-        schema={schema}
-        owners={owners}
-      />
-      <Managers managers={owners.managers} />
-    </div>
-  );
+function begin(kind: Kind, base: ApiObject, text?: string): Draft {
+  const baseText = editingText(kind, base);
+  return { base, baseText, text: text ?? baseText };
 }

@@ -1,6 +1,6 @@
 /** The object as YAML, to read, with documentation of its fields and who manages them. */
 import { useMemo } from 'preact/hooks';
-import type { TabProps } from '../object/tabs.ts';
+import type { TabProps } from '../tab.ts';
 import { CodeEditor } from './code-editor.tsx';
 import { Managers } from './managers.tsx';
 import { readingText } from './object-text.ts';

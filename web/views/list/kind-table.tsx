@@ -1,7 +1,8 @@
 /** The table of a kind with what belongs to it: title, filters, selection, keys. */
 import { useSignal } from '@preact/signals';
+import type { RefObject } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { useKeys } from '../../core/keys.ts';
+import { type KeyBinding, useKeys } from '../../core/keys.ts';
 import type { Kind } from '../../core/kinds.ts';
 import type { LiveTable, Row } from '../../core/live-table.ts';
 import { moment } from '../../core/moment.ts';
@@ -10,9 +11,9 @@ import { pluralOf } from '../../ui/kind-name.ts';
 import { Link, objectPlace } from '../../ui/link.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
 import { ActionDialog } from '../object/action-dialog.tsx';
+import { DeleteDialog } from '../object/deletion.tsx';
 import { runPod } from '../object/run-pod.ts';
 import { tabsOf } from '../object/tabs.ts';
-import { DeleteDialog } from './deletion.tsx';
 import { isSelector } from './labels.ts';
 import { RowView, type Wish } from './row-view.ts';
 import { VirtualTable } from './virtual-table.tsx';
@@ -31,55 +32,22 @@ export function KindTable({ kind, table, namespace }: KindTableProps) {
     sort: query.get('sort') ?? '',
   };
   const rows = useRows(table, wish);
-  const selected = useSignal<ReadonlySet<string>>(new Set());
-  const cursor = useSignal<string | undefined>(undefined);
+  const selection = useSelection(rows);
+  const { selected, cursor } = selection;
   const [deleting, setDeleting] = useState<readonly Row[]>();
   const [running, setRunning] = useState(false);
   const search = useRef<HTMLInputElement>(null);
-
-  const current = (): Row | undefined => rows.find(({ uid }) => uid === cursor.value);
-  const move = (step: number): void => {
-    const at = rows.findIndex(({ uid }) => uid === cursor.value);
-    const next = rows[Math.min(rows.length - 1, Math.max(0, at < 0 ? 0 : at + step))];
-    cursor.value = next?.uid;
-  };
-  const open = (row: Row | undefined, tab?: string): void => {
-    if (row) go(objectPlace(kind, row.namespace, row.name), { tab });
-  };
-  const toggle = (row: Row | undefined): void => {
-    if (!row) return;
-    const next = new Set(selected.value);
-    if (!next.delete(row.uid)) next.add(row.uid);
-    selected.value = next;
-  };
-  const chosen = (): Row[] => {
-    const picked = rows.filter(({ uid }) => selected.value.has(uid));
-    const one = current();
-    return picked.length ? picked : one ? [one] : [];
-  };
   const mayCreate = kind.verbs.has('create') && moment.value === undefined;
   const mayDelete = kind.verbs.has('delete') && moment.value === undefined;
+  const remove = mayDelete ? () => setDeleting(selection.chosen()) : undefined;
   useKeys([
     { key: '/', does: 'search', run: () => search.current?.focus() },
-    { key: 'j', does: 'next row', run: () => move(1) },
-    { key: 'k', does: 'row before', run: () => move(-1) },
-    { key: 'ArrowDown', does: 'next row', run: () => move(1) },
-    { key: 'ArrowUp', does: 'row before', run: () => move(-1) },
-    { key: 'g', does: 'first row', run: () => move(-rows.length) },
-    { key: 'G', does: 'last row', run: () => move(rows.length) },
-    { key: 'Enter', does: 'open the row', run: () => open(current()) },
-    { key: ' ', does: 'select the row', run: () => toggle(current()) },
-    ...tabsOf(kind, moment.value !== undefined).flatMap(({ id, key, title }) =>
-      key ? [{ key, does: `open ${title} of the row`, run: () => open(current(), id) }] : [],
-    ),
+    ...rowKeys(kind, rows, selection),
     ...(mayCreate
       ? [{ key: 'c', does: `create one of ${kind.resource}`, run: () => go(['create', kind.id]) }]
       : []),
-    ...(mayDelete
-      ? [{ key: 'Delete', does: 'delete what is selected', run: () => setDeleting(chosen()) }]
-      : []),
+    ...(remove ? [{ key: 'Delete', does: 'delete what is selected', run: remove }] : []),
   ]);
-  const count = selected.value.size;
   return (
     <>
       <div class="titleline">
@@ -94,32 +62,12 @@ export function KindTable({ kind, table, namespace }: KindTableProps) {
           </button>
         )}
         {mayCreate && <Link to={['create', kind.id]}>Create</Link>}
-        {mayDelete && count > 0 && (
-          <button type="button" class="danger" onClick={() => setDeleting(chosen())}>
-            Delete {count}
+        {remove && selected.value.size > 0 && (
+          <button type="button" class="danger" onClick={remove}>
+            Delete {selected.value.size}
           </button>
         )}
-        <input
-          ref={search}
-          type="search"
-          class="search"
-          placeholder="Search ( / )"
-          aria-label="Search"
-          value={wish.text}
-          onInput={({ currentTarget }) => changeQuery({ q: currentTarget.value })}
-          onKeyDown={(event) => {
-            if (event.key === 'Escape' || event.key === 'Enter') event.currentTarget.blur();
-          }}
-        />
-        <input
-          type="search"
-          class="search labels"
-          placeholder="Labels (app=web)"
-          aria-label="Labels"
-          aria-invalid={!isSelector(wish.labels)}
-          value={wish.labels}
-          onInput={({ currentTarget }) => changeQuery({ labels: currentTarget.value })}
-        />
+        <Filters wish={wish} search={search} />
       </div>
       {table.error.value ? (
         <Refusal error={table.error.value} what={`${pluralOf(kind)} cannot be shown.`} />
@@ -141,13 +89,7 @@ export function KindTable({ kind, table, namespace }: KindTableProps) {
           empty={table.state.value === 'loading' ? 'Loading…' : emptyText(kind, table, namespace)}
         />
       )}
-      {running && (
-        <ActionDialog
-          title="Run a pod"
-          load={() => runPod(namespace ?? 'default')}
-          onClose={() => setRunning(false)}
-        />
-      )}
+      {running && <RunDialog namespace={namespace} onClose={() => setRunning(false)} />}
       {deleting && deleting.length > 0 && (
         <DeleteDialog
           kind={kind}
@@ -161,6 +103,91 @@ export function KindTable({ kind, table, namespace }: KindTableProps) {
     </>
   );
 }
+
+/** The rows that are selected, and the one that keys are for. */
+function useSelection(rows: readonly Row[]) {
+  const selected = useSignal<ReadonlySet<string>>(new Set());
+  const cursor = useSignal<string | undefined>(undefined);
+  const current = (): Row | undefined => rows.find(({ uid }) => uid === cursor.value);
+  const move = (step: number): void => {
+    const at = rows.findIndex(({ uid }) => uid === cursor.value);
+    const next = rows[Math.min(rows.length - 1, Math.max(0, at < 0 ? 0 : at + step))];
+    cursor.value = next?.uid;
+  };
+  const toggle = (row: Row | undefined): void => {
+    if (!row) return;
+    const next = new Set(selected.value);
+    if (!next.delete(row.uid)) next.add(row.uid);
+    selected.value = next;
+  };
+  const chosen = (): Row[] => {
+    const picked = rows.filter(({ uid }) => selected.value.has(uid));
+    const one = current();
+    return picked.length ? picked : one ? [one] : [];
+  };
+  return { selected, cursor, current, move, toggle, chosen };
+}
+
+/** Keys that go from row to row, and open one of them. */
+function rowKeys(kind: Kind, rows: readonly Row[], selection: ReturnType<typeof useSelection>): KeyBinding[] {
+  const { move, current, toggle } = selection;
+  const open = (row: Row | undefined, tab?: string): void => {
+    if (row) go(objectPlace(kind, row.namespace, row.name), { tab });
+  };
+  return [
+    { key: 'j', does: 'next row', run: () => move(1) },
+    { key: 'k', does: 'row before', run: () => move(-1) },
+    { key: 'ArrowDown', does: 'next row', run: () => move(1) },
+    { key: 'ArrowUp', does: 'row before', run: () => move(-1) },
+    { key: 'g', does: 'first row', run: () => move(-rows.length) },
+    { key: 'G', does: 'last row', run: () => move(rows.length) },
+    { key: 'Enter', does: 'open the row', run: () => open(current()) },
+    { key: ' ', does: 'select the row', run: () => toggle(current()) },
+    ...tabsOf(kind, moment.value !== undefined).flatMap(({ id, key, title }) =>
+      key ? [{ key, does: `open ${title} of the row`, run: () => open(current(), id) }] : [],
+    ),
+  ];
+}
+
+interface FiltersProps {
+  readonly wish: Wish;
+  readonly search: RefObject<HTMLInputElement | null>;
+}
+
+const Filters = ({ wish, search }: FiltersProps) => (
+  <>
+    <input
+      ref={search}
+      type="search"
+      class="search"
+      placeholder="Search ( / )"
+      aria-label="Search"
+      value={wish.text}
+      onInput={({ currentTarget }) => changeQuery({ q: currentTarget.value })}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape' || event.key === 'Enter') event.currentTarget.blur();
+      }}
+    />
+    <input
+      type="search"
+      class="search labels"
+      placeholder="Labels (app=web)"
+      aria-label="Labels"
+      aria-invalid={!isSelector(wish.labels)}
+      value={wish.labels}
+      onInput={({ currentTarget }) => changeQuery({ labels: currentTarget.value })}
+    />
+  </>
+);
+
+interface RunDialogProps {
+  readonly namespace: string | undefined;
+  readonly onClose: () => void;
+}
+
+const RunDialog = ({ namespace = 'default', onClose }: RunDialogProps) => (
+  <ActionDialog title="Run a pod" load={() => runPod(namespace)} onClose={onClose} />
+);
 
 /** The rows in order, brought up to date with every change of the table. */
 function useRows(table: LiveTable, wish: Wish): readonly Row[] {

@@ -4,7 +4,7 @@ import { type Kind, kindOf, pathOf } from '../../core/kinds.ts';
 import { useLiveTable } from '../../core/live.ts';
 import { place } from '../../core/router.ts';
 import { Refusal } from '../../ui/refusal.tsx';
-import type { ViewProps } from '../views.ts';
+import type { ViewProps } from '../view.ts';
 import { KindTable } from './kind-table.tsx';
 
 export function View({ path: [id = ''] }: ViewProps) {

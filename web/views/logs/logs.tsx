@@ -1,4 +1,5 @@
 /** The logs of a pod: all containers together, followed, with search, columns for JSON, and download. */
+import type { RefObject } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useKeys } from '../../core/keys.ts';
 import { pathOf } from '../../core/kinds.ts';
@@ -6,8 +7,8 @@ import type { ApiObject } from '../../core/objects.ts';
 import { changeQuery, place } from '../../core/router.ts';
 import { adoptStyle } from '../../ui/adopted-style.ts';
 import { Refusal } from '../../ui/refusal.tsx';
-import type { TabProps } from '../object/tabs.ts';
 import { type Container, containersOf } from '../pods/containers.ts';
+import type { TabProps } from '../tab.ts';
 import { saveLog } from './download.ts';
 import { LogBuffer } from './log-buffer.ts';
 import { LogDetail } from './log-detail.tsx';
@@ -23,21 +24,17 @@ const defaultTail = 10_000;
 const tones = 6;
 
 export function Tab({ kind, object }: TabProps) {
-  const { query } = place.value;
   const containers = containersOf(object);
-  const only = query.get('container') ?? '';
-  const chosen = containers.filter(({ name }) => !only || name === only);
-  const previous = query.get('previous') === 'yes';
-  const follow = !previous && query.get('follow') !== 'no';
-  const tail = Number(query.get('tail')) || defaultTail;
+  const wish = logWish();
+  const { follow, withTimes } = wish;
+  const chosen = containers.filter(({ name }) => !wish.container || name === wish.container);
   const path = pathOf(kind, object.metadata.namespace, object.metadata.name, 'log');
-  const { buffer, errors } = useLog(path, object, chosen, { previous, follow, tail });
-  const search = searchOf(query.get('find') ?? '');
+  const { buffer, errors } = useLog(path, object, chosen, wish);
+  const search = searchOf(wish.find);
   const [atEnd, setAtEnd] = useState(true);
   const [line, setLine] = useState<LogLine>();
   const [problem, setProblem] = useState<Error>();
   const find = useRef<HTMLInputElement>(null);
-
   useEffect(() => {
     if (!search) return buffer.filter(undefined);
     buffer.filter(({ text }) => {
@@ -56,77 +53,16 @@ export function Tab({ kind, object }: TabProps) {
     { key: 't', does: 'show times', run: () => changeQuery({ times: withTimes ? 'no' : undefined }) },
   ]);
   void buffer.version.value;
-  const withTimes = query.get('times') !== 'no';
-  const found = query.get('columns') === 'no' ? [] : columnsOf(buffer.shown);
   const order = containers.map(({ name }) => name);
+  const save = (): void =>
+    void saveLog(object, path, chosen, { previous: wish.previous, times: withTimes }).catch(setProblem);
   return (
     <div class="logs">
       <div class="logbar">
-        <select
-          aria-label="Container"
-          value={only}
-          onChange={({ currentTarget }) => changeQuery({ container: currentTarget.value })}
-        >
-          <option value="">All containers</option>
-          {containers.map(({ name, type }) => (
-            <option key={name} value={name}>
-              {name}
-              {type === 'main' ? '' : ` (${type})`}
-            </option>
-          ))}
-        </select>
-        <select
-          aria-label="Lines"
-          value={String(tail)}
-          onChange={({ currentTarget }) =>
-            changeQuery({
-              tail: Number(currentTarget.value) === defaultTail ? undefined : currentTarget.value,
-            })
-          }
-        >
-          {tails.map((count) => (
-            <option key={count} value={count}>
-              last {count.toLocaleString('en')}
-            </option>
-          ))}
-        </select>
-        <Choice
-          label="Follow"
-          isOn={follow}
-          change={(on) => changeQuery({ follow: on ? undefined : 'no', previous: undefined })}
-        />
-        <Choice
-          label="Previous"
-          isOn={previous}
-          change={(on) => changeQuery({ previous: on ? 'yes' : undefined })}
-        />
-        <Choice
-          label="Times"
-          isOn={withTimes}
-          change={(on) => changeQuery({ times: on ? undefined : 'no' })}
-        />
-        <Choice
-          label="Columns"
-          isOn={query.get('columns') !== 'no'}
-          change={(on) => changeQuery({ columns: on ? undefined : 'no' })}
-        />
+        <Choices containers={containers} wish={wish} />
         <span class="gap" />
-        <input
-          ref={find}
-          type="search"
-          class="search"
-          placeholder="Search ( / )"
-          aria-label="Search the log"
-          value={query.get('find') ?? ''}
-          onInput={({ currentTarget }) => changeQuery({ find: currentTarget.value })}
-          onKeyDown={(event) => {
-            if (event.key === 'Escape' || event.key === 'Enter') event.currentTarget.blur();
-          }}
-        />
-        <button
-          type="button"
-          onClick={() => void saveLog(object, path, chosen, { previous, times: withTimes }).catch(setProblem)}
-        >
+        <Search field={find} text={wish.find} />
+        <button type="button" onClick={save}>
           Download
         </button>
       </div>
@@ -138,7 +74,7 @@ export function Tab({ kind, object }: TabProps) {
       ))}
       <LogList
         buffer={buffer}
-        columns={found}
+        columns={wish.withColumns ? columnsOf(buffer.shown) : []}
         withTimes={withTimes}
         withContainers={chosen.length > 1}
         toneOf={(name) => Math.max(0, order.indexOf(name)) % tones}
@@ -148,21 +84,137 @@ export function Tab({ kind, object }: TabProps) {
         atEnd={atEnd}
         onAtEnd={setAtEnd}
       />
-      <div class="logfoot">
-        <span class="quiet" role="status">
-          {countText(buffer, search !== undefined)}
-        </span>
-        <span class="gap" />
-        {!atEnd && (
-          <button type="button" onClick={() => setAtEnd(true)}>
-            To the end
-          </button>
-        )}
-      </div>
+      <LogFoot
+        text={countText(buffer, search !== undefined)}
+        toEnd={atEnd ? undefined : () => setAtEnd(true)}
+      />
       {line && <LogDetail line={line} onClose={() => setLine(undefined)} />}
     </div>
   );
 }
+
+/** What the address says is to be shown. */
+interface LogWish {
+  /** The container; '' for all. */
+  readonly container: string;
+  readonly previous: boolean;
+  readonly follow: boolean;
+  readonly tail: number;
+  readonly withTimes: boolean;
+  readonly withColumns: boolean;
+  readonly find: string;
+}
+
+function logWish(): LogWish {
+  const { query } = place.value;
+  const previous = query.get('previous') === 'yes';
+  return {
+    container: query.get('container') ?? '',
+    previous,
+    follow: !previous && query.get('follow') !== 'no',
+    tail: Number(query.get('tail')) || defaultTail,
+    withTimes: query.get('times') !== 'no',
+    withColumns: query.get('columns') !== 'no',
+    find: query.get('find') ?? '',
+  };
+}
+
+interface ChoicesProps {
+  readonly containers: readonly Container[];
+  readonly wish: LogWish;
+}
+
+const Choices = ({ containers, wish }: ChoicesProps) => (
+  <>
+    <select
+      aria-label="Container"
+      value={wish.container}
+      onChange={({ currentTarget }) => changeQuery({ container: currentTarget.value })}
+    >
+      <option value="">All containers</option>
+      {containers.map(({ name, type }) => (
+        <option key={name} value={name}>
+          {name}
+          {type === 'main' ? '' : ` (${type})`}
+        </option>
+      ))}
+    </select>
+    <select
+      aria-label="Lines"
+      value={String(wish.tail)}
+      onChange={({ currentTarget: { value } }) =>
+        changeQuery({ tail: Number(value) === defaultTail ? undefined : value })
+      }
+    >
+      {tails.map((count) => (
+        <option key={count} value={count}>
+          last {count.toLocaleString('en')}
+        </option>
+      ))}
+    </select>
+    <Choice
+      label="Follow"
+      isOn={wish.follow}
+      change={(on) => changeQuery({ follow: on ? undefined : 'no', previous: undefined })}
+    />
+    <Choice
+      label="Previous"
+      isOn={wish.previous}
+      change={(on) => changeQuery({ previous: on ? 'yes' : undefined })}
+    />
+    <Choice
+      label="Times"
+      isOn={wish.withTimes}
+      change={(on) => changeQuery({ times: on ? undefined : 'no' })}
+    />
+    <Choice
+      label="Columns"
+      isOn={wish.withColumns}
+      change={(on) => changeQuery({ columns: on ? undefined : 'no' })}
+    />
+  </>
+);
+
+const Search = ({
+  field,
+  text,
+}: {
+  readonly field: RefObject<HTMLInputElement | null>;
+  readonly text: string;
+}) => (
+  <input
+    ref={field}
+    type="search"
+    class="search"
+    placeholder="Search ( / )"
+    aria-label="Search the log"
+    value={text}
+    onInput={({ currentTarget }) => changeQuery({ find: currentTarget.value })}
+    onKeyDown={(event) => {
+      if (event.key === 'Escape' || event.key === 'Enter') event.currentTarget.blur();
+    }}
+  />
+);
+
+interface LogFootProps {
+  readonly text: string;
+  /** Undefined when the end is shown. */
+  readonly toEnd: (() => void) | undefined;
+}
+
+const LogFoot = ({ text, toEnd }: LogFootProps) => (
+  <div class="logfoot">
+    <span class="quiet" role="status">
+      {text}
+    </span>
+    <span class="gap" />
+    {toEnd && (
+      <button type="button" onClick={toEnd}>
+        To the end
+      </button>
+    )}
+  </div>
+);
 
 interface ChoiceProps {
   readonly label: string;
@@ -185,15 +237,15 @@ function countText(buffer: LogBuffer, isSearch: boolean): string {
   return buffer.dropped ? `${lines}; ${count(buffer.dropped)} older ones are not kept` : lines;
 }
 
-interface LogWish {
-  readonly previous: boolean;
-  readonly follow: boolean;
-  readonly tail: number;
-}
-
 /** One stream per container, opened anew when something else is asked for. */
-function useLog(path: string, pod: ApiObject, containers: readonly Container[], wish: LogWish) {
+function useLog(
+  path: string,
+  pod: ApiObject,
+  containers: readonly Container[],
+  { previous, follow, tail }: LogWish,
+) {
   const { uid } = pod.metadata;
+  const wish = { previous, follow, tail };
   const names = containers.map(({ name }) => name);
   const asked = JSON.stringify([uid, names, wish]);
   const [errors, setErrors] = useState<ReadonlyMap<string, Error>>(new Map());

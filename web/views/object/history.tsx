@@ -9,7 +9,7 @@ import { yamlText } from '../../core/yaml-text.ts';
 import { Age } from '../../ui/age.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
-import type { TabProps } from './tabs.ts';
+import type { TabProps } from '../tab.ts';
 
 interface Version {
   readonly change: Change;

@@ -10,11 +10,12 @@ import { Age } from '../../ui/age.tsx';
 import { Lazy } from '../../ui/lazy.tsx';
 import { Link, listPlace, noNamespace } from '../../ui/link.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
-import { DeleteDialog } from '../list/deletion.tsx';
-import type { ViewProps } from '../views.ts';
+import type { TabProps } from '../tab.ts';
+import type { ViewProps } from '../view.ts';
 import { ActionDialog } from './action-dialog.tsx';
 import { type Action, actionsOf } from './actions.ts';
-import { type ObjectTab, type TabProps, tabsOf } from './tabs.ts';
+import { DeleteDialog } from './deletion.tsx';
+import { type ObjectTab, tabsOf } from './tabs.ts';
 
 export function View({ path: [id = '', within = noNamespace, name = ''] }: ViewProps) {
   const kind = kindOf(id);
@@ -35,7 +36,6 @@ function ObjectPage({ kind, namespace, name }: ObjectPageProps) {
   const tabs = tabsOf(kind, moment.value !== undefined);
   const tab = tabs.find(({ id }) => id === place.value.query.get('tab')) ?? tabs[0]!;
   const [acting, setActing] = useState<Action | 'delete'>();
-  const isNow = moment.value === undefined;
   useKeys([
     ...tabs.flatMap(({ id, title, key }) =>
       key ? [{ key, does: `show ${title}`, run: () => changeQuery({ tab: id }, true) }] : [],
@@ -54,20 +54,7 @@ function ObjectPage({ kind, namespace, name }: ObjectPageProps) {
           <Age since={object?.metadata.creationTimestamp} />
         </span>
         <span class="gap" />
-        {object && isNow && (
-          <div class="actions">
-            {actionsOf({ kind, object }).map((action) => (
-              <button key={action.id} type="button" onClick={() => setActing(action)}>
-                {action.title}
-              </button>
-            ))}
-            {kind.verbs.has('delete') && (
-              <button type="button" class="danger" onClick={() => setActing('delete')}>
-                Delete
-              </button>
-            )}
-          </div>
-        )}
+        {object && moment.value === undefined && <Actions kind={kind} object={object} act={setActing} />}
       </div>
       {live.error.value && (
         <Refusal error={live.error.value} what={`${kind.kind} ${name} cannot be shown.`} />
@@ -81,20 +68,7 @@ function ObjectPage({ kind, namespace, name }: ObjectPageProps) {
       )}
       {object && (
         <>
-          <div class="tabs" role="tablist">
-            {tabs.map(({ id, title, key }) => (
-              <button
-                key={id}
-                type="button"
-                role="tab"
-                aria-selected={id === tab.id}
-                title={key && `Key ${key}`}
-                onClick={() => changeQuery({ tab: id === 'summary' ? undefined : id }, true)}
-              >
-                {title}
-              </button>
-            ))}
-          </div>
+          <TabList tabs={tabs} shown={tab} />
           <Lazy load={loaderOf(tab)} props={{ kind, object: { ...object, kind: kind.kind } }} />
           {acting === 'delete' && (
             <DeleteDialog
@@ -115,6 +89,42 @@ function ObjectPage({ kind, namespace, name }: ObjectPageProps) {
     </>
   );
 }
+
+interface ActionsProps extends TabProps {
+  readonly act: (action: Action | 'delete') => void;
+}
+
+const Actions = ({ kind, object, act }: ActionsProps) => (
+  <div class="actions">
+    {actionsOf({ kind, object }).map((action) => (
+      <button key={action.id} type="button" onClick={() => act(action)}>
+        {action.title}
+      </button>
+    ))}
+    {kind.verbs.has('delete') && (
+      <button type="button" class="danger" onClick={() => act('delete')}>
+        Delete
+      </button>
+    )}
+  </div>
+);
+
+const TabList = ({ tabs, shown }: { readonly tabs: readonly ObjectTab[]; readonly shown: ObjectTab }) => (
+  <div class="tabs" role="tablist">
+    {tabs.map(({ id, title, key }) => (
+      <button
+        key={id}
+        type="button"
+        role="tab"
+        aria-selected={id === shown.id}
+        title={key && `Key ${key}`}
+        onClick={() => changeQuery({ tab: id === 'summary' ? undefined : id }, true)}
+      >
+        {title}
+      </button>
+    ))}
+  </div>
+);
 
 const loaders = new Map<string, () => Promise<ComponentType<TabProps>>>();
 

@@ -1,10 +1,11 @@
 /** What a person wants to know of an object first. */
+
+import type { TabProps } from '../tab.ts';
 import { Conditions } from './conditions.tsx';
 import { Containers } from './containers.tsx';
 import { Events } from './events.tsx';
 import { factsOf } from './facts.ts';
 import { RelationPanels } from './relations.tsx';
-import type { TabProps } from './tabs.ts';
 
 export function Tab({ kind, object }: TabProps) {
   const facts = factsOf(object);

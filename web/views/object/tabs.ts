@@ -4,13 +4,7 @@
  */
 import type { ComponentType } from 'preact';
 import { type Kind, kindOf } from '../../core/kinds.ts';
-import type { ApiObject } from '../../core/objects.ts';
-
-export interface TabProps {
-  readonly kind: Kind;
-  /** The object at the moment that the dashboard shows; it changes as the object does. */
-  readonly object: ApiObject;
-}
+import type { TabProps } from '../tab.ts';
 
 export interface ObjectTab {
   readonly id: string;

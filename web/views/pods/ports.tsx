@@ -4,7 +4,7 @@ import { pathOf } from '../../core/kinds.ts';
 import type { Json } from '../../core/objects.ts';
 import { commandText } from '../../ui/command.ts';
 import { Command } from '../../ui/command-line.tsx';
-import type { TabProps } from '../object/tabs.ts';
+import type { TabProps } from '../tab.ts';
 import { containersOf } from './containers.ts';
 
 interface Port {

@@ -5,7 +5,7 @@ import type { ApiObject, Json } from '../../core/objects.ts';
 import { bytesText, coresText, quantity } from '../../core/quantity.ts';
 import { Plot } from '../../ui/plot.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
-import type { TabProps } from '../object/tabs.ts';
+import type { TabProps } from '../tab.ts';
 
 interface PodMetrics {
   readonly timestamp: string;

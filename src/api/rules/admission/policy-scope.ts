@@ -1,7 +1,7 @@
 /** The expressions of an admission policy, compiled: what each may use, and what is wrong with it. */
 import { admissionEnvironment, type CheckedExpression, compileFor } from '../../cel/admission.ts';
 import type { Environment } from '../../cel/checker.ts';
-import { dyn, type Type } from '../../cel/types.ts';
+import { dyn, type Type } from '../../cel/values/types.ts';
 import type { MatchCondition, MatchResources, ParamKind, Variable } from '../../generated/types.ts';
 
 /** What policies of both kinds have. */

@@ -339,40 +339,9 @@ export class ProcessRuntime implements Runtime {
       await log.open();
       undo.unshift(() => log.end());
       const splitEnv = splitEnvironment(env, user);
-      const line = root.enter({ command: launch.command, user, lateVariables: splitEnv.late });
-      const wrap = (command: readonly string[]) =>
-        means.tags.wrap(tag, pod.attachment.wrap(pod.sysctls?.wrap(command) ?? command));
-      if (pod.removing || this.#closed)
-        throw new StartFailure('RunContainerError', 'the pod is being removed');
-      this.#spawner.look();
-      const program = await this.#run({
-        command: wrap(line.command),
-        cwd: line.cwd,
-        env: splitEnv.early,
-        tty: container.tty === true,
-        stdin: container.stdin === true,
-        spawned: (pid) => {
-          means.reaper.add(pid);
-          void cgroup?.join(pid);
-        },
-      });
-      const running = this.#running(pod, {
-        ...{
-          uid,
-          container,
-          attempt,
-          program,
-          root,
-          user,
-          env,
-          splitEnv,
-          log,
-          cgroup,
-          mark,
-          wrap,
-          now,
-          onError,
-        },
+      const running = await this.#launch(launch, pod, {
+        ...{ uid, container, attempt, root, user, env, splitEnv, log, cgroup, mark, now, onError },
+        wrap: (command) => means.tags.wrap(tag, pod.attachment.wrap(pod.sysctls?.wrap(command) ?? command)),
         rootFolder: path('root'),
         terminationFile: path('termination'),
         reaper: means.reaper,
@@ -386,6 +355,30 @@ export class ProcessRuntime implements Runtime {
       for (const step of undo) await step().catch(onError);
       throw error;
     }
+  }
+
+  /** Starts the program of a container for which everything else is there. */
+  async #launch(
+    { command }: ContainerLaunch,
+    pod: PreparedPod,
+    parts: Omit<ContainerParts, 'program'>,
+  ): Promise<RunningContainer> {
+    const { container, root, user, splitEnv, cgroup, reaper } = parts;
+    const line = root.enter({ command, user, lateVariables: splitEnv.late });
+    if (pod.removing || this.#closed) throw new StartFailure('RunContainerError', 'the pod is being removed');
+    this.#spawner.look();
+    const program = await this.#run({
+      command: parts.wrap(line.command),
+      cwd: line.cwd,
+      env: splitEnv.early,
+      tty: container.tty === true,
+      stdin: container.stdin === true,
+      spawned: (pid) => {
+        reaper.add(pid);
+        void cgroup?.join(pid);
+      },
+    });
+    return this.#running(pod, { ...parts, program });
   }
 
   #running(pod: PreparedPod, parts: ContainerParts): RunningContainer {

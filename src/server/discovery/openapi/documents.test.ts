@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { KindTable } from '../../../api/kinds/kinds.ts';
 import { type Field, type Model, modelOf } from '../../../api/model/model.ts';
 import { Discovery } from '../discovery.ts';
+import { definitionName, prefixOf } from '../model-names.ts';
 import { Documents } from './documents.ts';
-import { definitionName, prefixOf } from './names.ts';
 
 type Json = any;
 

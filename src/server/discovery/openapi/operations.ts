@@ -5,7 +5,7 @@
 import type { KindTable } from '../../../api/kinds/kinds.ts';
 import { findModel, type Model, modelOf } from '../../../api/model/model.ts';
 import type { Discovery, DiscoveryResource } from '../discovery.ts';
-import { capital, type GroupVersionKind, groupWord, prefixOf, splitApiVersion } from './names.ts';
+import { capital, type GroupVersionKind, groupWord, prefixOf, splitApiVersion } from '../model-names.ts';
 import {
   deleteCollectionParameters,
   deleteParameters,

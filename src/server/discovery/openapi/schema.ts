@@ -7,7 +7,7 @@ import type { Descriptions } from '../../../api/model/descriptions.ts';
 import type { Schema as CustomSchema } from '../../../api/model/json-schema.ts';
 import type { Field, FieldDefinition, Model } from '../../../api/model/model.ts';
 import type { JsonObject } from '../../../api/text/object.ts';
-import { definitionName, groupVersionKind, type ValueName, valueNames } from './names.ts';
+import { definitionName, groupVersionKind, type ValueName, valueNames } from '../model-names.ts';
 
 export interface Schema {
   $ref?: string;

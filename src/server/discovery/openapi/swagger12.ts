@@ -7,7 +7,7 @@
  */
 import type { Descriptions } from '../../../api/model/descriptions.ts';
 import type { Field, Model } from '../../../api/model/model.ts';
-import { prefixOf, splitApiVersion } from './names.ts';
+import { prefixOf, splitApiVersion } from '../model-names.ts';
 import type { Operation } from './operations.ts';
 import { type Parameter, parameter } from './parameters.ts';
 import { answerTypes, patchTypes, pathParameters } from './v2.ts';

@@ -2,7 +2,7 @@
 import type { Descriptions } from '../../../api/model/descriptions.ts';
 import { modelOf } from '../../../api/model/model.ts';
 import { release } from '../../../api/values/release.ts';
-import { groupWord, splitApiVersion } from './names.ts';
+import { groupWord, splitApiVersion } from '../model-names.ts';
 import type { Operation } from './operations.ts';
 import { inlineParameters, type Parameter, parameter } from './parameters.ts';
 import { Definitions, type Schema } from './schema.ts';

@@ -1,0 +1,78 @@
+/** Calls to other servers that take part in deciding who comes in: bounded in time and size. */
+import { request as plainRequest } from 'node:http';
+import { type Agent, request as tlsRequest } from 'node:https';
+import { boundInterim } from '../../interim-answers.ts';
+import { TrustedAgent } from '../../pki/trusted-tls.ts';
+
+const answerBytesMax = 1024 * 1024;
+
+export interface RemoteCall {
+  readonly url: string;
+  readonly method: 'GET' | 'POST';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** For connections that stay open; undefined: the default of Node. */
+  readonly agent?: Agent;
+  /** The answer must be complete by then. */
+  readonly timeoutMs: number;
+}
+
+export interface RemoteAnswer {
+  readonly code: number;
+  readonly text: string;
+}
+
+/** An agent for one server: its connections are kept, and so is what the server is verified with. */
+export const remoteAgent = (options: ConstructorParameters<typeof TrustedAgent>[0]): Agent =>
+  new TrustedAgent({ keepAlive: true, maxSockets: 100, ...options });
+
+/** Rejects when there is no answer in time, or one that is too long. */
+export function callRemote(call: RemoteCall): Promise<RemoteAnswer> {
+  const { url, method, headers, body, agent, timeoutMs } = call;
+  return new Promise((resolve, reject) => {
+    const isTls = url.startsWith('https:');
+    const send = isTls ? tlsRequest : plainRequest;
+    const sent = send(
+      url,
+      {
+        method,
+        headers: {
+          Accept: 'application/json',
+          ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+          ...headers,
+        },
+        ...(isTls && agent ? { agent } : {}),
+      },
+      (response) => {
+        const chunks: Buffer[] = [];
+        let bytes = 0;
+        response.on('data', (chunk: Buffer) => {
+          bytes += chunk.length;
+          if (bytes > answerBytesMax)
+            sent.destroy(new Error(`the answer of ${url} has more than ${answerBytesMax} bytes`));
+          else chunks.push(chunk);
+        });
+        response.on('end', () => {
+          clearTimeout(timer);
+          resolve({ code: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') });
+        });
+        response.on('error', (error) => sent.destroy(error));
+      },
+    );
+    boundInterim(sent);
+    const timer = setTimeout(
+      () => sent.destroy(new Error(`${url} has not answered in ${timeoutMs / 1000} s`)),
+      timeoutMs,
+    );
+    timer.unref();
+    sent.on('error', (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+    sent.on('close', () => {
+      clearTimeout(timer);
+      reject(new Error(`${url} has closed the connection`));
+    });
+    sent.end(body);
+  });
+}
