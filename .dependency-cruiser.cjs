@@ -44,7 +44,7 @@ const rooms = {
   'src/api': [
     'generated', 'text', 'errors', 'values', 'model', 'protobuf', 'ownership', 'patch', 'kind',
     'cel/values', 'cel/syntax', 'cel/libraries', 'cel', 'custom-schema',
-    'rules/shared', 'rules/storage', 'rules/pod', 'rules/pod-security', 'rules/workload', 'rules/service', 'rules/device',
+    'rules/shared', 'rules/storage', 'rules/pod', 'rules/pod-warnings', 'rules/pod-security', 'rules/workload', 'rules/service', 'rules/device',
     'rules/job', 'rules/access', 'rules/admission', 'rules/definition', 'rules/quota', 'kinds/*', 'kinds',
   ],
   'src/store': ['.', 'etcd'],
