@@ -1,7 +1,7 @@
 /** Ways in which a server that is asked over HTTPS can misbehave, whatever it is asked about. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { HookBehaviour } from '../../src/extensions/webhooks/hook-host.fixture.ts';
+import type { HookBehaviour } from '../../src/extensions/calls/hook-host.fixture.ts';
 
 const megabyte = Buffer.alloc(1024 * 1024, ' ');
 

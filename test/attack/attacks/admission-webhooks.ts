@@ -1,5 +1,5 @@
 /** Admission webhooks that hang, redirect, never stop talking, or answer with what cannot be true. */
-import { type HookBehaviour, HookHost } from '../../../src/extensions/webhooks/hook-host.fixture.ts';
+import { type HookBehaviour, HookHost } from '../../../src/extensions/calls/hook-host.fixture.ts';
 import { type Attack, codesText } from '../attack.ts';
 import type { AttackedServer } from '../attacked-server.ts';
 import { Canary, hookWays } from '../hook-ways.ts';

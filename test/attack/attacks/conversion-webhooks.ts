@@ -1,5 +1,5 @@
 /** A conversion webhook that hangs, redirects, never stops talking, or lies about what it has converted. */
-import { type HookBehaviour, HookHost } from '../../../src/extensions/webhooks/hook-host.fixture.ts';
+import { type HookBehaviour, HookHost } from '../../../src/extensions/calls/hook-host.fixture.ts';
 import { type Attack, codesText } from '../attack.ts';
 import type { AttackedServer } from '../attacked-server.ts';
 import { Canary, hookWays } from '../hook-ways.ts';

@@ -6,7 +6,7 @@ import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type HookBehaviour, HookHost } from '../../../src/extensions/webhooks/hook-host.fixture.ts';
+import { type HookBehaviour, HookHost } from '../../../src/extensions/calls/hook-host.fixture.ts';
 import { type Attack, codesText } from '../attack.ts';
 import type { AttackedServer } from '../attacked-server.ts';
 import { Canary, hookWays } from '../hook-ways.ts';
