@@ -1,12 +1,13 @@
 /** The doors of a cluster: which ones are open, and how the parts of this process reach the API through them. */
 
 import { machineAddress } from '../node/machine/machine-address.ts';
+import type { ApiDoor } from '../node/network/service-proxy.ts';
 import type { Advertised } from '../registry/system/kubernetes-service.ts';
 import { InnerDoor } from '../server/doors/inner-door.ts';
 import { isLoopback, LocalDoor } from '../server/doors/local-door.ts';
 import type { Door } from '../server/http/door.ts';
 import type { Access } from './access/access.ts';
-import type { ApiAddress } from './shared/api-address.ts';
+import { type ApiAddress, doorAt } from './shared/api-address.ts';
 import { StartError } from './shared/start-error.ts';
 
 export interface DoorOptions {
@@ -55,9 +56,9 @@ export class Doors {
     return inner ? { url: inner.url, connect: () => inner.connect() } : { url: this.url };
   }
 
-  /** Ports on this machine at which the API answers. */
-  get ports(): number[] {
-    return [this.url, this.secureUrl].filter((url) => url !== undefined).map(portOf);
+  /** Where connections to the service `kubernetes` end on this machine. */
+  get apiDoor(): ApiDoor {
+    return doorAt(this.secureUrl ?? this.url);
   }
 
   /** Where the service `kubernetes` leads: to the secure door, as clients in pods expect, when it is open. */
@@ -65,12 +66,6 @@ export class Doors {
     const url = this.secureUrl ?? this.url;
     const ip = this.#advertised ?? new URL(url).hostname.replace(/^\[|\]$/g, '');
     // Nobody can dial "all addresses".
-    return { clusterIP, ip: ip === '0.0.0.0' || ip === '::' ? machineAddress() : ip, port: portOf(url) };
+    return { clusterIP, ip: ip === '0.0.0.0' || ip === '::' ? machineAddress() : ip, port: doorAt(url).port };
   }
-}
-
-/** A URL leaves out the port that its scheme has by default. */
-function portOf(url: string): number {
-  const { port, protocol } = new URL(url);
-  return Number(port || (protocol === 'https:' ? 443 : 80));
 }

@@ -84,6 +84,7 @@ const localNodes = (settings: ClusterSettings, { registry, doors, connections, r
     api: doors.inside,
     connections,
     node: settings.node && { serviceRange: range.text, ...settings.node },
+    apiDoor: doors.apiDoor,
     simulated: settings.options.simulatedNodes ?? 0,
     graceMs: settings.controllerSettings.nodeGraceMs,
     now: settings.chance.nowMs,
@@ -129,7 +130,7 @@ async function openIngress(
   if (!options.ingress) return undefined;
   const { startIngress } = await import('./node/local-ingress.ts');
   const watched = { now: chance.nowMs, onError: report };
-  return startIngress(doors.inside, doors.ports, options.ingress, watched);
+  return startIngress(doors.inside, options.ingress, watched);
 }
 
 function userKubeconfig(access: Access | undefined, name: string): string {

@@ -91,6 +91,7 @@ export class IngressTraffic {
       prefix: '',
       rewrite: false,
       dropCors: false,
+      ownOrigin: false,
       keepHost: true,
       keepCredentials: true,
     };

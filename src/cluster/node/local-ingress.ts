@@ -22,7 +22,6 @@ export interface RunningIngress {
 
 export async function startIngress(
   api: ApiAddress,
-  apiPorts: readonly number[],
   { port, tlsPort, host = '0.0.0.0' }: IngressOptions,
   { now, onError }: { now: () => number; onError: (error: Error) => void },
 ): Promise<RunningIngress> {
@@ -36,11 +35,9 @@ export async function startIngress(
     port,
     tlsPort,
     address,
-    // Besides allowed addresses, the machine's own is dialled, which pods on its network share; but not the
-    // API's port.
+    // Besides allowed addresses, the machine's own is dialled, which pods on its network share.
     dial: async ({ ip, port }) => {
-      const own = ip === address && !apiPorts.includes(port);
-      if (!own && !isAllowedTarget(ip)) throw new Error(`address ${ip} is not allowed`);
+      if (ip !== address && !isAllowedTarget(ip)) throw new Error(`address ${ip} is not allowed`);
       return dialTcp([ip], port);
     },
     now,

@@ -2,6 +2,7 @@
 import { userAgentOf } from '../../api/values/release.ts';
 import { Client } from '../../client/client.ts';
 import type { Agent } from '../../node/agent/agent.ts';
+import type { ApiDoor } from '../../node/network/service-proxy.ts';
 import type { Timers } from '../../timers.ts';
 import type { NodeOptions } from '../options/nodes.ts';
 import type { ApiAddress } from '../shared/api-address.ts';
@@ -14,6 +15,8 @@ export interface LocalNodesOptions {
   readonly connections: NodeConnections;
   /** Absent: no pods run on this machine. */
   readonly node: NodeOptions | undefined;
+  /** Where the service `kubernetes` leads on this machine. */
+  readonly apiDoor?: ApiDoor | undefined;
   readonly simulated: number;
   /** Grace period before a silent node counts as lost. */
   readonly graceMs: number;
@@ -64,9 +67,9 @@ export class LocalNodes {
   }
 
   async #startOwn(): Promise<void> {
-    const { node, now, timers, onError, connections } = this.options;
+    const { node, apiDoor, now, timers, onError, connections } = this.options;
     if (!node) return;
-    const opened = await openNode(this.#client, { now, timers, onError, ...node });
+    const opened = await openNode(this.#client, { now, timers, apiDoor, onError, ...node });
     if (this.#closed) return opened.close();
     this.#node = opened;
     this.#ownName = opened.name;

@@ -14,6 +14,7 @@ import type { KubeletListening } from '../../node/agent/kubelet-server.ts';
 import type { NodeNetwork } from '../../node/agent/node-network.ts';
 import type { LogFolder } from '../../node/logs/log-folder.ts';
 import { machineAddress } from '../../node/machine/machine-address.ts';
+import type { ApiDoor } from '../../node/network/service-proxy.ts';
 import type { ImageTable } from '../../node/runtime/images.ts';
 import type { ProcessRuntime } from '../../node/runtime/process/process-runtime.ts';
 import type { RuntimeChoice } from '../../node/runtime/runtime-choice.ts';
@@ -22,6 +23,7 @@ import type { Timers } from '../../timers.ts';
 import { machineOptions, type NodeOptions, rangeOptions } from '../options/nodes.ts';
 import { defaultOf } from '../options/option.ts';
 import { checkNodeOptionNames } from '../options/option-check.ts';
+import { doorAt } from '../shared/api-address.ts';
 import { Closers } from '../shared/closers.ts';
 import { type LoggedEvent, logConfiguration, logEvent } from '../shared/log.ts';
 import { StartError } from '../shared/start-error.ts';
@@ -74,6 +76,7 @@ type Listen = (name: string, address: string, port: number) => Promise<KubeletLi
 /** Options of a node in the process of its server, which also hands it the clock's timers. */
 interface LocalNodeOptions extends NodeOptions {
   readonly timers?: Timers;
+  readonly apiDoor?: ApiDoor | undefined;
 }
 
 /** @param seesAllPods whether the client may read the pods of all nodes; one with credentials of a node may not */
@@ -133,6 +136,7 @@ async function openParts(
     podRange: options.podRange,
     serviceRange: ipv4Of(options.serviceRange ?? defaultOf(rangeOptions.serviceRange)),
     seesAllPods,
+    apiDoor: options.apiDoor,
     onError,
   });
   const network = await orSentence(opening);
@@ -339,7 +343,7 @@ function openKnown(
 ): Promise<OpenNode> {
   const client = new Client(url, { userAgent: userAgentOf('kubelet'), ...access });
   closers.add(() => client.close());
-  return openNode(client, options, undefined, !access.cert && !access.token);
+  return openNode(client, { ...options, apiDoor: doorAt(url) }, undefined, !access.cert && !access.token);
 }
 
 async function temporaryFolder(closers: Closers): Promise<string> {
@@ -365,7 +369,8 @@ async function openJoined(url: string, options: NodeOptions, closers: Closers): 
     throw error instanceof JoinError ? new StartError(error.message, { cause: error }) : error;
   });
   closers.add(() => identity.close());
-  const node = await openNode(identity.client, { ...options, name, folder }, async (_name, address, port) =>
+  const known = { ...options, name, folder, apiDoor: doorAt(url) };
+  const node = await openNode(identity.client, known, async (_name, address, port) =>
     identity.listening(address, port),
   );
   return {

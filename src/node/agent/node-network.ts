@@ -26,7 +26,7 @@ import { HostNetwork, type PodNetwork } from '../network/pod-network.ts';
 import { PolicyTable } from '../network/policy-table.ts';
 import { resolvConf } from '../network/resolv-conf.ts';
 import { clusterDoor } from '../network/service-door.ts';
-import { ServiceProxy } from '../network/service-proxy.ts';
+import { type ApiDoor, ServiceProxy } from '../network/service-proxy.ts';
 import { parsePodRange, Subnet } from '../network/subnet.ts';
 import { takenPorts } from '../network/taken-ports.ts';
 import type { NetworkAdvice } from '../pods/node-setup.ts';
@@ -50,6 +50,8 @@ export interface NodeNetworkOptions {
   readonly podRange?: string;
   /** The range the API server gives cluster IPs from. */
   readonly serviceRange: string;
+  /** Where the service `kubernetes` may lead on this machine. */
+  readonly apiDoor?: ApiDoor | undefined;
   readonly onError: (error: Error) => void;
   /** Whether the client may read the pods of all nodes, without which policies cannot be enforced. Default true. */
   readonly seesAllPods?: boolean;
@@ -157,7 +159,7 @@ export class NodeNetwork implements NetworkAdvice {
   }
 
   async #start(client: Client): Promise<void> {
-    const { nodeName, address, serviceRange, onError } = this.options;
+    const { nodeName, address, serviceRange, apiDoor, onError } = this.options;
     const directory = new ServiceDirectory(client, onError);
     this.#directory = directory;
     const zone = new NodeZone(client, nodeName, onError);
@@ -168,7 +170,7 @@ export class NodeNetwork implements NetworkAdvice {
     this.#proxy = new ServiceProxy({
       allows: policies && ((from, { ip, port }, protocol) => policies.allows(from, ip, protocol, port)),
       furtherRanges: () => this.#furtherRanges,
-      ...{ directory, nodeName, zone, address, serviceRange, onError },
+      ...{ directory, nodeName, zone, address, serviceRange, apiDoor, onError },
       bridge: this.bridge,
       sharedNetwork: this.mode === 'host',
     });

@@ -76,6 +76,7 @@ function hostEntries(pod: Pod, target: (port: number) => HostPortTarget): Servic
           subject: `pod ${namespace}/${name}`,
           affinityKey: key,
           affinityMs: undefined,
+          isApi: false,
         },
       ];
     }),

@@ -16,6 +16,7 @@ const entry = (...ports: number[]): ServiceEntry => ({
   affinityKey: 'a',
   affinityMs: undefined,
   targets: ports.map(target),
+  isApi: false,
 });
 
 it('stops listening when the last of several updates in one tick takes all targets away', async () => {

@@ -40,6 +40,8 @@ export interface ServiceEntry {
   /** Timeout of client IP affinity; undefined without affinity. */
   readonly affinityMs: number | undefined;
   readonly targets: readonly ServiceTarget[];
+  /** Whether it is a port of the service `kubernetes`, whose endpoints are API servers. */
+  readonly isApi: boolean;
 }
 
 /** The node where connections arrive. */
@@ -79,6 +81,7 @@ export function serviceEntries(
       subject: `service ${portKey}`,
       affinityKey: portKey,
       affinityMs: affinityOf(service),
+      isApi: isApiService(service),
       targets: (local ? own : near).slice(0, targetsMax).map((one) => targetOf(one, node)),
     });
     const localInside = service.spec?.internalTrafficPolicy === 'Local';
@@ -109,7 +112,9 @@ function targetOf(
  * able to direct the agent to what only this machine may reach. The API server's own service is exempt: the
  * server writes its endpoints itself, and may listen on loopback.
  */
-function mayAnswer({ metadata }: Service, ip: string, node: ProxyingNode): boolean {
-  const isApi = metadata.namespace === 'default' && metadata.name === 'kubernetes';
-  return isApi ? parseIP(ip) !== undefined : ip === node.address || isAllowedTarget(ip);
+function mayAnswer(service: Service, ip: string, node: ProxyingNode): boolean {
+  return isApiService(service) ? parseIP(ip) !== undefined : ip === node.address || isAllowedTarget(ip);
 }
+
+const isApiService = ({ metadata }: Service): boolean =>
+  metadata.namespace === 'default' && metadata.name === 'kubernetes';

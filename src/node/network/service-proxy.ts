@@ -6,7 +6,7 @@
 import type { Socket } from 'node:net';
 import type { NamedService, ServiceDirectory } from '../../client/service-directory.ts';
 import { wallClock } from '../../clock.ts';
-import { dialTcp } from '../../streams/dial/dialing.ts';
+import { dialDoor, dialTcp } from '../../streams/dial/dialing.ts';
 import { isOwnAddress } from '../machine/machine-address.ts';
 import { ClientAffinity } from './affinity.ts';
 import type { NodeBridge } from './node-bridge.ts';
@@ -25,7 +25,16 @@ const listenersMax = 4_096;
 /** Targets tried for one connection: the first may just have gone. */
 const triesMax = 3;
 
+/** The one door of this machine to which the service `kubernetes` may lead; connections to all others are refused. */
+export interface ApiDoor {
+  readonly port: number;
+  /** Whether it asks for credentials. One that does not is reached at the cluster IP alone, which only this machine has. */
+  readonly isSecure: boolean;
+}
+
 export interface ServiceProxySettings {
+  /** Absent: connections to every door of this machine are refused. */
+  readonly apiDoor?: ApiDoor | undefined;
   /** Started by its owner, not here. */
   readonly directory: ServiceDirectory;
   readonly nodeName: string;
@@ -200,7 +209,8 @@ export class ServiceProxy {
       const target = this.#choose(client, entry, left);
       if (!target) return undefined;
       try {
-        return await dialTcp([this.#addressOf(target)], target.port);
+        const dial = this.#isApiDoor(entry, target) ? dialDoor : dialTcp;
+        return await dial([this.#addressOf(target)], target.port);
       } catch {
         left = left.filter((one) => one !== target);
       }
@@ -211,6 +221,11 @@ export class ServiceProxy {
   #allowed(client: string, { targets, protocol }: ServiceEntry): readonly ServiceTarget[] {
     const { allows } = this.options;
     return allows ? targets.filter((target) => allows(client, target, protocol)) : targets;
+  }
+
+  #isApiDoor({ isApi, entrance }: ServiceEntry, { port }: ServiceTarget): boolean {
+    const { apiDoor } = this.options;
+    return isApi && port === apiDoor?.port && (apiDoor.isSecure || entrance === 'cluster');
   }
 
   #addressOf({ ip, shared }: ServiceTarget): string {

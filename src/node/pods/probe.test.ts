@@ -4,6 +4,7 @@ import { type AddressInfo, connect, createServer as createTcpServer } from 'node
 import type { Duplex } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Container, Pod } from '../../api/generated/types.ts';
+import { markDoor } from '../../streams/dial/machine-doors.ts';
 import { ScriptedContainer } from '../runtime/scripted-runtime.fixture.ts';
 import { ask, type ProbeTarget, portOf } from './probe.ts';
 
@@ -92,6 +93,21 @@ describe('HTTP', () => {
       outcome: 'failure',
       output: expect.stringMatching(/redirects$/),
     });
+  });
+
+  it('does not reach a door of this machine by a host that it names', async () => {
+    const unmark = await markDoor(port);
+    try {
+      for (const host of ['127.0.0.1', 'localhost', '::1'])
+        for (const action of [{ httpGet: { path: '/ok', port, host } }, { tcpSocket: { port, host } }])
+          expect(await ask(action, target(), 60_000)).toMatchObject({
+            outcome: 'failure',
+            output: expect.stringMatching(/dial tcp .*: address not allowed$/),
+          });
+    } finally {
+      unmark();
+    }
+    expect(await get('/ok', { host: '127.0.0.1' })).toMatchObject({ outcome: 'success' });
   });
 
   it('sends what it is told to', async () => {

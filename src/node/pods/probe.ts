@@ -5,11 +5,11 @@
 import { setMaxListeners } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { request as secureRequest } from 'node:https';
-import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as secureConnect } from 'node:tls';
 import type { Container, GRPCAction, HTTPGetAction, Probe } from '../../api/generated/types.ts';
 import { boundInterim } from '../../interim-answers.ts';
+import { dialTcp } from '../../streams/dial/dialing.ts';
 import type { RunningContainer } from '../runtime/runtime.ts';
 import { capture } from './capture.ts';
 import { checkHealth } from './grpc-probe.ts';
@@ -230,7 +230,7 @@ async function reach(
   target: ProbeTarget,
   gone: AbortSignal,
 ): Promise<Duplex> {
-  const dialled = host === undefined ? target.reach(port) : dialHost(host, port);
+  const dialled = host === undefined ? target.reach(port) : dialTcp([host], port);
   const late = new Promise<never>((_resolve, reject) => {
     gone.addEventListener('abort', () => reject(new Error('i/o timeout')), { once: true });
   });
@@ -249,13 +249,6 @@ async function reach(
   } catch (error) {
     throw new Error(dialText(error as NodeJS.ErrnoException, host ?? target.podIP, port));
   }
-}
-
-function dialHost(host: string, port: number): Promise<Duplex> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ host, port });
-    socket.on('error', reject).on('connect', () => resolve(socket));
-  });
 }
 
 const dialCauses: Partial<Record<string, string>> = {

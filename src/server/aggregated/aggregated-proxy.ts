@@ -32,6 +32,7 @@ export async function forwardAggregated(
     prefix: '',
     rewrite: false,
     dropCors: false,
+    ownOrigin: true,
     keepHost: false,
     // A client would take them for this server's, and follow them with its credentials.
     refuseRedirects: true,

@@ -5,6 +5,7 @@
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { methodNotAllowed, StatusError } from '../../api/errors/errors.ts';
+import { markDoor } from '../../streams/dial/machine-doors.ts';
 import type { Door, Reception } from '../http/door.ts';
 import type { Limits } from '../http/limits.ts';
 import { refuse, refuseConnection } from '../http/refusal.ts';
@@ -43,6 +44,7 @@ export class HttpListener {
   /** Answers of requests that were passed on, until they are sent or their connections are gone. */
   readonly #unsent = new Set<ServerResponse>();
   #closed: Promise<void> | undefined;
+  #unmark: () => void = () => undefined;
 
   constructor(
     private readonly server: Server,
@@ -79,6 +81,7 @@ export class HttpListener {
         resolve();
       });
     });
+    this.#unmark = await markDoor((this.server.address() as AddressInfo).port);
   }
 
   /** `127.0.0.1:8080`, `[::1]:8080`. */
@@ -90,6 +93,7 @@ export class HttpListener {
   /** Stops accepting connections, and closes idle ones. */
   shut(): void {
     this.#closed ??= new Promise((resolve) => this.server.close(() => resolve()));
+    this.#unmark();
   }
 
   /** @param cut closes connections that Node's server does not track */

@@ -81,6 +81,7 @@ const publicSide = ({ form, prefix }: ProxyInfo): Omit<ProxyTarget, 'connect' | 
   prefix: encodeUnsafe(prefix),
   rewrite: true,
   dropCors: form === 'connect',
+  ownOrigin: true,
   keepHost: true,
 });
 

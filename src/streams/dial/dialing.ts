@@ -1,15 +1,36 @@
-/** Opens TCP connections to addresses that were checked with `target-address.ts`. */
-import type { Socket } from 'node:net';
+/**
+ * Opens TCP connections for users, to addresses that were checked with `target-address.ts`. None leads to a door of this
+ * machine: every connection that a user has a say in is opened here, and only here.
+ */
+import { isIP, type Socket } from 'node:net';
 import { reusingSocket } from '../bytes/reused-reads.ts';
+import { isDoor } from './machine-doors.ts';
 import { dialError, dialTimeout } from './net-error.ts';
+import { addressNotAllowed, systemLookup } from './target-address.ts';
 
 /** Default timeout of connecting to one address. */
 const dialMs = 10_000;
 /** TCP keep-alive interval, to find dead peers. */
 const keepAliveMs = 30_000;
 
-/** Tries the addresses in order; throws the error of the first when all fail. */
+/**
+ * Tries the addresses in order; throws the error of the first when all fail. A name is resolved once, and what it
+ * resolved to is checked and dialled.
+ */
 export async function dialTcp(
+  hosts: readonly string[],
+  port: number,
+  timeoutMs?: () => number,
+): Promise<Socket> {
+  const addresses = hosts.every((host) => isIP(host))
+    ? hosts
+    : (await Promise.all(hosts.map((host) => (isIP(host) ? [host] : systemLookup(host))))).flat();
+  if (await isDoor(addresses, port)) throw addressNotAllowed();
+  return dialDoor(addresses, port, timeoutMs);
+}
+
+/** The same for addresses that may be doors: those of the service `kubernetes`, which is there to lead to one. */
+export async function dialDoor(
   addresses: readonly string[],
   port: number,
   timeoutMs: () => number = () => dialMs,

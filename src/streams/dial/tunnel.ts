@@ -58,6 +58,8 @@ export interface Outgoing {
   readonly method: string;
   readonly path: string;
   readonly headers: readonly string[];
+  /** Which headers of the answer the client gets. Default: all. */
+  readonly answerHeaders?: (headers: readonly string[]) => readonly string[];
 }
 
 /** The client has disconnected, so no answer can be sent. */
@@ -126,13 +128,14 @@ export async function tunnel(
     throw error;
   }
   const { response } = answer;
+  const { answerHeaders = (headers) => headers } = outgoing;
   if (answer.rest) {
     if (response.headers.upgrade?.toLowerCase() === 'websocket') writeRecordPerPiece(socket);
-    const first = [answerHead(response, response.rawHeaders), answer.rest];
+    const first = [answerHead(response, answerHeaders(response.rawHeaders)), answer.rest];
     return join(socket, backend, early.release(), first, times);
   }
   early.release();
-  if (response.statusCode! >= 400) return relay(socket, backend, response, times.relayMs);
+  if (response.statusCode! >= 400) return relay(socket, backend, response, times.relayMs, answerHeaders);
   backend.destroy();
   throw plain(`invalid upgrade response: status code ${response.statusCode}`);
 }
@@ -296,7 +299,13 @@ function join(
 const hops = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']);
 
 /** Passes on an answer that is not an upgrade; the end of the connection ends its body. */
-function relay(client: Socket, backend: Duplex, response: IncomingMessage, relayMs: number): Promise<void> {
+function relay(
+  client: Socket,
+  backend: Duplex,
+  response: IncomingMessage,
+  relayMs: number,
+  answerHeaders: (headers: readonly string[]) => readonly string[],
+): Promise<void> {
   const { rawHeaders } = response;
   const headers: string[] = [];
   for (let i = 0; i + 1 < rawHeaders.length; i += 2)
@@ -312,7 +321,7 @@ function relay(client: Socket, backend: Duplex, response: IncomingMessage, relay
     };
     if (client.destroyed) return closed();
     client.on('close', closed).resume();
-    client.write(answerHead(response, headers));
+    client.write(answerHead(response, answerHeaders(headers)));
     response
       .on('data', (chunk: Buffer) => {
         if (!client.write(chunk)) response.pause();

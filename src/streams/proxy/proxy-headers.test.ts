@@ -198,11 +198,34 @@ describe('answers', () => {
     for (const name of names) expect(kept.headers[name.toLowerCase()]).toBe('*');
   });
 
-  it('are not to be guessed at under the origin of the server', async () => {
-    // Proves that nosniff is set under a prefix, and left to the target at the root.
-    expect((await answered(['200 OK'])).headers['x-content-type-options']).toBe('nosniff');
-    const root = await answered(['200 OK', 'X-Content-Type-Options: x'], '', { prefix: '', rewrite: false });
-    expect(root.headers['x-content-type-options']).toBe('x');
+  describe('that browsers take for those of this server', () => {
+    const ofOrigin = [
+      'Service-Worker-Allowed: /',
+      'Clear-Site-Data: "*"',
+      'strict-transport-security: max-age=1',
+      'Alt-Svc: h2=":1"',
+      'NEL: {}',
+      'Report-To: {}',
+    ];
+    const head = ['200 OK', ...ofOrigin, 'X-Content-Type-Options: x', 'Content-Security-Policy: img-src a'];
+
+    it('are sandboxed, not guessed at, and say nothing about the origin', async () => {
+      for (const type of ['text/html', 'image/svg+xml', 'text/plain']) {
+        const { headers } = await answered([...head, `Content-Type: ${type}`], '<p>');
+        expect(headers['x-content-type-options']).toBe('nosniff');
+        // The policy of the target holds, too.
+        expect(headers['content-security-policy']).toMatch(/^img-src a, sandbox allow-/);
+        expect(headers['content-security-policy']).not.toContain('allow-same-origin');
+        for (const line of ofOrigin) expect(headers[line.split(':')[0]!.toLowerCase()]).toBe(undefined);
+      }
+    });
+
+    it('are not sandboxed where they have an origin of their own', async () => {
+      const { headers } = await answered(head, '', { prefix: '', rewrite: false, ownOrigin: false });
+      expect(headers['x-content-type-options']).toBe('x');
+      expect(headers['content-security-policy']).toBe('img-src a');
+      for (const line of ofOrigin) expect(headers[line.split(':')[0]!.toLowerCase()]).toBeDefined();
+    });
   });
 
   for (const status of ['201 Created', '302 Found', '307 Temporary Redirect', '200 OK'])

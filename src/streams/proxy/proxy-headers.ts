@@ -3,7 +3,7 @@
  * keep their case. Hop-by-hop headers are removed, as is what the other side must not see.
  */
 import type { IncomingMessage } from 'node:http';
-import { badRequest, internal, StatusError } from '../../api/errors/errors.ts';
+import { badRequest, forbiddenRequest, internal, StatusError } from '../../api/errors/errors.ts';
 import { isCredential, withoutBearer } from './forwarded-headers.ts';
 import { LinkError, type LinkRule, rewriteLink } from './link-rewriting.ts';
 
@@ -30,6 +30,29 @@ const cors = new Set([
   'access-control-allow-methods',
   'access-control-allow-origin',
 ]);
+
+/**
+ * Headers by which one answer changes what a browser does with the whole origin: with service workers, stored data, the
+ * way it connects, and whom it reports to.
+ */
+const ofOrigin = new Set([
+  'alt-svc',
+  'clear-site-data',
+  'expect-ct',
+  'nel',
+  'public-key-pins',
+  'public-key-pins-report-only',
+  'report-to',
+  'reporting-endpoints',
+  'service-worker-allowed',
+  'strict-transport-security',
+]);
+
+/**
+ * The page gets an origin of its own: its scripts run, and cannot read answers of this server, use what the dashboard
+ * stores or install service workers. A policy of the target stays beside it; browsers follow both.
+ */
+const sandbox = 'sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts';
 
 /** How a message frames its body. */
 export type Framing = 'none' | 'length' | 'chunked';
@@ -96,11 +119,8 @@ export interface AnswerRule {
   readonly links: LinkRule | undefined;
   /** Whether the body changes its length. */
   readonly newLength: boolean;
-  /**
-   * Whether to add `nosniff`: the answer is shown under this server's own origin, so browsers must not guess
-   * its type.
-   */
-  readonly nosniff: boolean;
+  /** Whether browsers take the answer for one of this server, because it has the same origin. */
+  readonly ownOrigin: boolean;
 }
 
 export function answerHeaders(answer: IncomingMessage, rule: AnswerRule): string[] {
@@ -110,11 +130,26 @@ export function answerHeaders(answer: IncomingMessage, rule: AnswerRule): string
     if (hops.has(lower) || named.has(lower)) continue;
     if (rule.dropCors && cors.has(lower)) continue;
     if (rule.newLength && lower === 'content-length') continue;
-    if (rule.nosniff && lower === 'x-content-type-options') continue;
     out.push(name, lower === 'location' && rule.links ? location(value, rule.links) : value);
   }
-  if (rule.nosniff) out.push('X-Content-Type-Options', 'nosniff');
+  return rule.ownOrigin ? sandboxed(out) : out;
+}
+
+/** The headers of an answer that browsers take for one of this server: the page is sandboxed, and its type not guessed. */
+export function sandboxed(headers: readonly string[]): string[] {
+  const out: string[] = [];
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const lower = headers[i]!.toLowerCase();
+    if (!ofOrigin.has(lower) && lower !== 'x-content-type-options') out.push(headers[i]!, headers[i + 1]!);
+  }
+  out.push('X-Content-Type-Options', 'nosniff', 'Content-Security-Policy', sandbox);
   return out;
+}
+
+/** Refuses a script that a browser asks for to install it as a service worker, which would then see all requests. */
+export function refuseServiceWorker({ headers }: IncomingMessage): void {
+  if (headers['service-worker'] !== undefined)
+    throw forbiddenRequest('service workers cannot be installed through a proxy');
 }
 
 function location(value: string, links: LinkRule): string {

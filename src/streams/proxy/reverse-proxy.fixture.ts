@@ -57,6 +57,7 @@ export async function proxyTo(targetPort: number, changes: Partial<ProxyTarget> 
     prefix,
     rewrite: true,
     dropCors: true,
+    ownOrigin: true,
     keepHost: true,
     ...changes,
   });

@@ -24,7 +24,14 @@ import { ClientGone, tunnel, withoutBody } from '../dial/tunnel.ts';
 import { tunnelHeaders } from './forwarded-headers.ts';
 import type { LinkRule } from './link-rewriting.ts';
 import { holdPage, type PageEncoding, pageEncoding, rewritePage } from './page-rewriting.ts';
-import { answerHeaders, headerEntriesMax, requestFraming, requestHeaders } from './proxy-headers.ts';
+import {
+  answerHeaders,
+  headerEntriesMax,
+  refuseServiceWorker,
+  requestFraming,
+  requestHeaders,
+  sandboxed,
+} from './proxy-headers.ts';
 
 /** Connect timeout; callers may set a shorter one. */
 const connectMs = 30_000;
@@ -51,6 +58,11 @@ export interface ProxyTarget {
   readonly rewrite: boolean;
   /** Whether to drop the target's CORS headers, which say which origins may read its answers. */
   readonly dropCors: boolean;
+  /**
+   * Whether browsers take answers for those of this server, because they have its origin. Then pages are sandboxed, and
+   * service workers refused.
+   */
+  readonly ownOrigin: boolean;
   /** Whether the target gets the client's Host header. */
   readonly keepHost: boolean;
   /** Whether the target gets the client's credentials; not if they are for this server. Default: no. */
@@ -68,6 +80,7 @@ export async function forward(
   target: ProxyTarget,
 ): Promise<void> {
   const framing = requestFraming(request);
+  if (target.ownOrigin) refuseServiceWorker(request);
   const headers = requestHeaders(request, framing, {
     host: hostFor(request, target),
     forwardedUri: forwardedUri(target),
@@ -122,6 +135,7 @@ export async function forwardUpgrade(
   target: ProxyTarget,
 ): Promise<void> {
   requestFraming(request);
+  if (target.ownOrigin) refuseServiceWorker(request);
   const upgrade = await withoutBody(request, { socket, head });
   const gone = new AbortController();
   const leave = (): void => gone.abort();
@@ -146,7 +160,13 @@ export async function forwardUpgrade(
   const came = tunnelHeaders(request, socket.remoteAddress, target.keepCredentials);
   for (let i = 0; i + 1 < came.length; i += 2)
     if (!/^(?:host|x-forwarded-uri)$/i.test(came[i]!)) headers.push(came[i]!, came[i + 1]!);
-  const outgoing = { method: request.method!, path: target.path, headers };
+  const { path, ownOrigin } = target;
+  const outgoing = {
+    method: request.method!,
+    path,
+    headers,
+    ...(ownOrigin ? { answerHeaders: sandboxed } : {}),
+  };
   try {
     await tunnel(upgrade, connection, outgoing, { lingerMs: tunnelLingerMs });
   } catch (error) {
@@ -267,7 +287,7 @@ async function pass(
     dropCors: target.dropCors,
     links,
     newLength: encoding !== undefined,
-    nosniff: target.prefix !== '',
+    ownOrigin: target.ownOrigin,
   };
   const headers = answerHeaders(answer, rule);
   if (links && encoding && request.method !== 'HEAD') {

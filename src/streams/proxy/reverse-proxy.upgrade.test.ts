@@ -45,6 +45,21 @@ describe('upgrades', () => {
     expect([code, String(reason)]).toEqual([4321, 'enough']);
   });
 
+  it('that are refused say nothing about the origin of this server', async () => {
+    // Proves that the answer to an upgrade is guarded as any other, and that a service worker is refused before.
+    const target = await speak(
+      'HTTP/1.1 403 Forbidden\r\nClear-Site-Data: "*"\r\nService-Worker-Allowed: /\r\nX-Own: 1\r\nContent-Length: 0\r\n\r\n',
+    );
+    const { port } = await proxyTo(target.port);
+    const reply = await exchange(port, handshake());
+    expect(reply).toContain('X-Own: 1');
+    expect(reply).toContain('Content-Security-Policy: sandbox allow-');
+    expect(reply).not.toMatch(/clear-site-data|service-worker-allowed/i);
+    expect(await exchange(port, handshake('Service-Worker: script'))).toMatch(/^HTTP\/1\.1 403 /);
+    const plain = 'GET /sw.js HTTP/1.1\r\nHost: h\r\nConnection: close\r\nservice-worker: script\r\n\r\n';
+    expect(await exchange(port, plain)).toMatch(/^HTTP\/1\.1 403 [\s\S]*service workers cannot be installed/);
+  });
+
   it('carry no credentials, and say who asked for what', async () => {
     // Proves the header rules on upgrade requests.
     const target = await speak('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n');
