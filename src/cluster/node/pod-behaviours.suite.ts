@@ -6,6 +6,7 @@ import { expect } from 'vitest';
 import type { Pod } from '../../api/generated/types.ts';
 import { configMaps, pods, secrets } from '../../client/resources.ts';
 import { encodeHeaders } from '../../grpc/header-block.ts';
+import { testImage } from '../../node/runtime/engine/engine.fixture.ts';
 import { freePort } from '../../node/runtime/engine/registry.fixture.ts';
 import { eventually, first, type PodBench, phase, ready, sh } from './pod-bench.fixture.ts';
 
@@ -35,6 +36,29 @@ export const podBehaviours: Readonly<Record<string, (bench: PodBench) => Promise
     expect(first(pod).state?.terminated).toMatchObject({ exitCode: 3, reason: 'Error', message: 'the end' });
     expect((await bench.log('out')).split('\n').sort()).toEqual(['', 'err', `for ${bench.name('out')}`]);
     expect(first(pod).containerID).toMatch(new RegExp(`^${bench.runtime}://[0-9a-f]{64}$`));
+  },
+
+  'runs no pod that wants users or a system of its own': async (bench) => {
+    const root = { containers: [sh('id -u', { securityContext: { runAsUser: 0 } })] };
+    await bench.create('own-users', { hostUsers: false, ...root });
+    const { reason, message } = await bench.event('own-users', 'spec.hostUsers');
+    const who = bench.runtime ? `RuntimeClass handler "${bench.runtime}"` : 'runtime';
+    expect([reason, message]).toEqual([
+      'FailedCreatePodSandBox',
+      `Failed to create pod sandbox: can't set \`spec.hostUsers: false\`, ${who} does not support user namespaces`,
+    ]);
+    const waiting = await bench.until('own-users', phase('Pending'));
+    expect(first(waiting).state?.running).toBe(undefined);
+    await bench.remove('own-users');
+    const { status } = await bench.finish('own-system', {
+      os: { name: 'windows' },
+      containers: [{ name: 'c', image: testImage }],
+    });
+    expect(status).toMatchObject({
+      phase: 'Failed',
+      reason: 'PodOSNotSupported',
+      message: "Pod was rejected: Failed to admit pod as the OS field doesn't match node OS",
+    });
   },
 
   'uses the end of the log as the termination message where the pod says so': async (bench) => {

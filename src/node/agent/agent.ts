@@ -18,6 +18,7 @@ import { composedKey } from '../../composed-key.ts';
 import { systemTimers, type Timers } from '../../timers.ts';
 import { ConfigObjects } from '../environment/config-objects.ts';
 import type { LogFolder } from '../logs/log-folder.ts';
+import { goOs } from '../machine/machine.ts';
 import { type BackOffTimes, defaultBackOff } from '../pods/backoff.ts';
 import { type NetworkAdvice, NodeSetup } from '../pods/node-setup.ts';
 import { type Held, refusalOf, resizeRefusalOf } from '../pods/pod-admission.ts';
@@ -296,7 +297,8 @@ export class Agent {
       secondMs,
       now: this.#now,
       timers,
-      admit: (pod) => refusalOf(pod, this.#heldBeside(pod), this.#registration!.allocatable),
+      admit: (pod) =>
+        refusalOf(pod, this.#heldBeside(pod), this.#registration!.allocatable, runtime.system ?? goOs()),
       resizable: (pod) => resizeRefusalOf(pod, this.#heldBeside(pod), this.#registration!.allocatable),
       tell: (pod, type, reason, message, fieldPath) => {
         if (runtime.simulated) return;

@@ -1,5 +1,5 @@
 /**
- * Pod admission: whether a node has room for a pod bound to it. Pods may be bound without the scheduler, so
+ * Pod admission: whether a node can run a pod bound to it, and has room for it. Pods may be bound without the scheduler, so
  * the node checks again.
  */
 import type { Pod } from '../../api/generated/types.ts';
@@ -17,13 +17,39 @@ export interface Held {
   pods(): readonly Pod[];
 }
 
-export function refusalOf(pod: Pod, held: Held, allocatable: ResourceList): PodRefusal | undefined {
+/** @param system the operating system that containers see, in Go's word */
+export function refusalOf(
+  pod: Pod,
+  held: Held,
+  allocatable: ResourceList,
+  system: string,
+): PodRefusal | undefined {
   return (
+    otherSystem(pod, system) ??
     tooMany(held, allocatable) ??
     tooMuch(pod, held, allocatable) ??
     portTaken(pod, held) ??
     sysctlForbidden(pod)
   );
+}
+
+/**
+ * Pod security asks less of a pod that says it is for Windows, so such a pod must not run on anything else. A pod may be
+ * bound without the scheduler, which would have looked at the selector.
+ */
+function otherSystem({ spec }: Pod, system: string): PodRefusal | undefined {
+  const wanted = spec?.nodeSelector?.['kubernetes.io/os'];
+  if (wanted !== undefined && wanted !== system)
+    return {
+      reason: 'PodOSSelectorNodeLabelDoesNotMatch',
+      message: "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
+    };
+  if (spec?.os?.name !== undefined && spec.os.name !== system)
+    return {
+      reason: 'PodOSNotSupported',
+      message: "Failed to admit pod as the OS field doesn't match node OS",
+    };
+  return undefined;
 }
 
 function sysctlForbidden(pod: Pod): PodRefusal | undefined {

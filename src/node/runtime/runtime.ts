@@ -13,6 +13,8 @@ export interface Runtime {
   readonly version: string;
   /** Whether containers are simulated: then no events are emitted about them. */
   readonly simulated: boolean;
+  /** The operating system that containers see, in Go's word; absent: that of the machine. */
+  readonly system?: string;
   /** The image of a container, pulled if its policy says so; throws `ImageError` when it cannot be used. */
   resolveImage(request: ImageRequest): Promise<ImageCommand>;
   /** Creates a pod's folder and network. Idempotent. */

@@ -21,7 +21,7 @@ import {
 import { restrictedVolumes, runAsNonRoot, runAsUser } from './restriction-checks.ts';
 
 /** In the order of their ids, level by level. */
-const baseline: readonly PodCheck[] = [
+export const podChecks: readonly PodCheck[] = [
   appArmorProfile,
   capabilitiesBaseline,
   hostNamespaces,
@@ -34,8 +34,6 @@ const baseline: readonly PodCheck[] = [
   seccompBaseline,
   sysctls,
   windowsHostProcess,
-];
-const restricted: readonly PodCheck[] = [
   allowPrivilegeEscalation,
   capabilitiesRestricted,
   procMountRestricted,
@@ -44,6 +42,8 @@ const restricted: readonly PodCheck[] = [
   runAsUser,
   seccompRestricted,
 ];
+const baseline = podChecks.filter(({ level }) => level === 'baseline');
+const restricted = podChecks.filter(({ level }) => level === 'restricted');
 
 function checksOf({ level }: PolicyLevel, minor: number): readonly PodCheck[] {
   const asked = ({ since }: PodCheck): boolean => since <= minor;

@@ -135,8 +135,6 @@ export abstract class EnginePod<E extends EngineContext = EngineContext> {
     const { engine } = this;
     const name = container.name!;
     if (!command.length) throw new StartFailure('CreateContainerError', 'no command specified');
-    if (pod.spec?.hostUsers === false)
-      throw new StartFailure('CreateContainerError', 'user namespaces are not supported by the runtime');
     const rights = await containerRights(
       pod,
       container,

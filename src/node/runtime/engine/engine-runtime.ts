@@ -23,6 +23,7 @@ import {
   type Runtime,
   StartFailure,
 } from '../runtime.ts';
+import { refuseOwnUsers } from '../user-namespaces.ts';
 import { agentLabel } from './agent-label.ts';
 import type { EngineBase, EngineContext, FoundContainer } from './container-engine.ts';
 import { type EngineLimits, engineLimits } from './container-limits.ts';
@@ -51,6 +52,7 @@ export interface EngineRuntimeOptions {
 export abstract class EngineRuntime<E extends EngineContext> implements Runtime {
   abstract readonly name: string;
   readonly simulated = false;
+  readonly system = 'linux';
   readonly #spawner = new Spawner();
   readonly #pods = new Map<string, EnginePod>();
   readonly #places = new Map<string, Promise<PodPlace>>();
@@ -196,6 +198,7 @@ export abstract class EngineRuntime<E extends EngineContext> implements Runtime 
   }
 
   async #prepare(pod: Pod, uid: string): Promise<PodPlace> {
+    refuseOwnUsers(pod, this.name);
     return this.#pod(await this.ready(), uid).open(pod);
   }
 

@@ -388,6 +388,20 @@ describe('pods', () => {
     await own.close();
   });
 
+  it('cannot have users of their own', async () => {
+    // Proves that a pod that may be root because of them is not given the root of the machine.
+    const own = { ...pod.pod, metadata: { name: 'own', uid: 'uid-own' } };
+    const spec = { ...own.spec, hostUsers: false };
+    const words = "Failed to create pod sandbox: can't set `spec.hostUsers: false`,";
+    await expect(pod.runtime.preparePod({ ...own, spec })).rejects.toThrow(
+      `${words} runtime does not support user namespaces`,
+    );
+    const classed = { ...spec, runtimeClassName: 'fast' };
+    await expect(pod.runtime.preparePod({ ...own, spec: classed })).rejects.toThrow(
+      `${words} RuntimeClass handler "process" does not support user namespaces`,
+    );
+  });
+
   it('cannot get out of their folder by their names', async () => {
     // Proves that hostile uids and container names are refused.
     const bad = { metadata: { name: 'x', uid: '../../etc' }, spec: { containers: [] } };

@@ -41,6 +41,7 @@ import {
   type Runtime,
   StartFailure,
 } from '../runtime.ts';
+import { refuseOwnUsers } from '../user-namespaces.ts';
 import { type ContainerParts, ContainerProcess } from './container-process.ts';
 import { type Program, type ProgramOptions, startProgram } from './container-program.ts';
 import { type ContainerRoot, FolderRoot, type RootRequest } from './container-root.ts';
@@ -118,6 +119,7 @@ export class ProcessRuntime implements Runtime {
     const uid = checked(pod.metadata.uid);
     const known = this.#pods.get(uid);
     if (known) return known.place;
+    refuseOwnUsers(pod, this.name);
     const means = await this.#ready();
     const folder = join(this.options.folder, 'pods', uid);
     for (const path of [this.options.folder, join(this.options.folder, 'pods'), folder])

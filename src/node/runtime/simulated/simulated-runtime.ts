@@ -81,6 +81,7 @@ export class SimulatedRuntime implements Runtime {
   readonly name = 'simulated';
   readonly version = '1.0.0';
   readonly simulated = true;
+  readonly system = 'linux';
   readonly #pods = new Map<string, SimulatedPod>();
   readonly adopt?: Runtime['adopt'];
 
