@@ -2,9 +2,9 @@
  * Proves that YAML is read as in Kubernetes, that hostile YAML is refused early, and that writing and reading agree.
  */
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import * as yaml from 'yaml';
-import { readYaml, writeYaml, YamlError } from './yaml.ts';
+import { readYaml, writeYaml, YamlError, yamlParts } from './yaml.ts';
 
 const read = (text: string) => readYaml(text).value;
 
@@ -323,5 +323,32 @@ describe('writeYaml', () => {
     let shallow: unknown = { a: 'b' };
     for (let level = 0; level < 80; level += 1) shallow = { a: [shallow] };
     expect(read(writeYaml(shallow))).toEqual(shallow);
+  });
+});
+
+describe('a large value', () => {
+  const texts = {
+    lines: 'a line\n'.repeat(5_000),
+    quoted: `"\u2028${'x'.repeat(30_000)}`,
+    // Halves of characters at every place where a text could be cut.
+    wide: ` ${'\u{1f600}'.repeat(20_000)}`,
+    odd: `  ${'\u{1f600}'.repeat(20_000)}`,
+  };
+  const value = {
+    list: Array.from({ length: 5_000 }, (_, i) => [
+      { name: `n-${i}`, value: `v: ${i}`, none: [], empty: {} },
+    ]),
+    map: Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`k-${i}`, i])),
+    texts,
+  };
+
+  it('is written in parts that are short, and read as it was', () => {
+    const parts = [...yamlParts(value)];
+    expect(parts.length).toBeGreaterThan(50);
+    expect(parts.join('')).toBe(writeYaml(value));
+    expect(readYaml(writeYaml(texts)).value).toEqual(texts);
+    // A text of several lines is written at once: it is copied, line by line.
+    const { lines: _lines, ...others } = texts;
+    for (const part of yamlParts({ ...value, texts: others })) expect(part.length).toBeLessThan(64 * 1024);
   });
 });

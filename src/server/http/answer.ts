@@ -8,6 +8,7 @@ import { jsonText } from '../../api/text/json-text.ts';
 import type { JsonObject } from '../../api/text/object.ts';
 import type { ApiResponse, Headers, RequestContext } from './context.ts';
 import { type Negotiated, protobufType, wantsProtobufErrors } from './negotiation.ts';
+import { Pace } from './pace.ts';
 
 /** Bodies of at least this size are compressed for clients that accept it. */
 export const gzipBytesMin = 128 * 1024;
@@ -92,8 +93,7 @@ export async function answerValue(
 ): Promise<void> {
   if (negotiated.format === 'protobuf') return answerMessage(context, code, value as JsonObject, model!);
   if (negotiated.format === 'yaml') {
-    const { writeYaml } = await import('../../api/text/yaml.ts');
-    const text = Buffer.from(writeYaml(value));
+    const text = Buffer.from(await yamlOf(value));
     context.response.writeHead(code, {
       ...apiHeaders(context, 'application/yaml'),
       'Content-Length': String(text.length),
@@ -103,6 +103,19 @@ export async function answerValue(
   }
   const text = context.pretty(negotiated) ? jsonText(value, 2) : `${jsonText(value)}\n`;
   await answerBytes(context, code, [Buffer.from(text)]);
+}
+
+/** A large object is written in turns. */
+async function yamlOf(value: unknown): Promise<string> {
+  const { yamlParts } = await import('../../api/text/yaml.ts');
+  const pace = new Pace();
+  let text = '';
+  for (const part of yamlParts(value)) {
+    text += part;
+    const pause = pace.pause();
+    if (pause) await pause;
+  }
+  return text;
 }
 
 /** Answers with a Status, which is never transformed. */

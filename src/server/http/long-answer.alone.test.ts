@@ -70,6 +70,35 @@ describe.each(forms)('a long list, %s', (_, headers, query, items, between) => {
   });
 });
 
+describe('one large object', () => {
+  /** Turns of the event loop until the head of an answer is there, which comes when most of it is made. */
+  async function turnsOf(where: string, headers: Headers): Promise<number> {
+    let turns = 0;
+    let isOver = false;
+    const count = (): void => {
+      turns++;
+      if (!isOver) setImmediate(count);
+    };
+    count();
+    const sent = request(`${api.url}/api/v1/namespaces/large/${where}`, { agent: false, headers }).end();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    isOver = true;
+    response.resume();
+    await once(response, 'end');
+    return turns;
+  }
+
+  it('in YAML, alone or in a list, is made in many turns', async () => {
+    // Proves that others are served meanwhile. JSON is what is stored, and takes few turns.
+    const data = Object.fromEntries(Array.from({ length: 80_000 }, (_, i) => [`key-${i}`, `v: "${i}"`]));
+    await api.seed('configmaps', 'large', { metadata: { name: 'one' }, data });
+    for (const where of ['configmaps/one', 'configmaps']) {
+      const plain = await turnsOf(where, {});
+      expect(await turnsOf(where, { Accept: 'application/yaml' })).toBeGreaterThan(plain + 5);
+    }
+  });
+});
+
 describe('a client that does not read', () => {
   /** Requests the long list, and reads only the header. */
   async function paused(server = api): Promise<IncomingMessage> {

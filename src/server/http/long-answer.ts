@@ -150,16 +150,23 @@ function* prettyTexts({ head, field, size, item }: LongValue): Generator<string,
 
 /** YAML keys are sorted, so some keys of the head come behind the list. */
 async function yamlTexts(value: LongValue): Promise<Generator<string, void, undefined>> {
-  const { writeYaml } = await import('../../api/text/yaml.ts');
+  const { writeYaml, yamlParts } = await import('../../api/text/yaml.ts');
   const { head, field, size, item } = value;
   const part = (chosen: (key: string) => boolean): string => {
     const fields = Object.entries(head).filter(([key]) => chosen(key));
     return fields.length ? writeYaml(Object.fromEntries(fields)) : '';
   };
+  function* itemTexts(one: unknown): Generator<string, void, undefined> {
+    let name = `${field}:\n`;
+    for (const text of yamlParts({ [field]: [one] })) {
+      yield name ? text.slice(name.length) : text;
+      name = '';
+    }
+  }
   function* texts(): Generator<string, void, undefined> {
     yield part((key) => key < field);
     yield `${field}:\n`;
-    for (let i = 0; i < size; i++) yield writeYaml({ [field]: [item(i)] }).slice(`${field}:\n`.length);
+    for (let i = 0; i < size; i++) yield* itemTexts(item(i));
     yield part((key) => key > field);
   }
   return texts();

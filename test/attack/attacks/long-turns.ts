@@ -1,9 +1,15 @@
 /** Lists of many megabytes in every form: none of them may hold the server up while it is made. */
 import { type Attack, codesText } from '../attack.ts';
+import type { AttackedServer } from '../attacked-server.ts';
 
 const path = '/api/v1/namespaces/default/configmaps';
-/** A list that costs the server this many milliseconds of CPU must not cost them in one turn. */
-const longMs = 500;
+/**
+ * The part of the CPU that a list costs which a request beside it may wait for: a turn that is a few milliseconds long,
+ * and what the system and the collection of garbage add. A form that is made in one turn makes it wait for all of it.
+ */
+const shareMax = 0.25;
+/** A form is tried again before it counts: what other programs and garbage cost only adds. */
+const triesMax = 4;
 
 const forms: readonly (readonly [string, string, Record<string, string>])[] = [
   ['JSON', '', { accept: 'application/json' }],
@@ -28,6 +34,32 @@ const forms: readonly (readonly [string, string, Record<string, string>])[] = [
   ],
 ];
 
+interface Felt {
+  /** The most CPU that the server used while one request beside it waited, and all that it used: milliseconds. */
+  readonly longestMs: number;
+  readonly allMs: number;
+  readonly status: number;
+}
+
+async function beside(
+  server: AttackedServer,
+  ask: () => Promise<{ readonly status: number }>,
+): Promise<Felt> {
+  let isDone = false;
+  const begunMs = server.cpuMs;
+  const asked = ask().finally(() => {
+    isDone = true;
+  });
+  let longestMs = 0;
+  while (!isDone) {
+    const beforeMs = server.cpuMs;
+    await server.askLocally('/healthz');
+    longestMs = Math.max(longestMs, server.cpuMs - beforeMs);
+  }
+  const { status } = await asked;
+  return { longestMs, allMs: server.cpuMs - begunMs, status };
+}
+
 export const attack: Attack = {
   name: 'lists of many megabytes',
   run: async (server, isShort) => {
@@ -44,23 +76,16 @@ export const attack: Attack = {
     const codes: number[] = [];
     const told: string[] = [];
     for (const [name, query, headers] of forms) {
-      let isDone = false;
-      const list = server.ask('admin', `${path}${query}`, { headers }).finally(() => {
-        isDone = true;
-      });
-      let longest = 0;
-      const begun = server.cpuMs;
-      while (!isDone) {
-        const before = server.cpuMs;
-        await server.askLocally('/healthz');
-        longest = Math.max(longest, server.cpuMs - before);
+      let least: Felt = { longestMs: Number.POSITIVE_INFINITY, allMs: 1, status: 0 };
+      for (let tries = 0; tries < triesMax && least.longestMs > least.allMs * shareMax; tries++) {
+        const felt = await beside(server, () => server.ask('admin', `${path}${query}`, { headers }));
+        codes.push(felt.status);
+        if (felt.longestMs / felt.allMs < least.longestMs / least.allMs) least = felt;
       }
-      const { status } = await list;
-      codes.push(status);
-      told.push(`${name} ${Math.round(longest)}`);
-      const all = server.cpuMs - begun;
-      if (all > longMs && longest > all * 0.7)
-        gotIn.push(`${name} holds the loop for ${Math.round(longest)} of ${Math.round(all)} ms`);
+      const { longestMs, allMs } = least;
+      const text = `${Math.round(longestMs)} of ${Math.round(allMs)}`;
+      told.push(`${name} ${text}`);
+      if (longestMs > allMs * shareMax) gotIn.push(`${name} holds the loop for ${text} ms`);
     }
     await server.remove(`${path}?labelSelector=attack%3Dlong`);
     return { gotIn, says: `${codesText(codes)}, longest turns in ms: ${told.join(', ')}` };
