@@ -1,0 +1,61 @@
+/** What differs between the answers of two servers, apart from what differs between any two clusters. */
+
+const differencesMax = 20;
+const wordsMax = 300;
+
+/** Values that each server gives by itself. */
+const ownValues = new Set([
+  'uid',
+  'resourceVersion',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'time',
+  'lastTransitionTime',
+  'lastUpdateTime',
+  'clusterIP',
+  'clusterIPs',
+  'nodePort',
+  'healthCheckNodePort',
+]);
+const ownWords = [
+  [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'UID'],
+  [/\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)/g, 'TIME'],
+  [/0x[0-9a-f]{8,}/g, 'ADDRESS'],
+];
+
+/** Sentences on what differs, the first server's value first. */
+export function differencesOf(one, other, sent) {
+  if (one.status !== other.status) return [`${told(one)} ≠ ${told(other)}`];
+  const found = [];
+  if (masked(one.warnings) !== masked(other.warnings))
+    found.push(`warning: ${show(one.warnings)} ≠ ${show(other.warnings)}`);
+  const isGenerated = !sent.metadata?.name && sent.metadata?.generateName;
+  compare(one.body, other.body, '', (path) => isGenerated && path === '.metadata.name', found);
+  return found;
+}
+
+/** The status, and the words of a refusal. */
+const told = ({ body, status }) =>
+  `${status}${status < 300 ? '' : ` ${masked(String(body?.message ?? body)).slice(0, wordsMax)}`}`;
+
+function compare(one, other, path, isOwn, found) {
+  if (found.length === differencesMax || isOwn(path)) return;
+  if (isMap(one) && isMap(other)) {
+    for (const key of new Set([...Object.keys(one), ...Object.keys(other)])) {
+      // Both or none have it; the value is each server's own.
+      if (ownValues.has(key) && key in one && key in other) continue;
+      compare(one[key], other[key], `${path}.${key}`, isOwn, found);
+    }
+  } else if (Array.isArray(one) && Array.isArray(other)) {
+    for (let index = 0; index < Math.max(one.length, other.length); index += 1)
+      compare(one[index], other[index], `${path}[${index}]`, isOwn, found);
+  } else if (masked(JSON.stringify(one) ?? '') !== masked(JSON.stringify(other) ?? '')) {
+    found.push(`${path}: ${show(one)} ≠ ${show(other)}`);
+  }
+}
+
+const isMap = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const masked = (text) => ownWords.reduce((result, [pattern, word]) => result.replace(pattern, word), text);
+
+const show = (value) => masked(JSON.stringify(value) ?? 'nothing').slice(0, wordsMax);
