@@ -1,6 +1,6 @@
 /**
  * The disruption controller: computes for each PodDisruptionBudget how many of its pods may be evicted now, in its
- * status. Evictions lower that number (registry/verbs/disruption-budgets.ts) and record their pods, until the controller has
+ * status. Evictions lower that number (api/kinds/policy/budget-guard.ts) and record their pods, until the controller has
  * seen them being deleted.
  */
 import type {
@@ -14,7 +14,7 @@ import {
   type LabelSelectorObject,
   selectorFromObject,
 } from '../api/kind/label-selector.ts';
-import { tellAllowance } from '../api/kinds/policy/pod-disruption-budget.ts';
+import { tellAllowance } from '../api/kinds/policy/budget-guard.ts';
 import { withCondition } from '../api/rules/shared/condition.ts';
 import { semanticEqual } from '../api/text/object.ts';
 import type { EventRecorder } from '../client/events.ts';

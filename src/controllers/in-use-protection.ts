@@ -5,26 +5,16 @@
 
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../api/generated/types.ts';
 import type { Verb } from '../api/kind/kind.ts';
-import {
-  attributesClassesOf,
-  attributesFinalizer,
-  claimFinalizer,
-  isBound,
-  volumeFinalizer,
-} from '../api/rules/pod/in-use-protection.ts';
+import { attributesClassesOf } from '../api/rules/pod/in-use-protection.ts';
 import { claimsOf } from '../api/rules/pod/pod-facts.ts';
 import type { Request } from '../registry/request.ts';
 import { targetOf } from '../registry/target.ts';
-import {
-  isAttributesClassInUse,
-  isClaimInUse,
-  mayNameAttributes,
-  mayUseClaims,
-} from '../registry/verbs/in-use.ts';
+import { otherObjects } from '../registry/verbs/in-use.ts';
 import { modify } from '../registry/verbs/modify.ts';
 import type { Entry } from '../registry/view/entry.ts';
 import { actingAs } from '../registry/writers.ts';
 import { type Controller, observe, running, type Writing } from './shared/controller.ts';
+import { mayNameAttributes, mayUseClaims } from './shared/storage-marks.ts';
 import { WorkQueue } from './shared/work-queue.ts';
 
 export const protectionController: Controller = {
@@ -85,17 +75,14 @@ export const protectionController: Controller = {
 };
 
 async function releaseClaim(writing: Writing, key: string): Promise<void> {
-  const { registry } = writing;
   const [namespace, name] = key.split('/') as [string, string];
-  const claim = registry.view.collection('core/persistentvolumeclaims').get(namespace, name);
-  if (!claim || !isHeld(claim, claimFinalizer)) return;
-  if (!isClaimInUse(registry.view, namespace, name)) await dropFinalizer(writing, claim, claimFinalizer);
+  const claim = writing.registry.view.collection('core/persistentvolumeclaims').get(namespace, name);
+  if (claim) await release(writing, claim);
 }
 
 async function releaseVolume(writing: Writing, name: string): Promise<void> {
   const volume = writing.registry.view.collection('core/persistentvolumes').get('', name);
-  if (!volume || !isHeld(volume, volumeFinalizer)) return;
-  if (!isBound(volume.peek() as PersistentVolume)) await dropFinalizer(writing, volume, volumeFinalizer);
+  if (volume) await release(writing, volume);
 }
 
 /** Takes the finalizer off a deleted class that nothing names, and puts it on one that has lost it. */
@@ -103,16 +90,22 @@ async function settleAttributes(writing: Writing, name: string): Promise<void> {
   const { registry, request } = writing;
   const entry = registry.view.collection('storage.k8s.io/volumeattributesclasses').get('', name);
   if (!entry) return;
+  const { finalizer } = entry.kind.deletion.protection!;
   const { deletionTimestamp, finalizers = [] } = entry.peek().metadata;
-  if (deletionTimestamp !== undefined) {
-    if (isHeld(entry, attributesFinalizer) && !isAttributesClassInUse(registry.view, name))
-      await dropFinalizer(writing, entry, attributesFinalizer);
-  } else if (!finalizers.includes(attributesFinalizer))
+  if (deletionTimestamp !== undefined) await release(writing, entry);
+  else if (!finalizers.includes(finalizer))
     await modify(registry, request('update'), targetOf(entry, 'whole'), (current) => {
       const object = current.object();
-      object.metadata.finalizers = [...(object.metadata.finalizers ?? []), attributesFinalizer];
+      object.metadata.finalizers = [...(object.metadata.finalizers ?? []), finalizer];
       return object;
     });
+}
+
+/** Takes the finalizer off an object that is being deleted, and that nothing uses. */
+async function release(writing: Writing, entry: Entry): Promise<void> {
+  const { finalizer, isInUse } = entry.kind.deletion.protection!;
+  if (isHeld(entry, finalizer) && !isInUse(entry.peek(), otherObjects(writing.registry.view)))
+    await dropFinalizer(writing, entry, finalizer);
 }
 
 /** Whether an object is being deleted and still has this finalizer. */

@@ -1,5 +1,6 @@
 /** The routes of a stored kind: the verb for each method of the collection, of objects and of their subresources. */
-import type { Kind } from '../api/kind/kind.ts';
+import type { Kind, Verb } from '../api/kind/kind.ts';
+import type { Subresource } from '../api/kind/subresource.ts';
 import type { Part, Target } from '../registry/target.ts';
 import { customScaleForm } from '../registry/verbs/custom-scale.ts';
 import { type ScaleForm, scaleFormOf } from '../registry/verbs/scale.ts';
@@ -39,7 +40,7 @@ export function kindRoutes(serving: Serving, watching: Watching, kind: Kind): Re
       ['DELETE', about(deleteCollection)],
     ]),
     object: objectMethods(serving, kind),
-    parts: new Map(kind.subresources.map(({ name }) => [name, partRoute(serving, kind, name)])),
+    parts: new Map(kind.subresources.map((part) => [part.name, partRoute(serving, kind, part)])),
     upgradable: notUpgradable,
   };
 }
@@ -71,39 +72,33 @@ function objectMethods(serving: Serving, kind: Kind): Methods {
   ]);
 }
 
+const partMethods: readonly [method: string, verb: Verb, handler: ObjectVerb][] = [
+  ['GET', 'get', getObject],
+  ['PUT', 'update', replaceObject],
+  ['PATCH', 'patch', patchObject],
+];
+
 /** A subresource that the kind names but that has no handler: every method gets 405. */
-function partRoute(serving: Serving, kind: Kind, part: string): Route {
-  const about = (verb: ObjectVerb): Handler => handlerFor(serving, verb, kind, part as Part);
-  switch (part) {
-    case 'binding':
-      return only('POST', about(bindPod));
-    case 'eviction':
-      return only('POST', about(evictPod));
-    case 'token':
-      return only('POST', about(requestToken));
-    case 'scale':
-      return scaleRoute(serving, kind, kind.apiVersion);
-    case 'finalize':
-      return only('PUT', about(replaceObject));
-    case 'status':
-    case 'ephemeralcontainers':
-    case 'resize':
-    case 'approval':
-      return new Map<string, Handler>([
-        ['GET', about(getObject)],
-        ['PUT', about(replaceObject)],
-        ['PATCH', about(patchObject)],
-      ]);
-    default:
-      return none;
-  }
+function partRoute(serving: Serving, kind: Kind, part: Subresource): Route {
+  const { name, verbs, change, binding, eviction, scaling } = part;
+  const about = (verb: ObjectVerb): Handler => handlerFor(serving, verb, kind, name as Part);
+  if (change)
+    return new Map(
+      partMethods.flatMap(([method, verb, handler]) =>
+        verbs.includes(verb) ? [[method, about(handler)] as const] : [],
+      ),
+    );
+  if (scaling) return scaleRoute(serving, kind, kind.apiVersion);
+  if (binding) return only('POST', about(bindPod));
+  if (eviction) return only('POST', about(evictPod));
+  return name === 'token' ? only('POST', about(requestToken)) : none;
 }
 
 const only = (method: string, handler: Handler): Methods => new Map([[method, handler]]);
 
 /** @param apiVersion of the path on which the kind is scaled */
 function scaleRoute(serving: Serving, kind: Kind, apiVersion: string): Route {
-  if (kind.scalePaths) {
+  if (kind.scaling?.paths) {
     const handler = scaling(serving, kind, customScaleForm);
     return new Map(['GET', 'PUT', 'PATCH'].map((method) => [method, handler]));
   }

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseMetrics } from '../../test/support/metrics.ts';
 import { defineKind } from '../api/kind/kind.ts';
+import { status } from '../api/kind/subresource.ts';
 import { configMap } from '../api/kinds/core/config-map.ts';
 import type { ApiObject } from '../api/text/object.ts';
 import { ns, useProxied } from './pods/proxying.fixture.ts';
@@ -17,7 +18,7 @@ const drawer = defineKind<ApiObject>({
   group: 'storage.example',
   namespaced: true,
   deprecation: 'drawers are going out of fashion',
-  subresources: [{ name: 'status', verbs: ['get', 'patch', 'update'] }],
+  subresources: [status()],
   stored: {
     kind: configMap,
     toStored: (object) => ({ ...object, apiVersion: 'v1' }),

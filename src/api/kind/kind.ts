@@ -12,7 +12,9 @@ import type { ApiObject } from '../text/object.ts';
 import type { Cell } from '../values/elapsed.ts';
 import { type NameRule, subdomainName } from '../values/names.ts';
 import type { User } from '../values/user.ts';
-import type { ScalePaths } from './scale-paths.ts';
+import { type Changes, changesOf, type WriteContext } from './change.ts';
+import type { ResetFields } from './reset-fields.ts';
+import type { BindingRules, EvictionRules, GuardRules, ScaleRules, Subresource } from './subresource.ts';
 
 /**
  * The id of a kind in store keys, collections and maps: group and resource, as in `core/pods` and `apps/deployments`,
@@ -58,23 +60,6 @@ export interface TableRowCondition {
   readonly message: string;
 }
 
-/** What the hooks of a write may use. */
-interface WriteContext {
-  /** RFC 3339, whole seconds. */
-  readonly now: string;
-}
-
-/** A subresource, such as `pods/status`. */
-export interface Subresource {
-  readonly name: string;
-  readonly verbs: readonly Verb[];
-  /** Kind of the body; default: that of the parent. */
-  readonly kind?: string;
-  /** Group and version of that kind, when they differ from the parent's. */
-  readonly group?: string;
-  readonly version?: string;
-}
-
 /**
  * A kind that is another version of a stored kind. Objects are converted when they are encoded and decoded; defaults,
  * validation and tables are those of the requested version.
@@ -92,8 +77,8 @@ export interface Conversion {
   convert(objects: readonly ApiObject[], to: Kind): Promise<ApiObject[]>;
 }
 
-export interface KindForm<T extends ApiObject> {
-  // Names
+/** What the kind is called, and where it is served. */
+interface KindNames {
   readonly kind: string;
   readonly resource: string;
   readonly singular: string;
@@ -111,9 +96,14 @@ export interface KindForm<T extends ApiObject> {
   readonly nameRule?: NameRule;
   /** A generateName is the name itself, without a suffix. */
   readonly prefixIsName?: boolean;
+  /** Sent in a Warning header of every answer about the kind, because it is deprecated. */
+  readonly deprecation?: string;
+}
+
+/** How its objects are stored, and what became of kinds that were defined by users. */
+interface KindVersions<T extends ApiObject> {
   /** The kind as which it is stored; default: itself. */
   readonly stored?: StoredVersion<T>;
-
   /**
    * A custom kind: it is defined by an object of a user. Kubernetes serves it somewhat differently: items of lists have
    * kind and apiVersion, there is no strategic merge patch and no protobuf, finalizers may have any name, PUT needs a
@@ -126,58 +116,8 @@ export interface KindForm<T extends ApiObject> {
   readonly edition?: string;
   /** The kind is known because objects are stored as it, but it is not served. */
   readonly hidden?: boolean;
-
-  /** Finalizers may have any name; default: as for custom kinds. */
-  readonly anyFinalizer?: boolean;
-
   /** Objects of one version become those of another by asking a webhook; see `registry/verbs/conversion.ts`. */
   readonly conversion?: Conversion | undefined;
-
-  // Verbs: all of them when not given
-  readonly verbs?: readonly Verb[];
-  readonly subresources?: readonly Subresource[];
-  /** Where the scale of a custom kind finds its numbers. */
-  readonly scalePaths?: ScalePaths | undefined;
-
-  /** Sent in a Warning header of every answer about the kind, because it is deprecated. */
-  readonly deprecation?: string;
-
-  // Behaviour switches
-  /** PUT of a missing object creates it. */
-  readonly createOnUpdate?: boolean;
-  /** PUT needs a resourceVersion. */
-  readonly versionRequired?: boolean;
-  /** Why no objects can be created now. */
-  readonly createRefusal?: string;
-  /** DELETE answers with the object rather than a Status. */
-  readonly deleteReturnsObject?: boolean;
-  /**
-   * The part whose changes increase `metadata.generation`; without it there is no generation. `content` is everything
-   * but the metadata and, where it is a subresource, the status.
-   */
-  readonly generationOf?: 'spec' | 'template' | 'webhooks' | 'content' | 'content and labels';
-  /** Default propagation policy of DELETE; `Background` when not given. */
-  readonly defaultPropagation?: 'Background' | 'Orphan';
-  /** Sent in a Warning header of a DELETE without a propagation policy. */
-  readonly deletionWarning?: string;
-  /** Never gets a garbage collection finalizer. */
-  readonly uncollected?: boolean;
-  /**
-   * Dependents that are to stay forget the object before its DELETE is answered, unless the request says what becomes of
-   * them: Kubernetes 1.1 deleted it at once.
-   */
-  readonly orphansAtOnce?: true;
-  /** A DELETE for another uid is refused in other words: Kubernetes checks it before the store does. */
-  readonly checksUidFirst?: true;
-  /** Written often, read by machines, applied by nobody: what Wherry itself writes is not in `metadata.managedFields`. */
-  readonly untracked?: true;
-
-  // Life
-  /**
-   * For a PUT, before the defaults: takes from the stored object what the server itself put there and the client left
-   * out, where defaults do not bring it back. Old clients do not know these fields, and must not lose or be refused them.
-   */
-  takeServerValues?(object: T, old: T): void;
   /**
    * Removes what a decoded object may not contain, where that is not in the model, and adds the paths of unknown fields
    * to the list. Runs on every decoded body.
@@ -190,6 +130,38 @@ export interface KindForm<T extends ApiObject> {
    * definition of the kind.
    */
   refresh?(object: T): void;
+}
+
+/** What clients may do, and what a create or an update does to an object, in the order of the steps. */
+interface KindWrites<T extends ApiObject> {
+  /** All of them when not given. */
+  readonly verbs?: readonly Verb[];
+  readonly subresources?: readonly Subresource<T>[];
+  /** For kinds whose objects guard others against eviction. */
+  readonly guard?: GuardRules<T>;
+  /** PUT of a missing object creates it. */
+  readonly createOnUpdate?: boolean;
+  /** PUT needs a resourceVersion. */
+  readonly versionRequired?: boolean;
+  /** Why no objects can be created now. */
+  readonly createRefusal?: string;
+  /** Finalizers may have any name; default: as for custom kinds. */
+  readonly anyFinalizer?: boolean;
+  /**
+   * The part whose changes increase `metadata.generation`; without it there is no generation. `content` is everything
+   * but the metadata and, where it is a subresource, the status.
+   */
+  readonly generationOf?: 'spec' | 'template' | 'webhooks' | 'content' | 'content and labels';
+  /** Fields that nobody can own through an update, because it does not change them; default: the status, if it has a path. */
+  readonly resets?: ResetFields;
+  /** Written often, read by machines, applied by nobody: what Wherry itself writes is not in `metadata.managedFields`. */
+  readonly untracked?: true;
+
+  /**
+   * For a PUT, before the defaults: takes from the stored object what the server itself put there and the client left
+   * out, where defaults do not bring it back. Old clients do not know these fields, and must not lose or be refused them.
+   */
+  takeServerValues?(object: T, old: T): void;
   /** Fills what the client may leave out. Runs on every decoded object. */
   defaults?(object: T): void;
   /** Resets fields that clients may not set on create. The status is cleared before, unless keepStatusOnCreate. */
@@ -201,9 +173,9 @@ export interface KindForm<T extends ApiObject> {
   prepareForUpdate?(object: T, old: T, context: WriteContext): void;
   /**
    * Does those parts of the validation that may take long, right before it, and lets others compute in between. The
-   * object must not change until `validate` or `validateStatusUpdate` is called.
+   * object must not change until `validate` is called.
    */
-  examine?(object: T, old: T | undefined, only?: 'status'): Promise<void> | undefined;
+  examine?(object: T, old: T | undefined): Promise<void> | undefined;
   /**
    * Works out what `validate` needs and what takes long, so that it finds that done. It runs in slices, between which
    * others compute; each `yield` tells about how many steps it took, of which ten thousand take half a millisecond.
@@ -212,33 +184,61 @@ export interface KindForm<T extends ApiObject> {
   /** Validation of every write. `old` is set on an update, for rules that accept unchanged values. */
   validate?(object: T, old?: T): FieldError[];
   validateUpdate?(object: T, old: T): FieldError[];
-  /** The same for the status subresource; the spec is restored before. */
-  prepareStatusUpdate?(object: T, old: T, context: WriteContext): void;
-  validateStatusUpdate?(object: T, old: T): FieldError[];
-  /** The same for the finalize subresource, which changes only the spec. */
-  validateFinalize?(object: T, old: T): FieldError[];
-  /** The same for the ephemeralcontainers subresource of pods. */
-  validateEphemeralContainers?(object: T, old: T): FieldError[];
-  /**
-   * The same for the resize subresource of pods: restores all fields but resources from a copy of the stored object.
-   */
-  prepareResize?(object: T, kept: T): void;
-  validateResize?(object: T, old: T): FieldError[];
-  /** The same for the approval subresource of signing requests, which changes only the conditions. */
-  prepareApproval?(object: T, old: T, context: WriteContext): void;
-  validateApproval?(object: T, old: T): FieldError[];
   /** Texts for Warning headers that validation has found, also when it refuses the object. */
   validationWarnings?(object: T): readonly string[];
   /** Texts for Warning headers of a create or update. */
   warnings?(object: T, old: T | undefined): string[];
+}
+
+/** What a DELETE does. */
+export interface DeletionRules<T extends ApiObject> {
+  /** It answers with the object rather than a Status. */
+  readonly returnsObject?: boolean;
+  /** What becomes of dependents when the request does not say; default: `Background`. */
+  readonly propagation?: 'Background' | 'Orphan';
+  /** Sent in a Warning header of a DELETE without a propagation policy. */
+  readonly warning?: string;
+  /** Never gets a garbage collection finalizer. */
+  readonly uncollected?: boolean;
+  /**
+   * Dependents that are to stay forget the object before its DELETE is answered, unless the request says what becomes of
+   * them: Kubernetes 1.1 deleted it at once.
+   */
+  readonly orphansAtOnce?: true;
+  /** A DELETE for another uid is refused in other words: Kubernetes checks it before the store does. */
+  readonly checksUidFirst?: true;
   /** Changes an object that a DELETE marks, instead of the usual marks beyond the time. */
-  markForDeletion?(object: T, context: WriteContext): void;
+  mark?(object: T, context: WriteContext): void;
   /** Whether something beside `metadata.finalizers` holds an object that is marked. */
   isHeld?(object: T): boolean;
   /** For kinds with graceful deletion: the grace period in seconds, 0 for none. `requested` is that of the DELETE. */
   gracePeriodSeconds?(object: T, requested: number | undefined): number;
+  /** The server's own finalizer, which holds an object that is in use. */
+  readonly protection?: Protection<T>;
+}
 
-  // Views
+export interface Protection<T extends ApiObject> {
+  readonly finalizer: string;
+  isInUse(object: T, others: OtherObjects): boolean;
+}
+
+/** Stored objects, for hooks that must look at others than their own. */
+export interface OtherObjects {
+  /**
+   * Whether an object of a kind passes a test.
+   * @param namespace undefined: any
+   * @param mark a text that all objects contain that could pass; others are not read
+   */
+  some(
+    of: ResourceId,
+    namespace: string | undefined,
+    mark: string,
+    test: (object: ApiObject) => boolean,
+  ): boolean;
+}
+
+/** How objects are selected, and shown to people. */
+interface KindViews<T extends ApiObject> {
   /** Field selector paths beyond metadata.name and metadata.namespace. */
   readonly selectableFields?: Readonly<Record<string, (object: T) => string>>;
   /** The text of a field that is selectable in another version of the kind. */
@@ -251,6 +251,15 @@ export interface KindForm<T extends ApiObject> {
   /** One cell per column. Kept as long as the object does not change: how long ago something was is an `Elapsed`. */
   cells?(object: T): Cell[];
   rowConditions?(object: T): TableRowCondition[] | undefined;
+}
+
+/** What is special about a kind: its names, its versions, how it is written, deleted and shown. */
+export interface KindForm<T extends ApiObject>
+  extends KindNames,
+    KindVersions<T>,
+    KindWrites<T>,
+    KindViews<T> {
+  readonly deletion?: DeletionRules<T>;
 }
 
 /** A kind with every field set, so that code on the request path needs no defaults. */
@@ -266,13 +275,19 @@ export interface Kind extends KindForm<ApiObject> {
   readonly nameRule: NameRule;
   readonly verbs: readonly Verb[];
   readonly subresources: readonly Subresource[];
-  readonly defaultPropagation: 'Background' | 'Orphan';
+  readonly deletion: DeletionRules<ApiObject> & { readonly propagation: 'Background' | 'Orphan' };
   readonly selectableFields: Readonly<Record<string, (object: ApiObject) => string>>;
   readonly fieldAliases: Readonly<Record<string, string>>;
   readonly model: Model;
   /** The kind as which objects are stored: itself, or the one it is a version of. */
   readonly storage: Kind;
   readonly hasStatus: boolean;
+  /** How its objects are changed, by part. */
+  readonly changes: Changes;
+  // The rules of its subresources.
+  readonly binding: BindingRules | undefined;
+  readonly eviction: EvictionRules | undefined;
+  readonly scaling: ScaleRules | undefined;
 }
 
 const allVerbs: readonly Verb[] = [
@@ -289,6 +304,7 @@ const allVerbs: readonly Verb[] = [
 export function defineKind<T extends ApiObject>(form: KindForm<T>): Kind {
   const group = form.group ?? '';
   const version = form.version ?? 'v1';
+  const subresources = (form.subresources ?? []) as readonly Subresource[];
   let model = form.model;
   const kind: Omit<Kind, 'storage'> = {
     ...(form as unknown as KindForm<ApiObject>),
@@ -307,18 +323,17 @@ export function defineKind<T extends ApiObject>(form: KindForm<T>): Kind {
     anyFinalizer: form.anyFinalizer ?? form.custom,
     nameRule: form.nameRule ?? subdomainName,
     verbs: form.verbs ?? allVerbs,
-    subresources: form.subresources ?? [],
-    defaultPropagation: form.defaultPropagation ?? 'Background',
+    subresources,
+    deletion: { propagation: 'Background', ...form.deletion } as Kind['deletion'],
     selectableFields: (form.selectableFields ?? {}) as Kind['selectableFields'],
     fieldAliases: form.fieldAliases ?? {},
-    hasStatus: form.subresources?.some((sub) => sub.name === 'status') ?? false,
+    hasStatus: subresources.some(({ name }) => name === 'status'),
+    changes: changesOf(form as unknown as KindForm<ApiObject>, subresources),
+    binding: subresources.find((one) => one.binding)?.binding,
+    eviction: subresources.find((one) => one.eviction)?.eviction,
+    scaling: subresources.find((one) => one.scaling)?.scaling,
   };
   const defined = kind as { -readonly [K in keyof Kind]: Kind[K] };
   defined.storage = form.stored?.kind ?? defined;
   return defined;
 }
-
-const readWrite: readonly Verb[] = ['get', 'patch', 'update'];
-
-/** The status subresource. */
-export const statusSubresource: Subresource = { name: 'status', verbs: readWrite };

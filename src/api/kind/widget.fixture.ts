@@ -2,7 +2,8 @@
 
 import { type FieldDefinition, type FieldTableFile, modelsOf } from '../model/model.ts';
 import type { ApiObject } from '../text/object.ts';
-import { defineKind, type Kind, type KindForm, statusSubresource } from './kind.ts';
+import { defineKind, type Kind, type KindForm } from './kind.ts';
+import { status } from './subresource.ts';
 
 export interface Widget extends ApiObject {
   spec?: { size?: number; color?: string; weight?: number; parts?: { name: string; count?: number }[] };
@@ -63,7 +64,7 @@ export const widgetKind = (form: Partial<KindForm<Widget>> = {}, table = widgetT
     group: 'example.com',
     model: modelsOf(table)('Widget'),
     namespaced: true,
-    subresources: [statusSubresource],
+    subresources: [status()],
     generationOf: 'spec',
     selectableFields: { 'spec.color': ({ spec }) => spec?.color ?? '' },
     columns: [

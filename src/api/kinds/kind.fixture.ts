@@ -62,13 +62,13 @@ export function statusUpdated(kind: Kind, body: object, old: ApiObject): ApiObje
   const object = read(kind, body);
   object.spec = structuredClone(old.spec);
   object.metadata.deletionTimestamp = old.metadata.deletionTimestamp;
-  kind.prepareStatusUpdate?.(object, old, { now: nowText });
+  kind.changes.status?.prepare?.(object, old, { now: nowText });
   return object;
 }
 
 export function statusErrors(kind: Kind, body: object, oldBody: object = {}): FieldError[] {
   const old = written(kind, oldBody);
-  return kind.validateStatusUpdate?.(statusUpdated(kind, body, old), old) ?? [];
+  return kind.changes.status?.validate?.(statusUpdated(kind, body, old), old) ?? [];
 }
 
 /** The cells of a table row, as they are shown at a time. */

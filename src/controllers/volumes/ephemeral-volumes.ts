@@ -10,7 +10,6 @@ import type { EventRecorder } from '../../client/events.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { collectionOf } from '../../registry/target.ts';
 import { create } from '../../registry/verbs/create.ts';
-import { mayUseClaims } from '../../registry/verbs/in-use.ts';
 import type { Entry } from '../../registry/view/entry.ts';
 import {
   type Controller,
@@ -24,6 +23,7 @@ import {
 } from '../shared/controller.ts';
 import { recorderFor } from '../shared/event-sink.ts';
 import { controllerReference, refersTo } from '../shared/ownership.ts';
+import { mayUseClaims } from '../shared/storage-marks.ts';
 import { WorkQueue } from '../shared/work-queue.ts';
 
 export const ephemeralVolumeController: Controller = {

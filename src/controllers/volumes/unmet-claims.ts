@@ -8,9 +8,9 @@ import { isFinished } from '../../api/rules/pod/pod-facts.ts';
 import { claimClass } from '../../api/rules/storage/volume-access.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import { defaultStorageClasses } from '../../registry/admission/default-storage-class.ts';
-import { mayUseClaims } from '../../registry/verbs/in-use.ts';
 import { Filter } from '../../registry/view/filter.ts';
 import type { SharedContext } from '../shared/controller.ts';
+import { mayUseClaims } from '../shared/storage-marks.ts';
 import { annotate, changeStorage, claimSubject } from './storage-change.ts';
 import {
   externalProvisioner,

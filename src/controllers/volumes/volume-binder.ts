@@ -6,7 +6,6 @@ import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/gen
 import { claimsOf } from '../../api/rules/pod/pod-facts.ts';
 import type { EventRecorder } from '../../client/events.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { mayUseClaims } from '../../registry/verbs/in-use.ts';
 import type { Entry } from '../../registry/view/entry.ts';
 import { everything } from '../../registry/view/filter.ts';
 import {
@@ -19,6 +18,7 @@ import {
   type SharedContext,
 } from '../shared/controller.ts';
 import { recorderFor } from '../shared/event-sink.ts';
+import { mayUseClaims } from '../shared/storage-marks.ts';
 import { WorkQueue } from '../shared/work-queue.ts';
 import { annotate, changeStorage, claimSubject } from './storage-change.ts';
 import { boundByController, classes, classNamed, isDelayed } from './storage-classes.ts';

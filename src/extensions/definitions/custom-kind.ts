@@ -10,16 +10,11 @@ import type {
   CustomResourceDefinitionNames,
   CustomResourceDefinitionVersion,
 } from '../../api/generated/types.ts';
-import {
-  type Conversion,
-  defineKind,
-  type Kind,
-  type KindForm,
-  type Subresource,
-  type Verb,
-} from '../../api/kind/kind.ts';
+import { type Conversion, defineKind, type Kind, type KindForm, type Verb } from '../../api/kind/kind.ts';
 import { takeStoredMetadata } from '../../api/kind/meta.ts';
+import { statusOnly } from '../../api/kind/reset-fields.ts';
 import type { ScalePaths } from '../../api/kind/scale-paths.ts';
+import { type Subresource, scale, status } from '../../api/kind/subresource.ts';
 import {
   definitionCondition,
   storageVersionOf,
@@ -48,7 +43,6 @@ const verbs: readonly Verb[] = [
   'watch',
 ];
 const lastVerbs: readonly Verb[] = ['delete', 'deletecollection', 'get', 'list', 'watch'];
-const partVerbs: readonly Verb[] = ['get', 'patch', 'update'];
 
 /** What kinds need beyond their definition. */
 export interface KindTools {
@@ -84,9 +78,9 @@ function versionKind(
   const { spec = {}, metadata } = definition;
   const { group = '' } = spec;
   const schema = compileSchema((version.schema?.openAPIV3Schema ?? {}) as Schema);
-  const scale = scalePathsOf(version);
+  const scalePaths = scalePathsOf(version);
   const isTerminating = definitionCondition(definition, 'Terminating')?.status === 'True';
-  const rules = customErrors({ schema, scale });
+  const rules = customErrors({ schema, scale: scalePaths });
   const form: KindForm<ApiObject> = {
     custom: true,
     kind: names.kind!,
@@ -103,8 +97,7 @@ function versionKind(
     edition: digestOf([version.schema, spec.conversion]),
     hidden: !version.served,
     verbs: isTerminating ? lastVerbs : verbs,
-    subresources: subresourcesOf(version),
-    scalePaths: scale,
+    subresources: subresourcesOf(version, scalePaths, rules),
     generationOf: 'content',
     versionRequired: true,
     ...(isTerminating
@@ -125,13 +118,8 @@ function versionKind(
       schema.applyDefaults(object as unknown as JsonObject);
     },
     prepareForUpdate: dropUnset,
-    prepareStatusUpdate(object, old) {
-      dropUnset(object);
-      takeStoredMetadata(object, old);
-    },
-    examine: rules.examine,
+    examine: (object, old) => rules.examine(object, old),
     validate: rules.validate,
-    validateStatusUpdate: rules.validateStatus,
     validationWarnings: rules.validationWarnings,
     warnings: rules.warnings,
     ...selectable(version),
@@ -189,13 +177,21 @@ function scalePathsOf({ subresources }: CustomResourceDefinitionVersion): ScaleP
   return { spec: specReplicasPath, status: statusReplicasPath, selector: labelSelectorPath };
 }
 
-function subresourcesOf({ subresources }: CustomResourceDefinitionVersion): Subresource[] {
-  return [
-    ...(subresources?.status ? [{ name: 'status', verbs: partVerbs }] : []),
-    ...(subresources?.scale
-      ? [{ name: 'scale', verbs: partVerbs, group: 'autoscaling', version: 'v1', kind: 'Scale' }]
-      : []),
-  ];
+function subresourcesOf(
+  { subresources }: CustomResourceDefinitionVersion,
+  paths: ScalePaths | undefined,
+  rules: ReturnType<typeof customErrors>,
+): Subresource[] {
+  const ofStatus = {
+    prepare(object: ApiObject, old: ApiObject) {
+      dropUnset(object);
+      takeStoredMetadata(object, old);
+    },
+    examine: (object: ApiObject, old: ApiObject) => rules.examine(object, old, 'status'),
+    validate: rules.validateStatus,
+    resets: statusOnly,
+  };
+  return [...(subresources?.status ? [status(ofStatus)] : []), ...(paths ? [scale({ paths })] : [])];
 }
 
 function deprecationOf(

@@ -176,7 +176,7 @@ export class AskedWrite {
     if (target.part === 'scale') {
       const scale = decoded(scaleForm(target.kind).model, patched) as unknown as Scale;
       const { replicas = 0 } = scale.spec ?? {};
-      if (target.kind.scalePaths) rescaled(object, target.kind.scalePaths, replicas);
+      if (target.kind.scaling?.paths) rescaled(object, target.kind.scaling?.paths, replicas);
       else object.spec = { ...(object.spec as object), replicas };
       return;
     }
@@ -201,8 +201,8 @@ export class AskedWrite {
   }
 }
 
-const scaleForm = ({ apiVersion, scalePaths }: Kind): ScaleForm =>
-  scalePaths ? customScaleForm : scaleFormOf(apiVersion);
+const scaleForm = ({ apiVersion, scaling }: Kind): ScaleForm =>
+  scaling?.paths ? customScaleForm : scaleFormOf(apiVersion);
 
 function groupVersionKind({ kind, apiVersion }: { kind: string; apiVersion: string }): GroupVersionKind {
   const slash = apiVersion.indexOf('/');

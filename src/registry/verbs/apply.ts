@@ -6,7 +6,6 @@ import { ownershipModel } from '../../api/custom-schema/ownership-model.ts';
 import { badRequest, conflict, invalid, notFound, plain, StatusError } from '../../api/errors/errors.ts';
 import { invalid as invalidField } from '../../api/errors/field-error.ts';
 import type { Kind } from '../../api/kind/kind.ts';
-import { resetFields } from '../../api/kind/reset-fields.ts';
 import { DecodeError, decodeObject } from '../../api/model/decode.ts';
 import { normalized } from '../../api/model/encode.ts';
 import { goQuoted } from '../../api/model/go-format.ts';
@@ -206,7 +205,7 @@ function* mergedObject(
         }
       );
     }),
-    keep: (set) => resetFields(kind, part).keep(set),
+    keep: (set) => kind.changes[part]!.resets.keep(set),
   };
   yield;
   const result = live

@@ -151,7 +151,7 @@ class RemovedObject implements Deletion {
 
 /** For a pod, the answer to the final delete shows the deletion mark; for other kinds it shows the stored state. */
 const lastState = (kind: Kind, object: ApiObject): boolean =>
-  kind.gracePeriodSeconds !== undefined || object.metadata.finalizers !== undefined;
+  kind.deletion.gracePeriodSeconds !== undefined || object.metadata.finalizers !== undefined;
 
 /** Checks the preconditions uid and resourceVersion. */
 export function checkDeletePreconditions(
@@ -162,7 +162,7 @@ export function checkDeletePreconditions(
   current: Entry,
 ): void {
   const { uid, resourceVersion } = options.preconditions ?? {};
-  if (uid !== undefined && uid !== object.metadata.uid && kind.checksUidFirst)
+  if (uid !== undefined && uid !== object.metadata.uid && kind.deletion.checksUidFirst)
     throw conflict(
       kind,
       name,
@@ -193,9 +193,9 @@ function orphansAtOnce(
   object: ApiObject,
   options: DeleteOptions,
 ): boolean {
-  if (dryRun || kind.uncollected || propagationOf(kind, object, options) !== 'Orphan') return false;
+  if (dryRun || kind.deletion.uncollected || propagationOf(kind, object, options) !== 'Orphan') return false;
   const asked = options.propagationPolicy !== undefined || options.orphanDependents !== undefined;
-  return !finalizing.collection || (finalizing.prompt && !asked && kind.orphansAtOnce === true);
+  return !finalizing.collection || (finalizing.prompt && !asked && kind.deletion.orphansAtOnce === true);
 }
 
 /** Marks an object for deletion. An object without finalizers and grace period may be removed afterwards. */
@@ -205,12 +205,13 @@ function mark(registry: Registry, kind: Kind, object: ApiObject, options: Delete
   const first = !meta.deletionTimestamp;
   const nowMs = registry.sources.nowMs();
   if (finalizing.collection) setCollectorFinalizers(kind, object, options);
-  if (kind.markForDeletion) {
+  const { deletion } = kind;
+  if (deletion.mark) {
     meta.deletionTimestamp ??= formatTime(nowMs);
-    return kind.markForDeletion(object, { now: formatTime(nowMs) });
+    return deletion.mark(object, { now: formatTime(nowMs) });
   }
-  if (finalizing.prompt) releaseUnused(registry.view, kind.id, object);
-  const grace = kind.gracePeriodSeconds?.(object, requestedGrace(options));
+  if (finalizing.prompt) releaseUnused(registry.view, kind.storage.deletion, object);
+  const grace = deletion.gracePeriodSeconds?.(object, requestedGrace(options));
   if (grace) markGraceful(object, Math.min(grace, graceMaxSeconds), options, nowMs);
   else if (grace === 0 || first || !meta.finalizers?.length) {
     meta.deletionTimestamp ??= formatTime(nowMs);
@@ -239,7 +240,7 @@ function markGraceful(object: ApiObject, grace: number, options: DeleteOptions, 
 
 /** The propagation policy is written into the object as a finalizer for the garbage collector. */
 function setCollectorFinalizers(kind: Kind, object: ApiObject, options: DeleteOptions): void {
-  if (kind.uncollected) return;
+  if (kind.deletion.uncollected) return;
   const meta = object.metadata;
   const wanted = propagationOf(kind, object, options);
   const kept = (meta.finalizers ?? []).filter((finalizer) => !collectorFinalizers.includes(finalizer));
@@ -253,7 +254,7 @@ function propagationOf(kind: Kind, object: ApiObject, options: DeleteOptions): P
   if (options.orphanDependents !== undefined) return options.orphanDependents ? 'Orphan' : 'Background';
   if (object.metadata.finalizers?.includes('orphan')) return 'Orphan';
   if (object.metadata.finalizers?.includes('foregroundDeletion')) return 'Foreground';
-  return kind.defaultPropagation;
+  return kind.deletion.propagation;
 }
 
 /** Deletes all objects that a filter selects; returns those that were found. */

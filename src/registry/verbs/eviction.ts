@@ -1,26 +1,32 @@
 /**
- * Eviction: deletes a pod and records the reason in its conditions, if its disruption budget allows that
- * (disruption-budgets.ts). Budgets do not apply to pods that are pending or finished.
+ * Eviction: deletes an object and notes the reason in it, if its guard allows that. What guards it, and when, are rules of
+ * the kinds (`EvictionRules`, `GuardRules`); pods are guarded by disruption budgets.
  */
 
-import { badRequest, modified, StatusError } from '../../api/errors/errors.ts';
-import type { Eviction, Pod, PodDisruptionBudget } from '../../api/generated/types.ts';
-import { isFinished } from '../../api/rules/pod/pod-facts.ts';
-import { withCondition } from '../../api/rules/shared/condition.ts';
+import { badRequest, modified, plain, StatusError } from '../../api/errors/errors.ts';
+import type { Eviction } from '../../api/generated/types.ts';
+import type { EvictionRules, GuardRules } from '../../api/kind/subresource.ts';
+import type { ApiObject } from '../../api/text/object.ts';
 import { checkDeleteOptions, type DeleteOptions } from '../delete-options.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import { type Target, targetOf } from '../target.ts';
 import type { Entry } from '../view/entry.ts';
+import { Filter } from '../view/filter.ts';
 import { checkDeletePreconditions, remove } from './delete.ts';
-import { budgetOf, isExempt, spend, stillProcessed } from './disruption-budgets.ts';
 import { modify } from './modify.ts';
 
-/** Attempts, when pod or budget change meanwhile. */
+/** Attempts, when object or guard change meanwhile. */
 const roundsMax = 20;
 
-/** The pod has changed since the decision was made. */
+/** The object has changed since the decision was made. */
 class Changed extends Error {}
+
+/** An object that guards others, with the rules of its kind. */
+interface Guard {
+  readonly entry: Entry;
+  readonly rules: GuardRules;
+}
 
 export async function evict(
   registry: Registry,
@@ -28,7 +34,8 @@ export async function evict(
   target: Target,
   eviction: Eviction,
 ): Promise<void> {
-  const { kind: pods, namespace, name } = target;
+  const { kind, namespace, name } = target;
+  const rules = kind.eviction!;
   if ((eviction.metadata.name ?? '') !== name)
     throw badRequest('name in URL does not match name in Eviction object');
   const asked = (eviction.deleteOptions ?? {}) as DeleteOptions;
@@ -39,54 +46,81 @@ export async function evict(
   await registry.admission.connect(registry, request, target, eviction);
   for (let round = 1; ; round++) {
     const seen = registry.find(target);
-    const pod = seen.peek() as Pod;
-    checkDeletePreconditions(pods, name, asked, pod, seen);
-    const budget = isGuarded(pod) ? budgetOf(registry, namespace, pod) : undefined;
-    const exempt = budget !== undefined && isExempt(budget.peek() as PodDisruptionBudget, pod);
+    const object = seen.peek();
+    checkDeletePreconditions(kind, name, asked, object, seen);
+    const state = rules.stateOf(object);
+    const guard = state === 'guarded' ? guardOf(registry, rules, namespace, object) : undefined;
+    const exempt = guard ? guard.rules.isExempt(guard.entry.peek(), object) : false;
     try {
-      if (budget && !exempt) await spend(registry, request, budget, name);
-      // A decision based on the state of the pod holds only while the pod is unchanged.
-      const fixed = exempt || isWaiting(pod);
-      return await end(registry, request, seen, asked, fixed);
+      if (guard && !exempt) await spend(registry, request, guard, name);
+      // A decision based on the state of the object holds only while the object is unchanged.
+      const fixed = exempt || state === 'waiting';
+      return await end(registry, request, seen, rules, asked, fixed);
     } catch (error) {
-      if (!mayHelp(error, budget)) throw error;
-      if (round === roundsMax) throw budget ? stillProcessed(budget.name) : modified(pods, name);
+      if (!mayHelp(error, guard?.entry)) throw error;
+      if (round === roundsMax) throw guard ? guard.rules.unsettled(guard.entry.name) : modified(kind, name);
     }
   }
 }
 
-/** Whether to try again: the pod has changed, or the budget was deleted. */
-const mayHelp = (error: unknown, budget: Entry | undefined): boolean =>
+/** The guard of an object, or undefined. An eviction of an object with several guards is refused, as in Kubernetes. */
+function guardOf(
+  registry: Registry,
+  { guards }: EvictionRules,
+  namespace: string,
+  object: ApiObject,
+): Guard | undefined {
+  const guarding = registry.view
+    .collection(guards)
+    .select(new Filter(namespace, undefined, undefined, undefined))
+    .entries.filter((entry) => entry.kind.guard!.isGuarding(entry.peek(), object));
+  const [entry] = guarding;
+  if (!entry) return undefined;
+  const rules = entry.kind.guard!;
+  if (guarding.length > 1) throw plain(rules.severalRefusal);
+  return { entry, rules };
+}
+
+/** Notes the eviction in the status of the guard. Throws when the guard refuses it. */
+async function spend(
+  registry: Registry,
+  request: Request,
+  { entry, rules }: Guard,
+  name: string,
+): Promise<void> {
+  await modify(registry, request, targetOf(entry, 'status'), (current) => {
+    const guard = current.object();
+    rules.spend(guard, name, registry.now());
+    return guard;
+  });
+}
+
+/** Whether to try again: the object has changed, or the guard was deleted. */
+const mayHelp = (error: unknown, guard: Entry | undefined): boolean =>
   error instanceof Changed ||
   (error instanceof StatusError &&
     error.code === 404 &&
-    budget !== undefined &&
-    error.status.details?.kind === budget.kind.resource &&
-    error.status.details.group === budget.kind.group);
+    guard !== undefined &&
+    error.status.details?.kind === guard.kind.resource &&
+    error.status.details.group === guard.kind.group);
 
-const isOver = ({ metadata, status }: Pod): boolean =>
-  metadata.deletionTimestamp !== undefined || isFinished(status?.phase);
-
-const isWaiting = (pod: Pod): boolean => !isOver(pod) && pod.status?.phase === 'Pending';
-
-const isGuarded = (pod: Pod): boolean => !isOver(pod) && !isWaiting(pod);
-
-/** Sets the condition of an evicted pod, and deletes it; with `fixed` only if the pod has not changed. */
+/** Notes the eviction in an object, and deletes it; with `fixed` only if the object has not changed. */
 async function end(
   registry: Registry,
   request: Request,
   seen: Entry,
+  rules: EvictionRules,
   asked: DeleteOptions,
   fixed: boolean,
 ): Promise<void> {
   const { kind, name } = seen;
-  const uid = (seen.peek() as Pod).metadata.uid!;
+  const uid = seen.peek().metadata.uid!;
   const marked = await modify(registry, request, targetOf(seen, 'status'), (current) => {
-    const pod = current.object() as Pod;
-    if (pod.metadata.uid !== uid || (fixed && current.revision !== seen.revision)) throw new Changed();
-    checkDeletePreconditions(kind, name, asked, pod, current);
-    noteEviction(pod, registry.now());
-    return pod;
+    const object = current.object();
+    if (object.metadata.uid !== uid || (fixed && current.revision !== seen.revision)) throw new Changed();
+    checkDeletePreconditions(kind, name, asked, object, current);
+    rules.note(object, registry.now());
+    return object;
   });
   // The client's resourceVersion was checked above; setting the condition has changed the version.
   const preconditions = { uid, ...(fixed ? { resourceVersion: String(marked.revision) } : {}) };
@@ -95,15 +129,4 @@ async function end(
   } catch (error) {
     throw fixed && error instanceof StatusError && error.code === 409 ? new Changed() : error;
   }
-}
-
-function noteEviction(pod: Pod, now: string): void {
-  const status = (pod.status ??= {});
-  const note = {
-    type: 'DisruptionTarget',
-    status: 'True',
-    reason: 'EvictionByEvictionAPI',
-    message: 'Eviction API: evicting',
-  };
-  status.conditions = withCondition(status.conditions, note, now);
 }

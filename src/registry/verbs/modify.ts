@@ -6,17 +6,18 @@
 
 import { conflict, modified, plain } from '../../api/errors/errors.ts';
 import type { FieldError } from '../../api/errors/field-error.ts';
+import type { Change } from '../../api/kind/change.ts';
 import type { Kind } from '../../api/kind/kind.ts';
 import { validateMetaUpdate } from '../../api/kind/meta.ts';
 import { encodesEqual, fieldAlike } from '../../api/model/encoded-equality.ts';
 import { sameJson } from '../../api/ownership/field-walk.ts';
 import { jsonText } from '../../api/text/json-text.ts';
-import { type ApiObject, cloneJson, type JsonObject, withSortedKeys } from '../../api/text/object.ts';
+import { type ApiObject, type JsonObject, withSortedKeys } from '../../api/text/object.ts';
 import type { Admission } from '../admission-chain.ts';
 import { allocated, committed } from '../allocation/allocation.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
-import type { Part, Target } from '../target.ts';
+import type { Target } from '../target.ts';
 import { afterPass, inSlices } from '../time-slices.ts';
 import { check } from '../validation.ts';
 import { Entry } from '../view/entry.ts';
@@ -73,8 +74,9 @@ async function modifyInTurn(
 /** A change that is worked out from one state of the object, and stored if that is still current. */
 class Attempt {
   readonly kind: Kind;
-  readonly part: Part;
-  /** Told when the change is stored. */
+  /** What a change of this part of the object may touch, and which rules hold for it. */
+  readonly rules: Change;
+  /** Sent when the change is stored. */
   readonly warnings: string[] = [];
   old!: ApiObject;
   object!: ApiObject;
@@ -91,7 +93,7 @@ class Attempt {
     readonly track: Track,
   ) {
     this.kind = target.kind;
-    this.part = target.part;
+    this.rules = target.kind.changes[target.part]!;
   }
 }
 
@@ -141,36 +143,32 @@ function pause({ current }: Attempt): void | Promise<void> {
   return afterPass(current.length);
 }
 
-/** Skipped for changes that the server itself computed. */
-function letPluginsChange({ registry, part, admission }: Attempt): void | Promise<void> {
-  if (part !== 'whole') return registry.admission.mutate(registry, admission);
+/** Skipped for changes that the server itself has worked out. */
+function letPluginsChange({ registry, rules, admission }: Attempt): void | Promise<void> {
+  if (!rules.isComputed) return registry.admission.mutate(registry, admission);
 }
 
 /** The parts of the validation that may take long. */
-function examine({ registry, request, kind, part, object, old }: Attempt): void | Promise<void> {
+function examine({ registry, request, rules, object, old }: Attempt): void | Promise<void> {
   const examining =
-    kind.examine && (isMain(part) || part === 'status')
-      ? kind.examine(object, old, part === 'status' ? 'status' : undefined)
-      : kind.preparation && isMain(part)
-        ? inSlices(kind.preparation(object, old))
-        : undefined;
+    rules.examine?.(object, old) ?? (rules.preparation && inSlices(rules.preparation(object, old)));
   if (examining) return registry.inTime(examining, request.deadlineMs);
 }
 
 /** Addresses and ports are reserved first, so that they are validated, too. */
 function allocateAndValidate(attempt: Attempt): void | Promise<void> {
-  const { registry, request, target, kind, object, old, admission } = attempt;
+  const { registry, request, target, kind, object, admission } = attempt;
   const errors = (): FieldError[] =>
-    registry.admission.errors(registry, admission, () => updateErrors(target, object, old));
+    registry.admission.errors(registry, admission, () => updateErrors(attempt));
   const refusing = (): void => {
     if (kind.validationWarnings) request.warnings.push(...kind.validationWarnings(object));
   };
   return allocated(registry, admission, () => check(kind, target.name, errors, refusing, registry.allowance));
 }
 
-function warn({ kind, part, object, old, warnings }: Attempt): void {
+function warn({ kind, rules, object, old, warnings }: Attempt): void {
   if (kind.validationWarnings) warnings.push(...kind.validationWarnings(object));
-  if (isMain(part) && kind.warnings) warnings.push(...kind.warnings(object, old));
+  if (rules.warnings) warnings.push(...rules.warnings(object, old));
 }
 
 async function admitAndStore(attempt: Attempt): Promise<void> {
@@ -208,14 +206,11 @@ async function put(
 const isStale = ({ store }: Registry, { kind, namespace, name }: Target): boolean =>
   store.isStale?.(storeKey(kind.storage.id, namespace, name)) ?? false;
 
-/** Whether the kind's rules for spec changes apply; a scale changes the number of replicas, which is in the spec. */
-const isMain = (part: Part): boolean => part === 'main' || part === 'scale';
-
 /** A marked object is removed with its last finalizer, unless a grace period is still running. */
 export function isReleased(kind: Kind, object: ApiObject): boolean {
   const meta = object.metadata;
   if (!meta.deletionTimestamp || meta.finalizers?.length || meta.deletionGracePeriodSeconds) return false;
-  return !kind.isHeld?.(object);
+  return !kind.deletion.isHeld?.(object);
 }
 
 /** Checks uid and resourceVersion of the new object against the stored one. */
@@ -241,12 +236,11 @@ export function checkPreconditions(
 }
 
 /** Takes from the stored object what this change may not touch. */
-function prepareUpdate({ registry, kind, part, object, old, current }: Attempt): void {
+function prepareUpdate({ registry, kind, rules, object, old, current }: Attempt): void {
   checkPreconditions(kind, current.name, object.metadata, current, old);
   settleNamespace(kind, object, current.namespace);
   const { managedFields } = object.metadata;
-  if (part === 'ephemeralcontainers') takeAllButEphemeralContainers(object, current.object(kind));
-  else if (part === 'resize') kind.prepareResize?.(object, current.object(kind));
+  rules.restore?.(object, old);
   const meta = object.metadata;
   meta.managedFields = managedFields;
   meta.uid = old.metadata.uid;
@@ -257,38 +251,9 @@ function prepareUpdate({ registry, kind, part, object, old, current }: Attempt):
     meta.deletionGracePeriodSeconds = old.metadata.deletionGracePeriodSeconds;
   }
   meta.generation = old.metadata.generation;
-  if (part === 'whole') return;
-  const context = { now: registry.now() };
-  // Copied, because hooks may change the taken values, but must never change `old`.
-  if (isMain(part)) {
-    if (kind.hasStatus) object.status = cloneJson(old.status);
-    kind.prepareForUpdate?.(object, old, context);
-  } else if (part === 'status' || part === 'approval' || part === 'finalize') {
-    takeRest(object, old, part === 'finalize' ? 'spec' : 'status');
-    if (part === 'status') kind.prepareStatusUpdate?.(object, old, context);
-    else if (part === 'approval') kind.prepareApproval?.(object, old, context);
-  }
-  // An update of the status leaves the spec as it is.
-  if (
-    part !== 'status' &&
-    part !== 'approval' &&
-    kind.generationOf &&
-    differs(kind, kind.generationOf, object, old)
-  )
+  rules.prepare?.(object, old, { now: registry.now() });
+  if (rules.raisesGeneration && kind.generationOf && differs(kind, kind.generationOf, object, old))
     meta.generation = (old.metadata.generation ?? 0) + 1;
-}
-
-/** Takes all fields except the metadata and one part from the stored object. */
-function takeRest(object: ApiObject, old: ApiObject, part: 'status' | 'spec'): void {
-  const target = object as unknown as JsonObject;
-  const source = old as unknown as JsonObject;
-  for (const name of new Set([...Object.keys(target), ...Object.keys(source)]))
-    if (name !== 'metadata' && name !== part) target[name] = cloneJson(source[name]);
-}
-
-function takeAllButEphemeralContainers(object: ApiObject, kept: ApiObject): void {
-  const { ephemeralContainers } = (object.spec ?? {}) as JsonObject;
-  Object.assign(object, kept, { spec: { ...(kept.spec as JsonObject), ephemeralContainers } });
 }
 
 function differs(
@@ -317,15 +282,8 @@ function contentOf({ hasStatus }: Kind, object: ApiObject): JsonObject {
   return (hasStatus ? content : { ...content, status }) as JsonObject;
 }
 
-function updateErrors({ kind, part }: Target, object: ApiObject, old: ApiObject): FieldError[] {
+function updateErrors({ kind, rules, object, old }: Attempt): FieldError[] {
   const errors = validateMetaUpdate(kind, object.metadata, old.metadata);
-  if (isMain(part))
-    errors.push(...(kind.validate?.(object, old) ?? []), ...(kind.validateUpdate?.(object, old) ?? []));
-  else if (part === 'status') errors.push(...(kind.validateStatusUpdate?.(object, old) ?? []));
-  else if (part === 'approval') errors.push(...(kind.validateApproval?.(object, old) ?? []));
-  else if (part === 'finalize') errors.push(...(kind.validateFinalize?.(object, old) ?? []));
-  else if (part === 'ephemeralcontainers')
-    errors.push(...(kind.validateEphemeralContainers?.(object, old) ?? []));
-  else if (part === 'resize') errors.push(...(kind.validateResize?.(object, old) ?? []));
+  if (rules.validate) errors.push(...rules.validate(object, old));
   return errors;
 }

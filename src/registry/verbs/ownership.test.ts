@@ -1,7 +1,6 @@
 /** Proves that the text of what a creator owns is that of the field set, for every kind; and what entries leave out. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { resetFields } from '../../api/kind/reset-fields.ts';
 import { builtinKinds } from '../../api/kinds/kinds.ts';
 import { arbitraryObject, isFlat } from '../../api/model/table-objects.fixture.ts';
 import { createdText } from '../../api/ownership/ownership-text.ts';
@@ -22,7 +21,7 @@ describe('what a creator owns', () => {
           ...made,
           metadata: { ...(made.metadata as JsonObject), managedFields: undefined },
         };
-        const text = createdText(kind.model, object, resetFields(kind, 'main').roots);
+        const text = createdText(kind.model, object, kind.changes.main.resets.roots);
         expect(text).toBe(fieldSetText(ownedByCreator(kind, object as unknown as ApiObject)));
       }),
       { numRuns: 25 },

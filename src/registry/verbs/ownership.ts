@@ -8,7 +8,6 @@ import { invalid as invalidObject, StatusError } from '../../api/errors/errors.t
 import { type FieldError, tooLong, tooMany } from '../../api/errors/field-error.ts';
 import type { ManagedFieldsEntry, ObjectMeta } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind/kind.ts';
-import { resetFields } from '../../api/kind/reset-fields.ts';
 import { normalized } from '../../api/model/encode.ts';
 import { ManagedText, replacing, setEntries, setManaged } from '../../api/model/managed-text.ts';
 import type { Model } from '../../api/model/model.ts';
@@ -72,7 +71,7 @@ export const trackCreate: TrackCreate = (registry, request, target, object) => {
       ? createdText(
           ownershipModel(kind.model),
           object as unknown as JsonObject,
-          resetFields(kind, 'main').roots,
+          kind.changes.main.resets.roots,
         )
       : fieldSetText(ownedByCreator(kind, object));
     if (set !== '{}')
@@ -92,7 +91,7 @@ const withoutManaged = ({ managedFields: _, ...metadata }: ObjectMeta): ObjectMe
 
 /** The fields that a create owns: those of the object beyond what an empty object has. */
 export function ownedByCreator(kind: Kind, object: ApiObject, part = 'main'): FieldSet {
-  const { roots, keep } = resetFields(kind, part);
+  const { roots, keep } = kind.changes[part]!.resets;
   const { changed } = compareWritten(
     structOf(ownershipModel(kind.model)),
     zeroObject(kind),
@@ -165,7 +164,7 @@ function* updated(
   only: string | undefined,
 ): Generator<void, ManagedText | undefined> {
   const { kind, part } = target;
-  const reset = resetFields(kind, part);
+  const reset = kind.changes[part]!.resets;
   const changesAt = memoized((apiVersion) => {
     const version = versionOf(registry, kind, apiVersion);
     if (!version) return undefined;

@@ -19,9 +19,9 @@ const replicas: FieldSet = { 'f:spec': { 'f:replicas': {} } };
 function replicasAt(registry: Registry, kind: Kind, apiVersion: string): FieldSet | null | undefined {
   const version = versionOf(registry, kind, apiVersion);
   if (!version?.custom) return version && replicas;
-  const { scalePaths } = version;
-  if (!scalePaths) return null;
-  return scaleNames(scalePaths.spec).reduceRight<FieldSet>((set, name) => ({ [`f:${name}`]: set }), {});
+  const paths = version.scaling?.paths;
+  if (!paths) return null;
+  return scaleNames(paths.spec).reduceRight<FieldSet>((set, name) => ({ [`f:${name}`]: set }), {});
 }
 
 const owns = ({ fieldsV1 }: Managed, field: FieldSet): boolean => !isEmptySet(intersection(fieldsV1, field));
@@ -71,7 +71,7 @@ export const trackScale: Track = (registry, request, target, object, old, curren
   const { kind } = target;
   setManaged(object.metadata, managed);
   const replicasOf = (scaled: typeof object): number =>
-    Number(valueAt(scaled, scaleNames(kind.scalePaths?.spec ?? '.spec.replicas')) ?? 0);
+    Number(valueAt(scaled, scaleNames(kind.scaling?.paths?.spec ?? '.spec.replicas')) ?? 0);
   if (!managed || registry.managedFields === 'off' || replicasOf(object) === replicasOf(old)) return;
   const scale = [entryOf(managerOf(request, target, 'Update'), replicas, undefined)];
   setEntries(object.metadata, entriesFromScale(registry, kind, managed.entries, scale), managed);

@@ -83,12 +83,14 @@ interface Scalable extends ApiObject {
 
 export function scaleOf(entry: Entry, form: ScaleForm, kind: Kind = entry.kind): Scale {
   const object = entry.object(kind);
-  return kind.scalePaths ? customScale(object, kind, kind.scalePaths) : scaleOfObject(kind, object, form);
+  return kind.scaling?.paths
+    ? customScale(object, kind, kind.scaling?.paths)
+    : scaleOfObject(kind, object, form);
 }
 
 /** The Scale of an object that need not be stored. */
 export function scaleOfObject(kind: Kind, object: ApiObject, form: ScaleForm): Scale {
-  if (kind.scalePaths) return partialScale(object, kind, kind.scalePaths);
+  if (kind.scaling?.paths) return partialScale(object, kind, kind.scaling?.paths);
   const scaled = object as Scalable;
   const { name, namespace, selfLink: link, uid, resourceVersion, creationTimestamp } = scaled.metadata;
   const selector = shownSelector(kind, scaled.spec?.selector ?? {}, form);
@@ -120,9 +122,8 @@ const servedBy = ({ apiVersion, resource }: Kind, form: ScaleForm) => ({
   namespaced: true,
 });
 
-/** ReplicationControllers have a map of labels as selector, all other kinds a LabelSelector. */
-function shownSelector(kind: Kind, selector: object, form: ScaleForm): object | string {
-  if (kind.group !== '') return selectorFromObject(selector as LabelSelectorObject).toString();
+function shownSelector({ scaling }: Kind, selector: object, form: ScaleForm): object | string {
+  if (!scaling?.selectorIsMap) return selectorFromObject(selector as LabelSelectorObject).toString();
   return form.selectorIsMap ? selector : formatMapSelector(selector as Labels);
 }
 
@@ -149,7 +150,7 @@ export async function rescale(
         );
       const scaled = current.object(kind) as Scalable;
       checkPreconditions(kind, name, wanted.metadata, current, scaled);
-      if (kind.scalePaths) return rescaled(scaled, kind.scalePaths, wanted.spec?.replicas);
+      if (kind.scaling?.paths) return rescaled(scaled, kind.scaling?.paths, wanted.spec?.replicas);
       const replicas = wanted.spec?.replicas ?? 0;
       if (replicas < 0)
         throw invalidObject(form, name, [
@@ -167,5 +168,7 @@ export async function rescale(
 /** The current scale; that of a custom object may have no replicas yet. */
 function changeableScale(current: Entry, form: ScaleForm, kind: Kind): Scale {
   const object = current.object(kind);
-  return kind.scalePaths ? scaleToChange(object, kind, kind.scalePaths) : scaleOfObject(kind, object, form);
+  return kind.scaling?.paths
+    ? scaleToChange(object, kind, kind.scaling?.paths)
+    : scaleOfObject(kind, object, form);
 }

@@ -1,7 +1,7 @@
-/** Update: a PUT replaces an object, its status, or the finalizers of a namespace. */
+/** Update: a PUT replaces an object, or one of its parts. */
 import { badRequest, StatusError, withoutVersion } from '../../api/errors/errors.ts';
 import type { Kind } from '../../api/kind/kind.ts';
-import { keepFinalizer, protectionFinalizers } from '../../api/rules/pod/in-use-protection.ts';
+import { keepFinalizer } from '../../api/rules/pod/in-use-protection.ts';
 import type { ApiObject } from '../../api/text/object.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
@@ -24,7 +24,7 @@ export function checkName(object: ApiObject, name: string): void {
 
 /** Takes from the stored object what the server itself put there and the client left out. */
 function takeServerValues({ finalizing }: Registry, kind: Kind, object: ApiObject, current: Entry): void {
-  const finalizer = finalizing.kept ? protectionFinalizers[kind.storage.id] : undefined;
+  const finalizer = finalizing.kept ? kind.storage.deletion.protection?.finalizer : undefined;
   if (!kind.takeServerValues && !finalizer) return;
   const old = kind === current.kind ? current.peek() : current.object(kind);
   kind.takeServerValues?.(object, old);
@@ -51,7 +51,7 @@ export async function update(
       throw withoutVersion(kind, name);
     return object;
   };
-  if (part === 'finalize' && registry.finalizing.late)
+  if (registry.finalizing.late && kind.changes[part]?.mayComeLate)
     return { entry: await finalizeLate(registry, request, target, replacement), created: false };
   try {
     return { entry: await modify(registry, request, target, replacement), created: false };

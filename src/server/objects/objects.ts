@@ -324,11 +324,11 @@ export async function patchObject(serving: Serving, context: RequestContext, tar
 async function deleteOptions(serving: Serving, context: RequestContext, kind: Kind): Promise<DeleteOptions> {
   const options = await sentDeleteOptions(serving, context);
   if (
-    kind.deletionWarning &&
+    kind.deletion.warning &&
     options.propagationPolicy === undefined &&
     options.orphanDependents === undefined
   )
-    context.warnings.push(kind.deletionWarning);
+    context.warnings.push(kind.deletion.warning);
   return options;
 }
 
@@ -389,7 +389,7 @@ export async function deleteObject(serving: Serving, context: RequestContext, ta
   const options = await deleteOptions(serving, context, kind);
   const request = requestOf(context, 'delete', deadlineMs, { dryRun: isDryRun(options) });
   const deletion = await remove(registry, request, target, options);
-  if (!deletion.removed || kind.deleteReturnsObject)
+  if (!deletion.removed || kind.deletion.returnsObject)
     return answerEntry(context, 200, kind, deletion.entry, registry.sources.nowMs());
   const { code, ...rest } = success(200, {
     name,

@@ -1,7 +1,8 @@
 /** ValidatingAdmissionPolicy: expressions that must hold for objects to be stored, where a binding says so. */
 import { child, duplicate, index, invalid, notSupported, required } from '../../errors/field-error.ts';
 import type { AuditAnnotation, ValidatingAdmissionPolicy, Validation } from '../../generated/types.ts';
-import { defineKind, statusSubresource } from '../../kind/kind.ts';
+import { defineKind } from '../../kind/kind.ts';
+import { status } from '../../kind/subresource.ts';
 import { defaultPolicy, paramKindCell, policyErrors } from '../../rules/admission/policies.ts';
 import { PolicyScope } from '../../rules/admission/policy-scope.ts';
 import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
@@ -21,7 +22,7 @@ export const validatingAdmissionPolicy = defineKind<ValidatingAdmissionPolicy>({
   version: 'v1',
   table: 'admissionregistration-v1',
   namespaced: false,
-  subresources: [statusSubresource],
+  subresources: [status()],
   generationOf: 'spec',
 
   defaults({ spec }) {

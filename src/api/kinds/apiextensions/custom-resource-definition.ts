@@ -4,7 +4,8 @@ import type {
   CustomResourceDefinitionCondition,
   CustomResourceDefinitionVersion,
 } from '../../generated/types.ts';
-import { defineKind, statusSubresource } from '../../kind/kind.ts';
+import { defineKind } from '../../kind/kind.ts';
+import { status } from '../../kind/subresource.ts';
 import { defaultClientConfig } from '../../rules/admission/webhook-client.ts';
 import { definitionErrors, definitionUpdateErrors } from '../../rules/definition/definition.ts';
 import { acceptedNamesErrors } from '../../rules/definition/definition-names.ts';
@@ -60,8 +61,7 @@ export const customResourceDefinition = defineKind<CustomResourceDefinition>({
   version: 'v1',
   table: 'apiextensions-v1',
   namespaced: false,
-  checksUidFirst: true,
-  subresources: [statusSubresource],
+  subresources: [status({ validate: ({ status = {} }) => acceptedNamesErrors(status.acceptedNames ?? {}) })],
   generationOf: 'spec',
   versionRequired: true,
   anyFinalizer: true,
@@ -75,19 +75,21 @@ export const customResourceDefinition = defineKind<CustomResourceDefinition>({
   preparation: schemasPreparation,
   validate: (definition, old) => collect(definitionErrors(definition, old)),
   validateUpdate: (definition, old) => collect(definitionUpdateErrors(definition, old)),
-  validateStatusUpdate: ({ status = {} }) => acceptedNamesErrors(status.acceptedNames ?? {}),
   warnings: unknownFormatWarnings,
-  markForDeletion({ metadata, status }, { now }) {
-    if (!metadata.finalizers?.includes(cleanupFinalizer))
-      metadata.finalizers = [...(metadata.finalizers ?? []), cleanupFinalizer];
-    if (!status) return;
-    const condition = {
-      type: 'Terminating',
-      status: 'True',
-      reason: 'InstanceDeletionPending',
-      message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
-    };
-    if (!status.conditions?.some(({ type, status: is }) => type === 'Terminating' && is === 'True'))
-      status.conditions = withCondition(status.conditions, condition, now);
+  deletion: {
+    checksUidFirst: true,
+    mark({ metadata, status }, { now }) {
+      if (!metadata.finalizers?.includes(cleanupFinalizer))
+        metadata.finalizers = [...(metadata.finalizers ?? []), cleanupFinalizer];
+      if (!status) return;
+      const condition = {
+        type: 'Terminating',
+        status: 'True',
+        reason: 'InstanceDeletionPending',
+        message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
+      };
+      if (!status.conditions?.some(({ type, status: is }) => type === 'Terminating' && is === 'True'))
+        status.conditions = withCondition(status.conditions, condition, now);
+    },
   },
 });

@@ -1,7 +1,8 @@
 /** APIService: a version of a group, and who serves it: this server, or another one behind a service of the cluster. */
 import { child, index, invalid, notSupported, required } from '../../errors/field-error.ts';
 import type { APIService, APIServiceSpec } from '../../generated/types.ts';
-import { defineKind, statusSubresource } from '../../kind/kind.ts';
+import { defineKind } from '../../kind/kind.ts';
+import { status } from '../../kind/subresource.ts';
 import { servicePortDefault, servicePortErrors } from '../../rules/admission/webhook-client.ts';
 import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
 import { base64Bytes } from '../../rules/shared/config-data.ts';
@@ -108,7 +109,7 @@ export const apiService = defineKind<APIService>({
   version: 'v1',
   table: 'apiregistration-v1',
   namespaced: false,
-  subresources: [statusSubresource],
+  subresources: [status({ validate: (service) => collect(statusErrors(service)) })],
   nameRule: (name) => isPathSegment(name),
 
   defaults({ spec }) {
@@ -123,7 +124,6 @@ export const apiService = defineKind<APIService>({
   },
 
   validate: (service) => collect(serviceErrors(service)),
-  validateStatusUpdate: (service) => collect(statusErrors(service)),
 
   columns: [
     nameColumn,

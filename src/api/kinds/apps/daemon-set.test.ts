@@ -144,7 +144,7 @@ describe('status', () => {
   test('counts collisions upwards', () => {
     const old = { ...written(daemonSet, workload()), status: { collisionCount: 2 } };
     const status = { collisionCount: 1 };
-    const errors = daemonSet.validateStatusUpdate!(statusUpdated(daemonSet, { status }, old), old);
+    const errors = daemonSet.changes.status!.validate!(statusUpdated(daemonSet, { status }, old), old);
     expect(brief(errors)).toEqual([
       ['status.collisionCount', 'I', 'Invalid value: 1: cannot be decremented'],
     ]);

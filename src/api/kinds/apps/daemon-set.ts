@@ -6,7 +6,8 @@ import type {
   DaemonSetStatus,
   DaemonSetUpdateStrategy,
 } from '../../generated/types.ts';
-import { defineKind, statusSubresource } from '../../kind/kind.ts';
+import { defineKind } from '../../kind/kind.ts';
+import { status } from '../../kind/subresource.ts';
 import { modelOf } from '../../model/model.ts';
 import { templateWarnings } from '../../rules/pod-warnings/pod-warnings.ts';
 import { changedFields } from '../../rules/shared/change.ts';
@@ -43,7 +44,12 @@ export const daemonSet = defineKind<DaemonSet>({
   group: 'apps',
   table: 'apps-v1',
   namespaced: true,
-  subresources: [statusSubresource],
+  subresources: [
+    status({
+      prepare: (object, old) => countTemplate(object, templateCount(old)),
+      validate: ({ status }, old) => collect(statusErrors(status ?? {}, old)),
+    }),
+  ],
   generationOf: 'spec',
 
   defaults(object) {
@@ -63,10 +69,6 @@ export const daemonSet = defineKind<DaemonSet>({
   validate: ({ spec }) => collect(specErrors(spec ?? {})),
 
   validateUpdate: ({ spec }, old) => collect(selectorChangeErrors(spec, old.spec)),
-
-  prepareStatusUpdate: (object, old) => countTemplate(object, templateCount(old)),
-
-  validateStatusUpdate: ({ status }, old) => collect(statusErrors(status ?? {}, old)),
 
   warnings(object, old) {
     if (old && templateCount(old) === templateCount(object)) return [];

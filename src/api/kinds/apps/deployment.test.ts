@@ -162,7 +162,7 @@ describe('status', () => {
   const errorsOf = (status: object, old?: object) => {
     if (!old) return brief(statusErrors(deployment, { status }, workload()));
     const before = { ...written(deployment, workload()), status: old };
-    return brief(deployment.validateStatusUpdate!(statusUpdated(deployment, { status }, before), before));
+    return brief(deployment.changes.status!.validate!(statusUpdated(deployment, { status }, before), before));
   };
 
   test('has no numbers below zero', () => {

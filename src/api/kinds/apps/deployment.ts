@@ -8,7 +8,9 @@ import type {
   DeploymentStatus,
   DeploymentStrategy,
 } from '../../generated/types.ts';
-import { defineKind, statusSubresource } from '../../kind/kind.ts';
+import { defineKind } from '../../kind/kind.ts';
+import { inMetadata, resetting } from '../../kind/reset-fields.ts';
+import { scale, status } from '../../kind/subresource.ts';
 import { modelOf } from '../../model/model.ts';
 import { makerWarnings } from '../../rules/pod-warnings/pod-warnings.ts';
 import { changedFields } from '../../rules/shared/change.ts';
@@ -23,7 +25,6 @@ import {
 import { defaultPodTemplate } from '../../rules/workload/template.ts';
 import {
   revisionHistoryLimitDefault,
-  scaleSubresource,
   selectorChangeErrors,
   workloadCells,
   workloadColumns,
@@ -48,7 +49,16 @@ export const deployment = defineKind<Deployment>({
   group: 'apps',
   table: 'apps-v1',
   namespaced: true,
-  subresources: [scaleSubresource, statusSubresource],
+  subresources: [
+    scale(),
+    status({
+      prepare({ metadata }, old) {
+        metadata.labels = old.metadata.labels && { ...old.metadata.labels };
+      },
+      validate: ({ status }, old) => collect(statusErrors(status ?? {}, old)),
+      resets: resetting(['spec'], inMetadata('labels')),
+    }),
+  ],
   generationOf: 'spec',
 
   defaults(object) {
@@ -70,12 +80,6 @@ export const deployment = defineKind<Deployment>({
   validate: ({ spec }) => collect(specErrors(spec ?? {})),
 
   validateUpdate: ({ spec }, old) => collect(selectorChangeErrors(spec, old.spec)),
-
-  prepareStatusUpdate({ metadata }, old) {
-    metadata.labels = old.metadata.labels && { ...old.metadata.labels };
-  },
-
-  validateStatusUpdate: ({ status }, old) => collect(statusErrors(status ?? {}, old)),
 
   warnings: (object, old) => makerWarnings(object, old, object.spec?.template, 'spec.template'),
 

@@ -1,7 +1,8 @@
 /** ReplicaSet: keeps a number of pods of one template running. */
 import { invalid } from '../../errors/field-error.ts';
 import type { ReplicaSet, ReplicaSetSpec, ReplicaSetStatus } from '../../generated/types.ts';
-import { defineKind, statusSubresource } from '../../kind/kind.ts';
+import { defineKind } from '../../kind/kind.ts';
+import { scale, status } from '../../kind/subresource.ts';
 import { makerWarnings } from '../../rules/pod-warnings/pod-warnings.ts';
 import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
 import { collect, type Findings, negative } from '../../rules/shared/findings.ts';
@@ -9,7 +10,6 @@ import { defaultPodTemplate, templateErrors } from '../../rules/workload/templat
 import {
   endlessErrors,
   ownSelectorErrors,
-  scaleSubresource,
   selectorChangeErrors,
   templateLabelErrors,
   type WorkloadSpec,
@@ -27,7 +27,7 @@ export const replicaSet = defineKind<ReplicaSet>({
   group: 'apps',
   table: 'apps-v1',
   namespaced: true,
-  subresources: [scaleSubresource, statusSubresource],
+  subresources: [scale(), status({ validate: ({ status }) => collect(statusErrors(status ?? {})) })],
   generationOf: 'spec',
 
   defaults(object) {
@@ -39,8 +39,6 @@ export const replicaSet = defineKind<ReplicaSet>({
   validate: ({ spec }) => collect(specErrors(spec ?? {})),
 
   validateUpdate: ({ spec }, old) => collect(selectorChangeErrors(spec, old.spec)),
-
-  validateStatusUpdate: ({ status }) => collect(statusErrors(status ?? {})),
 
   warnings: (object, old) => makerWarnings(object, old, object.spec?.template, 'spec.template'),
 

@@ -237,7 +237,7 @@ describe('status', () => {
 
   test('counts collisions upwards', () => {
     const old = { ...written(statefulSet, workload()), status: { collisionCount: 2 } };
-    const errors = statefulSet.validateStatusUpdate!(statusUpdated(statefulSet, {}, old), old);
+    const errors = statefulSet.changes.status!.validate!(statusUpdated(statefulSet, {}, old), old);
     expect(brief(errors)).toEqual([
       ['status.collisionCount', 'I', 'Invalid value: 0: cannot be decremented'],
     ]);

@@ -8,7 +8,8 @@ import type {
   StatefulSetStatus,
   StatefulSetUpdateStrategy,
 } from '../../generated/types.ts';
-import { defineKind, statusSubresource } from '../../kind/kind.ts';
+import { defineKind } from '../../kind/kind.ts';
+import { scale, status } from '../../kind/subresource.ts';
 import { modelOf } from '../../model/model.ts';
 import { changedTemplateWarnings } from '../../rules/pod-warnings/pod-warnings.ts';
 import { changedFields } from '../../rules/shared/change.ts';
@@ -21,7 +22,6 @@ import {
   endlessErrors,
   ownSelectorErrors,
   revisionHistoryLimitDefault,
-  scaleSubresource,
   templateCells,
   templateColumns,
   templateLabelErrors,
@@ -57,7 +57,10 @@ export const statefulSet = defineKind<StatefulSet>({
   namespaced: true,
   // The host name of a pod is the set's name and an ordinal.
   nameRule: labelName,
-  subresources: [scaleSubresource, statusSubresource],
+  subresources: [
+    scale(),
+    status({ validate: ({ status }, old) => collect(statusErrors(status ?? {}, old)) }),
+  ],
   generationOf: 'spec',
 
   defaults(object) {
@@ -76,8 +79,6 @@ export const statefulSet = defineKind<StatefulSet>({
   validate: ({ spec }, old) => collect(specErrors(spec ?? {}, old)),
 
   validateUpdate: ({ spec = {} }, old) => collect(changeErrors(spec, old.spec ?? {})),
-
-  validateStatusUpdate: ({ status }, old) => collect(statusErrors(status ?? {}, old)),
 
   warnings: (object, old) => [
     ...changedTemplateWarnings(object, old, object.spec?.template, 'spec.template'),

@@ -6,6 +6,7 @@ import type {
   HorizontalPodAutoscalerV2,
 } from '../../generated/types.ts';
 import { defineKind } from '../../kind/kind.ts';
+import { status } from '../../kind/subresource.ts';
 import { collect, type Findings } from '../../rules/shared/findings.ts';
 import {
   cpuMetric,
@@ -35,7 +36,7 @@ export const autoscalingV1 = defineKind<HorizontalPodAutoscalerV1>({
   table: 'autoscaling-v1',
   namespaced: true,
   stored: { kind: autoscalingV2, toStored, fromStored },
-  subresources: autoscalingV2.subresources,
+  subresources: [status({ validate: ({ status }) => collect(replicaCountErrors(status ?? {})) })],
 
   // The default target is not set here: only the stored object shows whether there are other metrics.
   defaults(autoscaler) {
@@ -43,7 +44,6 @@ export const autoscalingV1 = defineKind<HorizontalPodAutoscalerV1>({
   },
 
   validate: ({ spec = {} }, old) => collect(specErrors(spec, old?.spec)),
-  validateStatusUpdate: ({ status }) => collect(replicaCountErrors(status ?? {})),
 
   columns: autoscalerColumns,
   cells: (autoscaler) => autoscalerCells(shown(autoscaler)),

@@ -8,7 +8,8 @@ import type {
   HPAScalingPolicy,
   HPAScalingRules,
 } from '../../generated/types.ts';
-import { type Column, defineKind, statusSubresource } from '../../kind/kind.ts';
+import { type Column, defineKind } from '../../kind/kind.ts';
+import { status } from '../../kind/subresource.ts';
 import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
 import { collect, type Findings, negative } from '../../rules/shared/findings.ts';
 import { defaultMetric } from '../../rules/workload/cpu-metric.ts';
@@ -45,7 +46,7 @@ export const autoscalingV2 = defineKind<HorizontalPodAutoscalerV2>({
   version: 'v2',
   table: 'autoscaling-v2',
   namespaced: true,
-  subresources: [statusSubresource],
+  subresources: [status({ validate: ({ status }) => collect(replicaCountErrors(status ?? {})) })],
 
   defaults(autoscaler) {
     const spec = (autoscaler.spec ??= {});
@@ -57,7 +58,6 @@ export const autoscalingV2 = defineKind<HorizontalPodAutoscalerV2>({
   },
 
   validate: ({ spec = {} }, old) => collect(specErrors(spec, old?.spec)),
-  validateStatusUpdate: ({ status }) => collect(replicaCountErrors(status ?? {})),
 
   columns: autoscalerColumns,
   cells: autoscalerCells,

@@ -1,8 +1,9 @@
 /** Job in batch/v1: runs pods until enough of them have succeeded. This is the stored version. */
 import { child, invalid, notSupported, required } from '../../errors/field-error.ts';
 import type { JobSpecV1, JobV1, PodTemplateSpec } from '../../generated/types.ts';
-import { defineKind, statusSubresource } from '../../kind/kind.ts';
+import { defineKind } from '../../kind/kind.ts';
 import { type LabelSelectorObject, validateLabelSelectorObject } from '../../kind/label-selector.ts';
+import { status } from '../../kind/subresource.ts';
 import { modelOf } from '../../model/model.ts';
 import { jobCells, jobColumns } from '../../rules/job/job-columns.ts';
 import { isIndexed, policyErrors } from '../../rules/job/job-policy.ts';
@@ -35,11 +36,13 @@ export const batchJob = defineKind<JobV1>({
   version: 'v1',
   table: 'batch-v1',
   namespaced: true,
-  subresources: [statusSubresource],
+  subresources: [status({ validate: (job, old) => collect(jobStatusErrors(job, old)) })],
   generationOf: 'spec',
-  defaultPropagation: 'Orphan',
-  deletionWarning:
-    'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
+  deletion: {
+    propagation: 'Orphan',
+    warning:
+      'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
+  },
 
   takeServerValues(job, old) {
     const spec = (job.spec ??= {});
@@ -68,8 +71,6 @@ export const batchJob = defineKind<JobV1>({
   validate: (job) => collect(jobErrors(job)),
 
   validateUpdate: (job, old) => collect(changeErrors(job.spec ?? {}, old)),
-
-  validateStatusUpdate: (job, old) => collect(jobStatusErrors(job, old)),
 
   warnings: (job, old) => [
     ...nameWarnings(job, old, 'Pod names and hostnames'),

@@ -11,6 +11,6 @@ export const cronJobV1beta1 = defineKind<CronJob>({
   version: 'v1beta1',
   table: 'batch-v1beta1',
   stored: { kind: cronJob, toStored: (object) => object, fromStored: (object) => object as CronJob },
-  defaultPropagation: 'Orphan',
+  deletion: { propagation: 'Orphan' },
   unknownField: (path) => `field label "${path}" not supported for "CronJob"`,
 });

@@ -264,7 +264,10 @@ describe('as v1beta1', () => {
   });
 
   test('its jobs stay when nothing is said about them', () => {
-    expect([cronJob.defaultPropagation, cronJobV1beta1.defaultPropagation]).toEqual(['Background', 'Orphan']);
+    expect([cronJob.deletion.propagation, cronJobV1beta1.deletion.propagation]).toEqual([
+      'Background',
+      'Orphan',
+    ]);
   });
 
   test('an unknown field is refused in its own words', () => {

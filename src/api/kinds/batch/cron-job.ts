@@ -2,8 +2,9 @@
 
 import { invalid, notSupported, required } from '../../errors/field-error.ts';
 import type { CronJob, CronJobSpec, JobTemplateSpec } from '../../generated/types.ts';
-import { type Column, defineKind, type KindForm, statusSubresource } from '../../kind/kind.ts';
+import { type Column, defineKind, type KindForm } from '../../kind/kind.ts';
 import { formatLabelSelectorObject, type LabelSelectorObject } from '../../kind/label-selector.ts';
+import { status } from '../../kind/subresource.ts';
 import { changedTemplateWarnings, isChanged, nameWarnings } from '../../rules/pod-warnings/pod-warnings.ts';
 import {
   ageCell,
@@ -53,7 +54,7 @@ export const cronJobForm: KindForm<CronJob> = {
   version: 'v1',
   table: 'batch-v1',
   namespaced: true,
-  subresources: [statusSubresource],
+  subresources: [status()],
   generationOf: 'spec',
 
   // Defaults of the job itself are set when it is created.

@@ -90,16 +90,16 @@ const withStatus = (status: object): ApiObject => ({ ...written(kind, { spec }),
 function approval(status: object, before: object = {}): ApiObject | string[] {
   const old = withStatus(before);
   const object = withStatus(structuredClone(status));
-  kind.prepareApproval!(object, old, { now: nowText });
-  const errors = texts(kind.validateApproval!(object, old));
+  kind.changes.approval!.prepare!(object, old, { now: nowText });
+  const errors = texts(kind.changes.approval!.validate!(object, old));
   return errors.length ? errors : object;
 }
 
 function signing(status: object, before: object = {}): ApiObject | string[] {
   const old = withStatus(before);
   const object = withStatus(structuredClone(status));
-  kind.prepareStatusUpdate!(object, old, { now: nowText });
-  const errors = texts(kind.validateStatusUpdate!(object, old));
+  kind.changes.status!.prepare!(object, old, { now: nowText });
+  const errors = texts(kind.changes.status!.validate!(object, old));
   return errors.length ? errors : object;
 }
 

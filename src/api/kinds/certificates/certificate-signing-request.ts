@@ -4,7 +4,9 @@
  */
 import { duplicate, forbidden, index, invalid, notSupported, required } from '../../errors/field-error.ts';
 import type { CertificateSigningRequest, CertificateSigningRequestSpec } from '../../generated/types.ts';
-import { defineKind, statusSubresource } from '../../kind/kind.ts';
+import { defineKind } from '../../kind/kind.ts';
+import { resetting } from '../../kind/reset-fields.ts';
+import { approval, status } from '../../kind/subresource.ts';
 import { signerNameErrors } from '../../rules/access/signer-name.ts';
 import {
   conditionChangeErrors,
@@ -111,7 +113,25 @@ export const certificateSigningRequest = defineKind<CertificateSigningRequest>({
   table: 'certificates-v1',
   namespaced: false,
   nameRule: isPathSegment,
-  subresources: [{ name: 'approval', verbs: ['get', 'patch', 'update'] }, statusSubresource],
+  subresources: [
+    approval({
+      prepare(request, old, { now }) {
+        request.status = { ...old.status, conditions: request.status?.conditions };
+        setConditionTimes(request, old, now);
+      },
+      validate: (request, old) => collect(approvalErrors(request, old)),
+      resets: resetting(['spec'], { 'f:status': { 'f:certificate': {} } }),
+    }),
+    status({
+      prepare(request, old, { now }) {
+        keepApprovals(request, old);
+        setConditionTimes(request, old, now);
+      },
+      validate: (request, old) => collect(statusErrors(request, old)),
+      resets: resetting(['spec'], { 'f:status': { 'f:conditions': {} } }),
+    }),
+  ],
+  resets: resetting(['spec', 'status']),
 
   // Signers decide by who asks, so that is never taken from the client.
   setCreator(request, user, connection) {
@@ -130,18 +150,6 @@ export const certificateSigningRequest = defineKind<CertificateSigningRequest>({
   },
   // The spec cannot change.
   validate: ({ spec = {} }, old) => (old ? [] : collect(specErrors(spec))),
-
-  prepareApproval(request, old, { now }) {
-    request.status = { ...old.status, conditions: request.status?.conditions };
-    setConditionTimes(request, old, now);
-  },
-  validateApproval: (request, old) => collect(approvalErrors(request, old)),
-
-  prepareStatusUpdate(request, old, { now }) {
-    keepApprovals(request, old);
-    setConditionTimes(request, old, now);
-  },
-  validateStatusUpdate: (request, old) => collect(statusErrors(request, old)),
 
   selectableFields: { 'spec.signerName': ({ spec }) => spec?.signerName ?? '' },
 

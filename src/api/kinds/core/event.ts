@@ -66,7 +66,7 @@ export const event = defineKind<Event>({
   untracked: true,
   nameRule: pathSegmentName,
   createOnUpdate: true,
-  uncollected: true,
+  deletion: { uncollected: true },
 
   validate: (event) => (event.eventTime ? newerErrors(event) : olderErrors(event)),
 

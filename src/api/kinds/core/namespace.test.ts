@@ -96,7 +96,7 @@ test('cells', () => {
 
 test('finalize names the position of a bad finalizer', () => {
   const object = { metadata: { name: 'x' }, spec: { finalizers: ['kubernetes', 'bad'] } };
-  expect(namespace.validateFinalize?.(object, object)).toEqual([
+  expect(namespace.changes.finalize?.validate?.(object, object)).toEqual([
     {
       field: 'spec.finalizers[1]',
       reason: 'FieldValueInvalid',

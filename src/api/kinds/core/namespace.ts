@@ -1,8 +1,9 @@
 /** Namespace: a scope for names. Deleting one deletes all that is in it. */
 import { index, invalid } from '../../errors/field-error.ts';
 import type { Namespace } from '../../generated/types.ts';
-import { defineKind, statusSubresource } from '../../kind/kind.ts';
+import { defineKind } from '../../kind/kind.ts';
 import { unqualifiedProblems } from '../../kind/meta.ts';
+import { finalize, status } from '../../kind/subresource.ts';
 import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
 import { collect, type Findings, problemsOf } from '../../rules/shared/findings.ts';
 import { isLabel1123, isQualifiedName, labelName } from '../../values/names.ts';
@@ -32,8 +33,21 @@ export const namespace = defineKind<Namespace>({
   namespaced: false,
   nameRule: labelName,
   verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
-  subresources: [{ name: 'finalize', verbs: ['update'] }, statusSubresource],
-  deleteReturnsObject: true,
+  subresources: [
+    finalize({ validate: (namespace) => collect(finalizerErrors(namespace.spec?.finalizers, true)) }),
+    status({
+      validate({ metadata, status }) {
+        const phase = status?.phase ?? '';
+        if (!metadata.deletionTimestamp && phase !== 'Active')
+          return [invalid('status.Phase', phase, "may only be 'Active' if `deletionTimestamp` is empty")];
+        if (metadata.deletionTimestamp && phase !== 'Terminating')
+          return [
+            invalid('status.Phase', phase, "may only be 'Terminating' if `deletionTimestamp` is not empty"),
+          ];
+        return [];
+      },
+    }),
+  ],
 
   // Runs on every write, also of the status and the finalizers.
   defaults(namespace) {
@@ -56,23 +70,13 @@ export const namespace = defineKind<Namespace>({
   },
 
   validate: (namespace) => collect(finalizerErrors(namespace.spec?.finalizers, false)),
-  validateFinalize: (namespace) => collect(finalizerErrors(namespace.spec?.finalizers, true)),
-
-  validateStatusUpdate({ metadata, status }) {
-    const phase = status?.phase ?? '';
-    if (!metadata.deletionTimestamp && phase !== 'Active')
-      return [invalid('status.Phase', phase, "may only be 'Active' if `deletionTimestamp` is empty")];
-    if (metadata.deletionTimestamp && phase !== 'Terminating')
-      return [
-        invalid('status.Phase', phase, "may only be 'Terminating' if `deletionTimestamp` is not empty"),
-      ];
-    return [];
+  deletion: {
+    returnsObject: true,
+    mark(namespace) {
+      namespace.status = { ...namespace.status, phase: 'Terminating' };
+    },
+    isHeld: ({ spec }) => Boolean(spec?.finalizers?.length),
   },
-
-  markForDeletion(namespace) {
-    namespace.status = { ...namespace.status, phase: 'Terminating' };
-  },
-  isHeld: ({ spec }) => Boolean(spec?.finalizers?.length),
 
   selectableFields: { 'status.phase': (namespace) => namespace.status?.phase ?? '' },
   columns: [

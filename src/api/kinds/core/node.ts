@@ -12,7 +12,8 @@ import {
   required,
 } from '../../errors/field-error.ts';
 import type { Node, NodeAddress, NodeStatus, Taint } from '../../generated/types.ts';
-import { defineKind, statusSubresource } from '../../kind/kind.ts';
+import { defineKind } from '../../kind/kind.ts';
+import { status } from '../../kind/subresource.ts';
 import { ageCell, ageColumn, nameColumn, orNone } from '../../rules/shared/columns.ts';
 import { collect, type Findings, problemsOf } from '../../rules/shared/findings.ts';
 import { resourceValueErrors, roundResources } from '../../rules/shared/resource-name.ts';
@@ -114,7 +115,7 @@ export const node = defineKind<Node>({
   singular: 'node',
   shortNames: ['no'],
   namespaced: false,
-  subresources: [statusSubresource],
+  subresources: [status({ validate: (node) => collect(statusErrors(node)) })],
   keepStatusOnCreate: true,
 
   takeServerValues(node, old) {
@@ -158,7 +159,6 @@ export const node = defineKind<Node>({
       errors.push(forbidden('spec.externalID', 'may not be updated'));
     return errors;
   },
-  validateStatusUpdate: (node) => collect(statusErrors(node)),
 
   warnings: ({ spec }) => [
     ...(spec?.configSource ? ['spec.configSource: the feature is removed'] : []),

@@ -1,8 +1,10 @@
 /** PersistentVolumeClaim: a request for storage. */
 import { type FieldError, forbidden, invalid, key, notSupported } from '../../errors/field-error.ts';
 import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from '../../generated/types.ts';
-import { defineKind, statusSubresource } from '../../kind/kind.ts';
+import { defineKind } from '../../kind/kind.ts';
+import { status } from '../../kind/subresource.ts';
 import { modelOf } from '../../model/model.ts';
+import { claimProtection } from '../../rules/pod/in-use-protection.ts';
 import { changedFields } from '../../rules/shared/change.ts';
 import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
 import { collect, type Findings } from '../../rules/shared/findings.ts';
@@ -94,8 +96,8 @@ export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>({
   singular: 'persistentvolumeclaim',
   shortNames: ['pvc'],
   namespaced: true,
-  subresources: [statusSubresource],
-  deleteReturnsObject: true,
+  subresources: [status({ validate: (claim) => collect(statusErrors(claim)) })],
+  deletion: { returnsObject: true, protection: claimProtection },
 
   // The volume is chosen by the binder, and the class may be the default one; neither may change.
   takeServerValues(claim, old) {
@@ -133,7 +135,6 @@ export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>({
     errors.push(...attributesErrors(spec, old));
     return errors;
   },
-  validateStatusUpdate: (claim) => collect(statusErrors(claim)),
   warnings: ({ metadata, spec }) => [
     ...(metadata.annotations?.[storageClassAnnotation] === undefined
       ? []

@@ -8,7 +8,9 @@ import {
   required,
 } from '../../errors/field-error.ts';
 import type { PersistentVolume, PersistentVolumeSpec } from '../../generated/types.ts';
-import { defineKind, statusSubresource } from '../../kind/kind.ts';
+import { defineKind } from '../../kind/kind.ts';
+import { status } from '../../kind/subresource.ts';
+import { volumeProtection } from '../../rules/pod/in-use-protection.ts';
 import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
 import { collect, type Findings } from '../../rules/shared/findings.ts';
 import { roundResources } from '../../rules/shared/resource-name.ts';
@@ -73,8 +75,18 @@ export const persistentVolume = defineKind<PersistentVolume>({
   singular: 'persistentvolume',
   shortNames: ['pv'],
   namespaced: false,
-  subresources: [statusSubresource],
-  deleteReturnsObject: true,
+  subresources: [
+    status({
+      prepare(volume, old, context) {
+        const status = (volume.status ??= {});
+        const before = old.status?.lastPhaseTransitionTime;
+        if (status.phase === old.status?.phase) status.lastPhaseTransitionTime ??= before;
+        else if (!status.lastPhaseTransitionTime || status.lastPhaseTransitionTime === before)
+          status.lastPhaseTransitionTime = context.now;
+      },
+    }),
+  ],
+  deletion: { returnsObject: true, protection: volumeProtection },
 
   takeServerValues(volume, old) {
     (volume.spec ??= {}).volumeMode ??= old.spec?.volumeMode;
@@ -89,13 +101,6 @@ export const persistentVolume = defineKind<PersistentVolume>({
   },
   prepareForCreate(volume, context) {
     volume.status = { phase: 'Pending', lastPhaseTransitionTime: context.now };
-  },
-  prepareStatusUpdate(volume, old, context) {
-    const status = (volume.status ??= {});
-    const before = old.status?.lastPhaseTransitionTime;
-    if (status.phase === old.status?.phase) status.lastPhaseTransitionTime ??= before;
-    else if (!status.lastPhaseTransitionTime || status.lastPhaseTransitionTime === before)
-      status.lastPhaseTransitionTime = context.now;
   },
 
   validate: ({ spec }) => collect(specErrors(spec)),

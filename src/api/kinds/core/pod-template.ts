@@ -17,7 +17,7 @@ export const podTemplate = defineKind<PodTemplate>({
   resource: 'podtemplates',
   singular: 'podtemplate',
   namespaced: true,
-  deleteReturnsObject: true,
+  deletion: { returnsObject: true },
   generationOf: 'template',
 
   defaults(object) {

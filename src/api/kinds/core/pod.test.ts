@@ -85,7 +85,7 @@ describe('deletion', () => {
   const grace = (spec: object, phase: string, requested?: number) => {
     const object = makePod(spec);
     object.status!.phase = phase;
-    return pod.gracePeriodSeconds!(object, requested);
+    return pod.deletion.gracePeriodSeconds!(object, requested);
   };
   test.each([
     ['default', { nodeName: 'n' }, 'Running', undefined, 30],

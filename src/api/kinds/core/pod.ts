@@ -1,10 +1,14 @@
 /** Pod: one or more containers that run together on a node. */
 
 import type { ContainerStatus, Pod } from '../../generated/types.ts';
-import { defineKind, statusSubresource } from '../../kind/kind.ts';
+import { defineKind } from '../../kind/kind.ts';
+import { inMetadata, resetting, resettingAllBut } from '../../kind/reset-fields.ts';
+import { binding, ephemeralContainers, eviction, resize, status } from '../../kind/subresource.ts';
 import { ephemeralChangeErrors } from '../../rules/pod/ephemeral-containers.ts';
 import { podAnnotationErrors } from '../../rules/pod/pod-annotations.ts';
+import { assign, bindingErrors } from '../../rules/pod/pod-binding.ts';
 import { podCells, podColumns, podRowConditions } from '../../rules/pod/pod-columns.ts';
+import { evictionState, noteEviction } from '../../rules/pod/pod-eviction.ts';
 import { isFinished } from '../../rules/pod/pod-facts.ts';
 import { resizeErrors, takeResources } from '../../rules/pod/pod-resize.ts';
 import { takePodServerValues } from '../../rules/pod/pod-server-values.ts';
@@ -19,6 +23,9 @@ import { roundRequirements } from '../../rules/shared/resources.ts';
 
 const gracePeriodSeconds = 30;
 
+/** What a resize may change of containers. */
+const resizable = { '*': { 'f:resources': {}, 'f:resizePolicy': {} } };
+
 export const pod = defineKind<Pod>({
   kind: 'Pod',
   resource: 'pods',
@@ -27,13 +34,29 @@ export const pod = defineKind<Pod>({
   categories: ['all'],
   namespaced: true,
   subresources: [
-    { name: 'binding', kind: 'Binding', verbs: ['create'] },
-    { name: 'ephemeralcontainers', verbs: ['get', 'patch', 'update'] },
-    { name: 'eviction', kind: 'Eviction', group: 'policy', version: 'v1', verbs: ['create'] },
-    { name: 'resize', verbs: ['get', 'patch', 'update'] },
-    statusSubresource,
+    binding({ errors: bindingErrors, assign }),
+    ephemeralContainers({
+      validate: (pod, old) => [...collect(podErrors(pod)), ...collect(ephemeralChangeErrors(pod, old))],
+      resets: resettingAllBut({ 'f:spec': { 'f:ephemeralContainers': {} } }),
+    }),
+    eviction({ guards: 'policy/poddisruptionbudgets', stateOf: evictionState, note: noteEviction }),
+    resize({
+      take: takeResources,
+      validate: (pod, old) => [...collect(podErrors(pod)), ...collect(resizeErrors(pod, old))],
+      resets: resettingAllBut({ 'f:spec': { 'f:containers': resizable, 'f:initContainers': resizable } }),
+    }),
+    status({
+      prepare(pod, old) {
+        const status = (pod.status ??= {});
+        status.qosClass ||= old.status?.qosClass;
+        status.observedGeneration ||= old.status?.observedGeneration;
+        alignPodIPs(status);
+        pod.metadata.ownerReferences = structuredClone(old.metadata.ownerReferences);
+      },
+      validate: (pod, old) => collect(podStatusErrors(pod, old)),
+      resets: resetting(['spec'], inMetadata('deletionTimestamp', 'ownerReferences')),
+    }),
   ],
-  deleteReturnsObject: true,
   generationOf: 'spec',
 
   takeServerValues: takePodServerValues,
@@ -59,32 +82,17 @@ export const pod = defineKind<Pod>({
 
   validateUpdate: (pod, old) => collect(podUpdateErrors(pod, old)),
 
-  prepareStatusUpdate(pod, old) {
-    const status = (pod.status ??= {});
-    status.qosClass ||= old.status?.qosClass;
-    status.observedGeneration ||= old.status?.observedGeneration;
-    alignPodIPs(status);
-    pod.metadata.ownerReferences = structuredClone(old.metadata.ownerReferences);
-  },
-
-  validateStatusUpdate: (pod, old) => collect(podStatusErrors(pod, old)),
-
-  validateEphemeralContainers: (pod, old) => [
-    ...collect(podErrors(pod)),
-    ...collect(ephemeralChangeErrors(pod, old)),
-  ],
-
-  prepareResize: takeResources,
-  validateResize: (pod, old) => [...collect(podErrors(pod)), ...collect(resizeErrors(pod, old))],
-
   warnings: podWarnings,
 
-  // Unscheduled and finished pods run nothing, so they are deleted without a grace period.
-  gracePeriodSeconds(pod, requested) {
-    const phase = pod.status?.phase;
-    if (!pod.spec?.nodeName || isFinished(phase)) return 0;
-    const seconds = Number(requested ?? pod.spec.terminationGracePeriodSeconds ?? gracePeriodSeconds);
-    return seconds < 0 ? 1 : seconds;
+  deletion: {
+    returnsObject: true,
+    // Unscheduled and finished pods run nothing, so they are deleted without a grace period.
+    gracePeriodSeconds(pod, requested) {
+      const phase = pod.status?.phase;
+      if (!pod.spec?.nodeName || isFinished(phase)) return 0;
+      const seconds = Number(requested ?? pod.spec.terminationGracePeriodSeconds ?? gracePeriodSeconds);
+      return seconds < 0 ? 1 : seconds;
+    },
   },
 
   selectableFields: {

@@ -103,7 +103,7 @@ describe('status', () => {
   ];
   const errorsOf = (status: object) => {
     const object = { ...make({ template: template() }), status };
-    return brief(replicationController.validateStatusUpdate!(object, object));
+    return brief(replicationController.changes.status!.validate!(object, object));
   };
   test.each(counts)('negative %s', (name) => {
     expect(errorsOf({ replicas: name === 'replicas' ? -1 : 0, [name]: -1 })).toContainEqual([

@@ -1,8 +1,9 @@
 /** ReplicationController: keeps a number of pods running. */
 import { forbidden, invalid, notSupported, required } from '../../errors/field-error.ts';
 import type { ReplicationController, ReplicationControllerStatus } from '../../generated/types.ts';
-import { defineKind, statusSubresource } from '../../kind/kind.ts';
+import { defineKind } from '../../kind/kind.ts';
 import { selectorFromObject } from '../../kind/label-selector.ts';
+import { scale, status } from '../../kind/subresource.ts';
 import { makerWarnings } from '../../rules/pod-warnings/pod-warnings.ts';
 import {
   ageCell,
@@ -27,13 +28,15 @@ export const replicationController = defineKind<ReplicationController>({
   categories: ['all'],
   namespaced: true,
   subresources: [
-    { name: 'scale', kind: 'Scale', group: 'autoscaling', version: 'v1', verbs: ['get', 'patch', 'update'] },
-    statusSubresource,
+    scale({ selectorIsMap: true }),
+    status({ validate: ({ status }) => collect(statusErrors(status ?? {})) }),
   ],
   generationOf: 'spec',
-  // Orphan by default: before there was a garbage collector, pods were kept, and old clients rely on it.
-  defaultPropagation: 'Orphan',
-  orphansAtOnce: true,
+  deletion: {
+    // Orphan by default: before there was a garbage collector, pods were kept, and old clients rely on it.
+    propagation: 'Orphan',
+    orphansAtOnce: true,
+  },
 
   defaults(controller) {
     const spec = (controller.spec ??= {});
@@ -45,8 +48,6 @@ export const replicationController = defineKind<ReplicationController>({
   },
 
   validate: (controller) => collect(specErrors(controller)),
-
-  validateStatusUpdate: ({ status }) => collect(statusErrors(status ?? {})),
 
   warnings: (controller, old) => makerWarnings(controller, old, controller.spec?.template, 'spec.template'),
 

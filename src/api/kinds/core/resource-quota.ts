@@ -1,7 +1,8 @@
 /** ResourceQuota: limits the total resource usage of a namespace. */
 import { invalid } from '../../errors/field-error.ts';
 import type { ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus } from '../../generated/types.ts';
-import { defineKind, statusSubresource } from '../../kind/kind.ts';
+import { defineKind } from '../../kind/kind.ts';
+import { status } from '../../kind/subresource.ts';
 import { scopeErrors, scopeSelectorErrors } from '../../rules/quota/quota-scope.ts';
 import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
 import { collect, type Findings } from '../../rules/shared/findings.ts';
@@ -42,8 +43,8 @@ export const resourceQuota = defineKind<ResourceQuota>({
   singular: 'resourcequota',
   shortNames: ['quota'],
   namespaced: true,
-  subresources: [statusSubresource],
-  deleteReturnsObject: true,
+  subresources: [status({ validate: ({ status }) => collect(statusErrors(status)) })],
+  deletion: { returnsObject: true },
 
   defaults({ spec, status }) {
     roundResources(spec?.hard);
@@ -56,7 +57,6 @@ export const resourceQuota = defineKind<ResourceQuota>({
     sameSet(spec?.scopes, old.spec?.scopes)
       ? []
       : [invalid('spec.scopes', spec?.scopes ?? null, 'field is immutable')],
-  validateStatusUpdate: ({ status }) => collect(statusErrors(status)),
 
   warnings({ spec }) {
     const hard = spec?.hard ?? {};

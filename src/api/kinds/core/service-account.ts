@@ -28,7 +28,7 @@ export const serviceAccount = defineKind<ServiceAccount>({
       verbs: ['create'],
     },
   ],
-  deleteReturnsObject: true,
+  deletion: { returnsObject: true },
 
   prepareForCreate: cutSecrets,
   prepareForUpdate: cutSecrets,

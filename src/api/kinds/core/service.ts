@@ -4,7 +4,8 @@
  */
 import { type FieldError, invalid, notSupported } from '../../errors/field-error.ts';
 import type { Service, ServicePort } from '../../generated/types.ts';
-import { defineKind, statusSubresource } from '../../kind/kind.ts';
+import { defineKind } from '../../kind/kind.ts';
+import { status } from '../../kind/subresource.ts';
 import { defaultIngress, ingressTexts, validateIngress } from '../../rules/service/load-balancer-status.ts';
 import {
   fillClusterIPs,
@@ -52,9 +53,15 @@ export const service = defineKind<Service>({
   categories: ['all'],
   namespaced: true,
   nameRule: labelName,
-  subresources: [statusSubresource],
+  subresources: [
+    status({
+      // A status update may leave the type out; the stored spec has been restored by now.
+      prepare: (service) => defaultIngress(service),
+      validate: (service) => validateIngress(service),
+    }),
+  ],
   createOnUpdate: true,
-  deleteReturnsObject: true,
+  deletion: { returnsObject: true },
 
   defaults(service) {
     const spec = (service.spec ??= {});
@@ -108,10 +115,6 @@ export const service = defineKind<Service>({
     const before = old.spec ?? {};
     return [...validateAddressesUpdate(spec, before), ...validateBalancerUpdate(spec, before)];
   },
-
-  // A status update may leave the type out; the stored spec has been restored by now.
-  prepareStatusUpdate: (service) => defaultIngress(service),
-  validateStatusUpdate: (service) => validateIngress(service),
 
   warnings: (service) => [...serviceWarnings(service)],
 

@@ -123,7 +123,7 @@ export const eventsEvent = defineKind<EventV1>({
   namespaced: true,
   stored: { kind: event, toStored, fromStored },
   createOnUpdate: true,
-  uncollected: true,
+  deletion: { uncollected: true },
 
   validate: (object, old) => [...storedErrors(object), ...(old ? [] : newErrors(toStored(object)))],
   validateUpdate: (object, old) => changeErrors(toStored(object), toStored(old)),

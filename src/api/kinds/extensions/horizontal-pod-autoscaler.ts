@@ -8,6 +8,7 @@ import type {
   HorizontalPodAutoscalerV2,
 } from '../../generated/types.ts';
 import { defineKind } from '../../kind/kind.ts';
+import { status } from '../../kind/subresource.ts';
 import { collect } from '../../rules/shared/findings.ts';
 import {
   cpuMetric,
@@ -97,7 +98,7 @@ export const horizontalPodAutoscaler = defineKind<HorizontalPodAutoscaler>({
   table: 'extensions-v1beta1',
   namespaced: true,
   stored: { kind: autoscalingV2, toStored, fromStored },
-  subresources: autoscalingV2.subresources,
+  subresources: [status({ validate: ({ status }) => collect(replicaCountErrors(status ?? {})) })],
 
   // The default target is not set here: only the stored object shows whether there are other metrics.
   defaults(autoscaler) {
@@ -112,7 +113,6 @@ export const horizontalPodAutoscaler = defineKind<HorizontalPodAutoscaler>({
     ...referenceErrors(spec.scaleRef),
     ...targetErrors(spec),
   ],
-  validateStatusUpdate: ({ status }) => collect(replicaCountErrors(status ?? {})),
 
   columns: autoscalerColumns,
   cells: (autoscaler) => autoscalerCells(shown(autoscaler)),

@@ -8,7 +8,8 @@ import type {
   IngressRule,
   IngressTLS,
 } from '../../generated/types.ts';
-import { defineKind, statusSubresource } from '../../kind/kind.ts';
+import { defineKind } from '../../kind/kind.ts';
+import { status } from '../../kind/subresource.ts';
 import { ingressClassAnnotation, ingressClassWarnings } from '../../rules/service/ingress-class-name.ts';
 import { ageCell, ageColumn, nameColumn, orNone } from '../../rules/shared/columns.ts';
 import { collect, type Findings, problemsOf } from '../../rules/shared/findings.ts';
@@ -135,7 +136,7 @@ export const ingress = defineKind<Ingress>({
   version: 'v1beta1',
   table: 'extensions-v1beta1',
   namespaced: true,
-  subresources: [statusSubresource],
+  subresources: [status({ validate: (ingress) => collect(statusErrors(ingress)) })],
   generationOf: 'spec',
 
   defaults({ spec }) {
@@ -145,7 +146,6 @@ export const ingress = defineKind<Ingress>({
 
   validate: (ingress, old) => collect(ingressErrors(ingress, old === undefined)),
   warnings: ingressClassWarnings,
-  validateStatusUpdate: (ingress) => collect(statusErrors(ingress)),
 
   columns: [
     nameColumn,

@@ -192,7 +192,7 @@ describe('update', () => {
 describe('status', () => {
   test.each(['active', 'succeeded', 'failed'])('negative %s', (name) => {
     const object: Job = { ...make(), status: { [name]: -1 } };
-    expect(brief(job.validateStatusUpdate!(object, object))).toEqual([
+    expect(brief(job.changes.status!.validate!(object, object))).toEqual([
       [`status.${name}`, 'I', 'Invalid value: -1: must be greater than or equal to 0'],
     ]);
   });

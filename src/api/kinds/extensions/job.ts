@@ -6,6 +6,7 @@ import { invalid, notSupported, required } from '../../errors/field-error.ts';
 import type { Job, JobSpec, JobStatus, JobV1 } from '../../generated/types.ts';
 import { defineKind } from '../../kind/kind.ts';
 import { type LabelSelectorObject, validateLabelSelectorObject } from '../../kind/label-selector.ts';
+import { status } from '../../kind/subresource.ts';
 import { modelOf } from '../../model/model.ts';
 import { jobCells, jobColumns } from '../../rules/job/job-columns.ts';
 import {
@@ -30,7 +31,7 @@ export const job = defineKind<Job>({
   table: 'extensions-v1beta1',
   namespaced: true,
   stored: { kind: batchJob, toStored, fromStored },
-  subresources: batchJob.subresources,
+  subresources: [status({ validate: ({ status }) => collect(statusErrors(status ?? {})) })],
   generationOf: 'spec',
 
   defaults(job) {
@@ -55,8 +56,6 @@ export const job = defineKind<Job>({
   validate: (job) => collect(jobErrors(job)),
 
   validateUpdate: (job, old) => collect(changeErrors(job.spec ?? {}, old.spec ?? {})),
-
-  validateStatusUpdate: ({ status }) => collect(statusErrors(status ?? {})),
 
   warnings: (job, old) => makerWarnings(job, old, job.spec?.template, 'spec.template'),
 

@@ -1,7 +1,8 @@
 /** FlowSchema: which requests form flows, and which priority level limits them. */
 import { child, index, invalid, notSupported, required } from '../../errors/field-error.ts';
 import type { FlowSchema, PolicyRulesWithSubjects } from '../../generated/types.ts';
-import { defineKind, statusSubresource } from '../../kind/kind.ts';
+import { defineKind } from '../../kind/kind.ts';
+import { status } from '../../kind/subresource.ts';
 import { fixedSchemas } from '../../rules/access/flow-defaults.ts';
 import {
   flowConditionErrors,
@@ -66,14 +67,13 @@ export const flowSchema = defineKind<FlowSchema>({
   table: 'flowcontrol-v1',
   namespaced: false,
   generationOf: 'spec',
-  subresources: [statusSubresource],
+  subresources: [status({ validate: ({ status }) => collect(flowConditionErrors(status?.conditions)) })],
 
   defaults({ spec }) {
     if (spec) spec.matchingPrecedence ||= precedenceDefault;
   },
 
   validate: (schema) => collect(schemaErrors(schema)),
-  validateStatusUpdate: ({ status }) => collect(flowConditionErrors(status?.conditions)),
 
   columns: [
     nameColumn,

@@ -7,7 +7,8 @@ import type {
   PriorityLevelConfiguration,
   QueuingConfiguration,
 } from '../../generated/types.ts';
-import { defineKind, statusSubresource } from '../../kind/kind.ts';
+import { defineKind } from '../../kind/kind.ts';
+import { status } from '../../kind/subresource.ts';
 import { fixedLevels } from '../../rules/access/flow-defaults.ts';
 import { flowConditionErrors } from '../../rules/access/flow-rules.ts';
 import { ageCell, ageColumn, nameColumn, orNone } from '../../rules/shared/columns.ts';
@@ -117,7 +118,7 @@ export const priorityLevelConfiguration = defineKind<PriorityLevelConfiguration>
   table: 'flowcontrol-v1',
   namespaced: false,
   generationOf: 'spec',
-  subresources: [statusSubresource],
+  subresources: [status({ validate: ({ status }) => collect(flowConditionErrors(status?.conditions)) })],
 
   defaults({ spec }) {
     if (spec?.type === 'Exempt') {
@@ -136,7 +137,6 @@ export const priorityLevelConfiguration = defineKind<PriorityLevelConfiguration>
   },
 
   validate: (level) => collect(levelErrors(level)),
-  validateStatusUpdate: ({ status }) => collect(flowConditionErrors(status?.conditions)),
 
   columns: [
     nameColumn,

@@ -14,6 +14,7 @@ import type {
   IngressV1,
 } from '../../generated/types.ts';
 import { defineKind } from '../../kind/kind.ts';
+import { status } from '../../kind/subresource.ts';
 import { ingressClassWarnings } from '../../rules/service/ingress-class-name.ts';
 import type { ApiObject } from '../../text/object.ts';
 import { ingress } from '../extensions/ingress.ts';
@@ -129,13 +130,15 @@ export const networkingIngress = defineKind<IngressV1>({
   table: 'networking-v1-ingress',
   namespaced: true,
   stored: { kind: ingress, toStored, fromStored },
-  subresources: ingress.subresources,
+  subresources: [
+    status({
+      validate: (object, old) => ingress.changes.status?.validate?.(toStored(object), toStored(old)) ?? [],
+    }),
+  ],
   generationOf: 'spec',
 
   validate: specErrors,
   warnings: ingressClassWarnings,
-  validateStatusUpdate: (object, old) =>
-    ingress.validateStatusUpdate?.(toStored(object), toStored(old)) ?? [],
 
   columns: ingress.columns,
   cells: (object) => ingress.cells?.(toStored(object)) ?? [],

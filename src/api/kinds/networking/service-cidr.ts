@@ -2,8 +2,10 @@
 
 import { type FieldError, index, invalid, required } from '../../errors/field-error.ts';
 import type { ServiceCIDR } from '../../generated/types.ts';
-import { defineKind, statusSubresource } from '../../kind/kind.ts';
+import { defineKind } from '../../kind/kind.ts';
 import { takeStoredMetadata } from '../../kind/meta.ts';
+import { statusOnly } from '../../kind/reset-fields.ts';
+import { status } from '../../kind/subresource.ts';
 import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
 import { collect, type Findings, problemsOf } from '../../rules/shared/findings.ts';
 import { isCanonicalCIDR, parseCIDR } from '../../values/addresses.ts';
@@ -43,8 +45,7 @@ export const serviceCidr = defineKind<ServiceCIDR>({
   version: 'v1',
   table: 'networking-v1',
   namespaced: false,
-  subresources: [statusSubresource],
-  prepareStatusUpdate: takeStoredMetadata,
+  subresources: [status({ prepare: takeStoredMetadata, resets: statusOnly })],
 
   validate: (range) => collect(rangeErrors(range)),
   validateUpdate: changeErrors,

@@ -10,10 +10,11 @@ import type {
   PodDisruptionBudgetStatus,
   LabelSelector as SelectorObject,
 } from '../../generated/types.ts';
-import { type Column, defineKind, statusSubresource } from '../../kind/kind.ts';
+import { type Column, defineKind } from '../../kind/kind.ts';
 import { type LabelSelectorObject, validateLabelSelectorObject } from '../../kind/label-selector.ts';
+import { status } from '../../kind/subresource.ts';
 import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
-import { conditionErrors, withCondition } from '../../rules/shared/condition.ts';
+import { conditionErrors } from '../../rules/shared/condition.ts';
 import { collect, type Findings, negative } from '../../rules/shared/findings.ts';
 import {
   type IntOrPercent,
@@ -21,6 +22,7 @@ import {
   overWholeErrors,
 } from '../../rules/workload/rolling-update.ts';
 import type { Cell } from '../../values/elapsed.ts';
+import { budgetGuard } from './budget-guard.ts';
 
 const policies = ['AlwaysAllow', 'IfHealthyBudget'];
 
@@ -105,22 +107,6 @@ function* statusErrors(status: PodDisruptionBudgetStatus = {}): Findings {
     yield* negative(`status.${name}`, status[name]);
 }
 
-/** Sets the condition that says whether pods may be evicted. */
-export function tellAllowance(status: PodDisruptionBudgetStatus, now: string): void {
-  const allowed = (status.disruptionsAllowed ?? 0) > 0;
-  status.conditions = withCondition(
-    status.conditions,
-    {
-      type: 'DisruptionAllowed',
-      status: allowed ? 'True' : 'False',
-      reason: allowed ? 'SufficientPods' : 'InsufficientPods',
-      message: '',
-      observedGeneration: status.observedGeneration,
-    },
-    now,
-  );
-}
-
 export const podDisruptionBudget = defineKind<PodDisruptionBudget>({
   kind: 'PodDisruptionBudget',
   resource: 'poddisruptionbudgets',
@@ -130,14 +116,16 @@ export const podDisruptionBudget = defineKind<PodDisruptionBudget>({
   version: 'v1',
   table: 'policy-v1',
   namespaced: true,
-  subresources: [statusSubresource],
+  subresources: [
+    status({ validate: (budget) => [...unseenErrors(budget), ...collect(statusErrors(budget.status))] }),
+  ],
   generationOf: 'spec',
+  guard: budgetGuard,
 
   defaults: ({ spec }) => dropMark(spec, 'Exists'),
 
   validate: ({ spec = {} }) => collect(budgetErrors(spec)),
   validateUpdate: unseenErrors,
-  validateStatusUpdate: (budget) => [...unseenErrors(budget), ...collect(statusErrors(budget.status))],
 
   columns: budgetColumns,
   cells: budgetCells,

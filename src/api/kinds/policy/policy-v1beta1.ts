@@ -8,6 +8,7 @@ import type {
   LabelSelector as SelectorObject,
 } from '../../generated/types.ts';
 import { defineKind } from '../../kind/kind.ts';
+import { status } from '../../kind/subresource.ts';
 import { conditionErrors } from '../../rules/shared/condition.ts';
 import { collect } from '../../rules/shared/findings.ts';
 import type { ApiObject } from '../../text/object.ts';
@@ -56,17 +57,20 @@ export const policyV1beta1 = defineKind<PodDisruptionBudgetV1beta1>({
   table: 'policy-v1beta1',
   namespaced: true,
   stored: { kind: podDisruptionBudget, toStored, fromStored },
-  subresources: podDisruptionBudget.subresources,
+  subresources: [
+    status({
+      validate: (budget) => [
+        ...unseenErrors(budget),
+        ...collect(conditionErrors(budget.status?.conditions, 'status.conditions')),
+      ],
+    }),
+  ],
   generationOf: 'spec',
 
   defaults: ({ spec }) => dropMark(spec, 'DoesNotExist'),
 
   validate: ({ spec = {} }) => collect(budgetErrors(spec)),
   validateUpdate: unseenErrors,
-  validateStatusUpdate: (budget) => [
-    ...unseenErrors(budget),
-    ...collect(conditionErrors(budget.status?.conditions, 'status.conditions')),
-  ],
 
   columns: budgetColumns,
   cells: budgetCells,

@@ -27,7 +27,7 @@ export const deviceClass = defineKind<DeviceClass>({
   version: 'v1',
   table: 'resource-v1',
   namespaced: false,
-  deleteReturnsObject: true,
+  deletion: { returnsObject: true },
   generationOf: 'spec',
 
   validate: (device) => collect(specErrors(device)),

@@ -30,7 +30,7 @@ export const resourceClaimTemplate = defineKind<ResourceClaimTemplate>({
   version: 'v1',
   table: 'resource-v1',
   namespaced: true,
-  deleteReturnsObject: true,
+  deletion: { returnsObject: true },
 
   defaults({ spec }) {
     defaultDeviceClaim(spec?.spec?.devices);

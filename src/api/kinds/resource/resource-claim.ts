@@ -1,8 +1,10 @@
 /** ResourceClaim: asks for devices, and says which were given, and who uses them. */
 import { type FieldError, invalid } from '../../errors/field-error.ts';
 import type { ResourceClaimV1 as ResourceClaim } from '../../generated/types.ts';
-import { defineKind, statusSubresource } from '../../kind/kind.ts';
+import { defineKind } from '../../kind/kind.ts';
 import { takeStoredMetadata } from '../../kind/meta.ts';
+import { statusOnly } from '../../kind/reset-fields.ts';
+import { status } from '../../kind/subresource.ts';
 import { innerForm } from '../../model/inner-form.ts';
 import { modelOf } from '../../model/model.ts';
 import { claimStatusErrors, dropDeallocated } from '../../rules/device/device-allocation.ts';
@@ -35,12 +37,17 @@ export const resourceClaim = defineKind<ResourceClaim>({
   version: 'v1',
   table: 'resource-v1',
   namespaced: true,
-  deleteReturnsObject: true,
-  subresources: [statusSubresource],
-  prepareStatusUpdate(claim, old) {
-    takeStoredMetadata(claim, old);
-    dropDeallocated(claim, old);
-  },
+  deletion: { returnsObject: true },
+  subresources: [
+    status({
+      prepare(claim, old) {
+        takeStoredMetadata(claim, old);
+        dropDeallocated(claim, old);
+      },
+      validate: (claim, old) => collect(claimStatusErrors(claim, old)),
+      resets: statusOnly,
+    }),
+  ],
 
   defaults({ spec }) {
     defaultDeviceClaim(spec?.devices);
@@ -50,7 +57,6 @@ export const resourceClaim = defineKind<ResourceClaim>({
   validate: ({ spec = {} }, old) =>
     old ? [] : collect(deviceClaimErrors(spec.devices ?? {}, 'spec.devices')),
   validateUpdate: changeErrors,
-  validateStatusUpdate: (claim, old) => collect(claimStatusErrors(claim, old)),
 
   columns: [
     nameColumn,

@@ -37,7 +37,7 @@ export const resourceSlice = defineKind<ResourceSlice>({
   version: 'v1',
   table: 'resource-v1',
   namespaced: false,
-  deleteReturnsObject: true,
+  deletion: { returnsObject: true },
   generationOf: 'spec',
 
   prepareForCreate: (slice, { now }) => setTaintTimes(slice, now),

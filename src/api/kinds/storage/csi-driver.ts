@@ -83,7 +83,7 @@ export const csiDriver = defineKind<CSIDriver>({
   table: 'storage-v1',
   namespaced: false,
   versionRequired: true,
-  deleteReturnsObject: true,
+  deletion: { returnsObject: true },
   generationOf: 'spec',
 
   defaults(driver) {

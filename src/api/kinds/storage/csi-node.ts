@@ -66,7 +66,7 @@ export const csiNode = defineKind<CSINode>({
   table: 'storage-v1',
   namespaced: false,
   versionRequired: true,
-  deleteReturnsObject: true,
+  deletion: { returnsObject: true },
 
   validate: (node) => collect(driversErrors(node)),
   validateUpdate: changeErrors,

@@ -92,7 +92,7 @@ export const storageClass = defineKind<StorageClass>({
   version: 'v1',
   table: 'storage-v1',
   namespaced: false,
-  deleteReturnsObject: true,
+  deletion: { returnsObject: true },
 
   defaults(storage) {
     storage.reclaimPolicy ??= 'Delete';

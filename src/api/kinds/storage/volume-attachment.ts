@@ -6,8 +6,10 @@ import type {
   VolumeAttachmentSpec,
   VolumeError,
 } from '../../generated/types.ts';
-import { defineKind, statusSubresource } from '../../kind/kind.ts';
+import { defineKind } from '../../kind/kind.ts';
 import { takeStoredMetadata } from '../../kind/meta.ts';
+import { statusOnly } from '../../kind/reset-fields.ts';
+import { status } from '../../kind/subresource.ts';
 import { innerForm } from '../../model/inner-form.ts';
 import { modelOf } from '../../model/model.ts';
 import { driverNameErrors } from '../../rules/device/driver-name.ts';
@@ -88,17 +90,21 @@ export const volumeAttachment = defineKind<VolumeAttachment>({
   table: 'storage-v1',
   namespaced: false,
   versionRequired: true,
-  deleteReturnsObject: true,
-  subresources: [statusSubresource],
+  deletion: { returnsObject: true },
+  subresources: [
+    status<VolumeAttachment>({
+      prepare: takeStoredMetadata,
+      resets: statusOnly,
+      validate: (attachment) => collect(statusErrors(attachment)),
+    }),
+  ],
 
   defaults({ spec }) {
     if (spec?.source?.inlineVolumeSpec) defaultSource(spec.source.inlineVolumeSpec);
   },
-  prepareStatusUpdate: takeStoredMetadata,
 
   validate: ({ spec = {} }) => collect(specErrors(spec)),
   validateUpdate: changeErrors,
-  validateStatusUpdate: (attachment) => collect(statusErrors(attachment)),
 
   columns: [
     nameColumn,

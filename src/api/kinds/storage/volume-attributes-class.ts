@@ -3,6 +3,7 @@ import { type FieldError, forbidden, required } from '../../errors/field-error.t
 import type { VolumeAttributesClass } from '../../generated/types.ts';
 import { defineKind } from '../../kind/kind.ts';
 import { modelOf } from '../../model/model.ts';
+import { attributesProtection } from '../../rules/pod/in-use-protection.ts';
 import { changedFields } from '../../rules/shared/change.ts';
 import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
 import { collect, type Findings } from '../../rules/shared/findings.ts';
@@ -29,7 +30,7 @@ export const volumeAttributesClass = defineKind<VolumeAttributesClass>({
   version: 'v1',
   table: 'storage-v1',
   namespaced: false,
-  deleteReturnsObject: true,
+  deletion: { returnsObject: true, protection: attributesProtection },
 
   validate: (attributes) => collect(classErrors(attributes)),
   validateUpdate: changeErrors,

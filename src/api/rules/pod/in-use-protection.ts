@@ -2,25 +2,52 @@
  * In-use protection: the finalizers that keep a claim while a pod uses it, a volume while it is bound, and a class of
  * attributes while a claim or volume names it.
  */
-import type { ObjectMeta, PersistentVolume, PersistentVolumeClaim, Pod } from '../../generated/types.ts';
+import type {
+  ObjectMeta,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  VolumeAttributesClass,
+} from '../../generated/types.ts';
+import type { Protection } from '../../kind/kind.ts';
+import type { ApiObject } from '../../text/object.ts';
 import { claimsOf, isFinished } from './pod-facts.ts';
 
-export const claimFinalizer = 'kubernetes.io/pvc-protection';
-export const volumeFinalizer = 'kubernetes.io/pv-protection';
-export const attributesFinalizer = 'kubernetes.io/vac-protection';
+/** A text that pods with claims contain: in `persistentVolumeClaim`, or in `volumeClaimTemplate` of an ephemeral volume. */
+export const claimMark = 'Claim';
+/** A text that claims and volumes with a class of attributes contain. */
+export const attributesMark = 'olumeAttributesClassName';
 
-/** By the kinds that have them. */
-export const protectionFinalizers: Readonly<Record<string, string>> = {
-  'core/persistentvolumes': volumeFinalizer,
-  'core/persistentvolumeclaims': claimFinalizer,
-  'storage.k8s.io/volumeattributesclasses': attributesFinalizer,
+export const claimProtection: Protection<PersistentVolumeClaim> = {
+  finalizer: 'kubernetes.io/pvc-protection',
+  isInUse: ({ metadata: { namespace, name = '' } }, others) =>
+    others.some('core/pods', namespace, claimMark, (pod) => usesClaim(pod as Pod, name)),
+};
+
+export const volumeProtection: Protection<PersistentVolume> = {
+  finalizer: 'kubernetes.io/pv-protection',
+  isInUse: isBound,
+};
+
+export const attributesProtection: Protection<VolumeAttributesClass> = {
+  finalizer: 'kubernetes.io/vac-protection',
+  isInUse({ metadata: { name = '' } }, others) {
+    const names = (object: ApiObject): boolean =>
+      attributesClassesOf(object as PersistentVolume | PersistentVolumeClaim).includes(name);
+    return (
+      others.some('core/persistentvolumeclaims', undefined, attributesMark, names) ||
+      others.some('core/persistentvolumes', undefined, attributesMark, names)
+    );
+  },
 };
 
 /** Whether a pod is a reason to keep a claim of its namespace. */
 export const usesClaim = (pod: Pod, claim: string): boolean =>
   !isFinished(pod.status?.phase) && claimsOf(pod).includes(claim);
 
-export const isBound = ({ status }: PersistentVolume): boolean => status?.phase === 'Bound';
+function isBound({ status }: PersistentVolume): boolean {
+  return status?.phase === 'Bound';
+}
 
 /** Classes of attributes that a claim or volume names: the wanted one, and the one that it has. */
 export function attributesClassesOf({ spec, status }: PersistentVolume | PersistentVolumeClaim): string[] {

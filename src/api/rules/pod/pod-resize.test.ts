@@ -21,8 +21,8 @@ function podOf(spec: object, metadata: object = {}): Pod {
 function resized(old: Pod, change: (pod: Pod) => void): { pod: Pod; errors: string[] } {
   const pod = structuredClone(old);
   change(pod);
-  kind.prepareResize!(pod, structuredClone(old));
-  const errors = kind.validateResize!(pod, old).map(({ field, message }) => `${field}: ${message}`);
+  kind.changes.resize!.restore!(pod, old);
+  const errors = kind.changes.resize!.validate!(pod, old).map(({ field, message }) => `${field}: ${message}`);
   return { pod, errors };
 }
 

@@ -12,8 +12,8 @@ function statusUpdate(spec: object, before: object, after: object): { object: Po
   const old = stored<Pod>(pod, base);
   const decoded = decodeObject(pod.model, { metadata: old.metadata, status: after }) as unknown as Pod;
   const object: Pod = { ...decoded, spec: stored<Pod>(pod, base).spec };
-  pod.prepareStatusUpdate!(object, old, { now });
-  return { object, errors: brief(pod.validateStatusUpdate!(object, old)) };
+  pod.changes.status!.prepare!(object, old, { now });
+  return { object, errors: brief(pod.changes.status!.validate!(object, old)) };
 }
 
 describe('status update', () => {
@@ -161,7 +161,7 @@ describe('status update', () => {
     base.status!.observedGeneration = 3;
     const old = stored<Pod>(pod, base);
     const object: Pod = { ...stored<Pod>(pod, base), metadata: { name: 'x' }, status: { phase: 'Running' } };
-    pod.prepareStatusUpdate!(object, old, { now });
+    pod.changes.status!.prepare!(object, old, { now });
     expect(object.status).toEqual({ phase: 'Running', qosClass: 'BestEffort', observedGeneration: 3 });
     expect(object.metadata.ownerReferences).toEqual([owner]);
     expect(object.metadata.ownerReferences).not.toBe(old.metadata.ownerReferences);

@@ -8,8 +8,8 @@ const problems = (type: string, ingress: LoadBalancerIngress[]): string[] => {
   const service = decoded({ type });
   service.status = { loadBalancer: { ingress } };
   const old = { metadata: {}, spec: { type } };
-  kind.prepareStatusUpdate!(service, old, { now: '' });
-  return texts(kind.validateStatusUpdate!(service, old));
+  kind.changes.status!.prepare!(service, old, { now: '' });
+  return texts(kind.changes.status!.validate!(service, old));
 };
 const at = 'status.loadBalancer.ingress';
 
@@ -46,6 +46,6 @@ test('the mode is filled in from the stored type, whatever the body says', () =>
   const service = decoded({});
   service.spec = { type: 'LoadBalancer' };
   service.status = { loadBalancer: { ingress: [{ ip: '1.2.3.4' }] } };
-  kind.prepareStatusUpdate!(service, service, { now: '' });
+  kind.changes.status!.prepare!(service, service, { now: '' });
   expect(service.status.loadBalancer!.ingress).toEqual([{ ip: '1.2.3.4', ipMode: 'VIP' }]);
 });

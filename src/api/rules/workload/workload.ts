@@ -1,7 +1,7 @@
 /** Workloads: what the apps kinds with a pod template share. */
 import { forbidden, invalid, notSupported, required } from '../../errors/field-error.ts';
 import type { PodTemplateSpec, LabelSelector as SelectorObject } from '../../generated/types.ts';
-import type { Column, Subresource } from '../../kind/kind.ts';
+import type { Column } from '../../kind/kind.ts';
 import {
   formatLabelSelectorObject,
   type LabelSelectorObject,
@@ -27,15 +27,6 @@ export interface WorkloadSpec {
   selector?: SelectorObject;
   template?: PodTemplateSpec;
 }
-
-/** The scale subresource. */
-export const scaleSubresource: Subresource = {
-  name: 'scale',
-  kind: 'Scale',
-  group: 'autoscaling',
-  version: 'v1',
-  verbs: ['get', 'patch', 'update'],
-};
 
 /** Whether the selector is valid. A missing one selects nothing, which is valid. */
 export function* selectorErrors({ selector }: WorkloadSpec): Findings<boolean> {

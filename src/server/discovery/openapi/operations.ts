@@ -104,7 +104,7 @@ function subjectOf(kinds: KindTable, apiVersion: string, described: DiscoveryRes
     owner: owner ?? gvk.kind,
     model,
     verbs: described.verbs,
-    deleteAnswer: kind?.deleteReturnsObject ? model : modelOf('Status'),
+    deleteAnswer: kind?.deletion.returnsObject ? model : modelOf('Status'),
   };
 }
 
