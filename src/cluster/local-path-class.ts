@@ -4,13 +4,13 @@
  */
 import type { StorageClass } from '../api/generated/types.ts';
 import type { ApiObject } from '../api/text/object.ts';
-import { tolerant } from '../controllers/shared/controller.ts';
+import { ifUnchanged } from '../controllers/shared/controller.ts';
 import { localPath } from '../controllers/volumes/local-path-claim.ts';
-import type { Registry } from '../registry/registry.ts';
 import { collectionOf, targetOf } from '../registry/target.ts';
 import { create } from '../registry/verbs/create.ts';
 import { modify } from '../registry/verbs/modify.ts';
 import { actingAs } from '../registry/writers.ts';
+import type { Writing } from '../registry/writing.ts';
 
 const mark = 'wherry.dev/local-path-class';
 const namespace = 'kube-system';
@@ -28,20 +28,21 @@ const localPathClass: StorageClass = {
   allowVolumeExpansion: true,
 };
 
-export async function plantLocalPathClass(registry: Registry): Promise<void> {
-  const noted = registry.view.collection('core/namespaces').get('', namespace)?.peek().metadata.annotations;
+export async function plantLocalPathClass(writing: Writing): Promise<void> {
+  const noted = writing.registry.view.collection('core/namespaces').get('', namespace)?.peek()
+    .metadata.annotations;
   if (noted?.[mark] !== undefined) return;
-  const kind = registry.kinds.resource('storage.k8s.io/v1', 'storageclasses')!;
+  const kind = writing.registry.kinds.resource('storage.k8s.io/v1', 'storageclasses')!;
   const object = structuredClone(localPathClass) as ApiObject;
   // A conflict: a class of this name is there already.
-  await tolerant(create(registry, actingAs('kube-apiserver', 'create'), collectionOf(kind, ''), object));
+  await ifUnchanged(create(writing, actingAs('kube-apiserver', 'create'), collectionOf(kind, ''), object));
   const target = targetOf({
-    kind: registry.kinds.resource('v1', 'namespaces')!,
+    kind: writing.registry.kinds.resource('v1', 'namespaces')!,
     namespace: '',
     name: namespace,
   });
-  await tolerant(
-    modify(registry, actingAs('kube-apiserver', 'update'), target, (current) => {
+  await ifUnchanged(
+    modify(writing, actingAs('kube-apiserver', 'update'), target, (current) => {
       const kept = current.object();
       kept.metadata.annotations = { ...kept.metadata.annotations, [mark]: 'made' };
       return kept;

@@ -5,11 +5,11 @@ import type { RunningController } from '../controllers/shared/controller.ts';
 import { Aggregation } from '../extensions/aggregation/aggregation.ts';
 import { HookClient, type ServiceDial } from '../extensions/calls/hook-client.ts';
 import { Definitions } from '../extensions/definitions/definitions.ts';
-import type { Registry } from '../registry/registry.ts';
 import { SystemNamespaces } from '../registry/system/system-namespaces.ts';
 import { ensureSystemPriorityClasses } from '../registry/system/system-priority-classes.ts';
 import { History } from '../registry/view/history.ts';
 import type { View } from '../registry/view/view.ts';
+import type { Writing } from '../registry/writing.ts';
 import { UsageReports } from '../server/computed/usage-reports.ts';
 import { OwnDoors } from '../server/http/own-doors.ts';
 import { servedComputedVersions } from '../server/route-table.ts';
@@ -63,9 +63,9 @@ export async function makeParts(
   const authorization = await authorizationOf(settings, view);
   closers.add(() => authorization?.close());
   const made = await makeRegistry(settings, store, view, hooks, authorization);
-  const { registry, tokens, services } = made;
-  await fill(registry, settings, closers);
-  const definitions = new Definitions(registry, hooks, report);
+  const { registry, writing, tokens, services } = made;
+  await fill(writing, settings, closers);
+  const definitions = new Definitions(writing, hooks, report);
   closers.add(() => definitions.close());
   await definitions.start();
   const { history: bounds, isShared } = settings;
@@ -74,9 +74,9 @@ export async function makeParts(
   const access = await secureAccess(settings, made, authorization);
   closers.add(() => access?.close());
   const doors = doorsOf(settings, services.firstIP, access);
-  const nodeCredentials = new NodeCredentials(registry);
+  const nodeCredentials = new NodeCredentials(writing);
   const connections = waysToNodes(settings, nodeCredentials, new OwnDoors(doors.all, view));
-  const aggregation = new Aggregation(registry, {
+  const aggregation = new Aggregation(writing, {
     dial,
     client: () => settings.files.proxyClient ?? access?.proxyClient,
     computed: [...servedComputedVersions(settings.kinds).keys()],
@@ -88,7 +88,7 @@ export async function makeParts(
   const delay = new ShutdownDelay(settings.apiServer.shutdownDelayMs);
   const authentication =
     access?.authentication ??
-    (await makeAuthenticator({}, { registry, tokens, onError: report, onWarning: settings.warn }));
+    (await makeAuthenticator({}, { registry, writing, tokens, onError: report, onWarning: settings.warn }));
   const parts = {
     ...made,
     definitions,
@@ -109,11 +109,11 @@ export async function makeParts(
 }
 
 /** The objects that every cluster has. */
-async function fill(registry: Registry, settings: ClusterSettings, closers: Closers): Promise<void> {
-  const namespaces = new SystemNamespaces(registry, settings.report);
+async function fill(writing: Writing, settings: ClusterSettings, closers: Closers): Promise<void> {
+  const namespaces = new SystemNamespaces(writing, settings.report);
   closers.add(() => namespaces.close());
-  await Promise.all([namespaces.start(), ensureSystemPriorityClasses(registry)]);
-  if (settings.makesLocalPathClass) await plantLocalPathClass(registry);
+  await Promise.all([namespaces.start(), ensureSystemPriorityClasses(writing.registry)]);
+  if (settings.makesLocalPathClass) await plantLocalPathClass(writing);
 }
 
 /** What users may do; undefined without a secure door, where everybody may do everything. */
@@ -133,7 +133,7 @@ async function authorizationOf(
 /** Loaded by those who open the secure door: TLS takes Node some milliseconds. */
 async function secureAccess(
   { options, keeper, report, warn }: ClusterSettings,
-  { registry, tokens, services }: OpenRegistry,
+  { registry, writing, tokens, services }: OpenRegistry,
   authorization: Authorization | undefined,
 ): Promise<Access | undefined> {
   const { secure = false, users = [], store, dataDir, unsafeNoFsync } = options;
@@ -147,6 +147,7 @@ async function secureAccess(
     unsafeNoFsync,
     serviceIP: services.firstIP,
     registry,
+    writing,
     tokens,
     limits: keeper.limits,
     onError: report,

@@ -15,9 +15,10 @@ import { QuotaAccounts } from '../registry/admission/quota-accounts.ts';
 import type { AdmissionChain } from '../registry/admission-chain.ts';
 import { parseIPRanges } from '../registry/allocation/ip-allocator.ts';
 import { ServiceAllocator } from '../registry/allocation/service-allocation.ts';
-import { Registry } from '../registry/registry.ts';
+import type { Registry } from '../registry/registry.ts';
 import { endpointsRemoval } from '../registry/system/endpoints-removal.ts';
 import type { View } from '../registry/view/view.ts';
+import { type AdmissionParts, makeWriting, type Writing } from '../registry/writing.ts';
 import type { Store } from '../store/store.ts';
 import { Later } from './later.ts';
 import { defaultOf } from './options/option.ts';
@@ -30,6 +31,7 @@ import { StartError } from './shared/start-error.ts';
 
 export interface OpenRegistry {
   readonly registry: Registry;
+  readonly writing: Writing;
   /** The accounts that admission keeps. */
   readonly quotas: QuotaAccounts;
   readonly tokens: Tokens;
@@ -54,9 +56,9 @@ export async function makeRegistry(
   const services = new ServiceAllocator(view, ranges);
   const { podSecurity } = await admissionSettings(options.admissionConfigFile);
   const accounts = new Later<QuotaAccounts>('the registry is being made');
-  const registry = new Registry(store, view, kinds, chance, {
+  const writing = makeWriting(store, view, kinds, chance, {
     admission: (made) => {
-      const quotas = new QuotaAccounts(made);
+      const quotas = new QuotaAccounts(made.registry);
       accounts.set(quotas);
       const chain = admissionOf(made, settings, { hooks, podSecurity, quotas }).guardedBy(warnUnenforced);
       return authorization ? chain.guardedBy(authorization.guard) : chain;
@@ -71,9 +73,11 @@ export async function makeRegistry(
     timers: instruments?.timers,
     onCommit: instruments?.onCommit,
   });
-  instruments?.attach(registry);
+  const { registry } = writing;
+  instruments?.attach(writing);
   return {
     registry,
+    writing,
     quotas: accounts.part,
     tokens: new Tokens(registry, settings.tokens),
     services,
@@ -89,16 +93,23 @@ interface PluginParts {
 }
 
 function admissionOf(
-  registry: Registry,
+  parts: AdmissionParts,
   { options, apiServer }: ClusterSettings,
   { hooks, podSecurity, quotas }: PluginParts,
 ): AdmissionChain {
+  const { registry, authorizer } = parts;
   const { notReadyTolerationSeconds, unreachableTolerationSeconds } = apiServer;
   try {
-    return admissionChain(registry, options.admission, {
+    return admissionChain(parts, options.admission, {
       extensions: {
-        mutating: [new MutatingPolicies(registry), new MutatingWebhooks(registry, hooks)],
-        validating: [new ValidatingPolicies(registry), new ValidatingWebhooks(registry, hooks)],
+        mutating: [
+          new MutatingPolicies(registry, authorizer),
+          new MutatingWebhooks(registry, authorizer, hooks),
+        ],
+        validating: [
+          new ValidatingPolicies(registry, authorizer),
+          new ValidatingWebhooks(registry, authorizer, hooks),
+        ],
       },
       podSecurity,
       tolerationSeconds: {

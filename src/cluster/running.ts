@@ -61,7 +61,7 @@ export async function run(settings: ClusterSettings, parts: Parts, closers: Clos
 /** Opens the doors, and writes what clients look for first. */
 async function listen(settings: ClusterSettings, parts: Parts, closers: Closers): Promise<void> {
   const { options, apiServer, keeper, report, warn } = settings;
-  const { registry, server, aggregation, doors, services, range, access } = parts;
+  const { registry, writing, server, aggregation, doors, services, range, access } = parts;
   await server.listen();
   closers.add(() => aggregation.close());
   aggregation.start().catch(report);
@@ -71,11 +71,11 @@ async function listen(settings: ClusterSettings, parts: Parts, closers: Closers)
   closers.add(() => capacity.close());
   const advertised = { ...doors.advertised(services.firstIP), serviceRange: range.text };
   const { kubernetesNodePort: nodePort, kubernetesEndpoints: endpoints } = apiServer;
-  const kubernetes = new KubernetesService(registry, { ...advertised, nodePort, endpoints }, report);
+  const kubernetes = new KubernetesService(writing, { ...advertised, nodePort, endpoints }, report);
   closers.add(() => kubernetes.close());
   // Together, so that what they write shares a commit.
   await Promise.all([access?.announce(), capacity.start(), kubernetes.start()]);
-  await tellRefusedRange(registry, range, warn, report);
+  await tellRefusedRange(parts.writing, range, warn, report);
 }
 
 /** Closed before the server, so that nodes can report that they are going. */
@@ -95,9 +95,11 @@ const localNodes = (settings: ClusterSettings, { registry, doors, connections, r
 /** Closed before the nodes: otherwise controllers would react to every pod of the closing nodes. */
 function runControllers(settings: ClusterSettings, parts: Parts, closers: Closers): void {
   const { options, controllers: chosen, controllerSettings, isShared, report } = settings;
-  const { registry, quotas, tokens, connections, usage, access, nodeCredentials, controllers } = parts;
+  const { registry, writing, quotas, tokens, connections, usage, access, nodeCredentials, controllers } =
+    parts;
   const context: ControllerContext = {
     registry,
+    writing,
     quotas,
     tokens,
     settings: controllerSettings,

@@ -26,8 +26,8 @@ interface ServerParts extends Omit<Parts, 'server'> {
 
 export function makeServer(settings: ClusterSettings, parts: ServerParts): ApiServer {
   const { options, apiServer, keeper, instruments, report } = settings;
-  const { registry, tokens, doors, aggregation, connections, usage, audit, metrics, authentication } = parts;
-  return new ApiServer(registry, {
+  const { writing, tokens, doors, aggregation, connections, usage, audit, metrics, authentication } = parts;
+  return new ApiServer(writing, {
     aggregation,
     doors: doors.all,
     createStatus: options.createStatus ?? (options.like ? 201 : 200),

@@ -6,10 +6,10 @@ import type { Verb } from '../api/kind/kind.ts';
 import { recorderFor } from '../controllers/shared/event-sink.ts';
 import { parseIPRanges } from '../registry/allocation/ip-allocator.ts';
 import { ownRangeName } from '../registry/allocation/service-ranges.ts';
-import type { Registry } from '../registry/registry.ts';
 import { addsFamily, storedServiceRange } from '../registry/system/own-service-range.ts';
 import type { View } from '../registry/view/view.ts';
 import { actingAs } from '../registry/writers.ts';
+import type { Writing } from '../registry/writing.ts';
 
 export interface RangeInForce {
   readonly text: string;
@@ -26,15 +26,16 @@ export function rangeInForce(view: View, wanted: string): RangeInForce {
 
 /** Tells about a range that is not used, in a warning and an event. */
 export async function tellRefusedRange(
-  registry: Registry,
+  writing: Writing,
   { text, refused }: RangeInForce,
   warn: (message: string) => void,
   onError: (error: Error) => void,
 ): Promise<void> {
   if (refused === undefined) return;
+  const { registry } = writing;
   warn(`services keep the range ${text}, which is stored in the cluster, instead of ${refused}`);
   const request = (verb: Verb) => actingAs('kube-apiserver', verb);
-  const recorder = recorderFor({ registry, request, onError }, 'kubernetes-service-cidr-controller');
+  const recorder = recorderFor({ registry, writing, request, onError }, 'kubernetes-service-cidr-controller');
   const stored = registry.view.collection('networking.k8s.io/servicecidrs').get('', ownRangeName)!;
   recorder.warning(
     stored.object(),

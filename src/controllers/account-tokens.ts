@@ -6,7 +6,7 @@ import { remove } from '../registry/verbs/delete.ts';
 import { modify } from '../registry/verbs/modify.ts';
 import type { Entry } from '../registry/view/entry.ts';
 import { Filter } from '../registry/view/filter.ts';
-import { type SharedContext, tolerant, type Writing } from './shared/controller.ts';
+import { ifUnchanged, type SharedContext, type Writer } from './shared/controller.ts';
 
 export const tokenType = 'kubernetes.io/service-account-token';
 export const accountName = 'kubernetes.io/service-account.name';
@@ -21,11 +21,11 @@ export const tokenSecrets = (registry: Registry, namespace: string): Entry[] =>
     .entries.filter(isTokenSecret);
 
 /** What a write of a token needs. */
-export type TokenWriting = Writing & Pick<SharedContext, 'tokens'>;
+export type TokenWriting = Writer & Pick<SharedContext, 'tokens'>;
 
 /** Puts the token of its account into a secret, or deletes the secret when the account is gone. */
-export async function completeToken(writing: TokenWriting, namespace: string, name: string): Promise<void> {
-  const { registry, request, trust, tokens } = writing;
+export async function completeToken(writer: TokenWriting, namespace: string, name: string): Promise<void> {
+  const { registry, writing, request, trust, tokens } = writer;
   const entry = registry.view.collection('core/secrets').get(namespace, name);
   if (!entry) return;
   const secret = entry.object() as Secret;
@@ -33,7 +33,7 @@ export async function completeToken(writing: TokenWriting, namespace: string, na
   const account = accountOf(registry, namespace, annotations[accountName] ?? '', annotations[accountUid]);
   if (!account) {
     const { uid } = secret.metadata;
-    await tolerant(remove(registry, request('delete'), targetOf(entry), { preconditions: { uid } }));
+    await ifUnchanged(remove(writing, request('delete'), targetOf(entry), { preconditions: { uid } }));
     return;
   }
   const authority = trust && Buffer.from(trust.rootCertificates).toString('base64');
@@ -41,8 +41,8 @@ export async function completeToken(writing: TokenWriting, namespace: string, na
   if (data.token && data.namespace && annotations[accountUid] && (!authority || data['ca.crt'] === authority))
     return;
   const token = await tokens.legacy(account, name);
-  await tolerant(
-    modify(registry, request('update'), targetOf(entry), (current) => {
+  await ifUnchanged(
+    modify(writing, request('update'), targetOf(entry), (current) => {
       const now = current.object() as Secret;
       now.metadata.annotations = { ...now.metadata.annotations, [accountUid]: account.metadata.uid! };
       now.data = {

@@ -208,7 +208,7 @@ class Autoscalers {
     try {
       const read = (scale: Scale): Scale => ({ ...scale, spec: { replicas: desired } });
       const target = targetOf({ kind, namespace, name }, 'scale');
-      await rescale(this.#registry, this.context.request('update'), target, usualScale, read);
+      await rescale(this.context.writing, this.context.request('update'), target, usualScale, read);
     } catch (error) {
       const why = (error as Error).message;
       this.#warn(autoscaler, 'FailedRescale', `New size: ${desired}; reason: ${reason}; error: ${why}`);

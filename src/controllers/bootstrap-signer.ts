@@ -16,7 +16,7 @@ import { clusterInfo } from '../registry/system/cluster-info.ts';
 import { targetOf } from '../registry/target.ts';
 import { modify } from '../registry/verbs/modify.ts';
 import { Filter } from '../registry/view/filter.ts';
-import { type Controller, observe, running, type SharedContext, tolerant } from './shared/controller.ts';
+import { type Controller, ifUnchanged, observe, running, type SharedContext } from './shared/controller.ts';
 import { WorkQueue } from './shared/work-queue.ts';
 import { isBootstrapSecret } from './token-cleaner.ts';
 
@@ -46,7 +46,10 @@ export const bootstrapSigner: Controller = {
   },
 };
 
-async function signClusterInfo({ registry, request }: SharedContext, queue: WorkQueue): Promise<void> {
+async function signClusterInfo(
+  { registry, writing, request }: SharedContext,
+  queue: WorkQueue,
+): Promise<void> {
   const entry = registry.view.collection('core/configmaps').get(clusterInfo.namespace, clusterInfo.name);
   const tokens = signingTokens(registry);
   // The signature of a token is removed when the token expires.
@@ -55,8 +58,8 @@ async function signClusterInfo({ registry, request }: SharedContext, queue: Work
   if (!entry) return;
   const { data } = entry.peek() as ConfigMap;
   if (!data?.kubeconfig || semanticEqual(data, signed(data, tokens))) return;
-  await tolerant(
-    modify(registry, request('update'), targetOf(entry), (current) => {
+  await ifUnchanged(
+    modify(writing, request('update'), targetOf(entry), (current) => {
       const map = current.object() as ConfigMap;
       map.data = signed(map.data ?? {}, tokens);
       return map;

@@ -43,7 +43,7 @@ async function settled(): Promise<void> {
 }
 
 it('sign the address of the cluster, and only those that may', async () => {
-  await plantClusterInfo(harness.registry, address);
+  await plantClusterInfo(harness.writing, address);
   await token('aaaaaa');
   await token('bbbbbb', { 'usage-bootstrap-signing': 'false' });
   await token('cccccc', { expiration: '2030-06-01T11:00:00Z' });
@@ -65,11 +65,11 @@ it('sign the address of the cluster, and only those that may', async () => {
 it('sign again when the address changes, and signatures go with their tokens', async () => {
   harness.start(['bootstrapsigner', 'tokencleaner']);
   await token('aaaaaa', { expiration: '2030-06-01T12:30:00Z' });
-  await plantClusterInfo(harness.registry, address);
+  await plantClusterInfo(harness.writing, address);
   await settled();
   const before = info()['jws-kubeconfig-aaaaaa'];
   expect(before).toBeDefined();
-  await plantClusterInfo(harness.registry, { ...address, server: 'https://10.9.9.9:6443' });
+  await plantClusterInfo(harness.writing, { ...address, server: 'https://10.9.9.9:6443' });
   await settled();
   expect(info()['jws-kubeconfig-aaaaaa']).not.toBe(before);
   clock.nowMs += 3_600_000;

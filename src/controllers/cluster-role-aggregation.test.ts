@@ -49,7 +49,7 @@ it('takes in what is marked later, and lets go what is not marked any more', asy
   await harness.seed(version, 'clusterroles', '', { metadata: { name: 'c' }, rules: [rule('c')] });
   await settled();
   expect(role('all').rules).toEqual([rule('a'), rule('b')]);
-  await modify(harness.registry, asTester('update'), targetOf(a), (current) => {
+  await modify(harness.writing, asTester('update'), targetOf(a), (current) => {
     const object = current.object();
     object.metadata.labels = {};
     return object;

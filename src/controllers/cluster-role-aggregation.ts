@@ -8,7 +8,7 @@ import { semanticEqual } from '../api/text/object.ts';
 import { targetOf } from '../registry/target.ts';
 import { modify } from '../registry/verbs/modify.ts';
 import { everything } from '../registry/view/filter.ts';
-import { type Controller, observe, running, tolerant, type Writing } from './shared/controller.ts';
+import { type Controller, ifUnchanged, observe, running, type Writer } from './shared/controller.ts';
 import { WorkQueue } from './shared/work-queue.ts';
 
 const resource = 'rbac.authorization.k8s.io/clusterroles';
@@ -38,7 +38,7 @@ export const clusterRoleAggregation: Controller = {
   },
 };
 
-async function gather({ registry, request }: Writing, name: string): Promise<void> {
+async function gather({ registry, writing, request }: Writer, name: string): Promise<void> {
   const roles = registry.view.collection(resource);
   const entry = roles.get('', name);
   if (!entry) return;
@@ -59,5 +59,5 @@ async function gather({ registry, request }: Writing, name: string): Promise<voi
   if (semanticEqual(role.rules, rules)) return;
   // Its version makes the write fail when the role has changed, which brings it back into the queue.
   const change = () => ({ ...entry.object(), rules: structuredClone(rules) });
-  await tolerant(modify(registry, request('update'), targetOf(entry), change));
+  await ifUnchanged(modify(writing, request('update'), targetOf(entry), change));
 }

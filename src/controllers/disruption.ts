@@ -26,12 +26,12 @@ import { type Expectation, expectationOf } from './disruption-scale.ts';
 import {
   type Controller,
   fromKey,
+  ifUnchanged,
   keyOf,
   observe,
   type RunningController,
   running,
   type SharedContext,
-  tolerant,
   writeStatus,
 } from './shared/controller.ts';
 import { recorderFor } from './shared/event-sink.ts';
@@ -227,17 +227,22 @@ class Disruption {
     if (sinceMs === undefined) return;
     const leftMs = sinceMs + departureMs - this.#nowMs;
     if (leftMs > 0) return this.#targets.addAfter(key, leftMs);
-    await tolerant(
-      modify(this.#registry, this.context.request('update'), targetOf(pod!.entry, 'status'), (current) => {
-        const object = current.object() as Pod;
-        const condition = object.status?.conditions?.find(({ type }) => type === 'DisruptionTarget');
-        if (condition?.status !== 'True' || object.metadata.deletionTimestamp) return object;
-        condition.status = 'False';
-        condition.lastTransitionTime = this.#registry.now();
-        condition.reason = undefined;
-        condition.message = undefined;
-        return object;
-      }),
+    await ifUnchanged(
+      modify(
+        this.context.writing,
+        this.context.request('update'),
+        targetOf(pod!.entry, 'status'),
+        (current) => {
+          const object = current.object() as Pod;
+          const condition = object.status?.conditions?.find(({ type }) => type === 'DisruptionTarget');
+          if (condition?.status !== 'True' || object.metadata.deletionTimestamp) return object;
+          condition.status = 'False';
+          condition.lastTransitionTime = this.#registry.now();
+          condition.reason = undefined;
+          condition.message = undefined;
+          return object;
+        },
+      ),
     );
   }
 }

@@ -7,12 +7,12 @@ import type { Entry } from '../registry/view/entry.ts';
 import {
   type Controller,
   fromKey,
+  ifUnchanged,
   keyOf,
   observe,
   type RunningController,
   running,
   type SharedContext,
-  tolerant,
 } from './shared/controller.ts';
 import { WorkQueue } from './shared/work-queue.ts';
 
@@ -83,12 +83,12 @@ class EventExpiry {
   }
 
   async #remove(key: string): Promise<void> {
-    const { registry, request } = this.context;
+    const { registry, writing, request } = this.context;
     const [namespace, name] = fromKey(key);
     const entry = registry.view.collection('core/events').get(namespace, name);
     // It was written again meanwhile, and has a new expiry.
     if (!entry || this.#endMs(entry) > registry.sources.nowMs()) return;
-    await tolerant(remove(registry, request('delete'), targetOf(entry), {}));
+    await ifUnchanged(remove(writing, request('delete'), targetOf(entry), {}));
   }
 
   #endMs(entry: Entry): number {

@@ -20,10 +20,10 @@ import { modify } from '../registry/verbs/modify.ts';
 import type { Entry } from '../registry/view/entry.ts';
 import {
   type Controller,
+  ifUnchanged,
   type RunningController,
   running,
   type SharedContext,
-  tolerant,
 } from './shared/controller.ts';
 import { observeKinds } from './shared/kind-observation.ts';
 import { WorkQueue } from './shared/work-queue.ts';
@@ -197,8 +197,8 @@ class GarbageCollector implements RunningController {
   async #delete(entry: Entry, object: ApiObject, policy: 'Foreground' | undefined): Promise<void> {
     const { uid, finalizers } = object.metadata;
     const propagationPolicy = policy ?? (finalizers?.some(isCollectors) ? undefined : 'Background');
-    await tolerant(
-      remove(this.#registry, this.#context.request('delete'), targetOf(entry), {
+    await ifUnchanged(
+      remove(this.#context.writing, this.#context.request('delete'), targetOf(entry), {
         preconditions: { uid },
         propagationPolicy,
       }),
@@ -238,8 +238,8 @@ class GarbageCollector implements RunningController {
   }
 
   async #unblockOwners(entry: Entry): Promise<void> {
-    await tolerant(
-      modify(this.#registry, this.#context.request('update'), targetOf(entry, 'whole'), (current) => {
+    await ifUnchanged(
+      modify(this.#context.writing, this.#context.request('update'), targetOf(entry, 'whole'), (current) => {
         const object = current.object();
         for (const reference of object.metadata.ownerReferences ?? [])
           if (reference.blockOwnerDeletion) reference.blockOwnerDeletion = false;
@@ -256,8 +256,8 @@ class GarbageCollector implements RunningController {
   }
 
   async #dropReferences(entry: Entry, keep: (reference: OwnerReference) => boolean): Promise<void> {
-    await tolerant(
-      modify(this.#registry, this.#context.request('update'), targetOf(entry, 'whole'), (current) => {
+    await ifUnchanged(
+      modify(this.#context.writing, this.#context.request('update'), targetOf(entry, 'whole'), (current) => {
         const object = current.object();
         object.metadata.ownerReferences = object.metadata.ownerReferences?.filter(keep);
         return object;
@@ -266,8 +266,8 @@ class GarbageCollector implements RunningController {
   }
 
   async #dropFinalizer(entry: Entry, finalizer: string): Promise<void> {
-    await tolerant(
-      modify(this.#registry, this.#context.request('update'), targetOf(entry, 'whole'), (current) => {
+    await ifUnchanged(
+      modify(this.#context.writing, this.#context.request('update'), targetOf(entry, 'whole'), (current) => {
         const object = current.object();
         object.metadata.finalizers = object.metadata.finalizers?.filter((one) => one !== finalizer);
         return object;

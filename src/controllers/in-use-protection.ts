@@ -13,7 +13,7 @@ import { otherObjects } from '../registry/verbs/in-use.ts';
 import { modify } from '../registry/verbs/modify.ts';
 import type { Entry } from '../registry/view/entry.ts';
 import { actingAs } from '../registry/writers.ts';
-import { type Controller, observe, running, type Writing } from './shared/controller.ts';
+import { type Controller, observe, running, type Writer } from './shared/controller.ts';
 import { mayNameAttributes, mayUseClaims } from './shared/storage-marks.ts';
 import { WorkQueue } from './shared/work-queue.ts';
 
@@ -34,12 +34,12 @@ export const protectionController: Controller = {
     });
     const volumes = new WorkQueue({
       timers: context.registry.timers,
-      work: (name) => releaseVolume({ registry, request: byVolumeProtection }, name),
+      work: (name) => releaseVolume({ ...context, request: byVolumeProtection }, name),
       onError: (_, error) => onError(error),
     });
     const attributes = new WorkQueue({
       timers: context.registry.timers,
-      work: (name) => settleAttributes({ registry, request: byAttributesProtection }, name),
+      work: (name) => settleAttributes({ ...context, request: byAttributesProtection }, name),
       onError: (_, error) => onError(error),
     });
     const classes = registry.view.collection('storage.k8s.io/volumeattributesclasses');
@@ -74,27 +74,27 @@ export const protectionController: Controller = {
   },
 };
 
-async function releaseClaim(writing: Writing, key: string): Promise<void> {
+async function releaseClaim(writer: Writer, key: string): Promise<void> {
   const [namespace, name] = key.split('/') as [string, string];
-  const claim = writing.registry.view.collection('core/persistentvolumeclaims').get(namespace, name);
-  if (claim) await release(writing, claim);
+  const claim = writer.registry.view.collection('core/persistentvolumeclaims').get(namespace, name);
+  if (claim) await release(writer, claim);
 }
 
-async function releaseVolume(writing: Writing, name: string): Promise<void> {
-  const volume = writing.registry.view.collection('core/persistentvolumes').get('', name);
-  if (volume) await release(writing, volume);
+async function releaseVolume(writer: Writer, name: string): Promise<void> {
+  const volume = writer.registry.view.collection('core/persistentvolumes').get('', name);
+  if (volume) await release(writer, volume);
 }
 
 /** Takes the finalizer off a deleted class that nothing names, and puts it on one that has lost it. */
-async function settleAttributes(writing: Writing, name: string): Promise<void> {
-  const { registry, request } = writing;
+async function settleAttributes(writer: Writer, name: string): Promise<void> {
+  const { registry, writing, request } = writer;
   const entry = registry.view.collection('storage.k8s.io/volumeattributesclasses').get('', name);
   if (!entry) return;
   const { finalizer } = entry.kind.deletion.protection!;
   const { deletionTimestamp, finalizers = [] } = entry.peek().metadata;
-  if (deletionTimestamp !== undefined) await release(writing, entry);
+  if (deletionTimestamp !== undefined) await release(writer, entry);
   else if (!finalizers.includes(finalizer))
-    await modify(registry, request('update'), targetOf(entry, 'whole'), (current) => {
+    await modify(writing, request('update'), targetOf(entry, 'whole'), (current) => {
       const object = current.object();
       object.metadata.finalizers = [...(object.metadata.finalizers ?? []), finalizer];
       return object;
@@ -102,10 +102,10 @@ async function settleAttributes(writing: Writing, name: string): Promise<void> {
 }
 
 /** Takes the finalizer off an object that is being deleted, and that nothing uses. */
-async function release(writing: Writing, entry: Entry): Promise<void> {
+async function release(writer: Writer, entry: Entry): Promise<void> {
   const { finalizer, isInUse } = entry.kind.deletion.protection!;
-  if (isHeld(entry, finalizer) && !isInUse(entry.peek(), otherObjects(writing.registry.view)))
-    await dropFinalizer(writing, entry, finalizer);
+  if (isHeld(entry, finalizer) && !isInUse(entry.peek(), otherObjects(writer.registry.view)))
+    await dropFinalizer(writer, entry, finalizer);
 }
 
 /** Whether an object is being deleted and still has this finalizer. */
@@ -115,8 +115,8 @@ function isHeld(entry: Entry, finalizer: string): boolean {
   return deletionTimestamp !== undefined && (finalizers?.includes(finalizer) ?? false);
 }
 
-async function dropFinalizer({ registry, request }: Writing, entry: Entry, finalizer: string): Promise<void> {
-  await modify(registry, request('update'), targetOf(entry, 'whole'), (current) => {
+async function dropFinalizer({ writing, request }: Writer, entry: Entry, finalizer: string): Promise<void> {
+  await modify(writing, request('update'), targetOf(entry, 'whole'), (current) => {
     const object = current.object();
     object.metadata.finalizers = object.metadata.finalizers?.filter((one) => one !== finalizer);
     return object;

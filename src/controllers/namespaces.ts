@@ -13,7 +13,8 @@ import { removeCollection } from '../registry/verbs/delete.ts';
 import { modify } from '../registry/verbs/modify.ts';
 import type { Entry } from '../registry/view/entry.ts';
 import { everything, Filter } from '../registry/view/filter.ts';
-import { type Controller, running, type Writing } from './shared/controller.ts';
+import type { Writing } from '../registry/writing.ts';
+import { type Controller, running, type Writer } from './shared/controller.ts';
 import { observeKinds } from './shared/kind-observation.ts';
 import { WorkQueue } from './shared/work-queue.ts';
 
@@ -28,7 +29,7 @@ export const namespaceController: Controller = {
   housekeeping: true,
   writer: 'namespace-controller',
   start(context) {
-    const { registry, settings, onError } = context;
+    const { registry, writing, settings, onError } = context;
     const queue = new WorkQueue({
       timers: context.registry.timers,
       work: (name) => empty(context, name),
@@ -47,7 +48,7 @@ export const namespaceController: Controller = {
         } else if (kind.namespaced && (!entry || !previous)) {
           const { namespace } = (entry ?? previous)!;
           // A write that was let in before the deletion began may come after it, and even after the namespace is gone.
-          if (isGoing(registry, namespace)) queue.add(namespace);
+          if (isGoing(writing, namespace)) queue.add(namespace);
         }
       },
       // A kind that is added may have objects to delete; a removed one no longer has to be waited for.
@@ -62,16 +63,16 @@ export const namespaceController: Controller = {
   },
 };
 
-function isGoing(registry: Registry, namespace: string): boolean {
-  const entry = registry.view.collection('core/namespaces').get('', namespace);
-  return entry ? entry.mayBeMarked : registry.admission.asksForNamespaces;
+function isGoing(writing: Writing, namespace: string): boolean {
+  const entry = writing.registry.view.collection('core/namespaces').get('', namespace);
+  return entry ? entry.mayBeMarked : writing.admission.asksForNamespaces;
 }
 
-async function empty(writing: Writing, name: string): Promise<void> {
-  const { registry } = writing;
+async function empty(writer: Writer, name: string): Promise<void> {
+  const { registry, writing } = writer;
   const entry = registry.view.collection('core/namespaces').get('', name);
   if (!entry)
-    return registry.admission.asksForNamespaces
+    return writing.admission.asksForNamespaces
       ? removeRemains(registry, name, registry.view.revision)
       : undefined;
   if (!entry.mayBeMarked) return;
@@ -79,20 +80,20 @@ async function empty(writing: Writing, name: string): Promise<void> {
   if (!namespace.metadata.deletionTimestamp || !namespace.spec?.finalizers?.includes('kubernetes')) return;
   const kinds = [...registry.kinds.stored()].filter((kind) => kind.namespaced);
   const pods = kinds.filter((kind) => kind.id === 'core/pods');
-  await clear(writing, name, pods);
+  await clear(writer, name, pods);
   if (remainsOf(registry, name, pods).resources.size === 0)
     await clear(
-      writing,
+      writer,
       name,
       kinds.filter((kind) => kind.id !== 'core/pods'),
     );
   const remains = remainsOf(registry, name, kinds);
-  await report(writing, entry, remains);
-  if (remains.resources.size === 0) await release(writing, entry);
+  await report(writer, entry, remains);
+  if (remains.resources.size === 0) await release(writer, entry);
 }
 
 async function clear(
-  { registry, request }: Writing,
+  { registry, writing, request }: Writer,
   namespace: string,
   kinds: readonly Kind[],
 ): Promise<void> {
@@ -100,7 +101,7 @@ async function clear(
   for (const kind of kinds) {
     if (registry.view.collection(kind).select(filter, { limit: 1 }).entries.length === 0) continue;
     await removeCollection(
-      registry,
+      writing,
       request('deletecollection'),
       collectionOf(kind, namespace),
       filter,
@@ -172,8 +173,8 @@ function conditionsOf({ resources, finalizers }: Remains): NamespaceCondition[] 
 }
 
 /** Writes the conditions; lastTransitionTime changes only with the status. */
-async function report({ registry, request }: Writing, entry: Entry, remains: Remains): Promise<void> {
-  await modify(registry, request('update'), targetOf(entry, 'status'), (current) => {
+async function report({ registry, writing, request }: Writer, entry: Entry, remains: Remains): Promise<void> {
+  await modify(writing, request('update'), targetOf(entry, 'status'), (current) => {
     const namespace = current.object() as Namespace;
     const before = namespace.status?.conditions ?? [];
     const conditions = conditionsOf(remains).map((condition) => {
@@ -190,8 +191,8 @@ async function report({ registry, request }: Writing, entry: Entry, remains: Rem
   });
 }
 
-async function release({ registry, request }: Writing, entry: Entry): Promise<void> {
-  await modify(registry, request('update'), targetOf(entry, 'finalize'), (current) => {
+async function release({ writing, request }: Writer, entry: Entry): Promise<void> {
+  await modify(writing, request('update'), targetOf(entry, 'finalize'), (current) => {
     const namespace = current.object() as Namespace;
     const finalizers = (namespace.spec?.finalizers ?? []).filter((finalizer) => finalizer !== 'kubernetes');
     namespace.spec = { ...namespace.spec, finalizers };

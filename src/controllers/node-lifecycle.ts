@@ -15,11 +15,11 @@ import type { Entry } from '../registry/view/entry.ts';
 import { NodeZones } from './node-zones.ts';
 import {
   type Controller,
+  ifUnchanged,
   observe,
   type RunningController,
   running,
   type SharedContext,
-  tolerant,
 } from './shared/controller.ts';
 import { recorderFor } from './shared/event-sink.ts';
 import { WorkQueue } from './shared/work-queue.ts';
@@ -245,9 +245,12 @@ class NodeLifecycle {
 
   async #modifyNode(name: string, part: 'main' | 'status', change: (node: Node) => Node): Promise<void> {
     const kind = this.#registry.kinds.resource('v1', 'nodes')!;
-    await tolerant(
-      modify(this.#registry, this.context.request('update'), { kind, namespace: '', name, part }, (current) =>
-        change(current.object() as Node),
+    await ifUnchanged(
+      modify(
+        this.context.writing,
+        this.context.request('update'),
+        { kind, namespace: '', name, part },
+        (current) => change(current.object() as Node),
       ),
     );
   }
@@ -258,8 +261,8 @@ class NodeLifecycle {
       if (!ready) continue;
       const pod = entry.peek() as Pod;
       const now = this.#registry.now();
-      await tolerant(
-        modify(this.#registry, this.context.request('update'), targetOf(entry, 'status'), (current) => {
+      await ifUnchanged(
+        modify(this.context.writing, this.context.request('update'), targetOf(entry, 'status'), (current) => {
           const object = current.object() as Pod;
           for (const condition of object.status?.conditions ?? [])
             if (condition.type === 'Ready' && condition.status === 'True')

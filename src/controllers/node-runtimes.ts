@@ -7,14 +7,14 @@ import { runtimeClassOf, runtimesOf } from '../api/rules/shared/node-runtimes.ts
 import type { ApiObject } from '../api/text/object.ts';
 import { collectionOf } from '../registry/target.ts';
 import { create } from '../registry/verbs/create.ts';
-import { type Controller, observe, running, tolerant } from './shared/controller.ts';
+import { type Controller, ifUnchanged, observe, running } from './shared/controller.ts';
 import { WorkQueue } from './shared/work-queue.ts';
 
 export const nodeRuntimesController: Controller = {
   name: 'node-runtimes',
   writer: 'node-controller',
   start(context) {
-    const { registry, request } = context;
+    const { registry, writing, request } = context;
     const known = new Set<string>();
     const queue = new WorkQueue({
       timers: registry.timers,
@@ -22,7 +22,7 @@ export const nodeRuntimesController: Controller = {
         const kind = registry.kinds.resource('node.k8s.io/v1', 'runtimeclasses');
         if (!kind || registry.view.collection('node.k8s.io/runtimeclasses').get('', name)) return;
         const made = runtimeClassOf(name) as ApiObject;
-        await tolerant(create(registry, request('create'), collectionOf(kind, ''), made));
+        await ifUnchanged(create(writing, request('create'), collectionOf(kind, ''), made));
       },
       onError: (_, error) => context.onError(error),
     });

@@ -28,7 +28,7 @@ it('ends pods that are to go from a node out of service', async () => {
   await harness.settled();
   expect(names()).toEqual(['early', 'elsewhere', 'late', 'staying']);
   await modify(
-    harness.registry,
+    harness.writing,
     asTester('update'),
     { kind, namespace: '', name: 'n1', part: 'whole' },
     (current) => {

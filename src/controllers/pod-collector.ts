@@ -13,12 +13,12 @@ import type { Entry } from '../registry/view/entry.ts';
 import {
   type Controller,
   fromKey,
+  ifUnchanged,
   keyOf,
   observe,
   type RunningController,
   running,
   type SharedContext,
-  tolerant,
 } from './shared/controller.ts';
 import { WorkQueue } from './shared/work-queue.ts';
 
@@ -119,10 +119,10 @@ class PodCollector {
   }
 
   async #fail(entry: Entry, message: string): Promise<void> {
-    const { registry, request } = this.context;
+    const { registry, writing, request } = this.context;
     const now = registry.now();
-    await tolerant(
-      modify(registry, request('update'), targetOf(entry, 'status'), (current) => {
+    await ifUnchanged(
+      modify(writing, request('update'), targetOf(entry, 'status'), (current) => {
         const object = current.object() as Pod;
         const status = (object.status ??= {});
         status.phase = 'Failed';
@@ -134,9 +134,9 @@ class PodCollector {
   }
 
   async #end(entry: Entry): Promise<void> {
-    const { registry, request } = this.context;
-    await tolerant(
-      remove(registry, request('delete'), targetOf(entry), {
+    const { writing, request } = this.context;
+    await ifUnchanged(
+      remove(writing, request('delete'), targetOf(entry), {
         gracePeriodSeconds: 0,
         preconditions: { uid: entry.peek().metadata.uid },
       }),

@@ -14,12 +14,12 @@ import type { Entry } from '../registry/view/entry.ts';
 import { tolerates } from './scheduling/node-affinity.ts';
 import {
   fromKey,
+  ifUnchanged,
   keyOf,
   observe,
   type RunningController,
   running,
   type SharedContext,
-  tolerant,
 } from './shared/controller.ts';
 import { recorderFor } from './shared/event-sink.ts';
 import type { IndexedPod } from './shared/indexed-pod.ts';
@@ -91,13 +91,13 @@ export class TaintEvictions {
   }
 
   async #evict(entry: Entry, key: string): Promise<void> {
-    const { registry, request } = this.context;
+    const { registry, writing, request } = this.context;
     const pod = entry.peek() as Pod;
     const { uid } = pod.metadata;
     this.#tell(pod, `Marking for deletion Pod ${key}`);
     const now = registry.now();
-    await tolerant(
-      modify(registry, request('update'), targetOf(entry, 'status'), (current) => {
+    await ifUnchanged(
+      modify(writing, request('update'), targetOf(entry, 'status'), (current) => {
         const object = current.object() as Pod;
         const status = (object.status ??= {});
         const target = {
@@ -110,7 +110,7 @@ export class TaintEvictions {
         return object;
       }),
     );
-    await tolerant(remove(registry, request('delete'), targetOf(entry), { preconditions: { uid } }));
+    await ifUnchanged(remove(writing, request('delete'), targetOf(entry), { preconditions: { uid } }));
   }
 
   #tell(pod: Pod, message: string): void {

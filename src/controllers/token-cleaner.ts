@@ -9,7 +9,7 @@ import {
 import { targetOf } from '../registry/target.ts';
 import { remove } from '../registry/verbs/delete.ts';
 import type { Entry } from '../registry/view/entry.ts';
-import { type Controller, observe, running, type SharedContext, tolerant } from './shared/controller.ts';
+import { type Controller, ifUnchanged, observe, running, type SharedContext } from './shared/controller.ts';
 import { WorkQueue } from './shared/work-queue.ts';
 
 export const tokenCleaner: Controller = {
@@ -32,7 +32,11 @@ export const tokenCleaner: Controller = {
 export const isBootstrapSecret = (entry: Entry): boolean =>
   entry.namespace === bootstrapTokenNamespace && entry.field('type') === bootstrapTokenType;
 
-async function clean({ registry, request }: SharedContext, queue: WorkQueue, name: string): Promise<void> {
+async function clean(
+  { registry, writing, request }: SharedContext,
+  queue: WorkQueue,
+  name: string,
+): Promise<void> {
   const entry = registry.view.collection('core/secrets').get(bootstrapTokenNamespace, name);
   if (!entry || !isBootstrapSecret(entry)) return;
   const secret = entry.peek() as Secret;
@@ -42,5 +46,5 @@ async function clean({ registry, request }: SharedContext, queue: WorkQueue, nam
   if (leftMs > 0) return queue.addAfter(name, leftMs);
   // Another secret may have taken the name meanwhile.
   const preconditions = { uid: secret.metadata.uid };
-  await tolerant(remove(registry, request('delete'), targetOf(entry), { preconditions }));
+  await ifUnchanged(remove(writing, request('delete'), targetOf(entry), { preconditions }));
 }

@@ -34,7 +34,7 @@ const named = (name?: string): (string | undefined)[] =>
 
 const drop = (resource: string, name: string): Promise<unknown> =>
   remove(
-    harness.registry,
+    harness.writing,
     asTester('delete'),
     targetOf({ kind: harness.registry.kinds.resource('v1', resource)!, namespace: 'default', name }),
     {},
@@ -62,7 +62,7 @@ describe('an account', () => {
     const before = named();
     for (const round of ['a', 'b', 'c']) {
       const target = targetOf(harness.all('core/serviceaccounts')[0]!);
-      await modify(harness.registry, asTester('update'), target, (entry) => {
+      await modify(harness.writing, asTester('update'), target, (entry) => {
         const now = entry.object() as ServiceAccount;
         now.metadata.labels = { round };
         return now;

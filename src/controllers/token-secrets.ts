@@ -15,18 +15,18 @@ import {
   tokenSecrets,
   tokenType,
 } from './account-tokens.ts';
-import { isNamespaceTerminating, tolerant, type Writing } from './shared/controller.ts';
+import { ifUnchanged, isNamespaceTerminating, type Writer } from './shared/controller.ts';
 
 /** Longest prefix that leaves room for the suffix. */
 const accountCharsMax = 51;
 
 /** Ensures that an account names a secret with its token. */
 export async function ensureTokenSecret(
-  writing: TokenWriting,
+  writer: TokenWriting,
   namespace: string,
   name: string,
 ): Promise<void> {
-  const { registry, request } = writing;
+  const { registry, writing, request } = writer;
   await registry.view.caughtUp();
   const entry = registry.view.collection('core/serviceaccounts').get(namespace, name);
   const account = entry?.object() as ServiceAccount | undefined;
@@ -36,11 +36,11 @@ export async function ensureTokenSecret(
   if (own.some((secret) => named.has(secret.name))) return;
   // A secret that was created but not referenced, because a process was interrupted.
   const spare = own.find((secret) => secret.name.startsWith(prefixOf(name)));
-  const secret = spare?.name ?? (await makeSecret(writing, account));
+  const secret = spare?.name ?? (await makeSecret(writer, account));
   if (secret === undefined) return;
-  await completeToken(writing, namespace, secret);
-  await tolerant(
-    modify(registry, request('update'), targetOf(entry), (current) => {
+  await completeToken(writer, namespace, secret);
+  await ifUnchanged(
+    modify(writing, request('update'), targetOf(entry), (current) => {
       const now = current.object() as ServiceAccount;
       // A new account of the same name gets its own secret.
       if (now.metadata.uid === account.metadata.uid) now.secrets = [...(now.secrets ?? []), { name: secret }];
@@ -59,7 +59,7 @@ function isTokenOf(entry: Entry, { metadata }: ServiceAccount): boolean {
 
 /** Undefined: the namespace is being deleted. */
 async function makeSecret(
-  { registry, request }: Writing,
+  { registry, writing, request }: Writer,
   { metadata }: ServiceAccount,
 ): Promise<string | undefined> {
   const kind = registry.kinds.resource('v1', 'secrets')!;
@@ -72,7 +72,7 @@ async function makeSecret(
     type: tokenType,
   };
   try {
-    return (await create(registry, request('create'), collectionOf(kind, namespace), secret)).name;
+    return (await create(writing, request('create'), collectionOf(kind, namespace), secret)).name;
   } catch (error) {
     if (isNamespaceTerminating(error)) return undefined;
     throw error;

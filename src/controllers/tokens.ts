@@ -8,11 +8,11 @@ import { accountName, completeToken, isTokenSecret, tokenSecrets } from './accou
 import {
   type Controller,
   fromKey,
+  ifUnchanged,
   keyOf,
   observe,
   running,
-  tolerant,
-  type Writing,
+  type Writer,
 } from './shared/controller.ts';
 import { WorkQueue } from './shared/work-queue.ts';
 import { ensureTokenSecret } from './token-secrets.ts';
@@ -60,14 +60,18 @@ export const tokenController: Controller = {
   },
 };
 
-async function forgetGone({ registry, request }: Writing, namespace: string, name: string): Promise<void> {
+async function forgetGone(
+  { registry, writing, request }: Writer,
+  namespace: string,
+  name: string,
+): Promise<void> {
   const kind = registry.kinds.resource('v1', 'serviceaccounts')!;
   const secrets = registry.view.collection('core/secrets');
   const isGone = ({ name: secret }: { name?: string }): boolean => !secrets.get(namespace, secret ?? '');
   const account = registry.view.collection(kind).get(namespace, name)?.object() as ServiceAccount | undefined;
   if (!account?.secrets?.some(isGone)) return;
-  await tolerant(
-    modify(registry, request('update'), { kind, namespace, name, part: 'main' }, (current) => {
+  await ifUnchanged(
+    modify(writing, request('update'), { kind, namespace, name, part: 'main' }, (current) => {
       const now = current.object() as ServiceAccount;
       now.secrets = now.secrets?.filter((secret) => !isGone(secret));
       return now;

@@ -41,7 +41,7 @@ const kindOf = (apiVersion: string, resource: string) =>
 
 async function make(apiVersion: string, resource: string, object: object, namespace = ''): Promise<void> {
   const collection = collectionOf(kindOf(apiVersion, resource), namespace);
-  await create(harness.registry, asTester('create'), collection, object as ApiObject);
+  await create(harness.writing, asTester('create'), collection, object as ApiObject);
 }
 
 const podSpec = { containers: [{ name: 'c', image: 'i' }] };
@@ -149,7 +149,7 @@ it('what is deleted is let go in the name of those who kept it', async () => {
   ] as const) {
     const target = targetOf({ kind: kindOf(apiVersion, resource), namespace, name });
     const propagationPolicy = resource === 'jobs' ? 'Foreground' : undefined;
-    await remove(harness.registry, asTester('delete'), target, { propagationPolicy });
+    await remove(harness.writing, asTester('delete'), target, { propagationPolicy });
   }
   written.clear();
   harness.start(['*']);

@@ -1,9 +1,11 @@
 /** Proves that flags of kube-apiserver become options that `wherry serve` takes. */
 import { describe, expect, it } from 'vitest';
+import { allowAll } from '../api/kind/access.ts';
 import { type ClusterLine, readCommandLine } from '../cli/options.ts';
 import { flagsOf } from '../cluster/options/option.ts';
 import { startOptions } from '../cluster/options/start-options.ts';
 import { admissionChain } from '../registry/admission/plugins.ts';
+import { fullFinalizing } from '../registry/finalizing.ts';
 import type { Registry } from '../registry/registry.ts';
 import { admissionPlugins } from './admission-plugins.ts';
 import { apiServerFlags, readApiServerFlags } from './apiserver-flags.ts';
@@ -11,7 +13,7 @@ import { serveLine } from './serve-line.ts';
 
 const place = { dataDir: 'd', requestBytesMax: 1, certFile: 'c', keyFile: 'k', bodyBytesMax: 1 };
 /** None is asked here. */
-const registry = {} as Registry;
+const parts = { registry: {} as Registry, authorizer: allowAll, finalizing: fullFinalizing };
 const extensions = {
   mutating: [{ name: 'MutatingAdmissionPolicy' }, { name: 'MutatingAdmissionWebhook' }],
   validating: [{ name: 'ValidatingAdmissionPolicy' }, { name: 'ValidatingAdmissionWebhook' }],
@@ -50,7 +52,7 @@ describe('flags', () => {
     ]);
     expect(disabled(closed, '--feature-gates=kube:MutatingAdmissionPolicy=true')).toEqual([]);
     expect(disabled('--feature-gates=AllBeta=false')).toEqual([]);
-    expect(() => admissionChain(registry, optionsOf(closed).admission, { extensions })).not.toThrow();
+    expect(() => admissionChain(parts, optionsOf(closed).admission, { extensions })).not.toThrow();
   });
 
   it('that list all plugins, the old way', () => {
@@ -58,7 +60,7 @@ describe('flags', () => {
     expect(admission?.enabled).toEqual(['NamespaceLifecycle', 'LimitRanger']);
     expect(admission?.disabled).toContain('ServiceAccount');
     expect(admission?.disabled).not.toContain('LimitRanger');
-    expect(() => admissionChain(registry, admission, { extensions })).not.toThrow();
+    expect(() => admissionChain(parts, admission, { extensions })).not.toThrow();
   });
 
   it('of kube-apiserver alone are passed on, with all their values', () => {
@@ -86,6 +88,6 @@ describe('flags', () => {
 
   it('can name every plugin that is known', () => {
     const disabled = [...admissionPlugins];
-    expect(() => admissionChain(registry, { disabled }, { extensions })).not.toThrow();
+    expect(() => admissionChain(parts, { disabled }, { extensions })).not.toThrow();
   });
 });

@@ -9,7 +9,7 @@ import type { Store } from '../store/store.ts';
 import { namespaceLifecycle } from './admission/namespace-lifecycle.ts';
 import { admissionChain } from './admission/plugins.ts';
 import type { Admission } from './admission-chain.ts';
-import { Registry } from './registry.ts';
+import type { Registry } from './registry.ts';
 import { asTester } from './request.fixture.ts';
 import { ensureSystemNamespaces } from './system/system-namespaces.ts';
 import { collectionOf, type Target, targetOf } from './target.ts';
@@ -23,6 +23,7 @@ import { rescale, usualScale } from './verbs/scale.ts';
 import { update } from './verbs/update.ts';
 import { Filter } from './view/filter.ts';
 import { View } from './view/view.ts';
+import { makeWriting, type Writing } from './writing.ts';
 
 const kinds = new KindTable();
 const pods = kinds.resource('v1', 'pods')!;
@@ -31,6 +32,7 @@ const configMaps = kinds.resource('v1', 'configmaps')!;
 
 let store: Store;
 let registry: Registry;
+let writing: Writing;
 /** What the first plugin of the chain was shown: step, operation, kind, name, part, verb and user. */
 let seen: string[];
 
@@ -44,10 +46,11 @@ function note(step: string, { operation, target, request }: Admission): void {
 beforeEach(async () => {
   store = openMemoryStore();
   const sources = { nowMs: Date.now, uid: randomUUID, randomBelow: () => 0 };
-  registry = new Registry(store, await View.open(store, kinds), kinds, sources, {
+  writing = makeWriting(store, await View.open(store, kinds), kinds, sources, {
     admission: admissionChain,
   });
-  await ensureSystemNamespaces(registry);
+  ({ registry } = writing);
+  await ensureSystemNamespaces(writing);
   seen = [];
   const { mutate, validate } = namespaceLifecycle;
   vi.spyOn(namespaceLifecycle, 'mutate').mockImplementation((...shown) => {
@@ -69,20 +72,20 @@ afterEach(async () => {
 const at = (name: string): Target => targetOf({ kind: configMaps, namespace: 'default', name });
 
 async function made(name: string): Promise<void> {
-  await create(registry, asTester('create'), collectionOf(configMaps, 'default'), { metadata: { name } });
+  await create(writing, asTester('create'), collectionOf(configMaps, 'default'), { metadata: { name } });
   seen = [];
 }
 
 async function madePod(name: string): Promise<Target> {
   const pod: Pod = { metadata: { name }, spec: { containers: [{ name: 'c', image: 'i' }] } };
-  await create(registry, asTester('create'), collectionOf(pods, 'default'), pod);
+  await create(writing, asTester('create'), collectionOf(pods, 'default'), pod);
   seen = [];
   return targetOf({ kind: pods, namespace: 'default', name });
 }
 
 describe('admission sees', () => {
   it('a create', async () => {
-    await create(registry, asTester('create'), collectionOf(configMaps, 'default'), {
+    await create(writing, asTester('create'), collectionOf(configMaps, 'default'), {
       metadata: { name: 'a' },
     });
     expect(seen).toEqual([
@@ -92,7 +95,7 @@ describe('admission sees', () => {
   });
 
   it('a generated name once it is there', async () => {
-    await create(registry, asTester('create'), collectionOf(configMaps, 'default'), {
+    await create(writing, asTester('create'), collectionOf(configMaps, 'default'), {
       metadata: { generateName: 'a-' },
     });
     expect(seen).toEqual([
@@ -103,9 +106,9 @@ describe('admission sees', () => {
 
   it('a replacement, and a patch of the status', async () => {
     const target = await madePod('a');
-    await update(registry, asTester('update'), target, () => registry.find(target).object());
+    await update(writing, asTester('update'), target, () => registry.find(target).object());
     const part = { ...target, part: 'status' } as const;
-    await patch(registry, asTester('patch'), part, readPatch('merge', { status: { reason: 'x' } }, []));
+    await patch(writing, asTester('patch'), part, readPatch('merge', { status: { reason: 'x' } }, []));
     expect(seen).toEqual([
       'mutate update pods default/a main by update of tester',
       'validate update pods default/a main by update of tester',
@@ -120,7 +123,7 @@ describe('admission sees', () => {
       namespace: 'default',
       name: 'new',
     });
-    const { created } = await update(registry, asTester('update'), endpoints, () => ({
+    const { created } = await update(writing, asTester('update'), endpoints, () => ({
       metadata: { name: 'new' },
     }));
     expect(created).toBe(true);
@@ -139,10 +142,10 @@ describe('admission sees', () => {
         template: { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } },
       },
     };
-    await create(registry, asTester('create'), collectionOf(controllers, 'default'), object);
+    await create(writing, asTester('create'), collectionOf(controllers, 'default'), object);
     seen = [];
     const target = targetOf({ kind: controllers, namespace: 'default', name: 'rc' }, 'scale');
-    const scaled = await rescale(registry, asTester('update'), target, usualScale, (scale) => ({
+    const scaled = await rescale(writing, asTester('update'), target, usualScale, (scale) => ({
       ...scale,
       spec: { replicas: 3 },
     }));
@@ -157,7 +160,7 @@ describe('admission sees', () => {
   it('a binding, which is the work of the server', async () => {
     const target = await madePod('a');
     await bind(
-      registry,
+      writing,
       asTester('create'),
       { ...target, part: 'binding' },
       {
@@ -171,7 +174,7 @@ describe('admission sees', () => {
   it('an eviction, as its note in the pod and its deletion', async () => {
     const target = await madePod('a');
     const eviction: Eviction = { metadata: { name: 'a' }, deleteOptions: { dryRun: ['All'] } };
-    await evict(registry, asTester('create'), { ...target, part: 'eviction' }, eviction);
+    await evict(writing, asTester('create'), { ...target, part: 'eviction' }, eviction);
     expect(seen).toEqual([
       'mutate update pods default/a status by create of tester, dry',
       'validate update pods default/a status by create of tester, dry',
@@ -183,10 +186,10 @@ describe('admission sees', () => {
   it('a deletion, of one and of a collection', async () => {
     await made('a');
     await made('b');
-    await remove(registry, asTester('delete'), at('a'), {});
+    await remove(writing, asTester('delete'), at('a'), {});
     const all = new Filter('default', undefined, undefined, undefined);
     const collection = collectionOf(configMaps, 'default');
-    await removeCollection(registry, asTester('deletecollection'), collection, all, {}, undefined);
+    await removeCollection(writing, asTester('deletecollection'), collection, all, {}, undefined);
     expect(seen).toEqual([
       'validate delete configmaps default/a main by delete of tester',
       'validate delete configmaps default/b main by deletecollection of tester',
@@ -196,8 +199,8 @@ describe('admission sees', () => {
   it('that a request is a dry run, which changes nothing', async () => {
     await made('a');
     const dry = asTester('update', { dryRun: true });
-    await modify(registry, dry, at('a'), (current) => ({ ...current.object(), data: { x: 'y' } }));
-    await remove(registry, asTester('delete', { dryRun: true }), at('a'), {});
+    await modify(writing, dry, at('a'), (current) => ({ ...current.object(), data: { x: 'y' } }));
+    await remove(writing, asTester('delete', { dryRun: true }), at('a'), {});
     expect(seen).toEqual([
       'mutate update configmaps default/a main by update of tester, dry',
       'validate update configmaps default/a main by update of tester, dry',
@@ -212,7 +215,7 @@ it('the object that is stored comes with who writes it, what, and what is there'
   const current = registry.find(at('a'));
   const encode = vi.spyOn(registry, 'encode');
   const request = asTester('update', { fieldManager: 'gitops' });
-  await modify(registry, request, at('a'), (entry) => ({ ...entry.object(), data: { x: 'y' } }));
+  await modify(writing, request, at('a'), (entry) => ({ ...entry.object(), data: { x: 'y' } }));
   expect(encode.mock.calls).toMatchObject([
     [{ fieldManager: 'gitops', verb: 'update' }, { name: 'a', part: 'main' }, { data: { x: 'y' } }, current],
   ]);

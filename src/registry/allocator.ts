@@ -14,7 +14,7 @@ export interface Allocator {
   allocate(registry: Registry, admission: Admission): (() => void) | undefined;
   /** Whether `allocate` may take a value for a write: where several servers share the store, one at a time may. */
   takes(admission: Admission): boolean;
-  readonly removed?: Removal['removed'];
+  readonly removed?: Removal<Registry>['removed'];
   /** The name of the lock under which it decides, where that is not its own: allocators may share a pool. */
   readonly lock?: string;
 }

@@ -11,7 +11,7 @@ import { MemoryEngine } from '../store/memory.ts';
 import type { Change, Store } from '../store/store.ts';
 import { VersionedStore } from '../store/versioned.ts';
 import { admissionChain } from './admission/plugins.ts';
-import { Registry } from './registry.ts';
+import type { Registry } from './registry.ts';
 import { asTester } from './request.fixture.ts';
 import type { Request } from './request.ts';
 import { ensureSystemNamespaces } from './system/system-namespaces.ts';
@@ -24,6 +24,7 @@ import { modify } from './verbs/modify.ts';
 import { Filter } from './view/filter.ts';
 import { storeKey } from './view/key.ts';
 import { View } from './view/view.ts';
+import { makeWriting, type Writing } from './writing.ts';
 
 const kinds = new KindTable();
 const configMaps = kinds.resource('v1', 'configmaps')!;
@@ -71,6 +72,7 @@ let disk: Gate;
 let feed: Gate;
 let store: Store;
 let registry: Registry;
+let writing: Writing;
 
 beforeEach(async () => {
   nowMs = 0;
@@ -81,11 +83,12 @@ beforeEach(async () => {
   store.watch = (after, listener) =>
     watch.call(store, after, (changes: readonly Change[]) => feed.pass(() => listener(changes)));
   const sources = { nowMs: () => nowMs, uid: randomUUID, randomBelow: () => 0 };
-  registry = new Registry(store, await View.open(store, kinds), kinds, sources, {
+  writing = makeWriting(store, await View.open(store, kinds), kinds, sources, {
     admission: admissionChain,
   });
-  await ensureSystemNamespaces(registry);
-  await create(registry, asTester('create'), collection, { metadata: { name: 'a' } });
+  ({ registry } = writing);
+  await ensureSystemNamespaces(writing);
+  await create(writing, asTester('create'), collection, { metadata: { name: 'a' } });
 });
 
 afterEach(async () => {
@@ -96,7 +99,7 @@ afterEach(async () => {
 const hasty = (verb: Request['verb']): Request => asTester(verb, { deadlineMs: 10 });
 
 const change = (request: Request, data: Record<string, string>) =>
-  modify(registry, request, at('a'), (current) => ({ ...current.object(), data }));
+  modify(writing, request, at('a'), (current) => ({ ...current.object(), data }));
 
 const data = (): unknown => (registry.find(at('a')).object() as { data?: unknown }).data;
 
@@ -126,9 +129,9 @@ describe('a write gives up', () => {
 
   it('that waited for a disk, and the store is none the worse for it', async () => {
     disk.shut();
-    const first = create(registry, asTester('create'), collection, { metadata: { name: 'b' } });
+    const first = create(writing, asTester('create'), collection, { metadata: { name: 'b' } });
     await turn();
-    const second = create(registry, hasty('create'), collection, { metadata: { name: 'c' } });
+    const second = create(writing, hasty('create'), collection, { metadata: { name: 'c' } });
     const rejected = expect(second).rejects.toMatchObject(tooLate);
     await turn();
     nowMs = 11;
@@ -153,14 +156,14 @@ describe('while the view is behind', () => {
   const filter = new Filter('default', undefined, undefined, undefined);
   const podTarget = targetOf({ kind: kinds.resource('v1', 'pods')!, namespace: 'default', name: 'a' });
   it.each<[string, () => Promise<unknown> | unknown]>([
-    ['a create', () => create(registry, hasty('create'), collection, { metadata: { name: 'c' } })],
+    ['a create', () => create(writing, hasty('create'), collection, { metadata: { name: 'c' } })],
     ['an update', () => change(hasty('update'), { by: 'late' })],
-    ['a deletion', () => remove(registry, hasty('delete'), at('a'), {})],
+    ['a deletion', () => remove(writing, hasty('delete'), at('a'), {})],
     [
       'a deletion of a collection',
-      () => removeCollection(registry, hasty('deletecollection'), collection, filter, {}, undefined),
+      () => removeCollection(writing, hasty('deletecollection'), collection, filter, {}, undefined),
     ],
-    ['an eviction', () => evict(registry, hasty('create'), podTarget, { metadata: { name: 'a' } })],
+    ['an eviction', () => evict(writing, hasty('create'), podTarget, { metadata: { name: 'a' } })],
     ['a read', () => read(registry, at('a'), undefined, 10)],
     ['a list', () => list(registry, configMaps, { namespace: 'default' }, 10)],
   ])('%s gives up', async (_, ask) => {

@@ -9,7 +9,7 @@ import { openMemoryStore } from '../store/memory.ts';
 import type { Store, Write } from '../store/store.ts';
 import { admissionChain } from './admission/plugins.ts';
 import { removeRemains } from './namespace-remains.ts';
-import { Registry } from './registry.ts';
+import type { Registry } from './registry.ts';
 import { asTester } from './request.fixture.ts';
 import { collectionOf, targetOf } from './target.ts';
 import { create } from './verbs/create.ts';
@@ -17,11 +17,13 @@ import { remove } from './verbs/delete.ts';
 import { modify } from './verbs/modify.ts';
 import { parseStoreKey } from './view/key.ts';
 import { View } from './view/view.ts';
+import { makeWriting, type Writing } from './writing.ts';
 
 let store: Store;
 let kinds: KindTable;
 let view: View;
 let registry: Registry;
+let writing: Writing;
 /** Holds writes of these keys back until it resolves. */
 let hold: { readonly name: string; readonly until: Promise<void>; reached(): void } | undefined;
 
@@ -41,7 +43,8 @@ beforeEach(async () => {
   view = await View.open(store, kinds);
   let count = 0;
   const sources = { nowMs: () => Date.now(), uid: () => `uid-${count++}`, randomBelow: () => 0 };
-  registry = new Registry(store, view, kinds, sources, { admission: admissionChain });
+  writing = makeWriting(store, view, kinds, sources, { admission: admissionChain });
+  ({ registry } = writing);
   for (const name of ['going', 'staying']) await makeNamespace(name);
 });
 
@@ -69,17 +72,17 @@ const delegated = (memory: Store): Store => ({
 
 const kindOf = (resource: string): Kind => kinds.resource('v1', resource)!;
 const makeNamespace = (name: string) =>
-  create(registry, asTester('create'), collectionOf(kindOf('namespaces'), ''), { metadata: { name } });
+  create(writing, asTester('create'), collectionOf(kindOf('namespaces'), ''), { metadata: { name } });
 const make = (kind: Kind, namespace: string, name: string, finalizers?: string[]) =>
-  create(registry, asTester('create'), collectionOf(kind, namespace), {
+  create(writing, asTester('create'), collectionOf(kind, namespace), {
     metadata: { name, ...(finalizers ? { finalizers } : {}) },
   });
 
 /** Deletes a namespace and finalizes it, as a controller does that knows few kinds. */
 async function removeNamespace(name: string): Promise<void> {
   const target = targetOf({ kind: kindOf('namespaces'), namespace: '', name });
-  await remove(registry, asTester('delete'), target, {});
-  await modify(registry, asTester('update'), { ...target, part: 'finalize' }, (current) => {
+  await remove(writing, asTester('delete'), target, {});
+  await modify(writing, asTester('update'), { ...target, part: 'finalize' }, (current) => {
     const namespace = current.object();
     return { ...namespace, spec: { finalizers: [] } } as ApiObject;
   });

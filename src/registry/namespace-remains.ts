@@ -7,6 +7,8 @@ import type { Kind, ResourceId } from '../api/kind/kind.ts';
 import { SEPARATOR, type Store, type Stored } from '../store/store.ts';
 import type { Registry } from './registry.ts';
 import type { Removal } from './removal.ts';
+import type { Request } from './request.ts';
+import type { Place } from './target.ts';
 import type { Entry } from './view/entry.ts';
 import { Filter } from './view/filter.ts';
 import { endOfKeys, parseStoreKey, storeKey } from './view/key.ts';
@@ -20,9 +22,20 @@ const pageSize = 1000;
 export const namespaceExists = (registry: Registry, namespace: string): boolean =>
   registry.view.collection('core/namespaces').get('', namespace) !== undefined;
 
-/** Whether objects may be in a namespace: it exists, or nobody asks whether it does. */
-export const isNamespaceThere = (registry: Registry, namespace: string): boolean =>
-  !registry.admission.asksForNamespaces || namespaceExists(registry, namespace);
+/**
+ * Removes an object that was just made if its namespace has gone meanwhile, and says whether it had: the namespace was
+ * there when the request was let in, and everything that was in it then has been removed.
+ */
+export async function withdrawn(
+  registry: Registry,
+  request: Request,
+  place: Place,
+  revision: number,
+): Promise<boolean> {
+  if (!place.kind.namespaced || namespaceExists(registry, place.namespace)) return false;
+  await registry.commit(request, place, null, revision);
+  return true;
+}
 
 /**
  * Removes what is left in a namespace that went with the write of a revision. If it has been made anew since, what was
@@ -41,7 +54,7 @@ export async function removeRemains(registry: Registry, namespace: string, revis
   await removeUnserved(registry, namespace, revision);
 }
 
-export const namespaceRemoval: Removal = {
+export const namespaceRemoval: Removal<Registry> = {
   id: 'core/namespaces',
   removed: (registry, { name }, revision) => removeRemains(registry, name, revision),
 };

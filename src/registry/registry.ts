@@ -1,10 +1,10 @@
 /**
- * The registry: what all verbs share. The verbs themselves are one file each (`create.ts`, `update.ts`, `patch.ts`,
- * `delete.ts`, `list.ts`, `watch.ts`…) and work for all kinds.
+ * The registry: what is stored, and how it is encoded, found and committed. The verbs are one file each (`create.ts`,
+ * `update.ts`, `patch.ts`, `delete.ts`, `list.ts`, `watch.ts`…) and work for all kinds; what those that write need beyond
+ * the registry is in `writing.ts`.
  */
 
 import { notFound, requestTimeout, tooLarge } from '../api/errors/errors.ts';
-import { type Authorizer, allowAll } from '../api/kind/access.ts';
 import type { Kind, ResourceId } from '../api/kind/kind.ts';
 import { selfLink } from '../api/kind/meta.ts';
 import type { KindTable } from '../api/kinds/kinds.ts';
@@ -22,15 +22,9 @@ import {
   type WriteResult,
 } from '../store/store.ts';
 import { systemTimers, type Timers } from '../timers.ts';
-import type { AdmissionChain } from './admission-chain.ts';
-import type { Allocator } from './allocator.ts';
-import { type Finalizing, fullFinalizing } from './finalizing.ts';
-import { KeyQueue } from './key-queue.ts';
-import { isNamespaceThere, namespaceRemoval } from './namespace-remains.ts';
 import type { Removal } from './removal.ts';
 import type { Request } from './request.ts';
 import { named, type Place, type Target } from './target.ts';
-import type { Allowance } from './validation.ts';
 import { Entry } from './view/entry.ts';
 import { storeKey } from './view/key.ts';
 import type { View } from './view/view.ts';
@@ -45,28 +39,12 @@ export interface Sources {
   randomBelow(bound: number): number;
 }
 
-/**
- * Which writes are tracked. `all`: every write. `applied`: those of objects that were applied once. `off`: only
- * applies.
- */
-export type ManagedFieldsMode = 'all' | 'applied' | 'off';
-
 /** What a registry is made of beside store, view, kinds and clock. */
 export interface RegistryParts {
-  /** Makes what may change or refuse a write, once: plugins may look at the registry, but not before it is complete. */
-  readonly admission: (registry: Registry) => AdmissionChain;
-  /** Says what users may do, to plugins of admission and to reviews. Default: everything. */
-  readonly authorizer?: Authorizer;
-  readonly allocators?: readonly Allocator[];
-  /** What is done after removals, beside what allocators and namespaces do. */
-  readonly removals?: readonly Removal[];
-  readonly finalizing?: Finalizing;
-  /** Which writes are tracked in `metadata.managedFields`. Default: all. */
-  readonly managedFields?: ManagedFieldsMode;
+  /** What is done after removals. */
+  readonly removals?: readonly Removal<Registry>[];
   /** Whether objects have `metadata.selfLink`, as in Kubernetes 1.1. Default: yes. */
   readonly selfLinks?: boolean;
-  /** Default: nothing beyond the rules of kinds. */
-  readonly allowance?: Allowance;
   /** Timers on the clock of `sources`. */
   readonly timers?: Timers;
   /** Called with every write that was stored, when the view shows it. */
@@ -74,16 +52,9 @@ export interface RegistryParts {
 }
 
 export class Registry {
-  readonly keyQueue: KeyQueue = new KeyQueue();
-  readonly authorizer: Authorizer;
-  readonly allocators: ReadonlyMap<ResourceId, Allocator>;
-  readonly finalizing: Finalizing;
-  readonly managedFields: ManagedFieldsMode;
   readonly selfLinks: boolean;
-  readonly allowance: Allowance;
   readonly timers: Timers;
-  readonly admission: AdmissionChain;
-  readonly #removals: ReadonlyMap<ResourceId, readonly Removal[]>;
+  readonly #removals: ReadonlyMap<ResourceId, readonly Removal<Registry>[]>;
   readonly #onCommit: RegistryParts['onCommit'];
   #writeFailure: Error | undefined;
 
@@ -92,18 +63,12 @@ export class Registry {
     readonly view: View,
     readonly kinds: KindTable,
     readonly sources: Sources,
-    parts: RegistryParts,
+    { removals = [], selfLinks = true, timers = systemTimers, onCommit }: RegistryParts = {},
   ) {
-    this.authorizer = parts.authorizer ?? allowAll;
-    this.allocators = new Map(parts.allocators?.map((allocator) => [allocator.id, allocator]));
-    this.#removals = removalsOf(parts);
-    this.finalizing = parts.finalizing ?? fullFinalizing;
-    this.managedFields = parts.managedFields ?? 'all';
-    this.selfLinks = parts.selfLinks ?? true;
-    this.allowance = parts.allowance ?? { privileged: false };
-    this.timers = parts.timers ?? systemTimers;
-    this.#onCommit = parts.onCommit;
-    this.admission = parts.admission(this);
+    this.selfLinks = selfLinks;
+    this.timers = timers;
+    this.#removals = byKind(removals);
+    this.#onCommit = onCommit;
   }
 
   /** The current time, in the format of API objects. */
@@ -194,16 +159,6 @@ export class Registry {
   }
 
   /**
-   * Removes an object that was just made if its namespace has gone meanwhile, and says whether it had: the namespace was
-   * there when the request was let in, and everything that was in it then has been removed.
-   */
-  async withdrawn(request: Request, place: Place, revision: number): Promise<boolean> {
-    if (!place.kind.namespaced || isNamespaceThere(this, place.namespace)) return false;
-    await this.commit(request, place, null, revision);
-    return true;
-  }
-
-  /**
    * Takes a lock of this server and waits until the view shows what other servers wrote under it. Undefined in a store
    * that has one server only.
    */
@@ -257,11 +212,9 @@ export class Registry {
   }
 }
 
-function removalsOf({ allocators = [], removals = [] }: RegistryParts): Map<ResourceId, Removal[]> {
-  const allocating = allocators.filter((allocator): allocator is Allocator & Removal => !!allocator.removed);
-  const byId = new Map<ResourceId, Removal[]>();
-  for (const removal of [namespaceRemoval, ...allocating, ...removals])
-    byId.set(removal.id, [...(byId.get(removal.id) ?? []), removal]);
+function byKind(removals: readonly Removal<Registry>[]): Map<ResourceId, Removal<Registry>[]> {
+  const byId = new Map<ResourceId, Removal<Registry>[]>();
+  for (const removal of removals) byId.set(removal.id, [...(byId.get(removal.id) ?? []), removal]);
   return byId;
 }
 

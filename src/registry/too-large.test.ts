@@ -6,7 +6,6 @@ import type { ApiObject } from '../api/text/object.ts';
 import { openMemoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
 import { admissionChain } from './admission/plugins.ts';
-import { Registry } from './registry.ts';
 import { asTester } from './request.fixture.ts';
 import { collectionOf, targetOf } from './target.ts';
 import { apply } from './verbs/apply.ts';
@@ -14,6 +13,7 @@ import { create } from './verbs/create.ts';
 import { patch, readPatch } from './verbs/patch.ts';
 import type { Entry } from './view/entry.ts';
 import { View } from './view/view.ts';
+import { makeWriting, type Writing } from './writing.ts';
 
 /** Holds the data of these tests, but not what is said about its owners beside it. */
 const bytesMax = 3000;
@@ -25,7 +25,7 @@ const configMaps = kinds.resource('v1', 'configmaps')!;
 const collection = collectionOf(configMaps, 'default');
 let store: Store;
 let view: View;
-let registry: Registry;
+let writing: Writing;
 
 beforeAll(async () => {
   store = openMemoryStore();
@@ -37,9 +37,9 @@ beforeAll(async () => {
     uid: () => `uid-${count++}`,
     randomBelow: () => 0,
   };
-  registry = new Registry(store, view, kinds, sources, { admission: admissionChain });
+  writing = makeWriting(store, view, kinds, sources, { admission: admissionChain });
   const namespaces = collectionOf(kinds.resource('v1', 'namespaces')!, '');
-  await create(registry, asTester('create'), namespaces, { metadata: { name: 'default' } });
+  await create(writing, asTester('create'), namespaces, { metadata: { name: 'default' } });
 });
 
 afterAll(async () => {
@@ -48,10 +48,10 @@ afterAll(async () => {
 });
 
 const make = (name: string, content: object): Promise<Entry> =>
-  create(registry, asTester('create'), collection, { metadata: { name }, data: content } as ApiObject);
+  create(writing, asTester('create'), collection, { metadata: { name }, data: content } as ApiObject);
 const merge = (name: string, content: object): Promise<Entry> =>
   patch(
-    registry,
+    writing,
     asTester('patch'),
     targetOf({ ...collection, name }),
     readPatch('merge', { data: content }, []),
@@ -60,7 +60,7 @@ const applyAs = (name: string, content: object): Promise<{ entry: Entry }> => {
   const value = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name }, data: content };
   const request = asTester('patch', { isApply: true, fieldManager: 'applier' });
   const target = targetOf({ ...collection, name });
-  return apply(registry, request, target, { value, duplicates: [], force: false }, () => undefined);
+  return apply(writing, request, target, { value, duplicates: [], force: false }, () => undefined);
 };
 const ownersOf = ({ managed }: Entry): string[] | undefined => managed?.entries.map(({ manager }) => manager);
 

@@ -7,8 +7,8 @@ import type { Tokens } from '../access/tokens/tokens.ts';
 import { Deadlines } from '../deadlines.ts';
 import type { Aggregation } from '../extensions/aggregation/aggregation.ts';
 import type { Compatibility } from '../registry/compatibility.ts';
-import type { Registry } from '../registry/registry.ts';
 import type { WatchDefault } from '../registry/verbs/watch.ts';
+import type { Writing } from '../registry/writing.ts';
 import type { NodeConnector } from '../streams/dial/node-connector.ts';
 import { Chain } from './chain/chain.ts';
 import type { RequestObserver, Step } from './chain/step.ts';
@@ -103,7 +103,8 @@ export class ApiServer {
   #dialing: Promise<ServiceDialing> | undefined;
   #closing = false;
 
-  constructor(registry: Registry, options: ServerOptions) {
+  constructor(writing: Writing, options: ServerOptions) {
+    const { registry } = writing;
     const { keeper, audit, report } = options;
     const watches = new WatchMetrics();
     const traffic = new Traffic(keeper);
@@ -142,12 +143,13 @@ export class ApiServer {
     };
     this.#connecting = {
       registry,
+      writing,
       nodes: options.nodes,
       addressTypes: options.nodeAddressTypes ?? defaultAddressTypes,
       open: this.#connections,
       ownDoors: new OwnDoors(options.doors, registry.view),
     };
-    this.#router = new Router(this.#resources(registry, options, traffic), discovery, pages);
+    this.#router = new Router(this.#resources(writing, options, traffic), discovery, pages);
     this.#metrics = new Metrics({
       registry,
       keeper,
@@ -166,7 +168,7 @@ export class ApiServer {
       audit,
       impersonation: new Impersonation(),
       deadlines: new Deadlines(),
-      rights: registry,
+      rights: writing,
       prefetchRevision: registry.view.prefetchRevision,
       dashboard,
       isIdentityHeader: (name) => options.authentication.isIdentityHeader(name),
@@ -177,11 +179,12 @@ export class ApiServer {
     });
   }
 
-  #resources(registry: Registry, options: ServerOptions, traffic: Traffic): Resources {
+  #resources(writing: Writing, options: ServerOptions, traffic: Traffic): Resources {
     const { keeper, createStatus, compatibility, components, usage, authentication } = options;
     return {
       serving: {
-        registry,
+        registry: writing.registry,
+        writing,
         keeper,
         traffic,
         createStatus,

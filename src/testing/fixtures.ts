@@ -8,11 +8,11 @@ import { fileURLToPath } from 'node:url';
 import { isJsonObject, type JsonObject } from '../api/text/object.ts';
 import { readYaml } from '../api/text/yaml.ts';
 import { readObject } from '../registry/input.ts';
-import type { Registry } from '../registry/registry.ts';
 import { Request } from '../registry/request.ts';
 import { collectionOf } from '../registry/target.ts';
 import { apply } from '../registry/verbs/apply.ts';
 import { create } from '../registry/verbs/create.ts';
+import type { Writing } from '../registry/writing.ts';
 import { placeOf } from './object-place.ts';
 import { type AnyObject, waitForObject } from './waiting.ts';
 
@@ -37,44 +37,44 @@ const program = 'wherry-testing';
 const administrator = { name: 'system:admin', groups: ['system:masters', 'system:authenticated'] };
 
 /** Applies all objects of a source, and gives them as they are stored. */
-export async function applyFixtures(registry: Registry, source: FixtureSource): Promise<AnyObject[]> {
+export async function applyFixtures(writing: Writing, source: FixtureSource): Promise<AnyObject[]> {
   const objects = (await objectsOf(source)).sort((a, b) => rank(a) - rank(b));
   const stored: AnyObject[] = [];
-  for (const object of objects) stored.push(await applyOne(registry, object));
+  for (const object of objects) stored.push(await applyOne(writing, object));
   return stored;
 }
 
 const rank = ({ kind }: JsonObject): number =>
   kind === 'Namespace' ? 0 : kind === 'CustomResourceDefinition' ? 1 : 2;
 
-async function applyOne(registry: Registry, object: JsonObject): Promise<AnyObject> {
+async function applyOne(writing: Writing, object: JsonObject): Promise<AnyObject> {
   const { metadata, ...rest } = object;
   if (!isJsonObject(metadata))
     throw new Error(`an object without metadata: ${JSON.stringify(object).slice(0, 200)}`);
   const meta = Object.fromEntries(Object.entries(metadata).filter(([name]) => !serverFields.includes(name)));
   const value = { ...rest, metadata: meta } as JsonObject;
-  if (meta.name === undefined && meta.generateName !== undefined) return createOne(registry, value);
-  const place = placeOf(registry, value as never);
+  if (meta.name === undefined && meta.generateName !== undefined) return createOne(writing, value);
+  const place = placeOf(writing.registry, value as never);
   if (place.kind.namespaced) meta.namespace ??= place.namespace;
   const patch = { value, duplicates: [], force: true };
   const put = async (part: 'main' | 'status') =>
-    (await apply(registry, asKit('patch', true), { ...place, part }, patch, () => undefined)).entry;
+    (await apply(writing, asKit('patch', true), { ...place, part }, patch, () => undefined)).entry;
   let entry = await put('main');
   if (value.status !== undefined && place.kind.subresources.some(({ name }) => name === 'status'))
     entry = await put('status');
   if (place.kind.kind === 'CustomResourceDefinition')
-    await waitForObject(registry, place, 'Established', establishedMs);
+    await waitForObject(writing.registry, place, 'Established', establishedMs);
   return entry.shown(place.kind) as AnyObject;
 }
 
-async function createOne(registry: Registry, value: JsonObject): Promise<AnyObject> {
-  const { kind, namespace } = placeOf(registry, {
+async function createOne(writing: Writing, value: JsonObject): Promise<AnyObject> {
+  const { kind, namespace } = placeOf(writing.registry, {
     ...value,
     metadata: { ...(value.metadata as object), name: '-' },
   });
   const request = asKit('create', false);
-  const object = readObject(registry.kinds, kind, { value, duplicates: [] }, request);
-  const entry = await create(registry, request, collectionOf(kind, namespace), object);
+  const object = readObject(writing.registry.kinds, kind, { value, duplicates: [] }, request);
+  const entry = await create(writing, request, collectionOf(kind, namespace), object);
   return entry.shown(kind) as AnyObject;
 }
 

@@ -10,6 +10,7 @@ import type { Instruments } from '../cluster/shared/instruments.ts';
 import { startWith } from '../cluster/start.ts';
 import type { Registry, Sources } from '../registry/registry.ts';
 import { parseStoreKey } from '../registry/view/key.ts';
+import type { Writing } from '../registry/writing.ts';
 import type { RequestContext } from '../server/http/context.ts';
 import type { MemoryState } from '../store/memory.ts';
 import type { Victims } from './chaos.ts';
@@ -62,7 +63,7 @@ export class Kit {
   readonly snapshots = new Map<string, Snapshot>();
   readonly #randomness: Randomness | undefined;
   #store: RefusingStore | undefined;
-  #registry: Registry | undefined;
+  #writing: Writing | undefined;
   #cluster: Cluster | undefined;
   #parts: ClusterParts | undefined;
   #convergence: Convergence | undefined;
@@ -95,8 +96,13 @@ export class Kit {
     return this.#cluster!;
   }
 
+  /** For verbs that write. */
+  get writing(): Writing {
+    return this.#writing!;
+  }
+
   get registry(): Registry {
-    return this.#registry!;
+    return this.writing.registry;
   }
 
   get convergence(): Convergence {
@@ -188,9 +194,9 @@ export class Kit {
       page: pages ? (context) => pages.answer(context) : async () => false,
       documents: pages?.documents,
       onCommit: (request, revision) => this.history.noteWriter(request, revision),
-      attach: (registry) => {
-        this.#registry = registry;
-        this.history.attach(registry);
+      attach: (writing) => {
+        this.#writing = writing;
+        this.history.attach(writing.registry);
       },
     };
   }

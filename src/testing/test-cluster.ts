@@ -107,8 +107,8 @@ export async function startTestCluster(options: TestClusterOptions): Promise<Tes
   const kit = await Kit.start({ start: { ...start, store: 'memory', secure, users: known }, seed, pages });
   try {
     await kit.cluster.nodesReady;
-    await applyFixtures(kit.registry, rightsOf(users));
-    if (fixtures !== undefined) await applyFixtures(kit.registry, fixtures);
+    await applyFixtures(kit.writing, rightsOf(users));
+    if (fixtures !== undefined) await applyFixtures(kit.writing, fixtures);
     checkRoles(users, kit.registry);
     await kit.convergence.reached(settledMs);
     await kit.begin();
@@ -231,7 +231,7 @@ class RunningTestCluster implements TestCluster {
   }
 
   apply(source: FixtureSource): Promise<AnyObject[]> {
-    return applyFixtures(this.#kit.registry, source);
+    return applyFixtures(this.#kit.writing, source);
   }
 
   async close(): Promise<void> {

@@ -11,10 +11,11 @@ import { admissionChain } from '../../src/registry/admission/plugins.ts';
 import { parseIPRanges } from '../../src/registry/allocation/ip-allocator.ts';
 import { parsePortRange } from '../../src/registry/allocation/port-allocator.ts';
 import { ServiceAllocator } from '../../src/registry/allocation/service-allocation.ts';
-import { Registry } from '../../src/registry/registry.ts';
+import type { Registry } from '../../src/registry/registry.ts';
 import { endpointsRemoval } from '../../src/registry/system/endpoints-removal.ts';
 import { SystemNamespaces } from '../../src/registry/system/system-namespaces.ts';
 import { View } from '../../src/registry/view/view.ts';
+import { makeWriting, type Writing } from '../../src/registry/writing.ts';
 import { UsageReports } from '../../src/server/computed/usage-reports.ts';
 import { NamedDoor } from '../../src/server/doors/named-door.fixture.ts';
 import { LimitKeeper } from '../../src/server/http/limits.ts';
@@ -30,13 +31,17 @@ const nodes: NodeConnector = {
 
 export class AccessServer extends Client {
   readonly failures: Error[] = [];
-  registry!: Registry;
+  writing!: Writing;
   #server!: ApiServer;
   #authorization!: Authorization;
   readonly #closers: (() => unknown)[] = [];
 
   constructor() {
     super(() => this.#server.url);
+  }
+
+  get registry(): Registry {
+    return this.writing.registry;
   }
 
   get server(): ApiServer {
@@ -59,21 +64,21 @@ export class AccessServer extends Client {
     };
     this.#authorization = await openAuthorization({ view, sources: chance }, options);
     const { authorizer, guard } = this.#authorization;
-    this.registry = new Registry(store, view, kinds, chance, {
+    this.writing = makeWriting(store, view, kinds, chance, {
       admission: (made) => admissionChain(made).guardedBy(guard),
       authorizer,
       allocators: [services],
       removals: [endpointsRemoval],
     });
-    const namespaces = new SystemNamespaces(this.registry, report);
+    const namespaces = new SystemNamespaces(this.writing, report);
     await namespaces.start();
-    const checks = await plantPolicy(this.registry, this.#authorization);
+    const checks = await plantPolicy(this.writing, this.#authorization);
     const tokens = new Tokens(this.registry);
     const authentication = await makeAuthenticator(
       {},
-      { registry: this.registry, tokens, onError: report, onWarning: () => undefined },
+      { registry: this.registry, writing: this.writing, tokens, onError: report, onWarning: () => undefined },
     );
-    this.#server = new ApiServer(this.registry, {
+    this.#server = new ApiServer(this.writing, {
       tokens,
       authentication,
       doors: [new NamedDoor(authorizer)],

@@ -9,9 +9,9 @@ import { KindTable } from '../../src/api/kinds/kinds.ts';
 import { Aggregation } from '../../src/extensions/aggregation/aggregation.ts';
 import type { Certified } from '../../src/pki/authority.ts';
 import { admissionChain } from '../../src/registry/admission/plugins.ts';
-import { Registry } from '../../src/registry/registry.ts';
 import { SystemNamespaces } from '../../src/registry/system/system-namespaces.ts';
 import { View } from '../../src/registry/view/view.ts';
+import { makeWriting } from '../../src/registry/writing.ts';
 import { UsageReports } from '../../src/server/computed/usage-reports.ts';
 import { NamedDoor } from '../../src/server/doors/named-door.fixture.ts';
 import { LimitKeeper } from '../../src/server/http/limits.ts';
@@ -49,10 +49,11 @@ export class AggregatedServer extends Client {
       uid: () => randomUUID(),
       randomBelow: (max: number) => randomInt(max),
     };
-    const registry = new Registry(store, view, kinds, chance, { admission: admissionChain });
-    const namespaces = new SystemNamespaces(registry, report);
+    const writing = makeWriting(store, view, kinds, chance, { admission: admissionChain });
+    const { registry } = writing;
+    const namespaces = new SystemNamespaces(writing, report);
     await namespaces.start();
-    const aggregation = new Aggregation(registry, {
+    const aggregation = new Aggregation(writing, {
       dial: async () => connect(this.port(), '127.0.0.1'),
       client: this.certificate,
       computed: [...computedVersions.keys()],
@@ -61,9 +62,9 @@ export class AggregatedServer extends Client {
     const tokens = new Tokens(registry);
     const authentication = await makeAuthenticator(
       {},
-      { registry, tokens, onError: report, onWarning: () => undefined },
+      { registry, writing, tokens, onError: report, onWarning: () => undefined },
     );
-    this.#server = new ApiServer(registry, {
+    this.#server = new ApiServer(writing, {
       aggregation,
       tokens,
       authentication,

@@ -11,10 +11,11 @@ import { QuotaAccounts } from '../../src/registry/admission/quota-accounts.ts';
 import { parseIPRanges } from '../../src/registry/allocation/ip-allocator.ts';
 import { parsePortRange } from '../../src/registry/allocation/port-allocator.ts';
 import { ServiceAllocator } from '../../src/registry/allocation/service-allocation.ts';
-import { Registry } from '../../src/registry/registry.ts';
+import type { Registry } from '../../src/registry/registry.ts';
 import { endpointsRemoval } from '../../src/registry/system/endpoints-removal.ts';
 import { SystemNamespaces } from '../../src/registry/system/system-namespaces.ts';
 import { View } from '../../src/registry/view/view.ts';
+import { makeWriting, type Writing } from '../../src/registry/writing.ts';
 import { UsageReports } from '../../src/server/computed/usage-reports.ts';
 import { LocalDoor } from '../../src/server/doors/local-door.ts';
 import { LimitKeeper } from '../../src/server/http/limits.ts';
@@ -32,13 +33,17 @@ const nodes: NodeConnector = {
 export class KindServer extends Client {
   readonly kinds = new KindTable();
   readonly failures: Error[] = [];
-  registry!: Registry;
+  writing!: Writing;
   #server!: ApiServer;
   #controllers!: RunningController;
   readonly #closers: (() => unknown)[] = [];
 
   constructor() {
     super(() => this.#server.url);
+  }
+
+  get registry(): Registry {
+    return this.writing.registry;
   }
 
   async start(): Promise<void> {
@@ -56,17 +61,17 @@ export class KindServer extends Client {
       randomBelow: (n: number) => randomInt(n),
     };
     let quotas!: QuotaAccounts;
-    this.registry = new Registry(store, view, this.kinds, chance, {
+    this.writing = makeWriting(store, view, this.kinds, chance, {
       admission: (made) => {
-        quotas = new QuotaAccounts(made);
+        quotas = new QuotaAccounts(made.registry);
         return admissionChain(made, {}, { quotas });
       },
       allocators: [services],
       removals: [endpointsRemoval],
     });
-    const namespaces = new SystemNamespaces(this.registry, report);
+    const namespaces = new SystemNamespaces(this.writing, report);
     await namespaces.start();
-    this.#server = new ApiServer(this.registry, {
+    this.#server = new ApiServer(this.writing, {
       doors: [new LocalDoor({ host: '127.0.0.1', port: 0 })],
       createStatus: 200,
       compatibility: 'contract',
@@ -87,6 +92,7 @@ export class KindServer extends Client {
     await this.#server.listen();
     const context = {
       registry: this.registry,
+      writing: this.writing,
       quotas,
       tokens: new Tokens(this.registry),
       settings: defaultSettings,

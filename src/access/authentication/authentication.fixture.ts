@@ -4,10 +4,11 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { KindTable } from '../../api/kinds/kinds.ts';
 import type { ApiObject } from '../../api/text/object.ts';
 import { admissionChain } from '../../registry/admission/plugins.ts';
-import { Registry } from '../../registry/registry.ts';
 import { asTester } from '../../registry/request.fixture.ts';
 import { collectionOf } from '../../registry/target.ts';
 import { View } from '../../registry/view/view.ts';
+import type { Writing } from '../../registry/writing.ts';
+import { makeWriting } from '../../registry/writing.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import { defaultTokenSettings, type TokenSettings, Tokens } from '../tokens/tokens.ts';
 import type { Credentials } from './authenticator.ts';
@@ -15,7 +16,7 @@ import { nowMs } from './certificates.fixture.ts';
 
 export class TestCluster {
   private constructor(
-    readonly registry: Registry,
+    readonly writing: Writing,
     readonly tokens: Tokens,
     readonly clock: { nowMs: number },
     private readonly shut: () => Promise<void>,
@@ -31,9 +32,9 @@ export class TestCluster {
       uid: () => randomUUID(),
       randomBelow: (bound: number) => randomInt(bound),
     };
-    const registry = new Registry(store, view, kinds, sources, { admission: admissionChain });
-    const tokens = new Tokens(registry, { ...defaultTokenSettings, ...settings });
-    return new TestCluster(registry, tokens, clock, async () => {
+    const writing = makeWriting(store, view, kinds, sources, { admission: admissionChain });
+    const tokens = new Tokens(writing.registry, { ...defaultTokenSettings, ...settings });
+    return new TestCluster(writing, tokens, clock, async () => {
       view.close();
       await store.close();
     });
@@ -45,22 +46,22 @@ export class TestCluster {
 
   /** Stores an object as it is, and answers with what is stored. */
   async seed<T extends ApiObject>(resource: string, namespace: string, object: object): Promise<T> {
-    const kind = this.registry.kinds.resource('v1', resource)!;
+    const kind = this.writing.registry.kinds.resource('v1', resource)!;
     const planted = structuredClone(object) as ApiObject;
-    await this.registry.seed(asTester('create'), collectionOf(kind, namespace), planted);
+    await this.writing.registry.seed(asTester('create'), collectionOf(kind, namespace), planted);
     return this.find<T>(resource, namespace, planted.metadata.name!)!;
   }
 
   find<T extends ApiObject>(resource: string, namespace: string, name: string): T | undefined {
-    const kind = this.registry.kinds.resource('v1', resource)!;
-    return this.registry.view.collection(kind).get(namespace, name)?.object() as T | undefined;
+    const kind = this.writing.registry.kinds.resource('v1', resource)!;
+    return this.writing.registry.view.collection(kind).get(namespace, name)?.object() as T | undefined;
   }
 
   /** Removes an object at once. */
   async remove(resource: string, namespace: string, name: string): Promise<void> {
-    const kind = this.registry.kinds.resource('v1', resource)!;
-    const entry = this.registry.find({ kind, namespace, name });
-    await this.registry.commit(asTester('delete'), { kind, namespace, name }, null, entry.revision);
+    const kind = this.writing.registry.kinds.resource('v1', resource)!;
+    const entry = this.writing.registry.find({ kind, namespace, name });
+    await this.writing.registry.commit(asTester('delete'), { kind, namespace, name }, null, entry.revision);
   }
 }
 

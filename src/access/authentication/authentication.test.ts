@@ -30,7 +30,7 @@ const warnings: string[] = [];
 beforeEach(async () => {
   warnings.length = 0;
   cluster = await TestCluster.open();
-  await ensureSystemNamespaces(cluster.registry);
+  await ensureSystemNamespaces(cluster.writing);
 });
 afterEach(async () => {
   await authentication?.close();
@@ -45,7 +45,8 @@ async function open(
   authentication = await makeAuthenticator(
     { tokenAuthFile: path.join(folder, 'tokens.csv'), ...options },
     {
-      registry: cluster.registry,
+      registry: cluster.writing.registry,
+      writing: cluster.writing,
       tokens: cluster.tokens,
       clients: { pem: () => clients.pem, follow: () => () => undefined },
       onError: (error) => {

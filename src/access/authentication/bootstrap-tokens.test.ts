@@ -7,7 +7,7 @@ let cluster: TestCluster;
 let tokens: BootstrapTokens;
 beforeAll(async () => {
   cluster = await TestCluster.open();
-  tokens = new BootstrapTokens(cluster.registry, ['server']);
+  tokens = new BootstrapTokens(cluster.writing.registry, ['server']);
 });
 afterAll(() => cluster.close());
 

@@ -6,9 +6,9 @@ import { StatusError } from '../../api/errors/errors.ts';
 import type { Secret, ServiceAccount } from '../../api/generated/types.ts';
 import { formatTime } from '../../api/values/time.ts';
 import type { User } from '../../api/values/user.ts';
-import type { Registry } from '../../registry/registry.ts';
 import { modify } from '../../registry/verbs/modify.ts';
 import { actingAs } from '../../registry/writers.ts';
+import type { Writing } from '../../registry/writing.ts';
 import { BoundedCache } from '../shared/bounded-cache.ts';
 import { legacyIssuer, type TokenSettings } from '../tokens/tokens.ts';
 import { accountUser, accountUserName, findAccount, findSecret, meantFor } from './service-accounts.ts';
@@ -46,7 +46,7 @@ export class LegacyTokens implements TokenAuthenticator {
   readonly #uses = new BoundedCache<string>(usesMax);
 
   constructor(
-    private readonly registry: Registry,
+    private readonly writing: Writing,
     private readonly settings: TokenSettings,
     private readonly signed: SignedClaims,
     /** Whether the secret and the account must still exist. */
@@ -64,7 +64,7 @@ export class LegacyTokens implements TokenAuthenticator {
   }
 
   #check(token: string, signed: SignedToken, question: TokenQuestion): TokenAnswer {
-    const { registry } = this;
+    const { registry } = this.writing;
     // They were made before tokens said whom they are for: they are for the API server.
     const audiences = meantFor(this.settings.audiences, question.audiences);
     let claims = this.#read.get(signed);
@@ -94,13 +94,13 @@ export class LegacyTokens implements TokenAuthenticator {
 
   /** Records the day in the secret, in the background. */
   #noteUse(namespace: string, name: string, { metadata }: Secret): void {
-    const day = formatTime(this.registry.sources.nowMs()).slice(0, 10);
+    const day = formatTime(this.writing.registry.sources.nowMs()).slice(0, 10);
     const key = `${namespace}/${name}`;
     if (metadata.labels?.[lastUsed] === day || this.#uses.get(key) === day) return;
     this.#uses.set(key, day);
-    const kind = this.registry.kinds.resource('v1', 'secrets')!;
+    const kind = this.writing.registry.kinds.resource('v1', 'secrets')!;
     const target = { kind, namespace, name, part: 'main' } as const;
-    modify(this.registry, actingAs('kube-apiserver', 'patch'), target, (current) => {
+    modify(this.writing, actingAs('kube-apiserver', 'patch'), target, (current) => {
       const secret = current.object();
       secret.metadata.labels = { ...secret.metadata.labels, [lastUsed]: day };
       return secret;

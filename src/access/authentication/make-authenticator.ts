@@ -2,6 +2,7 @@
 
 import { WatchedFiles } from '../../pki/watched-files.ts';
 import type { Registry } from '../../registry/registry.ts';
+import type { Writing } from '../../registry/writing.ts';
 import { readTextFile } from '../shared/text-file.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import { Anonymous, type AnonymousAccess } from './anonymous.ts';
@@ -32,6 +33,7 @@ interface AuthoritySource {
 
 export interface AuthenticationContext {
   readonly registry: Registry;
+  readonly writing: Writing;
   /** Tokens of service accounts. */
   readonly tokens: Tokens;
   /** Users with tokens, beside those of the token file. */
@@ -73,7 +75,7 @@ async function assemble(
   closers: Closers,
   close: () => Promise<void>,
 ): Promise<Authentication> {
-  const { registry, onError } = context;
+  const { writing, onError } = context;
   const { audiences, issuers } = context.tokens.settings;
   const issuersOf = await configuredIssuers(options, context, audiences, issuers);
   closers.push(() => issuersOf?.close());
@@ -92,7 +94,7 @@ async function assemble(
   if (webhook) closers.push(() => webhook.close());
   const tokens = await tokenMethods(options, context, audiences, issuersOf, webhook);
   if (context.publish) {
-    published = new PublishedAuthentication(registry, onError, () => ({
+    published = new PublishedAuthentication(writing, onError, () => ({
       clientCA: clients?.pem,
       proxy: proxies ? { ca: proxies.pem, headers } : ownProxy(context),
     }));
@@ -227,7 +229,7 @@ function proxyAuthorities(
 
 async function tokenMethods(
   options: AuthenticationOptions,
-  { registry, tokens, users = [], onError, onWarning }: AuthenticationContext,
+  { registry, writing, tokens, users = [], onError, onWarning }: AuthenticationContext,
   audiences: readonly string[],
   issuers: ConfiguredIssuers | undefined,
   webhook: TokenWebhook | undefined,
@@ -236,7 +238,7 @@ async function tokenMethods(
   const signed = new SignedClaims(tokens);
   return [
     ...(known.length ? [new StaticTokens(audiences, known)] : []),
-    new LegacyTokens(registry, tokens.settings, signed, options.serviceAccounts?.lookup ?? true, onError),
+    new LegacyTokens(writing, tokens.settings, signed, options.serviceAccounts?.lookup ?? true, onError),
     new BoundTokens(registry, tokens.settings, signed),
     ...((options.bootstrapTokens ?? true) ? [new BootstrapTokens(registry, audiences)] : []),
     ...(issuers ? [issuers] : []),

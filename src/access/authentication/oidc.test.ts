@@ -87,7 +87,8 @@ afterEach(async () => {
 });
 
 const context = () => ({
-  registry: cluster.registry,
+  registry: cluster.writing.registry,
+  writing: cluster.writing,
   tokens: cluster.tokens,
   onError: () => undefined,
   onWarning: (message: string) => void warnings.push(message),

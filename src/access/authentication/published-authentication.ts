@@ -4,9 +4,9 @@
  */
 import type { ConfigMap } from '../../api/generated/types.ts';
 import { semanticEqual } from '../../api/text/object.ts';
-import type { Registry } from '../../registry/registry.ts';
 import { collectionOf, named } from '../../registry/target.ts';
 import { makeOrChange } from '../../registry/verbs/shared-object.ts';
+import type { Writing } from '../../registry/writing.ts';
 import type { ProxyHeaders } from './front-proxy.ts';
 
 const namespace = 'kube-system';
@@ -24,7 +24,7 @@ export class PublishedAuthentication {
   #running: Promise<void> = Promise.resolve();
 
   constructor(
-    private readonly registry: Registry,
+    private readonly writing: Writing,
     private readonly onError: (error: Error) => void,
     private readonly published: () => Published,
   ) {}
@@ -47,9 +47,9 @@ export class PublishedAuthentication {
 
   async #write(): Promise<void> {
     const data = dataOf(this.published());
-    const kind = this.registry.kinds.resource('v1', 'configmaps')!;
+    const kind = this.writing.registry.kinds.resource('v1', 'configmaps')!;
     const isEmpty = Object.keys(data).length === 0;
-    await makeOrChange(this.registry, {
+    await makeOrChange(this.writing, {
       target: named(collectionOf(kind, namespace), name),
       make: isEmpty ? undefined : () => ({ metadata: { name }, data: { ...data } }) as ConfigMap,
       change: (current) =>

@@ -19,11 +19,11 @@ let robot: ServiceAccount;
 
 async function open(settings = {}): Promise<void> {
   cluster = await TestCluster.open(settings);
-  const { registry } = cluster;
+  const { registry } = cluster.writing;
   const onError = (error: Error): void => void errors.push(error);
   authentication = await makeAuthenticator(
     {},
-    { registry, tokens: cluster.tokens, onError, onWarning: () => undefined },
+    { registry, writing: cluster.writing, tokens: cluster.tokens, onError, onWarning: () => undefined },
   );
   robot = await cluster.seed('serviceaccounts', 'team', { metadata: { name: 'robot' } });
 }
@@ -303,10 +303,10 @@ describe('a legacy token', () => {
     const used = bearer(await keep());
     await cluster.remove('serviceaccounts', 'team', 'robot');
     const { name, uid } = robot.metadata;
-    const kind = cluster.registry.kinds.resource('v1', 'serviceaccounts')!;
+    const kind = cluster.writing.registry.kinds.resource('v1', 'serviceaccounts')!;
     const target = named(collectionOf(kind, 'team'), name!);
     const account = { metadata: { name, namespace: 'team', uid }, secrets: [{ name: 'kept' }] };
-    const { registry } = cluster;
+    const { registry } = cluster.writing;
     await registry.commit(
       asTester('create'),
       target,

@@ -55,7 +55,8 @@ current-context: only
   authentication = await makeAuthenticator(
     { tokenWebhook: { configFile } },
     {
-      registry: cluster.registry,
+      registry: cluster.writing.registry,
+      writing: cluster.writing,
       tokens: cluster.tokens,
       onError: (error) => void errors.push(error),
       onWarning: () => undefined,

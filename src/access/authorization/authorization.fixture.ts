@@ -9,12 +9,13 @@ import { rbacGroup } from '../../api/rules/access/rbac.ts';
 import type { ApiObject } from '../../api/text/object.ts';
 import type { User } from '../../api/values/user.ts';
 import { admissionChain } from '../../registry/admission/plugins.ts';
-import { Registry } from '../../registry/registry.ts';
+import type { Registry } from '../../registry/registry.ts';
 import { ensureSystemNamespaces } from '../../registry/system/system-namespaces.ts';
 import { collectionOf } from '../../registry/target.ts';
 import { remove } from '../../registry/verbs/delete.ts';
 import { View } from '../../registry/view/view.ts';
 import { actingAs } from '../../registry/writers.ts';
+import { makeWriting, type Writing } from '../../registry/writing.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 
 export const user = (name: string, ...groups: string[]): User => ({ name, groups });
@@ -30,16 +31,20 @@ export function asks(who: User, text: string, namespace?: string): Attributes {
 }
 
 export class TestRegistry {
-  registry!: Registry;
+  writing!: Writing;
   readonly #closers: (() => unknown)[] = [];
+
+  get registry(): Registry {
+    return this.writing.registry;
+  }
 
   async open(): Promise<void> {
     const kinds = new KindTable();
     const store = openMemoryStore();
     const view = await View.open(store, kinds);
     const sources = { nowMs: Date.now, uid: randomUUID, randomBelow: (bound: number) => randomInt(bound) };
-    this.registry = new Registry(store, view, kinds, sources, { admission: admissionChain });
-    await ensureSystemNamespaces(this.registry);
+    this.writing = makeWriting(store, view, kinds, sources, { admission: admissionChain });
+    await ensureSystemNamespaces(this.writing);
     this.#closers.push(
       () => view.close(),
       () => store.close(),
@@ -61,7 +66,7 @@ export class TestRegistry {
     const kind = this.registry.kinds.resource(apiVersion, resource)!;
     if (!this.registry.view.collection(kind).get(namespace, name)) return;
     const target = { kind, namespace, name, part: 'main' } as const;
-    await remove(this.registry, actingAs('kube-apiserver', 'delete'), target, { gracePeriodSeconds: 0 });
+    await remove(this.writing, actingAs('kube-apiserver', 'delete'), target, { gracePeriodSeconds: 0 });
   }
 
   /** A role of a namespace, or a cluster role when the namespace is empty. */

@@ -42,9 +42,9 @@ describe('a start', () => {
 
   it('plants what is missing, and writes nothing when nothing is', async () => {
     const before = made.registry.view.revision;
-    await ensureDefaultPolicy(made.registry);
+    await ensureDefaultPolicy(made.writing);
     expect(made.registry.view.revision).toBe(before + total);
-    await ensureDefaultPolicy(made.registry);
+    await ensureDefaultPolicy(made.writing);
     expect(made.registry.view.revision).toBe(before + total);
     expect(find<ClusterRole>('clusterroles', 'view').rules).toEqual([]);
     expect(
@@ -58,7 +58,7 @@ describe('a start', () => {
     const [first] = find<ClusterRole>('clusterroles', name).rules!;
     await made.role('', name, [own, first!]);
     await made.binding('', name, 'ClusterRole', name, [{ kind: 'User', name: 'jo' }]);
-    await ensureDefaultPolicy(made.registry);
+    await ensureDefaultPolicy(made.writing);
     expect(find<ClusterRole>('clusterroles', name)).toMatchObject({
       metadata: { labels: { 'kubernetes.io/bootstrapping': 'rbac-defaults' } },
       rules: [own, first, { resources: ['selfsubjectreviews'] }],
@@ -74,7 +74,7 @@ describe('a start', () => {
     const name = 'system:discovery';
     await made.put(version, 'clusterroles', '', { metadata: { name, annotations }, rules: [] } as ApiObject);
     await made.binding('', name, 'ClusterRole', 'view', [{ kind: 'User', name: 'jo' }]);
-    await ensureDefaultPolicy(made.registry);
+    await ensureDefaultPolicy(made.writing);
     expect(find<ClusterRole>('clusterroles', name).rules ?? []).toEqual([]);
     expect(find<RoleBinding>('clusterrolebindings', name)).toMatchObject({
       roleRef: { name },

@@ -6,22 +6,22 @@ import type { ClusterRole, RoleBinding, Subject } from '../../api/generated/type
 import type { Kind } from '../../api/kind/kind.ts';
 import { rbacGroup } from '../../api/rules/access/rbac.ts';
 import { type ApiObject, semanticEqual } from '../../api/text/object.ts';
-import type { Registry } from '../../registry/registry.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
 import { remove } from '../../registry/verbs/delete.ts';
 import { modify } from '../../registry/verbs/modify.ts';
 import type { Entry } from '../../registry/view/entry.ts';
 import { actingAs } from '../../registry/writers.ts';
+import type { Writing } from '../../registry/writing.ts';
 import { defaultBindings, defaultRoles } from './bootstrap-policy.ts';
 import { uncovered } from './coverage.ts';
 
 const autoUpdate = 'rbac.authorization.kubernetes.io/autoupdate';
 
 /** All missing objects are written at once, so that they share a few commits. */
-export async function ensureDefaultPolicy(registry: Registry): Promise<void> {
-  const kindOf = (resource: string): Kind => registry.kinds.resource(`${rbacGroup}/v1`, resource)!;
+export async function ensureDefaultPolicy(writing: Writing): Promise<void> {
+  const kindOf = (resource: string): Kind => writing.registry.kinds.resource(`${rbacGroup}/v1`, resource)!;
   const ensure = (cluster: Kind, namespaced: Kind, object: ApiObject, complete: Complete): Promise<void> =>
-    ensureObject(registry, object.metadata.namespace ? namespaced : cluster, object, complete);
+    ensureObject(writing, object.metadata.namespace ? namespaced : cluster, object, complete);
   const [clusterRoles, roles] = [kindOf('clusterroles'), kindOf('roles')];
   const [clusterBindings, bindings] = [kindOf('clusterrolebindings'), kindOf('rolebindings')];
   await Promise.all([
@@ -34,23 +34,24 @@ export async function ensureDefaultPolicy(registry: Registry): Promise<void> {
 type Complete = (existing: ApiObject, wanted: ApiObject) => ApiObject | undefined;
 
 async function ensureObject(
-  registry: Registry,
+  writing: Writing,
   kind: Kind,
   wanted: ApiObject,
   complete: Complete,
 ): Promise<void> {
   const { name = '', namespace = '' } = wanted.metadata;
-  const entry = registry.view.collection(kind).get(namespace, name);
+  const entry = writing.registry.view.collection(kind).get(namespace, name);
   const collection = collectionOf(kind, namespace);
-  if (!entry) return void (await registry.seed(actingAs('kube-apiserver', 'create'), collection, wanted));
+  if (!entry)
+    return void (await writing.registry.seed(actingAs('kube-apiserver', 'create'), collection, wanted));
   if (isComplete(entry, wanted, complete)) return;
   if (complete(entry.object(), wanted)) {
     const change = (current: Entry): ApiObject => complete(current.object(), wanted) ?? current.object();
-    await modify(registry, actingAs('kube-apiserver', 'update'), targetOf(entry), change);
+    await modify(writing, actingAs('kube-apiserver', 'update'), targetOf(entry), change);
     return;
   }
-  await remove(registry, actingAs('kube-apiserver', 'delete'), targetOf(entry), {});
-  await registry.seed(actingAs('kube-apiserver', 'create'), collection, wanted);
+  await remove(writing, actingAs('kube-apiserver', 'delete'), targetOf(entry), {});
+  await writing.registry.seed(actingAs('kube-apiserver', 'create'), collection, wanted);
 }
 
 /** At nearly every start each object is as it was planted, which its text shows without being parsed. */

@@ -9,13 +9,14 @@ import { KindTable } from '../../api/kinds/kinds.ts';
 import { defaultLevels, defaultSchemas } from '../../api/rules/access/flow-defaults.ts';
 import type { ApiObject, JsonObject } from '../../api/text/object.ts';
 import { admissionChain } from '../../registry/admission/plugins.ts';
-import { Registry } from '../../registry/registry.ts';
+import type { Registry } from '../../registry/registry.ts';
 import { asTester } from '../../registry/request.fixture.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
 import { create } from '../../registry/verbs/create.ts';
 import { remove } from '../../registry/verbs/delete.ts';
 import { modify } from '../../registry/verbs/modify.ts';
 import { View } from '../../registry/view/view.ts';
+import { makeWriting, type Writing } from '../../registry/writing.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import type { Store } from '../../store/store.ts';
 import { FlowControl } from './flow-control.ts';
@@ -28,6 +29,7 @@ const levels = kinds.resource(version, 'prioritylevelconfigurations')!;
 
 let store: Store;
 let registry: Registry;
+let writing: Writing;
 let policy: FlowPolicy;
 let control: FlowControl;
 const errors: Error[] = [];
@@ -35,10 +37,11 @@ const errors: Error[] = [];
 beforeEach(async () => {
   store = openMemoryStore();
   const sources = { nowMs: Date.now, uid: randomUUID, randomBelow: () => 0 };
-  registry = new Registry(store, await View.open(store, kinds), kinds, sources, {
+  writing = makeWriting(store, await View.open(store, kinds), kinds, sources, {
     admission: admissionChain,
   });
-  policy = new FlowPolicy(registry, (error) => void errors.push(error));
+  ({ registry } = writing);
+  policy = new FlowPolicy(writing, (error) => void errors.push(error));
   await policy.start();
   control = new FlowControl(registry, { seats: 600, waitMaxMs: 1000, nowMs: Date.now });
 });
@@ -142,7 +145,7 @@ describe('the default policy', () => {
 
   it('is put right at the next start, unless somebody has taken it over', async () => {
     const edit = (name: string, annotations: Record<string, string>) =>
-      modify(registry, asTester('update'), targetOf({ kind: levels, namespace: '', name }), (current) => {
+      modify(writing, asTester('update'), targetOf({ kind: levels, namespace: '', name }), (current) => {
         const object = current.object();
         object.metadata.annotations = annotations;
         const { limited } = object.spec as { limited: JsonObject };
@@ -151,7 +154,7 @@ describe('the default policy', () => {
       });
     await edit('system', { 'apf.kubernetes.io/autoupdate-spec': 'true' });
     await edit('node-high', { 'apf.kubernetes.io/autoupdate-spec': 'false' });
-    const again = new FlowPolicy(registry, (error) => void errors.push(error));
+    const again = new FlowPolicy(writing, (error) => void errors.push(error));
     await again.start();
     await again.close();
     const shares = (name: string): unknown =>
@@ -176,12 +179,12 @@ describe('schemas', () => {
     ],
   };
   const makeSchema = () =>
-    create(registry, asTester('create'), collectionOf(schemas, ''), {
+    create(writing, asTester('create'), collectionOf(schemas, ''), {
       metadata: { name: 'mine' },
       spec: structuredClone(spec),
     } as ApiObject);
   const makeLevel = () =>
-    create(registry, asTester('create'), collectionOf(levels, ''), {
+    create(writing, asTester('create'), collectionOf(levels, ''), {
       metadata: { name: 'mine' },
       spec: { type: 'Limited', limited: { limitResponse: { type: 'Reject' } } },
     } as ApiObject);
@@ -208,7 +211,7 @@ describe('schemas', () => {
     await makeLevel();
     expect(classified(alice, 'list', ':a:pods')).toBe('mine mine');
     expect(await condition('False')).toMatchObject({ reason: 'Found' });
-    await remove(registry, asTester('delete'), targetOf({ kind: levels, namespace: '', name: 'mine' }), {});
+    await remove(writing, asTester('delete'), targetOf({ kind: levels, namespace: '', name: 'mine' }), {});
     expect(classified(alice, 'list', ':a:pods')).toBe('global-default global-default');
     await condition('True');
   });

@@ -6,13 +6,13 @@ import type { FlowSchema, PriorityLevelConfiguration } from '../../api/generated
 import type { Kind } from '../../api/kind/kind.ts';
 import { defaultLevels, defaultSchemas } from '../../api/rules/access/flow-defaults.ts';
 import { type ApiObject, cloneJson, semanticEqual } from '../../api/text/object.ts';
-import type { Registry } from '../../registry/registry.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
 import { modify } from '../../registry/verbs/modify.ts';
 import type { Entry } from '../../registry/view/entry.ts';
 import { everything } from '../../registry/view/filter.ts';
 import { Watcher } from '../../registry/view/watcher.ts';
 import { actingAs } from '../../registry/writers.ts';
+import type { Writing } from '../../registry/writing.ts';
 
 const version = 'flowcontrol.apiserver.k8s.io/v1';
 const autoUpdate = 'apf.kubernetes.io/autoupdate-spec';
@@ -28,9 +28,10 @@ export class FlowPolicy {
   #isClosed = false;
 
   constructor(
-    private readonly registry: Registry,
+    private readonly writing: Writing,
     private readonly onError: (error: Error) => void,
   ) {
+    const { registry } = writing;
     this.#schemas = registry.kinds.resource(version, 'flowschemas')!;
     this.#levels = registry.kinds.resource(version, 'prioritylevelconfigurations')!;
   }
@@ -52,19 +53,18 @@ export class FlowPolicy {
   }
 
   async #ensure(kind: Kind, name: string, spec: object): Promise<void> {
-    const { registry } = this;
-    const entry = registry.view.collection(kind).get('', name);
+    const entry = this.writing.registry.view.collection(kind).get('', name);
     if (!entry) {
       const object = {
         metadata: { name, generation: 1, annotations: { [autoUpdate]: 'true' } },
         spec: cloneJson(spec),
         ...(kind === this.#schemas ? { status: { conditions: [this.#foundNow(spec)] } } : {}),
       };
-      await registry.seed(actingAs('kube-apiserver', 'create'), collectionOf(kind, ''), object);
+      await this.writing.registry.seed(actingAs('kube-apiserver', 'create'), collectionOf(kind, ''), object);
       return;
     }
     if (!isKept(entry) || semanticEqual((entry.peek() as Configured).spec, spec)) return;
-    await modify(registry, actingAs('kube-apiserver', 'update'), targetOf(entry), (current) => ({
+    await modify(this.writing, actingAs('kube-apiserver', 'update'), targetOf(entry), (current) => ({
       ...current.object(),
       spec: cloneJson(spec),
     }));
@@ -74,12 +74,12 @@ export class FlowPolicy {
   #foundNow(spec: { readonly priorityLevelConfiguration?: { readonly name?: string } }): object {
     return {
       ...dangling(spec.priorityLevelConfiguration?.name ?? '', true),
-      lastTransitionTime: this.registry.now(),
+      lastTransitionTime: this.writing.registry.now(),
     };
   }
 
   #follow(kind: Kind): void {
-    const collection = this.registry.view.collection(kind);
+    const collection = this.writing.registry.view.collection(kind);
     const start = { state: undefined, position: collection.endNumber };
     const watcher = new Watcher(collection, everything, start, {
       patient: true,
@@ -110,7 +110,7 @@ export class FlowPolicy {
   async #rounds(): Promise<void> {
     while (this.#isDirty && !this.#isClosed) {
       this.#isDirty = false;
-      const { view } = this.registry;
+      const { view } = this.writing.registry;
       const levels = view.collection(this.#levels);
       const schemas = view.collection(this.#schemas).select(everything).entries;
       await Promise.all(
@@ -127,21 +127,22 @@ export class FlowPolicy {
       const before = conditions.find(({ type }) => type === wanted.type);
       if (before?.status === wanted.status && before.message === wanted.message) return undefined;
       const lastTransitionTime =
-        before?.status === wanted.status ? before.lastTransitionTime : this.registry.now();
+        before?.status === wanted.status ? before.lastTransitionTime : this.writing.registry.now();
       const others = conditions.filter(({ type }) => type !== wanted.type);
       return { ...schema, status: { conditions: [...others, { ...wanted, lastTransitionTime }] } };
     };
     if (!change(entry.peek() as FlowSchema)) return;
     try {
       await modify(
-        this.registry,
+        this.writing,
         actingAs('kube-apiserver', 'update'),
         targetOf(entry, 'status'),
         (current) => (change(current.object() as FlowSchema) ?? current.object()) as ApiObject,
       );
     } catch (error) {
       // It may have been deleted meanwhile.
-      if (this.registry.view.collection(this.#schemas).get('', entry.name)) this.onError(error as Error);
+      if (this.writing.registry.view.collection(this.#schemas).get('', entry.name))
+        this.onError(error as Error);
     }
   }
 }

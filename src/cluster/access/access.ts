@@ -22,6 +22,7 @@ import { keepPrivately, PkiFolder } from '../../pki/pki-folder.ts';
 import { TlsFiles } from '../../pki/tls-files.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { plantClusterInfo } from '../../registry/system/cluster-info.ts';
+import type { Writing } from '../../registry/writing.ts';
 import { SecureDoor } from '../../server/doors/secure-door.ts';
 import type { Limits } from '../../server/http/limits.ts';
 import type { HealthCheck } from '../../server/observe/health.ts';
@@ -44,6 +45,7 @@ export interface AccessOptions {
   /** The address of the service `kubernetes`. */
   readonly serviceIP: string;
   readonly registry: Registry;
+  readonly writing: Writing;
   readonly tokens: Tokens;
   /** What users may do; the registry has it already. */
   readonly authorization: Authorization;
@@ -58,8 +60,8 @@ const proxyClientName = 'front-proxy-client';
 
 /** Throws a `StartError` when files cannot be used. */
 export async function openAccess(options: AccessOptions): Promise<Access> {
-  const { secure, users, registry, tokens, authorization, onError, onWarning } = options;
-  const checks = await plantPolicy(registry, authorization);
+  const { secure, users, registry, writing, tokens, authorization, onError, onWarning } = options;
+  const checks = await plantPolicy(writing, authorization);
   let opened: OpenedCertificates | undefined;
   let authentication: Authentication;
   try {
@@ -67,6 +69,7 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
     const { tls } = opened;
     authentication = await makeAuthenticator(secure, {
       registry,
+      writing,
       tokens,
       users,
       clients: { pem: () => tls.current.clientAuthorities, follow: (changed) => tls.follow(changed) },
@@ -81,9 +84,9 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
     throw new StartError(`the secure door cannot be opened: ${(error as Error).message}`, { cause: error });
   }
   const [fairness] = await Promise.all([
-    openFairness(registry, options.limits, onError),
+    openFairness(writing, options.limits, onError),
     ensureAdministrators(registry),
-    ensureJoining(registry),
+    ensureJoining(writing),
   ]);
   return new Access(options, opened, authentication, checks, fairness);
 }
@@ -113,7 +116,7 @@ const ownAuthority = (dataDir: string | undefined, use: AuthorityUse): Certified
 const pkiFolderOf = (dataDir: string): string => path.join(path.resolve(dataDir), 'pki');
 
 function openCertificates(
-  { secure, dataDir, unsafeNoFsync, serviceIP, registry, onError, onWarning }: AccessOptions,
+  { secure, dataDir, unsafeNoFsync, serviceIP, registry, writing, onError, onWarning }: AccessOptions,
   authorities: CertifiedAuthorities | undefined,
 ): OpenedCertificates {
   const certificates = new ClusterCertificates({
@@ -130,7 +133,7 @@ function openCertificates(
   if (authorities)
     certificates.follow(() => {
       for (const [use, pem] of Object.entries(certificates.authorities))
-        storeAuthority(registry, use as AuthorityUse, pem).catch(onError);
+        storeAuthority(writing, use as AuthorityUse, pem).catch(onError);
     });
   const tls = new TlsFiles(certificates, {
     serving: servingFiles(secure),
@@ -152,18 +155,18 @@ export class Access {
   readonly kubeconfigFile: string | undefined;
   readonly #users = new Map<string, Certified>();
   #proxyClient: Certified | undefined;
-  readonly #registry: Registry;
+  readonly #writing: Writing;
   readonly #onError: (error: Error) => void;
 
   constructor(
-    { secure, users, dataDir, registry, authorization, onError, onWarning }: AccessOptions,
+    { secure, users, dataDir, writing, authorization, onError, onWarning }: AccessOptions,
     private readonly opened: OpenedCertificates,
     readonly authentication: Authentication,
     readonly checks: readonly HealthCheck[],
     private readonly fairness: OpenFairness,
   ) {
     const folder = dataDir === undefined ? undefined : path.resolve(dataDir);
-    this.#registry = registry;
+    this.#writing = writing;
     this.#onError = onError;
     const { kubeconfigFile = folder && path.join(folder, 'kubeconfig') } = secure;
     this.kubeconfigFile = kubeconfigFile || undefined;
@@ -220,7 +223,7 @@ export class Access {
     const certificateAuthority = this.opened.tls.servingAuthority;
     // With an operator's own certificate only the operator knows whom to trust.
     if (certificateAuthority === undefined) return;
-    await plantClusterInfo(this.#registry, { server: reachable(this.door.url), certificateAuthority });
+    await plantClusterInfo(this.#writing, { server: reachable(this.door.url), certificateAuthority });
   }
 
   get adminKubeconfig(): string {

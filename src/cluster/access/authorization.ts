@@ -3,6 +3,7 @@ import type { AuthorizationOptions } from '../../access/authorization/authorizat
 import { ensureDefaultPolicy } from '../../access/authorization/bootstrap.ts';
 import { type Authorization, makeAuthorizer } from '../../access/authorization/make-authorizer.ts';
 import type { Registry } from '../../registry/registry.ts';
+import type { Writing } from '../../registry/writing.ts';
 import type { HealthCheck } from '../../server/observe/health.ts';
 import { Startup } from '../shared/health-checks.ts';
 import { StartError } from '../shared/start-error.ts';
@@ -16,12 +17,12 @@ export const openAuthorization = (
 
 /** Plants the default policy when RBAC needs it, and answers with what says whether that was done. */
 export async function plantPolicy(
-  registry: Registry,
+  writing: Writing,
   { modes }: Authorization,
 ): Promise<readonly HealthCheck[]> {
   if (!modes.includes('RBAC')) return [];
   const planted = new Startup();
-  const planting = ensureDefaultPolicy(registry);
+  const planting = ensureDefaultPolicy(writing);
   planted.follow(planting);
   await planting;
   return [{ name: 'poststarthook/rbac/bootstrap-roles', readyOnly: true, failure: () => planted.failure }];

@@ -1,7 +1,7 @@
 /** Fair shares of a cluster with a secure door: the default policy, and what limits requests by it. */
 import { FlowControl } from '../../access/fairness/flow-control.ts';
 import { FlowPolicy } from '../../access/fairness/flow-policy.ts';
-import type { Registry } from '../../registry/registry.ts';
+import type { Writing } from '../../registry/writing.ts';
 import type { Limits } from '../../server/http/limits.ts';
 
 /** A request waits at most this part of the time that requests may take. */
@@ -13,16 +13,16 @@ export interface OpenFairness {
 }
 
 export async function openFairness(
-  registry: Registry,
+  writing: Writing,
   { readsInFlightMax, writesInFlightMax, requestTimeoutMs }: Limits,
   onError: (error: Error) => void,
 ): Promise<OpenFairness> {
-  const policy = new FlowPolicy(registry, onError);
+  const policy = new FlowPolicy(writing, onError);
   await policy.start();
-  const control = new FlowControl(registry, {
+  const control = new FlowControl(writing.registry, {
     seats: readsInFlightMax + writesInFlightMax,
     waitMaxMs: requestTimeoutMs / waitShare,
-    nowMs: registry.sources.nowMs,
+    nowMs: writing.registry.sources.nowMs,
   });
   return { control, close: () => policy.close() };
 }

@@ -8,11 +8,11 @@ import { rbacGroup } from '../../api/rules/access/rbac.ts';
 import { semanticEqual } from '../../api/text/object.ts';
 import { nodesGroup } from '../../api/values/node-identity.ts';
 import { nodeProxier } from '../../controllers/certificates/node-proxiers.ts';
-import type { Registry } from '../../registry/registry.ts';
 import { clusterInfo } from '../../registry/system/cluster-info.ts';
 import { targetOf } from '../../registry/target.ts';
 import { modify } from '../../registry/verbs/modify.ts';
 import { actingAs } from '../../registry/writers.ts';
+import type { Writing } from '../../registry/writing.ts';
 import { createMissing } from './missing-roles.ts';
 
 /** The group of tokens that nodes join with. */
@@ -59,23 +59,23 @@ const readers: RoleBinding = {
   subjects: [{ apiGroup: rbacGroup, kind: 'User', name: 'system:anonymous' }],
 };
 
-export async function ensureJoining(registry: Registry): Promise<void> {
-  const plant = createMissing.bind(undefined, registry);
+export async function ensureJoining(writing: Writing): Promise<void> {
+  const plant = createMissing.bind(undefined, writing.registry);
   await Promise.all([
     ...bindings.map((binding) => plant('clusterrolebindings', structuredClone(binding))),
     plant('clusterroles', structuredClone(proxier)),
     plant('roles', structuredClone(reader)),
     plant('rolebindings', structuredClone(readers)),
   ]);
-  await renewProxier(registry);
+  await renewProxier(writing);
 }
 
 /** A role of an earlier version that nobody has changed gets the rules of today: nodes that joined need them. */
-async function renewProxier(registry: Registry): Promise<void> {
-  const kind = registry.kinds.resource(`${rbacGroup}/v1`, 'clusterroles')!;
-  const entry = registry.view.collection(kind).get('', nodeProxier);
+async function renewProxier(writing: Writing): Promise<void> {
+  const kind = writing.registry.kinds.resource(`${rbacGroup}/v1`, 'clusterroles')!;
+  const entry = writing.registry.view.collection(kind).get('', nodeProxier);
   if (!entry || !semanticEqual((entry.peek() as ClusterRole).rules, formerRules)) return;
-  await modify(registry, actingAs('kube-apiserver', 'update'), targetOf(entry), (current) => {
+  await modify(writing, actingAs('kube-apiserver', 'update'), targetOf(entry), (current) => {
     const role = current.object() as ClusterRole;
     if (semanticEqual(role.rules, formerRules)) role.rules = structuredClone(proxier.rules!);
     return role;

@@ -9,6 +9,7 @@ import type { Registry } from '../../registry/registry.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
 import { modify } from '../../registry/verbs/modify.ts';
 import { actingAs } from '../../registry/writers.ts';
+import type { Writing } from '../../registry/writing.ts';
 
 const namespace = 'kube-system';
 const find = (registry: Registry, use: AuthorityUse) =>
@@ -36,13 +37,13 @@ export async function sharedAuthority(
 
 /** After a renewal. */
 export async function storeAuthority(
-  registry: Registry,
+  writing: Writing,
   use: AuthorityUse,
   authority: Certified,
 ): Promise<void> {
-  const entry = find(registry, use);
+  const entry = find(writing.registry, use);
   if (!entry || (entry.object() as Secret).data?.['ca.crt'] === dataOf(authority)['ca.crt']) return;
-  await modify(registry, actingAs('kube-apiserver', 'update'), targetOf(entry), (current) => {
+  await modify(writing, actingAs('kube-apiserver', 'update'), targetOf(entry), (current) => {
     const secret = current.object() as Secret;
     return { ...secret, data: dataOf(authority) } as Secret;
   });

@@ -12,17 +12,18 @@ import {
   type NodeAuthority,
   nodeAuthoritySecret,
 } from '../../pki/node-certificates.ts';
-import type { Registry } from '../../registry/registry.ts';
+
 import { collectionOf, named } from '../../registry/target.ts';
 import { makeOrChange } from '../../registry/verbs/shared-object.ts';
 import { actingAs } from '../../registry/writers.ts';
+import type { Writing } from '../../registry/writing.ts';
 
 export class NodeCredentials {
   #loading: Promise<NodeAuthority> | undefined;
   /** Revision of the loaded secret: a changed secret is loaded again. */
   #revision: number | undefined;
 
-  constructor(private readonly registry: Registry) {}
+  constructor(private readonly writing: Writing) {}
 
   load(): Promise<NodeAuthority> {
     const revision = this.#entry()?.revision;
@@ -39,13 +40,13 @@ export class NodeCredentials {
   async #load(): Promise<NodeAuthority> {
     const stored = this.#stored();
     if (stored) return this.#kept(stored);
-    const made = await makeNodeAuthority(this.registry.sources.nowMs());
-    const kind = this.registry.kinds.resource('v1', 'secrets')!;
+    const made = await makeNodeAuthority(this.writing.registry.sources.nowMs());
+    const kind = this.writing.registry.kinds.resource('v1', 'secrets')!;
     const { namespace, name } = nodeAuthoritySecret;
     const secret: Secret = { metadata: { name }, type: 'Opaque', data: authorityData(made) };
     // If another server creates it at the same time, that one is used.
     const request = actingAs('kube-apiserver', 'create');
-    const planted = await this.registry.seed(request, collectionOf(kind, namespace), secret);
+    const planted = await this.writing.registry.seed(request, collectionOf(kind, namespace), secret);
     this.#revision = this.#entry()?.revision;
     const current = planted ? made : this.#stored();
     if (!current) throw new Error(`the secret ${namespace}/${name} does not hold certificates`);
@@ -59,11 +60,11 @@ export class NodeCredentials {
 
   /** Stores the authority again when it had to be renewed. */
   async #kept(stored: NodeAuthority): Promise<NodeAuthority> {
-    const current = currentAuthority(stored, this.registry.sources.nowMs());
+    const current = currentAuthority(stored, this.writing.registry.sources.nowMs());
     if (current === stored) return stored;
-    const kind = this.registry.kinds.resource('v1', 'secrets')!;
+    const kind = this.writing.registry.kinds.resource('v1', 'secrets')!;
     const { namespace, name } = nodeAuthoritySecret;
-    await makeOrChange(this.registry, {
+    await makeOrChange(this.writing, {
       target: named(collectionOf(kind, namespace), name),
       make: undefined,
       change: (entry) => ({ ...entry.object(), data: authorityData(current) }) as Secret,
@@ -74,7 +75,7 @@ export class NodeCredentials {
 
   #entry() {
     const { namespace, name } = nodeAuthoritySecret;
-    return this.registry.view.collection('core/secrets').get(namespace, name);
+    return this.writing.registry.view.collection('core/secrets').get(namespace, name);
   }
 
   #stored(): NodeAuthority | undefined {

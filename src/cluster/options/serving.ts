@@ -1,8 +1,8 @@
 /** What is served, and how requests are answered. */
 import type { RuntimeConfig } from '../../api/kinds/runtime-config.ts';
-import type { ManagedFieldsMode } from '../../registry/registry.ts';
 import type { WatchDefault } from '../../registry/verbs/watch.ts';
 import type { HistoryBounds } from '../../registry/view/history.ts';
+import type { ManagedFieldsMode } from '../../registry/writing.ts';
 import { handedIn, optionFor, withMembers } from './option.ts';
 import { items, oneOf, oneOfSaying, parsed, text, wordFor } from './values.ts';
 

@@ -4,10 +4,10 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { KindTable } from '../../api/kinds/kinds.ts';
 import { admissionChain } from '../../registry/admission/plugins.ts';
-import { Registry } from '../../registry/registry.ts';
 import { asTester } from '../../registry/request.fixture.ts';
 import { collectionOf } from '../../registry/target.ts';
 import { View } from '../../registry/view/view.ts';
+import { makeWriting } from '../../registry/writing.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import { type Store, StoreUnavailableError } from '../../store/store.ts';
 import type { Cluster } from '../cluster.ts';
@@ -34,7 +34,8 @@ describe('a store that fails', () => {
     const kinds = new KindTable();
     const view = await View.open(store, kinds);
     const chance = { nowMs: () => 0, uid: randomUUID, randomBelow: () => 0 };
-    const registry = new Registry(store, view, kinds, chance, { admission: admissionChain });
+    const writing = makeWriting(store, view, kinds, chance, { admission: admissionChain });
+    const { registry } = writing;
     closing.push(
       () => real.close(),
       () => view.close(),

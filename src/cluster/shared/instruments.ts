@@ -2,8 +2,9 @@
  * Instruments: what the test kit (`src/testing/`) attaches to a cluster while it starts. A cluster without them has
  * none of their steps, wrappers and timers, and pays nothing for them.
  */
-import type { Registry, Sources } from '../../registry/registry.ts';
+import type { Sources } from '../../registry/registry.ts';
 import type { Request } from '../../registry/request.ts';
+import type { Writing } from '../../registry/writing.ts';
 import type { RequestObserver } from '../../server/chain/step.ts';
 import type { ServerInstruments } from '../../server/server.ts';
 import type { Store } from '../../store/store.ts';
@@ -19,5 +20,5 @@ export interface Instruments extends ServerInstruments {
   /** Called with every write of the registry. */
   onCommit(request: Request, revision: number): void;
   /** Called before anything is stored. */
-  attach(registry: Registry): void;
+  attach(writing: Writing): void;
 }

@@ -27,7 +27,7 @@ const service = (name: string, clusterIP: string) =>
     metadata: { name },
     spec: { type: 'ClusterIP', clusterIP, clusterIPs: [clusterIP], ports: [{ port: 80 }] },
   });
-const drop = (entry: Entry) => remove(harness.registry, asTester('delete'), targetOf(entry), {});
+const drop = (entry: Entry) => remove(harness.writing, asTester('delete'), targetOf(entry), {});
 const ranges = () =>
   harness.all('networking.k8s.io/servicecidrs').map((entry) => entry.object() as ServiceCIDR);
 const addresses = () =>

@@ -14,11 +14,11 @@ import type { Entry } from '../../registry/view/entry.ts';
 import { everything } from '../../registry/view/filter.ts';
 import {
   type Controller,
+  ifUnchanged,
   observe,
   type RunningController,
   running,
   type SharedContext,
-  tolerant,
   writeStatus,
 } from '../shared/controller.ts';
 import { WorkQueue } from '../shared/work-queue.ts';
@@ -119,9 +119,9 @@ class RangeKeeper {
   }
 
   async #setFinalizer(entry: Entry, wanted: boolean): Promise<void> {
-    const { registry, request } = this.context;
-    await tolerant(
-      modify(registry, request('update'), targetOf(entry), (current) => {
+    const { writing, request } = this.context;
+    await ifUnchanged(
+      modify(writing, request('update'), targetOf(entry), (current) => {
         const object = current.object();
         const others = (object.metadata.finalizers ?? []).filter((one) => one !== finalizer);
         object.metadata.finalizers = wanted ? [...others, finalizer] : others;

@@ -71,7 +71,7 @@ const nameAt = (time: string): string => `tick-${Date.parse(time) / 60_000}`;
 async function end(name: string, type: 'Complete' | 'Failed', time = now, startTime = time): Promise<void> {
   const { kind } = harness.all('batch/jobs')[0]!;
   await modify(
-    harness.registry,
+    harness.writing,
     asTester('update'),
     { kind, namespace: 'default', name, part: 'status' },
     (entry) => ({
@@ -95,7 +95,7 @@ async function end(name: string, type: 'Complete' | 'Failed', time = now, startT
 async function change(change: (cronJob: CronJob) => void): Promise<void> {
   const { kind } = harness.all('batch/cronjobs')[0]!;
   await modify(
-    harness.registry,
+    harness.writing,
     asTester('update'),
     { kind, namespace: 'default', name: 'tick', part: 'whole' },
     (entry) => {
@@ -342,7 +342,7 @@ describe('while a job runs', () => {
     await at('2024-05-01T12:01:00Z');
     const { kind } = harness.all('batch/jobs')[0]!;
     await modify(
-      harness.registry,
+      harness.writing,
       asTester('update'),
       { kind, namespace: 'default', name: first, part: 'whole' },
       (entry) => {
@@ -361,7 +361,7 @@ describe('while a job runs', () => {
     await plantCronJob({ schedule: '1 12 * * *' });
     await at('2024-05-01T12:01:00Z');
     await remove(
-      harness.registry,
+      harness.writing,
       asTester('delete'),
       { kind: harness.all('batch/jobs')[0]!.kind, namespace: 'default', name: first, part: 'main' },
       {
@@ -381,7 +381,7 @@ describe('what is lost between making a job and writing it down', () => {
     await harness.stop();
     const { kind } = harness.all('batch/cronjobs')[0]!;
     await modify(
-      harness.registry,
+      harness.writing,
       asTester('update'),
       { kind, namespace: 'default', name: 'tick', part: 'status' },
       (entry) => ({
@@ -399,7 +399,7 @@ describe('what is lost between making a job and writing it down', () => {
     const name = nameAt('2024-05-01T12:01:00Z');
     const kind = harness.registry.kinds.resource('batch/v1', 'jobs')!;
     const job = { metadata: { name }, spec: { template: template() } } as JobV1;
-    await create(harness.registry, asTester('create'), collectionOf(kind, 'default'), job);
+    await create(harness.writing, asTester('create'), collectionOf(kind, 'default'), job);
     await at('2024-05-01T12:01:00Z');
     expect([names(), active()]).toEqual([[name], []]);
     expect(jobs()[0]!.metadata.ownerReferences).toBeUndefined();
@@ -453,7 +453,7 @@ it('a job that somebody made from the template is told of once, and is not activ
     controller: true,
   };
   for (const name of ['by-hand', 'by-hand-too'])
-    await create(harness.registry, asTester('create'), collectionOf(kind, 'default'), {
+    await create(harness.writing, asTester('create'), collectionOf(kind, 'default'), {
       metadata: { name, ownerReferences: [owner] },
       spec: { template: template() },
     } as JobV1);
@@ -481,7 +481,7 @@ it('a job that cannot be made is tried again', async () => {
   await expect.poll(() => told().length).toBe(1);
   expect(told()[0]).toMatch(/^Warning FailedCreate Error creating job: .*exceeded quota: none/);
   await remove(
-    harness.registry,
+    harness.writing,
     asTester('delete'),
     { kind: harness.all('core/resourcequotas')[0]!.kind, namespace: 'default', name: 'none', part: 'main' },
     {},

@@ -19,13 +19,13 @@ import type { Entry } from '../../registry/view/entry.ts';
 import {
   type Controller,
   fromKey,
+  ifUnchanged,
   isNamespaceTerminating,
   keyOf,
   observe,
   type RunningController,
   running,
   type SharedContext,
-  tolerant,
   writeStatus,
 } from '../shared/controller.ts';
 import { recorderFor } from '../shared/event-sink.ts';
@@ -211,7 +211,7 @@ class CronJobs {
     const { namespace = '' } = cronJob.metadata;
     const target = targetOf({ kind: this.#jobs, namespace, name });
     try {
-      if (await tolerant(remove(this.#registry, this.context.request('delete'), target, options)))
+      if (await ifUnchanged(remove(this.context.writing, this.context.request('delete'), target, options)))
         this.#recorder.normal(cronJob, 'SuccessfulDelete', `Deleted job ${name}`);
     } catch (error) {
       this.#recorder.warning(cronJob, 'FailedDelete', `Deleted job: ${(error as Error).message}`);
@@ -227,7 +227,7 @@ class CronJobs {
     try {
       const decoded = decodeObject(this.#jobs.model, job) as unknown as JobV1;
       const collection = collectionOf(this.#jobs, entry.namespace);
-      const made = await create(this.#registry, this.context.request('create'), collection, decoded);
+      const made = await create(this.context.writing, this.context.request('create'), collection, decoded);
       this.#recorder.normal(cronJob, 'SuccessfulCreate', `Created job ${name}`);
       return { atMs, reference: jobReference(made.object() as JobV1) };
     } catch (error) {

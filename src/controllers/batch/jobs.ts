@@ -18,13 +18,13 @@ import { actingAs } from '../../registry/writers.ts';
 import {
   type Controller,
   fromKey,
+  ifUnchanged,
   isNamespaceTerminating,
   keyOf,
   observe,
   type RunningController,
   running,
   type SharedContext,
-  tolerant,
   writeStatus,
 } from '../shared/controller.ts';
 import { recorderFor } from '../shared/event-sink.ts';
@@ -218,8 +218,8 @@ class Jobs {
     const target = targetOf({ kind, namespace, name });
     // In Kubernetes this is a separate controller.
     const request = actingAs('ttl-after-finished-controller', 'delete');
-    await tolerant(
-      remove(this.#registry, request, target, {
+    await ifUnchanged(
+      remove(this.context.writing, request, target, {
         preconditions: { uid, resourceVersion },
         propagationPolicy: 'Foreground',
       }),

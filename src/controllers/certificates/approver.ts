@@ -17,10 +17,10 @@ import { everything } from '../../registry/view/filter.ts';
 import {
   type Controller,
   idle,
+  ifUnchanged,
   observe,
   running,
   type SharedContext,
-  tolerant,
 } from '../shared/controller.ts';
 import { WorkQueue } from '../shared/work-queue.ts';
 import { areOwnNames } from './serving-names.ts';
@@ -70,7 +70,7 @@ function isWaiting(entry: Entry): boolean {
 }
 
 async function decide(context: SharedContext, queue: WorkQueue, name: string): Promise<void> {
-  const { registry } = context;
+  const { registry, writing } = context;
   const entry = registry.view.collection(signingRequestId).get('', name);
   if (!entry || !isWaiting(entry)) return;
   const object = entry.peek() as CertificateSigningRequest;
@@ -79,7 +79,7 @@ async function decide(context: SharedContext, queue: WorkQueue, name: string): P
   if (signerProblem(signerName, request, usages) !== undefined) return;
   const message =
     signerName === kubeletClientSigner
-      ? await clientApproval(registry.authorizer, object, request)
+      ? await clientApproval(writing.authorizer, object, request)
       : servingApproval(context, object, request);
   if (message === undefined) return queue.addAfter(name, lookAgainMs);
   await approve(context, entry, message);
@@ -128,7 +128,11 @@ function servingApproval(
     : undefined;
 }
 
-async function approve({ registry, request }: SharedContext, entry: Entry, message: string): Promise<void> {
+async function approve(
+  { registry, writing, request }: SharedContext,
+  entry: Entry,
+  message: string,
+): Promise<void> {
   const approved = {
     type: 'Approved',
     status: 'True',
@@ -136,8 +140,8 @@ async function approve({ registry, request }: SharedContext, entry: Entry, messa
     message,
     lastUpdateTime: registry.now(),
   };
-  await tolerant(
-    modify(registry, request('update'), targetOf(entry, 'approval'), () => {
+  await ifUnchanged(
+    modify(writing, request('update'), targetOf(entry, 'approval'), () => {
       // With its resourceVersion: another decision must not be overwritten.
       const object = entry.object() as CertificateSigningRequest;
       object.status = { ...object.status, conditions: [...conditionsOf(object), approved] };

@@ -83,7 +83,7 @@ async function ask({ name = 'r', subject, hosts, user, from, ...spec }: Asked): 
   const request = Buffer.from(makeSigningRequest(newKeyPair(), subject, hosts)).toString('base64');
   const asked = user ?? { name: 'tester', groups: [] };
   await create(
-    harness.registry,
+    harness.writing,
     new Request({ user: asked, verb: 'create', userAgent: 'test', connection: { remoteAddress: from } }),
     collectionOf(kind(), ''),
     { metadata: { name }, spec: { ...spec, request } } as CertificateSigningRequest,
@@ -98,7 +98,7 @@ const exists = (name = 'r'): boolean =>
 
 const decide = (type: 'Approved' | 'Denied', name = 'r') =>
   modify(
-    harness.registry,
+    harness.writing,
     asTester('update'),
     { kind: kind(), namespace: '', name, part: 'approval' },
     (entry) => {
@@ -341,12 +341,12 @@ describe('the publisher', () => {
     }
     const configMaps = harness.registry.kinds.resource('v1', 'configmaps')!;
     const target = targetOf({ kind: configMaps, namespace: 'default', name: 'kube-root-ca.crt' });
-    await modify(harness.registry, asTester('update'), target, (entry) => {
+    await modify(harness.writing, asTester('update'), target, (entry) => {
       const map = entry.object() as ConfigMap;
       map.data = { 'ca.crt': 'forged', more: 'x' };
       return map;
     });
-    await remove(harness.registry, asTester('delete'), { ...target, namespace: 'other' }, {});
+    await remove(harness.writing, asTester('delete'), { ...target, namespace: 'other' }, {});
     await harness.settled();
     for (const namespace of ['default', 'other'])
       expect(published(namespace)?.data).toEqual({ 'ca.crt': authority.pem.cert });

@@ -8,7 +8,7 @@ import { signingRequestId } from '../../registry/admission/signing-requests.ts';
 import { targetOf } from '../../registry/target.ts';
 import { remove } from '../../registry/verbs/delete.ts';
 import { everything } from '../../registry/view/filter.ts';
-import { type Controller, running, type SharedContext, tolerant } from '../shared/controller.ts';
+import { type Controller, ifUnchanged, running, type SharedContext } from '../shared/controller.ts';
 import { WorkQueue } from '../shared/work-queue.ts';
 
 const hourMs = 3_600_000;
@@ -37,12 +37,12 @@ export const certificateCleaner: Controller = {
   },
 };
 
-async function clean({ registry, request }: SharedContext): Promise<void> {
+async function clean({ registry, writing, request }: SharedContext): Promise<void> {
   for (const entry of registry.view.collection(signingRequestId).select(everything).entries) {
     const object = entry.peek() as CertificateSigningRequest;
     if (!isOver(object, registry.sources.nowMs())) continue;
     const preconditions = { uid: object.metadata.uid };
-    await tolerant(remove(registry, request('delete'), targetOf(entry), { preconditions }));
+    await ifUnchanged(remove(writing, request('delete'), targetOf(entry), { preconditions }));
   }
 }
 

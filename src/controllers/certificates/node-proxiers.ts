@@ -13,7 +13,10 @@ import type { SharedContext } from '../shared/controller.ts';
 export const nodeProxier = 'wherry:node-proxier';
 
 /** Adds a node to the binding of service proxies, which is made with the first one. */
-export async function addNodeProxier({ registry, request }: SharedContext, user: string): Promise<void> {
+export async function addNodeProxier(
+  { registry, writing, request }: SharedContext,
+  user: string,
+): Promise<void> {
   const kind = registry.kinds.resource(`${rbacGroup}/v1`, 'clusterrolebindings')!;
   const subject = { apiGroup: rbacGroup, kind: 'User', name: user };
   const collection = collectionOf(kind, '');
@@ -27,7 +30,7 @@ export async function addNodeProxier({ registry, request }: SharedContext, user:
     (await registry.seed(request('create'), collection, binding))
   )
     return;
-  await modify(registry, request('update'), named(collection, nodeProxier), (current) => {
+  await modify(writing, request('update'), named(collection, nodeProxier), (current) => {
     const object = current.object() as ClusterRoleBinding;
     const subjects = object.subjects ?? [];
     if (!subjects.some((one) => one.kind === 'User' && one.name === user))

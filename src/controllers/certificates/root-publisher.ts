@@ -12,11 +12,11 @@ import {
   type ClusterTrust,
   type Controller,
   idle,
+  ifUnchanged,
   isNamespaceTerminating,
   observe,
   running,
   type SharedContext,
-  tolerant,
 } from '../shared/controller.ts';
 import { WorkQueue } from '../shared/work-queue.ts';
 
@@ -64,7 +64,7 @@ export const rootCertificatePublisher: Controller = {
 };
 
 async function publish(
-  { registry, request }: SharedContext,
+  { registry, writing, request }: SharedContext,
   { rootCertificates }: ClusterTrust,
   namespace: string,
 ): Promise<void> {
@@ -77,8 +77,8 @@ async function publish(
   if (!entry) {
     const kind = registry.kinds.resource('v1', 'configmaps')!;
     const map = { metadata: { name: configMapName, annotations: { [descriptionKey]: description } }, data };
-    const made = create(registry, request('create'), collectionOf(kind, namespace), map as ConfigMap);
-    await tolerant(made).catch((error: unknown) => {
+    const made = create(writing, request('create'), collectionOf(kind, namespace), map as ConfigMap);
+    await ifUnchanged(made).catch((error: unknown) => {
       if (!isNamespaceTerminating(error)) throw error;
     });
     return;
@@ -86,8 +86,8 @@ async function publish(
   const isRight = (map: ConfigMap): boolean =>
     semanticEqual(map.data, data) && Boolean(map.metadata.annotations?.[descriptionKey]);
   if (isRight(entry.peek() as ConfigMap)) return;
-  await tolerant(
-    modify(registry, request('update'), targetOf(entry), (current) => {
+  await ifUnchanged(
+    modify(writing, request('update'), targetOf(entry), (current) => {
       const map = current.object() as ConfigMap;
       map.data = data;
       const { annotations = {} } = map.metadata;

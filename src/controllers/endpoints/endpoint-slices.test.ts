@@ -59,13 +59,13 @@ const only = (): EndpointSlice => {
 const sizes = (): number[] => slices().map(({ endpoints }) => endpoints?.length ?? 0);
 
 const change = (entry: Entry, edit: (object: never) => void) =>
-  modify(harness.registry, asTester('update'), targetOf(entry, 'whole'), (current) => {
+  modify(harness.writing, asTester('update'), targetOf(entry, 'whole'), (current) => {
     const object = current.object();
     edit(object as never);
     return object;
   });
 const drop = (entry: Entry, gracePeriodSeconds = 0) =>
-  remove(harness.registry, asTester('delete'), targetOf(entry), { gracePeriodSeconds });
+  remove(harness.writing, asTester('delete'), targetOf(entry), { gracePeriodSeconds });
 
 async function run(...controllers: string[]): Promise<void> {
   harness.start(['endpointslice', ...controllers]);

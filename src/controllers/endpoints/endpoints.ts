@@ -16,13 +16,13 @@ import type { Entry } from '../../registry/view/entry.ts';
 import {
   type Controller,
   fromKey,
+  ifUnchanged,
   isNamespaceTerminating,
   keyOf,
   observe,
   type RunningController,
   running,
   type SharedContext,
-  tolerant,
 } from '../shared/controller.ts';
 import { recorderFor } from '../shared/event-sink.ts';
 import { type IndexedPod, isFinished } from '../shared/indexed-pod.ts';
@@ -145,7 +145,9 @@ class EndpointsKeeper {
     // Endpoints are deleted with their service; these are left from a server that stopped in between.
     if (!service) {
       if (current && isOurs(current))
-        await tolerant(remove(this.#registry, this.context.request('delete'), targetOf(current), {}));
+        await ifUnchanged(
+          remove(this.context.writing, this.context.request('delete'), targetOf(current), {}),
+        );
       return;
     }
     const selector = serviceSelector(service);
@@ -180,15 +182,15 @@ class EndpointsKeeper {
     const trigger = formatTime(triggerMs);
     if (!current) {
       const metadata = { name, labels: wanted.labels, annotations: { [triggerAnnotation]: trigger } };
-      const made = await tolerant(
-        create(this.#registry, this.context.request('create'), collectionOf(this.#kind, namespace), {
+      const made = await ifUnchanged(
+        create(this.context.writing, this.context.request('create'), collectionOf(this.#kind, namespace), {
           metadata,
         }),
       );
       if (made && !wanted.subsets?.length) return;
     }
-    await tolerant(
-      modify(this.#registry, this.context.request('update'), target, (entry) => {
+    await ifUnchanged(
+      modify(this.context.writing, this.context.request('update'), target, (entry) => {
         const endpoints = entry.object() as Endpoints;
         const { [capacityAnnotation]: _, ...annotations } = endpoints.metadata.annotations ?? {};
         endpoints.metadata.labels = wanted.labels;

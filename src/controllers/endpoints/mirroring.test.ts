@@ -24,7 +24,7 @@ const subset = (ip: string, port = 80) => ({
 });
 const slices = (): EndpointSlice[] => harness.all(sliceId).map((entry) => entry.object() as EndpointSlice);
 const change = (entry: Entry, edit: (object: Endpoints) => void) =>
-  modify(harness.registry, asTester('update'), targetOf(entry, 'whole'), (current) => {
+  modify(harness.writing, asTester('update'), targetOf(entry, 'whole'), (current) => {
     const object = current.object() as Endpoints;
     edit(object);
     return object;
@@ -143,7 +143,7 @@ it('mirrors only what is for a service without a selector, and removes the rest'
   await run();
   expect(slices().map(({ metadata }) => metadata.generateName)).toEqual(['web-']);
   // Nothing remains when the service goes.
-  await remove(harness.registry, asTester('delete'), targetOf(web), {});
+  await remove(harness.writing, asTester('delete'), targetOf(web), {});
   await harness.settled();
   expect(slices()).toEqual([]);
 });

@@ -10,7 +10,7 @@ import { create } from '../../registry/verbs/create.ts';
 import { remove } from '../../registry/verbs/delete.ts';
 import { modify } from '../../registry/verbs/modify.ts';
 import type { Entry } from '../../registry/view/entry.ts';
-import { keyOf, type Observation, observe, type SharedContext, tolerant } from '../shared/controller.ts';
+import { ifUnchanged, keyOf, type Observation, observe, type SharedContext } from '../shared/controller.ts';
 import type { SliceContent, SlicePlan } from './slice-plan.ts';
 
 /** The metadata that all slices made for one object share. */
@@ -83,12 +83,12 @@ export async function writeSlices(
 }
 
 export async function removeSlices(
-  { registry, request }: SharedContext,
+  { writing, request }: SharedContext,
   slices: readonly StoredSlice[],
 ): Promise<void> {
   for (const { entry, metadata } of slices)
-    await tolerant(
-      remove(registry, request('delete'), targetOf(entry), { preconditions: { uid: metadata.uid } }),
+    await ifUnchanged(
+      remove(writing, request('delete'), targetOf(entry), { preconditions: { uid: metadata.uid } }),
     );
 }
 
@@ -99,7 +99,7 @@ async function createSlice(
   content: SliceContent,
   metadata: SliceMetadata,
 ): Promise<void> {
-  const { registry, request } = context;
+  const { registry, writing, request } = context;
   const kind = registry.kinds.resource('discovery.k8s.io/v1', 'endpointslices')!;
   // Pods that share the network of a machine may have its loopback address, which slices of clients may not have: such
   // a slice is created empty and completed by a write that is not validated.
@@ -118,18 +118,18 @@ async function createSlice(
     endpoints: valid ? structuredClone([...content.endpoints]) : [],
     ports: structuredClone([...content.ports]),
   };
-  const entry = await create(registry, request('create'), collectionOf(kind, namespace), slice);
+  const entry = await create(writing, request('create'), collectionOf(kind, namespace), slice);
   if (!valid) await updateSlice(context, entry, content, metadata);
 }
 
 async function updateSlice(
-  { registry, request }: SharedContext,
+  { writing, request }: SharedContext,
   entry: Entry,
   { endpoints, ports }: SliceContent,
   { labels, annotations, owner }: SliceMetadata,
 ): Promise<void> {
-  await tolerant(
-    modify(registry, request('update'), targetOf(entry, 'whole'), (current) => {
+  await ifUnchanged(
+    modify(writing, request('update'), targetOf(entry, 'whole'), (current) => {
       const slice = current.object() as EndpointSlice;
       slice.metadata.labels = { ...labels };
       slice.metadata.annotations = { ...annotations };

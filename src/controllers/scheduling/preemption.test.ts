@@ -61,7 +61,7 @@ const leaving = (): string[] =>
 
 const end = (name: string) =>
   remove(
-    harness.registry,
+    harness.writing,
     asTester('delete'),
     targetOf(harness.registry.view.collection('core/pods').get('default', name)!),
     { gracePeriodSeconds: 0 },

@@ -17,10 +17,10 @@ import type { Entry } from '../../registry/view/entry.ts';
 import { Filter } from '../../registry/view/filter.ts';
 import {
   type Controller,
+  ifUnchanged,
   observe,
   type RunningController,
   type SharedContext,
-  tolerant,
 } from '../shared/controller.ts';
 import { recorderFor } from '../shared/event-sink.ts';
 import { violatingBudgets } from './budgets.ts';
@@ -285,7 +285,7 @@ class Scheduler implements RunningController {
       status.conditions = withCondition(status.conditions, target, this.#registry.now());
     });
     const request = this.context.request('delete');
-    await tolerant(remove(this.#registry, request, targetOf(entry), { preconditions: { uid } }));
+    await ifUnchanged(remove(this.context.writing, request, targetOf(entry), { preconditions: { uid } }));
     this.#recorder.normal(subject(victim), 'Preempted', `Preempted by pod ${by} on node ${nodeName}`);
   }
 
@@ -336,7 +336,7 @@ class Scheduler implements RunningController {
     };
     try {
       const target = targetOf({ kind, namespace, name }, 'binding');
-      await bind(this.#registry, this.context.request('create'), target, binding);
+      await bind(this.context.writing, this.context.request('create'), target, binding);
       this.#recorder.normal(
         subject(pod),
         'Scheduled',
@@ -395,8 +395,8 @@ class Scheduler implements RunningController {
   ): Promise<void> {
     const kind = this.#registry.kinds.resource('v1', 'pods')!;
     const target = targetOf({ kind, namespace, name }, 'status');
-    await tolerant(
-      modify(this.#registry, this.context.request('update'), target, (current) => {
+    await ifUnchanged(
+      modify(this.context.writing, this.context.request('update'), target, (current) => {
         const object = current.object() as Pod;
         if (object.metadata.uid === uid) change((object.status ??= {}), object);
         return object;

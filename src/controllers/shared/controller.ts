@@ -18,6 +18,7 @@ import type { Entry } from '../../registry/view/entry.ts';
 import { everything } from '../../registry/view/filter.ts';
 import { Watcher } from '../../registry/view/watcher.ts';
 import type { WriterName } from '../../registry/writers.ts';
+import type { Writing } from '../../registry/writing.ts';
 import type { PodIndex } from './pod-index.ts';
 
 /** Settings of controllers, with Kubernetes' defaults. */
@@ -101,6 +102,8 @@ interface AccountTokens {
 
 export interface ControllerContext {
   readonly registry: Registry;
+  /** For verbs that write. */
+  readonly writing: Writing;
   /** What namespaces have used of their quotas: the accounts that admission keeps. */
   readonly quotas: QuotaAccounts;
   readonly tokens: AccountTokens;
@@ -122,8 +125,8 @@ export interface SharedContext extends ControllerContext {
   readonly request: (verb: Verb) => Request;
 }
 
-/** What a write needs. */
-export type Writing = Pick<SharedContext, 'registry' | 'request' | 'trust'>;
+/** Who writes, and what a write needs. */
+export type Writer = Pick<SharedContext, 'registry' | 'writing' | 'request' | 'trust'>;
 
 export interface RunningController {
   /** Whether it has seen all changes, and has no work that is due now or soon. */
@@ -233,7 +236,7 @@ export function observe(
 }
 
 /** Awaits a write to an object that another client may delete or replace meanwhile. False: that has happened. */
-export async function tolerant(write: Promise<unknown>): Promise<boolean> {
+export async function ifUnchanged(write: Promise<unknown>): Promise<boolean> {
   try {
     await write;
     return true;
@@ -248,7 +251,7 @@ export async function tolerant(write: Promise<unknown>): Promise<boolean> {
  * has changed or is gone, and its change brings the key back.
  */
 export async function writeStatus(
-  { registry, request }: Writing,
+  { writing, request }: Writer,
   entry: Entry,
   status: object,
   annotations: Record<string, string> | undefined = entry.peek().metadata.annotations,
@@ -256,8 +259,8 @@ export async function writeStatus(
   const before = entry.peek();
   if (semanticEqual(before.status, status) && semanticEqual(before.metadata.annotations, annotations))
     return true;
-  return tolerant(
-    modify(registry, request('update'), targetOf(entry, 'status'), () => {
+  return ifUnchanged(
+    modify(writing, request('update'), targetOf(entry, 'status'), () => {
       // The resourceVersion makes the write fail if the state is no longer current.
       const object = entry.object();
       object.metadata.annotations = annotations && { ...annotations };

@@ -5,11 +5,11 @@ import { EventRecorder, type RecorderOptions } from '../../client/events.ts';
 import { collectionOf } from '../../registry/target.ts';
 import { create } from '../../registry/verbs/create.ts';
 import { modify } from '../../registry/verbs/modify.ts';
-import type { ControllerContext, Writing } from './controller.ts';
+import type { ControllerContext, Writer } from './controller.ts';
 
 /** An event recorder for a controller: `component` is the source of its events; for the options see the recorder. */
 export function recorderFor(
-  { registry, request, onError }: Writing & Pick<ControllerContext, 'onError'>,
+  { registry, writing, request, onError }: Writer & Pick<ControllerContext, 'onError'>,
   component: string,
   more: Pick<RecorderOptions, 'host' | 'actions'> = {},
 ): EventRecorder {
@@ -18,10 +18,10 @@ export function recorderFor(
     {
       create: async (namespace, event) =>
         (
-          await create(registry, request('create'), collectionOf(kind, namespace), event as ApiObject)
+          await create(writing, request('create'), collectionOf(kind, namespace), event as ApiObject)
         ).object() as Event,
       patch: async (namespace, name, patch) => {
-        await modify(registry, request('update'), { kind, namespace, name, part: 'main' }, (current) => ({
+        await modify(writing, request('update'), { kind, namespace, name, part: 'main' }, (current) => ({
           ...current.object(),
           ...patch,
         }));

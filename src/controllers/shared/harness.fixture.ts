@@ -12,12 +12,13 @@ import { KindTable } from '../../api/kinds/kinds.ts';
 import type { ApiObject } from '../../api/text/object.ts';
 import { type AdmissionOptions, admissionChain } from '../../registry/admission/plugins.ts';
 import { QuotaAccounts } from '../../registry/admission/quota-accounts.ts';
-import { Registry, type Sources } from '../../registry/registry.ts';
+import type { Registry, Sources } from '../../registry/registry.ts';
 import { asTester } from '../../registry/request.fixture.ts';
 import { collectionOf, named } from '../../registry/target.ts';
 import type { Entry } from '../../registry/view/entry.ts';
 import { everything } from '../../registry/view/filter.ts';
 import { View } from '../../registry/view/view.ts';
+import { makeWriting, type Writing } from '../../registry/writing.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import type { Store } from '../../store/store.ts';
 import { systemTimers } from '../../timers.ts';
@@ -49,7 +50,7 @@ interface RegistrySettings {
 }
 
 interface MadeRegistry {
-  readonly registry: Registry;
+  readonly writing: Writing;
   readonly quotas: QuotaAccounts;
 }
 
@@ -61,14 +62,14 @@ async function registryOn(
   // Nothing is released with the request: what is deleted is left to controllers, so that tests see them at work.
   const finalizing = { protection: true, collection: true, prompt: false, kept: true };
   let quotas!: QuotaAccounts;
-  const registry = new Registry(
+  const writing = makeWriting(
     store,
     await View.open(store, kinds),
     kinds,
     { ...sources, nowMs },
     {
       admission: (made) => {
-        quotas = new QuotaAccounts(made);
+        quotas = new QuotaAccounts(made.registry);
         return admissionChain(made, admission, { quotas });
       },
       authorizer,
@@ -77,7 +78,7 @@ async function registryOn(
       timers: { ...systemTimers },
     },
   );
-  return { registry, quotas };
+  return { writing, quotas };
 }
 
 /** Changes of another server that are held back. */
@@ -124,15 +125,17 @@ export class Harness {
   nodeVolumes: NodeVolumes | undefined;
   #running: RunningController | undefined;
 
+  readonly writing: Writing;
   readonly registry: Registry;
   readonly #quotas: QuotaAccounts;
 
   private constructor(
-    { registry, quotas }: MadeRegistry,
+    { writing, quotas }: MadeRegistry,
     private readonly store: Store,
     private readonly isOwner: boolean,
   ) {
-    this.registry = registry;
+    this.writing = writing;
+    this.registry = writing.registry;
     this.#quotas = quotas;
   }
 
@@ -159,9 +162,10 @@ export class Harness {
 
   get context(): ControllerContext {
     const onError = (error: Error): void => void this.errors.push(error);
-    const { registry, trust, nodeVolumes } = this;
+    const { registry, writing, trust, nodeVolumes } = this;
     return {
       registry,
+      writing,
       quotas: this.#quotas,
       tokens: new Tokens(registry),
       settings: defaultSettings,

@@ -6,9 +6,10 @@ import type { Lease } from '../../api/generated/types.ts';
 import { KindTable } from '../../api/kinds/kinds.ts';
 import { admissionChain } from '../../registry/admission/plugins.ts';
 import { QuotaAccounts } from '../../registry/admission/quota-accounts.ts';
-import { Registry } from '../../registry/registry.ts';
+import type { Registry } from '../../registry/registry.ts';
 import { SystemNamespaces } from '../../registry/system/system-namespaces.ts';
 import { View } from '../../registry/view/view.ts';
+import { makeWriting, type Writing } from '../../registry/writing.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import type { Store } from '../../store/store.ts';
 import { defaultSettings } from './controller.ts';
@@ -23,16 +24,17 @@ afterEach(async () => {
 });
 
 /** A server's part of a shared store: its own view and registry. */
-async function server(store: Store, nowMs = () => Date.now()): Promise<Registry> {
+async function server(store: Store, nowMs = () => Date.now()): Promise<Writing> {
   const kinds = new KindTable();
   const view = await View.open(store, kinds);
   opened.push(view);
   const sources = { nowMs, uid: () => crypto.randomUUID(), randomBelow: () => 0 };
-  return new Registry(store, view, kinds, sources, { admission: admissionChain });
+  return makeWriting(store, view, kinds, sources, { admission: admissionChain });
 }
 
 /** A candidate, and a record of what it did. */
-function candidate(registry: Registry, identity: string, times = timing) {
+function candidate(writing: Writing, identity: string, times = timing) {
+  const { registry } = writing;
   const log: string[] = [];
   const waiting: (() => void)[] = [];
   const say = (word: string): void => {
@@ -45,6 +47,7 @@ function candidate(registry: Registry, identity: string, times = timing) {
   };
   const context = {
     registry,
+    writing,
     quotas: new QuotaAccounts(registry),
     tokens: new Tokens(registry),
     settings: defaultSettings,
@@ -67,8 +70,8 @@ const leaseIn = (registry: Registry): Lease =>
 async function sharedStore(): Promise<Store> {
   const store = openMemoryStore({ now: () => Date.now() });
   opened.push(store);
-  const first = await server(store);
-  const namespaces = new SystemNamespaces(first, () => undefined);
+  const writing = await server(store);
+  const namespaces = new SystemNamespaces(writing, () => undefined);
   opened.push(namespaces);
   await namespaces.start();
   return store;
@@ -76,8 +79,9 @@ async function sharedStore(): Promise<Store> {
 
 it('one leads, and who steps down is followed at once', async () => {
   const store = await sharedStore();
-  const registry = await server(store);
-  const a = candidate(registry, 'a');
+  const writing = await server(store);
+  const { registry } = writing;
+  const a = candidate(writing, 'a');
   await a.said('leads');
   const b = candidate(await server(store), 'b');
   expect(leaseIn(registry).spec).toMatchObject({ holderIdentity: 'a', leaseTransitions: 0 });
@@ -91,12 +95,13 @@ it('one leads, and who steps down is followed at once', async () => {
 it('one that has fallen silent is replaced, and stops when it notices', async () => {
   const store = await sharedStore();
   let stopped = false;
-  const registry = await server(store);
+  const writing = await server(store);
+  const { registry } = writing;
   const stuck: typeof registry.view.caughtUp = () =>
     stopped ? Promise.reject(new Error('cut off')) : original();
   const original = registry.view.caughtUp.bind(registry.view);
   registry.view.caughtUp = stuck;
-  const a = candidate(registry, 'a', short);
+  const a = candidate(writing, 'a', short);
   await a.said('leads');
   stopped = true;
   const b = candidate(await server(store), 'b', short);

@@ -13,7 +13,7 @@ import { modify } from '../../registry/verbs/modify.ts';
 import type { Entry } from '../../registry/view/entry.ts';
 import { actingAs } from '../../registry/writers.ts';
 import type { Timer } from '../../timers.ts';
-import { type ControllerContext, type RunningController, tolerant } from './controller.ts';
+import { type ControllerContext, ifUnchanged, type RunningController } from './controller.ts';
 
 const namespace = 'kube-system';
 const name = 'wherry-controllers';
@@ -133,7 +133,7 @@ export class LeaderElection implements RunningController {
   }
 
   async #create(): Promise<boolean> {
-    const { registry } = this.context;
+    const { registry, writing } = this.context;
     const kind = registry.kinds.resource('coordination.k8s.io/v1', 'leases')!;
     const now = formatMicroTime(this.#nowMs());
     const lease: Lease = {
@@ -146,7 +146,7 @@ export class LeaderElection implements RunningController {
         leaseTransitions: 0,
       },
     };
-    return tolerant(create(registry, by('create'), collectionOf(kind, namespace), lease as ApiObject));
+    return ifUnchanged(create(writing, by('create'), collectionOf(kind, namespace), lease as ApiObject));
   }
 
   /** Writes the lease if it is unchanged; false when another candidate was faster. */
@@ -154,11 +154,11 @@ export class LeaderElection implements RunningController {
     change: (spec: NonNullable<Lease['spec']>) => Lease['spec'],
     revision?: number,
   ): Promise<boolean> {
-    const { registry } = this.context;
+    const { registry, writing } = this.context;
     const kind = registry.kinds.resource('coordination.k8s.io/v1', 'leases')!;
     let lost = false;
-    const changed = await tolerant(
-      modify(registry, by('update'), targetOf({ kind, namespace, name }), (current) => {
+    const changed = await ifUnchanged(
+      modify(writing, by('update'), targetOf({ kind, namespace, name }), (current) => {
         const lease = current.object() as Lease;
         lost =
           revision === undefined

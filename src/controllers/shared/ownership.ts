@@ -10,7 +10,7 @@ import type { ApiObject } from '../../api/text/object.ts';
 import { targetOf } from '../../registry/target.ts';
 import { modify } from '../../registry/verbs/modify.ts';
 import type { Entry } from '../../registry/view/entry.ts';
-import { type SharedContext, tolerant, type Writing } from './controller.ts';
+import { ifUnchanged, type SharedContext, type Writer } from './controller.ts';
 import { controllerOf, type IndexedPod } from './indexed-pod.ts';
 
 /** An object that can be owned, as an index holds it. */
@@ -62,7 +62,7 @@ export const claimPods = (context: SharedContext, claim: Claim): Promise<Indexed
 
 /** Adopts and releases as needed, and returns the owner's objects. */
 export async function claimFrom<T extends Ownable, O extends ApiObject>(
-  writing: Writing,
+  writer: Writer,
   index: Owned<T>,
   claim: Claim<T, O>,
 ): Promise<T[]> {
@@ -72,10 +72,10 @@ export async function claimFrom<T extends Ownable, O extends ApiObject>(
   if (owner.metadata.deletionTimestamp) return own().filter(({ labels }) => selector.matches(labels));
   const writes: Promise<unknown>[] = [];
   for (const item of own())
-    if (!selector.matches(item.labels) && claimable(item)) writes.push(release(writing, item, uid));
+    if (!selector.matches(item.labels) && claimable(item)) writes.push(release(writer, item, uid));
   for (const item of index.uncontrolled(entry.namespace))
     if (!item.marked && selector.matches(item.labels) && claimable(item))
-      writes.push(adopt(writing, item, claim));
+      writes.push(adopt(writer, item, claim));
   await Promise.all(writes);
   return own().filter(({ labels }) => selector.matches(labels));
 }
@@ -85,13 +85,13 @@ export async function claimFrom<T extends Ownable, O extends ApiObject>(
  * orphaned its dependents would be garbage collected.
  */
 function adopt<T extends Ownable, O extends ApiObject>(
-  writing: Writing,
+  writer: Writer,
   item: T,
   { entry, owner, adopted }: Claim<T, O>,
 ): Promise<boolean> {
-  return changeOwnable<O>(writing, item, (now) => {
+  return changeOwnable<O>(writer, item, (now) => {
     const { kind, namespace, name } = entry;
-    const current = writing.registry.view.collection(kind).get(namespace, name)?.peek().metadata;
+    const current = writer.registry.view.collection(kind).get(namespace, name)?.peek().metadata;
     if (current?.uid !== owner.metadata.uid || current?.deletionTimestamp) return false;
     const references = now.metadata.ownerReferences ?? [];
     if (controllerOf(references) || now.metadata.deletionTimestamp) return false;
@@ -101,30 +101,27 @@ function adopt<T extends Ownable, O extends ApiObject>(
   });
 }
 
-function release(writing: Writing, item: Ownable, uid: string): Promise<boolean> {
-  return changeOwnable(writing, item, (now) => {
+function release(writer: Writer, item: Ownable, uid: string): Promise<boolean> {
+  return changeOwnable(writer, item, (now) => {
     now.metadata.ownerReferences = now.metadata.ownerReferences?.filter((one) => one.uid !== uid);
     return true;
   });
 }
 
-export const changePod = (
-  writing: Writing,
-  pod: IndexedPod,
-  change: (pod: Pod) => boolean,
-): Promise<boolean> => changeOwnable(writing, pod, change);
+export const changePod = (writer: Writer, pod: IndexedPod, change: (pod: Pod) => boolean): Promise<boolean> =>
+  changeOwnable(writer, pod, change);
 
 /**
  * Changes the metadata of an object, unless it is gone, a new one has its name, or the change no longer applies.
  * False: nothing was changed.
  */
 export function changeOwnable<O extends ApiObject>(
-  { registry, request }: Writing,
+  { writing, request }: Writer,
   { entry, uid }: Ownable,
   change: (object: O) => boolean,
 ): Promise<boolean> {
-  return tolerant(
-    modify(registry, request('update'), targetOf(entry, 'whole'), (current) => {
+  return ifUnchanged(
+    modify(writing, request('update'), targetOf(entry, 'whole'), (current) => {
       const object = current.object() as O;
       if (object.metadata.uid !== uid || !change(object))
         throw conflict(entry.kind, entry.name, 'the object is another by now');

@@ -10,7 +10,7 @@ import type { EventRecorder } from '../../client/events.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
 import { create } from '../../registry/verbs/create.ts';
 import { remove } from '../../registry/verbs/delete.ts';
-import { isNamespaceTerminating, type Writing } from './controller.ts';
+import { isNamespaceTerminating, type Writer } from './controller.ts';
 import type { IndexedPod } from './indexed-pod.ts';
 import { controllerReference } from './ownership.ts';
 
@@ -18,10 +18,10 @@ export class PodControl {
   readonly #pods: Kind;
 
   constructor(
-    private readonly writing: Writing,
+    private readonly writer: Writer,
     private readonly recorder: EventRecorder,
   ) {
-    this.#pods = writing.registry.kinds.resource('v1', 'pods')!;
+    this.#pods = writer.registry.kinds.resource('v1', 'pods')!;
   }
 
   /** Creates a pod. `finish` may change it before. */
@@ -31,18 +31,13 @@ export class PodControl {
     template: PodTemplateSpec,
     finish?: (pod: Pod) => void,
   ): Promise<void> {
-    const { registry, request } = this.writing;
+    const { writing, request } = this.writer;
     const pod = podOf(kind, owner, template);
     finish?.(pod);
     try {
       const decoded = decodeObject(this.#pods.model, pod) as unknown as Pod;
       const namespace = owner.metadata.namespace ?? '';
-      const { name } = await create(
-        registry,
-        request('create'),
-        collectionOf(this.#pods, namespace),
-        decoded,
-      );
+      const { name } = await create(writing, request('create'), collectionOf(this.#pods, namespace), decoded);
       this.recorder.normal(owner, 'SuccessfulCreate', `Created pod: ${name}`);
     } catch (error) {
       if (!isNamespaceTerminating(error))
@@ -53,9 +48,9 @@ export class PodControl {
 
   /** Deletes a pod, with its own grace period. One that is gone already counts as deleted. */
   async delete(owner: ApiObject, { entry, name, uid }: IndexedPod): Promise<void> {
-    const { registry, request } = this.writing;
+    const { writing, request } = this.writer;
     try {
-      await remove(registry, request('delete'), targetOf(entry), { preconditions: { uid } });
+      await remove(writing, request('delete'), targetOf(entry), { preconditions: { uid } });
       this.recorder.normal(owner, 'SuccessfulDelete', `Deleted pod: ${name}`);
     } catch (error) {
       if (error instanceof StatusError && (error.code === 404 || error.code === 409)) return;

@@ -66,7 +66,7 @@ it('follows pods that change hands and go', async () => {
   const { kind } = await plant('a', 'x');
   await plant('b', 'x');
   await modify(
-    harness.registry,
+    harness.writing,
     asTester('update'),
     { kind, namespace: 'default', name: 'a', part: 'whole' },
     (current) => {
@@ -76,7 +76,7 @@ it('follows pods that change hands and go', async () => {
     },
   );
   await remove(
-    harness.registry,
+    harness.writing,
     asTester('delete'),
     { kind, namespace: 'default', name: 'b', part: 'main' },
     {},
@@ -103,7 +103,7 @@ it('tells observers of what is there, and of every change once', async () => {
   const { kind } = await plant('b');
   index.get('default', 'b');
   await remove(
-    harness.registry,
+    harness.writing,
     asTester('delete'),
     { kind, namespace: 'default', name: 'b', part: 'main' },
     {},
@@ -124,7 +124,7 @@ it('begins anew when history has moved past it', async () => {
   // The index is not notified from here on; a query has to find changes by itself.
   index.close();
   await remove(
-    harness.registry,
+    harness.writing,
     asTester('delete'),
     { kind, namespace: 'default', name: 'a', part: 'main' },
     {},

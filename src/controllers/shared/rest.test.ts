@@ -17,16 +17,16 @@ const template = {
 useHarness();
 
 async function make(apiVersion: string, resource: string, object: object): Promise<void> {
-  const { registry } = harness;
+  const { registry, writing } = harness;
   const kind = registry.kinds.resource(apiVersion, resource)!;
-  await create(registry, asTester('create'), collectionOf(kind, 'default'), structuredClone(object) as never);
+  await create(writing, asTester('create'), collectionOf(kind, 'default'), structuredClone(object) as never);
 }
 
 async function setPodStatus(name: string, status: object): Promise<void> {
-  const { registry } = harness;
+  const { registry, writing } = harness;
   const kind = registry.kinds.resource('v1', 'pods')!;
   await modify(
-    registry,
+    writing,
     asTester('update'),
     { kind, namespace: 'default', name, part: 'status' },
     (current) => ({

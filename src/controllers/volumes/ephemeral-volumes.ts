@@ -103,7 +103,7 @@ class EphemeralVolumes {
     });
     const target = collectionOf(this.#claimKind, pod.metadata.namespace!);
     try {
-      await create(this.#registry, this.context.request('create'), target, claim as ApiObject);
+      await create(this.context.writing, this.context.request('create'), target, claim as ApiObject);
     } catch (error) {
       if (isNamespaceTerminating(error)) return;
       this.#warn(pod, volume, (error as Error).message);

@@ -5,7 +5,7 @@
 import type { Node, PersistentVolume } from '../../api/generated/types.ts';
 import { targetOf } from '../../registry/target.ts';
 import { remove } from '../../registry/verbs/delete.ts';
-import { type NodeVolumes, type SharedContext, tolerant } from '../shared/controller.ts';
+import { ifUnchanged, type NodeVolumes, type SharedContext } from '../shared/controller.ts';
 import { hostnameOf, isLocalPath, localPathFinalizer } from './local-path-claim.ts';
 import type { NodeRecorders } from './node-recorders.ts';
 import { changeStorage, volumeSubject } from './storage-change.ts';
@@ -56,12 +56,12 @@ export class LocalPathRelease {
   }
 
   async #removeObject({ metadata }: PersistentVolume): Promise<void> {
-    const { registry, request } = this.context;
+    const { registry, writing, request } = this.context;
     const { name = '', uid, deletionTimestamp } = metadata;
     if (deletionTimestamp) return;
     const kind = registry.kinds.resource('v1', 'persistentvolumes')!;
     const target = targetOf({ kind, namespace: '', name });
-    await tolerant(remove(registry, request('delete'), target, { preconditions: { uid } }));
+    await ifUnchanged(remove(writing, request('delete'), target, { preconditions: { uid } }));
   }
 
   async #letGo(volume: PersistentVolume): Promise<void> {

@@ -111,12 +111,12 @@ const placeOf = (resource: string, namespace: string, name: string) => ({
 });
 
 const drop = (resource: string, namespace: string, name: string) =>
-  remove(harness.registry, asTester('delete'), targetOf(placeOf(resource, namespace, name)), {});
+  remove(harness.writing, asTester('delete'), targetOf(placeOf(resource, namespace, name)), {});
 
 async function change<T>(resource: string, name: string, work: (object: T) => void): Promise<void> {
   const namespace = resource === 'persistentvolumes' || resource === 'nodes' ? '' : 'default';
   const target = targetOf(placeOf(resource, namespace, name), 'whole');
-  await modify(harness.registry, asTester('update'), target, (current) => {
+  await modify(harness.writing, asTester('update'), target, (current) => {
     const object = current.object();
     work(object as T);
     return object;

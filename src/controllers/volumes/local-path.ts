@@ -21,13 +21,13 @@ import {
   type Controller,
   fromKey,
   idle,
+  ifUnchanged,
   keyOf,
   type NodeVolumes,
   observe,
   type RunningController,
   running,
   type SharedContext,
-  tolerant,
 } from '../shared/controller.ts';
 import { WorkQueue } from '../shared/work-queue.ts';
 import {
@@ -153,7 +153,7 @@ class LocalPathProvisioner {
   }
 
   async #provision(claim: PersistentVolumeClaim, storageClass: StorageClass, node: Node): Promise<void> {
-    const { registry, request } = this.context;
+    const { registry, writing, request } = this.context;
     const { namespace, name } = claim.metadata;
     const recorder = this.#recorders.of(node.metadata.name!);
     const volumeName = volumeNameFor(claim);
@@ -166,7 +166,7 @@ class LocalPathProvisioner {
     const kind = registry.kinds.resource('v1', 'persistentvolumes')!;
     const volume = structuredClone(volumeFor(claim, storageClass, node, path)) as ApiObject;
     // A conflict means that it is there already.
-    await tolerant(create(registry, request('create'), collectionOf(kind, ''), volume));
+    await ifUnchanged(create(writing, request('create'), collectionOf(kind, ''), volume));
     recorder.normal(
       claimSubject(claim),
       'ProvisioningSucceeded',

@@ -3,7 +3,7 @@ import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generate
 import type { ApiObject } from '../../api/text/object.ts';
 import type { EventSubject } from '../../client/events.ts';
 import { modify } from '../../registry/verbs/modify.ts';
-import { tolerant, type Writing } from '../shared/controller.ts';
+import { ifUnchanged, type Writer } from '../shared/controller.ts';
 
 interface Stored {
   readonly persistentvolumes: PersistentVolume;
@@ -12,7 +12,7 @@ interface Stored {
 
 /** Changes the newest state of an object; false when the object is gone, or another one has its name. */
 export async function changeStorage<R extends keyof Stored>(
-  { registry, request }: Writing,
+  { registry, writing, request }: Writer,
   resource: R,
   { metadata }: Stored[R],
   part: 'main' | 'status',
@@ -21,8 +21,8 @@ export async function changeStorage<R extends keyof Stored>(
   const kind = registry.kinds.resource('v1', resource)!;
   const { namespace = '', name = '', uid } = metadata;
   let found = false;
-  const done = await tolerant(
-    modify(registry, request('update'), { kind, namespace, name, part }, (current) => {
+  const done = await ifUnchanged(
+    modify(writing, request('update'), { kind, namespace, name, part }, (current) => {
       const object = current.object() as Stored[R];
       found = object.metadata.uid === uid;
       if (found) change(object);

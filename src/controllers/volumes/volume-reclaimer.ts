@@ -12,7 +12,7 @@ import { create } from '../../registry/verbs/create.ts';
 import { remove } from '../../registry/verbs/delete.ts';
 import { modify } from '../../registry/verbs/modify.ts';
 import type { Entry } from '../../registry/view/entry.ts';
-import { type SharedContext, tolerant } from '../shared/controller.ts';
+import { ifUnchanged, type SharedContext } from '../shared/controller.ts';
 import { volumeSubject } from './storage-change.ts';
 import { boundByController, provisionedBy } from './storage-classes.ts';
 
@@ -87,7 +87,7 @@ export class VolumeReclaimer {
   }
 
   async #empty({ metadata }: PersistentVolume, path: string): Promise<void> {
-    const { registry, request } = this.context;
+    const { registry, writing, request } = this.context;
     const pod: Pod = {
       metadata: { name: `${podPrefix}${metadata.name}`, namespace: podNamespace },
       spec: {
@@ -106,22 +106,22 @@ export class VolumeReclaimer {
       },
     };
     const kind = registry.kinds.resource('v1', 'pods')!;
-    await tolerant(create(registry, request('create'), collectionOf(kind, podNamespace), pod as ApiObject));
+    await ifUnchanged(create(writing, request('create'), collectionOf(kind, podNamespace), pod as ApiObject));
   }
 
   async #removePod({ metadata }: Pod): Promise<void> {
-    const { registry, request } = this.context;
+    const { registry, writing, request } = this.context;
     const { namespace = '', name = '', uid } = metadata;
     const kind = registry.kinds.resource('v1', 'pods')!;
     const options = { gracePeriodSeconds: 0, preconditions: { uid } };
-    await tolerant(remove(registry, request('delete'), targetOf({ kind, namespace, name }), options));
+    await ifUnchanged(remove(writing, request('delete'), targetOf({ kind, namespace, name }), options));
   }
 
   /** Makes the volume available for the next claim. */
   async #release({ metadata }: PersistentVolume): Promise<void> {
-    const { registry, request } = this.context;
-    await tolerant(
-      modify(registry, request('update'), this.#target(metadata, 'main'), (current) => {
+    const { writing, request } = this.context;
+    await ifUnchanged(
+      modify(writing, request('update'), this.#target(metadata, 'main'), (current) => {
         const object = current.object() as PersistentVolume;
         delete object.spec!.claimRef;
         delete object.metadata.annotations?.[boundByController];
@@ -131,16 +131,16 @@ export class VolumeReclaimer {
   }
 
   async #remove({ metadata }: PersistentVolume): Promise<void> {
-    const { registry, request } = this.context;
+    const { writing, request } = this.context;
     const options = { preconditions: { uid: metadata.uid } };
-    await tolerant(remove(registry, request('delete'), this.#target(metadata, 'main'), options));
+    await ifUnchanged(remove(writing, request('delete'), this.#target(metadata, 'main'), options));
   }
 
   async #fail(volume: PersistentVolume, reason: string, message: string): Promise<void> {
-    const { registry, request } = this.context;
+    const { writing, request } = this.context;
     this.#warn(volume, reason, message);
-    await tolerant(
-      modify(registry, request('update'), this.#target(volume.metadata, 'status'), (current) => {
+    await ifUnchanged(
+      modify(writing, request('update'), this.#target(volume.metadata, 'status'), (current) => {
         const object = current.object() as PersistentVolume;
         object.status = { phase: 'Failed', message };
         return object as ApiObject;

@@ -18,18 +18,18 @@ const template = (image: string) => ({
 });
 
 async function make(replicas: number, name = 'web'): Promise<void> {
-  const { registry } = harness;
+  const { registry, writing } = harness;
   const kind = registry.kinds.resource('apps/v1', 'deployments')!;
   const selector = { matchLabels: { app: 'web' } };
   const deployment = { metadata: { name }, spec: { replicas, selector, template: template('i:1') } };
-  await create(registry, asTester('create'), collectionOf(kind, 'default'), deployment);
+  await create(writing, asTester('create'), collectionOf(kind, 'default'), deployment);
 }
 
 async function useImage(image: string): Promise<void> {
-  const { registry } = harness;
+  const { registry, writing } = harness;
   const kind = registry.kinds.resource('apps/v1', 'deployments')!;
   await modify(
-    registry,
+    writing,
     asTester('update'),
     { kind, namespace: 'default', name: 'web', part: 'main' },
     (current) => {
@@ -44,12 +44,12 @@ const objects = <T>(id: ResourceId, of = harness): T[] => of.all(id).map((entry)
 
 /** Sets every pod to running; returns how many were not. */
 async function runPods(): Promise<number> {
-  const { registry } = harness;
+  const { registry, writing } = harness;
   const kind = registry.kinds.resource('v1', 'pods')!;
   const waiting = objects<Pod>('core/pods').filter(({ status }) => status?.phase !== 'Running');
   for (const { metadata } of waiting)
     await modify(
-      registry,
+      writing,
       asTester('update'),
       { kind, namespace: 'default', name: metadata.name!, part: 'status' },
       (current) => ({

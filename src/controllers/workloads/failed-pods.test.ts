@@ -19,10 +19,10 @@ afterEach(async () => {
 });
 
 async function make(apiVersion: string, resource: string): Promise<void> {
-  const { registry } = harness;
+  const { registry, writing } = harness;
   const app = 'web';
   await create(
-    registry,
+    writing,
     asTester('create'),
     collectionOf(registry.kinds.resource(apiVersion, resource)!, 'default'),
     {
@@ -40,9 +40,9 @@ async function make(apiVersion: string, resource: string): Promise<void> {
 const made = new Set<string>();
 
 async function failAll(): Promise<void> {
-  const { registry } = harness;
+  const { writing } = harness;
   for (const entry of harness.all('core/pods'))
-    await modify(registry, asTester('update'), targetOf(entry, 'status'), (current) => {
+    await modify(writing, asTester('update'), targetOf(entry, 'status'), (current) => {
       const pod = current.object() as Pod;
       pod.status = { ...pod.status, phase: 'Failed', reason: 'OutOfcpu' };
       return pod;

@@ -14,7 +14,7 @@ let history: RevisionHistory;
 
 beforeEach(async () => {
   harness = await Harness.open();
-  history = new RevisionHistory({ registry: harness.registry, request: asTester });
+  history = new RevisionHistory({ ...harness.context, request: asTester });
   await harness.seed('apps/v1', 'daemonsets', 'default', {
     metadata: { name: 'web', annotations: { note: 'hello' } },
     spec: {
@@ -37,7 +37,7 @@ const numbers = ({ revisions }: RevisionList): number[] => revisions.map(({ numb
 
 async function setImage(image: string): Promise<void> {
   await modify(
-    harness.registry,
+    harness.writing,
     asTester('update'),
     { kind: entry().kind, namespace: 'default', name: 'web', part: 'whole' },
     (current) => {
@@ -105,7 +105,7 @@ describe('a template', () => {
   it('that nobody owns is adopted', async () => {
     const { update } = await take();
     await modify(
-      harness.registry,
+      harness.writing,
       asTester('update'),
       { kind: update.item.entry.kind, namespace: 'default', name: update.name, part: 'whole' },
       (now) => {

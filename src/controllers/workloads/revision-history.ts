@@ -18,11 +18,11 @@ import { remove } from '../../registry/verbs/delete.ts';
 import type { Entry } from '../../registry/view/entry.ts';
 import {
   type ControllerContext,
+  ifUnchanged,
   keyOf,
   type Observation,
   observe,
-  tolerant,
-  type Writing,
+  type Writer,
 } from '../shared/controller.ts';
 import { controllerOf } from '../shared/indexed-pod.ts';
 import { OwnedIndex, ownedItem } from '../shared/owned-index.ts';
@@ -77,8 +77,8 @@ export class RevisionHistory {
   readonly #kind: Kind;
   readonly #index: OwnedIndex;
 
-  constructor(private readonly writing: Writing) {
-    const { registry } = writing;
+  constructor(private readonly writer: Writer) {
+    const { registry } = writer;
     this.#kind = registry.kinds.resource('apps/v1', 'controllerrevisions')!;
     this.#index = new OwnedIndex(registry, this.#kind);
   }
@@ -94,7 +94,7 @@ export class RevisionHistory {
 
   /** The history of an owner, including its current template. Revisions without an owner are adopted. */
   async take(entry: Entry, owner: Revised, selector: LabelSelector): Promise<RevisionList> {
-    const items = await claimFrom(this.writing, this.#index, { entry, owner, selector });
+    const items = await claimFrom(this.writer, this.#index, { entry, owner, selector });
     const revisions = items.filter(({ marked }) => !marked).map((item) => knownRevisions.of(item.entry));
     revisions.sort(byNumber);
     const { collisionCount } = owner.status ?? {};
@@ -118,20 +118,20 @@ export class RevisionHistory {
     limit = 0,
     isInUse: (revision: Revision) => boolean,
   ): Promise<void> {
-    const { registry, request } = this.writing;
+    const { writing, request } = this.writer;
     const idle = revisions.filter((revision) => !isInUse(revision));
     for (const { item } of idle.slice(0, Math.max(0, idle.length - limit)))
-      await tolerant(
-        remove(registry, request('delete'), targetOf(item.entry), { preconditions: { uid: item.uid } }),
+      await ifUnchanged(
+        remove(writing, request('delete'), targetOf(item.entry), { preconditions: { uid: item.uid } }),
       );
   }
 
   async #raise({ item, name }: Revision, number: number): Promise<Revision> {
-    const raised = await changeOwnable<ControllerRevision>(this.writing, item, (now) => {
+    const raised = await changeOwnable<ControllerRevision>(this.writer, item, (now) => {
       now.revision = number;
       return true;
     });
-    const entry = this.writing.registry.view.collection(this.#kind).get(item.namespace, name);
+    const entry = this.writer.registry.view.collection(this.#kind).get(item.namespace, name);
     if (!raised || !entry) throw new Error(`the revision ${name} is gone`);
     return knownRevisions.of(entry);
   }
@@ -166,11 +166,11 @@ export class RevisionHistory {
 
   /** Creates a revision, or returns the one with that name. */
   async #insert(namespace: string, revision: ControllerRevision): Promise<Revision> {
-    const { registry, request } = this.writing;
+    const { registry, writing, request } = this.writer;
     const collection = collectionOf(this.#kind, namespace);
     try {
       return knownRevisions.of(
-        await create(registry, request('create'), collection, structuredClone(revision)),
+        await create(writing, request('create'), collection, structuredClone(revision)),
       );
     } catch (error) {
       if (!(error instanceof StatusError && error.status.reason === 'AlreadyExists')) throw error;

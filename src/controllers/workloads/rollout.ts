@@ -22,7 +22,12 @@ import { create } from '../../registry/verbs/create.ts';
 import { remove } from '../../registry/verbs/delete.ts';
 import { modify } from '../../registry/verbs/modify.ts';
 import type { Entry } from '../../registry/view/entry.ts';
-import { isNamespaceTerminating, type SharedContext, tolerant, writeStatus } from '../shared/controller.ts';
+import {
+  ifUnchanged,
+  isNamespaceTerminating,
+  type SharedContext,
+  writeStatus,
+} from '../shared/controller.ts';
 import { controllerOf, isFinished } from '../shared/indexed-pod.ts';
 import type { OwnedIndex } from '../shared/owned-index.ts';
 import { controllerReference } from '../shared/ownership.ts';
@@ -174,7 +179,12 @@ export class Rollout {
     const set = this.#newSet(oldSets);
     const name = set.metadata.name ?? '';
     try {
-      await create(this.#registry, this.#request('create'), collectionOf(this.#setKind, namespace), set);
+      await create(
+        this.options.context.writing,
+        this.#request('create'),
+        collectionOf(this.#setKind, namespace),
+        set,
+      );
     } catch (error) {
       return this.#notMade(name, error as Error);
     }
@@ -295,8 +305,8 @@ export class Rollout {
   #change({ metadata, spec }: ReplicaSet, change: (set: ReplicaSet) => void): Promise<boolean> {
     const { namespace = '', name = '', uid } = metadata;
     const target = targetOf({ kind: this.#setKind, namespace, name });
-    return tolerant(
-      modify(this.#registry, this.#request('update'), target, (current) => {
+    return ifUnchanged(
+      modify(this.options.context.writing, this.#request('update'), target, (current) => {
         const now = current.object() as ReplicaSet;
         if (now.metadata.uid !== uid || now.spec?.replicas !== spec?.replicas)
           throw conflict(this.#setKind, name, 'the object has changed');
@@ -323,7 +333,9 @@ export class Rollout {
     const { namespace = '', name = '', uid, resourceVersion } = metadata;
     const target = targetOf({ kind: this.#setKind, namespace, name });
     const preconditions = { uid, resourceVersion };
-    await tolerant(remove(this.#registry, this.#request('delete'), target, { preconditions }));
+    await ifUnchanged(
+      remove(this.options.context.writing, this.#request('delete'), target, { preconditions }),
+    );
   }
 
   async #report(rolling: boolean): Promise<void> {

@@ -16,7 +16,7 @@ const nodes = 40;
 useHarness();
 
 async function makeSets(): Promise<void> {
-  const { registry } = harness;
+  const { registry, writing } = harness;
   for (let i = 1; i <= nodes; i++) await harness.seed('v1', 'nodes', '', { metadata: { name: `n${i}` } });
   const spec = (app: string) => ({
     selector: { matchLabels: { app } },
@@ -46,7 +46,7 @@ async function makeSets(): Promise<void> {
     ],
   ] as const)
     await create(
-      registry,
+      writing,
       asTester('create'),
       collectionOf(registry.kinds.resource('apps/v1', resource)!, 'default'),
       structuredClone(object) as never,
@@ -54,7 +54,7 @@ async function makeSets(): Promise<void> {
 }
 
 async function runPods(): Promise<void> {
-  const { registry } = harness;
+  const { registry, writing } = harness;
   const kind = registry.kinds.resource('v1', 'pods')!;
   const status = {
     phase: 'Running',
@@ -62,7 +62,7 @@ async function runPods(): Promise<void> {
   };
   for (const { name } of harness.all('core/pods'))
     await modify(
-      registry,
+      writing,
       asTester('update'),
       { kind, namespace: 'default', name, part: 'status' },
       (current) => ({

@@ -17,7 +17,7 @@ import type { EventRecorder } from '../../client/events.ts';
 import { collectionOf } from '../../registry/target.ts';
 import { create } from '../../registry/verbs/create.ts';
 import type { Entry } from '../../registry/view/entry.ts';
-import { isNamespaceTerminating, type Writing } from '../shared/controller.ts';
+import { isNamespaceTerminating, type Writer } from '../shared/controller.ts';
 import type { IndexedPod } from '../shared/indexed-pod.ts';
 import { ownedItem } from '../shared/owned-index.ts';
 import { changeOwnable, controllerReference, refersTo } from '../shared/ownership.ts';
@@ -47,11 +47,11 @@ export class StatefulClaims {
   readonly #podKind: Kind;
 
   constructor(
-    private readonly writing: Writing,
+    private readonly writer: Writer,
     private readonly setKind: Kind,
     private readonly recorder: EventRecorder,
   ) {
-    const { registry } = writing;
+    const { registry } = writer;
     this.#kind = registry.kinds.resource('v1', 'persistentvolumeclaims')!;
     this.#podKind = registry.kinds.resource('v1', 'pods')!;
   }
@@ -105,7 +105,7 @@ export class StatefulClaims {
         this.recorder.warning(set, 'ConflictingController', message);
         continue;
       }
-      await changeOwnable<PersistentVolumeClaim>(this.writing, ownedItem(entry), ({ metadata }) => {
+      await changeOwnable<PersistentVolumeClaim>(this.writer, ownedItem(entry), ({ metadata }) => {
         const others = (metadata.ownerReferences ?? []).filter(({ uid }) => !own.has(uid));
         metadata.ownerReferences = wanted ? [...others, wanted] : others;
         return true;
@@ -115,7 +115,7 @@ export class StatefulClaims {
 
   /** The claim templates, and the existing claims of an ordinal. */
   #claims(set: StatefulSet, ordinal: number): Slot[] {
-    const collection = this.writing.registry.view.collection(this.#kind);
+    const collection = this.writer.registry.view.collection(this.#kind);
     return (set.spec?.volumeClaimTemplates ?? []).map((template) => {
       const name = claimNameOf(set, template.metadata.name ?? '', ordinal);
       return { template, name, entry: collection.get(set.metadata.namespace ?? '', name) };
@@ -123,11 +123,11 @@ export class StatefulClaims {
   }
 
   async #create(set: StatefulSet, claim: PersistentVolumeClaim): Promise<Error | undefined> {
-    const { registry, request } = this.writing;
+    const { writing, request } = this.writer;
     const decoded = decodeObject(this.#kind.model, claim) as unknown as PersistentVolumeClaim;
     try {
       const collection = collectionOf(this.#kind, set.metadata.namespace ?? '');
-      await create(registry, request('create'), collection, decoded);
+      await create(writing, request('create'), collection, decoded);
       return undefined;
     } catch (error) {
       return error as Error;

@@ -216,7 +216,7 @@ class StatefulSets {
       await this.#claims.make(set, ordinal);
       const pod = decodeObject(this.#podKind.model, statefulPod(this.#kind, set, ordinal, revision));
       const collection = collectionOf(this.#podKind, namespace);
-      await create(this.#registry, this.context.request('create'), collection, pod as unknown as Pod);
+      await create(this.context.writing, this.context.request('create'), collection, pod as unknown as Pod);
       this.#tell(set, 'create', name);
     } catch (error) {
       const isTaken = error instanceof StatusError && error.status.reason === 'AlreadyExists';
@@ -239,7 +239,7 @@ class StatefulSets {
 
   async #delete(set: StatefulSet, { entry, name, uid }: IndexedPod): Promise<void> {
     try {
-      await remove(this.#registry, this.context.request('delete'), targetOf(entry), {
+      await remove(this.context.writing, this.context.request('delete'), targetOf(entry), {
         preconditions: { uid },
       });
       this.#tell(set, 'delete', name);

@@ -2,7 +2,7 @@
 import type { Duplex } from 'node:stream';
 import type { JsonObject } from '../../api/text/object.ts';
 import type { Certified } from '../../pki/authority.ts';
-import type { Registry } from '../../registry/registry.ts';
+import type { Writing } from '../../registry/writing.ts';
 import type { ServiceDial } from '../calls/hook-client.ts';
 import { ApiServices, type RemoteVersion } from './api-services.ts';
 import { Availability } from './availability.ts';
@@ -23,13 +23,13 @@ export class Aggregation {
   readonly #availability: Availability;
 
   constructor(
-    registry: Registry,
+    writing: Writing,
     private readonly options: AggregationOptions,
   ) {
     const { computed, report } = options;
-    this.services = new ApiServices(registry.view);
-    this.#local = new LocalServices(registry, computed, report);
-    this.#availability = new Availability(registry, this.services, (remote) => this.#check(remote), report);
+    this.services = new ApiServices(writing.registry.view);
+    this.#local = new LocalServices(writing, computed, report);
+    this.#availability = new Availability(writing, this.services, (remote) => this.#check(remote), report);
   }
 
   async start(): Promise<void> {

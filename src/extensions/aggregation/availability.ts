@@ -6,11 +6,11 @@ import type { APIService, APIServiceCondition, Service } from '../../api/generat
 import { apiService } from '../../api/kinds/apiregistration/api-service.ts';
 import { endpointsOfPort, isReady } from '../../api/rules/service/slice-endpoints.ts';
 import type { JsonObject } from '../../api/text/object.ts';
-import type { Registry } from '../../registry/registry.ts';
 import { ServiceSlices, serviceOf, sliceId } from '../../registry/system/service-slices.ts';
 import { targetOf } from '../../registry/target.ts';
 import { modify } from '../../registry/verbs/modify.ts';
 import { actingAs } from '../../registry/writers.ts';
+import type { Writing } from '../../registry/writing.ts';
 import type { ApiServices, RemoteVersion } from './api-services.ts';
 import { watchChanges } from './change-watch.ts';
 
@@ -39,16 +39,16 @@ export class Availability {
   #closed = false;
 
   constructor(
-    private readonly registry: Registry,
+    private readonly writing: Writing,
     private readonly services: ApiServices,
     private readonly check: DiscoveryCheck,
     private readonly report: (error: Error) => void,
   ) {
-    this.#slices = new ServiceSlices(registry.view);
+    this.#slices = new ServiceSlices(writing.registry.view);
   }
 
   start(): void {
-    const { view } = this.registry;
+    const { view } = this.writing.registry;
     const all = (): void => {
       for (const { name } of this.services.remotes()) this.#look(name);
     };
@@ -116,11 +116,11 @@ export class Availability {
     const finding = await this.#find(remote);
     if (this.#closed) return;
     const target = targetOf({ kind: apiService, namespace: '', name: remote.name }, 'status');
-    const now = this.registry.now();
-    const current = this.registry.view.collection(apiService).get('', remote.name);
+    const now = this.writing.registry.now();
+    const current = this.writing.registry.view.collection(apiService).get('', remote.name);
     if (!current || isKnown(current.peek() as APIService, finding)) return;
     try {
-      await modify(this.registry, actingAs('kube-apiserver', 'update'), target, (entry) => {
+      await modify(this.writing, actingAs('kube-apiserver', 'update'), target, (entry) => {
         const service = entry.object() as APIService;
         service.status = { ...service.status, conditions: withFinding(service, finding, now) };
         return service;
@@ -146,7 +146,7 @@ export class Availability {
   }
 
   #serviceProblem({ service: wanted }: RemoteVersion): Finding | undefined {
-    const { view } = this.registry;
+    const { view } = this.writing.registry;
     const { namespace, name, port } = wanted;
     const about = `service/${name} in ${JSON.stringify(namespace)}`;
     const service = view.collection('core/services').get(namespace, name)?.peek() as Service | undefined;

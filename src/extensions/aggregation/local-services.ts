@@ -5,12 +5,12 @@
 import type { APIService } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind/kind.ts';
 import { apiService, apiServiceName, localCondition } from '../../api/kinds/apiregistration/api-service.ts';
-import type { Registry } from '../../registry/registry.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
 import { remove } from '../../registry/verbs/delete.ts';
 import type { Collection } from '../../registry/view/collection.ts';
 import { everything } from '../../registry/view/filter.ts';
 import { actingAs } from '../../registry/writers.ts';
+import type { Writing } from '../../registry/writing.ts';
 import { watchChanges } from './change-watch.ts';
 import { localPriority } from './priorities.ts';
 
@@ -28,17 +28,17 @@ export class LocalServices {
   #closed = false;
 
   constructor(
-    private readonly registry: Registry,
+    private readonly writing: Writing,
     /** Versions that are served and have no stored kinds. */
     private readonly computed: readonly string[],
     private readonly report: (error: Error) => void,
   ) {
-    this.#collection = registry.view.collection(apiService);
+    this.#collection = writing.registry.view.collection(apiService);
   }
 
   async start(): Promise<void> {
     this.#closers.push(
-      this.registry.kinds.follow(({ added, removed, replaced }) => {
+      this.writing.registry.kinds.follow(({ added, removed, replaced }) => {
         // A version may be served no longer, or again.
         const isWrong = ({ apiVersion, custom, hidden }: Kind): boolean =>
           custom === true && hidden === (this.#collection.get('', nameOf(apiVersion)) !== undefined);
@@ -60,14 +60,14 @@ export class LocalServices {
 
   *#builtin(): Iterable<string> {
     const versions = new Set(this.computed);
-    for (const { apiVersion, custom } of this.registry.kinds) if (!custom) versions.add(apiVersion);
+    for (const { apiVersion, custom } of this.writing.registry.kinds) if (!custom) versions.add(apiVersion);
     versions.delete(ownVersion);
     yield* versions;
   }
 
   #custom(): Set<string> {
     const versions = new Set<string>();
-    for (const { apiVersion, custom } of this.registry.kinds) if (custom) versions.add(apiVersion);
+    for (const { apiVersion, custom } of this.writing.registry.kinds) if (custom) versions.add(apiVersion);
     return versions;
   }
 
@@ -109,15 +109,19 @@ export class LocalServices {
         groupPriorityMinimum: priority.group,
         versionPriority: priority.version,
       },
-      status: { conditions: [localCondition(this.registry.now())] },
+      status: { conditions: [localCondition(this.writing.registry.now())] },
     };
-    await this.registry.seed(actingAs('kube-apiserver', 'create'), collectionOf(apiService, ''), service);
+    await this.writing.registry.seed(
+      actingAs('kube-apiserver', 'create'),
+      collectionOf(apiService, ''),
+      service,
+    );
   }
 
   async #remove(name: string): Promise<void> {
     const target = targetOf({ kind: apiService, namespace: '', name });
     try {
-      await remove(this.registry, actingAs('kube-apiserver', 'delete'), target, {});
+      await remove(this.writing, actingAs('kube-apiserver', 'delete'), target, {});
     } catch (error) {
       if ((error as { code?: number }).code !== 404) throw error;
     }

@@ -12,12 +12,12 @@ import {
   definitionCondition,
 } from '../../api/kinds/apiextensions/custom-resource-definition.ts';
 import { withCondition } from '../../api/rules/shared/condition.ts';
-import type { Registry } from '../../registry/registry.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
 import { removeCollection } from '../../registry/verbs/delete.ts';
 import { everything } from '../../registry/view/filter.ts';
 import { Watcher } from '../../registry/view/watcher.ts';
 import { actingAs } from '../../registry/writers.ts';
+import type { Writing } from '../../registry/writing.ts';
 
 /** How often objects that stay are looked at again, and how long until the definition says that they stay. */
 const checkMs = 5000;
@@ -63,7 +63,7 @@ export class Cleanup {
   #closed = false;
 
   constructor(
-    private readonly registry: Registry,
+    private readonly writing: Writing,
     /** The kind as which the objects are stored; undefined when there was none. */
     private readonly kind: Kind | undefined,
     private readonly options: CleanupOptions,
@@ -72,7 +72,7 @@ export class Cleanup {
   start(): void {
     const { kind } = this;
     if (kind) {
-      const collection = this.registry.view.collection(kind);
+      const collection = this.writing.registry.view.collection(kind);
       this.#watcher = new Watcher(
         collection,
         everything,
@@ -115,27 +115,29 @@ export class Cleanup {
   }
 
   async #step(): Promise<void> {
-    const { kind, registry } = this;
+    const { kind } = this;
     if (!kind) return this.#finish(neverEstablished);
-    const collection = registry.view.collection(kind);
+    const collection = this.writing.registry.view.collection(kind);
     if (collection.size > 0) {
-      const nowMs = registry.sources.nowMs();
+      const nowMs = this.writing.registry.sources.nowMs();
       this.#sinceMs ??= nowMs;
       const isLate = nowMs - this.#sinceMs >= patienceMs;
       const progress = isLate ? unconfirmed : inProgress;
       if (isLate) this.#sinceMs = undefined;
-      await this.options.write((definition) => setProgress(definition, progress, registry.now()));
+      await this.options.write((definition) =>
+        setProgress(definition, progress, this.writing.registry.now()),
+      );
       const request = actingAs('kube-apiserver', 'deletecollection');
       // Not a client's delete: policies and webhooks are not asked, as they could hold a definition for ever.
       const target = targetOf(collectionOf(kind, ''), 'whole');
-      await removeCollection(registry, request, target, everything, {}, undefined);
+      await removeCollection(this.writing, request, target, everything, {}, undefined);
     }
     if (collection.size === 0) await this.#finish(completed);
   }
 
   async #finish(progress: Progress): Promise<void> {
     this.close();
-    const { registry } = this;
+    const { registry } = this.writing;
     await this.options.write((definition) => {
       setProgress(definition, progress, registry.now());
       const { metadata } = definition;

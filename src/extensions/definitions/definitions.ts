@@ -19,7 +19,6 @@ import {
 import { withCondition } from '../../api/rules/shared/condition.ts';
 import { jsonText } from '../../api/text/json-text.ts';
 import { type ApiObject, semanticEqual } from '../../api/text/object.ts';
-import type { Registry } from '../../registry/registry.ts';
 import { targetOf } from '../../registry/target.ts';
 import { modify } from '../../registry/verbs/modify.ts';
 import type { Collection } from '../../registry/view/collection.ts';
@@ -27,6 +26,7 @@ import type { Entry } from '../../registry/view/entry.ts';
 import { everything } from '../../registry/view/filter.ts';
 import { Watcher } from '../../registry/view/watcher.ts';
 import { actingAs } from '../../registry/writers.ts';
+import type { Writing } from '../../registry/writing.ts';
 import type { HookCaller } from '../calls/hook-client.ts';
 import { establishedCondition, namedStatus, takenNames } from './accepted-names.ts';
 import { Cleanup } from './cleanup.ts';
@@ -61,11 +61,12 @@ export class Definitions {
   readonly #tools: KindTools;
 
   constructor(
-    private readonly registry: Registry,
+    private readonly writing: Writing,
     /** Asks conversion webhooks. */
     hooks: HookCaller,
     private readonly report: (error: Error) => void,
   ) {
+    const { registry } = writing;
     this.#tools = { hooks, uid: () => registry.sources.uid() };
     this.#collection = registry.view.collection(customResourceDefinition);
   }
@@ -83,10 +84,10 @@ export class Definitions {
       this.#served.set(entry.name, { source: sourceOf(definition), kinds });
       added.push(...kinds);
     }
-    if (added.length) await this.registry.kinds.add(...added);
+    if (added.length) await this.writing.registry.kinds.add(...added);
     this.#watch();
     if (this.#waiting.size) this.#begin();
-    removeForgottenObjects(this.registry).catch(this.report);
+    removeForgottenObjects(this.writing.registry).catch(this.report);
   }
 
   /** Whether no definition is being looked at. */
@@ -178,7 +179,7 @@ export class Definitions {
     this.#index.set(definition);
     if (!definition.metadata.deletionTimestamp) {
       const named = (current: CustomResourceDefinition) =>
-        namedStatus(current, this.#takenBeside(current), this.registry.now());
+        namedStatus(current, this.#takenBeside(current), this.writing.registry.now());
       if (!semanticEqual(named(definition), definition.status)) {
         const accepted = await this.#write(definition, (current) => {
           current.status = named(current);
@@ -198,7 +199,7 @@ export class Definitions {
       await this.#write(definition, (current) => {
         if (!isAccepted(current)) return;
         const { conditions } = current.status!;
-        current.status!.conditions = withCondition(conditions, condition, this.registry.now());
+        current.status!.conditions = withCondition(conditions, condition, this.writing.registry.now());
       });
     }
   }
@@ -207,7 +208,9 @@ export class Definitions {
   #takenBeside({ metadata, spec }: CustomResourceDefinition) {
     const others = this.#index.namesBeside(spec?.group ?? '', metadata.name!);
     const builtIn = (spec?.versions ?? []).flatMap(({ name }) =>
-      [...this.registry.kinds.inVersion(`${spec?.group}/${name}`)].filter((kind) => !kind.incarnation),
+      [...this.writing.registry.kinds.inVersion(`${spec?.group}/${name}`)].filter(
+        (kind) => !kind.incarnation,
+      ),
     );
     return takenNames([
       ...others,
@@ -248,12 +251,12 @@ export class Definitions {
       (kind) => !versions.has(kind.apiVersion) || kind.incarnation !== wanted[0]?.incarnation,
     );
     if (remove.length && remove.length === before.length) {
-      await this.registry.kinds.remove(...remove);
-      if (wanted.length) await this.registry.kinds.add(...wanted);
+      await this.writing.registry.kinds.remove(...remove);
+      if (wanted.length) await this.writing.registry.kinds.add(...wanted);
       return;
     }
     if (!remove.length && !wanted.length) return;
-    await this.registry.kinds.change({
+    await this.writing.registry.kinds.change({
       add: wanted.filter((kind) => !isSame(kind)),
       replace: wanted.filter(isSame),
       remove,
@@ -266,8 +269,8 @@ export class Definitions {
     const served = this.#served.get(name);
     this.#served.delete(name);
     if (served) {
-      await this.registry.kinds.remove(...served.kinds);
-      await removeObjectsOf(this.registry, served.kinds[0]!.storage.id);
+      await this.writing.registry.kinds.remove(...served.kinds);
+      await removeObjectsOf(this.writing.registry, served.kinds[0]!.storage.id);
     }
     this.#index.delete(name);
     for (const other of this.#index.waitingIn(groupOf(name))) this.#enqueue(other);
@@ -277,7 +280,7 @@ export class Definitions {
     const name = definition.metadata.name!;
     if (!definition.metadata.finalizers?.includes(cleanupFinalizer) || this.#cleanups.has(name)) return;
     const kinds = this.#served.get(name)?.kinds ?? [];
-    const cleanup = new Cleanup(this.registry, kinds[0]?.storage, {
+    const cleanup = new Cleanup(this.writing, kinds[0]?.storage, {
       write: async (change) => {
         await this.#write(definition, change);
       },
@@ -299,7 +302,7 @@ export class Definitions {
     const place = { kind: customResourceDefinition, namespace: '', name: metadata.name! };
     try {
       const entry = await modify(
-        this.registry,
+        this.writing,
         actingAs('kube-apiserver', 'update'),
         targetOf(place, 'whole'),
         (current) => {

@@ -6,6 +6,7 @@
 import type { Value } from '../../api/cel/values/values.ts';
 import { forbidden, StatusError } from '../../api/errors/errors.ts';
 import type { MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding } from '../../api/generated/types.ts';
+import type { Authorizer } from '../../api/kind/access.ts';
 import type { Kind } from '../../api/kind/kind.ts';
 import { goQuoted } from '../../api/model/go-format.ts';
 import { parseExact } from '../../api/text/exact-json.ts';
@@ -45,7 +46,10 @@ export class MutatingPolicies implements AdmissionPlugin {
   /** What ran in the first round of a write. */
   readonly #invoked = new WeakMap<Admission, Set<string>>();
 
-  constructor(registry: Registry) {
+  constructor(
+    registry: Registry,
+    private readonly authorizer: Authorizer,
+  ) {
     this.#registry = registry;
     this.#index = new PolicyIndex(registry.view, registry.kinds, {
       policies: 'mutatingadmissionpolicies',
@@ -152,7 +156,7 @@ export class MutatingPolicies implements AdmissionPlugin {
     };
     const values = async (): Promise<WriteValues> => {
       await write.prepare(version);
-      return new WriteValues(this.#registry, write, version);
+      return new WriteValues(this.#registry, this.authorizer, write, version);
     };
     try {
       if (!(await policy.concerns(await values(), param))) return 'not concerned';

@@ -6,7 +6,6 @@ import type { Authorizer, Decision } from '../../api/kind/access.ts';
 import { KindTable } from '../../api/kinds/kinds.ts';
 import { type ApiObject, cloneJson, type JsonObject } from '../../api/text/object.ts';
 import { admissionChain } from '../../registry/admission/plugins.ts';
-import { Registry } from '../../registry/registry.ts';
 import { Request } from '../../registry/request.ts';
 import { ensureSystemNamespaces } from '../../registry/system/system-namespaces.ts';
 import { collectionOf, targetOf } from '../../registry/target.ts';
@@ -14,12 +13,13 @@ import { create } from '../../registry/verbs/create.ts';
 import { remove } from '../../registry/verbs/delete.ts';
 import { update } from '../../registry/verbs/update.ts';
 import { View } from '../../registry/view/view.ts';
+import { makeWriting, type Writing } from '../../registry/writing.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import { MutatingPolicies } from './mutating-policies.ts';
 import { ValidatingPolicies } from './validating-policies.ts';
 
 const kinds = new KindTable();
-let registry: Registry;
+let writing: Writing;
 /** What the authorizer answers. */
 let decide: Authorizer['decide'];
 let annotations: Record<string, string>;
@@ -29,21 +29,21 @@ beforeEach(async () => {
   const store = openMemoryStore();
   const sources = { nowMs: Date.now, uid: randomUUID, randomBelow: () => 0 };
   decide = () => ({ allowed: true, reason: '' });
-  registry = new Registry(store, await View.open(store, kinds), kinds, sources, {
+  writing = makeWriting(store, await View.open(store, kinds), kinds, sources, {
     admission: (made) =>
       admissionChain(
         made,
         {},
         {
           extensions: {
-            mutating: [new MutatingPolicies(made)],
-            validating: [new ValidatingPolicies(made)],
+            mutating: [new MutatingPolicies(made.registry, made.authorizer)],
+            validating: [new ValidatingPolicies(made.registry, made.authorizer)],
           },
         },
       ),
     authorizer: { decide: (question) => decide(question) },
   });
-  await ensureSystemNamespaces(registry);
+  await ensureSystemNamespaces(writing);
   annotations = {};
   warnings = [];
 });
@@ -66,7 +66,7 @@ async function make(
   const kind = kinds.resource(apiVersion, resource)!;
   const place = collectionOf(kind, kind.namespaced ? namespace || 'default' : '');
   const body = { kind: kind.kind, apiVersion, ...(cloneJson(object) as JsonObject) } as unknown as ApiObject;
-  return (await create(registry, request(), place, body)).object();
+  return (await create(writing, request(), place, body)).object();
 }
 
 const group = 'admissionregistration.k8s.io/v1';
@@ -129,7 +129,7 @@ describe('validating policies', () => {
     await policy(validations('false'));
     expect(await refusal(make1('a'))).toBe('failed expression: false');
     await remove(
-      registry,
+      writing,
       request(),
       targetOf({
         kind: kinds.resource(group, 'validatingadmissionpolicybindings')!,
@@ -288,7 +288,7 @@ describe('validating policies', () => {
     const made = await make1('a', { a: '1' });
     const change = (a: string): Promise<unknown> =>
       update(
-        registry,
+        writing,
         request(),
         targetOf({ kind: kinds.resource('v1', 'configmaps')!, namespace: 'default', name: 'a' }),
         // A copy: the first write leaves its owners in the metadata.
@@ -372,7 +372,7 @@ describe('mutating policies', () => {
       /^type mismatch: unexpected type name "Object.metadata", expected "Object.spec"/,
     );
     await remove(
-      registry,
+      writing,
       request(),
       targetOf({ kind: kinds.resource(group, 'mutatingadmissionpolicies')!, namespace: '', name: 'm' }),
       {},

@@ -4,6 +4,7 @@ import type {
   ValidatingAdmissionPolicy,
   ValidatingAdmissionPolicyBinding,
 } from '../../api/generated/types.ts';
+import type { Authorizer } from '../../api/kind/access.ts';
 import type { Kind } from '../../api/kind/kind.ts';
 import type { Admission, AdmissionPlugin } from '../../registry/admission-chain.ts';
 import type { Registry } from '../../registry/registry.ts';
@@ -29,7 +30,10 @@ export class ValidatingPolicies implements AdmissionPlugin {
   readonly #registry: Registry;
   readonly #index: PolicyIndex<ValidatingPolicy, Binding>;
 
-  constructor(registry: Registry) {
+  constructor(
+    registry: Registry,
+    private readonly authorizer: Authorizer,
+  ) {
     this.#registry = registry;
     this.#index = new PolicyIndex(registry.view, registry.kinds, {
       policies: 'validatingadmissionpolicies',
@@ -66,7 +70,7 @@ export class ValidatingPolicies implements AdmissionPlugin {
       const version = policy.match.versionFor(write, kinds);
       if (!version) continue;
       await write.prepare(version);
-      const values = new WriteValues(this.#registry, write, version);
+      const values = new WriteValues(this.#registry, this.authorizer, write, version);
       try {
         const paramKind = policy.paramKind && paramKindOf(this.#registry, policy.paramKind);
         for (const binding of bindings)

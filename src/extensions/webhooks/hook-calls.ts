@@ -2,6 +2,7 @@
 
 import { badRequest, forbidden, internal, type StatusDetails, StatusError } from '../../api/errors/errors.ts';
 import type { AdmissionResponse } from '../../api/generated/types.ts';
+import type { Authorizer } from '../../api/kind/access.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Request } from '../../registry/request.ts';
 import { HookCallError, type HookClient } from '../calls/hook-client.ts';
@@ -27,6 +28,7 @@ class HookFailure extends Error {
 export class HookCalls {
   constructor(
     private readonly registry: Registry,
+    private readonly authorizer: Authorizer,
     private readonly client: HookClient,
     private readonly mutating: boolean,
   ) {}
@@ -61,7 +63,7 @@ export class HookCalls {
   /** Whether the conditions of a hook hold. */
   async #isConcerned(write: AskedWrite, { hook, kind }: HookMatch): Promise<boolean> {
     await write.prepare(kind);
-    const values = new WriteValues(this.registry, write, kind);
+    const values = new WriteValues(this.registry, this.authorizer, write, kind);
     const outcome = await writeConditionsOutcome(hook.conditions, values);
     if (typeof outcome === 'string') return outcome === 'hold';
     if (hook.ignoresFailure) return false;

@@ -2,6 +2,8 @@
  * MutatingAdmissionWebhook: hooks that may change objects, called one after the other. When one has changed the object,
  * the plugins before it run once more, and so do hooks before it that ask for that.
  */
+
+import type { Authorizer } from '../../api/kind/access.ts';
 import type { Admission, AdmissionPlugin } from '../../registry/admission-chain.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { HookClient } from '../calls/hook-client.ts';
@@ -29,10 +31,11 @@ export class MutatingWebhooks implements AdmissionPlugin {
 
   constructor(
     private readonly registry: Registry,
+    authorizer: Authorizer,
     client: HookClient,
   ) {
     this.#index = new HookIndex(registry.view, registry.kinds, 'mutatingwebhookconfigurations');
-    this.#calls = new HookCalls(registry, client, true);
+    this.#calls = new HookCalls(registry, authorizer, client, true);
   }
 
   mutate(_registry: Registry, admission: Admission): void | Promise<void> {

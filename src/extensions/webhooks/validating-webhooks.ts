@@ -1,4 +1,6 @@
 /** ValidatingAdmissionWebhook: hooks that may refuse objects, called at the same time. The first error counts. */
+
+import type { Authorizer } from '../../api/kind/access.ts';
 import type { Admission, AdmissionPlugin } from '../../registry/admission-chain.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { HookClient } from '../calls/hook-client.ts';
@@ -14,10 +16,11 @@ export class ValidatingWebhooks implements AdmissionPlugin {
 
   constructor(
     private readonly registry: Registry,
+    authorizer: Authorizer,
     client: HookClient,
   ) {
     this.#index = new HookIndex(registry.view, registry.kinds, 'validatingwebhookconfigurations');
-    this.#calls = new HookCalls(registry, client, false);
+    this.#calls = new HookCalls(registry, authorizer, client, false);
   }
 
   validate(_registry: Registry, admission: Admission): void | Promise<void> {

@@ -10,7 +10,7 @@ import {
 import { parseTimestamp } from '../../api/cel/libraries/times.ts';
 import { BudgetExceeded } from '../../api/cel/values/budget.ts';
 import { CelError, EntryMap, type Value } from '../../api/cel/values/values.ts';
-import type { Decision, ResourceAction } from '../../api/kind/access.ts';
+import type { Authorizer, Decision, ResourceAction } from '../../api/kind/access.ts';
 import { parseFieldSelector } from '../../api/kind/field-selector.ts';
 import type { Kind } from '../../api/kind/kind.ts';
 import { parseLabelSelector } from '../../api/kind/label-selector.ts';
@@ -48,12 +48,14 @@ export class WriteValues {
   /** Made when an expression first uses them. */
   readonly variables: Variables;
   readonly #registry: Registry;
+  readonly #authorizer: Authorizer;
   readonly #write: AskedWrite;
   readonly #decisions = new Map<string, AuthorizerDecision>();
 
   /** @param version the version of the kind in which the objects are seen */
-  constructor(registry: Registry, write: AskedWrite, version: Kind) {
+  constructor(registry: Registry, authorizer: Authorizer, write: AskedWrite, version: Kind) {
     this.#registry = registry;
+    this.#authorizer = authorizer;
     this.#write = write;
     const decide = (query: AuthorizerQuery): AuthorizerDecision => this.#decide(query);
     this.variables = lazily({
@@ -108,7 +110,7 @@ export class WriteValues {
       this.#decisions.set(key, decision);
       return decision;
     };
-    const answer = this.#registry.authorizer.decide({
+    const answer = this.#authorizer.decide({
       user: query.serviceAccount ? accountUser(query.serviceAccount) : this.#write.admission.request.user,
       info: {
         verb: query.verb,

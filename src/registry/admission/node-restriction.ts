@@ -4,6 +4,7 @@
  */
 import { forbidden, notFound } from '../../api/errors/errors.ts';
 import type { CertificateSigningRequest, Node, Pod, TokenRequest } from '../../api/generated/types.ts';
+import type { Authorizer } from '../../api/kind/access.ts';
 import { mirrorAnnotation, podReferences, tokenAudiences } from '../../api/rules/pod/pod-references.ts';
 import { semanticEqual } from '../../api/text/object.ts';
 import {
@@ -18,9 +19,15 @@ import { requestIn, signingRequestId } from './signing-requests.ts';
 
 const leaseNamespace = 'kube-node-lease';
 
+/** What checks look at beside the write. */
+interface Scene {
+  readonly registry: Registry;
+  readonly authorizer: Authorizer;
+}
+
 /** Why a write is refused; undefined when it is not. A check of a node's own name for each kind that nodes write. */
 type Check = (
-  registry: Registry,
+  scene: Scene,
   node: string,
   admission: Admission,
 ) => string | undefined | Promise<string | undefined>;
@@ -29,24 +36,24 @@ const checks: Readonly<Record<string, Check>> = {
   'core/nodes': checkNode,
   'core/pods': checkPod,
   'core/serviceaccounts': checkAccount,
-  'core/persistentvolumeclaims': (_registry, _node, { target: { part } }) =>
+  'core/persistentvolumeclaims': (_scene, _node, { target: { part } }) =>
     part === 'status' ? undefined : 'may only update PVC status',
-  'coordination.k8s.io/leases': (_registry, node, { target: { namespace, name } }) => {
+  'coordination.k8s.io/leases': (_scene, node, { target: { namespace, name } }) => {
     if (namespace !== leaseNamespace)
       return `can only access leases in the "${leaseNamespace}" system namespace`;
     return name === node ? undefined : 'can only access node lease with the same name as the requesting node';
   },
   [signingRequestId]: checkSigningRequest,
-  'storage.k8s.io/csinodes': (_registry, node, { target: { name } }) =>
+  'storage.k8s.io/csinodes': (_scene, node, { target: { name } }) =>
     name === node ? undefined : 'can only access CSINode with the same name as the requesting node',
 };
 
-function check(registry: Registry, admission: Admission): void | Promise<void> {
+function check(scene: Scene, admission: Admission): void | Promise<void> {
   const { request, target } = admission;
   // Few users are nodes, and a name is compared faster than groups are searched.
   if (!request.user.name.startsWith(nodeUserPrefix)) return;
   const node = nodeOf(request.user);
-  const refusal = node === undefined ? undefined : checks[target.kind.id]?.(registry, node, admission);
+  const refusal = node === undefined ? undefined : checks[target.kind.id]?.(scene, node, admission);
   if (refusal === undefined) return;
   const refuse = (why: string | undefined): void => {
     if (why !== undefined) throw forbidden(target.kind, target.name, why);
@@ -55,26 +62,26 @@ function check(registry: Registry, admission: Admission): void | Promise<void> {
   refuse(refusal);
 }
 
-export const nodeRestriction: AdmissionPlugin = {
+export const nodeRestriction = (scene: Scene): AdmissionPlugin => ({
   name: 'NodeRestriction',
 
-  mutate: check,
+  mutate: (_registry, admission) => check(scene, admission),
 
-  connect(registry, admission) {
-    if (admission.operation !== 'connect') return check(registry, admission);
+  connect(_registry, admission) {
+    if (admission.operation !== 'connect') return check(scene, admission);
   },
 
-  validate(registry, admission) {
+  validate(_registry, admission) {
     // Creates and updates have been looked at before they were changed any further.
-    if (admission.operation === 'delete') return check(registry, admission);
+    if (admission.operation === 'delete') return check(scene, admission);
   },
-};
+});
 
 /** Signers of certificates with which nodes show who they are. */
 const nodeSigners: readonly string[] = ['kubernetes.io/kube-apiserver-client-kubelet', kubeletServingSigner];
 
 function checkSigningRequest(
-  _registry: Registry,
+  _scene: Scene,
   node: string,
   { operation, object }: Admission,
 ): string | undefined {
@@ -94,7 +101,7 @@ function checkSigningRequest(
 /** By this annotation an administrator says what may be in the node's certificate. */
 const listedText = `is not allowed to modify the annotation ${JSON.stringify(servingAddressesAnnotation)}`;
 
-function checkNode(_registry: Registry, node: string, admission: Admission): string | undefined {
+function checkNode(_scene: Scene, node: string, admission: Admission): string | undefined {
   const { operation, target, object, old } = admission;
   const me = `node ${JSON.stringify(node)}`;
   if (target.name !== node) return `${me} is not allowed to modify node ${JSON.stringify(target.name)}`;
@@ -152,7 +159,7 @@ function isForbiddenLabel(label: string): boolean {
 
 // Pods
 
-function checkPod(registry: Registry, node: string, admission: Admission): string | undefined {
+function checkPod({ registry }: Scene, node: string, admission: Admission): string | undefined {
   const { operation, target, object, old } = admission;
   const me = `node ${JSON.stringify(node)}`;
   const isOwn = (pod: Pod): boolean => pod.spec?.nodeName === node;
@@ -210,7 +217,7 @@ const hasTrustBundle = ({ volumes }: NonNullable<Pod['spec']>): boolean =>
 // Tokens
 
 function checkAccount(
-  registry: Registry,
+  { registry, authorizer }: Scene,
   node: string,
   admission: Admission,
 ): string | undefined | Promise<string | undefined> {
@@ -231,7 +238,7 @@ function checkAccount(
   const audience = audiences[0] ?? '';
   if (tokenAudiences(spec).includes(audience)) return undefined;
   const refusal = `audience ${JSON.stringify(audience)} not found in pod spec volume, ${request.user.name} is not authorized to request tokens for this audience`;
-  const decision = registry.authorizer.decide({
+  const decision = authorizer.decide({
     user: request.user,
     info: {
       verb: 'request-serviceaccounts-token-audience',

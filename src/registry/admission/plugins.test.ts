@@ -1,18 +1,20 @@
 /** Proves that plugins are chosen by Kubernetes' names, and that names which stand for nothing are refused. */
 import { describe, expect, it } from 'vitest';
+import { allowAll } from '../../api/kind/access.ts';
+import { persistentVolumeClaim } from '../../api/kinds/core/persistent-volume-claim.ts';
 import type { Admission } from '../admission-chain.ts';
+import { fullFinalizing } from '../finalizing.ts';
 import type { Registry } from '../registry.ts';
 import { asTester } from '../request.fixture.ts';
+import type { AdmissionParts } from '../writing.ts';
 import { admissionChain } from './plugins.ts';
 
 const empty = { select: () => ({ entries: [] }), get: () => undefined };
-const registry = {
-  finalizing: { protection: true },
-  view: { collection: () => empty },
-} as unknown as Registry;
+const registry = { view: { collection: () => empty } } as unknown as Registry;
+const parts: AdmissionParts = { registry, authorizer: allowAll, finalizing: fullFinalizing };
 
 describe('the chain', () => {
-  const claims = { id: 'core/persistentvolumeclaims', namespaced: false };
+  const claims = { ...persistentVolumeClaim, namespaced: false };
   /** Whether the claim gets the finalizer of StorageObjectInUseProtection. */
   async function isProtected(disabled: readonly string[]): Promise<boolean> {
     const object = { metadata: {} as { finalizers?: string[] } };
@@ -24,7 +26,7 @@ describe('the chain', () => {
       old: undefined,
       afterwards: [],
     } as unknown as Admission;
-    await admissionChain(registry, { disabled }).mutate(registry, admission);
+    await admissionChain(parts, { disabled }).mutate(registry, admission);
     return object.metadata.finalizers !== undefined;
   }
 
@@ -36,7 +38,7 @@ describe('the chain', () => {
 
   it('asks guards after the plugins', async () => {
     const seen: string[] = [];
-    const chain = admissionChain(registry).guardedBy((_registry, { object }) => {
+    const chain = admissionChain(parts).guardedBy((_registry, { object }) => {
       seen.push(...(object!.metadata.finalizers ?? []));
     });
     const target = { kind: claims, namespace: '', name: 'c', part: 'main' };
@@ -51,6 +53,6 @@ describe('the chain', () => {
     [{ enabled: ['AlwaysPullImages'] }, /the admission plugin AlwaysPullImages is not part of this server/],
     [{ enabled: ['Priority'], disabled: ['Priority'] }, /Priority is both enabled and disabled/],
   ])('is refused for %j', (options, message) => {
-    expect(() => admissionChain(registry, options)).toThrow(message);
+    expect(() => admissionChain(parts, options)).toThrow(message);
   });
 });

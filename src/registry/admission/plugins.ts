@@ -1,7 +1,7 @@
 /** The plugins of admission, in the order in which they run, and which of them a server has. */
 
 import { AdmissionChain, type AdmissionPlugin } from '../admission-chain.ts';
-import type { Registry } from '../registry.ts';
+import type { AdmissionParts } from '../writing.ts';
 import { adminAccess } from './admin-access.ts';
 import { certificateApproval } from './certificate-approval.ts';
 import { certificateSigning } from './certificate-signing.ts';
@@ -45,7 +45,7 @@ export interface PluginSettings {
 
 /** What comes later sees what came earlier; quota is last, because it counts what will be stored. All run by default. */
 const pluginsWith = (
-  registry: Registry,
+  { registry, authorizer, finalizing }: AdmissionParts,
   {
     extensions: { mutating, validating } = { mutating: [], validating: [] },
     podSecurity: security = openPodSecurity,
@@ -56,19 +56,19 @@ const pluginsWith = (
   namespaceLifecycle,
   limitRanger,
   serviceAccountAdmission,
-  nodeRestriction,
+  nodeRestriction({ registry, authorizer }),
   priority,
   defaultTolerations(tolerationSeconds),
   defaultStorageClass,
-  storageProtection,
+  storageProtection(finalizing.protection),
   podSecurity(security),
   claimResize,
   runtimeClassAdmission,
   defaultIngressClass,
   podTopologyLabels,
   ...mutating,
-  certificateApproval,
-  certificateSigning,
+  certificateApproval(authorizer),
+  certificateSigning(authorizer),
   certificateSubjectRestriction,
   ...validating,
   resourceQuota(quotas),
@@ -104,11 +104,11 @@ export interface AdmissionOptions {
 
 /** Throws a sentence when a name is unknown, or is in both lists. */
 export function admissionChain(
-  registry: Registry,
+  parts: AdmissionParts,
   { enabled = [], disabled = [] }: AdmissionOptions = {},
   settings: PluginSettings = {},
 ): AdmissionChain {
-  const plugins = pluginsWith(registry, settings);
+  const plugins = pluginsWith(parts, settings);
   const known = plugins.map(({ name }) => name).join(', ');
   for (const name of [...enabled, ...disabled])
     if (!plugins.some((plugin) => plugin.name === name) && !foreign.has(name))

@@ -9,7 +9,7 @@ import type { ApiObject } from '../../api/text/object.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import type { Store } from '../../store/store.ts';
 import type { AdmissionChain } from '../admission-chain.ts';
-import { Registry } from '../registry.ts';
+import type { Registry } from '../registry.ts';
 import { Request } from '../request.ts';
 import { ensureSystemNamespaces } from '../system/system-namespaces.ts';
 import { collectionOf, targetOf } from '../target.ts';
@@ -17,6 +17,7 @@ import { create } from '../verbs/create.ts';
 import { modify } from '../verbs/modify.ts';
 import { View } from '../view/view.ts';
 import { actingAs } from '../writers.ts';
+import { type AdmissionParts, makeWriting, type Writing } from '../writing.ts';
 import { admissionChain } from './plugins.ts';
 import { type PodSecuritySettings, readPodSecuritySettings } from './pod-security-settings.ts';
 
@@ -28,15 +29,17 @@ const label = (name: string): string => `pod-security.kubernetes.io/${name}`;
 
 let store: Store;
 let registry: Registry;
+let writing: Writing;
 let annotations: Record<string, string>;
 let warnings: string[];
 
 async function open(podSecurity?: PodSecuritySettings): Promise<void> {
   store = openMemoryStore();
   const sources = { nowMs: Date.now, uid: randomUUID, randomBelow: () => 0 };
-  const admission = (made: Registry): AdmissionChain => admissionChain(made, {}, { podSecurity });
-  registry = new Registry(store, await View.open(store, kinds), kinds, sources, { admission });
-  await ensureSystemNamespaces(registry);
+  const admission = (made: AdmissionParts): AdmissionChain => admissionChain(made, {}, { podSecurity });
+  writing = makeWriting(store, await View.open(store, kinds), kinds, sources, { admission });
+  ({ registry } = writing);
+  await ensureSystemNamespaces(writing);
 }
 
 async function close(): Promise<void> {
@@ -56,11 +59,11 @@ function request(verb: 'create' | 'update', user = 'alice'): Request {
 }
 
 const makeNamespace = (name: string, labels: Record<string, string>) =>
-  create(registry, request('create'), collectionOf(namespaces, ''), { metadata: { name, labels } });
+  create(writing, request('create'), collectionOf(namespaces, ''), { metadata: { name, labels } });
 
 function relabel(name: string, labels: Record<string, string>) {
   const target = targetOf({ kind: namespaces, namespace: '', name });
-  return modify(registry, request('update'), target, (current) => {
+  return modify(writing, request('update'), target, (current) => {
     const object = current.object();
     object.metadata.labels = { ...object.metadata.labels, ...labels };
     return object;
@@ -68,7 +71,7 @@ function relabel(name: string, labels: Record<string, string>) {
 }
 
 const makePod = (namespace: string, spec: Pod['spec'] = {}, user?: string, name = 'p') =>
-  create(registry, request('create', user), collectionOf(pods, namespace), {
+  create(writing, request('create', user), collectionOf(pods, namespace), {
     metadata: { name },
     spec: { containers: [{ name: 'c', image: 'i' }], hostPID: true, ...spec },
   } as ApiObject);
@@ -135,7 +138,7 @@ describe('exemptions', () => {
     await makePod('a', {}, 'bob');
     expect(annotations).toEqual({ [label('exempt')]: 'user' });
     const sandbox = { metadata: { name: 'sandbox' }, handler: 'sandbox' };
-    await create(registry, request('create'), collectionOf(runtimeClasses, ''), sandbox);
+    await create(writing, request('create'), collectionOf(runtimeClasses, ''), sandbox);
     await makePod('a', { runtimeClassName: 'sandbox' }, 'alice', 'q');
     expect(annotations).toEqual({ [label('exempt')]: 'runtimeClass' });
     await makeNamespace('free', {});

@@ -1,14 +1,14 @@
 /** Who may approve for a signer, or sign as it: a permission on the signer's name, or on all of its domain. */
 import { forbidden } from '../../api/errors/errors.ts';
 import type { CertificateSigningRequest } from '../../api/generated/types.ts';
+import type { Authorizer } from '../../api/kind/access.ts';
 import type { Admission } from '../admission-chain.ts';
-import type { Registry } from '../registry.ts';
 
 const group = 'certificates.k8s.io';
 
 /** Throws when the user may not. Controllers of this process may: each does only what its signer is for. */
 export async function checkSigner(
-  { authorizer }: Registry,
+  authorizer: Authorizer,
   { request, target, old }: Admission,
   verb: 'approve' | 'sign',
 ): Promise<void> {

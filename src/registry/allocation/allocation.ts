@@ -11,6 +11,7 @@ import type { Allocator } from '../allocator.ts';
 import type { Companion } from '../companion.ts';
 import type { Registry } from '../registry.ts';
 import type { Place } from '../target.ts';
+import type { Writing } from '../writing.ts';
 
 /**
  * Stores an object, and its companion if it has one: both are handed to the store in one tick and share a commit, so
@@ -48,8 +49,12 @@ async function accompanied(
 /**
  * Allocates for a write and validates it. The reservation is released when validation throws or the write has ended.
  */
-export function allocated(registry: Registry, admission: Admission, check: () => void): void | Promise<void> {
-  const allocator = registry.allocators.get(admission.target.kind.storage.id);
+export function allocated(
+  { registry, allocators }: Pick<Writing, 'registry' | 'allocators'>,
+  admission: Admission,
+  check: () => void,
+): void | Promise<void> {
+  const allocator = allocators.get(admission.target.kind.storage.id);
   if (allocator && registry.store.locks && allocator.takes(admission))
     return allocatedAlone(registry, admission, allocator, check);
   allocate(registry, admission, allocator, check);

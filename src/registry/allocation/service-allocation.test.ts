@@ -11,7 +11,7 @@ import { KindTable } from '../../api/kinds/kinds.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import type { Store } from '../../store/store.ts';
 import { admissionChain } from '../admission/plugins.ts';
-import { Registry } from '../registry.ts';
+import type { Registry } from '../registry.ts';
 import { asTester } from '../request.fixture.ts';
 import { endpointsRemoval } from '../system/endpoints-removal.ts';
 import { ensureSystemNamespaces } from '../system/system-namespaces.ts';
@@ -22,6 +22,7 @@ import { modify } from '../verbs/modify.ts';
 import type { Entry } from '../view/entry.ts';
 import { everything } from '../view/filter.ts';
 import { View } from '../view/view.ts';
+import { makeWriting, type Writing } from '../writing.ts';
 import { parseIPRanges } from './ip-allocator.ts';
 import { parsePortRange } from './port-allocator.ts';
 import { ServiceAllocator } from './service-allocation.ts';
@@ -29,6 +30,7 @@ import { ServiceAllocator } from './service-allocation.ts';
 let store: Store;
 let view: View;
 let registry: Registry;
+let writing: Writing;
 let allocator: ServiceAllocator;
 let services: Kind;
 let uid = 0;
@@ -46,17 +48,18 @@ async function open(): Promise<void> {
   view = await View.open(store, kinds);
   const [addresses, nodePorts] = [parseIPRanges('10.0.0.0/28')!, parsePortRange('30000-30003')!];
   allocator = new ServiceAllocator(view, { addresses, nodePorts });
-  registry = new Registry(store, view, kinds, sources, {
+  writing = makeWriting(store, view, kinds, sources, {
     admission: admissionChain,
     allocators: [allocator, allocator.addresses],
     removals: [endpointsRemoval],
   });
+  ({ registry } = writing);
 }
 
 beforeEach(async () => {
   store = openMemoryStore();
   await open();
-  await ensureSystemNamespaces(registry);
+  await ensureSystemNamespaces(writing);
 });
 
 afterEach(async () => {
@@ -67,13 +70,13 @@ afterEach(async () => {
 const ports = [{ port: 80 }];
 const spec = (entry: Entry): ServiceSpec => (entry.object() as Service).spec!;
 const make = (name: string, sent: ServiceSpec = {}, dryRun = false): Promise<Entry> =>
-  create(registry, asTester('create', { dryRun }), collectionOf(services, 'default'), {
+  create(writing, asTester('create', { dryRun }), collectionOf(services, 'default'), {
     metadata: { name },
     spec: { ports: structuredClone(ports), ...sent },
   });
 const change = (name: string, sent: ServiceSpec, dryRun = false): Promise<Entry> =>
   modify(
-    registry,
+    writing,
     asTester('update', { dryRun }),
     { kind: services, namespace: 'default', name, part: 'main' },
     (current) => {
@@ -84,7 +87,7 @@ const change = (name: string, sent: ServiceSpec, dryRun = false): Promise<Entry>
     },
   );
 const drop = (name: string) =>
-  remove(registry, asTester('delete'), { kind: services, namespace: 'default', name, part: 'main' }, {});
+  remove(writing, asTester('delete'), { kind: services, namespace: 'default', name, part: 'main' }, {});
 const message = (work: Promise<unknown>): Promise<string> =>
   work.then(
     () => 'no error',
@@ -297,7 +300,7 @@ test('the endpoints of a service go with it', async () => {
   await make('a');
   const endpoints = registry.kinds.resource('v1', 'endpoints')!;
   for (const name of ['a', 'b'])
-    await create(registry, asTester('create'), collectionOf(endpoints, 'default'), { metadata: { name } });
+    await create(writing, asTester('create'), collectionOf(endpoints, 'default'), { metadata: { name } });
   await drop('a');
   const left = view.collection('core/endpoints');
   expect([left.get('default', 'a'), left.get('default', 'b')?.name]).toEqual([undefined, 'b']);
@@ -312,7 +315,7 @@ describe('IPAddress objects', () => {
       .entries.map((entry) => entry.object() as IPAddress);
   const names = () => addresses().map(({ metadata }) => metadata.name);
   const address = (name: string) =>
-    create(registry, asTester('create'), collectionOf(kindOf('ipaddresses'), ''), {
+    create(writing, asTester('create'), collectionOf(kindOf('ipaddresses'), ''), {
       metadata: { name },
       spec: { parentRef: { resource: 'gateways', group: 'g.example', name: 'x' } },
     } as never);

@@ -1,9 +1,9 @@
 /** Cluster info: where the cluster is and whom to trust, in a ConfigMap that machines read before they join. */
 import type { ConfigMap } from '../../api/generated/types.ts';
 import { writeYaml } from '../../api/text/yaml.ts';
-import type { Registry } from '../registry.ts';
 import { collectionOf, named } from '../target.ts';
 import { makeOrChange } from '../verbs/shared-object.ts';
+import type { Writing } from '../writing.ts';
 
 export const clusterInfo = { namespace: 'kube-public', name: 'cluster-info' } as const;
 
@@ -15,8 +15,8 @@ export interface ClusterAddress {
 }
 
 /** Writes the kubeconfig without a user, unless it is there already. Signatures beside it are for the signer. */
-export async function plantClusterInfo(registry: Registry, address: ClusterAddress): Promise<void> {
-  const kind = registry.kinds.resource('v1', 'configmaps')!;
+export async function plantClusterInfo(writing: Writing, address: ClusterAddress): Promise<void> {
+  const kind = writing.registry.kinds.resource('v1', 'configmaps')!;
   const { namespace, name } = clusterInfo;
   const kubeconfig = writeYaml({
     apiVersion: 'v1',
@@ -34,7 +34,7 @@ export async function plantClusterInfo(registry: Registry, address: ClusterAddre
     'current-context': '',
     users: [],
   });
-  await makeOrChange(registry, {
+  await makeOrChange(writing, {
     target: named(collectionOf(kind, namespace), name),
     make: () => ({ metadata: { name }, data: { kubeconfig } }) as ConfigMap,
     change: (current) => {

@@ -6,16 +6,17 @@ import type { Removal } from '../removal.ts';
 import { targetOf } from '../target.ts';
 import { remove } from '../verbs/delete.ts';
 import { actingAs } from '../writers.ts';
+import type { Writing } from '../writing.ts';
 
-export const endpointsRemoval: Removal = {
+export const endpointsRemoval: Removal<Writing> = {
   id: 'core/services',
 
-  async removed(registry, { namespace, name }) {
-    const entry = registry.view.collection('core/endpoints').get(namespace, name);
+  async removed(writing, { namespace, name }) {
+    const entry = writing.registry.view.collection('core/endpoints').get(namespace, name);
     if (!entry) return;
     const { uid } = entry.object().metadata;
     try {
-      await remove(registry, actingAs('kube-apiserver', 'delete'), targetOf(entry), {
+      await remove(writing, actingAs('kube-apiserver', 'delete'), targetOf(entry), {
         preconditions: { uid },
       });
     } catch {

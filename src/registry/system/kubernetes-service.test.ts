@@ -9,7 +9,7 @@ import { admissionChain } from '../admission/plugins.ts';
 import { parseIPRanges } from '../allocation/ip-allocator.ts';
 import { parsePortRange } from '../allocation/port-allocator.ts';
 import { ServiceAllocator } from '../allocation/service-allocation.ts';
-import { Registry } from '../registry.ts';
+import type { Registry } from '../registry.ts';
 import { asTester } from '../request.fixture.ts';
 import { collectionOf, targetOf } from '../target.ts';
 import { create } from '../verbs/create.ts';
@@ -17,6 +17,7 @@ import { remove } from '../verbs/delete.ts';
 import { modify } from '../verbs/modify.ts';
 import { everything } from '../view/filter.ts';
 import { View } from '../view/view.ts';
+import { makeWriting, type Writing } from '../writing.ts';
 import { endpointsRemoval } from './endpoints-removal.ts';
 import { KubernetesService } from './kubernetes-service.ts';
 import { KubernetesSlices } from './kubernetes-slices.ts';
@@ -25,6 +26,7 @@ import { ensureSystemNamespaces } from './system-namespaces.ts';
 let store: Store;
 let view: View;
 let registry: Registry;
+let writing: Writing;
 let kubernetes: KubernetesService;
 let errors: Error[];
 let uid = 0;
@@ -41,15 +43,16 @@ async function open(range: string, port: number): Promise<void> {
     uid: () => `00000000-0000-4000-8000-${String(++uid).padStart(12, '0')}`,
     randomBelow: () => 0,
   };
-  registry = new Registry(store, view, kinds, sources, {
+  writing = makeWriting(store, view, kinds, sources, {
     admission: admissionChain,
     allocators: [allocator],
     removals: [endpointsRemoval],
   });
-  await ensureSystemNamespaces(registry);
+  ({ registry } = writing);
+  await ensureSystemNamespaces(writing);
   errors = [];
   kubernetes = new KubernetesService(
-    registry,
+    writing,
     { clusterIP: allocator.firstIP, ip: '127.0.0.1', port },
     (error) => errors.push(error),
   );
@@ -77,7 +80,7 @@ const slices = (): EndpointSlice[] =>
     .entries.map((entry) => entry.object() as EndpointSlice);
 const drop = (resource: string) =>
   remove(
-    registry,
+    writing,
     asTester('delete'),
     { kind: kind(resource), namespace: 'default', name: 'kubernetes', part: 'main' },
     {},
@@ -113,7 +116,7 @@ test('what they say', () => {
 
 test('the slice comes back, too, and follows the port', async () => {
   const entry = view.collection('discovery.k8s.io/endpointslices').get('default', 'kubernetes')!;
-  await remove(registry, asTester('delete'), targetOf(entry), {});
+  await remove(writing, asTester('delete'), targetOf(entry), {});
   await kubernetes.restore();
   expect(slices()).toHaveLength(1);
   await kubernetes.close();
@@ -147,7 +150,7 @@ test('deleted, they come back', async () => {
 test('changed, they are put right, and what else they carry stays', async () => {
   const write = (resource: string, change: (object: Service & Endpoints) => void) =>
     modify(
-      registry,
+      writing,
       asTester('update'),
       { kind: kind(resource), namespace: 'default', name: 'kubernetes', part: 'whole' },
       (current) => {
@@ -198,7 +201,7 @@ test('servers that make them at the same time do not complain of each other', as
   await kubernetes.close();
   await drop('services');
   const advertised = { clusterIP: '10.0.0.1', ip: '127.0.0.1', port: 8080 };
-  const both = [1, 2].map(() => new KubernetesService(registry, advertised, (error) => errors.push(error)));
+  const both = [1, 2].map(() => new KubernetesService(writing, advertised, (error) => errors.push(error)));
   await Promise.all(both.map((one) => one.start()));
   expect(errors).toEqual([]);
   expect(found<Service>('services').spec!.clusterIP).toBe('10.0.0.1');
@@ -208,7 +211,7 @@ test('servers that make them at the same time do not complain of each other', as
 
 test('an address that another service holds is reported, not taken away', async () => {
   const spec = { clusterIP: '10.0.0.9', ports: [{ port: 80 }] };
-  await create(registry, asTester('create'), collectionOf(kind('services'), 'default'), {
+  await create(writing, asTester('create'), collectionOf(kind('services'), 'default'), {
     metadata: { name: 'a' },
     spec,
   });
@@ -219,7 +222,7 @@ test('an address that another service holds is reported, not taken away', async 
     'Service "kubernetes" is invalid: spec.clusterIPs: Invalid value: ["10.0.0.9"]: failed to allocate IP 10.0.0.9: provided IP is already allocated',
   ]);
   await remove(
-    registry,
+    writing,
     asTester('delete'),
     { kind: kind('services'), namespace: 'default', name: 'a', part: 'main' },
     {},
@@ -230,7 +233,7 @@ test('an address that another service holds is reported, not taken away', async 
 
 test('slices of servers that have gone are removed by all others at once', async () => {
   const live = { ip: '10.1.0.1', port: 8080 };
-  const made = (): KubernetesSlices => new KubernetesSlices(registry, asTester);
+  const made = (): KubernetesSlices => new KubernetesSlices(writing, asTester);
   await made().restore([live, { ip: '10.1.0.2', port: 8081 }]);
   expect(slices().map(({ metadata }) => metadata.name)).toEqual(['kubernetes', 'kubernetes-8081']);
   await Promise.all([made().restore([live]), made().restore([live])]);

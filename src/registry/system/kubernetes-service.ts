@@ -9,7 +9,6 @@ import { semanticEqual } from '../../api/text/object.ts';
 import { composedKey } from '../../composed-key.ts';
 import type { Peers } from '../../store/store.ts';
 import { kubernetesService } from '../allocation/service-allocation.ts';
-import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import { collectionOf, type Target, targetOf } from '../target.ts';
 import { create } from '../verbs/create.ts';
@@ -17,6 +16,7 @@ import { remove } from '../verbs/delete.ts';
 import { modify } from '../verbs/modify.ts';
 import type { Entry } from '../view/entry.ts';
 import { actingAs } from '../writers.ts';
+import type { Writing } from '../writing.ts';
 import { KubernetesSlices } from './kubernetes-slices.ts';
 import { restoreServiceRange } from './own-service-range.ts';
 
@@ -64,19 +64,19 @@ export class KubernetesService {
   #closed = false;
 
   constructor(
-    private readonly registry: Registry,
+    private readonly writing: Writing,
     private readonly advertised: Advertised,
     private readonly onError: (error: Error) => void,
   ) {
     this.#servers = [advertised];
-    this.#services = registry.kinds.resource('v1', 'services')!;
-    this.#endpoints = registry.kinds.resource('v1', 'endpoints')!;
-    this.#slices = new KubernetesSlices(registry, by);
+    this.#services = writing.registry.kinds.resource('v1', 'services')!;
+    this.#endpoints = writing.registry.kinds.resource('v1', 'endpoints')!;
+    this.#slices = new KubernetesSlices(writing, by);
   }
 
   /** Resolves when all of them exist; they are checked periodically from then on. */
   async start(): Promise<void> {
-    const { peers } = this.registry.store;
+    const { peers } = this.writing.registry.store;
     if (peers) {
       const { ip, port } = this.advertised;
       await peers.announce(JSON.stringify({ ip, port } satisfies Address));
@@ -102,10 +102,10 @@ export class KubernetesService {
   /** Service first, because deleting a service also deletes its Endpoints. */
   async #restore(): Promise<void> {
     this.#changed = false;
-    if (this.registry.store.peers) await this.#findServers(this.registry.store.peers).catch(this.onError);
+    const { peers } = this.writing.registry.store;
+    if (peers) await this.#findServers(peers).catch(this.onError);
     const { serviceRange } = this.advertised;
-    if (serviceRange !== undefined)
-      await restoreServiceRange(this.registry, serviceRange).catch(this.onError);
+    if (serviceRange !== undefined) await restoreServiceRange(this.writing, serviceRange).catch(this.onError);
     await this.#restoreService().catch(this.onError);
     if (this.advertised.endpoints === false) return;
     await this.#restoreEndpoints().catch(this.onError);
@@ -169,11 +169,11 @@ export class KubernetesService {
     }
     // A clusterIP cannot be changed. It differs only when the server was started with another range.
     if (spec?.clusterIP !== this.advertised.clusterIP) {
-      await remove(this.registry, by('delete'), targetOf(entry), {});
+      await remove(this.writing, by('delete'), targetOf(entry), {});
       this.#rightService = await this.#create();
       return;
     }
-    this.#rightService = await modify(this.registry, by('update'), targetOf(entry), (current) => {
+    this.#rightService = await modify(this.writing, by('update'), targetOf(entry), (current) => {
       const service = current.object() as Service;
       service.metadata.labels = { ...service.metadata.labels, ...serviceLabels };
       service.spec = this.#spec();
@@ -185,7 +185,7 @@ export class KubernetesService {
   async #create(): Promise<Entry | undefined> {
     const service: Service = { metadata: { name, labels: { ...serviceLabels } }, spec: this.#spec() };
     try {
-      return await create(this.registry, by('create'), collectionOf(this.#services, namespace), service);
+      return await create(this.writing, by('create'), collectionOf(this.#services, namespace), service);
     } catch (error) {
       if (this.#find(this.#services)) return undefined;
       throw error;
@@ -219,7 +219,7 @@ export class KubernetesService {
       this.#rightEndpoints = entry;
       return;
     }
-    this.#rightEndpoints = await modify(this.registry, by('update'), targetOf(entry, 'whole'), (current) => {
+    this.#rightEndpoints = await modify(this.writing, by('update'), targetOf(entry, 'whole'), (current) => {
       const endpoints = current.object() as Endpoints;
       endpoints.metadata.labels = { ...endpoints.metadata.labels, ...endpointsLabels };
       endpoints.subsets = this.#subsets();
@@ -228,7 +228,7 @@ export class KubernetesService {
   }
 
   async #createEndpoints(): Promise<Entry | undefined> {
-    const { registry } = this;
+    const { registry } = this.writing;
     const target: Target = { kind: this.#endpoints, namespace, name, part: 'main' };
     const endpoints: Endpoints = {
       metadata: {
@@ -247,7 +247,7 @@ export class KubernetesService {
   }
 
   #find(kind: Kind): Entry | undefined {
-    return this.registry.view.collection(kind).get(namespace, name);
+    return this.writing.registry.view.collection(kind).get(namespace, name);
   }
 }
 

@@ -7,13 +7,13 @@ import type { Kind, Verb } from '../../api/kind/kind.ts';
 import { serviceNameLabel } from '../../api/rules/service/slice-endpoints.ts';
 import { semanticEqual } from '../../api/text/object.ts';
 import { kubernetesService } from '../allocation/service-allocation.ts';
-import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import { collectionOf, type Place, targetOf } from '../target.ts';
 import { remove } from '../verbs/delete.ts';
 import { ifExists } from '../verbs/if-exists.ts';
 import { modify } from '../verbs/modify.ts';
 import type { Entry } from '../view/entry.ts';
+import type { Writing } from '../writing.ts';
 import { ServiceSlices } from './service-slices.ts';
 
 const { namespace, name: service } = kubernetesService;
@@ -28,9 +28,10 @@ export class KubernetesSlices {
   readonly #slices: ServiceSlices;
 
   constructor(
-    private readonly registry: Registry,
+    private readonly writing: Writing,
     private readonly by: (verb: Verb) => Request,
   ) {
+    const { registry } = writing;
     this.#kind = registry.kinds.resource('discovery.k8s.io/v1', 'endpointslices')!;
     this.#slices = new ServiceSlices(registry.view);
   }
@@ -41,20 +42,20 @@ export class KubernetesSlices {
     for (const [name, content] of wanted) await this.#restore(name, content);
     for (const entry of this.#slices.of(namespace, service))
       if (furtherName.test(entry.name) && !wanted.has(entry.name))
-        await ifExists(remove(this.registry, this.by('delete'), targetOf(entry), {}));
+        await ifExists(remove(this.writing, this.by('delete'), targetOf(entry), {}));
   }
 
   /** Written without validation, because the address may be loopback; see the Endpoints of the service. */
   async #restore(name: string, content: Content): Promise<void> {
     const place: Place = { kind: this.#kind, namespace, name };
-    const entry = this.registry.view.collection(this.#kind).get(namespace, name);
+    const entry = this.writing.registry.view.collection(this.#kind).get(namespace, name);
     if (!entry) {
       const slice = { metadata: { name, labels: { ...labels } }, ...content };
-      await this.registry.seed(this.by('create'), collectionOf(this.#kind, namespace), slice);
+      await this.writing.registry.seed(this.by('create'), collectionOf(this.#kind, namespace), slice);
       return;
     }
     if (entry.object().metadata.deletionTimestamp || isRight(entry, content)) return;
-    await modify(this.registry, this.by('update'), targetOf(place, 'whole'), (current) => {
+    await modify(this.writing, this.by('update'), targetOf(place, 'whole'), (current) => {
       const slice = current.object() as EndpointSlice;
       slice.metadata.labels = { ...slice.metadata.labels, ...labels };
       return Object.assign(slice, structuredClone(content));

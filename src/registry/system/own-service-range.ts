@@ -4,11 +4,11 @@
  */
 import type { ServiceCIDR } from '../../api/generated/types.ts';
 import { ownRangeName, rangeId } from '../allocation/service-ranges.ts';
-import type { Registry } from '../registry.ts';
 import { collectionOf, targetOf } from '../target.ts';
 import { modify } from '../verbs/modify.ts';
 import type { View } from '../view/view.ts';
 import { actingAs } from '../writers.ts';
+import type { Writing } from '../writing.ts';
 
 const message = 'Kubernetes default Service CIDR is ready';
 
@@ -25,11 +25,13 @@ export const addsFamily = (range: string, stored: string): boolean => range.star
  * Makes the object if it is missing, adds a second family that the server was started with, and says that the ranges are
  * ready if the object does not.
  */
-export async function restoreServiceRange(registry: Registry, range: string): Promise<void> {
-  const kind = registry.kinds.resource('networking.k8s.io/v1', 'servicecidrs')!;
-  const entry = registry.view.collection(kind).get('', ownRangeName);
+export async function restoreServiceRange(writing: Writing, range: string): Promise<void> {
+  const kind = writing.registry.kinds.resource('networking.k8s.io/v1', 'servicecidrs')!;
+  const entry = writing.registry.view.collection(kind).get('', ownRangeName);
   const status = (): ServiceCIDR['status'] => ({
-    conditions: [{ type: 'Ready', status: 'True', reason: '', message, lastTransitionTime: registry.now() }],
+    conditions: [
+      { type: 'Ready', status: 'True', reason: '', message, lastTransitionTime: writing.registry.now() },
+    ],
   });
   if (!entry) {
     const object: ServiceCIDR = {
@@ -37,18 +39,18 @@ export async function restoreServiceRange(registry: Registry, range: string): Pr
       spec: { cidrs: range.split(',') },
       status: status(),
     };
-    await registry.seed(actingAs('kube-apiserver', 'create'), collectionOf(kind, ''), object);
+    await writing.registry.seed(actingAs('kube-apiserver', 'create'), collectionOf(kind, ''), object);
     return;
   }
   const stored = entry.peek() as ServiceCIDR;
   if (stored.metadata.deletionTimestamp) return;
   if (addsFamily(range, stored.spec?.cidrs?.join(',') ?? ''))
-    await modify(registry, actingAs('kube-apiserver', 'update'), targetOf(entry), (current) => ({
+    await modify(writing, actingAs('kube-apiserver', 'update'), targetOf(entry), (current) => ({
       ...current.object(),
       spec: { cidrs: range.split(',') },
     }));
   if (stored.status?.conditions?.some(({ type }) => type === 'Ready')) return;
-  await modify(registry, actingAs('kube-apiserver', 'update'), targetOf(entry, 'status'), (current) => ({
+  await modify(writing, actingAs('kube-apiserver', 'update'), targetOf(entry, 'status'), (current) => ({
     ...current.object(),
     status: status(),
   }));

@@ -4,11 +4,11 @@ import { expect, test } from 'vitest';
 import { KindTable } from '../../api/kinds/kinds.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import { admissionChain } from '../admission/plugins.ts';
-import { Registry } from '../registry.ts';
 import { asTester } from '../request.fixture.ts';
 import { remove } from '../verbs/delete.ts';
 import { modify } from '../verbs/modify.ts';
 import { View } from '../view/view.ts';
+import { makeWriting } from '../writing.ts';
 import { ensureSystemNamespaces, SystemNamespaces } from './system-namespaces.ts';
 
 test('what is missing is made, what is there is left alone', async () => {
@@ -17,8 +17,8 @@ test('what is missing is made, what is there is left alone', async () => {
   const view = await View.open(store, kinds);
   let uids = 0;
   const sources = { nowMs: () => 0, uid: () => `uid-${++uids}`, randomBelow: () => 0 };
-  const registry = new Registry(store, view, kinds, sources, { admission: admissionChain });
-  const system = new SystemNamespaces(registry, (error) => {
+  const writing = makeWriting(store, view, kinds, sources, { admission: admissionChain });
+  const system = new SystemNamespaces(writing, (error) => {
     throw error;
   });
   await system.start();
@@ -28,13 +28,13 @@ test('what is missing is made, what is there is left alone', async () => {
 
   const kind = kinds.resource('v1', 'namespaces')!;
   await remove(
-    registry,
+    writing,
     asTester('delete'),
     { kind, namespace: '', name: 'kube-node-lease', part: 'main' },
     {},
   );
   await modify(
-    registry,
+    writing,
     asTester('update'),
     { kind, namespace: '', name: 'kube-node-lease', part: 'finalize' },
     (current) => ({
@@ -43,7 +43,7 @@ test('what is missing is made, what is there is left alone', async () => {
     }),
   );
   expect(uid('kube-node-lease')).toBeUndefined();
-  await ensureSystemNamespaces(registry);
+  await ensureSystemNamespaces(writing);
   expect(uid('kube-node-lease')).toBe('uid-5');
   expect(['default', 'kube-system', 'kube-public'].map(uid)).toEqual(before.slice(0, 3));
   await system.close();

@@ -27,11 +27,11 @@ import { type ApiObject, isJsonObject, type JsonObject } from '../../api/text/ob
 import { fieldPaths, isEmptySet } from '../../api/values/field-set.ts';
 import { entryOf, identity, type Managed } from '../../api/values/managed-entry.ts';
 import type { Expected } from '../input.ts';
-import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import { collectionOf, type Target } from '../target.ts';
 import { givenInPasses } from '../time-slices.ts';
 import type { Entry } from '../view/entry.ts';
+import type { Writing } from '../writing.ts';
 import { create, settleNamespace } from './create.ts';
 import { keepLastApplied, unlessApplied } from './last-applied.ts';
 import { modify } from './modify.ts';
@@ -93,7 +93,7 @@ function nameText({ apiVersion, kind, metadata }: JsonObject): string {
 
 /** Applies to an object or its status; `created` when there was none. */
 export async function apply(
-  registry: Registry,
+  writing: Writing,
   request: Request,
   target: Target,
   patch: ApplyPatch,
@@ -101,17 +101,17 @@ export async function apply(
   mayCreate: () => void | Promise<void>,
 ): Promise<{ entry: Entry; created: boolean }> {
   const { kind, namespace, name, part } = target;
-  const behind = registry.view.caughtUp();
-  if (behind) await registry.inTime(behind, request.deadlineMs);
+  const behind = writing.registry.view.caughtUp();
+  if (behind) await writing.registry.inTime(behind, request.deadlineMs);
   for (let tries = 1; ; tries++) {
-    const exists = registry.view.collection(kind).get(namespace, name) !== undefined;
+    const exists = writing.registry.view.collection(kind).get(namespace, name) !== undefined;
     if (!exists && part !== 'main') throw notFound(kind, name);
     const body = readApply(kind, patch);
     try {
       if (exists)
-        return { entry: await applyToStored(registry, request, target, patch, body), created: false };
+        return { entry: await applyToStored(writing, request, target, patch, body), created: false };
       await mayCreate();
-      return { entry: await createApplied(registry, request, target, patch, body), created: true };
+      return { entry: await createApplied(writing, request, target, patch, body), created: true };
     } catch (error) {
       const raced = error instanceof StatusError && error.reason === (exists ? 'NotFound' : 'AlreadyExists');
       if (!raced || part !== 'main' || tries >= triesMax) throw error;
@@ -120,7 +120,7 @@ export async function apply(
 }
 
 function applyToStored(
-  registry: Registry,
+  writing: Writing,
   request: Request,
   target: Target,
   patch: ApplyPatch,
@@ -130,7 +130,7 @@ function applyToStored(
   const change = (current: Entry): ApiObject | Promise<ApiObject> => {
     const live = current.object(kind);
     const { managed } = current;
-    const merging = mergedObject(registry, request, target, patch, body, live, managed);
+    const merging = mergedObject(writing, request, target, patch, body, live, managed);
     const merged = givenInPasses(merging, current.length);
     return merged instanceof Promise ? merged.then((object) => checked(object, live)) : checked(merged, live);
   };
@@ -142,18 +142,18 @@ function applyToStored(
       throw invalid(kind, name, [invalidField('metadata.uid', uid, 'field is immutable')]);
     return object;
   };
-  return modify(registry, request, target, change, trackedAlready);
+  return modify(writing, request, target, change, trackedAlready);
 }
 
 async function createApplied(
-  registry: Registry,
+  writing: Writing,
   request: Request,
   target: Target,
   patch: ApplyPatch,
   body: JsonObject,
 ): Promise<Entry> {
   const { kind, namespace, name } = target;
-  const merging = mergedObject(registry, request, target, patch, body, undefined, undefined);
+  const merging = mergedObject(writing, request, target, patch, body, undefined, undefined);
   const object = await givenInPasses(merging, patch.bytes ?? 0);
   const meta = object.metadata;
   if (meta.uid)
@@ -167,12 +167,12 @@ async function createApplied(
   if (meta.resourceVersion && !/^\d+$/.test(meta.resourceVersion))
     throw plain(`strconv.ParseUint: parsing ${JSON.stringify(meta.resourceVersion)}: invalid syntax`);
   delete meta.resourceVersion;
-  return create(registry, request, collectionOf(kind, namespace), object, trackedAlready);
+  return create(writing, request, collectionOf(kind, namespace), object, trackedAlready);
 }
 
 /** The object that an apply results in, with its managed fields. */
 function* mergedObject(
-  registry: Registry,
+  writing: Writing,
   request: Request,
   target: Target,
   patch: ApplyPatch,
@@ -183,20 +183,20 @@ function* mergedObject(
   const { kind, part } = target;
   const who = managerOf(request, target, 'Apply');
   let entries = managed?.entries ?? [];
-  if (live && entries.length === 0 && registry.managedFields !== 'off') {
+  if (live && entries.length === 0 && writing.managedFields !== 'off') {
     const owned = ownedByCreator(kind, live, part);
     const first = { ...who, manager: 'before-first-apply', operation: 'Update' } as const;
-    if (!isEmptySet(owned)) entries = [entryOf(first, owned, registry.now())];
+    if (!isEmptySet(owned)) entries = [entryOf(first, owned, writing.registry.now())];
   }
   const application: Application = {
     live: live ? (live as unknown as JsonObject) : { ...zeroObject(kind) },
     body,
     entries,
     who,
-    now: registry.now(),
+    now: writing.registry.now(),
     force: patch.force,
     version: memoized((apiVersion) => {
-      const version = versionOf(registry, kind, apiVersion);
+      const version = versionOf(writing.registry, kind, apiVersion);
       return (
         version && {
           type: structOf(ownershipModel(version.model)),
@@ -322,13 +322,13 @@ function conflictStatus(conflicts: readonly Conflict[]): StatusError {
 
 /** Applies to the scale of an object. */
 export async function applyScale(
-  registry: Registry,
+  writing: Writing,
   request: Request,
   target: Target,
   form: ScaleForm,
   patch: ApplyPatch,
 ): Promise<Scale> {
-  registry.find(target);
+  writing.registry.find(target);
   const body = readApply(form, patch);
   const who = { ...managerOf(request, target, 'Apply'), apiVersion: form.apiVersion };
   let owned: readonly Managed[] = [];
@@ -337,9 +337,9 @@ export async function applyScale(
     const { merged, entries } = resolved({
       live: normalized(form.model, scale as unknown as JsonObject),
       body,
-      entries: scaleEntries(registry, target.kind, stored, form.apiVersion),
+      entries: scaleEntries(writing.registry, target.kind, stored, form.apiVersion),
       who,
-      now: registry.now(),
+      now: writing.registry.now(),
       force: patch.force,
       version: (apiVersion) =>
         apiVersion === form.apiVersion
@@ -347,13 +347,13 @@ export async function applyScale(
           : undefined,
       keep: (set) => set,
     });
-    owned = entriesFromScale(registry, target.kind, stored, entries);
+    owned = entriesFromScale(writing.registry, target.kind, stored, entries);
     const object = decoded(form, merged, body);
     reportDuplicates(patch, request);
     return object;
   };
   return rescale(
-    registry,
+    writing,
     request,
     target,
     form,

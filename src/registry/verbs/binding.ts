@@ -3,13 +3,13 @@ import { badRequest, invalid, plain, type StatusError } from '../../api/errors/e
 import type { FieldError } from '../../api/errors/field-error.ts';
 import type { Binding } from '../../api/generated/types.ts';
 import type { Compatibility } from '../compatibility.ts';
-import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import type { Target } from '../target.ts';
+import type { Writing } from '../writing.ts';
 import { checkPreconditions, modify } from './modify.ts';
 
 export async function bind(
-  registry: Registry,
+  writing: Writing,
   request: Request,
   target: Target,
   binding: Binding,
@@ -20,11 +20,11 @@ export async function bind(
   const rules = target.kind.binding!;
   const errors = rules.errors(binding);
   if (errors.length) throw targetRefusal(name, errors, compatibility);
-  await registry.admission.connect(registry, request, target, binding);
-  await modify(registry, request, { ...target, part: 'whole' }, (current) => {
+  await writing.admission.connect(writing.registry, request, target, binding);
+  await modify(writing, request, { ...target, part: 'whole' }, (current) => {
     const object = current.object();
     checkPreconditions(target.kind, name, binding.metadata, current, object);
-    rules.assign(object, binding, registry.now());
+    rules.assign(object, binding, writing.registry.now());
     return object;
   });
 }

@@ -13,12 +13,14 @@ import { generatedName, nameSuffix, validateMeta } from '../../api/kind/meta.ts'
 import type { ApiObject } from '../../api/text/object.ts';
 import type { Admission } from '../admission-chain.ts';
 import { allocated, committed } from '../allocation/allocation.ts';
+import { withdrawn } from '../namespace-remains.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import { named, type Place, type Target } from '../target.ts';
 import { afterPass, inSlices } from '../time-slices.ts';
 import { check, nameErrors } from '../validation.ts';
 import { Entry } from '../view/entry.ts';
+import type { Writing } from '../writing.ts';
 import { preparedToStore, withConversions } from './conversion.ts';
 import { type TrackCreate, trackCreate } from './ownership.ts';
 import { inOrder, type Step } from './steps.ts';
@@ -40,6 +42,7 @@ export function settleNamespace(kind: Pick<Kind, 'namespaced'>, object: ApiObjec
 
 /** A new object on its way to the store. */
 class Creation {
+  readonly registry: Registry;
   readonly kind: Kind;
   /** Made when admission is asked; with a generated name, its target is named later. */
   admission!: Omit<Admission, 'target'> & { target: Target };
@@ -48,13 +51,14 @@ class Creation {
   entry!: Entry;
 
   constructor(
-    readonly registry: Registry,
+    readonly writing: Writing,
     readonly request: Request,
     readonly collection: Target,
     readonly object: ApiObject,
     readonly track: TrackCreate,
     readonly bytes: number,
   ) {
+    this.registry = writing.registry;
     this.kind = collection.kind;
   }
 }
@@ -76,7 +80,7 @@ const steps: readonly Step<Creation>[] = [
 ];
 
 export async function create(
-  registry: Registry,
+  writing: Writing,
   request: Request,
   collection: Target,
   object: ApiObject,
@@ -85,7 +89,7 @@ export async function create(
   /** Length of a body that is long. */
   bytes = 0,
 ): Promise<Entry> {
-  const creation = new Creation(registry, request, collection, object, track, bytes);
+  const creation = new Creation(writing, request, collection, object, track, bytes);
   await inOrder(steps, creation);
   return creation.entry;
 }
@@ -105,12 +109,13 @@ function fillIn({ kind, collection, object }: Creation): void {
   settleNew(kind, object, collection.namespace);
 }
 
-function noteOwner({ registry, request, kind, collection, object, track }: Creation): void | Promise<void> {
-  if (!kind.conversion) return track(registry, request, collection, object);
+function noteOwner(creation: Creation): void | Promise<void> {
+  const { writing, registry, request, kind, collection, object, track } = creation;
+  if (!kind.conversion) return track(writing, request, collection, object);
   const { managedFields } = object.metadata;
   return withConversions(registry, request, () => {
     object.metadata.managedFields = managedFields;
-    track(registry, request, collection, object);
+    track(writing, request, collection, object);
   });
 }
 
@@ -121,11 +126,11 @@ function catchUp({ registry, request }: Creation): void | Promise<void> {
 }
 
 async function letPluginsChange(creation: Creation): Promise<void> {
-  const { registry, request, kind, collection, object } = creation;
+  const { writing, request, kind, collection, object } = creation;
   const sent = object.metadata;
   const target = named(collection, sent.name ?? '');
   creation.admission = { request, target, operation: 'create', object, old: undefined, afterwards: [] };
-  await registry.admission.mutate(registry, creation.admission);
+  await writing.admission.mutate(writing.registry, creation.admission);
   if (object.metadata === sent) return;
   // A webhook has changed the object.
   settleNew(kind, object, collection.namespace);
@@ -155,14 +160,15 @@ function examine({ registry, request, kind, object }: Creation): void | Promise<
 }
 
 /** Addresses and ports are reserved first, so that they are validated, too. */
-function allocateAndValidate({ registry, kind, object, admission }: Creation): void | Promise<void> {
+function allocateAndValidate(creation: Creation): void | Promise<void> {
+  const { writing, registry, kind, object, admission } = creation;
   const { namespace, name } = admission.target;
   const errors = (): FieldError[] => [
     ...validateMeta(kind, object.metadata),
     ...nameErrors(kind, namespace, name),
-    ...registry.admission.errors(registry, admission, () => kind.validate?.(object) ?? []),
+    ...writing.admission.errors(registry, admission, () => kind.validate?.(object) ?? []),
   ];
-  return allocated(registry, admission, () => check(kind, name, errors, undefined, registry.allowance));
+  return allocated(writing, admission, () => check(kind, name, errors, undefined, writing.allowance));
 }
 
 function warn({ request, kind, object }: Creation): void {
@@ -170,9 +176,9 @@ function warn({ request, kind, object }: Creation): void {
 }
 
 async function admitAndStore(creation: Creation): Promise<void> {
-  const { registry, object, admission, isNamed } = creation;
-  const entry = await registry.admission.admitted(registry, admission, () =>
-    insert(registry, admission, admission.target, object, isNamed),
+  const { writing, object, admission, isNamed } = creation;
+  const entry = await writing.admission.admitted(writing.registry, admission, () =>
+    insert(writing, admission, admission.target, object, isNamed),
   );
   creation.entry = entry!;
 }
@@ -191,7 +197,7 @@ const isVersion = (text = ''): boolean =>
 
 /** Stores a new object; when a generated name is taken, another is generated. */
 async function insert(
-  registry: Registry,
+  { registry, admission: chain }: Writing,
   admission: Admission,
   first: Target,
   object: ApiObject,
@@ -213,7 +219,8 @@ async function insert(
     if (!taken) {
       const revision = await committed(registry, admission, target, value, 0);
       if (revision !== undefined) {
-        if (await registry.withdrawn(request, target, revision)) throw namespaceNotFound(namespace);
+        if (chain.asksForNamespaces && (await withdrawn(registry, request, target, revision)))
+          throw namespaceNotFound(namespace);
         return registry.entryOf(target, value, revision);
       }
     }

@@ -14,6 +14,7 @@ import type { Request } from '../request.ts';
 import { type Target, targetOf } from '../target.ts';
 import { Entry } from '../view/entry.ts';
 import type { Filter } from '../view/filter.ts';
+import type { Writing } from '../writing.ts';
 import { releaseUnused } from './in-use.ts';
 import { isReleased } from './modify.ts';
 import { finishOrphaning, orphanDependents } from './orphaning.ts';
@@ -35,32 +36,32 @@ const graceMaxSeconds = 100 * 365 * 24 * 3600;
 const collectionWidth = 64;
 
 export async function remove(
-  registry: Registry,
+  writing: Writing,
   request: Request,
   target: Target,
   options: DeleteOptions,
 ): Promise<Deletion> {
   const { kind, name } = target;
   checkDeleteOptions(options);
-  const behind = registry.view.of(kind).caughtUp();
-  if (behind) await registry.inTime(behind, request.deadlineMs);
+  const behind = writing.registry.view.of(kind).caughtUp();
+  if (behind) await writing.registry.inTime(behind, request.deadlineMs);
   for (let round = 1; round <= roundsMax; round++) {
-    const current = registry.find(target);
+    const current = writing.registry.find(target);
     const object = current.object();
     checkDeletePreconditions(kind, name, options, object, current);
     const admission = new DeleteAdmission(request, target, options, current);
-    const orphans = orphansAtOnce(registry, request, kind, object, options);
-    if (orphans && !registry.finalizing.collection) await orphanDependents(registry, current);
-    mark(registry, kind, object, options);
-    const deletion = await registry.admission.admitted(registry, admission, () =>
-      carryOut(registry, request, current, object),
+    const orphans = orphansAtOnce(writing, request, kind, object, options);
+    if (orphans && !writing.finalizing.collection) await orphanDependents(writing, current);
+    mark(writing, kind, object, options);
+    const deletion = await writing.admission.admitted(writing.registry, admission, () =>
+      carryOut(writing.registry, request, current, object),
     );
     if (!deletion) continue;
     if (!orphans || deletion.removed) return deletion;
     // Marked, so that no controller makes more dependents.
-    await orphanDependents(registry, deletion.entry);
+    await orphanDependents(writing, deletion.entry);
     const { entry, uid } = deletion;
-    return { entry, uid, removed: await finishOrphaning(registry, entry) };
+    return { entry, uid, removed: await finishOrphaning(writing, entry) };
   }
   throw modified(kind, name);
 }
@@ -187,7 +188,7 @@ export function checkDeletePreconditions(
  * it later, and for kinds that Kubernetes 1.1 deleted at once, unless something else is asked for.
  */
 function orphansAtOnce(
-  { finalizing }: Registry,
+  { finalizing }: Writing,
   { dryRun }: Request,
   kind: Kind,
   object: ApiObject,
@@ -199,8 +200,12 @@ function orphansAtOnce(
 }
 
 /** Marks an object for deletion. An object without finalizers and grace period may be removed afterwards. */
-function mark(registry: Registry, kind: Kind, object: ApiObject, options: DeleteOptions): void {
-  const { finalizing } = registry;
+function mark(
+  { registry, finalizing }: Writing,
+  kind: Kind,
+  object: ApiObject,
+  options: DeleteOptions,
+): void {
   const meta = object.metadata;
   const first = !meta.deletionTimestamp;
   const nowMs = registry.sources.nowMs();
@@ -259,7 +264,7 @@ function propagationOf(kind: Kind, object: ApiObject, options: DeleteOptions): P
 
 /** Deletes all objects that a filter selects; returns those that were found. */
 export async function removeCollection(
-  registry: Registry,
+  writing: Writing,
   request: Request,
   collection: Target,
   filter: Filter,
@@ -267,14 +272,14 @@ export async function removeCollection(
   limit: number | undefined,
 ): Promise<{ entries: readonly Entry[]; revision: number }> {
   checkDeleteOptions(options);
-  const view = registry.view.of(collection.kind);
+  const view = writing.registry.view.of(collection.kind);
   const behind = view.caughtUp();
-  if (behind) await registry.inTime(behind, request.deadlineMs);
+  if (behind) await writing.registry.inTime(behind, request.deadlineMs);
   const members = view.collection(collection.kind);
   for (;;) {
     const preparing = members.prepared(filter);
     if (!preparing) break;
-    await registry.inTime(preparing, request.deadlineMs);
+    await writing.registry.inTime(preparing, request.deadlineMs);
   }
   const { entries } = members.select(filter, { limit });
   const { revision } = view;
@@ -283,7 +288,7 @@ export async function removeCollection(
     for (let entry = queue.pop(); entry; entry = queue.pop()) {
       const { namespace, name } = entry;
       try {
-        await remove(registry, request, { ...collection, namespace, name }, options);
+        await remove(writing, request, { ...collection, namespace, name }, options);
       } catch (error) {
         // Another client deleted it first, so the goal is reached.
         if ((error as { code?: number }).code !== 404) throw error;

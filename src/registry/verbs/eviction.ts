@@ -13,6 +13,7 @@ import type { Request } from '../request.ts';
 import { type Target, targetOf } from '../target.ts';
 import type { Entry } from '../view/entry.ts';
 import { Filter } from '../view/filter.ts';
+import type { Writing } from '../writing.ts';
 import { checkDeletePreconditions, remove } from './delete.ts';
 import { modify } from './modify.ts';
 
@@ -29,7 +30,7 @@ interface Guard {
 }
 
 export async function evict(
-  registry: Registry,
+  writing: Writing,
   asking: Request,
   target: Target,
   eviction: Eviction,
@@ -41,21 +42,21 @@ export async function evict(
   const asked = (eviction.deleteOptions ?? {}) as DeleteOptions;
   checkDeleteOptions(asked);
   const request = asked.dryRun?.length ? asking.asDryRun() : asking;
-  const behind = registry.view.caughtUp();
-  if (behind) await registry.inTime(behind, request.deadlineMs);
-  await registry.admission.connect(registry, request, target, eviction);
+  const behind = writing.registry.view.caughtUp();
+  if (behind) await writing.registry.inTime(behind, request.deadlineMs);
+  await writing.admission.connect(writing.registry, request, target, eviction);
   for (let round = 1; ; round++) {
-    const seen = registry.find(target);
+    const seen = writing.registry.find(target);
     const object = seen.peek();
     checkDeletePreconditions(kind, name, asked, object, seen);
     const state = rules.stateOf(object);
-    const guard = state === 'guarded' ? guardOf(registry, rules, namespace, object) : undefined;
+    const guard = state === 'guarded' ? guardOf(writing.registry, rules, namespace, object) : undefined;
     const exempt = guard ? guard.rules.isExempt(guard.entry.peek(), object) : false;
     try {
-      if (guard && !exempt) await spend(registry, request, guard, name);
+      if (guard && !exempt) await spend(writing, request, guard, name);
       // A decision based on the state of the object holds only while the object is unchanged.
       const fixed = exempt || state === 'waiting';
-      return await end(registry, request, seen, rules, asked, fixed);
+      return await end(writing, request, seen, rules, asked, fixed);
     } catch (error) {
       if (!mayHelp(error, guard?.entry)) throw error;
       if (round === roundsMax) throw guard ? guard.rules.unsettled(guard.entry.name) : modified(kind, name);
@@ -83,14 +84,14 @@ function guardOf(
 
 /** Notes the eviction in the status of the guard. Throws when the guard refuses it. */
 async function spend(
-  registry: Registry,
+  writing: Writing,
   request: Request,
   { entry, rules }: Guard,
   name: string,
 ): Promise<void> {
-  await modify(registry, request, targetOf(entry, 'status'), (current) => {
+  await modify(writing, request, targetOf(entry, 'status'), (current) => {
     const guard = current.object();
-    rules.spend(guard, name, registry.now());
+    rules.spend(guard, name, writing.registry.now());
     return guard;
   });
 }
@@ -106,7 +107,7 @@ const mayHelp = (error: unknown, guard: Entry | undefined): boolean =>
 
 /** Notes the eviction in an object, and deletes it; with `fixed` only if the object has not changed. */
 async function end(
-  registry: Registry,
+  writing: Writing,
   request: Request,
   seen: Entry,
   rules: EvictionRules,
@@ -115,17 +116,17 @@ async function end(
 ): Promise<void> {
   const { kind, name } = seen;
   const uid = seen.peek().metadata.uid!;
-  const marked = await modify(registry, request, targetOf(seen, 'status'), (current) => {
+  const marked = await modify(writing, request, targetOf(seen, 'status'), (current) => {
     const object = current.object();
     if (object.metadata.uid !== uid || (fixed && current.revision !== seen.revision)) throw new Changed();
     checkDeletePreconditions(kind, name, asked, object, current);
-    rules.note(object, registry.now());
+    rules.note(object, writing.registry.now());
     return object;
   });
   // The client's resourceVersion was checked above; setting the condition has changed the version.
   const preconditions = { uid, ...(fixed ? { resourceVersion: String(marked.revision) } : {}) };
   try {
-    await remove(registry, request, targetOf(seen), { ...asked, preconditions });
+    await remove(writing, request, targetOf(seen), { ...asked, preconditions });
   } catch (error) {
     throw fixed && error instanceof StatusError && error.code === 409 ? new Changed() : error;
   }

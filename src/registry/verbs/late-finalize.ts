@@ -5,15 +5,15 @@
  */
 import { StatusError } from '../../api/errors/errors.ts';
 import type { ApiObject } from '../../api/text/object.ts';
-import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import type { Target } from '../target.ts';
 import { Entry } from '../view/entry.ts';
+import type { Writing } from '../writing.ts';
 import { modify } from './modify.ts';
 
 /** @param replacement reads the namespace that the client sent, anew with every call */
 export async function finalizeLate(
-  registry: Registry,
+  writing: Writing,
   request: Request,
   target: Target,
   replacement: (current?: Entry) => ApiObject,
@@ -22,10 +22,10 @@ export async function finalizeLate(
   const sent = replacement();
   const { uid, deletionTimestamp } = sent.metadata;
   const isOther = (current: Entry | undefined): boolean => uid !== undefined && current?.uid !== uid;
-  const found = registry.view.collection(kind).get(namespace, name);
+  const found = writing.registry.view.collection(kind).get(namespace, name);
   try {
     if (!found || !isOther(found))
-      return await modify(registry, request, target, (current) => {
+      return await modify(writing, request, target, (current) => {
         const object = replacement(current);
         if (current.mayBeMarked && !isOther(current)) delete object.metadata.resourceVersion;
         return object;
@@ -34,6 +34,6 @@ export async function finalizeLate(
     if (!(error instanceof StatusError && error.code === 404)) throw error;
     if (!uid || !deletionTimestamp) throw error;
   }
-  if (!uid || !deletionTimestamp) return modify(registry, request, target, replacement);
-  return Entry.of(kind, namespace, name, registry.encode(request, target, sent), 0);
+  if (!uid || !deletionTimestamp) return modify(writing, request, target, replacement);
+  return Entry.of(kind, namespace, name, writing.registry.encode(request, target, sent), 0);
 }

@@ -23,6 +23,7 @@ import { check } from '../validation.ts';
 import { Entry } from '../view/entry.ts';
 import { converted } from '../view/entry-conversion.ts';
 import { storeKey } from '../view/key.ts';
+import type { Writing } from '../writing.ts';
 import { preparedToStore, withConversions } from './conversion.ts';
 import { settleNamespace } from './create.ts';
 import { type Track, trackUpdate } from './ownership.ts';
@@ -35,34 +36,36 @@ const roundsMax = 1000;
 export type Edit = (current: Entry) => ApiObject | Promise<ApiObject>;
 
 export async function modify(
-  registry: Registry,
+  writing: Writing,
   request: Request,
   target: Target,
   change: Edit,
   track: Track = trackUpdate,
 ): Promise<Entry> {
+  const { registry, keyQueue } = writing;
   const key = storeKey(target.kind.storage.id, target.namespace, target.name);
-  const turn = registry.keyQueue.take(key);
+  const turn = keyQueue.take(key);
   try {
     if (turn) await registry.inTime(turn, request.deadlineMs);
-    return await modifyInTurn(registry, request, target, change, track);
+    return await modifyInTurn(writing, request, target, change, track);
   } finally {
-    registry.keyQueue.giveUp(key);
+    keyQueue.giveUp(key);
   }
 }
 
 async function modifyInTurn(
-  registry: Registry,
+  writing: Writing,
   request: Request,
   target: Target,
   change: Edit,
   track: Track,
 ): Promise<Entry> {
+  const { registry } = writing;
   const { kind, name } = target;
   const behind = registry.view.of(kind).caughtUp();
   if (behind) await registry.inTime(behind, request.deadlineMs);
   for (let round = 1; round <= roundsMax; round++) {
-    const attempt = new Attempt(registry, request, target, registry.find(target), change, track);
+    const attempt = new Attempt(writing, request, target, registry.find(target), change, track);
     await inOrder(steps, attempt);
     if (!attempt.stored) continue;
     request.warnings.push(...attempt.warnings);
@@ -73,6 +76,7 @@ async function modifyInTurn(
 
 /** A change that is worked out from one state of the object, and stored if that is still current. */
 class Attempt {
+  readonly registry: Registry;
   readonly kind: Kind;
   /** What a change of this part of the object may touch, and which rules hold for it. */
   readonly rules: Change;
@@ -85,13 +89,14 @@ class Attempt {
   stored: Entry | undefined;
 
   constructor(
-    readonly registry: Registry,
+    readonly writing: Writing,
     readonly request: Request,
     readonly target: Target,
     readonly current: Entry,
     readonly change: Edit,
     readonly track: Track,
   ) {
+    this.registry = writing.registry;
     this.kind = target.kind;
     this.rules = target.kind.changes[target.part]!;
   }
@@ -116,11 +121,11 @@ function makeReadable({ kind, current }: Attempt): void | Promise<void> {
 }
 
 function changeAndNoteOwner(attempt: Attempt): void | Promise<void> {
-  const { registry, request, target, kind, current, change, track } = attempt;
+  const { writing, request, target, kind, current, change, track } = attempt;
   const old = kind === current.kind ? current.peek() : current.object(kind);
   attempt.old = old;
   const tracked = (made: ApiObject): ApiObject | Promise<ApiObject> => {
-    const tracking = track(registry, request, target, made, old, current);
+    const tracking = track(writing, request, target, made, old, current);
     return tracking ? tracking.then(() => made) : made;
   };
   const changed = (): ApiObject | Promise<ApiObject> => {
@@ -133,7 +138,7 @@ function changeAndNoteOwner(attempt: Attempt): void | Promise<void> {
     attempt.object = object;
     attempt.admission = { request, target, operation: 'update', object, old, afterwards: [] };
   };
-  const made = kind.conversion ? withConversions(registry, request, changed) : changed();
+  const made = kind.conversion ? withConversions(writing.registry, request, changed) : changed();
   if (made instanceof Promise) return made.then(take);
   take(made);
 }
@@ -144,8 +149,8 @@ function pause({ current }: Attempt): void | Promise<void> {
 }
 
 /** Skipped for changes that the server itself has worked out. */
-function letPluginsChange({ registry, rules, admission }: Attempt): void | Promise<void> {
-  if (!rules.isComputed) return registry.admission.mutate(registry, admission);
+function letPluginsChange({ writing, rules, admission }: Attempt): void | Promise<void> {
+  if (!rules.isComputed) return writing.admission.mutate(writing.registry, admission);
 }
 
 /** The parts of the validation that may take long. */
@@ -157,13 +162,13 @@ function examine({ registry, request, rules, object, old }: Attempt): void | Pro
 
 /** Addresses and ports are reserved first, so that they are validated, too. */
 function allocateAndValidate(attempt: Attempt): void | Promise<void> {
-  const { registry, request, target, kind, object, admission } = attempt;
+  const { writing, request, target, kind, object, admission } = attempt;
   const errors = (): FieldError[] =>
-    registry.admission.errors(registry, admission, () => updateErrors(attempt));
+    writing.admission.errors(writing.registry, admission, () => updateErrors(attempt));
   const refusing = (): void => {
     if (kind.validationWarnings) request.warnings.push(...kind.validationWarnings(object));
   };
-  return allocated(registry, admission, () => check(kind, target.name, errors, refusing, registry.allowance));
+  return allocated(writing, admission, () => check(kind, target.name, errors, refusing, writing.allowance));
 }
 
 function warn({ kind, rules, object, old, warnings }: Attempt): void {
@@ -172,8 +177,8 @@ function warn({ kind, rules, object, old, warnings }: Attempt): void {
 }
 
 async function admitAndStore(attempt: Attempt): Promise<void> {
-  const { registry, object, current, admission } = attempt;
-  attempt.stored = await registry.admission.admitted(registry, admission, () =>
+  const { writing, registry, object, current, admission } = attempt;
+  attempt.stored = await writing.admission.admitted(registry, admission, () =>
     put(registry, admission, object, current),
   );
 }

@@ -8,17 +8,18 @@ import { targetOf } from '../target.ts';
 import type { Entry } from '../view/entry.ts';
 import { Filter } from '../view/filter.ts';
 import { actingAs } from '../writers.ts';
+import type { Writing } from '../writing.ts';
 import { ifExists } from './if-exists.ts';
 import { isReleased, modify } from './modify.ts';
 
 const request = () => actingAs('generic-garbage-collector', 'update');
 
 /** Lets the dependents of an object forget it. They are in its namespace; those of a cluster-scoped one anywhere. */
-export async function orphanDependents(registry: Registry, owner: Entry): Promise<void> {
+export async function orphanDependents(writing: Writing, owner: Entry): Promise<void> {
   const { uid } = owner.peek().metadata;
-  for (const dependent of dependentsOf(registry, owner, uid))
+  for (const dependent of dependentsOf(writing.registry, owner, uid))
     await ifExists(
-      modify(registry, request(), targetOf(dependent, 'whole'), (current) => {
+      modify(writing, request(), targetOf(dependent, 'whole'), (current) => {
         const object = current.object();
         const kept = object.metadata.ownerReferences?.filter((reference) => reference.uid !== uid);
         object.metadata.ownerReferences = kept?.length ? kept : undefined;
@@ -39,9 +40,9 @@ function dependentsOf(registry: Registry, { namespace }: Entry, uid: string | un
 }
 
 /** Takes the collector's finalizer off an owner whose dependents are orphaned. True: the owner is gone. */
-export async function finishOrphaning(registry: Registry, owner: Entry): Promise<boolean> {
+export async function finishOrphaning(writing: Writing, owner: Entry): Promise<boolean> {
   const left = await ifExists(
-    modify(registry, request(), targetOf(owner, 'whole'), (current) => {
+    modify(writing, request(), targetOf(owner, 'whole'), (current) => {
       const object = current.object();
       const kept = object.metadata.finalizers?.filter((finalizer) => finalizer !== 'orphan');
       object.metadata.finalizers = kept?.length ? kept : undefined;

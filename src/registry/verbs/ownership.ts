@@ -32,6 +32,7 @@ import type { Request } from '../request.ts';
 import { subresourceOf, type Target } from '../target.ts';
 import { givenInPasses } from '../time-slices.ts';
 import type { Entry } from '../view/entry.ts';
+import type { Writing } from '../writing.ts';
 import { answeredAs } from './conversion.ts';
 
 /** Longest subresource in an entry. */
@@ -57,13 +58,13 @@ const zeroObjects = new Memo((model: Model) => normalized(model, {}));
 export const zeroObject = (kind: Kind): JsonObject => zeroObjects.of(kind.model);
 
 /** Sets the managed fields of an object that is about to be created. */
-export type TrackCreate = (registry: Registry, request: Request, target: Target, object: ApiObject) => void;
+export type TrackCreate = (writing: Writing, request: Request, target: Target, object: ApiObject) => void;
 
-export const trackCreate: TrackCreate = (registry, request, target, object) => {
+export const trackCreate: TrackCreate = ({ registry, managedFields }, request, target, object) => {
   const meta = object.metadata;
   const base = (meta.managedFields && readSent(target, meta.name ?? '', meta.managedFields)) ?? [];
   setEntries(meta, base);
-  if (registry.managedFields !== 'all' || isUntracked(request, target)) return;
+  if (managedFields !== 'all' || isUntracked(request, target)) return;
   const { kind } = target;
   const now = registry.now();
   if (base.length === 0) {
@@ -103,7 +104,7 @@ export function ownedByCreator(kind: Kind, object: ApiObject, part = 'main'): Fi
 
 /** Sets the managed fields of an object that is about to replace a stored one. */
 export type Track = (
-  registry: Registry,
+  writing: Writing,
   request: Request,
   target: Target,
   object: ApiObject,
@@ -118,7 +119,7 @@ export const trackUpdate: Track = (...change) => track(...change, undefined);
 export const trackMetadata: Track = (...change) => track(...change, 'metadata');
 
 function track(
-  registry: Registry,
+  { registry, managedFields }: Writing,
   request: Request,
   target: Target,
   object: ApiObject,
@@ -134,7 +135,7 @@ function track(
   meta.managedFields = undefined;
   const stored = current.managed;
   const base = sent ? baseOf(target, sent, stored) : stored;
-  const tracked = part !== 'whole' && registry.managedFields !== 'off' && !isUntracked(request, target);
+  const tracked = part !== 'whole' && managedFields !== 'off' && !isUntracked(request, target);
   const finish = (managed: ManagedText | undefined): void =>
     setManaged(meta, managed && replacing(stored, managed));
   if (!base || !tracked) return finish(base);

@@ -11,10 +11,10 @@ import type { Duplicate } from '../../api/text/json.ts';
 import { jsonText } from '../../api/text/json-text.ts';
 import { type ApiObject, isJsonObject, withSortedKeys } from '../../api/text/object.ts';
 import { type Expected, type ReadOptions, readPatched } from '../input.ts';
-import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import type { Target } from '../target.ts';
 import type { Entry } from '../view/entry.ts';
+import type { Writing } from '../writing.ts';
 import { settleNamespace } from './create.ts';
 import { modify } from './modify.ts';
 import { trackMetadata, trackUpdate } from './ownership.ts';
@@ -89,7 +89,7 @@ export function patched(
   return object;
 }
 
-export function patch(registry: Registry, request: Request, target: Target, change: Patch): Promise<Entry> {
+export function patch(writing: Writing, request: Request, target: Target, change: Patch): Promise<Entry> {
   const { kind, namespace, name } = target;
   const touchesManaged = mayTouchManaged(change);
   const ofMetadata = isOfMetadata(change);
@@ -111,7 +111,7 @@ export function patch(registry: Registry, request: Request, target: Target, chan
       throw modified(kind, name);
     return object;
   };
-  return modify(registry, request, target, edit, ofMetadata ? trackMetadata : trackUpdate);
+  return modify(writing, request, target, edit, ofMetadata ? trackMetadata : trackUpdate);
 }
 
 /** Whether a patch changes nothing but metadata. Defaults of other fields do not depend on it. */

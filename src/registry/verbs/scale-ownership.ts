@@ -66,13 +66,13 @@ export function entriesFromScale(
   return sortedEntries(out);
 }
 
-export const trackScale: Track = (registry, request, target, object, old, current) => {
+export const trackScale: Track = ({ registry, managedFields }, request, target, object, old, current) => {
   const { managed } = current;
   const { kind } = target;
   setManaged(object.metadata, managed);
   const replicasOf = (scaled: typeof object): number =>
     Number(valueAt(scaled, scaleNames(kind.scaling?.paths?.spec ?? '.spec.replicas')) ?? 0);
-  if (!managed || registry.managedFields === 'off' || replicasOf(object) === replicasOf(old)) return;
+  if (!managed || managedFields === 'off' || replicasOf(object) === replicasOf(old)) return;
   const scale = [entryOf(managerOf(request, target, 'Update'), replicas, undefined)];
   setEntries(object.metadata, entriesFromScale(registry, kind, managed.entries, scale), managed);
 };

@@ -15,11 +15,11 @@ import { ageCell, ageColumn, nameColumn } from '../../api/rules/shared/columns.t
 import type { ApiObject } from '../../api/text/object.ts';
 import type { Cell } from '../../api/values/elapsed.ts';
 import type { Expected } from '../input.ts';
-import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import type { Target } from '../target.ts';
 import type { Entry } from '../view/entry.ts';
 import { converted } from '../view/entry-conversion.ts';
+import type { Writing } from '../writing.ts';
 import { customScale, partialScale, rescaled, scaleToChange } from './custom-scale.ts';
 import { checkPreconditions, modify } from './modify.ts';
 import type { Track } from './ownership.ts';
@@ -129,7 +129,7 @@ function shownSelector({ scaling }: Kind, selector: object, form: ScaleForm): ob
 
 /** Sets the number of replicas from the new Scale; its other fields are ignored. */
 export async function rescale(
-  registry: Registry,
+  writing: Writing,
   request: Request,
   target: Target,
   form: ScaleForm,
@@ -138,7 +138,7 @@ export async function rescale(
 ): Promise<Scale> {
   const { kind, namespace, name } = target;
   const entry = await modify(
-    registry,
+    writing,
     request,
     target,
     (current) => {

@@ -4,10 +4,10 @@
  */
 import { StatusError } from '../../api/errors/errors.ts';
 import type { ApiObject } from '../../api/text/object.ts';
-import type { Registry } from '../registry.ts';
 import { collectionOf, type Target } from '../target.ts';
 import type { Entry } from '../view/entry.ts';
 import { actingAs } from '../writers.ts';
+import type { Writing } from '../writing.ts';
 import { create } from './create.ts';
 import { modify } from './modify.ts';
 
@@ -22,23 +22,20 @@ export interface SharedObject {
   change(current: Entry): ApiObject | undefined;
 }
 
-export async function makeOrChange(
-  registry: Registry,
-  { target, make, change }: SharedObject,
-): Promise<void> {
+export async function makeOrChange(writing: Writing, { target, make, change }: SharedObject): Promise<void> {
   const { kind, namespace, name } = target;
   for (let attempt = 1; ; attempt++) {
-    const current = registry.view.collection(kind).get(namespace, name);
+    const current = writing.registry.view.collection(kind).get(namespace, name);
     try {
       if (current && change(current))
         await modify(
-          registry,
+          writing,
           actingAs('kube-apiserver', 'update'),
           target,
           (entry) => change(entry) ?? entry.object(),
         );
       else if (!current && make)
-        await create(registry, actingAs('kube-apiserver', 'create'), collectionOf(kind, namespace), make());
+        await create(writing, actingAs('kube-apiserver', 'create'), collectionOf(kind, namespace), make());
       return;
     } catch (error) {
       const raced = error instanceof StatusError && error.reason === (current ? 'NotFound' : 'AlreadyExists');

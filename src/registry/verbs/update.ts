@@ -3,10 +3,10 @@ import { badRequest, StatusError, withoutVersion } from '../../api/errors/errors
 import type { Kind } from '../../api/kind/kind.ts';
 import { keepFinalizer } from '../../api/rules/pod/in-use-protection.ts';
 import type { ApiObject } from '../../api/text/object.ts';
-import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import type { Target } from '../target.ts';
 import type { Entry } from '../view/entry.ts';
+import type { Writing } from '../writing.ts';
 import { create, settleNamespace } from './create.ts';
 import { finalizeLate } from './late-finalize.ts';
 import { modify } from './modify.ts';
@@ -23,7 +23,7 @@ export function checkName(object: ApiObject, name: string): void {
 }
 
 /** Takes from the stored object what the server itself put there and the client left out. */
-function takeServerValues({ finalizing }: Registry, kind: Kind, object: ApiObject, current: Entry): void {
+function takeServerValues({ finalizing }: Writing, kind: Kind, object: ApiObject, current: Entry): void {
   const finalizer = finalizing.kept ? kind.storage.deletion.protection?.finalizer : undefined;
   if (!kind.takeServerValues && !finalizer) return;
   const old = kind === current.kind ? current.peek() : current.object(kind);
@@ -33,7 +33,7 @@ function takeServerValues({ finalizing }: Registry, kind: Kind, object: ApiObjec
 
 /** `read` decodes the body again for every attempt, because an attempt changes the object. */
 export async function update(
-  registry: Registry,
+  writing: Writing,
   request: Request,
   target: Target,
   read: () => ApiObject,
@@ -43,7 +43,7 @@ export async function update(
   const { kind, namespace, name, part } = target;
   const replacement = (current?: Entry): ApiObject => {
     const object = read();
-    if (current && part === 'main') takeServerValues(registry, kind, object, current);
+    if (current && part === 'main') takeServerValues(writing, kind, object, current);
     kind.defaults?.(object);
     checkName(object, name);
     settleNamespace(kind, object, namespace);
@@ -51,10 +51,10 @@ export async function update(
       throw withoutVersion(kind, name);
     return object;
   };
-  if (registry.finalizing.late && kind.changes[part]?.mayComeLate)
-    return { entry: await finalizeLate(registry, request, target, replacement), created: false };
+  if (writing.finalizing.late && kind.changes[part]?.mayComeLate)
+    return { entry: await finalizeLate(writing, request, target, replacement), created: false };
   try {
-    return { entry: await modify(registry, request, target, replacement), created: false };
+    return { entry: await modify(writing, request, target, replacement), created: false };
   } catch (error) {
     if (!(error instanceof StatusError && error.code === 404 && kind.createOnUpdate && part === 'main'))
       throw error;
@@ -62,5 +62,5 @@ export async function update(
   await mayCreate();
   const object = replacement();
   delete object.metadata.resourceVersion;
-  return { entry: await create(registry, request, target, object), created: true };
+  return { entry: await create(writing, request, target, object), created: true };
 }

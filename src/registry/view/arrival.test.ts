@@ -13,11 +13,12 @@ import type { ApiObject } from '../../api/text/object.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import type { RangeQuery, Store } from '../../store/store.ts';
 import { admissionChain } from '../admission/plugins.ts';
-import { Registry } from '../registry.ts';
+import type { Registry } from '../registry.ts';
 import { asTester } from '../request.fixture.ts';
 import { targetOf } from '../target.ts';
 import { list } from '../verbs/list.ts';
 import { watch } from '../verbs/watch.ts';
+import { makeWriting } from '../writing.ts';
 import { everything } from './filter.ts';
 import { storeKey } from './key.ts';
 import { View } from './view.ts';
@@ -79,7 +80,8 @@ async function server() {
   const { store } = slow;
   const kinds = new KindTable();
   const view = await View.open(store, kinds);
-  const registry = new Registry(store, view, kinds, sources, { admission: admissionChain });
+  const writing = makeWriting(store, view, kinds, sources, { admission: admissionChain });
+  const { registry } = writing;
   closing.push(async () => {
     view.close();
     await store.close();
@@ -245,7 +247,8 @@ describe('a kind that comes', () => {
       await shared.close();
     });
     const kind = widgetKind();
-    const registry = new Registry(late, view, kinds, sources, { admission: admissionChain });
+    const writing = makeWriting(late, view, kinds, sources, { admission: admissionChain });
+    const { registry } = writing;
     const value = (size: number): Buffer =>
       registry.encode(asTester('create'), targetOf({ kind, namespace: 'n', name: 'a' }), {
         metadata: { name: 'a', namespace: 'n', uid: 'u' },

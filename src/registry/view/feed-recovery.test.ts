@@ -9,7 +9,7 @@ import { KindTable } from '../../api/kinds/kinds.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import { CompactedError, type Store, StoreUnavailableError } from '../../store/store.ts';
 import { admissionChain } from '../admission/plugins.ts';
-import { Registry } from '../registry.ts';
+import type { Registry } from '../registry.ts';
 import { asTester } from '../request.fixture.ts';
 import { ensureSystemNamespaces } from '../system/system-namespaces.ts';
 import { collectionOf, targetOf } from '../target.ts';
@@ -18,6 +18,8 @@ import { remove } from '../verbs/delete.ts';
 import { list, read } from '../verbs/list.ts';
 import { patch, readPatch } from '../verbs/patch.ts';
 import { watch } from '../verbs/watch.ts';
+import type { Writing } from '../writing.ts';
+import { makeWriting } from '../writing.ts';
 import { BreakableStore } from './broken-feed.fixture.ts';
 import type { RecoveryTimes } from './feed-recovery.ts';
 import { everything } from './filter.ts';
@@ -50,8 +52,10 @@ async function serve(store: Store, times?: Partial<RecoveryTimes>) {
   });
   cleanups.push(() => view.close());
   const sources = { nowMs: () => 0, uid: () => `uid-${uids++}`, randomBelow: () => 0 };
+  const writing = makeWriting(store, view, kinds, sources, { admission: admissionChain });
   return {
-    registry: new Registry(store, view, kinds, sources, { admission: admissionChain }),
+    writing,
+    registry: writing.registry,
     view,
     errors,
     whenLost,
@@ -63,21 +67,21 @@ async function pair(times?: Partial<RecoveryTimes>) {
   const shared = openMemoryStore();
   cleanups.push(() => shared.close());
   const writer = await serve(shared);
-  await ensureSystemNamespaces(writer.registry);
+  await ensureSystemNamespaces(writer.writing);
   const store = new BreakableStore(shared);
   const reader = await serve(store, times);
-  return { shared, writer: writer.registry, store, ...reader };
+  return { shared, writer: writer.writing, store, ...reader };
 }
 
 const configMap = (name: string) => targetOf({ kind: configMaps, namespace: 'default', name });
-const make = (registry: Registry, name: string, data: Record<string, string> = {}) =>
-  create(registry, asTester('create'), collectionOf(configMaps, 'default'), {
+const make = (writing: Writing, name: string, data: Record<string, string> = {}) =>
+  create(writing, asTester('create'), collectionOf(configMaps, 'default'), {
     metadata: { name },
     data,
   } as object as never);
-const change = (registry: Registry, name: string, data: Record<string, string>) =>
-  patch(registry, asTester('patch'), configMap(name), readPatch('merge', { data }, []));
-const drop = (registry: Registry, name: string) => remove(registry, asTester('delete'), configMap(name), {});
+const change = (writing: Writing, name: string, data: Record<string, string>) =>
+  patch(writing, asTester('patch'), configMap(name), readPatch('merge', { data }, []));
+const drop = (writing: Writing, name: string) => remove(writing, asTester('delete'), configMap(name), {});
 const names = async (registry: Registry): Promise<string[]> =>
   (await list(registry, configMaps, { namespace: 'default' })).page.entries.map(({ name }) => name);
 
@@ -145,12 +149,12 @@ describe('a feed that broke', () => {
   });
 
   it('lets reads, writes and those who wait for a version wait until it is back', async () => {
-    const { writer, store, registry, view } = await pair();
+    const { writer, store, registry, writing, view } = await pair();
     store.refusal = cut();
     store.breakFeed(cut());
     await make(writer, 'a');
     let done = 0;
-    const waiting = [names(registry), make(registry, 'b'), view.reached(view.revision + 2)].map((work) =>
+    const waiting = [names(registry), make(writing, 'b'), view.reached(view.revision + 2)].map((work) =>
       Promise.resolve<unknown>(work).finally(() => done++),
     );
     const tried = store.watches;
@@ -257,9 +261,9 @@ describe('a feed that broke for longer than history lasts', () => {
     const { registry, writer, back, uid } = await away();
     await back();
     expect(await names(registry)).toEqual(['changed', 'kept', 'made', 'replaced']);
-    for (const name of await names(writer)) {
+    for (const name of await names(writer.registry)) {
       const [mine, theirs] = await Promise.all(
-        [registry, writer].map((one) => read(one, configMap(name), undefined)),
+        [registry, writer.registry].map((one) => read(one, configMap(name), undefined)),
       );
       expect(mine!.document.toString()).toBe(theirs!.document.toString());
     }
@@ -367,13 +371,13 @@ describe('a feed that broke for longer than history lasts', () => {
 
 describe('a feed that cannot be mended', () => {
   it('is given up when the outage lasts too long, and all who wait are told', async () => {
-    const { writer, store, registry, view, whenLost } = await pair();
+    const { writer, store, registry, writing, view, whenLost } = await pair();
     const told = await tell(registry, String(view.revision));
     useFakeTimers();
     store.refusal = cut();
     store.breakFeed(cut());
     await make(writer, 'a');
-    const waiting = Promise.allSettled([names(registry), view.reached(1000), make(registry, 'b')]);
+    const waiting = Promise.allSettled([names(registry), view.reached(1000), make(writing, 'b')]);
     await vi.advanceTimersByTimeAsync(quick.outageMaxMs - 1);
     expect(view.failure).toBeUndefined();
     await vi.advanceTimersByTimeAsync(1);

@@ -18,7 +18,7 @@ import {
   type Write,
 } from '../../store/store.ts';
 import { admissionChain } from '../admission/plugins.ts';
-import { Registry } from '../registry.ts';
+import type { Registry } from '../registry.ts';
 import { asTester } from '../request.fixture.ts';
 import { ensureSystemNamespaces } from '../system/system-namespaces.ts';
 import { collectionOf, type Target, targetOf } from '../target.ts';
@@ -28,6 +28,7 @@ import { list, read } from '../verbs/list.ts';
 import { patch, readPatch } from '../verbs/patch.ts';
 import { update } from '../verbs/update.ts';
 import { watch } from '../verbs/watch.ts';
+import { makeWriting, type Writing } from '../writing.ts';
 import { View } from './view.ts';
 import type { Notice } from './watch-event.ts';
 
@@ -100,6 +101,7 @@ class DistantStore implements Store {
 interface Server {
   readonly store: DistantStore;
   readonly registry: Registry;
+  readonly writing: Writing;
 }
 
 const cleanups: (() => unknown)[] = [];
@@ -113,28 +115,29 @@ async function serve(shared: Store): Promise<Server> {
   let count = 0;
   const sources = { nowMs: () => Date.now(), uid: () => `uid-${count++}`, randomBelow: () => randomInt(3) };
   cleanups.push(() => view.close());
-  return { store, registry: new Registry(store, view, kinds, sources, { admission: admissionChain }) };
+  const writing = makeWriting(store, view, kinds, sources, { admission: admissionChain });
+  return { store, writing, registry: writing.registry };
 }
 
 async function pair(): Promise<[Server, Server]> {
   const shared = openMemoryStore();
   const servers = await Promise.all([serve(shared), serve(shared)]);
   // Both find an empty store, and both initialise it.
-  await Promise.all(servers.map(({ registry }) => ensureSystemNamespaces(registry)));
+  await Promise.all(servers.map(({ writing }) => ensureSystemNamespaces(writing)));
   cleanups.push(() => shared.close());
   return servers;
 }
 
 const configMap = (name: string): Target => targetOf({ kind: configMaps, namespace: 'default', name });
-const make = ({ registry }: Server, name: string, data?: Record<string, string>, namespace = 'default') =>
-  create(registry, asTester('create'), collectionOf(configMaps, namespace), {
+const make = ({ writing }: Server, name: string, data?: Record<string, string>, namespace = 'default') =>
+  create(writing, asTester('create'), collectionOf(configMaps, namespace), {
     metadata: { name },
     ...(data ? { data } : {}),
   });
-const change = ({ registry }: Server, name: string, body: object) =>
-  patch(registry, asTester('patch'), configMap(name), readPatch('merge', body, []));
-const replace = ({ registry }: Server, name: string, resourceVersion: string, data: Record<string, string>) =>
-  update(registry, asTester('update'), configMap(name), () => ({
+const change = ({ writing }: Server, name: string, body: object) =>
+  patch(writing, asTester('patch'), configMap(name), readPatch('merge', body, []));
+const replace = ({ writing }: Server, name: string, resourceVersion: string, data: Record<string, string>) =>
+  update(writing, asTester('update'), configMap(name), () => ({
     metadata: { name, resourceVersion },
     data,
   }));
@@ -196,8 +199,8 @@ describe('two servers on one store', () => {
 
   it('generate different names, though they have few to choose from', async () => {
     const [a, b] = await pair();
-    const generate = ({ registry }: Server) =>
-      create(registry, asTester('create'), collectionOf(configMaps, 'default'), {
+    const generate = ({ writing }: Server) =>
+      create(writing, asTester('create'), collectionOf(configMaps, 'default'), {
         metadata: { generateName: 'g-' },
       });
     const made = await Promise.all(Array.from({ length: 40 }, (_, i) => generate(i % 2 ? a : b)));
@@ -252,10 +255,10 @@ describe('two servers on one store', () => {
     await make(a, 'reused', { by: 'a' });
     await names(b);
     b.store.hold();
-    await create(a.registry, asTester('create'), collectionOf(namespaces, ''), {
+    await create(a.writing, asTester('create'), collectionOf(namespaces, ''), {
       metadata: { name: 'fresh' },
     });
-    await remove(a.registry, asTester('delete'), configMap('reused'), {});
+    await remove(a.writing, asTester('delete'), configMap('reused'), {});
     const inside = make(b, 'inside', undefined, 'fresh');
     const again = make(b, 'reused', { by: 'b' });
     setImmediate(() => b.store.release());
@@ -268,7 +271,7 @@ describe('two servers on one store', () => {
     for (let i = 0; i < 20; i++) {
       await make(a, `gone-${i}`);
       const outcomes = await Promise.allSettled(
-        [a, b].map(({ registry }) => remove(registry, asTester('delete'), configMap(`gone-${i}`), {})),
+        [a, b].map(({ writing }) => remove(writing, asTester('delete'), configMap(`gone-${i}`), {})),
       );
       expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     }
@@ -303,7 +306,7 @@ describe('two servers on one store', () => {
         const server = i % 2 ? a : b;
         await make(server, `object-${i}`);
         await change(i % 3 ? a : b, `object-${i}`, { data: { i: String(i) } });
-        if (i % 4 === 0) await remove(server.registry, asTester('delete'), configMap(`object-${i}`), {});
+        if (i % 4 === 0) await remove(server.writing, asTester('delete'), configMap(`object-${i}`), {});
       }),
     );
     await Promise.all([names(a), names(b)]);
@@ -319,7 +322,7 @@ describe('a view', () => {
     const shared = openMemoryStore();
     cleanups.push(() => shared.close());
     const first = await serve(shared);
-    await ensureSystemNamespaces(first.registry);
+    await ensureSystemNamespaces(first.writing);
     await make(first, 'a');
     await change(first, 'a', { data: { a: 'b' } });
     let refusals = 0;

@@ -1,7 +1,7 @@
 /** A step of the chain, and the parts of the server that steps use. */
 import type { Impersonation } from '../../access/impersonation.ts';
 import type { Deadlines } from '../../deadlines.ts';
-import type { Registry } from '../../registry/registry.ts';
+import type { Writing } from '../../registry/writing.ts';
 import type { Dashboard } from '../dashboard/dashboard.ts';
 import type { Handler, RequestContext } from '../http/context.ts';
 import type { PrefetchRevision } from '../http/door.ts';
@@ -39,7 +39,7 @@ export interface Services {
   /** Time limits of requests that wait for something. */
   readonly deadlines: Deadlines;
   /** Who says what users may do, whichever door they come by: the registry. */
-  readonly rights: Pick<Registry, 'authorizer'>;
+  readonly rights: Pick<Writing, 'authorizer'>;
   /** See `Reception`. */
   readonly prefetchRevision?: PrefetchRevision | undefined;
   /** The dashboard, whose files need no credentials; absent: it is not served. */

@@ -55,7 +55,7 @@ export function rulesReview(object: ApiObject, { serving, context }: Asked): Sub
   if (!namespace) throw badRequest('no namespace on request');
   // Kubernetes answers without the question.
   object.spec = {};
-  const found = serving.registry.authorizer.rulesFor?.(context.user, namespace);
+  const found = serving.writing.authorizer.rulesFor?.(context.user, namespace);
   return {
     resourceRules: (found?.resourceRules ?? []) as SubjectRulesReviewStatus['resourceRules'],
     nonResourceRules: (found?.pathRules ?? []) as SubjectRulesReviewStatus['nonResourceRules'],
@@ -79,7 +79,7 @@ const subjectOf = ({ user = '', groups = [], uid, extra }: Spec): User => ({
 async function statusOf(user: User, spec: Spec, { serving }: Asked): Promise<Status> {
   const selectors = new ReviewedSelectors(spec.resourceAttributes);
   const info = actionOf(spec, selectors);
-  const { allowed, denied, reason, error } = await serving.registry.authorizer.decide({ user, info });
+  const { allowed, denied, reason, error } = await serving.writing.authorizer.decide({ user, info });
   const errors = [...selectors.ignored, ...(error === undefined ? [] : [error])];
   return {
     allowed,

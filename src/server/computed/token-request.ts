@@ -29,7 +29,7 @@ const resource = { kind, resource: kind, group };
 export async function requestToken(serving: Serving, context: RequestContext, target: Target): Promise<void> {
   const { namespace, name } = target;
   checkPathName(name);
-  const { registry, tokens, createStatus } = serving;
+  const { registry, writing, tokens, createStatus } = serving;
   const asking = writeRequest(serving, context, 'CreateOptions');
   const negotiated = { ...context.negotiate('all', false, false), transform: undefined };
   const input = await objectBody(serving, context, kind);
@@ -38,7 +38,7 @@ export async function requestToken(serving: Serving, context: RequestContext, ta
   checkMetadata(request, namespace, name);
   const account = (await read(registry, target, undefined)).object() as ServiceAccount;
   checkUid(request, account);
-  await registry.admission.connect(registry, asking, target, request);
+  await writing.admission.connect(registry, asking, target, request);
   const spec = settledSpec(request, tokens.settings, context.warnings);
   const bound = boundObject(registry, account, spec.boundObjectRef);
   const life = lifeOf(tokens.settings, spec, bound);

@@ -31,8 +31,8 @@ function isForced({ query }: RequestContext): boolean {
 }
 
 /** A PUT or an apply that creates an object needs the right to create it, too. */
-export async function authorizeCreate({ registry }: Serving, context: RequestContext): Promise<void> {
-  const authorizer = context.impersonator ? registry.authorizer : context.door.authorizer;
+export async function authorizeCreate({ writing }: Serving, context: RequestContext): Promise<void> {
+  const authorizer = context.impersonator ? writing.authorizer : context.door.authorizer;
   if (authorizer === allowAll) return;
   const action = { ...context.info.action, verb: 'create' };
   const decision = await authorizer.decide({ user: context.user, info: action });

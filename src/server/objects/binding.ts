@@ -20,7 +20,7 @@ export function createBinding(serving: Serving, context: RequestContext, info: R
 
 /** What the path does not say, namespace and name of the pod, is in the body. */
 export async function bindPod(serving: Serving, context: RequestContext, asked: Target): Promise<void> {
-  const { registry } = serving;
+  const { registry, writing } = serving;
   const request = writeRequest(serving, context, 'CreateOptions');
   context.negotiate('all');
   const input = await objectBody(serving, context, 'Binding');
@@ -31,6 +31,6 @@ export async function bindPod(serving: Serving, context: RequestContext, asked: 
     namespace: asked.namespace || binding.metadata.namespace || 'default',
     name: asked.name || (binding.metadata.name ?? ''),
   };
-  await bind(registry, request, target, binding, serving.compatibility);
+  await bind(writing, request, target, binding, serving.compatibility);
   await answerSuccess(context, serving.createStatus);
 }

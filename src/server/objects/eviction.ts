@@ -12,14 +12,14 @@ import { answerSuccess } from './presentation.ts';
 
 export async function evictPod(serving: Serving, context: RequestContext, target: Target): Promise<void> {
   checkPathName(target.name);
-  const { registry } = serving;
+  const { registry, writing } = serving;
   const request = writeRequest(serving, context, 'CreateOptions');
   context.negotiate('all');
   const input = await objectBody(serving, context, 'Eviction');
   const expected = { kind: 'Eviction', apiVersion: evictionVersion(input), model: modelOf('Eviction') };
   const eviction = readObject(registry.kinds, expected, input, request) as Eviction;
   settleNamespace(target.kind, eviction, target.namespace);
-  await evict(registry, request, target, eviction);
+  await evict(writing, request, target, eviction);
   await answerSuccess(context, serving.createStatus);
 }
 

@@ -33,6 +33,7 @@ import { update } from '../../registry/verbs/update.ts';
 import type { Entry } from '../../registry/view/entry.ts';
 import { Page } from '../../registry/view/page.ts';
 import { filterOf } from '../../registry/view/selection.ts';
+import type { Writing } from '../../registry/writing.ts';
 import { answerStatus } from '../http/answer.ts';
 import { arrivedBody } from '../http/arrival.ts';
 import { applyType, bodyFormat, mediaType, parseBody, readJsonInput } from '../http/body.ts';
@@ -45,6 +46,8 @@ import { answerEntry, answerList } from './presentation.ts';
 
 export interface Serving {
   readonly registry: Registry;
+  /** For verbs that write. */
+  readonly writing: Writing;
   /** Tokens of service accounts. */
   readonly tokens: Tokens;
   readonly keeper: LimitKeeper;
@@ -234,7 +237,7 @@ export async function listObjects(
 
 /** A create without a namespace in the path uses that of the body, or `default`. */
 export async function createObject(serving: Serving, context: RequestContext, target: Target): Promise<void> {
-  const { registry } = serving;
+  const { registry, writing } = serving;
   const { kind } = target;
   const request = writeRequest(serving, context, 'CreateOptions');
   context.negotiate(messagesOf(kind));
@@ -243,14 +246,7 @@ export async function createObject(serving: Serving, context: RequestContext, ta
   const object = readObject(registry.kinds, kind, input, request);
   context.audited?.takeObject(kind, object);
   const namespace = kind.namespaced ? target.namespace || object.metadata.namespace || 'default' : '';
-  const entry = await create(
-    registry,
-    request,
-    collectionOf(kind, namespace),
-    object,
-    undefined,
-    input.bytes,
-  );
+  const entry = await create(writing, request, collectionOf(kind, namespace), object, undefined, input.bytes);
   context.objectName = entry.name;
   await answerEntry(context, serving.createStatus, kind, entry, registry.sources.nowMs());
 }
@@ -262,14 +258,14 @@ export async function replaceObject(
 ): Promise<void> {
   const { kind, name, part } = target;
   checkPathName(name);
-  const { registry } = serving;
+  const { registry, writing } = serving;
   const request = writeRequest(serving, context, 'UpdateOptions');
   context.negotiate(messagesOf(kind));
   refuseProtobuf(context, kind);
   const input = await objectBody(serving, context, kind.kind);
   const added = part === 'ephemeralcontainers' ? oldEphemeralContainers(input) : undefined;
   if (added) {
-    const entry = await patch(registry, request, target, added);
+    const entry = await patch(writing, request, target, added);
     return answerEntry(context, 200, kind, entry, registry.sources.nowMs());
   }
   const silent = { fieldValidation: request.fieldValidation, warnings: [] };
@@ -282,7 +278,7 @@ export async function replaceObject(
     first = false;
     return object;
   };
-  const { entry, created } = await update(registry, request, target, read, () =>
+  const { entry, created } = await update(writing, request, target, read, () =>
     authorizeCreate(serving, context),
   );
   await answerEntry(context, created ? serving.createStatus : 200, kind, entry, registry.sources.nowMs());
@@ -302,20 +298,20 @@ function oldEphemeralContainers({ value, duplicates }: Input): Patch | undefined
 export async function patchObject(serving: Serving, context: RequestContext, target: Target): Promise<void> {
   const { kind, name } = target;
   checkPathName(name);
-  const { registry } = serving;
+  const { registry, writing } = serving;
   const type = patchType(serving, context, kind);
   const request = writeRequest(serving, context, 'PatchOptions', type === 'apply');
   context.negotiate(messagesOf(kind));
   const nowMs = () => registry.sources.nowMs();
   if (type === 'apply') {
     const sent = await applyBody(serving, context);
-    const { entry, created } = await apply(registry, request, target, sent, () =>
+    const { entry, created } = await apply(writing, request, target, sent, () =>
       authorizeCreate(serving, context),
     );
     return answerEntry(context, created ? serving.createStatus : 200, kind, entry, nowMs());
   }
   const change = await patchBody(serving, context, type);
-  const entry = await patch(registry, request, target, change);
+  const entry = await patch(writing, request, target, change);
   await answerEntry(context, 200, kind, entry, nowMs());
 }
 
@@ -383,12 +379,12 @@ const isDryRun = ({ dryRun }: DeleteOptions): boolean => (dryRun?.length ?? 0) >
 export async function deleteObject(serving: Serving, context: RequestContext, target: Target): Promise<void> {
   const { kind, name } = target;
   checkPathName(name);
-  const { registry } = serving;
+  const { registry, writing } = serving;
   const negotiated = context.negotiate(messagesOf(kind));
   const deadlineMs = deadlineOf(serving, context);
   const options = await deleteOptions(serving, context, kind);
   const request = requestOf(context, 'delete', deadlineMs, { dryRun: isDryRun(options) });
-  const deletion = await remove(registry, request, target, options);
+  const deletion = await remove(writing, request, target, options);
   if (!deletion.removed || kind.deletion.returnsObject)
     return answerEntry(context, 200, kind, deletion.entry, registry.sources.nowMs());
   const { code, ...rest } = success(200, {
@@ -407,7 +403,7 @@ export async function deleteCollection(
   context: RequestContext,
   target: Target,
 ): Promise<void> {
-  const { registry } = serving;
+  const { registry, writing } = serving;
   const { kind, namespace } = target;
   if (!kind.verbs.includes('deletecollection') || (kind.namespaced && !namespace)) throw methodNotAllowed();
   context.negotiate(messagesOf(kind));
@@ -421,7 +417,7 @@ export async function deleteCollection(
   const deadlineMs = deadlineOf(serving, context);
   const options = await deleteOptions(serving, context, kind);
   const { entries, revision } = await removeCollection(
-    registry,
+    writing,
     requestOf(context, 'deletecollection', deadlineMs, { dryRun: isDryRun(options) }),
     target,
     filter,

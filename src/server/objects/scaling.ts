@@ -19,7 +19,7 @@ export async function scaleObject(
   target: Target,
   form: ScaleForm,
 ): Promise<void> {
-  const { registry } = serving;
+  const { registry, writing } = serving;
   const { kind } = target;
   checkPathName(target.name);
   context.negotiate(messagesOf(form));
@@ -34,16 +34,16 @@ export async function scaleObject(
       const request = writeRequest(serving, context, 'UpdateOptions');
       const input = await objectBody(serving, context, 'Scale');
       const wanted = () => readObject(registry.kinds, form, input, request);
-      return answer(await rescale(registry, request, target, form, wanted));
+      return answer(await rescale(writing, request, target, form, wanted));
     }
     case 'PATCH': {
       const type = patchType(serving, context, kind);
       const request = writeRequest(serving, context, 'PatchOptions', type === 'apply');
       if (type === 'apply')
-        return answer(await applyScale(registry, request, target, form, await applyBody(serving, context)));
+        return answer(await applyScale(writing, request, target, form, await applyBody(serving, context)));
       const change = await patchBody(serving, context, type);
       const wanted = (current: object) => patched(change, form, current, request);
-      return answer(await rescale(registry, request, target, form, wanted));
+      return answer(await rescale(writing, request, target, form, wanted));
     }
     default:
       throw methodNotAllowed();

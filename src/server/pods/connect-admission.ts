@@ -1,9 +1,9 @@
 /** Admission of connections into pods and through proxies: webhooks may refuse them. */
 import type { Kind } from '../../api/kind/kind.ts';
 import type { ApiObject } from '../../api/text/object.ts';
-import type { Registry } from '../../registry/registry.ts';
 import { Request } from '../../registry/request.ts';
 import type { Part } from '../../registry/target.ts';
+import type { Writing } from '../../registry/writing.ts';
 import type { RequestContext } from '../http/context.ts';
 
 export interface Connection {
@@ -25,7 +25,7 @@ const optionKinds: Readonly<Record<string, string>> = {
 
 /** Throws a Status when the connection is refused. */
 export function admitConnection(
-  registry: Registry,
+  writing: Writing,
   context: RequestContext,
   connection: Connection,
   asked: object,
@@ -39,5 +39,5 @@ export function admitConnection(
   });
   const kind = optionKinds[`${connection.kind.resource} ${connection.part}`];
   const options = { kind, apiVersion: 'v1', ...asked } as unknown as ApiObject;
-  return registry.admission.connect(registry, request, connection, options, 'connect');
+  return writing.admission.connect(writing.registry, request, connection, options, 'connect');
 }

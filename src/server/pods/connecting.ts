@@ -2,12 +2,14 @@
 import type { Socket } from 'node:net';
 import { unavailable } from '../../api/errors/errors.ts';
 import type { Registry } from '../../registry/registry.ts';
+import type { Writing } from '../../registry/writing.ts';
 import { dialTcp } from '../../streams/dial/dialing.ts';
 import type { NodeConnector } from '../../streams/dial/node-connector.ts';
 import type { OwnDoors } from '../http/own-doors.ts';
 
 export interface Connecting {
   readonly registry: Registry;
+  readonly writing: Writing;
   readonly nodes: NodeConnector;
   /** Types of node addresses, in order of preference. */
   readonly addressTypes: readonly string[];

@@ -52,7 +52,7 @@ export async function connect(
   const node = locatePod(connecting, pod);
   if (!node) throw badRequest(`pod ${info.name} does not have a host assigned`);
   await admitConnection(
-    connecting.registry,
+    connecting.writing,
     context,
     {
       kind: pods,

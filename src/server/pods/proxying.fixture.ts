@@ -15,10 +15,11 @@ import { Tokens } from '../../access/tokens/tokens.ts';
 import { KindTable } from '../../api/kinds/kinds.ts';
 import type { ApiObject } from '../../api/text/object.ts';
 import { admissionChain } from '../../registry/admission/plugins.ts';
-import { Registry } from '../../registry/registry.ts';
+import type { Registry } from '../../registry/registry.ts';
 import { asTester } from '../../registry/request.fixture.ts';
 import { collectionOf } from '../../registry/target.ts';
 import { View } from '../../registry/view/view.ts';
+import { makeWriting, type Writing } from '../../registry/writing.ts';
 import { openMemoryStore } from '../../store/memory.ts';
 import { memoryPipe } from '../../streams/bytes/memory-pipe.ts';
 import type { NodeConnector, NodeLocation } from '../../streams/dial/node-connector.ts';
@@ -65,7 +66,7 @@ class Agents implements NodeConnector {
 export class Proxied extends Client {
   readonly agents = new Agents();
   readonly failures: Error[] = [];
-  registry!: Registry;
+  writing!: Writing;
   server!: ApiServer;
   #closeStore: () => Promise<void> = async () => undefined;
   #closings: (() => void)[] = [];
@@ -78,6 +79,10 @@ export class Proxied extends Client {
     super(() => this.server.url);
   }
 
+  get registry(): Registry {
+    return this.writing.registry;
+  }
+
   async start(): Promise<void> {
     const store = openMemoryStore();
     const kinds = new KindTable();
@@ -87,8 +92,8 @@ export class Proxied extends Client {
       uid: () => randomUUID(),
       randomBelow: (n: number) => randomInt(n),
     };
-    this.registry = new Registry(store, view, kinds, sources, { admission: admissionChain });
-    this.server = new ApiServer(this.registry, {
+    this.writing = makeWriting(store, view, kinds, sources, { admission: admissionChain });
+    this.server = new ApiServer(this.writing, {
       doors: [new LocalDoor({ host: '127.0.0.1', port: 0 })],
       createStatus: 200,
       compatibility: 'contract',

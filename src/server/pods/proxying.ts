@@ -50,11 +50,11 @@ export class Proxying {
     context: RequestContext,
     { resource, namespace = '', name: id = '', proxy }: ProxiedInfo,
   ): Promise<void> {
-    const { registry } = this.connecting;
+    const { registry, writing } = this.connecting;
     const kind = registry.kinds.resource('v1', resource)!;
     const [, name = id] = /^(?:[^:]*:)?([^:]+):[^:]*$/.exec(id) ?? [];
     const path = proxy.tail === undefined ? {} : { path: `/${proxy.tail}` };
-    return admitConnection(registry, context, { kind, namespace, name, part: 'proxy' }, path);
+    return admitConnection(writing, context, { kind, namespace, name, part: 'proxy' }, path);
   }
 
   async #upgrade(context: RequestContext, info: ProxiedInfo, upgrade: Upgrade): Promise<void> {
