@@ -243,9 +243,11 @@ export class AttackedServer {
     base: string,
     agent: Agent,
     path: string,
-    { method = 'GET', headers = {}, body }: Asked,
+    asked: Asked,
     more: Record<string, string>,
+    isFirst = true,
   ): Promise<Answered> {
+    const { method = 'GET', headers = {}, body } = asked;
     const bytes = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
     const given = Array.isArray(headers)
       ? [
@@ -266,7 +268,13 @@ export class AttackedServer {
           resolve({ status: response.statusCode!, text: Buffer.concat(chunks).toString('utf8') }),
         );
       });
-      sent.on('error', failed).on('timeout', () => sent.destroy(new Error('no answer')));
+      sent.on('timeout', () => sent.destroy(new Error('no answer')));
+      sent.on('error', (error: NodeJS.ErrnoException) => {
+        // The server has closed a connection that was idle, in the moment in which it was used again.
+        const isStale = sent.reusedSocket && error.code === 'ECONNRESET' && isFirst;
+        if (isStale) void this.#send(base, agent, path, asked, more, false).then(resolve);
+        else failed(error);
+      });
       sent.end(bytes);
     });
   }

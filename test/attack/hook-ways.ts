@@ -22,8 +22,20 @@ const raw =
   (_request, response) =>
     void response.socket!.end(text);
 
+/** Much like others; left out in a test run. */
+const alike = new Set([
+  'redirect that keeps the body',
+  'permanent redirect',
+  'an endless body',
+  'endless continues',
+  'deep objects',
+]);
+
 /** @param canary where a redirect leads; nothing may come there */
-export const hookWays = (canary: string): Readonly<Record<string, HookBehaviour>> => ({
+export const hookWays = (canary: string, isShort: boolean): Readonly<Record<string, HookBehaviour>> =>
+  Object.fromEntries(Object.entries(allWays(canary)).filter(([way]) => !isShort || !alike.has(way)));
+
+const allWays = (canary: string): Readonly<Record<string, HookBehaviour>> => ({
   hang: { answer: () => undefined },
   redirect: { httpStatus: 302, headers: { Location: canary } },
   'redirect that keeps the body': { httpStatus: 307, headers: { Location: canary } },

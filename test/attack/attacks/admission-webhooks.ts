@@ -87,7 +87,7 @@ export const attack: Attack = {
         method: 'POST',
         body: { metadata: { name: 'attack', labels: { policy }, annotations: { a: 'b' } } },
       });
-    const broken = Object.entries(hookWays(canary.url));
+    const broken = Object.entries(hookWays(canary.url, isShort));
     const policies = ['Fail', 'Ignore'] as const;
     for (const [way, behaviour] of [...broken, ...Object.entries(answers)])
       for (const policy of policies) {
@@ -112,7 +112,7 @@ export const attack: Attack = {
     // More writes than there are seats wait for an answer that does not come.
     for (const kind of ['/mutating', '/validating']) host.hooks.set(kind, { answer: () => undefined });
     host.take();
-    const waiting = Array.from({ length: isShort ? 100 : 600 }, () => write('Fail'));
+    const waiting = Array.from({ length: isShort ? 20 : 600 }, () => write('Fail'));
     await until('the webhook is asked', async () => (host.calls.length >= 5 ? true : undefined));
     for (let i = 0; i < (isShort ? 5 : 50); i++) {
       const { status } = await server.ask('neighbour', '/api/v1/namespaces/default/configmaps?dryRun=All', {

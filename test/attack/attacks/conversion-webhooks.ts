@@ -100,7 +100,11 @@ export const attack: Attack = {
       await server.create(place('v1'), { apiVersion: 'attack.example/v1', kind: 'Boat', metadata: { name } });
     const asked = ['', '/a', '?watch=true&timeoutSeconds=1', '/a?timeout=1s'];
     const paths = isShort ? asked.slice(0, 2) : asked;
-    for (const [way, behaviour] of Object.entries({ ...hookWays(canary.url), ...lies, ...ignored })) {
+    for (const [way, behaviour] of Object.entries({
+      ...hookWays(canary.url, isShort),
+      ...lies,
+      ...ignored,
+    })) {
       if (lasting.has(way)) continue;
       host.hooks.set('/convert', behaviour);
       for (const path of paths) {
@@ -117,9 +121,11 @@ export const attack: Attack = {
     // More requests than may be under way wait for an answer that does not come.
     host.hooks.set('/convert', { answer: () => undefined });
     host.take();
-    const waiting = Array.from({ length: isShort ? 100 : 600 }, () =>
-      server.ask('tenant', `${place('v2')}/a`),
-    );
+    // What was converted once is remembered: these were not.
+    const names = Array.from({ length: isShort ? 20 : 300 }, (_, i) => `waiting-${i}`);
+    for (const name of names)
+      await server.create(place('v1'), { apiVersion: 'attack.example/v1', kind: 'Boat', metadata: { name } });
+    const waiting = names.map((name) => server.ask('tenant', `${place('v2')}/${name}`));
     await until('the webhook is asked', async () => (host.calls.length >= 1 ? true : undefined));
     for (let i = 0; i < (isShort ? 5 : 100); i++) {
       const { status } = await server.ask('neighbour', '/api/v1/namespaces/default/configmaps?limit=1');

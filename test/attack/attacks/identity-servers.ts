@@ -117,7 +117,7 @@ async function tryIssuer(
   await expect('a token of the new key', tokenBy(second.privateKey, {}), 200);
   await expect('a token of the old key', tokenBy(first.privateKey, {}), 401);
   await expect('a token of the old key that is remembered', remembered, 401);
-  for (const [way, behaviour] of Object.entries(hookWays(canary.url))) {
+  for (const [way, behaviour] of Object.entries(hookWays(canary.url, isShort))) {
     if (!/gigabyte|endless|deep|redirect|hints/.test(way)) continue;
     host.hooks.set('/oidc/keys', behaviour);
     const cpuMs = server.cpuMs;
@@ -142,7 +142,7 @@ async function tryTokens(
       raw: JSON.stringify({ kind: 'TokenReview', apiVersion: 'v1', status: { authenticated: true } }),
     },
   };
-  for (const [way, behaviour] of Object.entries({ ...hookWays(canary.url), ...answers })) {
+  for (const [way, behaviour] of Object.entries({ ...hookWays(canary.url, isShort), ...answers })) {
     const lasts = way === 'hang' || way === 'a byte now and then';
     if (lasts && isShort) continue;
     host.hooks.set('/tokens', behaviour);
@@ -166,7 +166,7 @@ async function tryRights(
     'a text': allows({ allowed: 'true' }),
     'a long reason': allows({ allowed: false, reason: `\r\n${'x'.repeat(900_000)}` }),
   };
-  for (const [way, behaviour] of Object.entries({ ...hookWays(canary.url), ...answers })) {
+  for (const [way, behaviour] of Object.entries({ ...hookWays(canary.url, isShort), ...answers })) {
     const lasts = way === 'hang' || way === 'a byte now and then';
     if (lasts && isShort) continue;
     host.hooks.set('/rights', behaviour);
