@@ -42,6 +42,7 @@ const pods: Action = {
 };
 const want = (name: string, more: Partial<WantedUser> = {}): WantedUser => ({
   name,
+  isAlone: Object.keys(more).length === 0,
   uid: '',
   groups: [],
   extra: {},

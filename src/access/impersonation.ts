@@ -21,9 +21,14 @@ const anonymous = 'system:anonymous';
 const unauthenticated = 'system:unauthenticated';
 const nodeNameKey = 'authentication.kubernetes.io/node-name';
 
-/** Who a user wants to be, as the request says it. */
+/**
+ * Who a user wants to be, as the request says it. All but the first two are asked for when the user may have the name: a
+ * request may read them only then.
+ */
 export interface WantedUser {
   readonly name: string;
+  /** Whether nothing but a name is wanted. */
+  readonly isAlone: boolean;
   /** '' when it is not said. */
   readonly uid: string;
   readonly groups: readonly string[];
@@ -63,7 +68,7 @@ const constrained = (name: string, applies: Mode['applies']): Mode => ({
 
 const associatedNode = constrained('associated-node', (wanted, { name, extra }) => {
   const [node, more] = extra?.[nodeNameKey] ?? [];
-  if (!isAlone(wanted) || node === undefined || more !== undefined || !accountOf(name)) return false;
+  if (!wanted.isAlone || node === undefined || more !== undefined || !accountOf(name)) return false;
   return nodeOf(wanted.name) === node;
 });
 
@@ -71,15 +76,11 @@ const legacy: Mode = { verb: 'impersonate', applies: () => true };
 
 const modes: readonly Mode[] = [
   associatedNode,
-  constrained('arbitrary-node', (wanted) => isAlone(wanted) && nodeOf(wanted.name) !== undefined),
-  constrained('serviceaccount', (wanted) => isAlone(wanted) && accountOf(wanted.name) !== undefined),
+  constrained('arbitrary-node', (wanted) => wanted.isAlone && nodeOf(wanted.name) !== undefined),
+  constrained('serviceaccount', (wanted) => wanted.isAlone && accountOf(wanted.name) !== undefined),
   constrained('user-info', ({ name }) => nodeOf(name) === undefined && accountOf(name) === undefined),
   legacy,
 ];
-
-/** Whether only a name is wanted. */
-const isAlone = ({ uid, groups, extra }: WantedUser): boolean =>
-  uid === '' && groups.length === 0 && Object.keys(extra).length === 0;
 
 export class Impersonation {
   readonly #last = new BoundedCache<Mode>(rememberedMax);
@@ -110,25 +111,25 @@ export class Impersonation {
 
 async function becomeBy(mode: Mode, wanted: WantedUser, checks: Checks, info: Action): Promise<Impersonated> {
   if (mode.onVerb !== undefined) await checks.allowed({ ...info, verb: `${mode.onVerb}:${info.verb}` });
-  const groups = await checkName(mode, wanted, checks);
+  const ownGroups = await checkName(mode, wanted, checks);
   if (wanted.uid) await checks.resource({ resource: 'uids', name: wanted.uid });
   await checkGroups(mode, wanted, checks);
   await checkExtra(mode, wanted, checks);
   const user: User = {
     name: wanted.name,
     ...(wanted.uid ? { uid: wanted.uid } : {}),
-    groups: withUsualGroup(wanted.name, groups),
+    groups: withUsualGroup(wanted.name, wanted.groups.length || !ownGroups ? wanted.groups : ownGroups),
     extra: wanted.extra,
   };
   return { user, constraint: mode === legacy ? undefined : mode.verb };
 }
 
-/** Checks the name. Returns the groups that the user will have. */
+/** Checks the name. Returns the groups that such a user has if none are wanted; undefined: none. */
 async function checkName(
   mode: Mode,
-  { name, groups }: WantedUser,
+  { name }: WantedUser,
   checks: Checks,
-): Promise<readonly string[]> {
+): Promise<readonly string[] | undefined> {
   const node = mode === legacy ? undefined : nodeOf(name);
   const account = accountOf(name);
   if (node !== undefined) {
@@ -138,10 +139,9 @@ async function checkName(
   }
   if (!account) {
     await checks.identity({ resource: 'users', name });
-    return groups;
+    return undefined;
   }
   await checks.identity({ resource: 'serviceaccounts', namespace: account.namespace, name: account.name });
-  if (groups.length) return groups;
   return accountGroups(account.namespace);
 }
 

@@ -8,6 +8,7 @@ import { extraOf, headerValues } from '../../access/authentication/identity-head
 import { nameProblem } from '../../access/authentication/user-names.ts';
 import { ImpersonationRefused, type WantedUser } from '../../access/impersonation.ts';
 import { badRequest } from '../../api/errors/errors.ts';
+import type { User } from '../../api/values/user.ts';
 import { refusal } from '../http/access-refusal.ts';
 import type { RequestContext } from '../http/context.ts';
 import { removeIdentity } from '../http/identity-removal.ts';
@@ -19,6 +20,9 @@ const valuesMax = 1_000;
 
 const prefix = 'impersonate-';
 const extraPrefix = 'impersonate-extra-';
+const nameHeader = 'impersonate-user';
+const uidHeader = 'impersonate-uid';
+const groupHeader = 'impersonate-group';
 const prefixStart = prefix.charCodeAt(0);
 
 export function impersonate(context: RequestContext, services: Services): void | Promise<void> {
@@ -65,27 +69,72 @@ function forget({ upgrade, info, http, request }: RequestContext, services: Serv
 /** The user that the headers name; undefined without such headers. */
 function wantedUser({ http: { request } }: RequestContext): WantedUser | undefined {
   // Requests of the express lane have no header twice, and no list of them as they were sent.
-  const sent = { headers: request.headers, rawHeaders: request.rawHeaders ?? [] };
-  const found = headerValues(sent, isRead);
-  const first = (name: string): string => found.get(name)?.[0] ?? '';
-  const groups = found.get('impersonate-group') ?? [];
-  const extra = extraOf(found, [extraPrefix]);
-  let values = 0;
-  for (const list of found.values()) values += list.length;
-  if (values > valuesMax)
-    throw badRequest(`a request may impersonate at most ${valuesMax} groups and extra values`);
-  const wanted = {
-    name: first('impersonate-user'),
-    uid: first('impersonate-uid'),
-    groups,
-    extra: extra ?? {},
-  };
-  const problem = nameProblem(wanted);
-  if (problem !== undefined) throw badRequest(`impersonation is not possible: ${problem}`);
+  const wanted = new HeaderUser({ headers: request.headers, rawHeaders: request.rawHeaders ?? [] });
   if (wanted.name) return wanted;
-  if (wanted.uid || groups.length || extra)
+  const { uid, groups, extra } = wanted;
+  if (uid || groups.length || Object.keys(extra).length)
     throw badRequest(`requested ${goText(wanted)} without impersonating a user name`);
   return undefined;
+}
+
+type Sent = Parameters<typeof headerValues>[0];
+
+/** Reads the name at once, and all else for a sender who may have that name: nobody else can make the server read it. */
+class HeaderUser implements WantedUser {
+  readonly name: string;
+  readonly isAlone: boolean;
+  #rest: Pick<WantedUser, 'uid' | 'groups' | 'extra'> | undefined;
+
+  constructor(private readonly sent: Sent) {
+    const named = headerValues(sent, (header) => header === nameHeader).get(nameHeader) ?? [];
+    this.name = named[0] ?? '';
+    this.isAlone = !isMoreSaid(sent.headers);
+    checkNames({ name: this.name, groups: [] });
+  }
+
+  get uid(): string {
+    return this.#all.uid;
+  }
+
+  get groups(): readonly string[] {
+    return this.#all.groups;
+  }
+
+  get extra(): WantedUser['extra'] {
+    return this.#all.extra;
+  }
+
+  get #all(): Pick<WantedUser, 'uid' | 'groups' | 'extra'> {
+    this.#rest ??= this.#read();
+    return this.#rest;
+  }
+
+  #read(): Pick<WantedUser, 'uid' | 'groups' | 'extra'> {
+    const found = headerValues(this.sent, isRead);
+    let values = 0;
+    for (const list of found.values()) values += list.length;
+    if (values > valuesMax)
+      throw badRequest(`a request may impersonate at most ${valuesMax} groups and extra values`);
+    const rest = {
+      uid: found.get(uidHeader)?.[0] ?? '',
+      groups: found.get(groupHeader) ?? [],
+      extra: extraOf(found, [extraPrefix]) ?? {},
+    };
+    checkNames({ name: '', ...rest });
+    return rest;
+  }
+}
+
+function checkNames(user: User): void {
+  const problem = nameProblem(user);
+  if (problem !== undefined) throw badRequest(`impersonation is not possible: ${problem}`);
+}
+
+/** Whether there are headers beside that of the name. */
+function isMoreSaid(headers: IncomingHttpHeaders): boolean {
+  if (headers[uidHeader] || headers[groupHeader] !== undefined) return true;
+  for (const name in headers) if (name.startsWith(extraPrefix)) return true;
+  return false;
 }
 
 const isRead = (name: string): boolean => name.startsWith(prefix);
