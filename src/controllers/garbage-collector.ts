@@ -13,6 +13,7 @@
 import type { OwnerReference } from '../api/generated/types.ts';
 import type { Kind, ResourceId } from '../api/kind/kind.ts';
 import type { ApiObject } from '../api/text/object.ts';
+import { composedKey } from '../composed-key.ts';
 import type { Registry } from '../registry/registry.ts';
 import { targetOf } from '../registry/target.ts';
 import { remove } from '../registry/verbs/delete.ts';
@@ -70,7 +71,7 @@ class GarbageCollector implements RunningController {
     });
     const observation = observeKinds(context, {
       observed: (_, entry, previous) => this.#observed(entry, previous),
-      came: ({ apiVersion, kind }) => this.#came(`${apiVersion} ${kind}`),
+      came: (kind) => this.#came(ownerKindName(kind)),
       went: (_, entries) => {
         for (const entry of entries) this.#forgetAll(entry);
       },
@@ -279,7 +280,9 @@ class GarbageCollector implements RunningController {
 /** Owners because of which a dependent stays. */
 const keeping: ReadonlySet<OwnerState> = new Set<OwnerState>(['present', 'unknown kind', 'unknown']);
 
-const ownerKindName = ({ apiVersion, kind }: OwnerReference): string => `${apiVersion} ${kind}`;
+/** What users write into a reference may hold anything. */
+const ownerKindName = ({ apiVersion = '', kind = '' }: Pick<OwnerReference, 'apiVersion' | 'kind'>): string =>
+  composedKey(apiVersion, kind);
 
 function remember(places: Map<string, Set<Place>>, key: string, place: Place): void {
   const known = places.get(key);
