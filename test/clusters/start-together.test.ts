@@ -65,6 +65,8 @@ describeWith('etcd-server')('servers that start together', () => {
         }),
       );
       expect(new Set(authorities).size).toBe(1);
+      const proxies = all.map(({ dataDir }) => readFile(join(dataDir, 'pki', 'front-proxy-ca.crt'), 'utf8'));
+      expect(new Set(await Promise.all(proxies)).size).toBe(1);
       for (const { child } of all) {
         child.signal('SIGTERM');
         expect(await child.exited).toEqual({ code: 0, signal: null });

@@ -12,7 +12,12 @@ const kubernetes = {
     ports: [{ port: 443, nodePort: 30_443 }],
   },
 };
-const view = { collection: () => ({ get: () => ({ peek: () => kubernetes }) }) } as unknown as View;
+const slice = { endpoints: [{ addresses: ['198.51.100.7', '10.0.0.1'] }], ports: [{ port: 6443 }] };
+const view = {
+  collection: (id: string) => ({
+    get: () => ({ peek: () => (id === 'core/services' ? kubernetes : slice) }),
+  }),
+} as unknown as View;
 const doorsAt = (...urls: string[]): OwnDoors =>
   new OwnDoors(
     urls.map((url) => ({ url }) as Door),
@@ -62,6 +67,15 @@ describe('a door', () => {
     ] as const)
       expect([address, doors.has(address, port)]).toEqual([address, true]);
     expect([doors.has('10.96.0.2', 443), doors.has('192.0.2.1', 30_443)]).toEqual([false, false]);
+  });
+
+  it('is where others find the servers of the cluster', () => {
+    const doors = doorsAt('https://127.0.0.1:6443');
+    const found = [6443, 6444].map((port) => ['198.51.100.7', '10.0.0.1'].map((ip) => doors.has(ip, port)));
+    expect(found).toEqual([
+      [true, true],
+      [false, false],
+    ]);
   });
 
   it('is refused when any address is one', () => {

@@ -3,7 +3,7 @@
  * and endpoints are written by users, who could otherwise make the server talk to itself under its own name.
  */
 import { networkInterfaces } from 'node:os';
-import type { Service } from '../../api/generated/types.ts';
+import type { EndpointSlice, Service } from '../../api/generated/types.ts';
 import { type Address, parseIP } from '../../api/values/addresses.ts';
 import type { View } from '../../registry/view/view.ts';
 import { addressNotAllowed } from '../../streams/dial/target-address.ts';
@@ -35,7 +35,7 @@ export class OwnDoors {
     const isHere = this.#places.some(
       (place) => place.port === port && (isSame(place.address, address) || reaches(place.address, address)),
     );
-    return isHere || this.#isService(address, port);
+    return isHere || this.#isService(address, port) || this.#isAdvertised(address, port);
   }
 
   /** The service `kubernetes` leads to a door, by its addresses and at its port of every node. */
@@ -45,6 +45,18 @@ export class OwnDoors {
     const clusterIPs = [spec?.clusterIP ?? '', ...(spec?.clusterIPs ?? [])];
     if (clusterIPs.some((ip) => isSame(parseIP(ip), address))) return true;
     return spec?.ports?.some(({ nodePort }) => nodePort === port) === true && isOfMachine(address);
+  }
+
+  /** Addresses of servers as others know them: this one's behind a gateway, and those of the same store. */
+  #isAdvertised(address: Address, port: number): boolean {
+    const { endpoints = [], ports = [] } = (this.view
+      .collection('discovery.k8s.io/endpointslices')
+      .get('default', 'kubernetes')
+      ?.peek() ?? {}) as Partial<EndpointSlice>;
+    return (
+      ports.some((one) => one.port === port) &&
+      endpoints.some(({ addresses }) => addresses?.some((text) => isSame(parseIP(text), address)))
+    );
   }
 }
 
