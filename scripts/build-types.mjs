@@ -1,6 +1,6 @@
 /**
- * Writes the types of the package: those of the embedding API into one file, `dist/index.d.ts`, those of the test kit
- * into `testing.d.ts`, and the same as `.d.cts` for CommonJS.
+ * Writes the types of the package: those of the embedding API into one file, `dist/index.d.cts`, which `index.d.ts` exports
+ * for ES modules as `index.js` does the code; those of the test kit into `testing.d.ts` and `testing.d.cts`.
  */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -39,14 +39,14 @@ export * from './testing.${ending}';
 export declare const useCluster: (options?: TestClusterOptions) => TestCluster;
 `;
 
-const types = typesText(publicDeclarations());
+writeFileSync(path.join(folder, 'index.d.cts'), typesText(publicDeclarations()));
+writeFileSync(path.join(folder, 'index.d.ts'), "export * from './index.cjs';\n");
 const testing = testingDeclarations();
 for (const [ending, form] of [
   ['d.ts', 'js'],
   ['d.cts', 'cjs'],
 ]) {
   const write = (name, text) => writeFileSync(path.join(folder, `${name}.${ending}`), text);
-  write('index', types);
   write('testing', testingText(testing, form));
   for (const [file, runner] of [
     ['vitest', 'Vitest'],

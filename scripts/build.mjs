@@ -96,6 +96,17 @@ const descriptions = {
   },
 };
 
+/** The flags and feature gates of kube-apiserver are read by its stand-in alone, so the bundle holds them compressed. */
+const apiServerFlags = {
+  name: 'flags of kube-apiserver',
+  setup({ onLoad }) {
+    onLoad({ filter: /envtest\/(apiserver-flags|feature-gates)\.json$/ }, async ({ path }) => {
+      const text = JSON.stringify(JSON.parse(await readFile(path, 'utf8')));
+      return { contents: `${compressed(text)} export default JSON.parse(read());` };
+    });
+  },
+};
+
 /** Code with a function `read` that returns a text, which it holds compressed. */
 const compressed = (text) => `import { brotliDecompressSync } from 'node:zlib';
   const read = () => brotliDecompressSync(Buffer.from('${brotliCompressSync(text).toString('base64')}', 'base64')).toString('utf8');`;
@@ -149,7 +160,7 @@ async function bundle(webInputs) {
     write: false,
     metafile: true,
     sourcemap: asked['source-maps'] ?? false,
-    plugins: [fieldTables, descriptions, bundledLmdb],
+    plugins: [fieldTables, descriptions, apiServerFlags, bundledLmdb],
     define: { ...defineThread, 'import.meta.url': 'moduleUrl' },
     // Strict mode, like the modules it is made of; esbuild's own directive would come after these
     // declarations and have no effect.

@@ -7,8 +7,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire, isBuiltin } from 'node:module';
 import path from 'node:path';
 
-/** A native decoder of MessagePack, which values of the store are not written in. */
-const unused = 'msgpackr-extract';
+/** MessagePack, which nothing in the store is written in: every database says how its values are encoded. */
+const unused = 'msgpackr';
 const virtual = 'bundled lmdb';
 
 /** Gives the bundle `bundledLmdb`, which `src/store/lmdb-library.ts` reads. */
@@ -32,7 +32,7 @@ export const bundledLmdb = {
         };`,
       resolveDir: process.cwd(),
     }));
-    onLoad({ filter: /^unused$/, namespace: virtual }, () => ({ contents: 'module.exports = undefined;' }));
+    onLoad({ filter: /^unused$/, namespace: virtual }, () => ({ contents: 'module.exports = {};' }));
     // It looks for its native code by the path of its own file.
     onLoad({ filter: /node_modules[\\/]lmdb[\\/]dist[\\/]index\.cjs$/ }, ({ path: file }) => ({
       contents: `const __filename = require('bundled lmdb').installedFile();${readFileSync(file, 'utf8')}`,
