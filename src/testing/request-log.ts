@@ -1,8 +1,8 @@
 /** The requests that a test cluster got: who asked what, with bodies and answers. The oldest go when there are too many. */
 import type { Registry } from '../registry/registry.ts';
 import type { RequestContext } from '../server/http/context.ts';
-import { Http2Request } from '../server/http/http2-request.ts';
-import { PlainRequest } from '../server/http/plain-request.ts';
+import { Http2Request } from '../server/wire/http2-request.ts';
+import { PlainRequest } from '../server/wire/plain-request.ts';
 import { checkMatch, matches, type RequestFacts, type RequestMatch } from './request-match.ts';
 
 const requestsMax = 20_000;

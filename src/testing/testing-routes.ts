@@ -1,7 +1,7 @@
 /** The paths of the kit over HTTP: what each does, and how it is described. */
 import { badRequest, StatusError } from '../api/errors/errors.ts';
 import type { JsonObject } from '../api/text/object.ts';
-import type { Query } from '../server/http/query.ts';
+import type { Query } from '../server/wire/query.ts';
 import type { ChaosOptions } from './chaos.ts';
 import { durationMs } from './durations.ts';
 import type { Fault, FaultRule } from './faults.ts';

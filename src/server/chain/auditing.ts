@@ -4,7 +4,7 @@
  * also answered.
  */
 import type { RequestContext } from '../http/context.ts';
-import { onSocketStarted, onStarted } from '../http/status-line.ts';
+import { onSocketStarted, onStarted } from '../wire/status-line.ts';
 import type { Services } from './step.ts';
 
 /** Comes right after authentication: what is recorded depends on the user, before any impersonation. */

@@ -1,7 +1,7 @@
 /** Authentication: asks the door for the user of a request; the dashboard needs none. Error exit: 401. */
 import type { User } from '../../api/values/user.ts';
-import { takeBearerProtocol } from '../http/bearer-protocol.ts';
 import type { RequestContext } from '../http/context.ts';
+import { takeBearerProtocol } from '../wire/bearer-protocol.ts';
 import type { Services } from './step.ts';
 
 export function authenticate(context: RequestContext, { dashboard }: Services): void | Promise<void> {

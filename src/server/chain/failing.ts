@@ -4,8 +4,8 @@ import { StoreFullError, StoreTimeoutError, StoreUnavailableError } from '../../
 import { ClientGone, type Upgrade } from '../../streams/dial/tunnel.ts';
 import { answerError, answerOverload } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
-import { refuse } from '../http/refusal.ts';
 import { Overload } from '../http/traffic.ts';
+import { refuse } from '../wire/refusal.ts';
 import type { Services } from './step.ts';
 
 /** Never throws: when even the error cannot be sent, the connection is closed. */

@@ -11,8 +11,8 @@ import { badRequest } from '../../api/errors/errors.ts';
 import type { User } from '../../api/values/user.ts';
 import { refusal } from '../http/access-refusal.ts';
 import type { RequestContext } from '../http/context.ts';
-import { removeIdentity } from '../http/identity-removal.ts';
-import { PlainRequest } from '../http/plain-request.ts';
+import { removeIdentity } from '../wire/identity-removal.ts';
+import { PlainRequest } from '../wire/plain-request.ts';
 import type { Services } from './step.ts';
 
 /** Groups and extra values that a request may ask for: each is a question to the authorizers. */

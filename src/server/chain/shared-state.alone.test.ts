@@ -2,8 +2,8 @@
 import { Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { optimized } from '../../switches.ts';
-import { PlainReader, type PlainRequest } from '../http/plain-request.ts';
 import { parseRequest } from '../http/request-info.ts';
+import { PlainReader, type PlainRequest } from '../wire/plain-request.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();

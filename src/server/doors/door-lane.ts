@@ -2,10 +2,10 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Door, Reception } from '../http/door.ts';
-import { cutOff, refuse } from '../http/refusal.ts';
 import { isBrief } from '../http/request-info.ts';
 import type { Arrivals } from '../lane/arrivals.ts';
 import { ExpressLane } from '../lane/express-lane.ts';
+import { cutOff, refuse } from '../wire/refusal.ts';
 import { headersTimeoutMs, keepAliveMs } from './http-listener.ts';
 
 /**

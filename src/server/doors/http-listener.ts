@@ -8,9 +8,9 @@ import { methodNotAllowed, StatusError } from '../../api/errors/errors.ts';
 import { markDoor } from '../../streams/dial/machine-doors.ts';
 import type { Door, Reception } from '../http/door.ts';
 import type { Limits } from '../http/limits.ts';
-import { refuse, refuseConnection } from '../http/refusal.ts';
 import { overload } from '../http/traffic.ts';
 import type { Arrivals } from '../lane/arrivals.ts';
+import { refuse, refuseConnection } from '../wire/refusal.ts';
 import { OpenHeads } from './open-heads.ts';
 import { Pipelining } from './pipelining.ts';
 

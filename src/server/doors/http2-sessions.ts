@@ -10,9 +10,9 @@ import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 
 import type { TLSSocket } from 'node:tls';
 import { methodNotAllowed } from '../../api/errors/errors.ts';
 import type { Door, Reception } from '../http/door.ts';
-import { Http2Request } from '../http/http2-request.ts';
 import { Http2Response, type UnreadBytes } from '../http/http2-response.ts';
 import type { Arrivals } from '../lane/arrivals.ts';
+import { Http2Request } from '../wire/http2-request.ts';
 import { headersMax } from './http-listener.ts';
 
 export interface Http2Options {

@@ -13,10 +13,10 @@ import type { User } from '../../api/values/user.ts';
 import { LastMemo } from '../../memo.ts';
 import type { ApiRequest } from '../http/context.ts';
 import type { Door, Reception } from '../http/door.ts';
-import { GuardedResponse, guardLines } from '../http/guard-headers.ts';
 import { isBrief } from '../http/request-info.ts';
 import { Arrivals } from '../lane/arrivals.ts';
 import type { ExpressLane } from '../lane/express-lane.ts';
+import { GuardedResponse, guardLines } from '../wire/guard-headers.ts';
 import { doorLane } from './door-lane.ts';
 import { HttpListener, listenerOptions } from './http-listener.ts';
 

@@ -6,9 +6,9 @@ import { type Model, modelOf } from '../../api/model/model.ts';
 import { encodeDocument } from '../../api/protobuf/protobuf-envelope.ts';
 import { jsonText } from '../../api/text/json-text.ts';
 import type { JsonObject } from '../../api/text/object.ts';
+import { Pace } from '../wire/pace.ts';
 import type { ApiResponse, Headers, RequestContext } from './context.ts';
 import { type Negotiated, protobufType, wantsProtobufErrors } from './negotiation.ts';
-import { Pace } from './pace.ts';
 
 /** Bodies of at least this size are compressed for clients that accept it. */
 export const gzipBytesMin = 128 * 1024;

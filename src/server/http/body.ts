@@ -4,11 +4,11 @@ import { badRequest, requestTimeout, StatusError, tooLarge, unknownFormat } from
 import type { Model } from '../../api/model/model.ts';
 import { countKeys, findDuplicates, JsonError, readJson } from '../../api/text/json.ts';
 import type { Input } from '../../registry/input.ts';
+import { Http2Request } from '../wire/http2-request.ts';
+import { PlainRequest } from '../wire/plain-request.ts';
 import type { ApiRequest } from './context.ts';
-import { Http2Request } from './http2-request.ts';
 import type { LimitKeeper } from './limits.ts';
 import { protobufType } from './negotiation.ts';
-import { PlainRequest } from './plain-request.ts';
 
 const noBody = Buffer.alloc(0);
 

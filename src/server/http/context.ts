@@ -7,16 +7,16 @@ import type { Status } from '../../api/errors/errors.ts';
 import type { Decision } from '../../api/kind/access.ts';
 import type { User } from '../../api/values/user.ts';
 import type { Upgrade } from '../../streams/dial/tunnel.ts';
+import type { Http2Request } from '../wire/http2-request.ts';
+import type { Outlet } from '../wire/outlet.ts';
+import type { PlainRequest } from '../wire/plain-request.ts';
+import type { Query } from '../wire/query.ts';
+import type { WatchRequest } from '../wire/watch-request.ts';
 import type { AuditedRequest } from './audited-request.ts';
 import type { Door } from './door.ts';
-import type { Http2Request } from './http2-request.ts';
 import { type Messages, type Negotiated, negotiate, wantsPretty } from './negotiation.ts';
-import type { Outlet } from './outlet.ts';
-import type { PlainRequest } from './plain-request.ts';
-import type { Query } from './query.ts';
 import type { RequestInfo, ResourceInfo } from './request-info.ts';
 import type { Client, Lane } from './traffic.ts';
-import type { WatchRequest } from './watch-request.ts';
 
 /**
  * A request as Node's server reads it, as the express lane does, as it came in a stream of HTTP/2, or on a connection

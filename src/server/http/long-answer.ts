@@ -6,10 +6,10 @@ import { Readable } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
 import type { Model } from '../../api/model/model.ts';
 import { jsonText } from '../../api/text/json-text.ts';
+import { Pace } from '../wire/pace.ts';
 import { acceptsGzip, answerBytes, answerValue, apiHeaders, drained, gzipBytesMin } from './answer.ts';
 import type { RequestContext } from './context.ts';
 import type { Negotiated } from './negotiation.ts';
-import { Pace } from './pace.ts';
 
 /** Lists whose text is shorter are sent as a whole, which is faster. */
 const wholeChars = 1024 * 1024;

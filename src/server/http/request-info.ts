@@ -14,8 +14,8 @@
 import { badRequest } from '../../api/errors/errors.ts';
 import type { Action } from '../../api/kind/access.ts';
 import { optimized } from '../../switches.ts';
+import { Query } from '../wire/query.ts';
 import { actionOf } from './action.ts';
-import { Query } from './query.ts';
 
 /** Long-running requests: a watch, or a connection to a pod, service or node, or of several watches. */
 export type Lasting = 'watch' | 'connection';

@@ -1,8 +1,8 @@
 /** Proves that rules for all requests are followed, and that a server without rules has none in its way. */
 import { describe, expect, it } from 'vitest';
+import { Http2Request } from '../wire/http2-request.ts';
 import type { ApiRequest, ApiResponse } from './context.ts';
 import type { Door, Reception } from './door.ts';
-import { Http2Request } from './http2-request.ts';
 import { type ServingRuleOptions, servingRulesProblem, withServingRules } from './serving-rules.ts';
 
 function asked(options: ServingRuleOptions, method: string, origin?: string, chance = 0) {

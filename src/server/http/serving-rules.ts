@@ -7,9 +7,9 @@ import type { IncomingMessage } from 'node:http';
 import type { StatusError } from '../../api/errors/errors.ts';
 import { compileRegexp, type GoRegexp } from '../../api/text/go-regexp.ts';
 import type { Upgrade } from '../../streams/dial/tunnel.ts';
+import { Http2Request } from '../wire/http2-request.ts';
 import type { ApiRequest, ApiResponse } from './context.ts';
 import type { Door, PrefetchRevision, Reception } from './door.ts';
-import { Http2Request } from './http2-request.ts';
 import type { LimitKeeper } from './limits.ts';
 import type { Overload } from './traffic.ts';
 

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { guardLines } from '../http/guard-headers.ts';
-import type { PlainRequest } from '../http/plain-request.ts';
+import { guardLines } from '../wire/guard-headers.ts';
+import type { PlainRequest } from '../wire/plain-request.ts';
 import { ExpressLane } from './express-lane.ts';
 import type { PlainResponse } from './plain-response.ts';
 

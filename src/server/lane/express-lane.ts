@@ -10,7 +10,7 @@
  */
 import type { Socket } from 'node:net';
 import { optimized } from '../../switches.ts';
-import { PlainReader, type PlainRequest } from '../http/plain-request.ts';
+import { PlainReader, type PlainRequest } from '../wire/plain-request.ts';
 import { Departures } from './departures.ts';
 import { PlainResponse } from './plain-response.ts';
 

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { guardLines } from '../http/guard-headers.ts';
+import { guardLines } from '../wire/guard-headers.ts';
 import { Departures } from './departures.ts';
 import { PlainResponse } from './plain-response.ts';
 

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { wallClock } from '../../clock.ts';
 import { LastMemo } from '../../memo.ts';
 import type { ApiResponse, HeaderFields } from '../http/context.ts';
-import { isGuard } from '../http/guard-headers.ts';
+import { isGuard } from '../wire/guard-headers.ts';
 import { fitsBuffer, writeJoined } from './answer-buffer.ts';
 import type { Departures } from './departures.ts';
 

@@ -7,7 +7,7 @@ import { answerBytes } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
 import { answerParts, type LongValue, wholeValue } from '../http/long-answer.ts';
 import { protobufType } from '../http/negotiation.ts';
-import { Pace } from '../http/pace.ts';
+import { Pace } from '../wire/pace.ts';
 
 /** A list whose JSON text is up to this size is built as a whole, which is faster. */
 const wholeBytesMax = 4 * 1024 * 1024;

@@ -23,7 +23,7 @@ import { answerBytes, answerDocument, answerStatus, answerValue } from '../http/
 import type { RequestContext } from '../http/context.ts';
 import { answerLong, answerParts, type LongValue } from '../http/long-answer.ts';
 import { messagesOf, type Negotiated, protobufType } from '../http/negotiation.ts';
-import { Pace } from '../http/pace.ts';
+import { Pace } from '../wire/pace.ts';
 import { answerMessages } from './message-list.ts';
 import { TableText } from './table-text.ts';
 

@@ -10,7 +10,7 @@ import { badRequest, internal, type Status, StatusError } from '../../api/errors
 import { parseExact } from '../../api/text/exact-json.ts';
 import { jsonText } from '../../api/text/json-text.ts';
 import type { ApiResponse, HeaderFields } from '../http/context.ts';
-import type { Outlet } from '../http/outlet.ts';
+import type { Outlet } from '../wire/outlet.ts';
 
 /** Bytes of a refusal that are kept. */
 const refusalBytesMax = 64 * 1024;

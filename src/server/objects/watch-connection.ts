@@ -14,7 +14,7 @@ import { acceptWebSocket, webSocketRefusal } from '../../streams/websocket/webso
 import type { RequestContext } from '../http/context.ts';
 import type { Door } from '../http/door.ts';
 import { parseRequest } from '../http/request-info.ts';
-import { WatchRequest } from '../http/watch-request.ts';
+import { WatchRequest } from '../wire/watch-request.ts';
 import { isStill } from './credential-watch.ts';
 import { WatchAnswer, type WatchCarrier } from './watch-answer.ts';
 import { acceptOf, pathOf, readWatchMessage, type WatchMessage } from './watch-message.ts';

@@ -16,8 +16,8 @@ import type { View } from '../../registry/view/view.ts';
 import { jsonLines, type Notice, type NoticeForm } from '../../registry/view/watch-event.ts';
 import type { Watcher } from '../../registry/view/watcher.ts';
 import type { Negotiated } from '../http/negotiation.ts';
-import type { Outlet } from '../http/outlet.ts';
 import type { WatchCounter } from '../observe/watch-metrics.ts';
+import type { Outlet } from '../wire/outlet.ts';
 import { TableText } from './table-text.ts';
 
 const bookmarkIntervalMs = 60_000;

@@ -1,7 +1,7 @@
 /** Proves every rule for log options, row by row of the contract. */
 import { describe, expect, it } from 'vitest';
 import { StatusError } from '../../api/errors/errors.ts';
-import { Query } from '../http/query.ts';
+import { Query } from '../wire/query.ts';
 import { logOptions } from './log-options.ts';
 
 const options = (text: string) => logOptions(new Query(text), 'p');

@@ -2,7 +2,7 @@
 import { badRequest, invalid as invalidObject } from '../../api/errors/errors.ts';
 import { type FieldError, forbidden } from '../../api/errors/field-error.ts';
 import { parseTime } from '../../api/values/time.ts';
-import type { Query } from '../http/query.ts';
+import type { Query } from '../wire/query.ts';
 
 const int64Max = 2n ** 63n - 1n;
 

@@ -1,6 +1,6 @@
 /** Proves how options of exec, attach and portforward are translated to those of a kubelet. */
 import { describe, expect, it } from 'vitest';
-import { Query } from '../http/query.ts';
+import { Query } from '../wire/query.ts';
 import { encodedCommands, kubeletPortsQuery, kubeletSessionQuery, sessionOptions } from './pod-options.ts';
 
 const kubelet = (text: string, spdy = false, own = false): string =>

@@ -3,7 +3,7 @@
  * names and accepts only `1` for true.
  */
 import { badRequest } from '../../api/errors/errors.ts';
-import type { Query } from '../http/query.ts';
+import type { Query } from '../wire/query.ts';
 
 const portMax = 65_535;
 
