@@ -73,6 +73,7 @@ export class TestServices {
       address: ownAddress ?? '127.0.0.1',
       serviceRange: this.range,
       sharedNetwork: true,
+      apiDoor: { port: Number(new URL(this.url).port), isSecure: false },
       onError: (error) => {
         if (!isForbiddenPort(error)) this.errors.push(error);
       },

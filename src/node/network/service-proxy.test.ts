@@ -5,6 +5,7 @@ import { get } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { services } from '../../client/resources.ts';
+import { markDoor } from '../../streams/dial/machine-doors.ts';
 import { asking, namedServer, note, pod, problem, serviceRange, useNetwork } from './netns.fixture.ts';
 import { ask, askUdp, ownAddress, until, useServices } from './service-proxy.fixture.ts';
 
@@ -205,6 +206,30 @@ describe.skipIf(!canBindLoopback)('services on the loopback range, without privi
     );
     expect(answer.statusCode).toBe(200);
     answer.resume();
+  });
+
+  it('lead to no door of this machine, except that of the API at its cluster IP', async () => {
+    // Proves that users cannot reach a door through endpoints that they write, at any entrance.
+    await test.proxy();
+    const port = await test.serve((socket) => socket.end('in'));
+    const ip = await test.service('door', [{ port: base, nodePort }], { type: 'NodePort' });
+    await test.answers('door', [[ownAddress!, port]]);
+    expect(await ask(ip, base)).toBe('in');
+    const unmark = await markDoor(port);
+    try {
+      expect(await ask(ip, base)).toBe('ECONNRESET');
+      expect(await ask('127.0.0.1', nodePort)).toBe('ECONNRESET');
+    } finally {
+      unmark();
+    }
+    expect(await ask('127.0.0.1', nodePort)).toBe('in');
+  });
+
+  it.skipIf(!isRoot)('lead to the door of another API server at no time', async () => {
+    await test.proxy({ apiDoor: { port: 1, isSecure: true } });
+    const { spec } = await test.client.get(services, 'default', 'kubernetes');
+    const asked = once(get({ host: spec!.clusterIP, port: 443, path: '/version' }), 'response');
+    await expect(asked).rejects.toThrow(/ECONNRESET|hang up/);
   });
 
   it('carry datagrams, each client with its own way back', async () => {
