@@ -12,7 +12,7 @@ const isGate = ({ value }) =>
   /^(admissionregistration|apiregistration)\.k8s\.io\//.test(value.apiVersion) ||
   ['ResourceQuota', 'LimitRange', 'FlowSchema', 'PriorityLevelConfiguration'].includes(value.kind);
 
-/** `servers` are the one whose answers are told and, perhaps, the one that it is compared with. */
+/** `servers` are the one whose answers are reported and, perhaps, the one that it is compared with. */
 export async function sendAll({ objects }, servers) {
   const run = new Run(servers);
   const before = await servers[0].usage();
@@ -79,7 +79,7 @@ class Run {
       this.notes.differences.push({ object, way, difference });
   }
 
-  /** Waits for definitions that were accepted; one that is not established is told as refused. */
+  /** Waits for definitions that were accepted; one that is not established is reported as refused. */
   async established(definitions) {
     const failed = new Set(
       this.notes.refused

@@ -14,7 +14,7 @@ import { WorkQueue } from './shared/work-queue.ts';
 const resource = 'rbac.authorization.k8s.io/clusterroles';
 /** How the text of a role says that it gathers others. */
 const mark = Buffer.from('"aggregationRule":{');
-/** Roles that are planted together are gathered once. */
+/** Roles that are made together are gathered once. */
 const gatherMs = 20;
 
 export const clusterRoleAggregation: Controller = {

@@ -264,7 +264,7 @@ describe('the approver', () => {
     await harness.seed('v1', 'nodes', '', { metadata: { name: 'n1' }, status: { addresses } });
     await harness.settled();
     expect(state().status?.conditions).toMatchObject([{ type: 'Approved', reason: 'AutoApproved' }]);
-    // Of the authority for nodes, which comes with it, and not of that of the clients of the API.
+    // The certificate is of the authority for nodes, which comes with it, and not of that of the clients of the API.
     expect(certificate().checkIssued(nodeAuthority.certificate)).toBe(true);
     expect(certificate().verify(authority.certificate.publicKey)).toBe(false);
     expect(Buffer.from(state().status!.certificate!, 'base64').toString()).toContain(nodeAuthority.pem.cert);
