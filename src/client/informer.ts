@@ -5,10 +5,13 @@
  */
 import { StatusError } from '../api/errors/errors.ts';
 import type { Client, Selection } from './client.ts';
+import { isUnserved } from './refusal.ts';
 import type { Resource } from './resources.ts';
 
 const retryFirstMs = 50;
 const retryMaxMs = 5_000;
+/** Time between looks for a resource that the server does not have. */
+const absentRetryMs = 30_000;
 
 export interface InformerOptions<T> extends Selection {
   /**
@@ -16,7 +19,10 @@ export interface InformerOptions<T> extends Selection {
    * another of the same name is first reported as deleted.
    */
   readonly changed: (object: T | undefined, previous: T | undefined) => void;
+  /** Errors name the resource. That a server does not have it is reported once. */
   readonly onError: (error: Error) => void;
+  /** Called once when the server does not have the resource; until it has, no objects are known. */
+  readonly onAbsent?: () => void;
 }
 
 interface Meta {
@@ -44,6 +50,7 @@ export class Informer<T> {
   #timer: NodeJS.Timeout | undefined;
   #retryMs = retryFirstMs;
   #closed = false;
+  #isAbsent = false;
   #synced: (() => void) | undefined;
 
   constructor(
@@ -81,8 +88,26 @@ export class Informer<T> {
       if (this.#version === undefined) await this.#list();
       if (!this.#closed) this.#follow();
     } catch (error) {
-      this.#later(error as Error);
+      if (isUnserved(error)) this.#missed(error as Error);
+      else this.#later(error as Error);
     }
+  }
+
+  /** The server may get the resource later, with a definition or another version of itself. */
+  #missed(error: Error): void {
+    if (this.#closed) return;
+    if (!this.#isAbsent) {
+      this.#isAbsent = true;
+      this.options.onAbsent?.();
+      this.#report(error);
+    }
+    this.#synced?.();
+    this.#timer = setTimeout(() => void this.#go(), absentRetryMs);
+  }
+
+  #report(error: Error): void {
+    const { apiVersion, resource } = this.of;
+    this.options.onError(new Error(`${resource} of ${apiVersion}: ${error.message}`, { cause: error }));
   }
 
   async #list(): Promise<void> {
@@ -121,7 +146,7 @@ export class Informer<T> {
 
   #later(error: Error | undefined): void {
     if (this.#closed) return;
-    if (error) this.options.onError(error);
+    if (error) this.#report(error);
     this.#timer = setTimeout(() => void this.#go(), this.#retryMs);
     this.#retryMs = Math.min(this.#retryMs * 2, retryMaxMs);
   }

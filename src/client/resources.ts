@@ -4,6 +4,7 @@ import type {
   ConfigMap,
   CSINode,
   EndpointSlice,
+  Endpoints,
   Event,
   Ingress,
   IngressClass,
@@ -34,6 +35,7 @@ const of = <T>(apiVersion: string, resource: string): Resource<T> => ({ apiVersi
 export const pods = of<Pod>('v1', 'pods');
 export const nodes = of<Node>('v1', 'nodes');
 export const services = of<Service>('v1', 'services');
+export const endpoints = of<Endpoints>('v1', 'endpoints');
 export const endpointSlices = of<EndpointSlice>('discovery.k8s.io/v1', 'endpointslices');
 export const secrets = of<Secret>('v1', 'secrets');
 export const serviceAccounts = of<ServiceAccount>('v1', 'serviceaccounts');

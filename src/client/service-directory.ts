@@ -2,11 +2,12 @@
  * All services and their endpoint slices, kept up to date by watches, for the service proxy, the name server and
  * ingress.
  */
-import type { EndpointSlice, Service } from '../api/generated/types.ts';
+import type { EndpointSlice, Endpoints, Service } from '../api/generated/types.ts';
+import { mirrorOf } from '../api/rules/service/mirrored-endpoints.ts';
 import { serviceNameLabel } from '../api/rules/service/slice-endpoints.ts';
 import type { Client } from './client.ts';
 import { Informer } from './informer.ts';
-import { endpointSlices, services } from './resources.ts';
+import { endpointSlices, endpoints, services } from './resources.ts';
 
 export interface NamedService {
   readonly namespace: string;
@@ -16,6 +17,8 @@ export interface NamedService {
 export class ServiceDirectory {
   readonly #services: Informer<Service>;
   readonly #slices: Informer<EndpointSlice>;
+  /** Instead of slices, on a server that does not have them. */
+  #endpoints: Informer<Endpoints> | undefined;
   /** The slices of each service, by their names. */
   readonly #byService = new Map<string, Map<string, EndpointSlice>>();
   readonly #listeners = new Set<(changed: NamedService) => void>();
@@ -32,12 +35,20 @@ export class ServiceDirectory {
       labelSelector: serviceNameLabel,
       changed: (slice, previous) => this.#sliceChanged(slice, previous),
       onError,
+      onAbsent: () => {
+        this.#endpoints = new Informer(client, endpoints, {
+          changed: (now, previous) => this.#endpointsChanged(now, previous),
+          onError,
+        });
+      },
     });
   }
 
   /** Resolves when all existing objects are known. */
   async start(): Promise<void> {
     await Promise.all([this.#services.start(), this.#slices.start()]);
+    // Known by now: the slices have been asked for.
+    await this.#endpoints?.start();
   }
 
   /** Calls the listener for every service when it, or one of its slices, may have changed. */
@@ -61,7 +72,17 @@ export class ServiceDirectory {
   close(): void {
     this.#services.close();
     this.#slices.close();
+    this.#endpoints?.close();
     this.#listeners.clear();
+  }
+
+  #endpointsChanged(now: Endpoints | undefined, previous: Endpoints | undefined): void {
+    const service = (now ?? previous)!.metadata;
+    const before = previous ? slicesOf(previous) : [];
+    const after = now ? slicesOf(now) : [];
+    for (const [i, slice] of after.entries()) this.#sliceChanged(slice, before[i]);
+    for (const slice of before.slice(after.length)) this.#sliceChanged(undefined, slice);
+    this.#tell({ namespace: service.namespace ?? '', name: service.name ?? '' });
   }
 
   /** A slice may also move from one service to another. */
@@ -86,6 +107,20 @@ export class ServiceDirectory {
   #tell(changed: NamedService): void {
     for (const listener of this.#listeners) listener(changed);
   }
+}
+
+/** The same addresses as slices. */
+function slicesOf(object: Endpoints): EndpointSlice[] {
+  const { namespace, name = '' } = object.metadata;
+  const { groups } = mirrorOf(object);
+  return (['IPv4', 'IPv6'] as const)
+    .flatMap((addressType) => groups[addressType].map((group) => ({ addressType, ...group })))
+    .map(({ addressType, ports, endpoints: members }, i) => ({
+      metadata: { namespace, name: `${name}-${i}`, labels: { [serviceNameLabel]: name } },
+      addressType,
+      ports: [...ports],
+      endpoints: [...members],
+    }));
 }
 
 const serviceOf = ({ metadata }: EndpointSlice): NamedService => ({

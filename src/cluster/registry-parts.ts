@@ -116,6 +116,7 @@ function admissionOf(
         notReady: notReadyTolerationSeconds ?? fiveMinutes.notReady,
         unreachable: unreachableTolerationSeconds ?? fiveMinutes.unreachable,
       },
+      tokenSecrets: options.controllerSettings?.serviceAccountTokenSecrets,
       quotas,
     });
   } catch (error) {

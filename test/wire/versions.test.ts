@@ -72,7 +72,12 @@ describe('jobs', () => {
     expect(await read(client, `${batch}/old`)).toMatchObject({
       apiVersion: 'batch/v1',
       metadata: { uid: old.metadata.uid, resourceVersion: old.metadata.resourceVersion },
-      spec: { manualSelector: true, backoffLimit: 6, suspend: false, selector: old.spec.selector },
+      spec: {
+        manualSelector: true,
+        backoffLimit: 2_147_483_647,
+        suspend: false,
+        selector: old.spec.selector,
+      },
     });
     const taken = await client.post(batch, { metadata: { name: 'old' }, spec: { template: podTemplate() } });
     expect([taken.status, taken.body.message]).toEqual([409, 'jobs.batch "old" already exists']);
@@ -211,7 +216,7 @@ describe('jobs', () => {
     const watches = [await client.watch(batch + query), await client.watch(extensions + query)];
     await made(client, batch, { metadata: { name: 'seen' }, spec: { template: podTemplate() } });
     await client.patch(`${extensions}/seen`, { metadata: { labels: { seen: 'yes' } } });
-    await client.delete(`${extensions}/seen`);
+    await client.delete(`${extensions}/seen`, { propagationPolicy: 'Background' });
     for (const [i, apiVersion] of ['batch/v1', 'extensions/v1beta1'].entries()) {
       const events = await watches[i]!.take(3);
       expect(events.map(brief)).toEqual(['ADDED seen', 'MODIFIED seen', 'DELETED seen']);
@@ -221,12 +226,12 @@ describe('jobs', () => {
     }
   });
 
-  test('are deleted in any version, and what they own goes as the version has it', async () => {
+  test('are deleted in any version, and what they own stays: later freed in the new one, at once in the old one', async () => {
     const owned = async (name: string, uid: string) => {
       const ownerReferences = [{ apiVersion: 'batch/v1', kind: 'Job', name, uid, controller: true }];
       return made(client, '/api/v1/namespaces/default/configmaps', { metadata: { name, ownerReferences } });
     };
-    const names = ['orphaned', 'collected'];
+    const names = ['orphaned', 'freed'];
     for (const name of names) {
       const job = await made(client, batch, { metadata: { name }, spec: { template: podTemplate() } });
       await owned(name, job.metadata.uid);
@@ -237,10 +242,13 @@ describe('jobs', () => {
       apiVersion: 'batch/v1',
       metadata: { finalizers: ['orphan'] },
     });
-    expect((await client.delete(`${extensions}/collected`)).body).toMatchObject({
+    expect((await client.delete(`${extensions}/freed`)).body).toMatchObject({
       kind: 'Status',
-      details: { name: 'collected', group: 'extensions', kind: 'jobs' },
+      details: { name: 'freed', group: 'extensions', kind: 'jobs' },
     });
+    expect((await client.get(`${extensions}/freed`)).status).toBe(404);
+    const { metadata } = await read(client, '/api/v1/namespaces/default/configmaps/freed');
+    expect(metadata).not.toHaveProperty('ownerReferences');
     const changes = new Set<string>();
     while (changes.size < 2) {
       const event = await watch.until(({ object }) => names.includes(object.metadata.name));
@@ -249,7 +257,7 @@ describe('jobs', () => {
       else if (!ownerReferences) changes.add(`${name} freed`);
     }
     watch.close();
-    expect([...changes].sort()).toEqual(['collected deleted', 'orphaned freed']);
+    expect([...changes].sort()).toEqual(['freed freed', 'orphaned freed']);
   });
 
   test('are deleted as a collection in the old version', async () => {

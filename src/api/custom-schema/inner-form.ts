@@ -13,7 +13,7 @@ export const innerRuleText = (rule: ValidationRule): string => htmlSafe(jsonText
 export const innerItemsText = (items: Schema['items']): string => htmlSafe(jsonText(innerItems(items)));
 
 const innerRule = (rule: ValidationRule): unknown => ({
-  Rule: rule.rule,
+  Rule: rule.rule ?? '',
   Message: rule.message ?? '',
   MessageExpression: rule.messageExpression ?? '',
   Reason: rule.reason ?? null,

@@ -60,8 +60,8 @@ function compileRule(rule: ValidationRule, { type }: RuleType, schema: Schema): 
     // As by Kubernetes, whatever a path begins with: items of a list that a rule makes count as those of `self`.
     declaredSize: ({ steps }: ValuePath) => sizeBelow(type, steps),
   };
-  const blank = rule.rule.trim() === '';
-  const compiled = blank ? undefined : compile(rule.rule, environment);
+  const { rule: text = '' } = rule;
+  const compiled = text.trim() === '' ? undefined : compile(text, environment);
   let error = compiled?.errors === undefined ? undefined : `compilation failed: ${compiled.errors}`;
   if (compiled?.program && compiled.program.type.kind !== 'bool')
     error = 'cel expression must evaluate to a bool';

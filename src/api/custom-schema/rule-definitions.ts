@@ -46,7 +46,7 @@ export function* preparedRules(schema: Schema, place: Place = root): Generator<n
   const rules = schema['x-kubernetes-validations'] ?? [];
   if (rules.length) {
     prepareNodeRules(schema, isResource(schema, place), place.typedAs);
-    for (const { rule, messageExpression = '' } of rules)
+    for (const { rule = '', messageExpression = '' } of rules)
       yield ruleSteps + ruleCharSteps * (rule.length + messageExpression.length);
   }
   for (const [inner, , innerPlace] of children(schema, '', place)) yield* preparedRules(inner, innerPlace);
@@ -115,7 +115,7 @@ class RuleCheck {
         this.errors.push(
           invalid(
             field,
-            rule.rule,
+            rule.rule ?? '',
             `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelatable}`,
           ),
         );

@@ -17,7 +17,7 @@ export function* ruleFormErrors(schema: Schema, path: string): Generator<FieldEr
 
 function* textErrors(rule: ValidationRule, path: string): Generator<FieldError> {
   const { message = '', messageExpression = '', reason } = rule;
-  const expression = rule.rule.trim();
+  const expression = (rule.rule ?? '').trim();
   const shown = message.trim();
   if (expression === '') yield required(child(path, 'rule'), 'rule is not specified');
   else if (message !== '' && shown === '')

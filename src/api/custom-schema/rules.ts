@@ -282,7 +282,7 @@ class RuleRun implements RuleWork {
   ): void {
     const { rule, program, fieldPath } = compiled;
     const budget = new Budget(Math.min(callCostMax, this.#left));
-    const told = rule.message?.trim() || rule.rule.trim();
+    const told = rule.message?.trim() || (rule.rule ?? '').trim();
     const tell = (detail: string): void => {
       this.errors.push(invalid(this.#path(), schema.type ?? '', detail));
     };
@@ -317,7 +317,9 @@ class RuleRun implements RuleWork {
       fail(invalid(path, schema.type ?? '', detail));
       throw new OutOfBudget();
     });
-    fail(failed(path, rule, json, said ?? (rule.message?.trim() || `failed rule: ${rule.rule.trim()}`)));
+    fail(
+      failed(path, rule, json, said ?? (rule.message?.trim() || `failed rule: ${(rule.rule ?? '').trim()}`)),
+    );
   }
 
   /** The text of the messageExpression; undefined when it is missing, fails or gives no usable text. */

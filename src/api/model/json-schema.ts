@@ -58,7 +58,8 @@ export interface Schema {
 }
 
 export interface ValidationRule {
-  rule: string;
+  /** Absent in a rule that was sent as null or empty, which is refused. */
+  rule?: string;
   message?: string;
   messageExpression?: string;
   reason?: string;

@@ -79,7 +79,10 @@ describe('a node', () => {
       pods: '110',
       memory: expect.stringMatching(/^\d+Ki$/),
     });
-    expect(status!.addresses).toEqual([{ type: 'InternalIP', address: '192.0.2.1' }]);
+    expect(status!.addresses).toEqual([
+      { type: 'InternalIP', address: '192.0.2.1' },
+      { type: 'LegacyHostIP', address: '192.0.2.1' },
+    ]);
     expect(status!.nodeInfo).toMatchObject({
       kubeletVersion: 'v1.36.0+wherry',
       containerRuntimeVersion: 'scripted://1.0.0',

@@ -47,7 +47,10 @@ describe('a node', () => {
     const { metadata, spec, status } = await node.client.get(nodes, undefined, 'n1');
     expect(metadata.labels).toMatchObject({ mine: 'x', 'kubernetes.io/os': process.platform });
     expect(spec!.unschedulable).toBe(true);
-    expect(status!.addresses).toEqual([{ type: 'InternalIP', address: '192.0.2.1' }]);
+    expect(status!.addresses).toEqual([
+      { type: 'InternalIP', address: '192.0.2.1' },
+      { type: 'LegacyHostIP', address: '192.0.2.1' },
+    ]);
     const condition = (type: string) => status!.conditions!.find((one) => one.type === type);
     expect(condition('NetworkUnavailable')).toMatchObject({ reason: 'RouteCreated' });
     expect(condition('Ready')).toMatchObject({ status: 'True' });
@@ -73,10 +76,11 @@ describe('a node', () => {
       return status!.addresses;
     };
     const internal = { type: 'InternalIP', address: '192.0.2.1' };
-    expect(await told('localhost')).toEqual([internal]);
-    expect(await told('no-such-name.invalid')).toEqual([internal]);
+    const legacy = { type: 'LegacyHostIP', address: '192.0.2.1' };
+    expect(await told('localhost')).toEqual([internal, legacy]);
+    expect(await told('no-such-name.invalid')).toEqual([internal, legacy]);
     // An IP address used as host name resolves to itself.
-    expect(await told('192.0.2.1')).toEqual([internal, { type: 'Hostname', address: '192.0.2.1' }]);
+    expect(await told('192.0.2.1')).toEqual([internal, { type: 'Hostname', address: '192.0.2.1' }, legacy]);
   });
 
   it('renews its lease, makes it anew when it is gone, and leaves its status alone', async () => {

@@ -20,6 +20,7 @@ import { release } from '../../api/values/release.ts';
 import type { ResourceList } from '../../api/values/resource-list.ts';
 import { formatMicroTime, formatTime } from '../../api/values/time.ts';
 import type { Client } from '../../client/client.ts';
+import { isUnserved } from '../../client/refusal.ts';
 import { csiNodes, leases, nodes } from '../../client/resources.ts';
 import type { Timer, Timers } from '../../timers.ts';
 import {
@@ -205,17 +206,17 @@ export class NodeRegistration {
   }
 
   /**
-   * Adds the host name only if it resolves to the node's own address. The API server prefers a host name over
+   * Clients of Kubernetes 1.1 look for the address of its name. Adds the host name only if it resolves to the node's own address. The API server prefers a host name over
    * the IP, so one that does not resolve, or resolves to loopback (common on laptops), would make the node
    * unreachable.
    */
   async #addresses(): Promise<NodeAddress[]> {
     const { address, hostname, runtime } = this.options;
-    const internal = { type: 'InternalIP', address };
-    if (!hostname || runtime.simulated) return [internal];
+    const own = ['InternalIP', 'LegacyHostIP'].map((type) => ({ type, address }));
+    if (!hostname || runtime.simulated) return own;
     const resolved = await lookup(hostname, { all: true }).catch(() => []);
     const leadsHere = resolved.length > 0 && resolved.every((one) => one.address === address);
-    return leadsHere ? [internal, { type: 'Hostname', address: hostname }] : [internal];
+    return leadsHere ? [own[0]!, { type: 'Hostname', address: hostname }, own[1]!] : own;
   }
 
   async #register(): Promise<void> {
@@ -360,8 +361,15 @@ export class NodeRegistration {
       }
       await this.#renewed();
     } catch (error) {
-      this.#report(error as Error);
+      if (isUnserved(error)) await this.#beatByStatus();
+      else this.#report(error as Error);
     }
+  }
+
+  /** On a server without leases the status is the sign of life, as in Kubernetes 1.1, and is written each time. */
+  #beatByStatus(): Promise<void> {
+    this.#writtenAtMs = 0;
+    return this.#look();
   }
 
   /**

@@ -1,6 +1,17 @@
 /** Proves that files of a folder change together, that nothing is written outside it, and their modes and owners. */
 import { spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -199,3 +210,30 @@ const readerScript = `
   }
   console.log(JSON.stringify({ reads, mixes, states: seen.size }));
 `;
+
+describe('a plain folder', () => {
+  it('holds the files themselves, as in Kubernetes 1.1, and follows changes', async () => {
+    const volume = new AtomicFolder({ path, now: () => 0, group: undefined, isPlain: true });
+    expect(await volume.write(filesOf({ a: '1', 'deep/b': '2' }, 0o444))).toBe(true);
+    expect((await readdir(path)).sort()).toEqual(['a', 'deep']);
+    expect((await lstat(join(path, 'a'))).isFile()).toBe(true);
+    expect((await lstat(join(path, 'deep/b'))).mode & 0o7777).toBe(0o444);
+    expect(await volume.write(filesOf({ a: '1', 'deep/b': '2' }, 0o444))).toBe(false);
+    expect(await volume.write(filesOf({ a: '3', deep: 'now a file' }, 0o444))).toBe(true);
+    expect([await read('a'), await read('deep')]).toEqual(['3', 'now a file']);
+    expect((await readdir(path)).sort()).toEqual(['a', 'deep']);
+  });
+
+  it('is never written outside by a link that a container has planted', async () => {
+    const volume = new AtomicFolder({ path, now: () => 0, group: undefined, isPlain: true });
+    await volume.write(filesOf({ a: '1', 'deep/b': '2' }));
+    const outside = join(base, 'outside');
+    await mkdir(outside);
+    await writeFile(join(outside, 'b'), 'mine');
+    await rm(join(path, 'deep'), { recursive: true });
+    await symlink(outside, join(path, 'deep'));
+    await volume.write(filesOf({ a: '1', 'deep/b': '3' }));
+    expect(await read('deep/b')).toBe('3');
+    expect(await readFile(join(outside, 'b'), 'utf8')).toBe('mine');
+  });
+});

@@ -51,6 +51,8 @@ export interface AtomicFolderOptions {
   readonly now: () => number;
   /** The group that may read the files; only if the agent may change owners (root). */
   readonly group: number | undefined;
+  /** The files are in the folder itself, without links, and are replaced one by one, as in Kubernetes 1.1. */
+  readonly isPlain?: boolean;
 }
 
 export class AtomicFolder {
@@ -68,6 +70,7 @@ export class AtomicFolder {
     const digest = digestOf(files);
     if (digest === this.#written) return false;
     await this.#ensureFolder();
+    if (this.options.isPlain) return this.#writePlain(files, digest);
     const data = await this.#writeData(files);
     const names = new Set([...files.keys()].map((path) => path.split('/', 1)[0]!));
     try {
@@ -79,6 +82,25 @@ export class AtomicFolder {
     }
     this.#written = digest;
     await this.#sweep(new Set([dataLink, basename(data), ...names]));
+    return true;
+  }
+
+  /** Each file is written aside and moved to its place, so that programs never read a part of it. */
+  async #writePlain(files: ProjectedFiles, digest: string): Promise<boolean> {
+    const aside = await this.#writeData(files);
+    try {
+      const folders = new Set<string>();
+      for (const path of files.keys()) {
+        await this.#makeFolders(this.path, dirname(path), folders);
+        const place = join(this.path, path);
+        if ((await lstat(place).catch(() => undefined))?.isDirectory()) await rm(place, { recursive: true });
+        await rename(join(aside, path), place);
+      }
+    } finally {
+      await rm(aside, { recursive: true, force: true });
+    }
+    this.#written = digest;
+    await this.#sweep(new Set([...files.keys()].map((path) => path.split('/', 1)[0]!)));
     return true;
   }
 
@@ -112,8 +134,13 @@ export class AtomicFolder {
   async #makeFolders(data: string, folder: string, made: Set<string>): Promise<void> {
     if (folder === '.' || made.has(folder)) return;
     await this.#makeFolders(data, dirname(folder), made);
-    await mkdir(join(data, folder));
-    await this.#openTo(join(data, folder));
+    const path = join(data, folder);
+    // A plain folder may have it from before; what is no folder was put there by a container.
+    if (!(await lstat(path).catch(() => undefined))?.isDirectory()) {
+      await rm(path, { force: true });
+      await mkdir(path);
+    }
+    await this.#openTo(path);
     made.add(folder);
   }
 

@@ -51,6 +51,32 @@ describe('volumes of objects', () => {
     ]);
   });
 
+  it('are plain files where the token is a secret, as in Kubernetes 1.1', async () => {
+    // Proves modes, the end of the last line, and that config maps and modes of one's own stay as they are.
+    const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
+    const labels = { path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } };
+    const name = { path: 'name', fieldRef: { fieldPath: 'metadata.name' } };
+    const volumes: Volume[] = [
+      { name: 'token', secret: { secretName: 'login' } },
+      { name: 'own', secret: { secretName: 'login', defaultMode: 0o400 } },
+      { name: 'me', downwardAPI: { items: [labels, name] } },
+      { name: 'map', configMap: { name: 'settings' } },
+    ];
+    const volumeMounts = volumes.map((volume) => ({
+      name: volume.name,
+      mountPath: volume.name === 'token' ? mountPath : `/${volume.name}`,
+    }));
+    const { pod } = await place.setUp(volumes, {}, { volumeMounts });
+    const entries = (volume: string): Promise<string[]> => readdir(join(place.folder, 'volumes', volume));
+    expect((await entries('token')).sort()).toEqual(['password', 'user']);
+    expect([await place.modeOf('token', 'user'), await place.modeOf('own', 'user')]).toEqual([0o444, 0o400]);
+    expect((await entries('me')).sort()).toEqual(['labels', 'name']);
+    expect(await place.file('me', 'labels')).toBe('app="web"\n');
+    expect(await place.file('me', 'name')).toBe(pod.metadata.name);
+    expect(await place.modeOf('me', 'labels')).toBe(0o644);
+    expect(await entries('map')).toContain('..data');
+  });
+
   it('show the pod', async () => {
     // Proves files of the downward API.
     await place.setUp([

@@ -21,7 +21,7 @@ import { AtomicFolder } from './atomic-folder.ts';
 import { prepareClaim } from './claim-volume.ts';
 import { prepareHostPath } from './host-path.ts';
 import { resolveSubPath } from './sub-path.ts';
-import { mayGiveAway, showsLabels, showsObjects, volumeFiles } from './volume-files.ts';
+import { mayGiveAway, showsLabels, showsObjects, showsOldFiles, volumeFiles } from './volume-files.ts';
 
 const subPathCharsMax = 4096;
 const hostsPath = '/etc/hosts';
@@ -217,7 +217,8 @@ export class PodVolumes {
       return { volume, path, readOnly: false };
     }
     if (showsObjects(volume)) {
-      const files = new AtomicFolder({ path, now: this.options.now, group: this.#group() });
+      const isPlain = showsOldFiles(volume, this.#pod);
+      const files = new AtomicFolder({ path, now: this.options.now, group: this.#group(), isPlain });
       await this.#writeFiles(volume, files, 'fresh');
       return { volume, path, readOnly: true, files };
     }

@@ -9,6 +9,7 @@ import type {
   Volume,
   VolumeProjection,
 } from '../../api/generated/types.ts';
+import { tokenMountPath } from '../../api/rules/pod/pod-server-values.ts';
 import type { ConfigObjects, Freshness } from '../environment/config-objects.ts';
 import { containerResource, podField } from '../environment/downward.ts';
 import type { PodTokens } from '../environment/pod-tokens.ts';
@@ -16,6 +17,8 @@ import type { ProjectedFile } from './atomic-folder.ts';
 
 const modeDefault = 0o644;
 const modeMax = 0o777;
+/** The mode of secrets in Kubernetes 1.1. */
+const oldSecretMode = 0o444;
 /**
  * Every pod mounts this config map to get the certificate of the API server. A cluster that serves plain HTTP
  * has no certificate, and its pods must start nevertheless: so the file is left out until there is one.
@@ -38,6 +41,21 @@ type Files = Map<string, ProjectedFile>;
 export const showsObjects = ({ secret, configMap, downwardAPI, projected }: Volume): boolean =>
   Boolean(secret ?? configMap ?? downwardAPI ?? projected);
 
+/**
+ * Whether files are written as Kubernetes 1.1 wrote them: secrets and the downward API in pods that get their token from
+ * a secret (`--service-account-token-secrets`), which its programs expect to be plain files.
+ */
+export function showsOldFiles({ secret, downwardAPI }: Volume, { spec = {} }: Pod): boolean {
+  if (!secret && !downwardAPI) return false;
+  const { volumes = [], initContainers = [], containers = [] } = spec;
+  const tokens = new Set(
+    [...initContainers, ...containers].flatMap(({ volumeMounts = [] }) =>
+      volumeMounts.filter(({ mountPath }) => mountPath === tokenMountPath).map(({ name }) => name),
+    ),
+  );
+  return volumes.some((volume) => volume.secret && tokens.has(volume.name));
+}
+
 /** Whether the volume shows labels or annotations of the pod, which may change during its life. */
 export function showsLabels({ downwardAPI, projected }: Volume): boolean {
   const items = [downwardAPI, ...(projected?.sources ?? []).map((source) => source.downwardAPI)];
@@ -48,14 +66,28 @@ export function showsLabels({ downwardAPI, projected }: Volume): boolean {
 
 export async function volumeFiles(volume: Volume, context: FileContext): Promise<Files> {
   const { secret, configMap, downwardAPI, projected } = volume;
-  const mode = (secret ?? configMap ?? downwardAPI ?? projected)?.defaultMode ?? modeDefault;
+  const isOld = showsOldFiles(volume, context.pod);
+  const asked = (secret ?? configMap ?? downwardAPI ?? projected)?.defaultMode ?? modeDefault;
+  const mode = isOld && secret && asked === modeDefault ? oldSecretMode : asked;
   if (projected) return projectedFiles(projected.sources ?? [], mode, context);
   const source: VolumeProjection = {
     configMap,
     downwardAPI,
     ...(secret ? { secret: { ...secret, name: secret.secretName } } : {}),
   };
-  return new Map(await sourceFiles(source, mode, context));
+  const files = await sourceFiles(source, mode, context);
+  return isOld && downwardAPI ? withLineEnds(files, downwardAPI.items ?? []) : files;
+}
+
+/** Kubernetes 1.1 ended every line of labels and annotations, also the last one. */
+function withLineEnds(files: Files, items: readonly DownwardAPIVolumeFile[]): Files {
+  const ended = new Map(files);
+  for (const { path = '', fieldRef } of items) {
+    const file = files.get(path);
+    const isMap = /^metadata\.(labels|annotations)$/.test(fieldRef?.fieldPath ?? '');
+    if (file?.data.length && isMap) ended.set(path, { ...file, data: Buffer.from(`${file.data}\n`) });
+  }
+  return ended;
 }
 
 /** Tries all sources, so that everything missing is reported at once. Of two files with one path the later wins. */

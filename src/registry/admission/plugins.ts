@@ -39,6 +39,8 @@ export interface PluginSettings {
   /** Default: nothing is forbidden but by labels of namespaces. */
   readonly podSecurity?: PodSecuritySettings | undefined;
   readonly tolerationSeconds?: TolerationSeconds;
+  /** Pods get the token of their account from a secret, as in Kubernetes 1.1. Default: no. */
+  readonly tokenSecrets?: boolean;
   /** Default: accounts that nobody else looks at. */
   readonly quotas?: QuotaAccounts;
 }
@@ -50,12 +52,13 @@ const pluginsWith = (
     extensions: { mutating, validating } = { mutating: [], validating: [] },
     podSecurity: security = openPodSecurity,
     tolerationSeconds = fiveMinutes,
+    tokenSecrets = false,
     quotas = new QuotaAccounts(registry),
   }: PluginSettings,
 ): readonly AdmissionPlugin[] => [
   namespaceLifecycle,
   limitRanger,
-  serviceAccountAdmission,
+  serviceAccountAdmission(tokenSecrets),
   nodeRestriction({ registry, authorizer }),
   priority,
   defaultTolerations(tolerationSeconds),

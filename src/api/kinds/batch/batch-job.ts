@@ -22,7 +22,7 @@ import { isLabel1123 } from '../../values/names.ts';
 
 const backoffLimitDefault = 6;
 /** Default backoffLimit with backoffLimitPerIndex: unlimited, because each index has its own limit. */
-const backoffLimitMax = 2 ** 31 - 1;
+export const backoffLimitMax = 2 ** 31 - 1;
 /** From here on the status of an Indexed job may be too small to list all failed indexes. */
 const completionsSoftMax = 100_000;
 const parallelismSoftMax = 10_000;

@@ -137,10 +137,10 @@ describe('who chooses the selector', () => {
   });
 });
 
-test('a job made in the old form has the defaults of the new one', () => {
+test('a job made in the old form has the defaults of the new one, and never gives up', () => {
   const { spec } = toStored({ metadata: {}, spec: { parallelism: 1 } } as Job, undefined) as JobV1;
   expect(spec).toMatchObject({
-    backoffLimit: 6,
+    backoffLimit: 2 ** 31 - 1,
     completionMode: 'NonIndexed',
     suspend: false,
     podReplacementPolicy: 'TerminatingOrFailed',

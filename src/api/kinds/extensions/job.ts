@@ -20,7 +20,7 @@ import { changedFields } from '../../rules/shared/change.ts';
 import { collect, type Findings, negative } from '../../rules/shared/findings.ts';
 import { defaultPodTemplate, templateErrors } from '../../rules/workload/template.ts';
 import type { ApiObject } from '../../text/object.ts';
-import { batchJob, defaultJobSpec } from '../batch/batch-job.ts';
+import { backoffLimitMax, batchJob, defaultJobSpec } from '../batch/batch-job.ts';
 
 export const job = defineKind<Job>({
   kind: 'Job',
@@ -33,6 +33,8 @@ export const job = defineKind<Job>({
   stored: { kind: batchJob, toStored, fromStored },
   subresources: [status({ validate: ({ status }) => collect(statusErrors(status ?? {})) })],
   generationOf: 'spec',
+  // As in 1.1, pods outlive their job.
+  deletion: { propagation: 'Orphan', orphansAtOnce: true },
 
   defaults(job) {
     const spec = (job.spec ??= {});
@@ -80,6 +82,8 @@ function toStored({ spec = {}, status = {}, ...rest }: Job, old: ApiObject | und
     template,
     manualSelector: !autoSelector,
   };
+  // A job of 1.1 goes on until it is done, however many pods fail.
+  stored.backoffLimit ??= backoffLimitMax;
   defaultJobSpec(stored);
   return {
     ...rest,

@@ -8,6 +8,8 @@ import { hasSource } from './volume.ts';
 
 /** Begins the name of the volume with the token of the pod's account. */
 export const tokenVolumePrefix = 'kube-api-access-';
+/** Where containers find the token of their account. */
+export const tokenMountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
 /** Says on a pod what limit ranges added to it. */
 export const limitRangerAnnotation = 'kubernetes.io/limit-ranger';
 
