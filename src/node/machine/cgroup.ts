@@ -26,6 +26,8 @@ type Controller = (typeof controllers)[number];
 export interface CgroupLimits {
   readonly memoryBytes?: number;
   readonly milliCpu?: number;
+  /** What it asks for: its share when processors are scarce. */
+  readonly milliCpuRequest?: number;
 }
 
 /** The kernel's files about cgroups; tests use others. */
@@ -40,6 +42,8 @@ const kernelSources: CgroupSources = { mountinfo: '/proc/self/mountinfo', own: '
 interface Hierarchy {
   readonly version: 1 | 2;
   readonly folders: ReadonlyMap<Controller, string>;
+  /** Mount points, by controller. */
+  readonly points: ReadonlyMap<Controller, string>;
 }
 
 export class Cgroups {
@@ -61,7 +65,7 @@ export class Cgroups {
   }
 
   async create(uid: string, container: string, limits: CgroupLimits): Promise<Cgroup> {
-    const { version, folders } = this.hierarchy;
+    const { version, folders, points } = this.hierarchy;
     const own = new Map<Controller, string>();
     for (const [controller, folder] of folders) {
       const pod = join(folder, uid);
@@ -69,7 +73,7 @@ export class Cgroups {
       if (version === 2) await enable(pod, [...folders.keys()]);
       own.set(controller, join(pod, container));
     }
-    const cgroup = new Cgroup(version, own);
+    const cgroup = new Cgroup(version, own, points);
     await cgroup.limit(limits);
     return cgroup;
   }
@@ -96,7 +100,18 @@ export class Cgroup {
   constructor(
     private readonly version: 1 | 2,
     private readonly folders: ReadonlyMap<Controller, string>,
+    /** Where the machine has its hierarchies, by controller. */
+    private readonly points: ReadonlyMap<Controller, string> = new Map(),
   ) {}
+
+  /** Mounts that show a container its own groups where it would see those of the machine. */
+  views(): { readonly path: string; readonly source: string; readonly readOnly: true }[] {
+    const views = [...this.folders].flatMap(([controller, source]) => {
+      const path = this.points.get(controller);
+      return path === undefined ? [] : [{ path, source, readOnly: true as const }];
+    });
+    return [...new Map(views.map((view) => [view.path, view])).values()];
+  }
 
   /**
    * Moves a process into the group right after its start. Later children start in the group; earlier ones are
@@ -160,14 +175,19 @@ async function findHierarchy(
   const mounts = parseMounts(await readFile(sources.mountinfo, 'utf8'));
   const own = parseOwn(await readFile(sources.own, 'utf8'));
   const folders = new Map<Controller, string>();
+  const points = new Map<Controller, string>();
   for (const controller of controllers) {
-    const top = await divisible(mounts.get(controller), own.get(controller), parent);
+    const mount = mounts.get(controller);
+    const top = await divisible(mount, own.get(controller), parent);
     const folder = top && join(top, 'wherry', agent);
-    if (folder && (await makes(folder))) folders.set(controller, folder);
+    if (!folder || !(await makes(folder))) continue;
+    folders.set(controller, folder);
+    points.set(controller, mount!.point);
   }
-  if (folders.size) return { version: 1, folders };
-  const top = await divisible(mounts.get('unified'), own.get(''), parent);
-  return top === undefined ? undefined : unified(top, agent);
+  if (folders.size) return { version: 1, folders, points };
+  const mount = mounts.get('unified');
+  const top = await divisible(mount, own.get(''), parent);
+  return top === undefined ? undefined : unified(top, agent, mount!.point);
 }
 
 /** The parent group to create others in, if that is allowed. */
@@ -182,14 +202,15 @@ async function divisible(mount?: CgroupMount, own?: string, parent?: string): Pr
   return path === '/' || (await isMine(folder)) ? folder : undefined;
 }
 
-async function unified(top: string, agent: string): Promise<Hierarchy | undefined> {
+async function unified(top: string, agent: string, point: string): Promise<Hierarchy | undefined> {
   const there = (await readFile(join(top, 'cgroup.controllers'), 'utf8')).trim().split(' ');
   const usable = controllers.filter((controller) => there.includes(controller));
   const folder = join(top, 'wherry', agent);
   if (!usable.length || !(await makes(folder))) return undefined;
   // The kernel refuses this while processes are in the group itself.
   for (const path of [top, dirname(folder), folder]) await enable(path, usable);
-  return { version: 2, folders: new Map(usable.map((controller) => [controller, folder])) };
+  const each = (value: string) => new Map(usable.map((controller) => [controller, value]));
+  return { version: 2, folders: each(folder), points: each(point) };
 }
 
 const enable = (folder: string, names: readonly Controller[]): Promise<void> =>
@@ -238,20 +259,36 @@ function parseOwn(text: string): Map<string, string> {
 }
 
 function settings(version: 1 | 2, controller: Controller, limits: CgroupLimits): [string, string][] {
-  const { memoryBytes, milliCpu } = limits;
+  const { memoryBytes, milliCpu, milliCpuRequest } = limits;
   if (controller === 'pids') return [['pids.max', String(pidsMax)]];
   if (controller === 'memory') {
     if (!memoryBytes) return [];
     return [[version === 2 ? 'memory.max' : 'memory.limit_in_bytes', String(Math.ceil(memoryBytes))]];
   }
-  if (!milliCpu) return [];
-  const quota = Math.max(quotaMicrosecondsMin, Math.ceil((milliCpu * periodMicroseconds) / 1000));
-  if (version === 2) return [['cpu.max', `${quota} ${periodMicroseconds}`]];
+  const shares =
+    milliCpuRequest && Math.min(Math.max(2, Math.floor((milliCpuRequest * 1024) / 1000)), 262_144);
+  if (version === 2) {
+    const weight = shares && 1 + Math.floor(((shares - 2) * 9999) / 262_142);
+    return [
+      ...(weight ? ([['cpu.weight', String(weight)]] as [string, string][]) : []),
+      ...(milliCpu
+        ? ([['cpu.max', `${quotaOf(milliCpu)} ${periodMicroseconds}`]] as [string, string][])
+        : []),
+    ];
+  }
   return [
-    ['cpu.cfs_period_us', String(periodMicroseconds)],
-    ['cpu.cfs_quota_us', String(quota)],
+    ...(shares ? ([['cpu.shares', String(shares)]] as [string, string][]) : []),
+    ...(milliCpu
+      ? ([
+          ['cpu.cfs_period_us', String(periodMicroseconds)],
+          ['cpu.cfs_quota_us', String(quotaOf(milliCpu))],
+        ] as [string, string][])
+      : []),
   ];
 }
+
+const quotaOf = (milliCpu: number): number =>
+  Math.max(quotaMicrosecondsMin, Math.ceil((milliCpu * periodMicroseconds) / 1000));
 
 const foldersIn = (folder: string): Promise<string[]> =>
   readdir(folder, { withFileTypes: true }).then(
@@ -290,7 +327,9 @@ function tryRead(path: string): string {
 /** The limits in the spec of a container. */
 export function limitsOf({ resources }: Container): CgroupLimits {
   const { memory, cpu } = resources?.limits ?? {};
+  const asked = resources?.requests?.['cpu'];
   return {
+    ...(asked ? { milliCpuRequest: toNumber(parseQuantity(asked)) * 1000 } : {}),
     ...(memory ? { memoryBytes: toNumber(parseQuantity(memory)) } : {}),
     ...(cpu ? { milliCpu: toNumber(parseQuantity(cpu)) * 1000 } : {}),
   };

@@ -49,7 +49,7 @@ export async function mountsBelow(path: string): Promise<MountPoint[]> {
       const [head = '', tail = ''] = line.split(' - ');
       return { point: unescaped(head.split(' ')[4] ?? ''), type: tail.split(' ')[0] ?? '' };
     })
-    .filter(({ point }) => point === folder || point.startsWith(`${folder}/`))
+    .filter(({ point }) => point === folder || point.startsWith(folder === '/' ? '/' : `${folder}/`))
     .sort((a, b) => b.point.length - a.point.length);
 }
 

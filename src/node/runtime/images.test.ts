@@ -63,6 +63,18 @@ describe('the table of images', () => {
     await expect(command('website')).rejects.toBeInstanceOf(ImageError);
   });
 
+  it('says as whom an image runs, and where its files are', async () => {
+    const images = await table(
+      'a: { user: 1000, paths: { /ko-app/tool: ./bin/tool, /etc/a: /srv/a } }\nb: { user: "web:staff" }',
+    );
+    expect(await images.resolve('a')).toMatchObject({
+      entrypoint: [],
+      user: '1000',
+      paths: { '/ko-app/tool': join(folder, 'bin/tool'), '/etc/a': '/srv/a' },
+    });
+    expect(await images.resolve('b')).toMatchObject({ user: 'web:staff' });
+  });
+
   it('refuses tables nobody could mean', async () => {
     // Proves that errors in the file are reported with the entry's name.
     for (const [text, message] of [
@@ -73,6 +85,11 @@ describe('the table of images', () => {
       ['a: {command: [""]}', '"a": the command is empty'],
       ['a: {command: [x], arg: [y]}', '"a": unknown field "arg"'],
       ['a: {command: [x], env: {A: 1}}', '"a": env is a map of texts'],
+      ['a: {user: "a b"}', '"a": user is a number or a name'],
+      ['a: {paths: [x]}', '"a": paths is a map from absolute paths'],
+      ['a: {paths: {x: ./y}}', '"a": paths is a map from absolute paths'],
+      ['a: {paths: {/x/: ./y}}', '"a": paths is a map from absolute paths'],
+      ['a: {paths: {/x: 3}}', '"a": paths is a map from absolute paths'],
       [`a: sh -c 'open`, 'quote is not closed'],
       ['a: [', 'image table'],
     ] as const) {

@@ -7,10 +7,12 @@
  *   worker: { command: [node, worker.js], args: [--verbose], env: { MODE: dev }, workingDir: /srv/worker }
  *   busybox: { args: [sh] }
  *   registry.example.com/team/models:1: { files: /srv/models.tar }
+ *   registry.example.com/team/tool: { user: 1000, paths: { /app/tool: ./bin/tool } }
  *
  * `busybox` has no entry point, like many images: the container's arguments are then its whole command. The last one is
- * for volumes of the type `image`: a folder or a tar archive with the files, or with an OCI image. Relative paths begin
- * at the table's folder.
+ * for volumes of the type `image`: a folder or a tar archive with the files, or with an OCI image. `paths` says where
+ * programs and other files are that manifests name by their paths in the image; `user` as whom it runs where pods do not
+ * say so. Relative paths begin at the table's folder.
  */
 import { constants } from 'node:fs';
 import { access, readFile, stat } from 'node:fs/promises';
@@ -51,7 +53,7 @@ export class ImageTable {
       throw new ImageError(error.message);
     });
     const found = this.#entry(image);
-    if (found) return found;
+    if (found) return found.paths ? { ...found, paths: this.#placed(found.paths) } : found;
     const program = await this.#program(image);
     if (program) return { entrypoint: [program], args: [] };
     throw new ImageError(this.#advice(image));
@@ -98,6 +100,11 @@ export class ImageTable {
       if (fits && key.length > (best?.[0].length ?? -1)) best = [key, command];
     }
     return best?.[1];
+  }
+
+  #placed(paths: Readonly<Record<string, string>>): Record<string, string> {
+    const base = dirname(this.file!);
+    return Object.fromEntries(Object.entries(paths).map(([path, source]) => [path, resolve(base, source)]));
   }
 
   async #program(image: string): Promise<string | undefined> {
@@ -169,8 +176,10 @@ function readEntry(name: string, entry: unknown): ImageCommand {
   if (typeof entry === 'string') return commandOf(name, splitCommand(name, entry));
   if (isTexts(entry)) return commandOf(name, entry);
   if (!isJsonObject(entry))
-    throw new Error(`"${name}": give a command line, a list, or {command, args, env, workingDir, files}`);
-  const { command = [], args = [], env = {}, workingDir, files, ...rest } = entry;
+    throw new Error(
+      `"${name}": give a command line, a list, or {command, args, env, workingDir, files, user, paths}`,
+    );
+  const { command = [], args = [], env = {}, workingDir, files, user, paths, ...rest } = entry;
   const [unknown] = Object.keys(rest);
   if (unknown !== undefined) throw new Error(`"${name}": unknown field "${unknown}"`);
   const entrypoint = typeof command === 'string' ? splitCommand(name, command) : command;
@@ -181,9 +190,30 @@ function readEntry(name: string, entry: unknown): ImageCommand {
     throw new Error(`"${name}": workingDir is a text`);
   if (files !== undefined && (typeof files !== 'string' || !files))
     throw new Error(`"${name}": files is the path of a folder or a tar archive`);
+  if (user !== undefined && !/^[\w.-]+(:[\w.-]+)?$/.test(`${user as string}`))
+    throw new Error(`"${name}": user is a number or a name, also with a group: 1000:1000`);
+  if (paths !== undefined) checkPaths(name, paths);
   // No command means an image without an entry point; an empty one is an error.
   const own = isTexts(command) && !command.length ? { entrypoint: [] } : commandOf(name, entrypoint);
-  return { ...own, args, env: env as Record<string, string>, workingDir, files };
+  return {
+    ...own,
+    args,
+    env: env as Record<string, string>,
+    workingDir,
+    files,
+    ...(user === undefined ? {} : { user: `${user as string}` }),
+    ...(paths === undefined ? {} : { paths: paths as Record<string, string> }),
+  };
+}
+
+function checkPaths(name: string, paths: unknown): void {
+  const fits =
+    isJsonObject(paths) &&
+    Object.entries(paths).every(
+      ([path, source]) => /^\/[^\0]*[^/\0]$/.test(path) && typeof source === 'string' && source !== '',
+    );
+  if (!fits)
+    throw new Error(`"${name}": paths is a map from absolute paths in the image to paths of this machine`);
 }
 
 function commandOf(name: string, entrypoint: readonly string[]): ImageCommand {

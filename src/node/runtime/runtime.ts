@@ -95,6 +95,10 @@ export interface ImageCommand {
   readonly workingDir?: string;
   /** Where the files of the image are on this machine, for volumes. */
   readonly files?: string;
+  /** The user that runs it, for containers that name no other: `1000`, `1000:1000`, `web`. */
+  readonly user?: string;
+  /** Files and folders of this machine that it has, by their absolute paths in the container. */
+  readonly paths?: Readonly<Record<string, string>>;
   /** Set when the container has the files of the image as its root, and nothing of this machine. */
   readonly engine?: EngineImage;
 }

@@ -56,6 +56,38 @@ describe.runIf(namespaces)('mounts in a namespace', () => {
     expect(existsSync('/dev/termination-log')).toBe(false);
   });
 
+  it('are beside a folder /tmp of its own, with what the command names of the machine', async () => {
+    const name = join(tmpdir(), `wherry-private-${process.pid}`);
+    await writeFile(name, 'of the machine\n');
+    const script = `test -e ${name} || echo hidden; stat -c %a /tmp; echo mine > ${name}; cat ${name}`;
+    expect(await output(script, {})).toBe('hidden\n1777\nmine\n');
+    expect(await readFile(name, 'utf8')).toBe('of the machine\n');
+    await rm(name);
+    // A second run begins with an empty one.
+    expect(await output('ls -A /tmp', {})).toBe('');
+    // A program that is being developed below /tmp, and a volume at /tmp.
+    const folder = await mkdtemp(join(tmpdir(), 'wherry-developed-'));
+    await writeFile(join(folder, 'run'), '#!/bin/sh\necho developed\n', { mode: 0o755 });
+    expect(await output(`${folder}/run`, {})).toBe('developed\n');
+    expect(await output('cat /tmp/file', { mounts: [mount('/tmp')] })).toBe('in the volume\n');
+    await rm(folder, { recursive: true });
+  });
+
+  it('are beside files of the image, which can be run and copied into volumes', async () => {
+    const image = { entrypoint: [], args: [], paths: { '/ko-app/entrypoint': join(source, 'tool') } };
+    const volume = await mkdtemp(join(tmpdir(), 'wherry-bin-'));
+    const mounts = [mount('/tekton/bin', false, volume)];
+    const script =
+      '/ko-app/entrypoint one; cp /ko-app/entrypoint /tekton/bin/entrypoint; /tekton/bin/entrypoint two';
+    expect(await output(script, { image, mounts })).toBe('tool one\ntool two\n');
+    expect(await readdir(volume)).toEqual(['entrypoint']);
+    const direct = await pod.start({ image, command: ['/ko-app/entrypoint', 'three'] });
+    await direct.exited;
+    expect(await pod.log()).toBe('tool three\n');
+    expect(existsSync('/ko-app')).toBe(false);
+    await rm(volume, { recursive: true });
+  });
+
   it('are written to, or not', async () => {
     // Proves writable and read-only mounts of one volume.
     const text = await output(

@@ -21,7 +21,8 @@ import type { ContainerExit, ExecOptions, RunningContainer } from '../runtime.ts
 import { Attachments } from './attachments.ts';
 import { exitCode, type Program, type ProgramOptions, signalNumber } from './container-program.ts';
 import type { ContainerRoot } from './container-root.ts';
-import type { ProcessUser, SplitEnvironment } from './container-user.ts';
+import type { ProcessUser } from './container-user.ts';
+import type { SplitEnvironment } from './container-variables.ts';
 import { SessionSize, serveSession, tellProblem } from './execution.ts';
 import { programProblem } from './program-lookup.ts';
 
@@ -44,8 +45,8 @@ export interface ContainerParts {
   readonly attempt: number;
   readonly program: Program;
   readonly root: ContainerRoot;
-  /** The folder of the root. */
-  readonly rootFolder: string;
+  /** The folders of its root and of /tmp, which end with it. */
+  readonly ownFolders: readonly string[];
   readonly terminationFile: string;
   readonly user: ProcessUser;
   readonly env: Readonly<Record<string, string>>;
@@ -258,9 +259,9 @@ export class ContainerProcess implements RunningContainer {
   }
 
   async #release(): Promise<void> {
-    const { root, rootFolder, terminationFile, cgroup, onError } = this.parts;
+    const { root, ownFolders, terminationFile, cgroup, onError } = this.parts;
     await root.release().catch(onError);
     await cgroup?.remove().catch(onError);
-    for (const path of [rootFolder, terminationFile]) await removeFolder(path).catch(onError);
+    for (const path of [...ownFolders, terminationFile]) await removeFolder(path).catch(onError);
   }
 }

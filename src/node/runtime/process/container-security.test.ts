@@ -1,10 +1,11 @@
 /** Proves what a security context does on a machine with namespaces: capabilities, a read-only root, kernel parameters. */
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { SecurityContext } from '../../../api/generated/types.ts';
+import { Cgroups } from '../../machine/cgroup.ts';
 import { HostNetwork } from '../../network/pod-network.ts';
 import { Spawner } from '../../process/spawner.ts';
 import { containerUser } from './container-user.ts';
@@ -44,6 +45,28 @@ describe.runIf(namespaces && spawner.tool('setpriv'))('as root', () => {
     ]);
   });
 
+  it('has the user that it asks for, that of its image, or one without rights where it must not be root', async () => {
+    const who = async (securityContext: SecurityContext, user?: string): Promise<string> => {
+      const image = { entrypoint: [], args: [], ...(user === undefined ? {} : { user }) };
+      const container = await pod.shell('echo $(id -u):$(id -g) $HOME', {
+        container: { securityContext },
+        image,
+      });
+      expect((await container.exited).exitCode).toBe(0);
+      return (await pod.log()).trim();
+    };
+    const nobody = /^nobody:[^:]*:(\d+):(\d+):[^:]*:([^:]*):/m.exec(readFileSync('/etc/passwd', 'utf8'))!;
+    const [, uid, gid, home] = nobody;
+    expect(await who({})).toBe('0:0 /');
+    expect(await who({ runAsNonRoot: true })).toBe('65532:65532 /');
+    expect(await who({ runAsNonRoot: true }, '1234:5')).toBe('1234:5 /');
+    expect(await who({ runAsNonRoot: true }, 'nobody')).toBe(`${uid}:${gid} ${home}`);
+    expect(await who({}, '1234')).toBe('1234:1234 /');
+    expect(await who({ runAsUser: 99_999 }, 'nobody')).toBe('99999:99999 /');
+    expect(await who({ runAsUser: 1, runAsGroup: 7 })).toMatch(/^1:7 \/[a-z]/);
+    await expect(who({}, 'nobody-knows-it')).rejects.toThrow('unable to find user or group nobody-knows-it');
+  });
+
   it('gets others, and loses some, as it asks', async () => {
     const set = await capabilitiesOf({ capabilities: { add: ['NET_ADMIN'], drop: ['CAP_NET_RAW'] } });
     expect([chown, netRaw, netAdmin, sysAdmin].map((one) => has(set, one))).toEqual([
@@ -68,6 +91,52 @@ describe.runIf(namespaces && spawner.tool('setpriv'))('as root', () => {
     const session = new TestSession();
     await container.exec(['grep', 'CapEff', '/proc/self/status'], session);
     expect(session.out).toMatch(/CapEff:\s*0{16}\n/);
+  });
+
+  it('a read-only root stays so when the machine mounts something, and is made while it does', async () => {
+    const place = await mkdtemp('/var/tmp/wherry-mounted-');
+    onTestFinished(() => rm(place, { recursive: true, force: true }));
+    await Promise.all(['early', 'late', 'flicker'].map((name) => mkdir(join(place, name))));
+    const mount = (name: string) => spawner.run(['mount', '-t', 'tmpfs', name, join(place, name)]);
+    const unmount = (name: string) => spawner.run(['umount', '-l', join(place, name)]);
+    expect((await mount('early')).code).toBe(0);
+    let isOver = false;
+    const flickering = (async () => {
+      while (!isOver) {
+        await mount('flicker');
+        await unmount('flicker');
+      }
+    })();
+    try {
+      const container = await pod.shell('sleep 600', {
+        container: { securityContext: { readOnlyRootFilesystem: true } },
+      });
+      isOver = true;
+      await flickering;
+      await mount('late');
+      const session = new TestSession();
+      const script = `for name in early late; do touch ${place}/$name/x && echo written; done; true`;
+      await container.exec(['sh', '-c', script], session);
+      expect(session.out).toBe('');
+    } finally {
+      isOver = true;
+      await flickering;
+      for (const name of ['early', 'late', 'flicker']) await unmount(name);
+    }
+  });
+
+  it('sees its own control groups, with its limits', async () => {
+    const probe = await Cgroups.open('0-probe');
+    await probe?.close();
+    const resources = { requests: { cpu: '100m' }, limits: { cpu: '250m' } };
+    const container = await pod.shell(
+      'cd /sys/fs/cgroup; cat cpu.max cpu/cpu.cfs_quota_us cpu.weight cpu/cpu.shares 2>/dev/null; echo end',
+      { container: { resources } },
+    );
+    await container.exited;
+    const text = await pod.log();
+    const isLimited = /^25000( 100000)?\n(4|102)\nend\n$/.test(text);
+    expect(isLimited).toBe(probe?.folders.some((folder) => /cpu|cgroup\/wherry/.test(folder)) === true);
   });
 
   it('a read-only root can be written to in its mounts alone', async () => {
@@ -129,8 +198,11 @@ describe.runIf(namespaces && existsSync(shmForced))('kernel parameters', () => {
 it('without the program setpriv, a container that asks for nothing runs as it is', () => {
   const without = { tool: () => undefined } as unknown as Spawner;
   const pod = { metadata: { name: 'p' }, spec: {} };
-  expect(containerUser(pod, { name: 'c' }, without, 0)).toEqual({ prefix: [], dropsRights: false });
-  expect(() => containerUser(pod, { name: 'c', securityContext: { runAsUser: 1 } }, without, 0)).toThrow(
-    'a securityContext needs the program setpriv',
-  );
+  expect(containerUser(pod, { name: 'c' }, without, undefined, 0)).toEqual({
+    prefix: [],
+    dropsRights: false,
+  });
+  expect(() =>
+    containerUser(pod, { name: 'c', securityContext: { runAsUser: 1 } }, without, undefined, 0),
+  ).toThrow('a securityContext needs the program setpriv');
 });

@@ -7,35 +7,54 @@ import { StartFailure } from '../runtime.ts';
 export interface ProcessUser {
   /** Goes before the command; empty when nothing changes. */
   readonly prefix: readonly string[];
+  /** The home folder of the container's user, if it is one of this machine's for programs. */
+  readonly home?: string | undefined;
   /** Whether the command has fewer rights than the prefix before it. */
   readonly dropsRights: boolean;
 }
 
 const unchanged: ProcessUser = { prefix: [], dropsRights: false };
 
+/** For containers that must not be root and do not say who they are: the user of most images that are built so. */
+const unprivileged: UserIds = { user: 65_532, group: 65_532 };
+
+/** The first id that systems give to people. */
+const peopleMin = 1_000;
+
+interface UserIds {
+  readonly user: number;
+  readonly group?: number | undefined;
+}
+
 /**
  * Only root can change users. An agent that is not root runs everything as its own user, which never has more
  * rights than requested. Throws `StartFailure`.
+ * @param imageUser the user of the image: `1000`, `1000:1000`, `web` or `web:staff`
  */
 export function containerUser(
   pod: Pod,
   container: Container,
   spawner: Spawner,
+  imageUser?: string,
   own = process.getuid?.(),
 ): ProcessUser {
   const of = container.securityContext ?? {};
   const all = pod.spec?.securityContext ?? {};
-  const user = of.runAsUser ?? all.runAsUser;
-  if ((of.runAsNonRoot ?? all.runAsNonRoot) && (own === 0 ? (user ?? 0) : own) === 0)
+  const asked = of.runAsUser ?? all.runAsUser;
+  const isNonRoot = of.runAsNonRoot ?? all.runAsNonRoot;
+  if (own !== 0) return unchanged;
+  const ofImage = asked === undefined && imageUser ? idsOf(imageUser) : undefined;
+  const { user, group } =
+    asked === undefined ? (ofImage ?? (isNonRoot ? unprivileged : {})) : { user: asked, group: undefined };
+  if (isNonRoot && !user)
     throw new StartFailure(
       'CreateContainerError',
-      user === 0
+      asked === 0
         ? "container's runAsUser breaks non-root policy"
-        : 'container has runAsNonRoot and would run as root: set runAsUser',
+        : 'container has runAsNonRoot and image will run as root',
     );
-  if (own !== 0) return unchanged;
   const args = [
-    ...identity(user, of.runAsGroup ?? all.runAsGroup, [
+    ...identity(user, of.runAsGroup ?? all.runAsGroup ?? group, [
       ...(all.supplementalGroups ?? []),
       ...(all.fsGroup === undefined ? [] : [all.fsGroup]),
     ]),
@@ -51,7 +70,10 @@ export function containerUser(
       'CreateContainerError',
       'a securityContext needs the program setpriv (util-linux)',
     );
-  return { prefix: [setpriv, ...args, '--'], dropsRights: true };
+  // The ids of people are those of images by accident: their folders are not for containers.
+  const isOwn = user !== undefined && user > 0 && (ofImage !== undefined || user < peopleMin);
+  const home = isOwn ? accounts('/etc/passwd', 2, user)?.[5] : undefined;
+  return { prefix: [setpriv, ...args, '--'], dropsRights: true, home };
 }
 
 function identity(user: number | undefined, group: number | undefined, extra: readonly number[]): string[] {
@@ -67,14 +89,30 @@ function identity(user: number | undefined, group: number | undefined, extra: re
   ];
 }
 
-function primaryGroup(user: number): number | undefined {
+const primaryGroup = (user: number): number | undefined => {
   if (user === 0) return 0;
+  const group = accounts('/etc/passwd', 2, user)?.[3];
+  return group === undefined ? undefined : Number(group);
+};
+
+/** The ids of a user as images name it. Throws `StartFailure` for a name that this machine does not know. */
+function idsOf(text: string): UserIds {
+  const [user = '', group] = text.split(':');
+  const id = (name: string, file: string): number => {
+    const number = /^\d{1,10}$/.test(name) ? name : accounts(file, 0, name)?.[2];
+    if (number !== undefined) return Number(number);
+    throw new StartFailure('CreateContainerError', `unable to find user or group ${name} in ${file}`);
+  };
+  return { user: id(user, '/etc/passwd'), group: group === undefined ? undefined : id(group, '/etc/group') };
+}
+
+/** The line of a file of users or groups that has a value in a field. */
+function accounts(file: string, field: number, value: string | number): string[] | undefined {
   try {
-    const line = readFileSync('/etc/passwd', 'utf8')
+    return readFileSync(file, 'utf8')
       .split('\n')
       .map((text) => text.split(':'))
-      .find((fields) => fields[2] === String(user));
-    return line ? Number(line[3]) : undefined;
+      .find((fields) => fields[field] === String(value));
   } catch {
     return undefined;
   }
@@ -115,31 +153,3 @@ function capabilities(drop: readonly string[], add: readonly string[]): string[]
 }
 
 const plus = (capability: string): string => `+${capability}`;
-
-/**
- * Variables that make the loader or the C library load code or files of the container's choice. They are set
- * only after the change of user, so that no program sees them while it has the agent's rights.
- */
-const unsafeVariable =
-  /^(LD_|LC_|LANG|MALLOC_|GLIBC_|GCONV_|GETCONF_|LOCPATH|NLSPATH|NIS_PATH|RES_OPTIONS|HOSTALIASES|LOCALDOMAIN|RESOLV_|TZDIR|TMPDIR)/;
-
-/** Variables of the loader that could break system programs that run before the command. */
-const loaderVariable = /^(LD_|GLIBC_)/;
-
-export interface SplitEnvironment {
-  readonly early: Record<string, string>;
-  /** As `NAME=VALUE`, for the `env` program. */
-  readonly late: string[];
-}
-
-export function splitEnvironment(
-  env: Readonly<Record<string, string>>,
-  { dropsRights }: ProcessUser,
-): SplitEnvironment {
-  const early: Record<string, string> = {};
-  const late: string[] = [];
-  for (const [name, value] of Object.entries(env))
-    if ((dropsRights ? unsafeVariable : loaderVariable).test(name)) late.push(`${name}=${value}`);
-    else early[name] = value;
-  return { early, late };
-}

@@ -10,7 +10,8 @@
  * machine's own files.
  *
  * A container with its own host name has a UTS namespace, too. A read-only root is read-only everywhere but in its
- * mounts, /proc, /sys and /dev.
+ * mounts, /proc, /sys and /dev: what it has of the machine is bound as read-only, mount by mount of the table, and does
+ * not follow what is mounted on the machine later.
  *
  * A short-lived shell assembles the root and pivots into it; the agent keeps a file descriptor of each namespace, and
  * commands enter through that. When agent and container have ended, the kernel removes the namespaces and all mounts.
@@ -31,6 +32,7 @@ import {
 import { lstat, mkdir, mkdtemp, open, realpath, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, posix } from 'node:path';
+import { mountsBelow } from '../../machine/folder-care.ts';
 import { helperEnv, type Spawner } from '../../process/spawner.ts';
 import { resolveSubPath } from '../../volumes/sub-path.ts';
 import { type Mount, StartFailure } from '../runtime.ts';
@@ -49,10 +51,16 @@ const setupMs = 20_000;
 /** Maximum number of entries in rebuilt folders. Each is a mount. */
 const entriesMax = 10_000;
 const messageBytesMax = 2_000;
+/** What is there stays writable in a read-only root. */
+const kernelFolders = ['/proc', '/sys', '/dev'];
+/** File systems that are of no use in a container: files of other containers, and what is mounted when it is opened. */
+const hiddenTypes: ReadonlySet<string> = new Set(['overlay', 'nsfs', 'autofs']);
 
 /**
  * $1: the new root, $2: table of what is bound from the machine, $3: the mounts, $4: the host name, or empty, $5: not
- * empty for a root that is read-only. That is done before the mounts are there, so that these stay as they are.
+ * empty for a root that is read-only. That is done before the mounts are there, so that these stay as they are: the
+ * table says what of the machine is read-only, the root itself remains. What is mounted on the machine later must not
+ * come in, as it would be writable.
  * An entry of the machine may vanish meanwhile, so its failure is ignored; a mount must not fail. The new
  * root itself is excluded from what is bound into it.
  */
@@ -62,13 +70,11 @@ set -e
 mount --bind "$1" "$1"
 mount --make-unbindable "$1"
 mount -a -T "$2" >/dev/null 2>&1 || true
-[ -z "$5" ] || while read -r id parent device top point rest; do
-  point=$(printf '%b' "$point")
-  case $point in
-    "$1"/proc | "$1"/proc/* | "$1"/sys | "$1"/sys/* | "$1"/dev | "$1"/dev/*) ;;
-    "$1" | "$1"/*) mount -o remount,bind,ro "$point" ;;
-  esac
-done < /proc/self/mountinfo
+if [ -n "$5" ]; then
+  mount --make-rprivate "$1"
+  mount --make-unbindable "$1"
+  mount -o remount,bind,ro "$1"
+fi
 mount -a -T "$3"
 cd "$1"
 pivot_root . .
@@ -162,7 +168,7 @@ export class NamespaceRoot implements ContainerRoot {
     targets.sort((a, b) => (a.mount.path < b.mount.path ? -1 : 1));
     const root = join(folder, 'root');
     const outer = targets.filter((target) => !enclosing(target, targets));
-    const bound = buildFolders(root, outer);
+    const bound = buildFolders(root, outer, request.readOnly ? await machineMounts(root) : undefined);
     for (const target of targets) await makePoint(root, target, targets);
     const own = targets.map(({ mount }) =>
       tableLine(mount.source, join(root, mount.path), mount.readOnly ? 'rbind,ro' : 'rbind'),
@@ -267,8 +273,20 @@ async function targetOf(mount: Mount): Promise<MountTarget> {
 const enclosing = (target: MountTarget, targets: readonly MountTarget[]): MountTarget | undefined =>
   targets.findLast((other) => other !== target && isWithin(target.mount.path, other.mount.path));
 
-/** Rebuilds every folder on the way to a missing mount point; returns the table of what is bound into them. */
-function buildFolders(root: string, targets: readonly MountTarget[]): string[] {
+/** Mount points of the machine that a read-only root shows, each of which is bound on its own. */
+async function machineMounts(root: string): Promise<string[]> {
+  const mounts = await mountsBelow('/');
+  return mounts
+    .filter(({ point, type }) => !hiddenTypes.has(type) && !isWithin(point, dirname(root)))
+    .map(({ point }) => point)
+    .sort();
+}
+
+/**
+ * Rebuilds every folder on the way to a missing mount point; returns the table of what is bound into them.
+ * @param mounts for a root that is read-only: the mount points of the machine, outer ones first
+ */
+function buildFolders(root: string, targets: readonly MountTarget[], mounts?: readonly string[]): string[] {
   const rebuilt = new Set(['/']);
   for (const { exists, ancestor } of targets)
     for (let folder = ancestor; !exists && folder !== '/'; folder = dirname(folder)) rebuilt.add(folder);
@@ -287,8 +305,13 @@ function buildFolders(root: string, targets: readonly MountTarget[]): string[] {
       if (entry.isSymbolicLink()) symlinkSync(readlinkSync(path), join(root, path));
       else if (entry.isDirectory()) mkdirSync(join(root, path));
       else writeFileSync(join(root, path), '');
-      if (!entry.isSymbolicLink() && !covered.has(path))
+      if (entry.isSymbolicLink() || covered.has(path)) continue;
+      if (!mounts || kernelFolders.some((one) => isWithin(path, one))) {
         lines.push(tableLine(path, join(root, path), 'rbind'));
+        continue;
+      }
+      const below = mounts.filter((point) => point !== path && isWithin(point, path));
+      for (const point of [path, ...below]) lines.push(tableLine(point, join(root, point), 'bind,ro'));
     }
   }
   return lines;

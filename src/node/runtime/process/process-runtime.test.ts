@@ -138,7 +138,7 @@ describe('what a container gets', () => {
       .trim()
       .split('\n')
       .map((line) => line.split('=')[0]);
-    expect(names.sort()).toEqual(['ONE', 'PATH', 'WHERRY_CONTAINER', 'WHERRY_ROOT', 'dotted.name'].sort());
+    expect(names.sort()).toEqual(['HOME', 'ONE', 'PATH', 'WHERRY_CONTAINER', 'WHERRY_ROOT', 'dotted.name'].sort());
   });
 
   it.runIf(isLinux)('is no descriptor beyond the first three', async () => {
@@ -249,9 +249,15 @@ describe('what a container gets', () => {
     // Proves runAsNonRoot, with and without runAsUser.
     const start = (securityContext: object): Promise<unknown> =>
       pod.shell('true', { container: { securityContext } }).catch((error) => error);
-    expect(await start({ runAsNonRoot: true })).toMatchObject({ reason: 'CreateContainerError' });
     expect(await start({ runAsNonRoot: true, runAsUser: 0 })).toMatchObject({
+      reason: 'CreateContainerError',
       message: "container's runAsUser breaks non-root policy",
+    });
+    const image = { entrypoint: [], args: [], user: 'root' };
+    const container = { securityContext: { runAsNonRoot: true } };
+    await expect(pod.shell('true', { container, image })).rejects.toMatchObject({
+      reason: 'CreateContainerError',
+      message: 'container has runAsNonRoot and image will run as root',
     });
   });
 });

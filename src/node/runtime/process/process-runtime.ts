@@ -5,6 +5,7 @@
  *
  *   pods/<uid>/containers/<name>/<attempt>.log          output (see log-file.ts), of the last two attempts
  *   pods/<uid>/containers/<name>/<attempt>.root         the root of a running container (see container-root.ts)
+ *   pods/<uid>/containers/<name>/<attempt>.tmp          its folder /tmp
  *   pods/<uid>/containers/<name>/<attempt>.termination  its termination message
  *   pipes/                                              unused pipes (see pipe-stock.ts)
  *
@@ -45,10 +46,12 @@ import { refuseOwnUsers } from '../user-namespaces.ts';
 import { type ContainerParts, ContainerProcess } from './container-process.ts';
 import { type Program, type ProgramOptions, startProgram } from './container-program.ts';
 import { type ContainerRoot, FolderRoot, type RootRequest } from './container-root.ts';
-import { containerUser, splitEnvironment } from './container-user.ts';
+import { containerUser } from './container-user.ts';
+import { processVariables, splitEnvironment } from './container-variables.ts';
 import { ImageFolders } from './image-folders.ts';
 import { MemoryWatch } from './memory-watch.ts';
 import { NamespaceRoot, type NamespaceTools, probeNamespaces } from './namespace-root.ts';
+import { temporaryMounts } from './own-tmp.ts';
 import { PodSysctls } from './pod-sysctls.ts';
 import { programProblem } from './program-lookup.ts';
 
@@ -315,25 +318,27 @@ export class ProcessRuntime implements Runtime {
     const means = await this.#ready();
     const uid = checked(launch.pod.metadata.uid);
     const folder = this.#containerFolder(uid, checked(container.name));
-    const path = (kind: string): string => join(folder, `${attempt}.${kind}`);
-    const user = containerUser(launch.pod, container, this.#spawner);
+    const path = (kind: 'root' | 'termination' | 'tmp'): string => join(folder, `${attempt}.${kind}`);
+    const user = containerUser(launch.pod, container, this.#spawner, launch.image?.user);
     await mkdir(folder, { recursive: true, mode: 0o711 });
-    await removeFolder(path('root'));
+    for (const kind of ['root', 'tmp'] as const) await removeFolder(path(kind));
     await makeTerminationFile(path('termination'));
     const undo: (() => Promise<unknown>)[] = [
       () => removeFolder(path('root')),
+      () => removeFolder(path('tmp')),
       () => removeFolder(path('termination')),
     ];
     try {
-      const root = await this.#makeRoot(launch, path('root'), path('termination'), means);
+      // Before its root, where it sees its own groups.
+      const cgroup = await this.#makeCgroup(uid, container, means);
+      undo.unshift(async () => cgroup?.remove());
+      const root = await this.#makeRoot(launch, path, cgroup, means);
       undo.unshift(() => root.release());
       const tag = means.tags.next();
       const mark = means.reaper.mark(uid, container.name!, tag);
-      const env = variables(launch, root, mark.text);
+      const env = processVariables(launch, root, mark.text, user);
       const problem = await programProblem(launch.command[0] ?? '', root, env);
       if (problem) throw new StartFailure('ContainerCannotRun', problem.message, problem.exitCode);
-      const cgroup = await this.#makeCgroup(uid, container, means);
-      undo.unshift(async () => cgroup?.remove());
       await forgetLogs(folder, attempt - 1);
       let showLog = (): void => undefined;
       const rotated = (): void => showLog();
@@ -344,7 +349,7 @@ export class ProcessRuntime implements Runtime {
       const running = await this.#launch(launch, pod, {
         ...{ uid, container, attempt, root, user, env, splitEnv, log, cgroup, mark, now, onError },
         wrap: (command) => means.tags.wrap(tag, pod.attachment.wrap(pod.sysctls?.wrap(command) ?? command)),
-        rootFolder: path('root'),
+        ownFolders: [path('root'), path('tmp')],
         terminationFile: path('termination'),
         reaper: means.reaper,
         run: (options) => this.#run(options),
@@ -411,18 +416,28 @@ export class ProcessRuntime implements Runtime {
   }
 
   async #makeRoot(
-    { mounts, workingDir, container, place }: ContainerLaunch,
-    folder: string,
-    terminationFile: string,
+    launch: ContainerLaunch,
+    path: (kind: 'root' | 'termination' | 'tmp') => string,
+    cgroup: Cgroup | undefined,
     { namespaces }: Means,
   ): Promise<ContainerRoot> {
+    const { mounts, workingDir, container, place, image } = launch;
     const messagePath = container.terminationMessagePath || messagePathDefault;
-    const message = { path: messagePath, source: terminationFile, readOnly: false };
+    const message = { path: messagePath, source: path('termination'), readOnly: false };
     const { hostname } = place;
+    const folder = path('root');
     const readOnly = container.securityContext?.readOnlyRootFilesystem;
-    const request: RootRequest = { folder, workingDir, hostname, readOnly, mounts: [...mounts, message] };
-    if (namespaces) return NamespaceRoot.make(request, namespaces, this.#spawner);
-    return FolderRoot.make(request, this.#spawner.tool('env'));
+    // After the volumes of the pod, which may be mounted over them.
+    const files = Object.entries(image?.paths ?? {}).map(([path, source]) => ({
+      path,
+      source,
+      readOnly: true,
+    }));
+    const all = [...mounts, message, ...files];
+    const request: RootRequest = { folder, workingDir, hostname, readOnly, mounts: all };
+    if (!namespaces) return FolderRoot.make(request, this.#spawner.tool('env'));
+    const own = [...(await temporaryMounts(launch, path('tmp'))), ...(cgroup?.views() ?? [])];
+    return NamespaceRoot.make({ ...request, mounts: [...all, ...own] }, namespaces, this.#spawner);
   }
 
   /** Creates the container's cgroup. A failure is reported, but does not stop the container from running. */
@@ -438,7 +453,7 @@ export class ProcessRuntime implements Runtime {
   async #removeRoots(containers: string): Promise<void> {
     for (const name of await namesIn(containers))
       for (const entry of await namesIn(join(containers, name)))
-        if (/\.(root|termination)$/.test(entry))
+        if (/\.(root|tmp|termination)$/.test(entry))
           await removeFolder(join(containers, name, entry)).catch(this.options.onError);
   }
 }
@@ -469,21 +484,6 @@ async function letThrough(folder: string): Promise<void> {
 async function makeTerminationFile(path: string): Promise<void> {
   await writeFile(path, '');
   chmodSync(path, 0o666);
-}
-
-function variables(
-  { env, container }: ContainerLaunch,
-  root: ContainerRoot,
-  mark: string,
-): Record<string, string> {
-  const [name = '', value = ''] = mark.split('=');
-  return {
-    ...(process.env['PATH'] ? { PATH: process.env['PATH'] } : {}),
-    ...(container.tty ? { TERM: 'xterm' } : {}),
-    ...env,
-    WHERRY_ROOT: root.path,
-    [name]: value,
-  };
 }
 
 const total = (
