@@ -152,7 +152,7 @@ async function openParts(
     onError,
   });
   const runtimes = runtimesOf(base, parts, network, runtime, images);
-  const agent = agentOf(base, parts, { runtime, runtimes, network, kubelet });
+  const agent = agentOf(base, parts, { runtime, runtimes, network, kubelet, followsObjects: seesAllPods });
   closers.add(() => agent.close());
   const available: string[] = [];
   return {
@@ -238,6 +238,7 @@ function agentOf(
     readonly runtimes: RuntimeChoice;
     readonly network: NodeNetwork;
     readonly kubelet: KubeletListening | undefined;
+    readonly followsObjects: boolean;
   },
 ): Agent {
   const { log } = options;

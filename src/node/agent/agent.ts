@@ -82,6 +82,8 @@ export interface AgentOptions {
    */
   readonly secondMs?: number;
   readonly refreshMs?: number;
+  /** Whether the client may watch config maps and secrets, so that volumes change with them at once. Default false. */
+  readonly followsObjects?: boolean;
   readonly now?: () => number;
   /** Timers on the same clock. */
   readonly timers?: Timers;
@@ -132,7 +134,7 @@ export class Agent {
       onError,
     });
     this.#writer = new StatusWriter({ client, onError });
-    this.#objects = new ConfigObjects(client, { now });
+    this.#objects = new ConfigObjects(client, { now, follows: options.followsObjects, onError });
     this.#services = new Informer(client, services, { changed: () => undefined, onError });
     this.#stats = new NodeStats({
       nodeName,

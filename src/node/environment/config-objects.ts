@@ -1,10 +1,12 @@
 /**
  * A short-lived cache of the config maps and secrets that pods of this node refer to. When a hundred pods
- * refresh their volumes at the same time, the server is asked once.
+ * refresh their volumes at the same time, the server is asked once. Those that volumes show are followed, one watch for
+ * each, where the agent may do so: then volumes change with them.
  */
 import { StatusError } from '../../api/errors/errors.ts';
 import type { ConfigMap, Secret } from '../../api/generated/types.ts';
 import type { Client } from '../../client/client.ts';
+import { Informer } from '../../client/informer.ts';
 import { configMaps, type Resource, secrets } from '../../client/resources.ts';
 import { wallClock } from '../../clock.ts';
 import { composedKey } from '../../composed-key.ts';
@@ -13,6 +15,8 @@ import { composedKey } from '../../composed-key.ts';
 const ageMaxMs = 3_000;
 /** Maximum number of cached objects; each may be a megabyte. */
 const objectsMax = 100;
+/** Maximum number of objects that are followed; volumes of others are refreshed from time to time. */
+const followedMax = 500;
 
 /**
  * `fresh` asks the server: a user who changes a config map and then creates a pod expects the pod to see the
@@ -23,6 +27,21 @@ export type Freshness = 'fresh' | 'cached';
 export interface ConfigObjectsOptions {
   readonly now?: () => number;
   readonly ageMaxMs?: number;
+  /** Whether the client may watch the objects. Default: it may not. */
+  readonly follows?: boolean;
+  readonly onError?: (error: Error) => void;
+}
+
+/** A config map or a secret, by its name. */
+export interface ShownObject {
+  readonly resource: 'configmaps' | 'secrets';
+  readonly namespace: string;
+  readonly name: string;
+}
+
+interface Followed {
+  readonly informer: { close(): void };
+  readonly listeners: Set<() => void>;
 }
 
 interface CachedObject {
@@ -35,11 +54,12 @@ export class ConfigObjects {
   readonly #entries = new Map<string, CachedObject>();
   readonly #now: () => number;
   readonly #ageMaxMs: number;
+  readonly #followed = new Map<string, Followed>();
   #closed = false;
 
   constructor(
     private readonly client: Client,
-    options: ConfigObjectsOptions = {},
+    private readonly options: ConfigObjectsOptions = {},
   ) {
     this.#now = options.now ?? wallClock;
     this.#ageMaxMs = options.ageMaxMs ?? ageMaxMs;
@@ -59,9 +79,49 @@ export class ConfigObjects {
     return this.#read(secrets, namespace, name, freshness);
   }
 
+  /** Calls the listener when the object has changed, and at the beginning; returns how to end that. */
+  follow(shown: ShownObject, listener: () => void): () => void {
+    const { resource, namespace, name } = shown;
+    const key = composedKey(resource, namespace, name);
+    if (!this.options.follows || this.#closed) return () => undefined;
+    if (!this.#followed.has(key) && this.#followed.size >= followedMax) return () => undefined;
+    const followed = this.#followed.get(key) ?? this.#begin(shown, key);
+    this.#followed.set(key, followed);
+    followed.listeners.add(listener);
+    return () => {
+      followed.listeners.delete(listener);
+      if (followed.listeners.size || this.#followed.get(key) !== followed) return;
+      this.#followed.delete(key);
+      followed.informer.close();
+    };
+  }
+
   close(): void {
     this.#closed = true;
     this.#entries.clear();
+    for (const { informer } of this.#followed.values()) informer.close();
+    this.#followed.clear();
+  }
+
+  #begin({ resource, namespace, name }: ShownObject, key: string): Followed {
+    const listeners = new Set<() => void>();
+    const informer = new Informer<ConfigMap | Secret>(
+      this.client,
+      resource === 'secrets' ? secrets : configMaps,
+      {
+        namespace,
+        fieldSelector: `metadata.name=${name}`,
+        changed: (object) => {
+          this.#entries.delete(key);
+          // Volumes keep the files of an object that is deleted.
+          if (!object) return;
+          for (const listener of listeners) listener();
+        },
+        onError: this.options.onError ?? (() => undefined),
+      },
+    );
+    void informer.start();
+    return { informer, listeners };
   }
 
   #read<T>(of: Resource<T>, namespace: string, name: string, freshness: Freshness): Promise<T | undefined> {

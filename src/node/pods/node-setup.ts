@@ -95,6 +95,10 @@ export class NodeSetup implements PodSetup {
     }
   }
 
+  update(pod: Pod): void {
+    this.#volumes?.update(pod);
+  }
+
   async refresh(): Promise<void> {
     await this.#volumes?.refresh();
   }

@@ -12,6 +12,8 @@ export interface PodSetup {
    * as its pod describes it.
    */
   parts(pod: Pod, container: Container, image: ImageCommand | undefined): Promise<LaunchParts>;
+  /** Takes a newer state of the pod, whose labels and annotations volumes may show. */
+  update(pod: Pod): void;
   /** Updates volumes from the API objects they show. */
   refresh(): Promise<void>;
   close(): Promise<void>;
@@ -21,6 +23,7 @@ export interface PodSetup {
 export const emptySetup: PodSetup = {
   prepare: async () => undefined,
   parts: async () => ({ command: [], env: {}, workingDir: undefined, mounts: [] }),
+  update: () => undefined,
   refresh: async () => undefined,
   close: async () => undefined,
 };

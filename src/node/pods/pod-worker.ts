@@ -242,6 +242,7 @@ export class PodWorker {
     const known = Number(this.#pod.metadata.resourceVersion);
     if (Number(pod.metadata.resourceVersion) <= known) return false;
     this.#pod = pod;
+    this.#setup.update(pod);
     this.#allocation.take(pod);
     this.#takeEphemeral();
     return true;

@@ -1,9 +1,10 @@
 /** Proves what containers find in their volumes, before and after objects change, and how volumes are mounted. */
 import { mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Container, Pod, Volume, VolumeMount } from '../../api/generated/types.ts';
 import { configMaps, pods, secrets } from '../../client/resources.ts';
+import { ConfigObjects } from '../environment/config-objects.ts';
 import { ConfigError } from '../environment/pod-environment.ts';
 import { isRoot, useVolumes } from './pod-volumes.fixture.ts';
 import { MountError, type PodVolumes } from './pod-volumes.ts';
@@ -198,6 +199,55 @@ describe('volumes of objects', () => {
 });
 
 describe('changes', () => {
+  it('are shown without a refresh where the agent may follow objects, and the pod always', async () => {
+    // Proves volumes of every type, alone and projected; nothing calls refresh().
+    const objects = new ConfigObjects(place.client, { follows: true });
+    onTestFinished(() => objects.close());
+    await place.client.create(configMaps, 'default', { metadata: { name: 'followed' }, data: { a: '1' } });
+    await place.client.create(secrets, 'default', {
+      metadata: { name: 'followed' },
+      data: { a: base64('1') },
+    });
+    const items = [{ path: 'note', fieldRef: { fieldPath: "metadata.annotations['note']" } }];
+    const pod = await place.createPod([
+      { name: 'map', configMap: { name: 'followed' } },
+      { name: 'secret', secret: { secretName: 'followed' } },
+      { name: 'down', downwardAPI: { items } },
+      {
+        name: 'all',
+        projected: {
+          sources: [
+            { configMap: { name: 'followed', items: [{ key: 'a', path: 'map' }] } },
+            { secret: { name: 'followed', items: [{ key: 'a', path: 'secret' }] } },
+            { downwardAPI: { items } },
+          ],
+        },
+      },
+    ]);
+    const volumes = place.volumesOf(pod, { objects });
+    await volumes.setUp();
+    const shown = () =>
+      Promise.all(
+        ['map/a', 'secret/a', 'down/note', 'all/map', 'all/secret', 'all/note'].map((path) =>
+          place.file(...path.split('/')),
+        ),
+      );
+    expect(await shown()).toEqual(['1', '1', '', '1', '1', '']);
+    await place.client.patch(configMaps, 'default', 'followed', { data: { a: '2' } });
+    await place.client.patch(secrets, 'default', 'followed', { data: { a: base64('3') } });
+    volumes.update(
+      await place.client.patch(pods, 'default', pod.metadata.name!, {
+        metadata: { annotations: { note: 'n' } },
+      }),
+    );
+    await expect.poll(shown).toEqual(['2', '3', 'n', '2', '3', 'n']);
+    // Deleted objects leave the files as they are; a pod that is gone follows nothing any more.
+    await place.client.delete(secrets, 'default', 'followed');
+    await volumes.close();
+    await place.client.patch(configMaps, 'default', 'followed', { data: { a: '4' } });
+    expect(await shown()).toEqual(['2', '3', 'n', '2', '3', 'n']);
+  });
+
   it('are shown by a refresh, all at once', async () => {
     // Proves that files follow objects and labels: one swap per change, none without a change.
     await place.client.create(configMaps, 'default', {

@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import { chmod, constants, lchown, lstat, mkdir, open } from 'node:fs/promises';
 import { join, posix } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Container, Node, Pod, Service, Volume, VolumeMount } from '../../api/generated/types.ts';
 import { isLabel1123, isRelativePath } from '../../api/values/names.ts';
 import { parseQuantity, toNumber } from '../../api/values/quantity.ts';
@@ -21,7 +22,14 @@ import { AtomicFolder } from './atomic-folder.ts';
 import { prepareClaim } from './claim-volume.ts';
 import { prepareHostPath } from './host-path.ts';
 import { resolveSubPath } from './sub-path.ts';
-import { mayGiveAway, showsLabels, showsObjects, showsOldFiles, volumeFiles } from './volume-files.ts';
+import {
+  mayGiveAway,
+  shownObjects,
+  showsLabels,
+  showsObjects,
+  showsOldFiles,
+  volumeFiles,
+} from './volume-files.ts';
 
 const subPathCharsMax = 4096;
 const hostsPath = '/etc/hosts';
@@ -88,6 +96,9 @@ export class PodVolumes {
   /** The tail of a queue: operations run one at a time, so that no two write to one folder. */
   #last: Promise<unknown> = Promise.resolve();
   #closed = false;
+  /** Ends following the objects that the volumes show. */
+  readonly #unfollow: (() => void)[] = [];
+  #refreshing: Promise<void> | undefined;
 
   constructor(private readonly options: PodVolumesOptions) {
     this.#pod = options.pod;
@@ -110,6 +121,7 @@ export class PodVolumes {
         if (this.#closed || this.#prepared.has(name)) continue;
         try {
           this.#prepared.set(name, await this.#prepare(volume));
+          this.#follow(volume);
         } catch (error) {
           failure ??= asMountError(name, error);
         }
@@ -144,12 +156,23 @@ export class PodVolumes {
     return mounts;
   }
 
+  /** Takes a newer state of the pod: if its volumes show labels or annotations, they show the new ones. */
+  update(pod: Pod): void {
+    const before = this.#pod.metadata;
+    const { labels, annotations } = pod.metadata;
+    if (isDeepStrictEqual([labels, annotations], [before.labels, before.annotations])) return;
+    this.#pod = { ...this.#pod, metadata: { ...before, labels, annotations } };
+    if ([...this.#prepared.values()].some(({ volume }) => showsLabels(volume))) void this.refresh();
+  }
+
   /**
    * Updates the files of volumes from the objects they show, and renews tokens. A volume whose object was
    * deleted keeps its files. Never throws.
    */
   refresh(): Promise<void> {
-    return this.#inTurn(async () => {
+    // One that has not begun yet will see what has changed until it does.
+    this.#refreshing ??= this.#inTurn(async () => {
+      this.#refreshing = undefined;
       const following = [...this.#prepared.values()].filter(({ files }) => files);
       try {
         if (following.some(({ volume }) => showsLabels(volume))) await this.#readPod();
@@ -165,13 +188,21 @@ export class PodVolumes {
         }
       }
     });
+    return this.#refreshing;
   }
 
   /** Waits for operations under way, and forgets the tokens. The runtime removes the folder. */
   async close(): Promise<void> {
     this.#closed = true;
+    for (const unfollow of this.#unfollow) unfollow();
     await this.#last;
     this.#tokens.close();
+  }
+
+  #follow(volume: Volume): void {
+    const { objects } = this.options;
+    for (const shown of shownObjects(volume, this.#pod.metadata.namespace ?? ''))
+      this.#unfollow.push(objects.follow(shown, () => void this.refresh()));
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {

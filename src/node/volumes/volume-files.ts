@@ -10,7 +10,7 @@ import type {
   VolumeProjection,
 } from '../../api/generated/types.ts';
 import { tokenMountPath } from '../../api/rules/pod/pod-server-values.ts';
-import type { ConfigObjects, Freshness } from '../environment/config-objects.ts';
+import type { ConfigObjects, Freshness, ShownObject } from '../environment/config-objects.ts';
 import { containerResource, podField } from '../environment/downward.ts';
 import type { PodTokens } from '../environment/pod-tokens.ts';
 import type { ProjectedFile } from './atomic-folder.ts';
@@ -63,6 +63,30 @@ export function showsLabels({ downwardAPI, projected }: Volume): boolean {
     each?.items?.some(({ fieldRef }) => /^metadata\.(labels|annotations)/.test(fieldRef?.fieldPath ?? '')),
   );
 }
+
+/**
+ * The config maps and secrets whose changes a volume shows at once. The certificates of the API server, which every pod
+ * mounts and which hardly ever change, are not among them.
+ */
+export function shownObjects({ secret, configMap, projected }: Volume, namespace: string): ShownObject[] {
+  const sources = [
+    { configMap, secret: secret && { name: secret.secretName } },
+    ...(projected?.sources ?? []),
+  ];
+  return sources.flatMap((source) => [
+    ...namesOf(source.configMap, 'configmaps', namespace),
+    ...namesOf(source.secret, 'secrets', namespace),
+  ]);
+}
+
+const namesOf = (
+  source: { readonly name?: string } | undefined,
+  resource: ShownObject['resource'],
+  namespace: string,
+): ShownObject[] => {
+  const { name } = source ?? {};
+  return name === undefined || name === rootCertificates ? [] : [{ resource, namespace, name }];
+};
 
 export async function volumeFiles(volume: Volume, context: FileContext): Promise<Files> {
   const { secret, configMap, downwardAPI, projected } = volume;
