@@ -3,6 +3,7 @@
  * in their message are combined into one; and events of one component about one object are rate-limited.
  */
 import { randomInt } from 'node:crypto';
+import { StatusError } from '../api/errors/errors.ts';
 import type { Event, ObjectReference } from '../api/generated/types.ts';
 import { formatMicroTime, formatTime } from '../api/values/time.ts';
 
@@ -102,7 +103,10 @@ export class EventRecorder {
       before && nowMs - before.lastMs < similarMs
         ? this.#again(key, before, type, about, reason, message.text, nowMs)
         : this.#first(key, type, about, reason, message.text, nowMs);
-    const settled = work.catch(this.options.onError).finally(() => this.#underWay.delete(settled));
+    const failed = (error: Error): void => {
+      if (!isForbiddenByDeletion(error)) this.options.onError(error);
+    };
+    const settled = work.catch(failed).finally(() => this.#underWay.delete(settled));
     this.#underWay.add(settled);
   }
 
@@ -225,3 +229,8 @@ function referenceTo(subject: EventSubject, fieldPath: string | undefined): Obje
     ...(fieldPath ? { fieldPath } : {}),
   };
 }
+
+/** The namespace of the object is being deleted, and takes no new events: that is no failure. */
+const isForbiddenByDeletion = (error: Error): boolean =>
+  error instanceof StatusError &&
+  error.status.details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') === true;

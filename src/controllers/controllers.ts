@@ -1,4 +1,5 @@
 /** The list of controllers. Adding one: its file, and a line here. */
+import { StatusError } from '../api/errors/errors.ts';
 import { actingAs } from '../registry/writers.ts';
 import { addressRepairController } from './addresses/address-repair.ts';
 import { serviceCidrController } from './addresses/service-cidrs.ts';
@@ -106,6 +107,12 @@ function controllersNamed(word: string): readonly Controller[] {
   throw new Error(`there is no controller ${JSON.stringify(word)}; there are ${names}`);
 }
 
+/**
+ * What the API forbids (a quota that is used up, a namespace that is being deleted) is no failure of a controller: events
+ * of the object tell it, and the controller tries again.
+ */
+const isRefusal = (error: Error): boolean => error instanceof StatusError && error.code === 403;
+
 /** Runs controllers until they are closed. */
 export function startControllers(
   context: ControllerContext,
@@ -115,6 +122,9 @@ export function startControllers(
   const start = ({ writer, start }: Controller): RunningController =>
     start({
       ...context,
+      onError: (error) => {
+        if (!isRefusal(error)) context.onError(error);
+      },
       request: (verb) => actingAs(writer, verb),
       // Created for the first controller that needs it: housekeeping controllers do not, and it has a cost per pod
       // change.

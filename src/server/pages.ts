@@ -76,7 +76,7 @@ export class Pages {
       if (await answerStatusPage(context, this.sources.health, this.registry.sources.nowMs())) return true;
     }
     if (this.sources.instruments && (await this.sources.instruments.page(context))) return true;
-    if (await answerIssuer(context, this.sources.tokens)) return true;
+    if (await answerIssuer(context, this.sources.tokens, this.registry)) return true;
     if (await answerBackup(context, this.registry)) return true;
     if (await this.#aggregated.answer(context)) return true;
     const document = this.#document(context, path);

@@ -125,6 +125,18 @@ describe('the documents of the issuer', () => {
       'cache-control': 'public, max-age=3600',
       'content-type': 'application/json',
     });
+    // Pods know the server by its service, and may not reach it in another way.
+    const { clusterIP } = (await get('/api/v1/namespaces/default/services/kubernetes', zoe)).body.spec;
+    for (const [host, url] of [
+      [clusterIP, `https://${clusterIP}`],
+      ['kubernetes.default.svc:443', 'https://kubernetes.default.svc'],
+      ['kubernetes.default:6443', 'https://kubernetes.default:6443'],
+      ['elsewhere.example', cluster.secureUrl],
+      ['kubernetes.default.svc@elsewhere.example', cluster.secureUrl],
+    ])
+      expect((await get('/.well-known/openid-configuration', { ...zoe, host })).body.jwks_uri).toBe(
+        `${url}/openid/v1/jwks`,
+      );
     const keys = await get('/openid/v1/jwks', zoe);
     expect(keys.headers['content-type']).toBe('application/jwk-set+json');
     expect(keys.body.keys[0].d).toBeUndefined();

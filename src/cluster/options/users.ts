@@ -7,7 +7,7 @@ import type {
   TokenWebhookSettings,
 } from '../../access/authentication/authentication-options.ts';
 import { group, handedIn, type Option, optionFor } from './option.ts';
-import { list, repeated, reviewVersion, text, time, truth } from './values.ts';
+import { list, parsed, repeated, reviewVersion, text, time, truth } from './values.ts';
 
 const option = optionFor('up', 'serve');
 
@@ -243,7 +243,13 @@ export const accountOptions: Users<'serviceAccounts'> = {
       value: { ...time, read: (...given) => Math.floor(time.read(...given) / 1000) },
       text: 'longer lives of tokens are shortened to this',
     }),
-    jwksUri: handedIn(),
+    jwksUri: option({
+      flag: 'service-account-jwks-uri',
+      value: parsed('URL', 'a URL with https', (given) =>
+        /^https:\/\/[^/]/.test(given) ? given : undefined,
+      ),
+      text: 'where others find the keys (default: on this server, by the address that it is reached at)',
+    }),
     lookup: handedIn(),
   }),
 };

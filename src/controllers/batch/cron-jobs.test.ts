@@ -488,5 +488,6 @@ it('a job that cannot be made is tried again', async () => {
   );
   await expect.poll(names).toEqual([nameAt('2024-05-01T12:01:00Z')]);
   await harness.settled();
-  expect(harness.errors.splice(0).length).toBeGreaterThan(0);
+  // Events tell it; it is no failure of the controller.
+  expect(harness.errors).toEqual([]);
 });

@@ -221,7 +221,7 @@ export class Agent {
     if (this.#closed) return;
     await this.#runtimes.recover(new Set(bound.keys()));
     const names = this.options.runtimes ? await this.options.runtimes.available() : [];
-    this.#registration = this.#registering(port, runtimeLabels(names));
+    this.#registration = this.#registering(port, runtimeLabels(names), await this.#runtimes.shown());
     if (!runtime.simulated) {
       this.#tellNode('Starting', 'Starting kubelet.');
       await this.#services.start();
@@ -350,7 +350,11 @@ export class Agent {
     }
   }
 
-  #registering(kubeletPort: number, further: Readonly<Record<string, string>>): NodeRegistration {
+  #registering(
+    kubeletPort: number,
+    further: Readonly<Record<string, string>>,
+    runtimeVersion: string,
+  ): NodeRegistration {
     const {
       nodeName,
       client,
@@ -373,7 +377,8 @@ export class Agent {
       capacity,
       maxPods,
       kubeletPort,
-      runtime,
+      runtimeVersion,
+      simulated: runtime.simulated,
       heartbeat: { ...defaultHeartbeat, ...heartbeat },
       now: this.#now,
       timers,

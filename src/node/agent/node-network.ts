@@ -145,10 +145,15 @@ export class NodeNetwork implements NetworkAdvice {
     const { words } = clusterDoor(Subnet.parse(serviceRange)!, this.bridge);
     const names = this.mode === 'netns' ? 'by name and by variables' : 'by variables, not by name';
     const lines = [`pod network ${this.mode}: ${pods}`, `services: ${words}; pods find them ${names}`];
+    if (this.mode !== 'netns') return lines;
     const { policyProblem } = this;
-    return this.mode === 'netns' && policyProblem !== undefined
-      ? [...lines, `network policies are not enforced: ${policyProblem}`]
-      : lines;
+    const strangers = this.bridge?.strangers ?? [];
+    if (strangers.length)
+      lines.push(
+        `pods of other nodes on this machine (${strangers.join(', ')}) are not reached: they have another --pod-range`,
+      );
+    if (policyProblem !== undefined) lines.push(`network policies are not enforced: ${policyProblem}`);
+    return lines;
   }
 
   /** Starts the service proxy and the name server. Resolves when they know all existing services. */

@@ -73,7 +73,10 @@ export interface RegistrationOptions {
   readonly capacity: Readonly<Record<string, string>>;
   readonly maxPods: number;
   readonly kubeletPort: number;
-  readonly runtime: { readonly name: string; readonly version: string; readonly simulated: boolean };
+  /** What runs its pods: `containerd://2.1.4`. */
+  readonly runtimeVersion: string;
+  /** Whether its pods are simulated. */
+  readonly simulated: boolean;
   readonly heartbeat: HeartbeatTimes;
   readonly now: () => number;
   readonly timers: Timers;
@@ -141,7 +144,7 @@ export class NodeRegistration {
     }
     if (this.#closed) return;
     await this.#renew();
-    if (!this.options.runtime.simulated) await this.#makeCsiNode();
+    if (!this.options.simulated) await this.#makeCsiNode();
     const { timers, heartbeat } = this.options;
     const { leaseMs, lookMs } = heartbeat;
     const slackMs = leaseMs * heartbeatSlack;
@@ -187,9 +190,17 @@ export class NodeRegistration {
   }
 
   async #describe(): Promise<Fixed> {
-    const { nodeName, folder, maxPods, capacity: wanted, runtime, kubeletPort } = this.options;
+    const {
+      nodeName,
+      folder,
+      maxPods,
+      capacity: wanted,
+      runtimeVersion,
+      simulated,
+      kubeletPort,
+    } = this.options;
     const capacity = { ...(await machineCapacity(folder, maxPods)), ...wanted };
-    const info = await machineInfo(runtime.simulated ? nodeName : undefined);
+    const info = await machineInfo(simulated ? nodeName : undefined);
     return {
       capacity,
       allocatable: capacity,
@@ -197,7 +208,7 @@ export class NodeRegistration {
       daemonEndpoints: { kubeletEndpoint: { Port: kubeletPort } },
       nodeInfo: {
         ...info,
-        containerRuntimeVersion: `${runtime.name}://${runtime.version}`,
+        containerRuntimeVersion: runtimeVersion,
         kubeletVersion: release,
         kubeProxyVersion: '',
       },
@@ -211,9 +222,9 @@ export class NodeRegistration {
    * unreachable.
    */
   async #addresses(): Promise<NodeAddress[]> {
-    const { address, hostname, runtime } = this.options;
+    const { address, hostname, simulated } = this.options;
     const own = ['InternalIP', 'LegacyHostIP'].map((type) => ({ type, address }));
-    if (!hostname || runtime.simulated) return own;
+    if (!hostname || simulated) return own;
     const resolved = await lookup(hostname, { all: true }).catch(() => []);
     const leadsHere = resolved.length > 0 && resolved.every((one) => one.address === address);
     return leadsHere ? [own[0]!, { type: 'Hostname', address: hostname }, own[1]!] : own;
@@ -270,7 +281,7 @@ export class NodeRegistration {
   }
 
   async #pressure(): Promise<Pressure> {
-    return this.options.runtime.simulated ? noPressure : machinePressure(this.options.folder);
+    return this.options.simulated ? noPressure : machinePressure(this.options.folder);
   }
 
   /** Reads the Node object and corrects its status: the node lifecycle controller may have marked it unreachable. */

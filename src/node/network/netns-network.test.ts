@@ -66,6 +66,15 @@ describe.skipIf(problem !== undefined)(`a network of namespaces${note}`, () => {
     expect(await test.run(pods[2], asking([pods[0]!.ip, 8080]))).toBe('n0');
   });
 
+  it('says which pods of other nodes are not reached because they are in another range', async () => {
+    const bridges = [test.bridge(), test.bridge(), test.bridge({ podRange: narrowRange })];
+    for (const bridge of bridges) await bridge.open();
+    expect([bridges[0]!.strangers, bridges[1]!.strangers]).toEqual([[], []]);
+    const forwards = (await readFile('/proc/sys/net/ipv4/ip_forward', 'utf8')).trim() === '1';
+    const others = bridges.slice(0, 2).map(({ subnet }) => subnet.text);
+    expect([...bridges[2]!.strangers].sort()).toEqual(forwards ? [] : others.sort());
+  });
+
   it('leads pods to further ranges of services, those that run already, too', async () => {
     const bridge = test.bridge();
     const network = test.network(bridge);

@@ -14,6 +14,7 @@
  * conflict with programs that listen on all addresses. The machine and the pods have a route to it.
  */
 import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import type { Spawner } from '../process/spawner.ts';
 import { type DeviceRoute, IpError, IpRoute, namespacePath } from './ip-route.ts';
 import { NamespaceSockets } from './namespace-sockets.ts';
@@ -57,6 +58,7 @@ export class NodeBridge {
   #guard: NetworkGuard | undefined;
   #subnet: Subnet | undefined;
   #hostRouteProblem: string | undefined;
+  readonly #strangers: string[] = [];
   #opening: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -100,6 +102,11 @@ export class NodeBridge {
       ...(this.#podRange.prefixLength < subnet.prefixLength ? [this.#podRange] : []),
       ...(serviceRange.isLoopback ? [] : [serviceRange]),
     ];
+  }
+
+  /** Pods of other nodes of this machine that those of this node do not reach: they are in another range. */
+  get strangers(): readonly string[] {
+    return this.#strangers;
   }
 
   /** Why the machine itself has no route to cluster IPs (pods always have one). */
@@ -232,6 +239,8 @@ export class NodeBridge {
     for (const [id, { pods, [routerName]: router }] of await this.#claims.others(this.id)) {
       const subnet = Subnet.parse(pods ?? '');
       if (!subnet || !router) continue;
+      // Pods have a route to their own range only; to others they come where the machine itself forwards.
+      if (!this.#podRange.overlaps(subnet) && !(await machineForwards())) this.#strangers.push(subnet.text);
       const other = `${namespacePrefix(id)}services`;
       const [there, here] = [linkPrefix(id), linkPrefix(this.id)];
       try {
@@ -349,3 +358,6 @@ export async function netnsProblem(spawner: Spawner, claimFolder?: string): Prom
       .catch(() => undefined);
   }
 }
+
+const machineForwards = async (): Promise<boolean> =>
+  (await readFile('/proc/sys/net/ipv4/ip_forward', 'utf8').catch(() => '')).trim() === '1';

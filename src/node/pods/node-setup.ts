@@ -58,6 +58,7 @@ export class NodeSetup implements PodSetup {
       mountMemory: place.mountMemory,
       bindSubPath: place.bindSubPath,
       imageFolder: place.imageFolder,
+      imageProblem: place.imageProblem,
       imageToMount: place.imageToMount,
     });
     try {

@@ -46,6 +46,8 @@ export interface Runtimes {
   of(pod: Pod): Runtime | Promise<Runtime>;
   /** Names of the runtimes that can be used at present, the main one first. */
   available(): Promise<string[]>;
+  /** The one that runs pods which ask for no other, as a node shows it: `containerd://2.1.4`. */
+  shown(): Promise<string>;
   /** As of `Runtime`, for all of them. */
   recover(bound: ReadonlySet<string>): Promise<void>;
   usage(): Promise<readonly ContainerUsage[]>;
@@ -78,6 +80,11 @@ export class RuntimeChoice implements Runtimes {
       if (late.name === 'simulated' || (await this.#opened(late, false))) names.push(late.name);
     }
     return names;
+  }
+
+  async shown(): Promise<string> {
+    const { mode, main } = this.options;
+    return shownVersion(mode === 'auto' ? main : await this.#named(mode));
   }
 
   of(pod: Pod): Runtime | Promise<Runtime> {
@@ -177,10 +184,17 @@ export class RuntimeChoice implements Runtimes {
   }
 }
 
+/** Engines that speak CRI say their own name, too: `containerd 2.1.4`. */
+function shownVersion({ name, version }: Pick<Runtime, 'name' | 'version'>): string {
+  const [, engine = name, number] = /^(?:(\S+) )?(.*)$/.exec(version) ?? [];
+  return `${engine}://${number || 'unknown'}`;
+}
+
 /** For a node with one runtime, which runs all pods, whatever class they have. */
 export const onlyRuntime = (runtime: Runtime): Runtimes => ({
   of: () => runtime,
   available: async () => [runtime.name],
+  shown: async () => shownVersion(runtime),
   recover: (bound) => runtime.recover(bound),
   usage: () => runtime.usage(),
   close: () => runtime.close(),

@@ -130,6 +130,8 @@ export interface PodPlace {
   readonly bindSubPath?: (volume: string, place: string, name: string) => Promise<string>;
   /** The folder with the files of an image; throws `ImageError`. Absent where images have no files. */
   readonly imageFolder?: (image: string, pullPolicy?: string) => Promise<string>;
+  /** Why images cannot be mounted, where they cannot. */
+  readonly imageProblem?: string | undefined;
   /** The id of an image that the engine mounts itself; throws `ImageError`. Absent where it does not. */
   readonly imageToMount?: (image: string, pullPolicy?: string) => Promise<string>;
 }

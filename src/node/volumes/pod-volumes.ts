@@ -73,6 +73,8 @@ export interface PodVolumesOptions {
   readonly bindSubPath?: PodPlace['bindSubPath'];
   /** The files of an image; absent where images have none. */
   readonly imageFolder?: PodPlace['imageFolder'];
+  /** Why images cannot be mounted, where they cannot. */
+  readonly imageProblem?: string | undefined;
   /** Where the engine mounts images itself. */
   readonly imageToMount?: PodPlace['imageToMount'];
 }
@@ -239,6 +241,7 @@ export class PodVolumes {
       return { volume, path: await imageFolder(reference, pullPolicy), readOnly: true };
     if (image && imageToMount)
       return { volume, path: '', imageId: await imageToMount(reference, pullPolicy), readOnly: true };
+    if (image && this.options.imageProblem) throw new Error(this.options.imageProblem);
     const path = this.#place(volume);
     if (emptyDir) {
       if (emptyDir.medium && emptyDir.medium !== 'Memory')

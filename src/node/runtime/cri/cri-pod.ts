@@ -39,6 +39,11 @@ export class CriPod extends EnginePod<CriEngine> {
     return this.engine.features.imageMounts;
   }
 
+  protected override get imageProblem(): string | undefined {
+    if (this.mountsImages) return undefined;
+    return `volumes of type image are not supported by ${this.engine.version}: containerd has them from 2.1 on, CRI-O from 1.31 on`;
+  }
+
   override async dial(port: number): Promise<Duplex> {
     const { cni, network, address } = this.engine;
     return cni.isForeign && this.ip !== address ? dialTcp([this.ip], port) : network.dial(this.uid, port);

@@ -84,6 +84,11 @@ export abstract class EnginePod<E extends EngineContext = EngineContext> {
     return false;
   }
 
+  /** Why images cannot be mounted as volumes; undefined where they can. */
+  protected get imageProblem(): string | undefined {
+    return undefined;
+  }
+
   /** Takes what an earlier agent has left: a running sandbox, and the runs of containers. */
   adoptSandbox(id: string, attempt: number, running: boolean): void {
     this.#lastAttempt = Math.max(this.#lastAttempt, attempt);
@@ -115,6 +120,7 @@ export abstract class EnginePod<E extends EngineContext = EngineContext> {
       folder: this.folder,
       ip: this.#ip,
       hostname: ownHostname(pod),
+      imageProblem: this.imageProblem,
       ...(this.#mayMount
         ? {
             mountMemory: (path, mount) => memory.mount(path, mount),

@@ -1,15 +1,15 @@
 /**
  * The folder /tmp of a container that is a process: empty, its own, and gone with it. Folders of the machine below /tmp
- * that its command names, or works in, stay visible: programs that are being developed are often there.
+ * that the container names, or works in, stay visible: programs that are being developed are often there.
  */
 import { chmod, mkdir, stat } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import type { ContainerLaunch, Mount } from '../runtime.ts';
 
 const top = '/tmp';
-/** A path below a folder of /tmp, in the words of a command. */
+/** A path below a folder of /tmp, in the words of a container. */
 const named = /\/tmp\/([^\s"'`;:,()/\\]+)(?=\/)/g;
-/** Folders that a command may name; more are not looked for. */
+/** Folders that a container may name; more are not looked for. */
 const foldersMax = 16;
 
 /** The mounts for /tmp, with a new folder; none when a volume is there. */
@@ -22,7 +22,8 @@ export async function temporaryMounts(
   // As every user may write there, whatever the agent's umask.
   await chmod(folder, 0o1777);
   const readOnly = container.securityContext?.readOnlyRootFilesystem === true;
-  const words = [...command, `${workingDir ?? ''}/`].join('\n');
+  // Also in its probes, hooks and variables.
+  const words = [...command, `${workingDir ?? ''}/`, JSON.stringify(container)].join('\n');
   const names = new Set([...words.matchAll(named)].map(([, name]) => name!));
   const found: Mount[] = [{ path: top, source: folder, readOnly }];
   for (const name of [...names].slice(0, foldersMax)) {
