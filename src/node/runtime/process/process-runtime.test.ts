@@ -138,7 +138,9 @@ describe('what a container gets', () => {
       .trim()
       .split('\n')
       .map((line) => line.split('=')[0]);
-    expect(names.sort()).toEqual(['HOME', 'ONE', 'PATH', 'WHERRY_CONTAINER', 'WHERRY_ROOT', 'dotted.name'].sort());
+    expect(names.sort()).toEqual(
+      ['HOME', 'ONE', 'PATH', 'WHERRY_CONTAINER', 'WHERRY_ROOT', 'dotted.name'].sort(),
+    );
   });
 
   it.runIf(isLinux)('is no descriptor beyond the first three', async () => {
