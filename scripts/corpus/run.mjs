@@ -7,6 +7,8 @@ const documentsMax = 500;
 const isDefinition = ({ value }) =>
   value.kind === 'CustomResourceDefinition' && value.apiVersion.startsWith('apiextensions.k8s.io/');
 const isNamespace = ({ value }) => value.kind === 'Namespace' && value.apiVersion === 'v1';
+/** What other objects name, and must be there when these are tried. */
+const isNamed = ({ value }) => ['ServiceAccount', 'PriorityClass', 'RuntimeClass'].includes(value.kind);
 /** What changes or refuses the objects that come after it. */
 const isGate = ({ value }) =>
   /^(admissionregistration|apiregistration)\.k8s\.io\//.test(value.apiVersion) ||
@@ -23,7 +25,8 @@ export async function sendAll({ objects }, servers) {
   await run.established(definitions);
   const others = objects.filter((object) => !isDefinition(object) && !isNamespace(object));
   await run.stage([...objects.filter(isNamespace), ...run.missingNamespaces(objects)]);
-  await run.stage(others.filter((object) => !isGate(object)));
+  await run.stage(others.filter(isNamed));
+  await run.stage(others.filter((object) => !isNamed(object) && !isGate(object)));
   await run.documents(definitions);
   await run.stage(others.filter(isGate));
   const after = await servers[0].usage();

@@ -26,7 +26,18 @@ describe('keywords', () => {
       ['x: Unsupported value: null: supported values: "a"'],
     ],
     ['a null without a type', {}, null, []],
-    ['a null in a free place', { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }, null, []],
+    [
+      'a null where unknown fields are kept',
+      { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+      null,
+      ['x: Invalid value: "null": x in body must be of type object: "null"'],
+    ],
+    [
+      'a null in a field that is unknown, and kept',
+      { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+      { a: null, b: [null] },
+      [],
+    ],
     ['a whole number for a number', { type: 'number' }, 5, []],
     ['a number of 64 bits', { type: 'integer' }, 2n ** 63n - 1n, []],
     [

@@ -87,8 +87,8 @@ function nodeCheck(schema: Schema): Check {
   const types = typesOf(schema);
   const format = schema.format && isKnownFormat(schema.format) ? schema.format : '';
   const typed = types.length > 0 || format !== '';
-  const nullable =
-    !types.length || schema.nullable === true || schema['x-kubernetes-preserve-unknown-fields'] === true;
+  // Keeping unknown fields allows no null for the value itself: a create drops such a null before, an apply does not.
+  const nullable = !types.length || schema.nullable === true;
   const combined = combinedCheck(schema);
   const ofString = stringCheck(schema);
   const ofFormat = format ? formatStringCheck(format) : undefined;
