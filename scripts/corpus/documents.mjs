@@ -34,10 +34,29 @@ export function readDocuments(text) {
   return values;
 }
 
+/** Go's reader lets lines in brackets and quotes begin at any column; the package wants them indented. */
+class GoLexer extends Lexer {
+  *parseFlowCollection() {
+    return yield* this.#anywhere(super.parseFlowCollection());
+  }
+
+  *parseQuotedScalar() {
+    return yield* this.#anywhere(super.parseQuotedScalar());
+  }
+
+  *#anywhere(lexemes) {
+    const { indentNext } = this;
+    this.indentNext = 0;
+    const next = yield* lexemes;
+    this.indentNext = indentNext;
+    return next;
+  }
+}
+
 /** Stops at deep nesting before the tree is composed. */
 function* tokensOf(text) {
   const parser = new Parser();
-  for (const lexeme of new Lexer().lex(text)) {
+  for (const lexeme of new GoLexer().lex(text)) {
     yield* parser.next(lexeme);
     if (parser.stack.length > depthMax + 2) throw new Error(`more than ${depthMax} levels`);
   }

@@ -21,7 +21,7 @@ const columns = [
 
 /** What Kubernetes, too, answers with 500: an apply that does not fit its schema, a webhook that is not there. */
 const refusalsWith500 =
-  /^(failed to create typed patch object|failed to convert new object|conversion webhook for )/;
+  /^(failed to create typed patch object|failed to convert new object|conversion webhook for |resourceVersion should not be set)/;
 
 /** Whether the server failed, rather than refused. */
 export const isFault = ({ status, body }) =>

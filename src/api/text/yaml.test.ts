@@ -73,6 +73,29 @@ describe('scalars', () => {
   });
 });
 
+describe('brackets and quotes', () => {
+  test('may go on at any column, as in Go', () => {
+    expect(read('hull:\n  args: ["\n    paint \\"it\\"\n  "]\n  coats: 2\n')).toEqual({
+      hull: { args: [' paint "it" '], coats: 2 },
+    });
+    expect(
+      read('hull:\n  colour: "dark\nred"\n  planks: [1,\n2, {\nlength:\n3}\n]\n  nails: \'a\n b\'\n'),
+    ).toEqual({
+      hull: { colour: 'dark red', planks: [1, 2, { length: 3 }], nails: 'a b' },
+    });
+    expect(read('decks:\n  - {a: 1,\n b: 2}\n  - c\nmast: tall\n')).toEqual({
+      decks: [{ a: 1, b: 2 }, 'c'],
+      mast: 'tall',
+    });
+  });
+
+  test('end with their document, and plain texts with their indentation', () => {
+    expect(() => read('a: "x\n---\ny"\n')).toThrow(YamlError);
+    expect(() => read('a: [1,\n---\n2]\n')).toThrow(YamlError);
+    expect(read('a:\n  b: x\nc: z\n')).toEqual({ a: { b: 'x' }, c: 'z' });
+  });
+});
+
 describe('keys', () => {
   test('become strings', () => {
     expect(read('1: a\n1.5: b\nyes: c\n010: d\n"0x1": e')).toEqual({
