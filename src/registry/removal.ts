@@ -2,9 +2,9 @@
 import type { ResourceId } from '../api/kind/kind.ts';
 import type { Place } from './target.ts';
 
-/** `Hands` is what it works with: a registry, or all that is needed to write. */
-export interface Removal<Hands> {
+/** `Tools` is what it works with: a registry, or all that is needed to write. */
+export interface Removal<Tools> {
   /** The kind whose objects it follows. */
   readonly id: ResourceId;
-  removed(hands: Hands, place: Place, revision: number): Promise<void>;
+  removed(tools: Tools, place: Place, revision: number): Promise<void>;
 }

@@ -150,7 +150,7 @@ class RemovedObject implements Deletion {
   }
 }
 
-/** For a pod, the answer to the final delete shows the deletion mark; for other kinds it shows the stored state. */
+/** With graceful deletion, the answer to the final delete shows the deletion mark; otherwise it shows the stored state. */
 const lastState = (kind: Kind, object: ApiObject): boolean =>
   kind.deletion.gracePeriodSeconds !== undefined || object.metadata.finalizers !== undefined;
 
