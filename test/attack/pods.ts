@@ -11,7 +11,7 @@ const lifeMs = 3_600_000;
 export const pods = '/api/v1/namespaces/attack/pods';
 /** Ports of `hostile-backend.mjs`. */
 export const backendPort = 28_080;
-export const backendTlsPort = 28_443;
+const backendTlsPort = 28_443;
 
 export async function until<T>(what: string, ask: () => Promise<T | undefined>): Promise<T> {
   const endMs = performance.now() + readyMaxMs;
