@@ -20,6 +20,10 @@ describe('flags of authorization', () => {
     });
   });
 
+  it.each([['--secure-port=off'], ['--secure-port=0']])('with %s the default roles are made', (flag) => {
+    expect(read(flag)).toMatchObject({ defaultRoles: true });
+  });
+
   it.each([
     [['--authorization-mode=Rbac'], /must name some of Node, RBAC, .*, not "Rbac"/],
     [['--authorization-mode=RBAC', '--authorization-config=f'], /exclude each other/],

@@ -207,6 +207,7 @@ function clusterOptions(line: FlagLine): StartOptions {
     ...read,
     ...settledStore({ store, dataDir, etcd }, line.flags.has('in-memory')),
     secure,
+    defaultRoles: true,
     controllers: controllersOf(read.controllers, line.command),
   };
 }

@@ -15,6 +15,7 @@ import { OwnDoors } from '../server/http/own-doors.ts';
 import { servedComputedVersions } from '../server/route-table.ts';
 import type { ApiServer } from '../server/server.ts';
 import type { Access } from './access/access.ts';
+import { DefaultPolicy } from './access/default-policy.ts';
 import { Doors } from './doors.ts';
 import { Later } from './later.ts';
 import { plantLocalPathClass } from './local-path-class.ts';
@@ -34,6 +35,7 @@ export interface Parts extends OpenRegistry {
   readonly definitions: Definitions;
   /** Undefined: the secure door is closed. */
   readonly access: Access | undefined;
+  readonly policy: DefaultPolicy;
   readonly doors: Doors;
   readonly connections: NodeConnections;
   readonly nodeCredentials: NodeCredentials;
@@ -71,7 +73,9 @@ export async function makeParts(
   const { history: bounds, isShared } = settings;
   const history = new History(store, view, bounds, chance.nowMs, report, isShared, registry.timers);
   closers.add(() => history.close());
-  const access = await secureAccess(settings, made, authorization);
+  const policy = new DefaultPolicy(writing);
+  closers.add(() => policy.close());
+  const access = await secureAccess(settings, { ...made, policy }, authorization);
   closers.add(() => access?.close());
   const doors = doorsOf(settings, services.firstIP, access);
   const nodeCredentials = new NodeCredentials(writing);
@@ -93,6 +97,7 @@ export async function makeParts(
     ...made,
     definitions,
     access,
+    policy,
     doors,
     connections,
     nodeCredentials,
@@ -133,7 +138,7 @@ async function authorizationOf(
 /** Loaded by those who open the secure door: TLS takes Node some milliseconds. */
 async function secureAccess(
   { options, keeper, report, warn }: ClusterSettings,
-  { registry, writing, tokens, services }: OpenRegistry,
+  { registry, writing, tokens, services, policy }: OpenRegistry & Pick<Parts, 'policy'>,
   authorization: Authorization | undefined,
 ): Promise<Access | undefined> {
   const { secure = false, users = [], store, dataDir, unsafeNoFsync } = options;
@@ -142,6 +147,7 @@ async function secureAccess(
   return openAccess({
     secure: typeof secure === 'object' ? secure : {},
     authorization,
+    policy,
     users,
     dataDir: store === 'memory' ? undefined : dataDir,
     unsafeNoFsync,

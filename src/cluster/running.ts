@@ -30,6 +30,7 @@ export async function run(settings: ClusterSettings, parts: Parts, closers: Clos
   const { report } = settings;
   const { doors, access, delay } = parts;
   await listen(settings, parts, closers);
+  if (settings.makesDefaultRoles) parts.policy.plantSoon(report);
   const nodes = localNodes(settings, parts);
   closers.add(() => nodes.close());
   runControllers(settings, parts, closers);

@@ -64,15 +64,18 @@ function componentsOf({ controllers }: ClusterSettings, parts: ServerParts): Ser
   ];
 }
 
-function checksOf({ isShared, controllers }: ClusterSettings, parts: ServerParts): ServerOptions['health'] {
-  const { registry, connections, nodesStartup, delay, access } = parts;
+function checksOf(
+  { isShared, controllers, makesDefaultRoles }: ClusterSettings,
+  parts: ServerParts,
+): ServerOptions['health'] {
+  const { registry, connections, nodesStartup, delay, policy } = parts;
   return [
     { ...storeCheck(registry), readyOnly: isShared },
     { ...viewCheck(registry), readyOnly: isShared },
     ...(controllers.length ? [controllersCheck(() => idle(parts))] : []),
     nodesCheck(registry, () => connections.localNames, nodesStartup),
     ...(delay.delayMs ? [shutdownCheck(() => delay.hasBegun)] : []),
-    ...(access?.checks ?? []),
+    ...(makesDefaultRoles ? [policy.check] : []),
   ];
 }
 

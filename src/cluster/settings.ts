@@ -61,6 +61,7 @@ export interface ClusterSettings {
   /** Undefined: no pods run on this machine. */
   readonly node: NodeOptions | undefined;
   readonly makesLocalPathClass: boolean;
+  readonly makesDefaultRoles: boolean;
   readonly apiServer: ServerSettings;
   /** What the files of `apiServer` hold. */
   readonly files: ReadSettings;
@@ -106,6 +107,7 @@ export async function readSettings(
     isShared: isShared(options),
     node,
     makesLocalPathClass: wantsLocalPathClass(options, controllers),
+    makesDefaultRoles: Boolean(options.secure) || options.defaultRoles === true,
     apiServer,
   });
 }

@@ -6,7 +6,8 @@ import type { AuthorizationOptions } from '../../src/access/authorization/author
 import type { Authorization } from '../../src/access/authorization/make-authorizer.ts';
 import { Tokens } from '../../src/access/tokens/tokens.ts';
 import { KindTable } from '../../src/api/kinds/kinds.ts';
-import { openAuthorization, plantPolicy } from '../../src/cluster/access/authorization.ts';
+import { openAuthorization } from '../../src/cluster/access/authorization.ts';
+import { DefaultPolicy } from '../../src/cluster/access/default-policy.ts';
 import { admissionChain } from '../../src/registry/admission/plugins.ts';
 import { parseIPRanges } from '../../src/registry/allocation/ip-allocator.ts';
 import { parsePortRange } from '../../src/registry/allocation/port-allocator.ts';
@@ -72,7 +73,8 @@ export class AccessServer extends Client {
     });
     const namespaces = new SystemNamespaces(this.writing, report);
     await namespaces.start();
-    const checks = await plantPolicy(this.writing, this.#authorization);
+    const policy = new DefaultPolicy(this.writing);
+    await policy.plant();
     const tokens = new Tokens(this.registry);
     const authentication = await makeAuthenticator(
       {},
@@ -87,7 +89,7 @@ export class AccessServer extends Client {
       watchDefault: 'state',
       keeper: new LimitKeeper({}),
       components: [],
-      health: [...checks],
+      health: [policy.check],
       nodes,
       usage: new UsageReports(this.registry, nodes),
       report,

@@ -25,11 +25,10 @@ import { plantClusterInfo } from '../../registry/system/cluster-info.ts';
 import type { Writing } from '../../registry/writing.ts';
 import { SecureDoor } from '../../server/doors/secure-door.ts';
 import type { Limits } from '../../server/http/limits.ts';
-import type { HealthCheck } from '../../server/observe/health.ts';
 import type { SecureOptions } from '../options/start-options.ts';
 import { StartError } from '../shared/start-error.ts';
 import { ensureAdministrators } from './administrators.ts';
-import { plantPolicy } from './authorization.ts';
+import type { DefaultPolicy } from './default-policy.ts';
 import { type OpenFairness, openFairness } from './fairness.ts';
 import { ensureJoining } from './joining.ts';
 import { kubeconfigText, secureKubeconfig } from './kubeconfig.ts';
@@ -49,6 +48,7 @@ export interface AccessOptions {
   readonly tokens: Tokens;
   /** What users may do; the registry has it already. */
   readonly authorization: Authorization;
+  readonly policy: DefaultPolicy;
   readonly limits: Limits;
   readonly onError: (error: Error) => void;
   readonly onWarning: (message: string) => void;
@@ -61,7 +61,7 @@ const proxyClientName = 'front-proxy-client';
 /** Throws a `StartError` when files cannot be used. */
 export async function openAccess(options: AccessOptions): Promise<Access> {
   const { secure, users, registry, writing, tokens, authorization, onError, onWarning } = options;
-  const checks = await plantPolicy(writing, authorization);
+  if (authorization.modes.includes('RBAC')) await options.policy.plant();
   let opened: OpenedCertificates | undefined;
   let authentication: Authentication;
   try {
@@ -88,7 +88,7 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
     ensureAdministrators(registry),
     ensureJoining(writing),
   ]);
-  return new Access(options, opened, authentication, checks, fairness);
+  return new Access(options, opened, authentication, fairness);
 }
 
 interface OpenedCertificates {
@@ -162,7 +162,6 @@ export class Access {
     { secure, users, dataDir, writing, authorization, onError, onWarning }: AccessOptions,
     private readonly opened: OpenedCertificates,
     readonly authentication: Authentication,
-    readonly checks: readonly HealthCheck[],
     private readonly fairness: OpenFairness,
   ) {
     const folder = dataDir === undefined ? undefined : path.resolve(dataDir);

@@ -6,7 +6,7 @@ import { controllerOptions } from './controllers.ts';
 import { listenOptions, localDoorOptions } from './doors.ts';
 import { limitOptions } from './limits.ts';
 import { localOptions, type NodeOptions, nodeOptions } from './nodes.ts';
-import { type Given, group, type OptionsOf } from './option.ts';
+import { type Given, group, handedIn, type OptionsOf } from './option.ts';
 import { extensionOptions, settingOptions, watcherOptions } from './program.ts';
 import { authorizationOptions, pluginOptions, protectionOptions } from './rights.ts';
 import { servingOptions } from './serving.ts';
@@ -30,6 +30,11 @@ const secureDoorOptions = {
     },
     { isGiven: isDoorOpen, absent: false },
   ),
+  /**
+   * Make the default roles and bindings of Kubernetes also without the secure door, where nobody is checked by them.
+   * They are there some milliseconds after the first answer. Default false; the command makes them always.
+   */
+  defaultRoles: handedIn<boolean>(),
 };
 
 function isDoorOpen({ flags, last, refuse }: Given): boolean {
