@@ -240,12 +240,27 @@ function testKit(bundleFile, names) {
   }
 }
 
+/**
+ * Programs tell a Node that is too old that it is: first of all, and in words of JavaScript that such a Node reads, to
+ * which the rest of the program is translated, too.
+ */
+const oldNode = 'es2015';
+const [, major, minor] = /^>=(\d+)\.(\d+)$/.exec(
+  JSON.parse(await readFile('package.json', 'utf8')).engines.node,
+);
+const nodeCheck = `(function (version) {
+  var own = version.split('.');
+  if (own[0] > ${major} || (own[0] == ${major} && own[1] >= ${minor})) return;
+  console.error('wherry: this is Node ' + version + ', and Wherry needs ${major}.${minor} or newer (https://nodejs.org)');
+  process.exit(1);
+})(process.versions.node);`;
+
 async function commands(bundleFile) {
-  const define = { bundleFile: JSON.stringify(bundleFile) };
-  const banner = { js: '#!/usr/bin/env node' };
-  await build({ ...common, entryPoints: { cli: 'src/cli/launch.ts' }, define, banner });
+  const launched = { ...common, target: oldNode, define: { bundleFile: JSON.stringify(bundleFile) } };
+  const banner = { js: `#!/usr/bin/env node\n${nodeCheck}` };
+  await build({ ...launched, entryPoints: { cli: 'src/cli/launch.ts' }, banner });
   const programs = ['etcd', 'apiserver'].map((name) => [`envtest-${name}`, `src/envtest/launch-${name}.ts`]);
-  await build({ ...common, entryPoints: Object.fromEntries(programs), define });
+  await build({ ...launched, entryPoints: Object.fromEntries(programs), banner: { js: nodeCheck } });
   chmodSync(path.join(folder, 'cli.cjs'), 0o755);
 }
 

@@ -125,7 +125,9 @@ async function runCleanup(line: CleanupLine): Promise<void> {
 
 async function runTokens(line: TokenLine): Promise<void> {
   const { runToken } = await import('../cluster/access/bootstrap-tokens.ts');
-  process.stdout.write(await runToken(line));
+  const { text, warning } = await runToken(line);
+  process.stdout.write(text);
+  if (warning) process.stderr.write(`wherry: ${warning}\n`);
 }
 
 async function runNode(ending: Ending, { server, node: options, log: form }: NodeLine): Promise<void> {

@@ -1,6 +1,6 @@
 /** The doors of a cluster: which ones are open, and how the parts of this process reach the API through them. */
 
-import { machineAddress } from '../node/machine/machine-address.ts';
+import { isEveryAddress, machineAddress } from '../node/machine/machine-address.ts';
 import type { ApiDoor } from '../node/network/service-proxy.ts';
 import type { Advertised } from '../registry/system/kubernetes-service.ts';
 import { InnerDoor } from '../server/doors/inner-door.ts';
@@ -66,6 +66,6 @@ export class Doors {
     const url = this.secureUrl ?? this.url;
     const ip = this.#advertised ?? new URL(url).hostname.replace(/^\[|\]$/g, '');
     // Nobody can dial "all addresses".
-    return { clusterIP, ip: ip === '0.0.0.0' || ip === '::' ? machineAddress() : ip, port: doorAt(url).port };
+    return { clusterIP, ip: isEveryAddress(ip) ? machineAddress() : ip, port: doorAt(url).port };
   }
 }

@@ -14,6 +14,7 @@ import {
   defaultSettings,
 } from '../controllers/shared/controller.ts';
 import { localPathProvisioner } from '../controllers/volumes/local-path.ts';
+import { machineAddress } from '../node/machine/machine-address.ts';
 import { parseIPRanges } from '../registry/allocation/ip-allocator.ts';
 import { parsePortRange } from '../registry/allocation/port-allocator.ts';
 import type { ServiceRanges } from '../registry/allocation/service-allocation.ts';
@@ -32,6 +33,7 @@ import { servingOptions } from './options/serving.ts';
 import { kindsOfProgram } from './shared/custom-kind.ts';
 import { ErrorReport } from './shared/error-report.ts';
 import type { Instruments } from './shared/instruments.ts';
+import type { ListenPort } from './shared/ports.ts';
 import { StartError } from './shared/start-error.ts';
 import { isShared } from './store/store-choice.ts';
 
@@ -197,4 +199,18 @@ function limitKeeper({ limits = {} }: StartOptions): LimitKeeper {
   const problem = limitsProblem(limits);
   if (problem) throw new StartError(problem);
   return new LimitKeeper(limits);
+}
+
+/** Ports that are asked for, and no other will do. */
+export function fixedPorts({ host, port, secure, ingress, node }: StartOptions): ListenPort[] {
+  const loopback = '127.0.0.1';
+  const door = typeof secure === 'object' && !secure.orAnyPort ? secure : undefined;
+  const own = typeof node === 'object' ? node : undefined;
+  return [
+    { host: host ?? loopback, port: port === 'off' ? undefined : port },
+    { host: door?.host ?? loopback, port: door?.port },
+    { host: ingress?.host ?? loopback, port: ingress?.port },
+    { host: ingress?.host ?? loopback, port: ingress?.tlsPort },
+    { host: own?.address ?? machineAddress(), port: own?.kubeletPort },
+  ];
 }

@@ -7,10 +7,10 @@ import type { Cluster, StartOptions } from './cluster.ts';
 import type { ClusterParts } from './cluster-parts.ts';
 import { makeParts } from './parts.ts';
 import { run } from './running.ts';
-import { readSettings } from './settings.ts';
+import { fixedPorts, readSettings } from './settings.ts';
 import { Closers } from './shared/closers.ts';
 import type { Instruments } from './shared/instruments.ts';
-import { StartError } from './shared/start-error.ts';
+import { checkPorts, listenError } from './shared/ports.ts';
 import { openStorage } from './storage.ts';
 
 /** Starts a cluster in this process. Resolves when the API answers; nodes register after that. */
@@ -25,6 +25,7 @@ export async function startWith(
 ): Promise<{ readonly cluster: Cluster; readonly parts: ClusterParts }> {
   const settings = await readSettings(options, instruments);
   const closers = new Closers();
+  await checkPorts(fixedPorts(options));
   const storage = await openStorage(settings, closers);
   try {
     const parts = await makeParts(settings, storage, closers);
@@ -33,22 +34,6 @@ export async function startWith(
     return { cluster, parts: { registry, definitions, nodes, controllers: () => controllers.current } };
   } catch (error) {
     await closers.close().catch(settings.report);
-    throw asStartError(error, options);
+    throw listenError(error, { host: options.host, port: options.port });
   }
-}
-
-function asStartError(error: unknown, options: StartOptions): unknown {
-  // Node's error names the port that could not be opened: the server's or the ingress'.
-  const {
-    code,
-    address: host = options.host ?? '127.0.0.1',
-    port = options.port,
-  } = error as NodeJS.ErrnoException & { address?: string; port?: number };
-  if (code === 'EADDRINUSE')
-    return new StartError(`port ${port} on ${host} is taken by another process`, { cause: error });
-  if (code === 'EACCES')
-    return new StartError(`port ${port} on ${host} may not be used by this user`, { cause: error });
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-    return new StartError(`${host} is not an address of this machine`, { cause: error });
-  return error;
 }

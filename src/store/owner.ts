@@ -49,6 +49,12 @@ export function isAlive({ pid, started }: Owner): boolean {
   return now === started;
 }
 
+/** The process that uses a folder; undefined when no living one does. */
+export function livingOwner(dataDir: string): Owner | undefined {
+  const owner = parseOwner(readText(join(dataDir, 'owner')));
+  return owner && isAlive(owner) ? owner : undefined;
+}
+
 /** Claims a folder for this process, or throws. */
 export function claimFolder(dataDir: string): void {
   const self = currentOwner();
@@ -62,8 +68,8 @@ export function claimFolder(dataDir: string): void {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
-    const owner = parseOwner(readText(path));
-    if (owner && isAlive(owner)) throw inUse(dataDir, owner);
+    const owner = livingOwner(dataDir);
+    if (owner) throw inUse(dataDir, owner);
     removeFile(path);
   }
   throw new StoreUnavailableError(`the data folder ${dataDir} is being opened by another process`);

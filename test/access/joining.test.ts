@@ -65,9 +65,9 @@ const asked: TokenOptions = {
 async function joining(
   options: Partial<TokenOptions> = {},
 ): Promise<{ token: string; caHash: string; server: string }> {
-  const line = await runToken({ ...asked, dataDir: path.join(folder, 'server'), ...options });
+  const { text } = await runToken({ ...asked, dataDir: path.join(folder, 'server'), ...options });
   const [, server, token, caHash] =
-    /^wherry node --server (https:\S+) --token (\S+) --ca-hash (sha256:[0-9a-f]{64})\n$/.exec(line)!;
+    /^wherry node --server (https:\S+) --token (\S+) --ca-hash (sha256:[0-9a-f]{64})\n$/.exec(text)!;
   return { server: server!, token: token!, caHash: caHash! };
 }
 

@@ -95,6 +95,14 @@ describe('a killed agent', () => {
       .poll(async () => (await engine.containers()).length, { timeout: patienceMs })
       .toBe(ids.length - 2);
     const strange = await engine.makeStranger();
+    const early = new Child(['cleanup', ...args], folder);
+    expect(await early.exited).toEqual({ code: 1, signal: null });
+    expect(early.stderr).toContain(`${folder} is in use by process ${child.pid}`);
+    const everywhere = new Child(['cleanup', '--all', ...args], folder);
+    expect(await everywhere.exited, everywhere.stderr).toEqual({ code: 0, signal: null });
+    expect(everywhere.stdout).toBe(
+      `Removed 0 containers\nLeft alone the containers of the node in ${join(folder, 'node')}, which runs\n`,
+    );
     child.signal('SIGTERM');
     await child.exited;
     expect(await engine.containers()).toHaveLength(ids.length - 2 + strange.length);

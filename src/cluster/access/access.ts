@@ -9,7 +9,7 @@ import type { StaticUser } from '../../access/authentication/static-tokens.ts';
 import type { Authorization } from '../../access/authorization/make-authorizer.ts';
 import type { Tokens } from '../../access/tokens/tokens.ts';
 import type { ClusterTrust } from '../../controllers/shared/controller.ts';
-import { machineAddress } from '../../node/machine/machine-address.ts';
+import { isEveryAddress, machineAddress } from '../../node/machine/machine-address.ts';
 import type { Authority, Certified } from '../../pki/authority.ts';
 import {
   type AuthorityUse,
@@ -264,8 +264,6 @@ const servingNames = (): readonly string[] => [
   '127.0.0.1',
   '::1',
 ];
-
-const isEveryAddress = (host: string): boolean => host === '0.0.0.0' || host === '::';
 
 /** A door on all addresses is reached by each of them. */
 function addressesOf(host: string): string[] {

@@ -18,6 +18,7 @@ import { wallClock } from '../../clock.ts';
 import { publicDer } from '../../pki/key-pair.ts';
 import { certificatesIn } from '../../pki/pem.ts';
 import { clusterInfo } from '../../registry/system/cluster-info.ts';
+import { isLoopback } from '../../server/doors/local-door.ts';
 import { StartError } from '../shared/start-error.ts';
 import { joiningGroup } from './joining.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
@@ -43,14 +44,23 @@ const letters = 'abcdefghijklmnopqrstuvwxyz0123456789';
 const random = (length: number): string =>
   Array.from({ length }, () => letters[randomInt(letters.length)]).join('');
 
-/** What is to be printed. Throws a `StartError` with a sentence. */
-export async function runToken(options: TokenOptions): Promise<string> {
+/** What is to be printed, and what is to be said beside it. */
+export interface TokenAnswer {
+  readonly text: string;
+  readonly warning?: string | undefined;
+}
+
+/** Throws a `StartError` with a sentence. */
+export async function runToken(options: TokenOptions): Promise<TokenAnswer> {
   const cluster = clusterOf(options.dataDir);
   const client = new Client(cluster.server, { ...cluster });
   try {
-    if (options.action === 'create') return await createToken(client, cluster, options);
-    if (options.action === 'list') return await listTokens(client);
-    return await deleteToken(client, options.token ?? '');
+    if (options.action === 'create') {
+      const text = await createToken(client, cluster, options);
+      return { text, warning: unreachable(cluster.server) };
+    }
+    if (options.action === 'list') return { text: await listTokens(client) };
+    return { text: await deleteToken(client, options.token ?? '') };
   } catch (error) {
     if (error instanceof StatusError || error instanceof StartError)
       throw new StartError(error.message, { cause: error });
@@ -61,6 +71,12 @@ export async function runToken(options: TokenOptions): Promise<string> {
   } finally {
     client.close();
   }
+}
+
+/** What keeps other machines from the address of a server; undefined: nothing that is known here. */
+function unreachable(server: string): string | undefined {
+  if (!isLoopback(new URL(server).hostname)) return undefined;
+  return `${server} is reached from this machine alone; for nodes elsewhere, start the cluster with --secure-host 0.0.0.0 or one of its addresses, and make the token then`;
 }
 
 interface RunningCluster {

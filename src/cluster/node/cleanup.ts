@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Spawner } from '../../node/process/spawner.ts';
 import type { EngineCalls } from '../../node/runtime/engine/container-engine.ts';
+import { livingOwner } from '../../store/owner.ts';
 import { StartError } from '../shared/start-error.ts';
 
 export interface CleanupOptions {
@@ -41,16 +42,24 @@ async function openCri(socket: string | undefined): Promise<OpenEngine | undefin
   );
 }
 
+const engines = [
+  { name: 'docker', option: 'dockerSocket', open: openDocker },
+  { name: 'cri', option: 'criSocket', open: openCri },
+] as const;
+
 /** Text for the user. Throws a `StartError`. */
 export async function cleanUp(options: CleanupOptions): Promise<string> {
   const { dataDir, all } = options;
+  const user = userOf(path.resolve(dataDir));
+  if (user !== undefined && !all)
+    throw new StartError(
+      `${dataDir} is in use by process ${user}, whose containers these are: stop it first`,
+    );
   const { removeLeftovers } = await import('../../node/runtime/engine/engine-leftovers.ts');
-  const engines = [
-    { name: 'docker', socket: options.dockerSocket, open: openDocker },
-    { name: 'cri', socket: options.criSocket, open: openCri },
-  ];
   let [asked, answered, count] = [0, 0, 0];
-  for (const { name, socket, open } of engines) {
+  const spared = new Set<string>();
+  for (const { name, option, open } of engines) {
+    const socket = options[option];
     if (socket === 'off') continue;
     const folder = path.resolve(dataDir, 'node', name);
     const node = await readFile(path.join(folder, 'agent-id'), 'utf8').catch(() => '');
@@ -60,7 +69,16 @@ export async function cleanUp(options: CleanupOptions): Promise<string> {
     if (!engine) continue;
     answered++;
     try {
-      count += await removeLeftovers(engine.calls, all ? undefined : node, folder, engine.removeNetwork);
+      const { calls, removeNetwork } = engine;
+      const isInUse = (runtime: string): boolean => livingOwner(path.dirname(runtime)) !== undefined;
+      const done = await removeLeftovers(calls, {
+        node: all ? undefined : node,
+        folder,
+        isInUse,
+        removeNetwork,
+      });
+      count += done.removed;
+      for (const runtime of done.spared) spared.add(path.dirname(runtime));
     } finally {
       engine.close();
     }
@@ -69,5 +87,10 @@ export async function cleanUp(options: CleanupOptions): Promise<string> {
   // With --all, either engine will do: few machines have both.
   if (answered < (all ? 1 : asked))
     throw new StartError('no container engine answers; name its socket by --docker-socket or --cri-socket');
-  return `Removed ${count} ${count === 1 ? 'container' : 'containers'}\n`;
+  const left = [...spared].map((one) => `Left alone the containers of the node in ${one}, which runs\n`);
+  return `Removed ${count} ${count === 1 ? 'container' : 'containers'}\n${left.join('')}`;
 }
+
+/** The process that uses a data folder, for objects or for a node. */
+const userOf = (folder: string): number | undefined =>
+  (livingOwner(folder) ?? livingOwner(path.join(folder, 'node')))?.pid;

@@ -2,13 +2,14 @@
  * The ingress of this process: a controller that is a client of the server, and dials endpoints from this
  * machine.
  */
+import { isIPv6 } from 'node:net';
 import { StatusError } from '../../api/errors/errors.ts';
 import { userAgentOf } from '../../api/values/release.ts';
 import { Client } from '../../client/client.ts';
 import { ingressClasses } from '../../client/resources.ts';
 import { IngressController } from '../../ingress/controller.ts';
 import { ownIngressClass } from '../../ingress/served.ts';
-import { machineAddress } from '../../node/machine/machine-address.ts';
+import { isEveryAddress, machineAddress } from '../../node/machine/machine-address.ts';
 import { dialTcp } from '../../streams/dial/dialing.ts';
 import { isAllowedTarget } from '../../streams/dial/target-address.ts';
 import type { IngressOptions } from '../options/nodes.ts';
@@ -20,15 +21,19 @@ export interface RunningIngress {
   close(): Promise<void>;
 }
 
+/** Others reach the ingress only when its owner says so. */
+const loopback = '127.0.0.1';
+
 export async function startIngress(
   api: ApiAddress,
-  { port, tlsPort, host = '0.0.0.0' }: IngressOptions,
+  { port, tlsPort, host = loopback }: IngressOptions,
   { now, onError }: { now: () => number; onError: (error: Error) => void },
 ): Promise<RunningIngress> {
   const closers = new Closers();
   const client = new Client(api.url, { userAgent: userAgentOf('wherry-ingress') }, api.connect);
   closers.add(() => client.close());
-  const address = machineAddress();
+  const machine = machineAddress();
+  const address = isEveryAddress(host) ? machine : host;
   const controller = new IngressController({
     client,
     host,
@@ -37,7 +42,7 @@ export async function startIngress(
     address,
     // Besides allowed addresses, the machine's own is dialled, which pods on its network share.
     dial: async ({ ip, port }) => {
-      if (ip !== address && !isAllowedTarget(ip)) throw new Error(`address ${ip} is not allowed`);
+      if (ip !== machine && !isAllowedTarget(ip)) throw new Error(`address ${ip} is not allowed`);
       return dialTcp([ip], port);
     },
     now,
@@ -51,9 +56,10 @@ export async function startIngress(
     await closers.close().catch(onError);
     throw error;
   }
-  const secure = controller.tlsPort === undefined ? '' : ` and https://${address}:${controller.tlsPort}`;
+  const name = isIPv6(address) ? `[${address}]` : address;
+  const secure = controller.tlsPort === undefined ? '' : ` and https://${name}:${controller.tlsPort}`;
   return {
-    description: `ingress at http://${address}:${controller.port}${secure}`,
+    description: `ingress at http://${name}:${controller.port}${secure}`,
     close: () => closers.close(),
   };
 }

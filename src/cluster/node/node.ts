@@ -13,12 +13,13 @@ import type { Agent } from '../../node/agent/agent.ts';
 import type { KubeletListening } from '../../node/agent/kubelet-server.ts';
 import type { NodeNetwork } from '../../node/agent/node-network.ts';
 import type { LogFolder } from '../../node/logs/log-folder.ts';
-import { machineAddress } from '../../node/machine/machine-address.ts';
+import { isEveryAddress, isOwnAddress, machineAddress } from '../../node/machine/machine-address.ts';
 import type { ApiDoor } from '../../node/network/service-proxy.ts';
 import type { ImageTable } from '../../node/runtime/images.ts';
 import type { ProcessRuntime } from '../../node/runtime/process/process-runtime.ts';
 import type { RuntimeChoice } from '../../node/runtime/runtime-choice.ts';
 import { policyFeature } from '../../registry/admission/policy-enforcement.ts';
+import { claimFolder, releaseFolder } from '../../store/owner.ts';
 import type { Timers } from '../../timers.ts';
 import { machineOptions, type NodeOptions, rangeOptions } from '../options/nodes.ts';
 import { defaultOf } from '../options/option.ts';
@@ -26,6 +27,7 @@ import { checkNodeOptionNames } from '../options/option-check.ts';
 import { doorAt } from '../shared/api-address.ts';
 import { Closers } from '../shared/closers.ts';
 import { type LoggedEvent, logConfiguration, logEvent } from '../shared/log.ts';
+import { checkPorts } from '../shared/ports.ts';
 import { StartError } from '../shared/start-error.ts';
 import { makeTemporaryFolder } from '../shared/temporary-folder.ts';
 
@@ -49,11 +51,13 @@ export interface OpenNode extends RunningNode {
 
 /** Checks options before anything is started; throws a `StartError`. */
 export async function checkNodeOptions(options: NodeOptions): Promise<void> {
-  const { images, podRange, name, folder, logLinks } = options;
+  const { images, podRange, name, folder, logLinks, nodePortHost = '0.0.0.0' } = options;
   const [problem] = name === undefined ? [] : isSubdomain1123(name);
   if (problem) throw new StartError(`the node cannot be called ${JSON.stringify(name)}: ${problem}`);
   if (folder !== undefined && logLinks !== undefined && path.resolve(folder) === path.resolve(logLinks))
     throw new StartError(`links to logs cannot be made in ${folder}, where the logs are`);
+  if (!isEveryAddress(nodePortHost) && !isOwnAddress(nodePortHost))
+    throw new StartError(`${nodePortHost} is not an address of this machine, where node ports could listen`);
   // Load the checks only when there is something to check, to keep the start fast.
   if (podRange === undefined && images === undefined) return;
   const { ImageTable, parsePodRange } = await import('./node-parts.ts');
@@ -134,6 +138,7 @@ async function openParts(
     address,
     folder,
     podRange: options.podRange,
+    nodePortHost: options.nodePortHost,
     serviceRange: ipv4Of(options.serviceRange ?? defaultOf(rangeOptions.serviceRange)),
     seesAllPods,
     apiDoor: options.apiDoor,
@@ -194,6 +199,11 @@ async function openFolders(
     await logFolder.prune();
   });
   await orSentence(parts.makeFolders(folder, 0o700), `the folder ${folder} of the node cannot be made`);
+  // Two agents on one folder would end each other's containers. A temporary one is claimed when it is made.
+  if (temporary === undefined) {
+    claimFolder(folder);
+    closers.add(() => releaseFolder(folder));
+  }
   await orSentence(parts.makeFolders(logs, 0o755), `the folder ${logs} for links to logs cannot be made`);
   const name = options.name ?? defaultName();
   const address = options.address ?? machineAddress();
@@ -315,6 +325,7 @@ export async function startNode(
 ): Promise<RunningNode> {
   checkNodeOptionNames(options);
   await checkNodeOptions(options);
+  await checkPorts([{ host: options.address ?? machineAddress(), port: options.kubeletPort }]);
   const closers = new Closers();
   try {
     const joins = url.startsWith('https:') && !access.cert && !access.token;

@@ -4,7 +4,7 @@ import type { RuntimeMode } from '../../node/runtime/runtime-choice.ts';
 import type { LogOptions } from '../shared/log.ts';
 import { nodeToken } from './node-token.ts';
 import { group, handedIn, type OptionsOf, optionFor } from './option.ts';
-import { count, filled, folder, oneOf, port, text, wordFor } from './values.ts';
+import { address, count, filled, folder, oneOf, port, text, wordFor } from './values.ts';
 
 const onlyUp = optionFor('up');
 const onlyNode = optionFor('node');
@@ -158,6 +158,13 @@ export const machineOptions = {
     text: 'addresses of pods that have their own',
     default: '10.217.0.0/16',
   }),
+  /** Address of node ports of services; any of this machine, `0.0.0.0` for all. Default `127.0.0.1`. */
+  nodePortHost: option<string>({
+    flag: 'node-port-host',
+    value: address,
+    text: 'address of node ports of services; any of this machine, 0.0.0.0 for all',
+    default: '127.0.0.1',
+  }),
   /** Port on which the kubelet API is served over TLS; 0 takes any free one. Default: it is not served. */
   kubeletPort: option<number>({
     flag: 'kubelet-port',
@@ -194,8 +201,13 @@ const ingressOptions = {
     value: port,
     text: 'the same over HTTPS, with certificates from secrets',
   }),
-  /** Address to listen on. Default: all addresses of the machine. */
-  host: handedIn<string>(),
+  /** Address to listen on; any of this machine, `0.0.0.0` for all. Default `127.0.0.1`. */
+  host: onlyUp<string>({
+    flag: 'ingress-host',
+    value: address,
+    text: 'address for both; any of this machine, 0.0.0.0 for all',
+    default: '127.0.0.1',
+  }),
 };
 
 export type IngressOptions = OptionsOf<typeof ingressOptions, 'port'>;
@@ -205,8 +217,7 @@ export const localOptions = {
   /** Run an ingress controller on these ports. Default: none runs. */
   ingress: group<IngressOptions>(ingressOptions, {
     isGiven: ({ flags, refuse }) =>
-      flags.includes('ingress-port') ||
-      (flags.length > 0 && refuse('--ingress-tls-port needs --ingress-port')),
+      flags.includes('ingress-port') || (flags.length > 0 && refuse(`--${flags[0]} needs --ingress-port`)),
   }),
   /** How many simulated nodes there are, which do not run pods but report them as running. Default 0. */
   simulatedNodes: optionFor(

@@ -1,4 +1,5 @@
 /** The forms of values that flags have: texts, files, choices, numbers, times, lists and truths. */
+import { isIP } from 'node:net';
 import type { Refuse, Value } from './option.ts';
 
 const portMax = 65_535;
@@ -26,6 +27,11 @@ export const filled = (shown: string, demand: string): Value<string> => ({
   form: 'text',
   read: ([given = ''], flag, refuse) => given || refuse(`${flag} must ${demand}`),
 });
+
+/** An address to listen on. */
+export const address: Value<string> = parsed('HOST', 'an IP address', (given) =>
+  given === 'localhost' ? '127.0.0.1' : isIP(given) ? given : undefined,
+);
 
 export const file: Value<string> = filled('FILE', 'name a file');
 export const folder: Value<string> = filled('FOLDER', 'name a folder');

@@ -48,6 +48,8 @@ export interface NodeNetworkOptions {
   readonly folder: string;
   /** Default `10.217.0.0/16`. */
   readonly podRange?: string;
+  /** Where node ports listen; default: on loopback. */
+  readonly nodePortHost?: string | undefined;
   /** The range the API server gives cluster IPs from. */
   readonly serviceRange: string;
   /** Where the service `kubernetes` may lead on this machine. */
@@ -164,7 +166,7 @@ export class NodeNetwork implements NetworkAdvice {
   }
 
   async #start(client: Client): Promise<void> {
-    const { nodeName, address, serviceRange, apiDoor, onError } = this.options;
+    const { nodeName, address, nodePortHost = '127.0.0.1', serviceRange, apiDoor, onError } = this.options;
     const directory = new ServiceDirectory(client, onError);
     this.#directory = directory;
     const zone = new NodeZone(client, nodeName, onError);
@@ -175,7 +177,7 @@ export class NodeNetwork implements NetworkAdvice {
     this.#proxy = new ServiceProxy({
       allows: policies && ((from, { ip, port }, protocol) => policies.allows(from, ip, protocol, port)),
       furtherRanges: () => this.#furtherRanges,
-      ...{ directory, nodeName, zone, address, serviceRange, apiDoor, onError },
+      ...{ directory, nodeName, zone, address, nodePortHost, serviceRange, apiDoor, onError },
       bridge: this.bridge,
       sharedNetwork: this.mode === 'host',
     });

@@ -4,6 +4,9 @@ import { networkInterfaces } from 'node:os';
 /** Bridges of nodes on this machine, which are skipped. */
 const ownInterface = /^wh[0-9a-f]{8}/;
 
+/** Whether a listener at this address listens at all addresses of the machine. */
+export const isEveryAddress = (host: string): boolean => host === '0.0.0.0' || host === '::';
+
 /** Whether an address is one of this machine's. */
 export const isOwnAddress = (ip: string): boolean =>
   Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === ip));

@@ -71,6 +71,7 @@ export class TestServices {
       directory: await this.directory(),
       nodeName: 'n1',
       address: ownAddress ?? '127.0.0.1',
+      nodePortHost: ownAddress ?? '127.0.0.1',
       serviceRange: this.range,
       sharedNetwork: true,
       apiDoor: { port: Number(new URL(this.url).port), isSecure: false },

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import type { NamedService, ServiceDirectory } from '../../client/service-directory.ts';
 import { wallClock } from '../../clock.ts';
 import { dialDoor, dialTcp } from '../../streams/dial/dialing.ts';
-import { isOwnAddress } from '../machine/machine-address.ts';
+import { isEveryAddress, isOwnAddress } from '../machine/machine-address.ts';
 import { ClientAffinity } from './affinity.ts';
 import type { NodeBridge } from './node-bridge.ts';
 import type { NodeZone } from './node-zone.ts';
@@ -40,8 +40,10 @@ export interface ServiceProxySettings {
   readonly nodeName: string;
   /** Where the node is. */
   readonly zone?: NodeZone;
-  /** The address of the node, where node ports listen. */
+  /** The address of the node. */
   readonly address: string;
+  /** Where node ports listen, beside loopback; `0.0.0.0` for all addresses of the machine. */
+  readonly nodePortHost: string;
   readonly serviceRange: string;
   /** Already open; cluster IPs are served on it. */
   readonly bridge?: NodeBridge;
@@ -175,9 +177,14 @@ export class ServiceProxy {
   }
 
   #addresses({ entrance, ip }: ServiceEntry): readonly string[] {
-    if (entrance === 'node') return [...new Set([this.options.address, '127.0.0.1'])];
+    if (entrance === 'node') return this.#nodePortAddresses;
     if (entrance === 'external') return isOwnAddress(ip!) ? [ip!] : [];
     return this.#cluster.door && this.#isServed(ip!) ? [ip!] : [];
+  }
+
+  get #nodePortAddresses(): readonly string[] {
+    const { nodePortHost } = this.options;
+    return isEveryAddress(nodePortHost) ? [nodePortHost] : [...new Set([nodePortHost, '127.0.0.1'])];
   }
 
   #isServed(ip: string): boolean {

@@ -20,7 +20,7 @@ const found = (id: string, uid: string, attempt: number, state: FoundContainer['
 function bench(containers: readonly FoundContainer[], pulled: readonly string[], fullness: number[]) {
   const removed: string[] = [];
   const engine = {
-    owner: { node: 'me', agent: undefined },
+    owner: { node: 'me', agent: undefined, folder: '/here' },
     calls: {
       list: async () => [...containers],
       delete: async (id: string) => void removed.push(id),

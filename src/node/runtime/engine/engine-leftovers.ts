@@ -8,32 +8,49 @@ import type { EngineCalls } from './container-engine.ts';
 import { labels, sandboxName } from './pod-identity.ts';
 import { SubPathMounts } from './sub-path-mounts.ts';
 
+export interface Leftovers {
+  /** Whose containers are removed; undefined: those of all nodes. */
+  readonly node: string | undefined;
+  /** The folder of the node's runtime. */
+  readonly folder: string;
+  /** Whether an agent lives that has this folder: its containers are left alone. */
+  isInUse(folder: string): boolean;
+  removeNetwork?: ((spawner: Spawner) => Promise<void>) | undefined;
+}
+
+/** How many containers were removed, and the folders of agents whose containers were left alone. */
+export interface Removal {
+  readonly removed: number;
+  readonly spared: readonly string[];
+}
+
 /**
  * Removes the containers of a node, or of all of them, the folders of the node's pods, and, when no node has containers
- * any more, what the agents have made for the network. Containers that others have made are never touched. Returns how
- * many containers were removed.
+ * any more, what the agents have made for the network. Containers that others have made are never touched.
  */
 export async function removeLeftovers(
   calls: EngineCalls,
-  node: string | undefined,
-  folder: string,
-  removeNetwork?: (spawner: Spawner) => Promise<void>,
-): Promise<number> {
+  { node, folder, isInUse, removeNetwork }: Leftovers,
+): Promise<Removal> {
   const all = await calls.list(node === undefined ? {} : { [labels.node]: node });
-  const ours = all.filter((one) => one.labels[labels.node] !== undefined);
+  const known = all.filter((one) => one.labels[labels.node] !== undefined);
+  const spared = [...new Set(known.map((one) => one.labels[labels.folder] ?? ''))].filter(
+    (name) => name !== '' && isInUse(name),
+  );
+  const ours = known.filter((one) => !spared.includes(one.labels[labels.folder] ?? ''));
   const isSandbox = (one: (typeof ours)[number]): boolean => one.labels[labels.container] === sandboxName;
   // Sandboxes last: containers use their namespaces.
   await Promise.all(ours.filter((one) => !isSandbox(one)).map(({ id }) => calls.delete(id, false)));
   await Promise.all(ours.filter(isSandbox).map(({ id }) => calls.delete(id, true)));
   const spawner = new Spawner();
   try {
-    await removeFolders(join(folder, 'pods'), spawner);
+    if (!isInUse(folder)) await removeFolders(join(folder, 'pods'), spawner);
     const isLast = (await calls.list({})).every((one) => one.labels[labels.node] === undefined);
     if (isLast) await removeNetwork?.(spawner);
   } finally {
     spawner.close();
   }
-  return ours.length;
+  return { removed: ours.length, spared };
 }
 
 async function removeFolders(pods: string, spawner: Spawner): Promise<void> {

@@ -213,7 +213,7 @@ export abstract class EngineRuntime<E extends EngineContext> implements Runtime 
     await makeFolders(join(folder, 'pods'), 0o700);
     await mkdir(join(folder, 'seccomp'), { recursive: true });
     const engine = await this.connect({
-      owner: { node: await agentIdentity(folder), agent: lasting ? undefined : await agentLabel() },
+      owner: { node: await agentIdentity(folder), agent: lasting ? undefined : await agentLabel(), folder },
       network,
       address,
       folder,

@@ -9,6 +9,8 @@ export const labels = {
   node: 'io.wherry.node',
   /** Says which process the agent is, if it leaves nothing behind; else empty, so that no label of a pod is taken for it. */
   agent: 'io.wherry.agent',
+  /** The folder of the agent's runtime, by which others find out whether the agent lives. */
+  folder: 'io.wherry.folder',
   podName: 'io.kubernetes.pod.name',
   podNamespace: 'io.kubernetes.pod.namespace',
   podUid: 'io.kubernetes.pod.uid',
@@ -29,11 +31,13 @@ export interface Owner {
   readonly node: string;
   /** Set when containers must not outlive the agent. */
   readonly agent: string | undefined;
+  readonly folder: string;
 }
 
-const podLabels = ({ node, agent }: Owner, { metadata, spec }: Pod): Record<string, string> => ({
+const podLabels = ({ node, agent, folder }: Owner, { metadata, spec }: Pod): Record<string, string> => ({
   [labels.node]: node,
   [labels.agent]: agent ?? '',
+  [labels.folder]: folder,
   [labels.podName]: metadata.name ?? '',
   [labels.podNamespace]: metadata.namespace ?? '',
   [labels.podUid]: metadata.uid ?? '',
