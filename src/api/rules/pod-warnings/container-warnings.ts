@@ -17,7 +17,7 @@ export function* containerWarnings(
   { resources, env }: Container | EphemeralContainer,
   path: string,
 ): Generator<string, void, undefined> {
-  if (resources)
+  if (resources?.limits || resources?.requests)
     for (const name of ['memory', 'ephemeral-storage'])
       for (const list of ['limits', 'requests'] as const)
         yield* fractionWarning(resources[list], name, child(path, `resources.${list}`));

@@ -9,8 +9,8 @@ const belowMax = 200;
 
 export interface FilePath {
   readonly path: string;
-  /** What the file comes from, as warnings name it; empty when there is one source only. */
-  readonly source: string;
+  /** What the file comes from, as warnings name it; undefined when there is one source only. */
+  readonly source: (() => string) | undefined;
 }
 
 interface Placed extends FilePath {
@@ -33,7 +33,7 @@ export class PathOverlaps {
 
   /** Adds a file; answers what it collides with, as warnings say it. */
   add(file: FilePath): string[] {
-    const path = file.path.replace(/\/+$/, '');
+    const path = file.path.endsWith('/') ? file.path.replace(/\/+$/, '') : file.path;
     if (path === '') return [];
     const placed: Placed = { path, source: file.source, position: this.#count++ };
     const found: Placed[] = [];
@@ -49,6 +49,7 @@ export class PathOverlaps {
     }
     found.push(...folder.here, ...folder.below);
     if (folder.here.length < belowMax) folder.here.push(placed);
+    if (found.length === 0) return [];
     return found
       .sort((a, b) => a.position - b.position)
       .map((other) => `${fileText(placed)} with ${fileText(other)}`);
@@ -56,4 +57,4 @@ export class PathOverlaps {
 }
 
 const fileText = ({ path, source }: FilePath): string =>
-  source ? `${goQuoted(path)} (${source})` : goQuoted(path);
+  source ? `${goQuoted(path)} (${source()})` : goQuoted(path);

@@ -95,7 +95,8 @@ function bounded(found: Warnings): string[] {
 function* allWarnings(spec: PodSpec, metadata: ObjectMeta | undefined, path: string): Warnings {
   const specPath = child(path, 'spec');
   const annotations = metadata?.annotations;
-  yield* nodeWarnings(spec, specPath);
+  if (spec.nodeSelector || spec.affinity || spec.topologySpreadConstraints)
+    yield* nodeWarnings(spec, specPath);
   if (annotations) yield* annotationWarnings(annotations, child(path, 'metadata.annotations'));
   if (spec.volumes) yield* volumeWarnings(spec.volumes, child(specPath, 'volumes'));
   if (spec.hostAliases) yield* aliasWarnings(spec.hostAliases, child(specPath, 'hostAliases'));
@@ -114,7 +115,7 @@ function* allWarnings(spec: PodSpec, metadata: ObjectMeta | undefined, path: str
   if ((spec.terminationGracePeriodSeconds ?? 0) < 0)
     yield `${child(specPath, 'terminationGracePeriodSeconds')}: must be >= 0; negative values are invalid and will be treated as 1`;
   if (spec.affinity) yield* affinityWarnings(spec.affinity, child(specPath, 'affinity'));
-  yield* addressWarnings(spec, specPath);
+  if (spec.dnsConfig || spec.hostAliases) yield* addressWarnings(spec, specPath);
 }
 
 /** Labels of nodes that have other names today, and selectors that match nothing. */

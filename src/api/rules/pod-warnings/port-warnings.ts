@@ -46,6 +46,7 @@ function push<Key>(lists: Map<Key, Declared[]>, name: Key, declared: Declared): 
 }
 
 export function* portWarnings(spec: PodSpec, path: string): Generator<string, void, undefined> {
+  if (!mayCollide(spec)) return;
   const declared = [...withPorts(spec, path)];
   const groups = new Map<string, SamePorts>();
   for (const one of declared) {
@@ -66,6 +67,17 @@ export function* portWarnings(spec: PodSpec, path: string): Generator<string, vo
       yield `${entry}: duplicate port name ${goQuoted(port.name)} with ${other}, services and probes that select ports by name will use ${other}`;
     else names.set(port.name, entry);
   }
+}
+
+/** Most pods have one port, which needs no comparing. */
+function mayCollide({ initContainers = [], containers = [], ephemeralContainers = [] }: PodSpec): boolean {
+  let count = 0;
+  for (const list of [initContainers, containers, ephemeralContainers])
+    for (const { ports } of list) {
+      count += ports?.length ?? 0;
+      if (count > 1 || ports?.[0]?.hostIP) return true;
+    }
+  return false;
 }
 
 function* withPorts(spec: PodSpec, path: string): Generator<Declared, void, undefined> {

@@ -24,10 +24,11 @@ export function* volumeWarnings(volumes: readonly Volume[], path: string): Warni
   for (const [i, volume] of volumes.entries()) {
     const entry = index(path, i);
     yield* sourceWarnings(volume, sources, entry);
-    yield* claimSpecWarnings(
-      volume.ephemeral?.volumeClaimTemplate?.spec,
-      child(entry, 'ephemeral.volumeClaimTemplate.spec'),
-    );
+    if (volume.ephemeral)
+      yield* claimSpecWarnings(
+        volume.ephemeral.volumeClaimTemplate?.spec,
+        child(entry, 'ephemeral.volumeClaimTemplate.spec'),
+      );
     yield* sourceWarnings(volume, laterSources, entry);
   }
   for (const volume of volumes) yield* overlapWarnings(volume);
@@ -63,7 +64,7 @@ function* overlapWarnings({ name = '', configMap, secret, downwardAPI, projected
 function* overlapsIn(volume: string, what: string, items: readonly { readonly path?: string }[]): Warnings {
   const overlaps = new PathOverlaps();
   for (const { path = '' } of items)
-    for (const overlap of overlaps.add({ path, source: '' })) yield overlapText(volume, what, overlap);
+    for (const overlap of overlaps.add({ path, source: undefined })) yield overlapText(volume, what, overlap);
 }
 
 const overlapText = (volume: string, what: string, overlap: string): string =>
@@ -71,21 +72,21 @@ const overlapText = (volume: string, what: string, overlap: string): string =>
 
 function filesOf(source: VolumeProjection): FilePath[] {
   const { configMap, secret, downwardAPI, serviceAccountToken, clusterTrustBundle, podCertificate } = source;
-  const all = (items: readonly { readonly path?: string }[], from: string): FilePath[] =>
+  const all = (items: readonly { readonly path?: string }[], from: () => string): FilePath[] =>
     items.map(({ path = '' }) => ({ path, source: from }));
-  if (configMap?.items) return all(configMap.items, `ConfigMap ${goQuoted(configMap.name ?? '')}`);
-  if (secret?.items) return all(secret.items, `Secret ${goQuoted(secret.name ?? '')}`);
-  if (downwardAPI?.items) return all(downwardAPI.items, 'DownwardAPI');
-  if (serviceAccountToken) return all([serviceAccountToken], 'ServiceAccountToken');
+  if (configMap?.items) return all(configMap.items, () => `ConfigMap ${goQuoted(configMap.name ?? '')}`);
+  if (secret?.items) return all(secret.items, () => `Secret ${goQuoted(secret.name ?? '')}`);
+  if (downwardAPI?.items) return all(downwardAPI.items, () => 'DownwardAPI');
+  if (serviceAccountToken) return all([serviceAccountToken], () => 'ServiceAccountToken');
   if (clusterTrustBundle) {
     const { name, signerName = '' } = clusterTrustBundle;
-    return all([clusterTrustBundle], `ClusterTrustBundle ${goQuoted(name ?? signerName)}`);
+    return all([clusterTrustBundle], () => `ClusterTrustBundle ${goQuoted(name ?? signerName)}`);
   }
   if (!podCertificate) return [];
   const { certificateChainPath = '', keyPath = '', credentialBundlePath = '' } = podCertificate;
   return [
-    { path: certificateChainPath, source: 'PodCertificate chain' },
-    { path: keyPath, source: 'PodCertificate key' },
-    { path: credentialBundlePath, source: 'PodCertificate credential bundle' },
+    { path: certificateChainPath, source: () => 'PodCertificate chain' },
+    { path: keyPath, source: () => 'PodCertificate key' },
+    { path: credentialBundlePath, source: () => 'PodCertificate credential bundle' },
   ];
 }
