@@ -5,6 +5,7 @@ import { findModel } from '../api/model/model.ts';
 import type { Compatibility } from '../registry/compatibility.ts';
 import type { Registry } from '../registry/registry.ts';
 import { answerBackup } from './computed/backup.ts';
+import { answerHistoryRange } from './computed/history-range.ts';
 import type { Dashboard } from './dashboard/dashboard.ts';
 import { AggregatedDiscovery } from './discovery/aggregated-discovery.ts';
 import { asOf11, type Discovery } from './discovery/discovery.ts';
@@ -78,6 +79,7 @@ export class Pages {
     if (this.sources.instruments && (await this.sources.instruments.page(context))) return true;
     if (await answerIssuer(context, this.sources.tokens, this.registry)) return true;
     if (await answerBackup(context, this.registry)) return true;
+    if (await answerHistoryRange(context, this.registry)) return true;
     if (await this.#aggregated.answer(context)) return true;
     const document = this.#document(context, path);
     // Clients of 1.1 send no Accept header; all that send one know today's form.

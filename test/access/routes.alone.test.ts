@@ -68,6 +68,7 @@ function allAsked(): Asked[] {
     '/healthz/ping',
     '/readyz/poststarthook/rbac/bootstrap-roles',
     '/wherry/backup',
+    '/wherry/history',
     '/.well-known/openid-configuration',
     '/openid/v1/jwks',
     '/openapi/v3/apis/apps/v1',
@@ -113,6 +114,7 @@ it('lets known users do no more than the default roles say', { timeout }, async 
     /^\/(api|apis|openapi|healthz|livez|readyz|version)(\/|$)/.test(text) &&
     !/^\/(api\/v1|apis\/[^/]+\/[^/]+)\/./.test(text);
   expect(allowed.filter((text) => !isDocument(text)).sort()).toEqual([
+    '/wherry/history',
     'POST /apis/authentication.k8s.io/v1/selfsubjectreviews',
     'POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
     'POST /apis/authorization.k8s.io/v1/selfsubjectrulesreviews',

@@ -39,7 +39,7 @@ describeWith('chromium')('the page', () => {
   it('opens at / with the overview', async () => {
     const page = await open('/');
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
-    await page.getByText('all is well').waitFor();
+    await page.getByText('server is healthy').waitFor();
     await page.getByText('2 of 2 ready').waitFor();
     await page.getByRole('link', { name: 'Pending' }).waitFor();
     await page.getByText('FailedScheduling').first().waitFor();
@@ -202,7 +202,7 @@ describeWith('chromium')('the page', () => {
         await page.goto(`${server.cluster.url}${path}`);
         await page.locator('main h1').waitFor();
         await page
-          .getByText(/web|all is well/)
+          .getByText(/web|server is healthy/)
           .first()
           .waitFor();
         expect(await seriousFindings(page), path).toEqual([]);

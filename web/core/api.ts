@@ -1,5 +1,5 @@
 /** Requests to the API: JSON in and out, with the user's token, and refusals as errors that can be read. */
-import { connectionLost } from './connection.ts';
+import { answersAgain, connectionLost } from './connection.ts';
 import { signInReason, token } from './credentials.ts';
 
 /** One cause of a refusal: the field and what is wrong with it. */
@@ -68,27 +68,27 @@ export async function fetchAnswer(path: string, options: Ask = {}): Promise<Resp
   const headers: Record<string, string> = { Accept: accept };
   if (token.value) headers.Authorization = `Bearer ${token.value}`;
   if (body !== undefined) headers['Content-Type'] = contentType;
-  let answer: Response;
-  try {
-    answer = await fetch(withQuery(path, query), {
-      method,
-      headers,
-      body:
-        body === undefined || typeof body === 'string' ? (body as string | undefined) : JSON.stringify(body),
-      signal,
-      cache: 'no-store',
-    });
-  } catch (error) {
+  const text =
+    body === undefined || typeof body === 'string' ? (body as string | undefined) : JSON.stringify(body);
+  const send = (): Promise<Response> =>
+    fetch(withQuery(path, query), { method, headers, body: text, signal, cache: 'no-store' });
+  const answer = await send().catch(async (error: unknown) => {
     if (signal?.aborted) throw error;
-    void connectionLost();
-    throw new UnreachableError('The server does not answer.');
-  }
+    // What only reads is asked for once more if the server answers: then nobody needs to know of the failure.
+    if (!(await answersAgain()) || method !== 'GET') throw unreachable();
+    return send().catch(() => {
+      void connectionLost(true);
+      throw unreachable();
+    });
+  });
   if (answer.ok) return answer;
   const status = await statusOf(answer);
   if (answer.status === 401 || isAnonymous(answer.status, status))
     signInReason.value = 'The server does not know who you are.';
   throw new ApiError(status);
 }
+
+const unreachable = (): UnreachableError => new UnreachableError('The server does not answer.');
 
 /** Users that are not known may be let in, to be refused nearly everything. */
 const isAnonymous = (code: number, { message = '' }: Status): boolean =>

@@ -4,7 +4,8 @@
  */
 import { signal } from '@preact/signals';
 import { json } from './api.ts';
-import { findRange, type HistoryRange, readHistory } from './history.ts';
+import { findRange, readHistory } from './history.ts';
+import type { HistoryRange } from './history-range.ts';
 import { type Kind, kinds, pathOf } from './kinds.ts';
 import type { ApiObject } from './objects.ts';
 import { usualKinds } from './usual-kinds.ts';
@@ -69,8 +70,12 @@ export class HistoryLog {
     if (document.visibilityState !== 'visible') return;
     const range = await findRange().catch(() => undefined);
     const before = this.range.value;
-    if (range && (range.oldest !== before?.oldest || range.newest !== before.newest))
-      this.range.value = range;
+    if (!range || (range.oldest === before?.oldest && range.newest === before.newest)) return;
+    this.range.value = range;
+    // Steps go to versions that can be shown.
+    const records = this.records.value;
+    if (records.length > 0 && records[0]!.version < range.oldest)
+      this.records.value = records.slice(lastUpTo(records, range.oldest - 1) + 1);
   }
 
   #read(kind: Kind, signal: AbortSignal): void {

@@ -5,61 +5,28 @@
 import { ApiError, ask, json, type Query, UnreachableError } from './api.ts';
 import { Backoff } from './backoff.ts';
 import { connectionLost, pause } from './connection.ts';
-import { kindOf, pathOf } from './kinds.ts';
+import { type HistoryRange, startOf } from './history-range.ts';
 import type { ApiObject, ListAnswer } from './objects.ts';
 import { type WatchOptions, watchOnce } from './watch.ts';
-
-export interface HistoryRange {
-  readonly oldest: number;
-  readonly newest: number;
-}
 
 /** Objects of the oldest state that are read per path. */
 const stateMax = 2_000;
 const againMs = 1_000;
+const pausesMax = 10;
+const shortWatchSeconds = 3;
 
-/**
- * Asks for a watch from the first version: if that is gone, the refusal names the oldest version there is. The kind does
- * not matter, since versions count for all of them; namespaces are few.
- */
+/** Asks the server; those who ask at the same time share the answer. */
 export function findRange(): Promise<HistoryRange> {
-  asked ??= askRange().finally(() => {
-    asked = undefined;
-  });
+  asked ??= ask<Record<keyof HistoryRange, string>>('/wherry/history')
+    .then(({ oldest, newest }) => ({ oldest: Number(oldest), newest: Number(newest) }))
+    .finally(() => {
+      asked = undefined;
+    });
   return asked;
 }
 
-/** The question under way, which all share. */
+/** The question under way. */
 let asked: Promise<HistoryRange> | undefined;
-
-async function askRange(): Promise<HistoryRange> {
-  const path = pathOf(kindOf('namespaces')!);
-  const [list, oldest] = await Promise.all([
-    ask<ListAnswer<unknown>>(path, { query: { limit: 1 } }),
-    findOldest(path),
-  ]);
-  const newest = Number(list.metadata.resourceVersion);
-  return { oldest: Math.min(oldest, newest), newest };
-}
-
-/** A version that is kept is watched: an event, or the end of the watch after a second, says so. */
-async function findOldest(path: string): Promise<number> {
-  const stop = new AbortController();
-  try {
-    await watchOnce(path, {
-      query: { resourceVersion: 1, timeoutSeconds: 1 },
-      accept: json,
-      signal: stop.signal,
-      onEvents: () => stop.abort(),
-    });
-    return 1;
-  } catch (error) {
-    const [, oldest] = (error instanceof ApiError && /\((\d+)\)\s*$/.exec(error.message)) || [];
-    if (oldest) return Number(oldest);
-    if (stop.signal.aborted) return 1;
-    throw error;
-  }
-}
 
 export interface Change {
   /** `STATE`: it was there at the oldest version. */
@@ -72,6 +39,8 @@ export interface HistoryReader {
   /** Everything begins anew, from a newer version: what was read is not kept by the server any more. */
   readonly reset: () => void;
   readonly changes: (changes: readonly Change[]) => void;
+  /** What was kept when reading began is read; called once after every reset. */
+  readonly caughtUp?: () => void;
   readonly refused: (error: Error) => void;
 }
 
@@ -91,10 +60,12 @@ export async function readHistory(
 ): Promise<void> {
   const backoff = new Backoff();
   signal.addEventListener('abort', () => backoff.reset());
+  let attempt = 0;
   while (!signal.aborted) {
     try {
-      const { oldest } = await findRange();
-      const start = { resourceVersion: oldest, resourceVersionMatch: 'Exact', limit: stateMax };
+      const range = await findRange();
+      const from = startOf(range, attempt);
+      const start = { resourceVersion: from, resourceVersionMatch: 'Exact', limit: stateMax };
       const { items } = await ask<ListAnswer<ApiObject>>(path, {
         query: { ...query, ...start },
         accept: listAccept,
@@ -102,33 +73,52 @@ export async function readHistory(
       });
       reader.reset();
       reader.changes(items.map((object) => ({ type: 'STATE', version: versionOf(object), object })));
-      await followFrom(path, { query, accept, signal, onOpen: () => backoff.reset() }, oldest, reader);
+      const onOpen = (): void => backoff.reset();
+      const caughtUp = (): void => {
+        attempt = 0;
+        reader.caughtUp?.();
+      };
+      const { newest } = range;
+      await followFrom(path, { query, accept, signal, onOpen }, { from, newest }, { ...reader, caughtUp });
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof UnreachableError) await connectionLost();
       else if (Backoff.helps(error)) await backoff.wait(error);
       else if (error instanceof ApiError && error.code !== 410) return reader.refused(error);
-      else await pause(againMs);
+      else await pause(againMs * Math.min(attempt++, pausesMax));
     }
   }
 }
 
+/**
+ * Follows a path from a version on. A watch says that it has told everything by a bookmark two seconds before its end,
+ * so the first ones are short.
+ */
 async function followFrom(
   path: string,
   options: Omit<WatchOptions, 'query' | 'onEvents'> & { readonly query?: Query },
-  oldest: number,
+  { from: begin, newest }: { readonly from: number; readonly newest: number },
   reader: HistoryReader,
 ): Promise<void> {
-  for (let from = oldest; ; ) {
+  let from = begin;
+  let isBehind = true;
+  const caughtUp = (): void => {
+    if (isBehind) reader.caughtUp?.();
+    isBehind = false;
+  };
+  if (from >= newest) caughtUp();
+  for (;;) {
+    const timeoutSeconds = isBehind ? shortWatchSeconds : undefined;
     await watchOnce(path, {
       ...options,
-      query: { ...options.query, resourceVersion: from },
+      query: { ...options.query, resourceVersion: from, timeoutSeconds },
       onEvents: (events) => {
         from = Math.max(from, versionOf(events.at(-1)!.object));
         const changes = events
           .filter(({ type }) => type !== 'BOOKMARK')
           .map(({ type, object }) => ({ type: type as Change['type'], version: versionOf(object), object }));
         if (changes.length) reader.changes(changes);
+        if (changes.length < events.length || from >= newest) caughtUp();
       },
     });
   }

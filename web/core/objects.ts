@@ -1,5 +1,8 @@
 /** The shapes that all objects share. */
 
+/** Stands for no namespace in the address of an object. */
+export const noNamespace = '-';
+
 export interface OwnerReference {
   readonly apiVersion: string;
   readonly kind: string;
@@ -24,6 +27,7 @@ export interface Metadata {
   readonly generation?: number;
   readonly creationTimestamp?: string;
   readonly deletionTimestamp?: string;
+  readonly deletionGracePeriodSeconds?: number;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly ownerReferences?: readonly OwnerReference[];

@@ -6,7 +6,7 @@ import { refusedNow } from '../core/backoff.ts';
 import { connection } from '../core/connection.ts';
 import { signInReason } from '../core/credentials.ts';
 import { useKeys } from '../core/keys.ts';
-import { kinds, kindsError } from '../core/kinds.ts';
+import { kindOf, kinds, kindsError } from '../core/kinds.ts';
 import { moment } from '../core/moment.ts';
 import { go, place } from '../core/router.ts';
 import { Lazy } from '../ui/lazy.tsx';
@@ -18,6 +18,7 @@ import { Jump } from './jump.tsx';
 import { Navigation } from './navigation.tsx';
 import { SignIn } from './sign-in.tsx';
 import { TimeBar } from './time-bar.tsx';
+import { titleOf } from './title.ts';
 import { viewAt } from './views.ts';
 
 export function Shell() {
@@ -26,6 +27,10 @@ export function Shell() {
   const [menu, setMenu] = useState(false);
   const here = place.value;
   useEffect(() => setMenu(false), [here]);
+  const title = titleOf(here, kindOf);
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
   useKeys([
     { key: '?', does: 'show the keys', run: () => setOver('help') },
     { key: ':', does: 'jump to a kind, such as :po kube-system', run: () => setOver('jump') },

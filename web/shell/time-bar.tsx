@@ -1,6 +1,7 @@
 /** The time machine: a slider over the kept history, with steps from change to change, and play. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { HistoryLog, type LogRecord } from '../core/history-log.ts';
+import { startOf } from '../core/history-range.ts';
 import { useKeys } from '../core/keys.ts';
 import { moment, momentMs } from '../core/moment.ts';
 import { changeQuery } from '../core/router.ts';
@@ -12,12 +13,20 @@ export function TimeBar({ onClose }: { readonly onClose: () => void }) {
   const log = useMemo(() => new HistoryLog(), []);
   useEffect(() => () => log.close(), [log]);
   const [playing, setPlaying] = useState(false);
+  const [moved, setMoved] = useState(false);
   const range = log.range.value;
   const newest = Math.max(range?.newest ?? 0, log.records.value.at(-1)?.version ?? 0);
   const oldest = range?.oldest ?? 0;
   const at = moment.value ?? newest;
   const show = (version: number): void =>
     changeQuery({ at: version >= newest ? undefined : String(Math.max(oldest, version)) });
+  const isGone = range !== undefined && at < oldest;
+  // What is shown has left history: the oldest versions that stay for a while take its place.
+  useEffect(() => {
+    if (!isGone) return;
+    setMoved(true);
+    show(startOf(range));
+  }, [isGone]);
   const step = (direction: 1 | -1): void => {
     const next = log.step(at, direction);
     if (next === undefined && direction === 1) show(newest);
@@ -32,7 +41,7 @@ export function TimeBar({ onClose }: { readonly onClose: () => void }) {
     return () => clearTimeout(timer);
   }, [playing, at, moment.value]);
   const play = (): void => {
-    if (!playing && moment.value === undefined) show(oldest);
+    if (!playing && moment.value === undefined && range) show(startOf(range));
     setPlaying(!playing);
   };
   const leave = (): void => {
@@ -71,6 +80,9 @@ export function TimeBar({ onClose }: { readonly onClose: () => void }) {
       <div class="timetext" role="status">
         <strong>{momentText(log, moment.value)}</strong>
         {moment.value !== undefined && <span class="quiet"> version {at}</span>}
+        {moved && moment.value !== undefined && (
+          <div class="quiet">History begins here: what came before is not kept any more.</div>
+        )}
         <div class="lastchange">{record && moment.value !== undefined && <LastChange record={record} />}</div>
       </div>
       <button type="button" onClick={leave}>

@@ -1,19 +1,21 @@
 /** A part of a whole as a bar, with its numbers as text. */
+import type { Tone } from './tone.ts';
+
 interface ShareBarProps {
   readonly label: string;
   readonly part: number;
   readonly whole: number;
   readonly text: string;
+  readonly tone: Tone | undefined;
 }
 
-export function ShareBar({ label, part, whole, text }: ShareBarProps) {
+export function ShareBar({ label, part, whole, text, tone }: ShareBarProps) {
   const share = whole > 0 ? Math.min(1, part / whole) : 0;
-  const tone = share > 0.9 ? 'bad' : share > 0.75 ? 'warn' : '';
   return (
     <div class="sharebar">
       <span class="quiet">{label}</span>
       <div
-        class={`meter ${tone}`}
+        class={`meter ${tone ?? ''}`}
         role="meter"
         aria-valuemin={0}
         aria-valuemax={1}

@@ -1,10 +1,8 @@
 /** Links to places of the dashboard. */
 import type { ComponentChildren } from 'preact';
 import type { Kind } from '../core/kinds.ts';
+import { noNamespace } from '../core/objects.ts';
 import { addressOf, type Changes } from '../core/router.ts';
-
-/** Stands for no namespace in the address of an object. */
-export const noNamespace = '-';
 
 export const listPlace = (kind: Kind): string[] => ['list', kind.id];
 

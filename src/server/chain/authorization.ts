@@ -5,7 +5,7 @@ import { type Attributes, allowAll, allowed, type Decision } from '../../api/kin
 import { authenticated } from '../../api/values/user.ts';
 import { refusal } from '../http/access-refusal.ts';
 import type { RequestContext } from '../http/context.ts';
-import { watchesPath } from '../http/request-info.ts';
+import { historyPath, watchesPath } from '../http/request-info.ts';
 import type { Services } from './step.ts';
 
 export function authorize(context: RequestContext, { rights, dashboard }: Services): void | Promise<void> {
@@ -20,8 +20,7 @@ export function authorize(context: RequestContext, { rights, dashboard }: Servic
     context.decision = allowed;
     return;
   }
-  // Every user that is known may open a connection of watches: each of its watches is decided about by itself.
-  if (context.upgrade && context.info.path === watchesPath && context.user.groups.includes(authenticated)) {
+  if (isOpenToKnown(context) && context.user.groups.includes(authenticated)) {
     context.decision = allowed;
     return;
   }
@@ -29,6 +28,13 @@ export function authorize(context: RequestContext, { rights, dashboard }: Servic
   if (decision instanceof Promise) return decided(context, decision);
   heed(context, decision);
 }
+
+/**
+ * What every user that is known may ask for: a connection of watches, each of which is decided about by itself, and the
+ * versions of history, which every list names.
+ */
+const isOpenToKnown = ({ info, upgrade }: RequestContext): boolean =>
+  upgrade ? info.path === watchesPath : info.method === 'GET' && info.path === historyPath;
 
 const attributesOf = ({ user, info }: RequestContext): Attributes => ({ user, info: info.action });
 

@@ -22,6 +22,8 @@ export type Lasting = 'watch' | 'connection';
 
 /** The path of connections of watches (`objects/watch-connection.ts`). */
 export const watchesPath = '/wherry/watches';
+/** The range of history (`computed/history-range.ts`). */
+export const historyPath = '/wherry/history';
 
 export class RequestInfo {
   /** Whether and how the request is long-running; undefined for ordinary requests. */

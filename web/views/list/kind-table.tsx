@@ -3,7 +3,8 @@ import { useSignal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type KeyBinding, useKeys } from '../../core/keys.ts';
-import type { Kind } from '../../core/kinds.ts';
+import { type Kind, kindOf, pathOf } from '../../core/kinds.ts';
+import { useLiveTable } from '../../core/live.ts';
 import type { LiveTable, Row } from '../../core/live-table.ts';
 import { moment } from '../../core/moment.ts';
 import { changeQuery, go, place } from '../../core/router.ts';
@@ -14,7 +15,7 @@ import { ActionDialog } from '../object/action-dialog.tsx';
 import { DeleteDialog } from '../object/deletion.tsx';
 import { runPod } from '../object/run-pod.ts';
 import { tabsOf } from '../object/tabs.ts';
-import { isSelector } from './labels.ts';
+import { unreadPart } from './labels.ts';
 import { RowView, type Wish } from './row-view.ts';
 import { VirtualTable } from './virtual-table.tsx';
 
@@ -86,7 +87,7 @@ export function KindTable({ kind, table, namespace }: KindTableProps) {
           selectable={mayDelete}
           cursor={cursor.value}
           addressOf={(row) => objectPlace(kind, row.namespace, row.name)}
-          empty={table.state.value === 'loading' ? 'Loading…' : emptyText(kind, table, namespace)}
+          empty={<EmptyText kind={kind} table={table} labels={wish.labels} namespace={namespace} />}
         />
       )}
       {running && <RunDialog namespace={namespace} onClose={() => setRunning(false)} />}
@@ -173,7 +174,7 @@ const Filters = ({ wish, search }: FiltersProps) => (
       class="search labels"
       placeholder="Labels (app=web)"
       aria-label="Labels"
-      aria-invalid={!isSelector(wish.labels)}
+      aria-invalid={unreadPart(wish.labels) !== undefined}
       value={wish.labels}
       onInput={({ currentTarget }) => changeQuery({ labels: currentTarget.value })}
     />
@@ -209,7 +210,43 @@ function countText(shown: number, table: LiveTable): string {
   return more ? `${text}, and ${more.toLocaleString('en')} more that are not shown` : text;
 }
 
-const emptyText = (kind: Kind, table: LiveTable, namespace: string | undefined): string =>
-  table.rows.size > 0
-    ? 'Nothing fits the search.'
-    : `There are no ${pluralOf(kind)}${namespace ? ` in the namespace ${namespace}` : ''}.`;
+interface EmptyTextProps {
+  readonly kind: Kind;
+  readonly table: LiveTable;
+  readonly labels: string;
+  readonly namespace: string | undefined;
+}
+
+/** Why there is nothing to see. */
+function EmptyText({ kind, table, labels, namespace }: EmptyTextProps) {
+  const part = unreadPart(labels);
+  if (part !== undefined)
+    return (
+      <>
+        “{part}” is no label selector. Write <code>app=web</code>, <code>tier!=db</code>,{' '}
+        <code>env in (a, b)</code> or <code>!canary</code>, joined by commas.
+      </>
+    );
+  if (table.state.value === 'loading') return <>Loading…</>;
+  if (table.rows.size > 0) return <>Nothing fits the search.</>;
+  const none = `There are no ${pluralOf(kind)}`;
+  if (!namespace || !kind.namespaced) return <>{none}.</>;
+  return <EmptyNamespace name={namespace} none={none} />;
+}
+
+/** A namespace that does not exist is another matter than an empty one. */
+function EmptyNamespace({ name, none }: { readonly name: string; readonly none: string }) {
+  const namespaces = useLiveTable(pathOf(kindOf('namespaces')!));
+  void namespaces.version.value;
+  const isKnown =
+    ['loading', 'refused'].includes(namespaces.state.value) ||
+    [...namespaces.rows.values()].some((row) => row.name === name && row.mark !== 'gone');
+  if (isKnown) return <>{`${none} in the namespace ${name}.`}</>;
+  return (
+    <>
+      {moment.value === undefined
+        ? `There is no namespace ${name}.`
+        : `There was no namespace ${name} at that time.`}
+    </>
+  );
+}

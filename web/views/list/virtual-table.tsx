@@ -6,6 +6,7 @@ import {
   Virtualizer,
   type VirtualizerOptions,
 } from '@tanstack/virtual-core';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Row } from '../../core/live-table.ts';
 import type { TableColumn } from '../../core/objects.ts';
@@ -28,7 +29,8 @@ interface VirtualTableProps {
   readonly selectable: boolean;
   readonly cursor: string | undefined;
   readonly addressOf: (row: Row) => readonly string[];
-  readonly empty: string;
+  /** What is said when there are no rows. */
+  readonly empty: ComponentChildren;
 }
 
 export function VirtualTable(props: VirtualTableProps) {

@@ -1,10 +1,14 @@
 /** The facts of an object that a person asks for first, by kind; of other kinds, the plain values of spec and status. */
 import type { ApiObject, Json } from '../../core/objects.ts';
+import { podState } from '../../core/pod-state.ts';
 
 export interface Fact {
   readonly label: string;
   readonly value: string;
 }
+
+/** Facts that are words for a state, which have a tone. */
+export const stateFacts: ReadonlySet<string> = new Set(['State', 'Phase']);
 
 type Row = readonly [label: string, value: unknown];
 
@@ -30,17 +34,25 @@ const workload = ({ spec, status }: ApiObject): Row[] => [
   ['Paused', spec?.paused],
 ];
 
-const byKind: Readonly<Record<string, (object: ApiObject) => readonly Row[]>> = {
-  Pod: ({ spec, status }) => [
-    ['Phase', status?.phase],
-    ['Reason', status?.reason],
+/** Its state first, in the words of `kubectl get`; the phase where it says something else. */
+function podFacts(pod: ApiObject): Row[] {
+  const { spec, status } = pod;
+  const state = podState(pod);
+  return [
+    ['State', state],
+    ['Phase', status?.phase === state ? undefined : status?.phase],
+    ['Why', status?.message],
     ['Node', spec?.nodeName],
     ['Address', status?.podIP],
     ['Restart policy', spec?.restartPolicy],
     ['Service account', spec?.serviceAccountName],
     ['Quality of service', status?.qosClass],
     ['Priority', spec?.priorityClassName],
-  ],
+  ];
+}
+
+const byKind: Readonly<Record<string, (object: ApiObject) => readonly Row[]>> = {
+  Pod: podFacts,
   Node: ({ spec, status }) => [
     ['Scheduling', spec?.unschedulable ? 'cordoned: no new pods' : 'takes pods'],
     ['Addresses', (status?.addresses ?? []).map(({ address }: Json) => address)],

@@ -1,10 +1,11 @@
 /** What a person wants to know of an object first. */
 
+import { toneOf } from '../../ui/tone.ts';
 import type { TabProps } from '../tab.ts';
 import { Conditions } from './conditions.tsx';
 import { Containers } from './containers.tsx';
 import { Events } from './events.tsx';
-import { factsOf } from './facts.ts';
+import { factsOf, stateFacts } from './facts.ts';
 import { RelationPanels } from './relations.tsx';
 
 export function Tab({ kind, object }: TabProps) {
@@ -19,7 +20,7 @@ export function Tab({ kind, object }: TabProps) {
             {facts.map(({ label, value }) => (
               <div key={label}>
                 <dt>{label}</dt>
-                <dd>{value}</dd>
+                <dd class={stateFacts.has(label) ? toneOf(value) : undefined}>{value}</dd>
               </div>
             ))}
           </dl>

@@ -1,4 +1,4 @@
-/** Whether the server says that it is well, check by check. */
+/** Whether the server itself is well, as a small mark; its checks one by one when it is opened. */
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, ask, askText } from '../../core/api.ts';
 import { connection } from '../../core/connection.ts';
@@ -29,29 +29,34 @@ export function Health() {
     const timer = setInterval(() => document.visibilityState === 'visible' && void look(), everyMs);
     return () => clearInterval(timer);
   }, [state]);
-  const failed = checks.filter(({ ok }) => !ok);
-  const well = failed.length === 0;
+  const failed = checks.filter(({ ok }) => !ok).length;
+  const isWell = state !== 'lost' && failed === 0;
   return (
-    <section class="panel">
-      <h2>Health</h2>
-      <p class="headline">
-        <span class={`badge ${state === 'lost' || !well ? 'bad' : 'good'}`}>
-          {state === 'lost' ? 'no answer' : well ? 'all is well' : `${failed.length} checks fail`}
-        </span>{' '}
-        <span class="quiet">{version}</span>
-      </p>
-      <ul class="checks">
-        {checks.map(({ name, ok }) => (
-          <li key={name}>
-            <span class={ok ? 'good' : 'bad'} aria-hidden="true">
-              {ok ? '✓' : '✗'}
-            </span>{' '}
-            {name} {!ok && <span class="bad">fails</span>}
-          </li>
-        ))}
-      </ul>
-    </section>
+    <details class="health">
+      <summary>
+        <span class={`badge ${isWell ? 'good' : 'bad'}`}>{healthText(state === 'lost', failed)}</span>
+      </summary>
+      <div class="panel">
+        <ul class="checks">
+          {checks.map(({ name, ok }) => (
+            <li key={name}>
+              <span class={ok ? 'good' : 'bad'} aria-hidden="true">
+                {ok ? '✓' : '✗'}
+              </span>{' '}
+              {name} {!ok && <span class="bad">fails</span>}
+            </li>
+          ))}
+        </ul>
+        <p class="quiet">{version}</p>
+      </div>
+    </details>
   );
+}
+
+function healthText(isLost: boolean, failed: number): string {
+  if (isLost) return 'server does not answer';
+  if (failed === 0) return 'server is healthy';
+  return failed === 1 ? '1 check of the server fails' : `${failed} checks of the server fail`;
 }
 
 /** Lines such as `[+]ping ok` and `[-]etcd failed: reason withheld`. */

@@ -7,6 +7,7 @@ import { ShareBar } from '../../ui/bar.tsx';
 import { Link, listPlace, ObjectLink } from '../../ui/link.tsx';
 import { Plot } from '../../ui/plot.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
+import { usageTone } from '../../ui/tone.ts';
 import { sampleUsage, type Usage, useSamples } from './samples.ts';
 
 const shownMax = 8;
@@ -94,16 +95,24 @@ function NodeBars({ node, usage, pods }: NodeBarsProps) {
             part={used.cores}
             whole={able('cpu')}
             text={`${coresText(used.cores)} of ${coresText(able('cpu'))}`}
+            tone={usageTone(used.cores, able('cpu'))}
           />
           <ShareBar
             label="Memory"
             part={used.bytes}
             whole={able('memory')}
             text={`${bytesText(used.bytes)} of ${bytesText(able('memory'))}`}
+            tone={usageTone(used.bytes, able('memory'))}
           />
         </>
       )}
-      <ShareBar label="Pods" part={pods} whole={able('pods')} text={`${pods} of ${able('pods') || '?'}`} />
+      <ShareBar
+        label="Pods"
+        part={pods}
+        whole={able('pods')}
+        text={`${pods} of ${able('pods') || '?'}`}
+        tone={usageTone(pods, able('pods'))}
+      />
     </li>
   );
 }

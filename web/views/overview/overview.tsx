@@ -17,9 +17,10 @@ export function View() {
       <div class="titleline">
         <h1>Overview</h1>
         {namespace && <span class="quiet">of the namespace {namespace}</span>}
+        <span class="gap" />
+        {!isPast && <Health />}
       </div>
       <div class="panels">
-        {!isPast && <Health />}
         {kindOf('pods') && <Pods namespace={namespace} />}
         {kindOf('deployments.apps') && <Rollouts namespace={namespace} />}
         {!isPast && <Requests />}

@@ -2,17 +2,18 @@
 import { kindOf, pathOf } from '../../core/kinds.ts';
 import { useLiveObjects } from '../../core/live.ts';
 import type { ApiObject } from '../../core/objects.ts';
+import { type Rollout, rolloutOf } from '../../core/workload.ts';
 import { ShareBar } from '../../ui/bar.tsx';
 import { ObjectLink } from '../../ui/link.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
+import { readinessTone } from '../../ui/tone.ts';
 
 const shownMax = 8;
 
-interface Rollout {
+interface Found {
   readonly id: string;
   readonly object: ApiObject;
-  readonly done: number;
-  readonly wanted: number;
+  readonly rollout: Rollout;
 }
 
 export function Rollouts({ namespace }: { readonly namespace: string | undefined }) {
@@ -21,15 +22,19 @@ export function Rollouts({ namespace }: { readonly namespace: string | undefined
     useRollouts('statefulsets.apps', namespace),
     useRollouts('daemonsets.apps', namespace),
   ];
-  const rollouts = found.flatMap(({ list }) => list);
+  const rollouts = found
+    .flatMap(({ list }) => list)
+    .sort((a, b) => Number(b.rollout.state === 'stuck') - Number(a.rollout.state === 'stuck'));
   const error = found.find((each) => each.error)?.error;
   return (
     <section class="panel">
       <h2>Rolling out</h2>
       {error && <Refusal error={error} what="Workloads cannot be shown." />}
-      {rollouts.length === 0 && !error && <p class="quiet">Nothing: all workloads are as they should be.</p>}
+      {rollouts.length === 0 && !error && (
+        <p class="quiet">Nothing: all pods of workloads are new and ready.</p>
+      )}
       <ul class="nodes">
-        {rollouts.slice(0, shownMax).map(({ id, object, done, wanted }) => (
+        {rollouts.slice(0, shownMax).map(({ id, object, rollout }) => (
           <li key={object.metadata.uid}>
             <div class="nodename">
               <ObjectLink
@@ -37,8 +42,26 @@ export function Rollouts({ namespace }: { readonly namespace: string | undefined
                 namespace={object.metadata.namespace}
                 name={object.metadata.name}
               />
+              {rollout.state === 'stuck' && <span class="badge bad">gave up</span>}
+              {rollout.state === 'paused' && <span class="badge warn">paused</span>}
             </div>
-            <ShareBar label="Ready" part={done} whole={wanted} text={`${done} of ${wanted}`} />
+            <ShareBar
+              label="Ready"
+              part={rollout.ready}
+              whole={rollout.wanted}
+              text={`${rollout.ready} of ${rollout.wanted}`}
+              tone={readinessTone(rollout.ready, rollout.wanted)}
+            />
+            {rollout.updated < rollout.wanted && (
+              <ShareBar
+                label="New"
+                part={rollout.updated}
+                whole={rollout.wanted}
+                text={`${rollout.updated} of ${rollout.wanted}`}
+                tone={undefined}
+              />
+            )}
+            {rollout.reason && <p class="why">{rollout.reason}</p>}
           </li>
         ))}
       </ul>
@@ -49,18 +72,8 @@ export function Rollouts({ namespace }: { readonly namespace: string | undefined
 
 function useRollouts(id: string, namespace: string | undefined) {
   const live = useLiveObjects(pathOf(kindOf(id)!, namespace));
-  const list = live.items.value.map((object) => progressOf(id, object)).filter((each) => each !== undefined);
+  const list = live.items.value
+    .map((object): Found => ({ id, object, rollout: rolloutOf(id, object) }))
+    .filter(({ rollout }) => rollout.state !== 'complete');
   return { list, error: live.error.value };
-}
-
-/** Undefined for what is complete. */
-function progressOf(id: string, object: ApiObject): Rollout | undefined {
-  const { spec, status, metadata } = object;
-  const isDaemon = id.startsWith('daemonsets');
-  const wanted = (isDaemon ? status?.desiredNumberScheduled : spec?.replicas) ?? 0;
-  const updated = (isDaemon ? status?.updatedNumberScheduled : status?.updatedReplicas) ?? 0;
-  const ready = (isDaemon ? status?.numberReady : status?.readyReplicas) ?? 0;
-  const seen = (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
-  const done = Math.min(updated, ready);
-  return seen && done >= wanted ? undefined : { id, object, done, wanted };
 }

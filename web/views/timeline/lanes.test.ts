@@ -112,3 +112,47 @@ it('ends in the last state, also when several states were within one second', ()
   expect(lane.marks.map(({ what }) => what)).toEqual(['created', 'all ready', 'not all ready', 'all ready']);
   expect(spansOf(lane, ms(9)).at(-1)).toMatchObject({ tone: 'good', toMs: ms(9) });
 });
+
+it('dates the end of a pod by its containers, a restart by its run, and a deletion by when it was asked for', () => {
+  const ended = (second: number) => ({ state: { terminated: { exitCode: 0, finishedAt: at(second) } } });
+  const marksAfter = (status: object, metadata: object = {}) => {
+    const lanes = new Lanes();
+    lanes.take(kind, pod('ADDED', 1, 0, { status: { phase: 'Running', startTime: at(0) } }));
+    const { object, ...change } = pod('MODIFIED', 2, 9, { status });
+    lanes.take(kind, { ...change, object: { ...object, metadata: { ...object.metadata, ...metadata } } });
+    return lanes.byUid
+      .get('u')!
+      .marks.filter(({ version }) => version === 2)
+      .map(({ what, timeMs }) => [what, (timeMs - ms(0)) / 1000]);
+  };
+  const containers = [ended(4), ended(6)];
+  expect(marksAfter({ phase: 'Succeeded', containerStatuses: containers })).toEqual([['completed', 6]]);
+  expect(marksAfter({ phase: 'Failed', containerStatuses: containers })).toEqual([['failed', 6]]);
+  expect(marksAfter({ phase: 'Failed', initContainerStatuses: [ended(3)] })).toEqual([['failed', 3]]);
+  expect(marksAfter({ phase: 'Failed', conditions: [condition('Ready', 'False', 5)] })).toEqual([
+    ['failed', 5],
+  ]);
+  expect(marksAfter({ phase: 'Failed', reason: 'Evicted' })).toEqual([['failed', 9]]);
+  const again = { restartCount: 1, state: { running: { startedAt: at(7) } } };
+  expect(marksAfter({ phase: 'Running', containerStatuses: [again] })).toEqual([
+    ['restarted, 1 times now', 7],
+  ]);
+  const waits = { restartCount: 1, state: { waiting: {} }, lastState: { terminated: { finishedAt: at(5) } } };
+  expect(marksAfter({ phase: 'Running', containerStatuses: [waits] })).toEqual([
+    ['restarted, 1 times now', 5],
+  ]);
+  const deletion = { deletionTimestamp: at(8), deletionGracePeriodSeconds: 5 };
+  expect(marksAfter({ phase: 'Running' }, deletion)).toEqual([['being deleted', 3]]);
+});
+
+it('knows objects up to where history is read, and until now once it is', () => {
+  const lanes = new Lanes();
+  lanes.clear(kind);
+  lanes.take(kind, pod('ADDED', 1, 2));
+  const lane = lanes.byUid.get('u')!;
+  expect([...lanes.unread]).toEqual([kind]);
+  expect(lanes.knownUntil(lane)).toBe(ms(2));
+  lanes.caughtUp(kind);
+  expect(lanes.unread.size).toBe(0);
+  expect(lanes.knownUntil(lane)).toBeUndefined();
+});

@@ -35,9 +35,28 @@ const marksMax = 200;
 export class Lanes {
   readonly byUid = new Map<string, Lane>();
   readonly #latest = new Map<string, ApiObject>();
+  /** Kinds whose history is still being read: their objects may be deleted by what comes. */
+  readonly #unread = new Set<Kind>();
   #newestMs = 0;
 
+  /** Kinds that are still being read. */
+  get unread(): ReadonlySet<Kind> {
+    return this.#unread;
+  }
+
+  /** The time up to which a lane is known: undefined once its kind is read, and thus known until now. */
+  knownUntil({ kind, deletedMs }: Lane): number | undefined {
+    return deletedMs === undefined && this.#unread.has(kind) ? this.#newestMs : undefined;
+  }
+
+  /** History of a kind is read up to now, or will not be read. */
+  caughtUp(kind: Kind): void {
+    this.#unread.delete(kind);
+  }
+
+  /** History of a kind begins, or begins anew. */
   clear(kind: Kind): void {
+    this.#unread.add(kind);
     for (const [uid, lane] of this.byUid) {
       if (lane.kind !== kind) continue;
       this.byUid.delete(uid);
@@ -116,11 +135,15 @@ function marksOf(
   };
   if (!before && type !== 'DELETED') add(object.metadata.creationTimestamp, 'created', 'calm');
   if (object.metadata.deletionTimestamp && !before?.metadata.deletionTimestamp && type !== 'DELETED')
-    add(newestMs, 'being deleted', 'warn');
+    add(askedMs(object), 'being deleted', 'warn');
   if (object.kind === 'Pod' || object.spec?.containers) podMarks(object, before, add);
   else workloadMarks(object, before, writer, add);
   return marks;
 }
+
+/** When its deletion was asked for: the time in the object is when its grace ends. */
+const askedMs = ({ metadata }: ApiObject): number =>
+  Date.parse(metadata.deletionTimestamp!) - (metadata.deletionGracePeriodSeconds ?? 0) * 1_000;
 
 type Add = (time: unknown, what: string, tone: Mark['tone']) => void;
 
@@ -140,16 +163,44 @@ function podMarks(pod: ApiObject, before: ApiObject | undefined, add: Add): void
   const phase = pod.status?.phase;
   if (phase !== before?.status?.phase) {
     if (phase === 'Running') add(startedAt(pod), 'started', 'calm');
-    if (phase === 'Failed') add(undefined, 'failed', 'bad');
-    if (phase === 'Succeeded') add(undefined, 'completed', 'good');
+    if (phase === 'Failed') add(endedAt(pod), 'failed', 'bad');
+    if (phase === 'Succeeded') add(endedAt(pod), 'completed', 'good');
   }
   const ready = turned('Ready');
   if (ready?.status === 'True') add(ready.lastTransitionTime, 'ready', 'good');
   else if (ready && conditionOf(before, 'Ready')?.status === 'True')
     add(ready.lastTransitionTime, 'not ready', phase === 'Succeeded' ? 'calm' : 'warn');
   const restarts = restartsOf(pod);
-  if (before && restarts > restartsOf(before)) add(undefined, `restarted, ${restarts} times now`, 'bad');
+  if (before && restarts > restartsOf(before))
+    add(restartedAt(pod), `restarted, ${restarts} times now`, 'bad');
 }
+
+/** The latest of some times, as text; undefined when there is no time among them. */
+const latest = (times: readonly unknown[]): string | undefined =>
+  times
+    .filter((time): time is string => typeof time === 'string')
+    .reduce<string | undefined>(
+      (a, b) => (a !== undefined && Date.parse(a) >= Date.parse(b) ? a : b),
+      undefined,
+    );
+
+const containersOf = ({ status }: ApiObject): Json[] => [
+  ...(status?.initContainerStatuses ?? []),
+  ...(status?.containerStatuses ?? []),
+];
+
+/** When the last container ended. Pods that ended without one, such as evicted ones, say when they were last ready. */
+const endedAt = (pod: ApiObject): string | undefined =>
+  latest(containersOf(pod).map(({ state }) => state?.terminated?.finishedAt)) ??
+  conditionOf(pod, 'Ready')?.lastTransitionTime;
+
+/** When the latest run began or, while it is waited for, the one before ended. */
+const restartedAt = (pod: ApiObject): string | undefined =>
+  latest(
+    containersOf(pod)
+      .filter(({ restartCount }) => restartCount > 0)
+      .map(({ state, lastState }) => state?.running?.startedAt ?? lastState?.terminated?.finishedAt),
+  );
 
 const startedAt = ({ status }: ApiObject): unknown =>
   status?.containerStatuses?.map(({ state }: Json) => state?.running?.startedAt).find(Boolean) ??

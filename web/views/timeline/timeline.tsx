@@ -4,6 +4,7 @@ import { readHistory } from '../../core/history.ts';
 import { type Kind, kindOf, pathOf } from '../../core/kinds.ts';
 import { changeQuery, place } from '../../core/router.ts';
 import { now } from '../../ui/age.tsx';
+import { pluralOf } from '../../ui/kind-name.ts';
 import { ObjectLink } from '../../ui/link.tsx';
 import { type Lane, Lanes, type Mark, spansOf } from './lanes.ts';
 
@@ -81,10 +82,24 @@ export function View() {
         </span>
       </div>
       {list.length === 0 && (
-        <p class="waiting">Nothing has happened here that is kept, or it is being read.</p>
+        <p class="waiting">
+          {lanes.unread.size > 0 ? 'Reading history…' : 'Nothing has happened here that is kept.'}
+        </p>
+      )}
+      {list.length > 0 && lanes.unread.size > 0 && (
+        <p class="quiet reading" role="status">
+          Still reading {[...lanes.unread].map(pluralOf).join(', ')}: their lanes end where reading is, and
+          objects may be gone by now.
+        </p>
       )}
       {list.length > 0 && (
-        <Chart lanes={list} view={view} zoom={zoom} onChoose={(lane, mark) => setChosen({ lane, mark })} />
+        <Chart
+          lanes={list}
+          knownUntil={(lane) => lanes.knownUntil(lane)}
+          view={view}
+          zoom={zoom}
+          onChoose={(lane, mark) => setChosen({ lane, mark })}
+        />
       )}
       {chosen && <Chosen {...chosen} />}
       <News lanes={list} onChoose={(lane, mark) => setChosen({ lane, mark })} />
@@ -130,33 +145,38 @@ function useLanes(namespace: string | undefined): Lanes {
             for (const change of changes) take(lanes, change);
             changed();
           },
-          refused: () => undefined,
+          caughtUp: () => {
+            lanes.caughtUp(kind);
+            changed();
+            // Events name objects, which are to be there when they come.
+            if (lanes.unread.size === 0 && events && !readsEvents) {
+              readsEvents = true;
+              void read(events, (to, change) => to.takeEvent(change));
+            }
+          },
+          refused: () => lanes.caughtUp(kind),
         },
       );
-    for (const kind of ids.map(kindOf).filter((each) => each !== undefined))
-      void read(kind, (to, change) => to.take(kind, change));
-    // Events name objects, which are to be there when they come.
     const events = kindOf('events');
-    const timer = setTimeout(
-      () => events && void read(events, (to, change) => to.takeEvent(change)),
-      drawMs * 3,
-    );
-    return () => {
-      clearTimeout(timer);
-      stop.abort();
-    };
+    let readsEvents = false;
+    const shown = ids.map(kindOf).filter((each) => each !== undefined);
+    for (const kind of shown) lanes.clear(kind);
+    for (const kind of shown) void read(kind, (to, change) => to.take(kind, change));
+    return () => stop.abort();
   }, [lanes]);
   return lanes;
 }
 
 interface ChartProps {
   readonly lanes: readonly Lane[];
+  /** See `Lanes.knownUntil`. */
+  readonly knownUntil: (lane: Lane) => number | undefined;
   readonly view: Window;
   readonly zoom: (factor: number, around: number) => void;
   readonly onChoose: (lane: Lane, mark: Mark) => void;
 }
 
-function Chart({ lanes, view, zoom, onChoose }: ChartProps) {
+function Chart({ lanes, knownUntil, view, zoom, onChoose }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const turn = useRef(zoom);
   turn.current = zoom;
@@ -196,19 +216,21 @@ function Chart({ lanes, view, zoom, onChoose }: ChartProps) {
             <ObjectLink kind={lane.kind} namespace={lane.namespace} name={lane.name} tab="history" />
           </span>
           <div class="track">
-            {spansOf(lane, Math.min(now.value, view.toMs)).map(({ fromMs, toMs, tone }) => {
-              const left = Math.max(0, place(fromMs));
-              const width = Math.min(100, place(toMs)) - left;
-              return (
-                width > 0 && (
-                  <span
-                    key={fromMs}
-                    class={`span ${tone}`}
-                    style={{ left: `${left}%`, width: `${width}%` }}
-                  />
-                )
-              );
-            })}
+            {spansOf(lane, Math.min(knownUntil(lane) ?? now.value, view.toMs)).map(
+              ({ fromMs, toMs, tone }) => {
+                const left = Math.max(0, place(fromMs));
+                const width = Math.min(100, place(toMs)) - left;
+                return (
+                  width > 0 && (
+                    <span
+                      key={fromMs}
+                      class={`span ${tone}`}
+                      style={{ left: `${left}%`, width: `${width}%` }}
+                    />
+                  )
+                );
+              },
+            )}
             {lane.marks.map((mark) => {
               const left = place(mark.timeMs);
               if (left < 0 || left > 100) return null;

@@ -1,0 +1,157 @@
+/**
+ * Proves that the dashboard tells what is not well as it is: states, rollouts, ends of pods, searches, history that has
+ * moved on, and requests that are lost. No controller and no agent runs, so states stay as they are written here.
+ */
+import { beforeAll, expect, it } from 'vitest';
+import { describeWith } from '../support/tools.ts';
+import { useBrowser, useBuiltCluster } from './browser.ts';
+import { configMaps, deployment, deployments, pods } from './workloads.ts';
+
+const changesMax = 150;
+
+describeWith('chromium')('the page', () => {
+  const server = useBuiltCluster({ simulatedNodes: 0, controllers: false, history: { changesMax } });
+  const browser = useBrowser();
+  const open = (path: string) => browser.open(`${server.cluster.url}${path}`);
+
+  const writePod = async (name: string, phase: string, state: object, namespace = 'default') => {
+    const path = pods.replace('default', namespace);
+    const spec = { nodeName: 'silent', containers: [{ name: 'main', image: 'none' }] };
+    await server.client.post(path, { metadata: { name }, spec });
+    const main = { name: 'main', image: 'none', imageID: '', ready: false, restartCount: 3, state };
+    const { status, body } = await server.client.patch(`${path}/${name}/status`, {
+      status: { phase, containerStatuses: [main] },
+    });
+    expect(status, body.message).toBe(200);
+  };
+
+  const writeDeployment = async (
+    name: string,
+    replicas: number,
+    readyReplicas: number,
+    conditions: object[],
+  ) => {
+    await server.client.post(deployments, deployment(name, replicas));
+    const status = { observedGeneration: 1, replicas, updatedReplicas: replicas, readyReplicas, conditions };
+    await server.client.patch(`${deployments}/${name}/status`, { status });
+  };
+
+  beforeAll(async () => {
+    await writePod('crashing', 'Running', { waiting: { reason: 'CrashLoopBackOff' } });
+    await writePod('unpulled', 'Pending', { waiting: { reason: 'ErrImagePull' } });
+    await writeDeployment('most', 40, 37, []);
+    await writeDeployment('gone', 2, 0, [
+      { type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', message: 'has timed out' },
+    ]);
+  });
+
+  it('says that a pod crashes or has no image, in red, and names what it shows in the title', async () => {
+    const page = await open('/ui/object/pods/default/crashing');
+    const state = page.locator('.facts div').filter({ hasText: 'State' }).locator('dd');
+    await expect.poll(() => state.textContent()).toBe('CrashLoopBackOff');
+    expect(await state.getAttribute('class')).toBe('bad');
+    expect(await page.title()).toBe('crashing · Pod · default · Wherry');
+    await page.keyboard.press('Escape');
+    const cell = page.locator('tr[data-name=unpulled]').getByText('ErrImagePull');
+    await cell.waitFor();
+    expect(await cell.getAttribute('class')).toBe('bad');
+    await expect.poll(() => page.title()).toBe('Pods · Wherry');
+  });
+
+  it('shows how much of a rollout is ready, and one that was given up as such', async () => {
+    const page = await open('/');
+    const rollout = (name: string) => page.locator('.nodes li').filter({ hasText: name });
+    const bar = (name: string) => rollout(name).getByRole('meter').first();
+    await rollout('most').getByText('37 of 40').waitFor();
+    expect(await bar('most').getAttribute('class')).toBe('meter warn');
+    expect(await bar('gone').getAttribute('class')).toBe('meter bad');
+    await rollout('gone').getByText('gave up').waitFor();
+    await rollout('gone').getByText('has timed out').waitFor();
+    expect(await page.getByText('all is well').count()).toBe(0);
+    await page.getByText('server is healthy').click();
+    await page.getByText('ping').first().waitFor();
+  });
+
+  it('says what is wrong with a selector, and that a namespace does not exist', async () => {
+    const page = await open('/ui/list/pods?labels=app%3D%3D%3Dweb');
+    await page.getByText('“app===web” is no label selector.').waitFor();
+    await page.goto(`${server.cluster.url}/ui/list/pods?labels=app%3Dweb`);
+    await page.getByText('Nothing fits the search.').waitFor();
+    await page.goto(`${server.cluster.url}/ui/list/pods?ns=nowhere`);
+    await page.getByText('There is no namespace nowhere.').waitFor();
+    await page.goto(`${server.cluster.url}/ui/list/secrets?ns=default`);
+    await page.getByText('There are no Secrets in the namespace default.').waitFor();
+  });
+
+  it('goes on without a word when one request is lost, and says so when the next one is, too', async () => {
+    const page = await browser.open('about:blank', {}, /ERR_FAILED/);
+    let lost = 0;
+    await page.route('**/api/v1/namespaces/default/pods?*', (route) =>
+      lost++ === 0 ? route.abort() : route.continue(),
+    );
+    const bar = page.getByText('The server does not answer');
+    await page.addInitScript(() => {
+      const seen = () =>
+        (globalThis as any).document.querySelector('.lost') && ((globalThis as any).sawLost = true);
+      new (globalThis as any).MutationObserver(seen).observe((globalThis as any).document, {
+        childList: true,
+        subtree: true,
+      });
+    });
+    await page.goto(`${server.cluster.url}/ui/list/pods?ns=default`);
+    await page.locator('tr[data-name=crashing]').waitFor();
+    expect(lost).toBe(2);
+    expect(await page.evaluate(() => (globalThis as any).sawLost)).toBeUndefined();
+    let isCut = true;
+    await page.route('**/api/v1/namespaces/default/configmaps?*', (route) =>
+      isCut ? route.abort() : route.continue(),
+    );
+    await page.keyboard.type(':cm');
+    await page.keyboard.press('Enter');
+    await bar.waitFor();
+    isCut = false;
+    await bar.waitFor({ state: 'detached' });
+  });
+
+  it('reads history that has moved on without asking for what is gone', async () => {
+    const namespace = 'timed';
+    const path = `/api/v1/namespaces/${namespace}`;
+    await server.client.post('/api/v1/namespaces', { metadata: { name: namespace } });
+    await server.client.post(configMaps, { metadata: { name: 'turning' } });
+    for (let i = 0; i < 2 * changesMax; i++)
+      await server.client.patch(`${configMaps}/turning`, { data: { turn: String(i) } });
+    await server.client.post(`${path}/pods`, {
+      metadata: { name: 'brief' },
+      spec: { nodeName: 'silent', containers: [{ name: 'main', image: 'none' }] },
+    });
+    await server.client.delete(`${path}/pods/brief?gracePeriodSeconds=0`);
+    const finishedAt = new Date(Date.now() - 5_000).toISOString().replace(/\.\d+/, '');
+    await writePod('over', 'Failed', { terminated: { exitCode: 3, reason: 'Error', finishedAt } }, namespace);
+    const kept = async () => {
+      const { oldest, newest } = (await server.client.get('/wherry/history')).body;
+      return Number(newest) - Number(oldest);
+    };
+    await expect.poll(kept, { timeout: 60_000 }).toBeLessThanOrEqual(changesMax);
+    const page = await browser.open('about:blank');
+    const gone: string[] = [];
+    page.on('response', (answer) => void (answer.status() === 410 && gone.push(answer.url())));
+    page.on('websocket', (socket) =>
+      socket.on('framereceived', ({ payload }) => {
+        if (String(payload).includes('"code":410')) gone.push(String(payload));
+      }),
+    );
+    await page.goto(`${server.cluster.url}/ui/timeline?ns=${namespace}`);
+    const lane = (name: string) => page.locator('.lane').filter({ hasText: `Pod ${name}` });
+    await lane('brief').locator('[aria-label=deleted]').waitFor();
+    const failed = await lane('over').locator('[aria-label=failed]').getAttribute('title');
+    expect(failed).toContain(await page.evaluate((time) => new Date(time).toLocaleTimeString(), finishedAt));
+    await page.getByText('Still reading').waitFor({ state: 'detached' });
+    await page.keyboard.press('t');
+    await page.getByRole('button', { name: 'Play' }).click();
+    await expect.poll(() => page.url()).toContain('at=');
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.keyboard.press(']');
+    await page.locator('.lastchange a').waitFor();
+    expect(gone).toEqual([]);
+  });
+});

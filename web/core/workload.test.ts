@@ -1,0 +1,60 @@
+/** Proves how the rollout of a workload is judged from its status. */
+import { expect, it } from 'vitest';
+import { rolloutOf } from './workload.ts';
+
+const object = (spec: object, status: object, generation = 1) => ({
+  metadata: { name: 'web', uid: 'u', resourceVersion: '1', generation },
+  spec,
+  status: { observedGeneration: 1, ...status },
+});
+const deployment = (spec: object, status: object, generation?: number) =>
+  rolloutOf('deployments.apps', object({ replicas: 2, ...spec }, status, generation));
+
+it('is complete when all pods are new and ready', () => {
+  expect(deployment({}, { readyReplicas: 2, updatedReplicas: 2 })).toEqual({
+    state: 'complete',
+    wanted: 2,
+    ready: 2,
+    updated: 2,
+  });
+  expect(deployment({ replicas: 0 }, {})).toMatchObject({ state: 'complete', wanted: 0 });
+  const daemons = { desiredNumberScheduled: 3, numberReady: 3, updatedNumberScheduled: 3 };
+  expect(rolloutOf('daemonsets.apps', object({}, daemons)).state).toBe('complete');
+  const byHand = { replicas: 2, updateStrategy: { type: 'OnDelete' } };
+  expect(rolloutOf('statefulsets.apps', object(byHand, { readyReplicas: 2, updatedReplicas: 1 })).state).toBe(
+    'complete',
+  );
+});
+
+it('is under way while pods are missing, old or not ready, or the controller has not seen the change', () => {
+  expect(deployment({}, { readyReplicas: 1, updatedReplicas: 2 }).state).toBe('progressing');
+  expect(deployment({}, { readyReplicas: 2, updatedReplicas: 1 }).state).toBe('progressing');
+  expect(deployment({}, { readyReplicas: 2, updatedReplicas: 2 }, 2).state).toBe('progressing');
+  expect(deployment({ paused: true }, { readyReplicas: 1 }).state).toBe('paused');
+});
+
+it('is stuck when the controller has given up or cannot create pods, with its reason', () => {
+  const gaveUp = {
+    type: 'Progressing',
+    status: 'False',
+    reason: 'ProgressDeadlineExceeded',
+    message: 'timed out',
+  };
+  expect(deployment({}, { readyReplicas: 1, updatedReplicas: 2, conditions: [gaveUp] })).toMatchObject({
+    state: 'stuck',
+    reason: 'timed out',
+  });
+  const refused = {
+    type: 'ReplicaFailure',
+    status: 'True',
+    reason: 'FailedCreate',
+    message: 'exceeded quota',
+  };
+  expect(deployment({}, { conditions: [refused] })).toMatchObject({
+    state: 'stuck',
+    reason: 'exceeded quota',
+  });
+  expect(deployment({}, { readyReplicas: 2, updatedReplicas: 2, conditions: [gaveUp] }).state).toBe(
+    'complete',
+  );
+});
