@@ -76,7 +76,7 @@ function indexPage(metafile, style) {
   const { name, output } = outputOf(metafile, start);
   const parts = output.imports.filter(({ kind }) => kind === 'import-statement');
   const preloads = [name, ...parts.map((part) => path.basename(part.path))].map(
-    (file) => `<link rel="modulepreload" href="/ui/${file}">`,
+    (file) => `<link rel="modulepreload" href="{{ui}}${file}">`,
   );
   const icon = Object.keys(outputs).find((name) => name.endsWith('.svg'));
   return readFileSync('web/index.html', 'utf8')

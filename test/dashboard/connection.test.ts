@@ -39,8 +39,8 @@ describeWith('chromium')('the page', () => {
     expect(policy).toContain("frame-ancestors 'none'");
     expect(policy).not.toMatch(/unsafe|https?:|\*/);
     const page = await answer.text();
-    const [, script] = /src="(\/ui\/main-\w+\.js)"/.exec(page)!;
-    const file = await fetch(`${server.cluster.url}${script}`, {
+    const [, script] = /src="(\.\/main-\w+\.js)"/.exec(page)!;
+    const file = await fetch(new URL(script!, answer.url), {
       headers: { 'Accept-Encoding': 'identity' },
     });
     expect(file.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');

@@ -1,6 +1,7 @@
 /** Requests to the API: JSON in and out, with the user's token, and refusals as errors that can be read. */
 import { answersAgain, connectionLost } from './connection.ts';
 import { signInReason, token } from './credentials.ts';
+import { prefix } from './prefix.ts';
 
 /** One cause of a refusal: the field and what is wrong with it. */
 export interface Cause {
@@ -71,7 +72,7 @@ export async function fetchAnswer(path: string, options: Ask = {}): Promise<Resp
   const text =
     body === undefined || typeof body === 'string' ? (body as string | undefined) : JSON.stringify(body);
   const send = (): Promise<Response> =>
-    fetch(withQuery(path, query), { method, headers, body: text, signal, cache: 'no-store' });
+    fetch(withQuery(`${prefix}${path}`, query), { method, headers, body: text, signal, cache: 'no-store' });
   const answer = await send().catch(async (error: unknown) => {
     if (signal?.aborted) throw error;
     // What only reads is asked for once more if the server answers: then nobody needs to know of the failure.

@@ -3,6 +3,7 @@
  * until the server is back, and everything that waits goes on together.
  */
 import { signal } from '@preact/signals';
+import { prefix } from './prefix.ts';
 
 /** The first question comes nearly at once: browsers break all requests when an interface of the machine comes or goes. */
 const firstPauseMs = 100;
@@ -52,7 +53,7 @@ async function wait(): Promise<void> {
 
 /** Any answer will do, a refusal included, except that of a server that is shutting down. */
 const answers = (): Promise<boolean> =>
-  fetch('/version', { signal: AbortSignal.timeout(probeMaxMs), cache: 'no-store' }).then(
+  fetch(`${prefix}/version`, { signal: AbortSignal.timeout(probeMaxMs), cache: 'no-store' }).then(
     ({ status }) => status !== 503,
     () => false,
   );

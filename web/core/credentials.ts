@@ -3,8 +3,10 @@
  * those of proxied services, get a session of their own and cannot read it.
  */
 import { signal } from '@preact/signals';
+import { prefix } from './prefix.ts';
 
-const place = 'wherry.token';
+/** By prefix: what another server at the same address is asked for must not hold this one's token. */
+const place = `wherry.token${prefix}`;
 
 export const token = signal<string | undefined>(sessionStorage.getItem(place) ?? undefined);
 

@@ -3,6 +3,7 @@
  * moment stay when a link goes to another view.
  */
 import { signal } from '@preact/signals';
+import { prefix, root } from './prefix.ts';
 
 export interface Place {
   /** Segments behind `/ui/`, decoded. */
@@ -10,7 +11,6 @@ export interface Place {
   readonly query: URLSearchParams;
 }
 
-const root = '/ui/';
 /** What every link keeps, unless it says otherwise. */
 const kept = ['ns', 'at'];
 
@@ -47,7 +47,7 @@ export function changeQuery(changes: Changes, step = false): void {
     else query.delete(name);
   }
   const text = query.toString();
-  const path = location.pathname === '/' ? root : location.pathname;
+  const path = location.pathname === `${prefix}/` ? root : location.pathname;
   const address = `${path}${text && `?${text}`}`;
   if (step) history.pushState(null, '', address);
   else history.replaceState(null, '', address);

@@ -1,6 +1,7 @@
 /** WebSockets to the API: the address, and the user's token, which a page can only send as a subprotocol. */
 import { type Query, withQuery } from './api.ts';
 import { token } from './credentials.ts';
+import { prefix } from './prefix.ts';
 
 const bearerProtocol = 'base64url.bearer.authorization.k8s.io.';
 
@@ -10,7 +11,7 @@ export function openSocket(
   protocols: readonly string[],
 ): WebSocket {
   const asked = query instanceof URLSearchParams ? `${path}?${query}` : withQuery(path, query);
-  const address = new URL(asked, location.href);
+  const address = new URL(`${prefix}${asked}`, location.href);
   address.protocol = location.protocol === 'https:' ? 'wss:' : 'ws:';
   const credentials = token.value ? [`${bearerProtocol}${base64url(token.value)}`] : [];
   const socket = new WebSocket(address, [...protocols, ...credentials]);

@@ -16,7 +16,7 @@ const folder = mkdtempSync(path.join(tmpdir(), 'wherry-window-'));
 const script = 'console.log(1)';
 const compressed = brotliCompressSync(script);
 writeFileSync(path.join(folder, 'main-ABCDEFGH.js.br'), compressed);
-writeFileSync(path.join(folder, 'index.html'), '<script nonce="{{nonce}}"></script>');
+writeFileSync(path.join(folder, 'index.html'), '<script src="{{ui}}main.js" nonce="{{nonce}}"></script>');
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const dashboard = new Dashboard(pathToFileURL(`${folder}/`));
@@ -29,7 +29,7 @@ async function ask(url: string, headers: Record<string, string> = {}, method = '
   };
   const context = {
     info: parseRequest(method, url),
-    request: { headers },
+    request: { headers, url },
     auditId: 'id',
     warnings: [],
     response: {
@@ -56,6 +56,26 @@ it('/ui leads to /ui/, also where a proxy serves it below a prefix', async () =>
   }
 });
 
+it('the page names its files as seen from its own path, whatever prefix a proxy adds', async () => {
+  for (const asked of [
+    '/',
+    '/?ns=a/b',
+    '/ui/',
+    '/ui/list',
+    '/ui/list/',
+    '/ui/list/pods?at=/1',
+    '/ui/object/configmaps/default/a%2Fb',
+    '/ui//list',
+  ]) {
+    const page = String((await ask(asked, { accept: 'text/html' })).body);
+    const [, source = ''] = /src="([^"]*)"/.exec(page) ?? [];
+    for (const prefix of ['', '/k8s-api', '/a/b/c'])
+      expect(new URL(source, `http://proxy.example${prefix}${asked}`).pathname, asked).toBe(
+        `${prefix}/ui/main.js`,
+      );
+  }
+});
+
 describe('a file of the dashboard', () => {
   it('is sent compressed, or plain to those who do not take that', async () => {
     const packed = await ask('/ui/main-ABCDEFGH.js', { 'accept-encoding': 'gzip, br' });
@@ -76,7 +96,7 @@ describe('a file of the dashboard', () => {
     '/ui/main-ABCDEFGH.js.br',
     '/ui//etc/passwd',
   ])('%s is none: it is taken for a view', async (url) =>
-    expect(String((await ask(url)).body)).toMatch(/^<script nonce="[\w-]{22}">/),
+    expect(String((await ask(url)).body)).toMatch(/^<script src="[./]+main\.js" nonce="[\w-]{22}">/),
   );
 });
 

@@ -21,6 +21,8 @@ const types: ReadonlyMap<string, string> = new Map([
  */
 const noncePlace = '{{nonce}}';
 const nonceBytes = 16;
+/** Replaced by the way from the page to the files of the dashboard. */
+const filesPlace = '{{ui}}';
 
 /** Where the build puts the files; beside the bundle. Sources that were not built have none. */
 const builtFolder = new URL('./ui/', import.meta.url);
@@ -40,7 +42,7 @@ export class Dashboard {
   async answer(context: RequestContext): Promise<void> {
     const files = await this.#load();
     const { path, sentPath, queryText } = context.info;
-    // Relative, because a proxy may serve all paths below a prefix that is not known here.
+    // Relative, like all of the page's, because a proxy may serve all paths below a prefix that is not known here.
     if (sentPath === '/ui') return sendTo(context, `ui/${queryText && `?${queryText}`}`);
     const name = path.startsWith('/ui/') ? path.slice('/ui/'.length) : '';
     const file = files.get(`${name}.br`);
@@ -48,7 +50,7 @@ export class Dashboard {
     const page = files.get('index.html');
     // A file of a former build is missing; a view may end like this, too, but has a slash: object/configmaps/default/a.js.
     if (!page || /^[^/]+\.(?:js|svg)$/.test(name)) return answerText(context, 404, '404 page not found\n');
-    sendPage(context, page.toString('utf8'));
+    sendPage(context, page.toString('utf8').replaceAll(filesPlace, wayToFiles(context.request.url!)));
   }
 
   /** Reads all files at the first request; they stay in memory, compressed. */
@@ -65,6 +67,18 @@ export class Dashboard {
     const read = async (name: string) => [name, await readFile(new URL(name, this.folder))] as const;
     return new Map(await Promise.all(names.map(read)));
   }
+}
+
+/**
+ * The folder of the dashboard's files, as seen from the page: `ui/` from `/`, and one folder up for each slash behind `/ui/`.
+ * Slashes count as they were sent, since browsers do not take encoded ones for the end of a folder.
+ */
+function wayToFiles(url: string): string {
+  const folders = url
+    .replace(/[?#].*$/s, '')
+    .split('/')
+    .slice(2);
+  return folders.length === 0 ? 'ui/' : '../'.repeat(folders.length - 1) || './';
 }
 
 /** Whether HTML comes before JSON in the list of accepted types: browsers say so, API clients do not. */

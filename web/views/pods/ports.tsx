@@ -2,6 +2,7 @@
 import { token } from '../../core/credentials.ts';
 import { pathOf } from '../../core/kinds.ts';
 import type { Json } from '../../core/objects.ts';
+import { prefix } from '../../core/prefix.ts';
 import { commandText } from '../../ui/command.ts';
 import { Command } from '../../ui/command-line.tsx';
 import type { TabProps } from '../tab.ts';
@@ -21,7 +22,7 @@ export function Tab({ kind, object }: TabProps) {
     return <p class="waiting">It names no ports; a container may listen on some all the same.</p>;
   const resource = kind.id === 'services' ? 'service' : 'pod';
   const address = ({ number }: Port, scheme: string): string =>
-    `${pathOf(kind, namespace, `${scheme}${name}:${number}`, 'proxy')}/`;
+    `${prefix}${pathOf(kind, namespace, `${scheme}${name}:${number}`, 'proxy')}/`;
   return (
     <div class="panels">
       {token.value && (
