@@ -18,6 +18,7 @@ const housekeeping = [
   'protection',
   'servicecidr',
   'addressrepair',
+  'unreported-nodes',
   'event-expiry',
 ];
 const chosen = (...list: string[]): string[] => chosenControllers(list).map(({ name }) => name);

@@ -30,6 +30,7 @@ import type { Controller, ControllerContext, RunningController } from './shared/
 import { PodIndex } from './shared/pod-index.ts';
 import { tokenCleaner } from './token-cleaner.ts';
 import { tokenController } from './tokens.ts';
+import { unreportedNodesController } from './unreported-nodes.ts';
 import { ephemeralVolumeController } from './volumes/ephemeral-volumes.ts';
 import { localPathProvisioner } from './volumes/local-path.ts';
 import { volumeBinder } from './volumes/volume-binder.ts';
@@ -68,6 +69,7 @@ export const controllers: readonly Controller[] = [
   addressRepairController,
   schedulerController,
   nodeLifecycleController,
+  unreportedNodesController,
   nodeRuntimesController,
   podCollector,
   eventExpiryController,
@@ -133,13 +135,17 @@ export function startControllers(
         return pods;
       },
     });
-  const running = chosen.map(start);
+  // It looks after nodes without a report, too.
+  const all = chosen.includes(nodeLifecycleController)
+    ? chosen.filter((controller) => controller !== unreportedNodesController)
+    : chosen;
+  const running = all.map(start);
   return {
     get settled() {
       return running.every((controller) => controller.settled);
     },
     get busy() {
-      return chosen.filter((_, index) => !running[index]!.settled).map(({ name }) => name);
+      return all.filter((_, index) => !running[index]!.settled).map(({ name }) => name);
     },
     close: async () => {
       await Promise.all(running.map((controller) => controller.close()));

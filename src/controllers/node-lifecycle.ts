@@ -5,13 +5,23 @@
  * A node that is not ready gets a NoSchedule taint at once. The NoExecute taint, which evicts its pods, it gets when its
  * zone allows it (see `node-zones.ts`): one node after the other, and no node as long as all nodes are lost.
  */
-import type { Lease, Node, NodeCondition, Pod, Taint } from '../api/generated/types.ts';
+import type { Lease, Node, Pod, Taint } from '../api/generated/types.ts';
 import { timeToMs } from '../api/values/time.ts';
 import type { EventRecorder } from '../client/events.ts';
 import type { Registry } from '../registry/registry.ts';
 import { targetOf } from '../registry/target.ts';
 import { modify } from '../registry/verbs/modify.ts';
 import type { Entry } from '../registry/view/entry.ts';
+import {
+  conditionOf,
+  firstGraceShare,
+  isGivenUp,
+  leaseNamespace,
+  neverUpdated,
+  sameTaints,
+  silentConditions,
+  taintsFor,
+} from './node-marks.ts';
 import { NodeZones } from './node-zones.ts';
 import {
   type Controller,
@@ -25,34 +35,11 @@ import { recorderFor } from './shared/event-sink.ts';
 import { WorkQueue } from './shared/work-queue.ts';
 import { TaintEvictions } from './taint-evictions.ts';
 
-/** Additional time for a new node until its first report. */
-const firstGraceShare = 1.2;
-
 /** The key in the queue for giving up nodes that wait for it; no node has this name. */
 const givingUp = '';
 /** Shares of a node's grace period: a node that has spoken within this one is alive; how soon it is looked for again. */
 const aliveShare = 0.5;
 const againShare = 0.1;
-
-const leaseNamespace = 'kube-node-lease';
-const prefix = 'node.kubernetes.io/';
-
-const silentConditions = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
-
-/** Taints for conditions other than Ready. */
-const pressureTaints: Record<string, string> = {
-  MemoryPressure: 'memory-pressure',
-  DiskPressure: 'disk-pressure',
-  PIDPressure: 'pid-pressure',
-  NetworkUnavailable: 'network-unavailable',
-};
-
-/** Taint keys that this controller adds and removes; all others belong to users or other controllers. */
-const ownKeys = new Set([
-  ...['not-ready', 'unreachable', 'unschedulable', ...Object.values(pressureTaints)].map(
-    (name) => prefix + name,
-  ),
-]);
 
 export const nodeLifecycleController: Controller = {
   name: 'node',
@@ -191,7 +178,7 @@ class NodeLifecycle {
       .get(leaseNamespace, name)
       ?.peek() as Lease | undefined;
     const beats = (node.status?.conditions ?? [])
-      .filter(({ reason }) => reason !== 'NodeStatusUnknown' && reason !== 'NodeStatusNeverUpdated')
+      .filter(({ reason }) => reason !== 'NodeStatusUnknown' && reason !== neverUpdated)
       .map(({ lastHeartbeatTime }) => lastHeartbeatTime);
     const said = JSON.stringify([lease?.spec?.renewTime, lease?.spec?.holderIdentity, beats]);
     const heard = this.#heard.get(name);
@@ -214,15 +201,7 @@ class NodeLifecycle {
     const now = this.#registry.now();
     await this.#modifyNode(node.metadata.name!, 'status', (current) => {
       const status = (current.status ??= {});
-      const known = status.conditions ?? [];
-      status.conditions = [
-        ...known.map((condition) =>
-          silentConditions.includes(condition.type!) ? unknown(condition, now) : condition,
-        ),
-        ...silentConditions
-          .filter((type) => !known.some((condition) => condition.type === type))
-          .map((type) => neverKnown(type, current, now)),
-      ];
+      status.conditions = silentConditions(current, now);
       return current;
     });
     if (wasReady) this.#tell(node, 'NodeNotReady', `Node ${node.metadata.name} status is now: NodeNotReady`);
@@ -278,62 +257,3 @@ class NodeLifecycle {
     }
   }
 }
-
-const unknown = (before: NodeCondition, now: string): NodeCondition =>
-  before.status === 'Unknown'
-    ? before
-    : {
-        ...before,
-        status: 'Unknown',
-        reason: 'NodeStatusUnknown',
-        message: 'Kubelet stopped posting node status.',
-        lastTransitionTime: now,
-      };
-
-const neverKnown = (type: string, node: Node, now: string): NodeCondition => ({
-  type,
-  status: 'Unknown',
-  reason: 'NodeStatusNeverUpdated',
-  message: 'Kubelet never posted node status.',
-  lastHeartbeatTime: node.metadata.creationTimestamp,
-  lastTransitionTime: now,
-});
-
-const conditionOf = (node: Node, type: string): NodeCondition | undefined =>
-  node.status?.conditions?.find((condition) => condition.type === type);
-
-const same = (a: Taint, b: Taint): boolean => a.key === b.key && a.effect === b.effect;
-
-const readinessKeys = [`${prefix}not-ready`, `${prefix}unreachable`];
-
-/** Whether the node has a taint that evicts its pods because it is not ready. */
-const isGivenUp = ({ spec }: Node): boolean =>
-  spec?.taints?.some(({ key, effect }) => effect === 'NoExecute' && readinessKeys.includes(key!)) === true;
-
-/**
- * The taints a node should have; existing ones keep their timeAdded.
- * @param evicts whether it evicts its pods while it is not ready
- */
-function taintsFor(node: Node, now: string, evicts: boolean): Taint[] {
-  const wanted: Taint[] = [];
-  const ready = conditionOf(node, 'Ready')?.status;
-  if (ready !== 'True') {
-    const key = prefix + (ready === 'Unknown' ? 'unreachable' : 'not-ready');
-    wanted.push({ key, effect: 'NoSchedule', timeAdded: now });
-    // A node that has never reported runs no pods to evict.
-    if (ready !== undefined && evicts) wanted.push({ key, effect: 'NoExecute', timeAdded: now });
-  }
-  for (const [type, name] of Object.entries(pressureTaints))
-    if (conditionOf(node, type)?.status === 'True')
-      wanted.push({ key: prefix + name, effect: 'NoSchedule', timeAdded: now });
-  if (node.spec?.unschedulable)
-    wanted.push({ key: `${prefix}unschedulable`, effect: 'NoSchedule', timeAdded: now });
-  const before = node.spec?.taints ?? [];
-  const kept = before.filter((taint) => !ownKeys.has(taint.key!) || wanted.some((one) => same(one, taint)));
-  return [...kept, ...wanted.filter((one) => !kept.some((taint) => same(one, taint)))];
-}
-
-const sameTaints = (node: Node, taints: readonly Taint[]): boolean => {
-  const before = node.spec?.taints ?? [];
-  return before.length === taints.length && before.every((taint, i) => same(taint, taints[i]!));
-};
