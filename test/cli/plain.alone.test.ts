@@ -120,6 +120,8 @@ describe('the answers', () => {
     for (const plain of ['0', '1'] as const) {
       const child = start(plain, ['--in-memory', '--secure-port=off']);
       const url = await child.ready();
+      // Versions are the same only when the default roles, which are written after the start, are all there.
+      await expect.poll(async () => (await fetch(`${url}/readyz`)).status).toBe(200);
       const texts: string[] = [];
       for (const [head, body] of requests)
         texts.push(unchunked(withoutChance(await exchange(url, head, body))));

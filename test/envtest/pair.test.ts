@@ -120,10 +120,15 @@ describe('a control plane', () => {
       expect([where, (await plane.get(where))?.code]).toEqual([where, 403]);
   });
 
-  it('has nothing of its own in its folders but objects and an authority', () => {
+  it('has nothing of its own in its folders but objects and authorities', () => {
     const kept = path.join(plane.dataDir, 'wherry', encodeURIComponent('/registry'));
     expect(readdirSync(kept)).not.toContain('kubeconfig');
-    expect(readdirSync(path.join(kept, 'pki')).sort()).toEqual(['ca.crt', 'ca.key']);
+    expect(readdirSync(path.join(kept, 'pki')).sort()).toEqual([
+      'ca.crt',
+      'ca.key',
+      'front-proxy-ca.crt',
+      'front-proxy-ca.key',
+    ]);
   });
 
   it('names flags without a meaning once', () => {
