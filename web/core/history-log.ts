@@ -8,6 +8,8 @@ import { findRange, readHistory } from './history.ts';
 import type { HistoryRange } from './history-range.ts';
 import { type Kind, kinds, pathOf } from './kinds.ts';
 import type { ApiObject } from './objects.ts';
+import { maySee } from './rights.ts';
+import { place } from './router.ts';
 import { usualKinds } from './usual-kinds.ts';
 import { writerOf } from './writer.ts';
 
@@ -43,7 +45,12 @@ export class HistoryLog {
     const { signal } = this.#stop;
     this.#timer = setInterval(() => void this.#refresh(), refreshMs);
     void this.#refresh();
-    for (const kind of loggedKinds()) this.#read(kind, signal);
+    const namespace = place.value.query.get('ns') ?? undefined;
+    for (const kind of loggedKinds()) {
+      // What happens elsewhere belongs to the log, where the user may see it.
+      if (maySee(kind.id)) this.#read(kind, pathOf(kind), signal);
+      else if (maySee(kind.id, namespace)) this.#read(kind, pathOf(kind, namespace), signal);
+    }
   }
 
   close(): void {
@@ -78,10 +85,10 @@ export class HistoryLog {
       this.records.value = records.slice(lastUpTo(records, range.oldest - 1) + 1);
   }
 
-  #read(kind: Kind, signal: AbortSignal): void {
+  #read(kind: Kind, path: string, signal: AbortSignal): void {
     const seen = new Map<string, ApiObject>();
     void readHistory(
-      pathOf(kind),
+      path,
       { accept: metadataAs, listAccept: metadataListAs, signal },
       {
         reset: () => {

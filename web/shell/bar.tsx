@@ -1,10 +1,12 @@
 /** The bar at the top: name, namespace, search, connection, moment, theme. */
+import { useEffect } from 'preact/hooks';
 import { refusedNow } from '../core/backoff.ts';
 import { connection } from '../core/connection.ts';
 import { signOut, token } from '../core/credentials.ts';
-import { kindOf, pathOf } from '../core/kinds.ts';
+import { kindOf, kinds, pathOf } from '../core/kinds.ts';
 import { useLiveTable } from '../core/live.ts';
 import { moment } from '../core/moment.ts';
+import { askUser, knowRights, maySee, userName } from '../core/rights.ts';
 import { changeQuery, place } from '../core/router.ts';
 import { switchTheme, theme } from '../core/theme.ts';
 import { Link } from '../ui/link.tsx';
@@ -28,7 +30,8 @@ export function Bar({ onMenu, onTime, onJump, onHelp, menuOpen }: BarProps) {
       <Link to={[]} class="brand">
         Wherry
       </Link>
-      {namespaces && <NamespaceChoice path={pathOf(namespaces)} />}
+      {namespaces && knowRights([]) && maySee('namespaces') && <NamespaceChoice path={pathOf(namespaces)} />}
+      {namespaces && knowRights([]) && !maySee('namespaces') && <NamespaceText />}
       <button type="button" class="jump" onClick={onJump}>
         <span>Jump to a kind</span> <kbd>:</kbd>
       </button>
@@ -44,8 +47,14 @@ export function Bar({ onMenu, onTime, onJump, onHelp, menuOpen }: BarProps) {
         <Clock />
         <span class="label">History</span>
       </button>
+      <User />
       {token.value && (
-        <button type="button" class="plain" aria-label="Sign out" onClick={signOut}>
+        <button
+          type="button"
+          class="plain"
+          aria-label={`Sign out ${userName.value ?? ''}`.trim()}
+          onClick={signOut}
+        >
           <Door />
           <span class="label">Sign out</span>
         </button>
@@ -62,6 +71,19 @@ export function Bar({ onMenu, onTime, onJump, onHelp, menuOpen }: BarProps) {
         ?
       </button>
     </header>
+  );
+}
+
+/** Who the user is, as the server says; on the local door all are the same. */
+function User() {
+  useEffect(() => {
+    if (kinds.value) void askUser();
+  }, [kinds.value === undefined, token.value]);
+  if (!userName.value) return null;
+  return (
+    <span class="user quiet" title={`Signed in as ${userName.value}`}>
+      {userName.value}
+    </span>
   );
 }
 
@@ -91,6 +113,19 @@ const Door = () => (
   <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
     <path d="M6.5 2.5h-4v11h4M6 8h8M11 5l3 3-3 3" />
   </svg>
+);
+
+/** For users who may not list namespaces: they name one that they may see. */
+const NamespaceText = () => (
+  <input
+    type="text"
+    class="namespace"
+    aria-label="Namespace"
+    placeholder="Namespace"
+    spellcheck={false}
+    value={place.value.query.get('ns') ?? ''}
+    onChange={({ currentTarget }) => changeQuery({ ns: currentTarget.value.trim() || undefined }, true)}
+  />
 );
 
 function NamespaceChoice({ path }: { readonly path: string }) {

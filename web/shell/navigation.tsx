@@ -1,6 +1,7 @@
 /** The navigation: the kinds that people look at most, then all others by group. */
 import { useState } from 'preact/hooks';
 import { type Kind, kindOf, kinds } from '../core/kinds.ts';
+import { may } from '../core/rights.ts';
 import { place } from '../core/router.ts';
 import { kindSections, usualKinds } from '../core/usual-kinds.ts';
 import { pluralOf } from '../ui/kind-name.ts';
@@ -10,7 +11,10 @@ export function Navigation({ open }: { readonly open: boolean }) {
   const [filter, setFilter] = useState('');
   const { path } = place.value;
   const here = path[0] === 'list' || path[0] === 'object' ? path[1] : undefined;
-  const listed = (kinds.value ?? []).filter(({ verbs }) => verbs.has('list'));
+  const namespace = place.value.query.get('ns') ?? undefined;
+  const isListed = (kind: Kind | undefined): kind is Kind =>
+    kind?.verbs.has('list') === true && may('list', kind, { namespace });
+  const listed = (kinds.value ?? []).filter(isListed);
   const others = listed.filter(({ id }) => !usualKinds.has(id));
   const wanted = filter.trim().toLowerCase();
   const fits = ({ id, kind, shortNames }: Kind): boolean =>
@@ -41,12 +45,7 @@ export function Navigation({ open }: { readonly open: boolean }) {
             </li>
           </ul>
           {kindSections.map(({ title, ids }) => (
-            <Kinds
-              key={title}
-              title={title}
-              kinds={ids.map(kindOf).filter((kind) => kind !== undefined)}
-              here={here}
-            />
+            <Kinds key={title} title={title} kinds={ids.map(kindOf).filter(isListed)} here={here} />
           ))}
           <details open={others.some(({ id }) => id === here)}>
             <summary>All other kinds</summary>

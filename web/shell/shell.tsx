@@ -8,6 +8,8 @@ import { signInReason } from '../core/credentials.ts';
 import { useKeys } from '../core/keys.ts';
 import { kindOf, kinds, kindsError } from '../core/kinds.ts';
 import { moment } from '../core/moment.ts';
+import { noNamespace } from '../core/objects.ts';
+import { knowRights } from '../core/rights.ts';
 import { go, place } from '../core/router.ts';
 import { Lazy } from '../ui/lazy.tsx';
 import { Refusal } from '../ui/refusal.tsx';
@@ -83,6 +85,10 @@ function CurrentView() {
       return <Refusal error={kindsError.value} what="What the server has could not be found out." />;
     return <p class="waiting">Asking the server what it has…</p>;
   }
+  const { path, query } = place.value;
+  const within = path[0] === 'object' && path[2] !== noNamespace ? path[2] : undefined;
+  const namespaces = [query.get('ns'), within].filter((each) => typeof each === 'string');
+  if (!knowRights(namespaces)) return <p class="waiting">Asking the server what you may see…</p>;
   if (!entry) return <Refusal error={new Error('There is no such view.')} what="Nothing is here." />;
   let load = loaders.get(entry.name);
   if (!load) {

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { ApiError, ask } from '../core/api.ts';
 import { signIn, signInReason, token } from '../core/credentials.ts';
 import { discover } from '../core/kinds.ts';
+import { forgetRights } from '../core/rights.ts';
 
 export function SignIn({ reason }: { readonly reason: string }) {
   const [text, setText] = useState('');
@@ -11,12 +12,14 @@ export function SignIn({ reason }: { readonly reason: string }) {
     token.value = text.trim();
     try {
       await ask('/apis');
+      forgetRights();
       signIn(text.trim());
       await discover();
     } catch (error) {
       token.value = undefined;
       // Known, but not allowed to list groups: the dashboard then shows what it may.
       if (error instanceof ApiError && error.code === 403) {
+        forgetRights();
         signIn(text.trim());
         return discover();
       }

@@ -7,6 +7,7 @@ import { type Kind, kindOf, pathOf } from '../../core/kinds.ts';
 import { useLiveTable } from '../../core/live.ts';
 import type { LiveTable, Row } from '../../core/live-table.ts';
 import { moment } from '../../core/moment.ts';
+import { may, maySee } from '../../core/rights.ts';
 import { changeQuery, go, place } from '../../core/router.ts';
 import { pluralOf } from '../../ui/kind-name.ts';
 import { Link, objectPlace } from '../../ui/link.tsx';
@@ -38,12 +39,14 @@ export function KindTable({ kind, table, namespace }: KindTableProps) {
   const [deleting, setDeleting] = useState<readonly Row[]>();
   const [running, setRunning] = useState(false);
   const search = useRef<HTMLInputElement>(null);
-  const mayCreate = kind.verbs.has('create') && moment.value === undefined;
-  const mayDelete = kind.verbs.has('delete') && moment.value === undefined;
+  const mayCreate =
+    kind.verbs.has('create') && moment.value === undefined && may('create', kind, { namespace });
+  const mayDelete =
+    kind.verbs.has('delete') && moment.value === undefined && may('delete', kind, { namespace });
   const remove = mayDelete ? () => setDeleting(selection.chosen()) : undefined;
   useKeys([
     { key: '/', does: 'search', run: () => search.current?.focus() },
-    ...rowKeys(kind, rows, selection),
+    ...rowKeys(kind, namespace, rows, selection),
     ...(mayCreate
       ? [{ key: 'c', does: `create one of ${kind.resource}`, run: () => go(['create', kind.id]) }]
       : []),
@@ -57,7 +60,7 @@ export function KindTable({ kind, table, namespace }: KindTableProps) {
           {countText(rows.length, table)}
         </span>
         <span class="gap" />
-        {kind.id === 'pods' && moment.value === undefined && (
+        {kind.id === 'pods' && mayCreate && (
           <button type="button" onClick={() => setRunning(true)}>
             Run a pod
           </button>
@@ -130,7 +133,12 @@ function useSelection(rows: readonly Row[]) {
 }
 
 /** Keys that go from row to row, and open one of them. */
-function rowKeys(kind: Kind, rows: readonly Row[], selection: ReturnType<typeof useSelection>): KeyBinding[] {
+function rowKeys(
+  kind: Kind,
+  namespace: string | undefined,
+  rows: readonly Row[],
+  selection: ReturnType<typeof useSelection>,
+): KeyBinding[] {
   const { move, current, toggle } = selection;
   const open = (row: Row | undefined, tab?: string): void => {
     if (row) go(objectPlace(kind, row.namespace, row.name), { tab });
@@ -144,7 +152,7 @@ function rowKeys(kind: Kind, rows: readonly Row[], selection: ReturnType<typeof 
     { key: 'G', does: 'last row', run: () => move(rows.length) },
     { key: 'Enter', does: 'open the row', run: () => open(current()) },
     { key: ' ', does: 'select the row', run: () => toggle(current()) },
-    ...tabsOf(kind, moment.value !== undefined).flatMap(({ id, key, title }) =>
+    ...tabsOf(kind, moment.value !== undefined, namespace).flatMap(({ id, key, title }) =>
       key ? [{ key, does: `open ${title} of the row`, run: () => open(current(), id) }] : [],
     ),
   ];
@@ -231,6 +239,7 @@ function EmptyText({ kind, table, labels, namespace }: EmptyTextProps) {
   if (table.rows.size > 0) return <>Nothing fits the search.</>;
   const none = `There are no ${pluralOf(kind)}`;
   if (!namespace || !kind.namespaced) return <>{none}.</>;
+  if (!maySee('namespaces')) return <>{`${none} in the namespace ${namespace}.`}</>;
   return <EmptyNamespace name={namespace} none={none} />;
 }
 

@@ -2,8 +2,9 @@
  * What can be done with an object, beside editing and deleting it. Each action says beforehand what it would do, and how
  * kubectl would. A new one is an entry in `actions`.
  */
-import type { Kind } from '../../core/kinds.ts';
+import { type Kind, kindOf } from '../../core/kinds.ts';
 import type { ApiObject } from '../../core/objects.ts';
+import { may } from '../../core/rights.ts';
 import { cordon, drain, evict, uncordon } from './node-actions.ts';
 import { restart, rollBack, scale, trigger } from './workload-actions.ts';
 
@@ -33,14 +34,35 @@ export interface Plan {
   readonly run: (values: Values, tell: (progress: string) => void, signal: AbortSignal) => Promise<void>;
 }
 
+/** A right: to the object, a part of it, or another kind in its namespace. */
+export interface Need {
+  readonly verb: string;
+  readonly subresource?: string;
+  readonly kind?: string;
+}
+
 export interface Action {
   readonly id: string;
   readonly title: string;
   readonly applies: (target: Target) => boolean;
+  /** What the user must be allowed to do; most change the object itself. */
+  readonly needs?: readonly Need[];
   readonly plan: (target: Target) => Promise<Plan>;
 }
 
 const actions: readonly Action[] = [scale, restart, rollBack, trigger, cordon, uncordon, drain, evict];
 
+const change: readonly Need[] = [{ verb: 'patch' }];
+
+/** Those that fit an object and that the user may do. */
 export const actionsOf = (target: Target): readonly Action[] =>
-  actions.filter(({ applies }) => applies(target));
+  actions.filter(
+    ({ applies, needs = change }) => applies(target) && needs.every((need) => isAllowed(target, need)),
+  );
+
+const isAllowed = ({ kind, object }: Target, { verb, subresource, kind: other }: Need): boolean =>
+  may(verb, other === undefined ? kind : kindOf(other), {
+    namespace: object.metadata.namespace,
+    subresource,
+    ...(other === undefined ? { name: object.metadata.name } : {}),
+  });

@@ -3,6 +3,7 @@ import { ask } from '../../core/api.ts';
 import { kindNamed, pathOf } from '../../core/kinds.ts';
 import { momentQuery } from '../../core/moment.ts';
 import type { ApiObject, ListAnswer } from '../../core/objects.ts';
+import { may } from '../../core/rights.ts';
 import { type Found, findObjects, type Relative } from './related.ts';
 
 export interface FamilyMember extends Relative {
@@ -66,6 +67,7 @@ export async function familyOf(
     if (!owner || !kind) break;
     const namespace = kind.namespaced ? object.metadata.namespace : undefined;
     top = { kind, namespace, name: owner.name, children: [top] };
+    if (!may('list', kind, { namespace })) break;
     // By a list, which has a form for the past.
     const { items } = await ask<ListAnswer<ApiObject>>(pathOf(kind, namespace), {
       query: { fieldSelector: `metadata.name=${owner.name}`, ...momentQuery(at), limit: 1 },

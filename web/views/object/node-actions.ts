@@ -71,6 +71,11 @@ export const drain: Action = {
   id: 'drain',
   title: 'Drain',
   applies: isNode,
+  needs: [
+    { verb: 'patch' },
+    { verb: 'list', kind: 'pods' },
+    { verb: 'create', kind: 'pods', subresource: 'eviction' },
+  ],
   plan: async (target) => {
     const { name } = target.object.metadata;
     const { items } = await ask<ListAnswer<ApiObject>>(pathOf(kindOf('pods')!), {
@@ -110,6 +115,7 @@ export const evict: Action = {
   id: 'evict',
   title: 'Evict',
   applies: ({ kind }) => kind.id === 'pods' && kind.subresources.has('eviction'),
+  needs: [{ verb: 'create', subresource: 'eviction' }],
   plan: async ({ object }) => {
     const { namespace, name } = object.metadata;
     const path = pathOf(kindOf('pods')!, namespace, name, 'eviction');

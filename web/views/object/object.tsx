@@ -6,6 +6,7 @@ import { type Kind, kindOf, pathOf } from '../../core/kinds.ts';
 import { useLiveObjects } from '../../core/live.ts';
 import { moment } from '../../core/moment.ts';
 import { noNamespace } from '../../core/objects.ts';
+import { may } from '../../core/rights.ts';
 import { changeQuery, go, place } from '../../core/router.ts';
 import { Age } from '../../ui/age.tsx';
 import { Lazy } from '../../ui/lazy.tsx';
@@ -34,7 +35,7 @@ interface ObjectPageProps {
 
 function ObjectPage({ kind, namespace, name }: ObjectPageProps) {
   const live = useLiveObjects(pathOf(kind, namespace), { fieldSelector: `metadata.name=${name}` });
-  const tabs = tabsOf(kind, moment.value !== undefined);
+  const tabs = tabsOf(kind, moment.value !== undefined, namespace);
   const tab = tabs.find(({ id }) => id === place.value.query.get('tab')) ?? tabs[0]!;
   const [acting, setActing] = useState<Action | 'delete'>();
   useKeys([
@@ -102,7 +103,7 @@ const Actions = ({ kind, object, act }: ActionsProps) => (
         {action.title}
       </button>
     ))}
-    {kind.verbs.has('delete') && (
+    {kind.verbs.has('delete') && may('delete', kind, object.metadata) && (
       <button type="button" class="danger" onClick={() => act('delete')}>
         Delete
       </button>

@@ -6,6 +6,7 @@ import { ask, tableAs } from '../../core/api.ts';
 import { type Kind, kindNamed, kindOf, pathOf } from '../../core/kinds.ts';
 import { momentQuery } from '../../core/moment.ts';
 import type { ApiObject, Json, OwnerReference, TableAnswer } from '../../core/objects.ts';
+import { may } from '../../core/rights.ts';
 
 export interface Relative {
   readonly kind: Kind;
@@ -35,7 +36,7 @@ export async function findObjects(
   at: number | undefined,
 ): Promise<readonly Found[]> {
   const kind = kindOf(id);
-  if (!kind?.verbs.has('list')) return [];
+  if (!kind?.verbs.has('list') || !may('list', kind, { namespace })) return [];
   const answer = await ask<TableAnswer>(pathOf(kind, namespace), {
     accept: tableAs,
     query: { ...query, ...momentQuery(at), limit: shownMax },
@@ -117,7 +118,7 @@ async function findSelecting(
   at: number | undefined,
 ): Promise<Relative[]> {
   const kind = kindOf('services');
-  if (!kind) return [];
+  if (!kind || !may('list', kind, { namespace })) return [];
   const { items } = await ask<{ items: ApiObject[] }>(pathOf(kind, namespace), {
     query: { ...momentQuery(at), limit: shownMax },
   }).catch(() => ({ items: [] as ApiObject[] }));
@@ -153,7 +154,7 @@ async function podsOfClaim(
   at: number | undefined,
 ): Promise<Relative[]> {
   const kind = kindOf('pods');
-  if (!kind) return [];
+  if (!kind || !may('list', kind, { namespace })) return [];
   const { items } = await ask<{ items: ApiObject[] }>(pathOf(kind, namespace), {
     query: { ...momentQuery(at), limit: shownMax },
   }).catch(() => ({ items: [] as ApiObject[] }));

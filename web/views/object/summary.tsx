@@ -1,5 +1,6 @@
 /** What a person wants to know of an object first. */
 
+import { maySee } from '../../core/rights.ts';
 import { toneOf } from '../../ui/tone.ts';
 import type { TabProps } from '../tab.ts';
 import { Conditions } from './conditions.tsx';
@@ -41,7 +42,7 @@ export function Tab({ kind, object }: TabProps) {
           )}
         </section>
       )}
-      {object.kind !== 'Event' && <Events object={object} />}
+      {object.kind !== 'Event' && maySee('events', object.metadata.namespace) && <Events object={object} />}
     </div>
   );
 }

@@ -4,6 +4,7 @@
  */
 import type { ComponentType } from 'preact';
 import { type Kind, kindOf } from '../../core/kinds.ts';
+import { may, maySee } from '../../core/rights.ts';
 import type { TabProps } from '../tab.ts';
 
 export interface ObjectTab {
@@ -13,6 +14,8 @@ export interface ObjectTab {
   readonly key?: string;
   /** Whether objects of a kind have it. */
   readonly applies: (kind: Kind) => boolean;
+  /** Whether the user may use it in a namespace; left out: everybody who sees the object may. */
+  readonly allowed?: (kind: Kind, namespace: string | undefined) => boolean;
   /** Whether it shows the past, too; others are shown for now alone. */
   readonly past: boolean;
   readonly load: () => Promise<{ readonly Tab: ComponentType<TabProps> }>;
@@ -20,6 +23,10 @@ export interface ObjectTab {
 
 const always = (): boolean => true;
 const isPod = ({ id }: Kind): boolean => id === 'pods';
+const podPart =
+  (verb: string, subresource: string): ObjectTab['allowed'] =>
+  (kind, namespace) =>
+    may(verb, kind, { namespace, subresource });
 
 const tabs: readonly ObjectTab[] = [
   { id: 'summary', title: 'Summary', applies: always, past: true, load: () => import('./summary.tsx') },
@@ -36,6 +43,7 @@ const tabs: readonly ObjectTab[] = [
     title: 'Edit',
     key: 'e',
     applies: ({ verbs }) => verbs.has('update'),
+    allowed: (kind, namespace) => may('update', kind, { namespace }),
     past: false,
     load: () => import('../editor/edit.tsx'),
   },
@@ -44,6 +52,7 @@ const tabs: readonly ObjectTab[] = [
     title: 'Logs',
     key: 'l',
     applies: isPod,
+    allowed: podPart('get', 'log'),
     past: false,
     load: () => import('../logs/logs.tsx'),
   },
@@ -52,6 +61,7 @@ const tabs: readonly ObjectTab[] = [
     title: 'Terminal',
     key: 's',
     applies: isPod,
+    allowed: podPart('create', 'exec'),
     past: false,
     load: () => import('../terminal/terminal.tsx'),
   },
@@ -60,6 +70,7 @@ const tabs: readonly ObjectTab[] = [
     title: 'Usage',
     key: 'u',
     applies: (kind) => isPod(kind) && kindOf('pods.metrics.k8s.io') !== undefined,
+    allowed: (_, namespace) => may('get', kindOf('pods.metrics.k8s.io'), { namespace }),
     past: false,
     load: () => import('../pods/usage.tsx'),
   },
@@ -67,6 +78,7 @@ const tabs: readonly ObjectTab[] = [
     id: 'ports',
     title: 'Ports',
     applies: ({ id }) => id === 'pods' || id === 'services',
+    allowed: podPart('get', 'proxy'),
     past: false,
     load: () => import('../pods/ports.tsx'),
   },
@@ -75,10 +87,15 @@ const tabs: readonly ObjectTab[] = [
     title: 'History',
     key: 'h',
     applies: always,
+    allowed: (kind, namespace) => maySee(kind.id, namespace),
     past: true,
     load: () => import('./history.tsx'),
   },
 ];
 
-export const tabsOf = (kind: Kind, isPast: boolean): readonly ObjectTab[] =>
-  tabs.filter(({ applies, past }) => applies(kind) && (past || !isPast));
+/** Without a namespace: what the user may use everywhere. */
+export const tabsOf = (kind: Kind, isPast: boolean, namespace: string | undefined): readonly ObjectTab[] =>
+  tabs.filter(
+    ({ applies, allowed, past }) =>
+      applies(kind) && (past || !isPast) && (allowed?.(kind, namespace) ?? true),
+  );

@@ -19,6 +19,10 @@ export const scale: Action = {
   id: 'scale',
   title: 'Scale',
   applies: ({ kind }) => kind.subresources.has('scale'),
+  needs: [
+    { verb: 'get', subresource: 'scale' },
+    { verb: 'patch', subresource: 'scale' },
+  ],
   plan: async (target) => {
     const now = await ask<ApiObject>(pathOfTarget(target, 'scale'));
     const current = String(now.spec?.replicas ?? 0);
@@ -143,6 +147,7 @@ export const trigger: Action = {
   id: 'trigger',
   title: 'Run now',
   applies: ({ kind }) => kind.id === 'cronjobs.batch',
+  needs: [{ verb: 'create', kind: 'jobs.batch' }],
   plan: async ({ kind, object }): Promise<Plan> => {
     const { name, namespace, uid } = object.metadata;
     const jobs = kindOf('jobs.batch')!;

@@ -3,6 +3,7 @@ import { kindOf, pathOf } from '../../core/kinds.ts';
 import { useLiveObjects, useLiveTable } from '../../core/live.ts';
 import type { ApiObject } from '../../core/objects.ts';
 import { bytesText, coresText, quantity } from '../../core/quantity.ts';
+import { may } from '../../core/rights.ts';
 import { ShareBar } from '../../ui/bar.tsx';
 import { Link, listPlace, ObjectLink } from '../../ui/link.tsx';
 import { Plot } from '../../ui/plot.tsx';
@@ -17,7 +18,7 @@ export function Nodes({ isPast }: { readonly isPast: boolean }) {
   const kind = kindOf('nodes')!;
   const pods = kindOf('pods')!;
   const live = useLiveObjects(pathOf(kind));
-  const samples = useSamples(sampleUsage, everyMs, !isPast && kindOf('nodes.metrics.k8s.io') !== undefined);
+  const samples = useSamples(sampleUsage, everyMs, !isPast && may('list', kindOf('nodes.metrics.k8s.io')));
   const podCounts = usePodCounts(pathOf(pods));
   const nodes = live.items.value;
   const ready = nodes.filter(isReady).length;

@@ -1,12 +1,12 @@
 /** The cluster at a glance: health, nodes, pods, what is rolling out, warnings, requests. */
-import { kindOf } from '../../core/kinds.ts';
 import { moment } from '../../core/moment.ts';
+import { mayGetPath, maySee } from '../../core/rights.ts';
 import { place } from '../../core/router.ts';
 import { Health } from './health.tsx';
 import { Nodes } from './nodes.tsx';
 import { Pods } from './pods.tsx';
 import { Requests } from './requests.tsx';
-import { Rollouts } from './rollouts.tsx';
+import { Rollouts, workloadIds } from './rollouts.tsx';
 import { Warnings } from './warnings.tsx';
 
 export function View() {
@@ -20,12 +20,19 @@ export function View() {
         <span class="gap" />
         {!isPast && <Health />}
       </div>
+      {!maySee('pods', namespace) && (
+        <p class="waiting">
+          {namespace
+            ? 'You may not see the pods of this namespace.'
+            : 'Choose a namespace above: you may not see all of them.'}
+        </p>
+      )}
       <div class="panels">
-        {kindOf('pods') && <Pods namespace={namespace} />}
-        {kindOf('deployments.apps') && <Rollouts namespace={namespace} />}
-        {!isPast && <Requests />}
-        {kindOf('nodes') && <Nodes isPast={isPast} />}
-        {kindOf('events') && <Warnings namespace={namespace} />}
+        {maySee('pods', namespace) && <Pods namespace={namespace} />}
+        {workloadIds.every((id) => maySee(id, namespace)) && <Rollouts namespace={namespace} />}
+        {!isPast && mayGetPath('/metrics') && <Requests />}
+        {maySee('nodes') && <Nodes isPast={isPast} />}
+        {maySee('events', namespace) && <Warnings namespace={namespace} />}
       </div>
     </>
   );

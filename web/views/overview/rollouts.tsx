@@ -9,6 +9,7 @@ import { Refusal } from '../../ui/refusal.tsx';
 import { readinessTone } from '../../ui/tone.ts';
 
 const shownMax = 8;
+export const workloadIds = ['deployments.apps', 'statefulsets.apps', 'daemonsets.apps'];
 
 interface Found {
   readonly id: string;
@@ -17,11 +18,7 @@ interface Found {
 }
 
 export function Rollouts({ namespace }: { readonly namespace: string | undefined }) {
-  const found = [
-    useRollouts('deployments.apps', namespace),
-    useRollouts('statefulsets.apps', namespace),
-    useRollouts('daemonsets.apps', namespace),
-  ];
+  const found = workloadIds.map((id) => useRollouts(id, namespace));
   const rollouts = found
     .flatMap(({ list }) => list)
     .sort((a, b) => Number(b.rollout.state === 'stuck') - Number(a.rollout.state === 'stuck'));

@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { readHistory } from '../../core/history.ts';
 import { type Kind, kindOf, pathOf } from '../../core/kinds.ts';
+import { maySee } from '../../core/rights.ts';
 import { changeQuery, place } from '../../core/router.ts';
 import { now } from '../../ui/age.tsx';
 import { pluralOf } from '../../ui/kind-name.ts';
@@ -157,9 +158,9 @@ function useLanes(namespace: string | undefined): Lanes {
           refused: () => lanes.caughtUp(kind),
         },
       );
-    const events = kindOf('events');
+    const events = maySee('events', namespace) ? kindOf('events') : undefined;
     let readsEvents = false;
-    const shown = ids.map(kindOf).filter((each) => each !== undefined);
+    const shown = ids.filter((id) => maySee(id, namespace)).map((id) => kindOf(id)!);
     for (const kind of shown) lanes.clear(kind);
     for (const kind of shown) void read(kind, (to, change) => to.take(kind, change));
     return () => stop.abort();

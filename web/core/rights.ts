@@ -1,0 +1,83 @@
+/**
+ * Who the user is, and what the user may do: nothing is offered, and nothing is asked for, that the server would refuse.
+ * The local door lets everybody do everything; on the secure door rules are asked for once per namespace that is shown.
+ */
+import { signal } from '@preact/signals';
+import { allows, allowsPath, type Rules, unknownRules } from './access-rules.ts';
+import { ask } from './api.ts';
+import { type Kind, kindOf } from './kinds.ts';
+
+/** No namespace can have this name, so its rules are those that hold in all namespaces, and outside of them. */
+const everywhere = '-';
+
+/** By namespace; undefined while they are asked for. */
+const rules = signal<ReadonlyMap<string, Rules | undefined>>(new Map());
+
+/** The name of the user; undefined until the server has said it. */
+export const userName = signal<string | undefined>(undefined);
+
+const isFree = (): boolean => location.protocol !== 'https:';
+
+/** Asks for the rights in some namespaces, and everywhere; whether all are known. */
+export function knowRights(namespaces: readonly string[]): boolean {
+  if (isFree()) return true;
+  const wanted = [everywhere, ...namespaces];
+  const unasked = wanted.filter((namespace) => !rules.value.has(namespace));
+  if (unasked.length > 0) {
+    rules.value = new Map([...rules.value, ...unasked.map((namespace) => [namespace, undefined] as const)]);
+    for (const namespace of unasked) void askRules(namespace);
+  }
+  return wanted.every((namespace) => rules.value.get(namespace) !== undefined);
+}
+
+/** Another user has signed in. */
+export function forgetRights(): void {
+  rules.value = new Map();
+  userName.value = undefined;
+}
+
+async function askRules(namespace: string): Promise<void> {
+  const found = await review<Rules>('authorization.k8s.io/v1', 'SelfSubjectRulesReview', { namespace });
+  rules.value = new Map([...rules.value, [namespace, found ?? unknownRules]]);
+}
+
+export async function askUser(): Promise<void> {
+  const found = await review<{ userInfo?: { username?: string } }>(
+    'authentication.k8s.io/v1',
+    'SelfSubjectReview',
+  );
+  userName.value = found?.userInfo?.username;
+}
+
+async function review<Status>(apiVersion: string, kind: string, spec?: object): Promise<Status | undefined> {
+  const body = { apiVersion, kind, spec };
+  const path = `/apis/${apiVersion}/${kind.toLowerCase()}s`;
+  const answer = await ask<{ status?: Status }>(path, { method: 'POST', body }).catch(() => undefined);
+  return answer?.status;
+}
+
+export interface Scope {
+  /** Left out: in all namespaces, or outside of them. */
+  readonly namespace?: string | undefined;
+  readonly subresource?: string;
+  readonly name?: string;
+}
+
+/** Whether the user may do something with a kind, as far as is known: see `knowRights`. */
+export function may(verb: string, kind: Kind | undefined, { namespace, ...part }: Scope = {}): boolean {
+  if (!kind) return false;
+  if (isFree()) return true;
+  const { group, resource, namespaced } = kind;
+  const wish = { verb, group, resource, ...part };
+  const scopes = namespaced && namespace ? [everywhere, namespace] : [everywhere];
+  return scopes.some((scope) => allows(rules.value.get(scope) ?? noRules, wish));
+}
+
+const noRules: Rules = { resourceRules: [], nonResourceRules: [], incomplete: false };
+
+/** Whether all objects of a kind, by `pods` or `deployments.apps`, may be listed and watched. */
+export const maySee = (id: string, namespace?: string): boolean =>
+  ['list', 'watch'].every((verb) => may(verb, kindOf(id), { namespace }));
+
+export const mayGetPath = (path: string): boolean =>
+  isFree() || allowsPath(rules.value.get(everywhere) ?? noRules, 'get', path);
