@@ -16,17 +16,18 @@ const root = path.dirname(import.meta.dirname);
 const runNote = 'run: node scripts/build.mjs && node scripts/generate-docs.mjs';
 
 const pages = {
-  'docs/options.md': { help: helpText },
+  'docs/options.md': { 'help of up': () => helpText('up', '--help'), help: () => helpText('--help-all') },
   'docs/embedding.md': { reference: referenceText },
   'docs/compatibility.md': { kinds: kindsText },
 };
 
-function helpText() {
-  const help = execFileSync(process.execPath, [path.join(root, 'dist/cli.cjs'), '--help'], {
+/** What a command line that asks for help prints. */
+const helpText = (...args) => {
+  const help = execFileSync(process.execPath, [path.join(root, 'dist/cli.cjs'), ...args], {
     encoding: 'utf8',
   });
-  return `\`\`\`\n$ wherry --help\n${help}\`\`\`\n`;
-}
+  return `\`\`\`\n$ wherry ${args.join(' ')}\n${help}\`\`\`\n`;
+};
 
 /** Every kind that a server lists, with its verbs and subresources, as Markdown. */
 function kindsText() {

@@ -13,15 +13,19 @@ import { nearestName } from '../cluster/shared/suggestion.ts';
 
 type Form = NonNullable<Option<unknown>['form']>;
 
+/** What `parseArgs` tells of one option on a command line. */
+interface Token {
+  readonly name: string;
+  readonly rawName: string;
+  readonly value?: string | undefined;
+  readonly inlineValue?: boolean | undefined;
+}
+
 /** A flag may be declared several times, with other commands: for `parseArgs` it is the same. */
 export class FlagTable {
   readonly #forms = new Map<string, Form[]>();
 
-  /** @param advises whether a flag that there is not is answered with the one that may be meant */
-  constructor(
-    topics: readonly Members[],
-    private readonly advises = true,
-  ) {
+  constructor(topics: readonly Members[]) {
     for (const form of topics.flatMap(flagsOf)) {
       const same = this.#forms.get(form.flag);
       if (same) same.push(form);
@@ -29,38 +33,46 @@ export class FlagTable {
     }
   }
 
-  /** Commands that take a flag. */
-  takersOf(flag: string): readonly Command[] {
-    return this.#forms.get(flag)?.flatMap((form) => form.for) ?? [];
-  }
-
-  /** What is given of each flag, and the words that are no flags. */
-  parse(args: readonly string[], refuse: Refuse): { flags: Map<string, readonly string[]>; words: string[] } {
-    const { values, positionals } = this.#parsed(args, refuse);
-    const texts = Object.entries(values).map(([flag, value]): [string, string[]] => [
-      flag,
-      [value].flat().map(String),
-    ]);
-    return { flags: new Map(texts), words: positionals };
-  }
-
-  #parsed(args: readonly string[], refuse: Refuse) {
-    try {
-      return parseArgs({ args: this.#withTruths(args), allowPositionals: true, options: this.#parseForms() });
-    } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException;
-      if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' && this.advises) return refuse(this.#unknown(message));
-      // Only the first sentence; the rest of Node's message is advice over several lines.
-      return refuse(`${message.split(/\.\s/)[0]!}; see wherry --help`);
+  /**
+   * What is given of each flag, and the words that are no flags.
+   * @param command whose help a refusal names. Default: the first word
+   */
+  parse(
+    args: readonly string[],
+    refuse: Refuse,
+    command?: string,
+  ): { flags: Map<string, readonly string[]>; words: string[] } {
+    const given = this.#withTruths(args);
+    // Not strict: what is wrong is said in our own words.
+    const { tokens } = parseArgs({
+      args: given,
+      allowPositionals: true,
+      strict: false,
+      tokens: true,
+      options: this.#parseForms(),
+    });
+    const words = tokens.flatMap((token) => (token.kind === 'positional' ? [token.value] : []));
+    const flags = new Map<string, readonly string[]>();
+    for (const token of tokens) {
+      if (token.kind !== 'option') continue;
+      const form = this.#formOf(token.name, command ?? words[0]);
+      if (!form) return refuse(this.#unknown(given[token.index]!, token.rawName, command ?? words[0]));
+      const value = givenValue(token, form, refuse);
+      flags.set(token.name, isMultiple(form) ? [...(flags.get(token.name) ?? []), value] : [value]);
     }
+    return { flags, words };
   }
 
-  #parseForms(): Record<string, { type: 'string' | 'boolean'; multiple: boolean }> {
+  #formOf(flag: string, command: string | undefined): Form | undefined {
+    const forms = this.#forms.get(flag);
+    return forms?.find((form) => (form.for as readonly string[]).includes(command ?? '')) ?? forms?.[0];
+  }
+
+  #parseForms(): NonNullable<Parameters<typeof parseArgs>[0]>['options'] {
     return Object.fromEntries(
       [...this.#forms].map(([flag, [first]]) => {
-        const { form } = first!.value;
-        const multiple = form === 'list' || form === 'repeated';
-        return [flag, { type: form === 'switch' ? 'boolean' : 'string', multiple }] as const;
+        const type = first!.value.form === 'switch' ? ('boolean' as const) : ('string' as const);
+        return [flag, { type, ...(first!.short ? { short: first!.short } : {}) }] as const;
       }),
     );
   }
@@ -76,13 +88,38 @@ export class FlagTable {
     });
   }
 
-  /** Node's message `Unknown option '--prot'` without its advice, which does not fit here. */
-  #unknown(message: string): string {
-    const option = /'(-[^']*)'/.exec(message)?.[1] ?? '';
-    const meant = nearestName(option.replace(/^-+/, ''), this.#forms.keys());
+  /** @param arg the whole argument: several letters behind one dash may be meant as a flag */
+  #unknown(arg: string, rawName: string, command: string | undefined): string {
+    const typed = (arg.startsWith('--') ? rawName : arg).replace(/^-+/, '').replace(/=.*$/s, '');
+    const own = [...this.#forms.keys()].filter((flag) =>
+      this.#forms.get(flag)!.some((form) => (form.for as readonly string[]).includes(command ?? '')),
+    );
+    // A single letter is near to every short name.
+    const meant =
+      typed.length > 1 ? (nearestName(typed, own) ?? nearestName(typed, this.#forms.keys())) : undefined;
     const advice = meant === undefined ? '' : `did you mean --${meant}? `;
-    return `there is no option ${option}; ${advice}wherry --help lists all`;
+    const shown = arg.startsWith('--') || typed.length < 2 ? rawName : `-${typed}`;
+    return `there is no option ${shown}; ${advice}wherry ${own.length ? `${command} ` : ''}--help-all lists all`;
   }
+}
+
+const isMultiple = ({ value: { form } }: Form): boolean => form === 'list' || form === 'repeated';
+
+/** The value of an option on the command line; `true` for one that takes none. */
+function givenValue(
+  { rawName, value, inlineValue }: Token,
+  { value: { form, shown } }: Form,
+  refuse: Refuse,
+): string {
+  if (form === 'switch')
+    return value === undefined ? 'true' : refuse(`${rawName} takes no value, not ${JSON.stringify(value)}`);
+  if (value === undefined) return refuse(`${rawName} needs a value: ${rawName} ${shown}`);
+  // As likely the next option as a value: a list such as -job is written with an equals sign.
+  if (!inlineValue && /^-./s.test(value))
+    return refuse(
+      `${rawName} needs a value: ${rawName} ${shown}; one that begins with a dash is written ${rawName}=${value}`,
+    );
+  return value;
 }
 
 /** The flags that a command was given. */

@@ -1,4 +1,4 @@
-/** The flags of the command, in the sections and the order of its help. A new flag of a topic needs no line here. */
+/** The flags of the command by subject, in the order of its help. A new flag of a topic needs no line here. */
 import { auditOptions } from '../cluster/options/audit.ts';
 import {
   backupFlags,
@@ -22,11 +22,13 @@ import {
   nodeServerFlag,
   rangeOptions,
 } from '../cluster/options/nodes.ts';
-import type { Members } from '../cluster/options/option.ts';
+import { type Command, flagsOf, type Members, type Option } from '../cluster/options/option.ts';
 import { authorizationOptions, pluginOptions, protectionOptions } from '../cluster/options/rights.ts';
 import { servingOptions } from '../cluster/options/serving.ts';
 import { folderOptions, memoryFlag, restoreOptions, storeOptions } from '../cluster/options/store.ts';
 import { accountOptions, issuerOptions, otherServerOptions, userOptions } from '../cluster/options/users.ts';
+
+type Form = NonNullable<Option<unknown>['form']>;
 
 export interface Section {
   readonly title: string;
@@ -36,47 +38,51 @@ export interface Section {
 }
 
 export const sections: readonly Section[] = [
-  {
-    title: 'Options of up and serve',
-    topics: [
-      localDoorOptions,
-      listenOptions,
-      folderOptions,
-      memoryFlag,
-      storeOptions,
-      servingOptions,
-      auditOptions,
-      protectionOptions,
-      controllerOptions,
-      testingFlags,
-    ],
-  },
+  { title: 'Where it listens', topics: [localDoorOptions, listenOptions] },
+  { title: 'Where objects are kept', topics: [folderOptions, memoryFlag, storeOptions] },
+  { title: 'What is served', topics: [servingOptions] },
+  { title: 'Controllers', topics: [controllerOptions] },
+  { title: 'The cluster on this machine', topics: [localOptions] },
+  { title: 'Joining a server', topics: [nodeServerFlag, joiningOptions, nodeFolderFlag, rangeOptions] },
+  { title: 'What runs pods', topics: [machineOptions] },
   { title: 'Users of the secure door', topics: [userOptions] },
   { title: 'Users known by an OpenID Connect issuer', topics: [issuerOptions] },
   { title: 'Users known by other servers', topics: [otherServerOptions] },
   { title: 'Service account tokens', topics: [accountOptions] },
   { title: 'What users of the secure door may do', topics: [authorizationOptions] },
-  { title: 'Admission', topics: [pluginOptions] },
-  { title: 'Limits of up and serve', topics: [limitOptions] },
-  { title: 'Options of up', topics: [localOptions] },
-  { title: 'Options of node', topics: [nodeServerFlag, joiningOptions, nodeFolderFlag, rangeOptions] },
-  { title: 'Options of up and node', topics: [machineOptions] },
-  { title: 'Options of backup', topics: [backupFlags] },
-  { title: 'Options of restore', topics: [restoreOptions] },
-  { title: 'Options of token', topics: [tokenFlags] },
-  { title: 'Options of kubeconfig', topics: [kubeconfigFlags] },
+  { title: 'Admission and protection', topics: [pluginOptions, protectionOptions] },
+  { title: 'Audit', topics: [auditOptions] },
+  { title: 'Limits', topics: [limitOptions] },
+  { title: 'The server to back up', topics: [backupFlags] },
+  { title: 'Where a backup is restored', topics: [restoreOptions] },
+  { title: 'Tokens', topics: [tokenFlags] },
+  { title: 'Kubeconfigs', topics: [kubeconfigFlags] },
   {
-    title: 'Options of test',
-    topics: [testFlags],
-    note: `  The cluster is in memory, runs all controllers, and has a free port and no secure door. The options of serve change
-  this, those of its store and data folder excepted; --simulated-nodes N adds nodes.
+    title: 'Tests',
+    topics: [testFlags, testingFlags],
+    note: `  The cluster of wherry test is in memory, runs all controllers, and has a free port and no secure door. The options
+  of serve change this, those of its store and data folder excepted; --simulated-nodes N adds nodes.
 `,
   },
-  { title: 'Options of cleanup', topics: [cleanupFlags] },
-  { title: 'Options of envtest', topics: [envtestFlags] },
-  { title: 'Options of up, serve, node and test', topics: [logFlags] },
-  { title: 'Options of all', topics: [everyFlags] },
+  { title: 'What is cleaned up', topics: [cleanupFlags] },
+  { title: 'Programs for envtest', topics: [envtestFlags] },
+  { title: 'Logging', topics: [logFlags] },
+  { title: 'Help', topics: [everyFlags] },
 ];
 
 /** Flags that say where objects are kept, which `wherry test` does not take. */
-export const storeTopics: readonly Members[] = [folderOptions, memoryFlag, storeOptions];
+const storeFlags: ReadonlySet<string> = new Set(
+  [folderOptions, memoryFlag, storeOptions].flatMap((topic) => flagsOf(topic).map(({ flag }) => flag)),
+);
+
+/** `wherry test` takes the flags of serve, except those that say where objects are kept. */
+const isTakenBy = (command: Command, { flag, for: takers }: Form): boolean =>
+  takers.includes(command) || (command === 'test' && takers.includes('serve') && !storeFlags.has(flag));
+
+/** The flags that a command takes, of one section. */
+export const flagsTaken = (command: Command, { topics }: Section): readonly Form[] =>
+  topics.flatMap(flagsOf).filter((form) => isTakenBy(command, form));
+
+/** Whether a command takes a flag, in any of its declarations. */
+export const takesFlag = (command: Command, flag: string): boolean =>
+  sections.some((section) => flagsTaken(command, section).some((form) => form.flag === flag));

@@ -1,41 +1,92 @@
-/** The text of `wherry --help`, made from the declarations of the flags. */
-import { flagsOf, type Option } from '../cluster/options/option.ts';
-import { type Section, sections } from './flag-sections.ts';
+/** What `--help` and `--help-all` print, made from the declarations of commands and flags. */
+import { type Command, commands, flagsOf, type Option } from '../cluster/options/option.ts';
+import { commandForms, commandGroups } from './command-forms.ts';
+import { flagsTaken, type Section, sections } from './flag-sections.ts';
+
+type Form = NonNullable<Option<unknown>['form']>;
 
 /** The column where the text of a flag begins. */
 const column = 24;
 const indent = ' '.repeat(column);
+/** A command with so many flags or fewer shows them all. */
+const flagsShownMax = 12;
 
-const commands = `Usage: wherry <command> [options]
-
-Commands
-  up       run the cluster: API server, controllers, and this machine as a node
-  serve    run the API server, with the controllers that keep house for it
-  node     run this machine as a node of a server elsewhere
-  backup   write all objects of a running server to a file: wherry backup FILE
-  restore  make a data folder from such a file, or fill an etcd: wherry restore FILE
-  token    make, list and delete the tokens that nodes join with: wherry token create|list|delete
-  kubeconfig
-           print a kubeconfig for the administrator or any user of the secure door
-  test     run a command against a fresh cluster: wherry test [options] -- COMMAND…
-  cleanup  remove the containers that a cluster has left in a container engine
-  envtest  write etcd, kube-apiserver and kubectl for test suites that start these: wherry envtest FOLDER
-`;
-
-export const help = [commands, ...sections.map(sectionText)].join('\n');
-
-function sectionText({ title, topics, note = '' }: Section): string {
-  return `${title}\n${topics.flatMap(flagsOf).map(flagText).join('')}${note}`;
+/**
+ * @param command whose help is asked for; undefined: that of all
+ * @param all whether every flag is shown, by subject
+ */
+export function helpText(command: Command | undefined, all: boolean): string {
+  if (command === undefined) return all ? `${overview()}\n${allSections()}` : `${overview()}\n${further}`;
+  return [heading(command), all ? ownSections(command) : neededFlags(command)].join('\n');
 }
 
-function flagText({
-  flag,
-  value,
-  shown = value.shown,
-  text,
-  default: usual,
-}: NonNullable<Option<unknown>['form']>): string {
-  const name = `  --${flag}${shown && ` ${shown}`}`;
+const further = `wherry COMMAND --help shows the options that most people need, wherry COMMAND --help-all all of them by subject.
+`;
+
+function overview(): string {
+  const width = Math.max(...commands.map((command) => command.length));
+  const lineOf = (command: Command): string =>
+    `  ${command.padEnd(width)}  ${commandForms[command].summary}\n`;
+  const groups = commandGroups.map(([title, members]) => `${title}\n${members.map(lineOf).join('')}`);
+  return `Wherry is the Kubernetes API in one package: a cluster on this machine in a second.
+
+Usage: wherry COMMAND [options]
+
+${groups.join('\n')}`;
+}
+
+function heading(command: Command): string {
+  const { usage, summary, examples = [] } = commandForms[command];
+  const width = Math.max(...examples.map(([line]) => line.length));
+  const lines = examples.map(([line, does]) => `  ${line.padEnd(width)}  ${does}\n`).join('');
+  const sentence = `${summary[0]!.toUpperCase()}${summary.slice(1)}.`;
+  return (
+    `${sentence}\n\nUsage: wherry ${command} ${usage}`.trimEnd() +
+    (lines && `\n\nExamples\n${lines.trimEnd()}`) +
+    '\n'
+  );
+}
+
+/** The flags that most people need, or all when there are few, and how to see the others. */
+function neededFlags(command: Command): string {
+  const taken = sections.flatMap((section) => flagsTaken(command, section));
+  const isFew = taken.length <= flagsShownMax;
+  const shown = isFew ? taken : taken.filter(({ needed }) => needed?.includes(command));
+  const others = taken.length - shown.length;
+  const more = others && `\nwherry ${command} --help-all shows ${others} more, by subject.\n`;
+  return `Options\n${shown.map(flagText).join('')}${more || ''}`;
+}
+
+function ownSections(command: Command): string {
+  return sections
+    .map((section) => ({ section, flags: flagsTaken(command, section) }))
+    .filter(({ flags }) => flags.length)
+    .map(({ section, flags }) => sectionText(section.title, flags, section.note))
+    .join('\n');
+}
+
+/** All flags, with the commands that take each section. */
+function allSections(): string {
+  return sections
+    .map((section) =>
+      sectionText(`${section.title} (${takersText(section)})`, formsOf(section), section.note),
+    )
+    .join('\n');
+}
+
+const formsOf = ({ topics }: Section): readonly Form[] => topics.flatMap(flagsOf);
+
+/** The commands that take some flags of a section. */
+function takersText(section: Section): string {
+  const takers = commands.filter((command) => flagsTaken(command, section).length);
+  return takers.length === commands.length ? 'every command' : takers.join(', ');
+}
+
+const sectionText = (title: string, flags: readonly Form[], note = ''): string =>
+  `${title}\n${flags.map(flagText).join('')}${note}`;
+
+function flagText({ flag, short, value, shown = value.shown, text, default: usual }: Form): string {
+  const name = `  --${flag}${short ? `, -${short}` : ''}${shown && ` ${shown}`}`;
   const separator = text.endsWith('\n') ? '' : ' ';
   const words = usual === undefined ? text : `${text}${separator}(default ${usual})`;
   const below = words.startsWith('\n') || name.length >= column;

@@ -12,6 +12,8 @@ import {
   type BackupLine,
   type CleanupLine,
   type ClusterLine,
+  type CompletionLine,
+  completionQuestion,
   type KubeconfigLine,
   type LogForm,
   type NodeLine,
@@ -32,8 +34,10 @@ async function run(ending: Ending): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   exposeCollector();
   const line = readCommandLine(process.argv.slice(2));
-  if (line.command === 'help') process.stdout.write((await import('./help.ts')).help);
+  if (line.command === 'help')
+    process.stdout.write((await import('./help.ts')).helpText(line.about, line.all));
   else if (line.command === 'version') process.stdout.write(`${packageVersion()}\n`);
+  else if (line.command === 'completion' || line.command === completionQuestion) await runCompletion(line);
   else if (line.command === 'node') await runNode(ending, line);
   else if (line.command === 'kubeconfig') await runKubeconfig(line);
   else if (line.command === 'cleanup') await runCleanup(line);
@@ -100,6 +104,11 @@ const reaching = ({ url, kubeconfigFile }: Cluster, { port }: StartOptions): str
 async function runKubeconfig(line: KubeconfigLine): Promise<void> {
   const { writeUserKubeconfig } = await import('../cluster/access/user-kubeconfig.ts');
   process.stdout.write(await writeUserKubeconfig(line));
+}
+
+async function runCompletion(line: CompletionLine): Promise<void> {
+  const { completionText } = await import('./completion.ts');
+  process.stdout.write(await completionText(line));
 }
 
 async function runEnvtest(line: AssetsLine): Promise<void> {

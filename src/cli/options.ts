@@ -12,17 +12,23 @@ import {
   isServerUrl,
   kubeconfigFlags,
   logFlags,
+  type Shell,
+  shells,
   testFlags,
   tokenFlags,
 } from '../cluster/options/commands.ts';
 import { nodeFolderFlag, nodeOptions, nodeServerFlag } from '../cluster/options/nodes.ts';
-import { type Command, commands, flagsOf } from '../cluster/options/option.ts';
+import { type Command, commands } from '../cluster/options/option.ts';
 import { startOptions } from '../cluster/options/start-options.ts';
 import { restoreOptions, storeOptions } from '../cluster/options/store.ts';
+import { nearestName } from '../cluster/shared/suggestion.ts';
 import type { RestoreTarget } from '../cluster/store/backup.ts';
 import type { AssetsLine } from '../envtest/assets.ts';
 import { type FlagLine, FlagTable, readOptions } from './flag-reading.ts';
-import { sections, storeTopics } from './flag-sections.ts';
+import { sections, takesFlag } from './flag-sections.ts';
+
+/** The command that the scripts of completion ask; it is in no help. */
+export const completionQuestion = '__complete';
 
 const securePort = 6443;
 const kubeletPort = 10_250;
@@ -77,6 +83,21 @@ export interface TestLine {
   readonly keeps: boolean;
 }
 
+export interface HelpLine {
+  readonly command: 'help';
+  /** The command whose help is asked for. Default: that of all. */
+  readonly about?: Command | undefined;
+  /** All options, by subject. */
+  readonly all: boolean;
+}
+
+type InformationLine = HelpLine | { readonly command: 'version' };
+
+/** `wherry completion SHELL`, which prints a script, and the question that this script asks. */
+export type CompletionLine =
+  | { readonly command: 'completion'; readonly shell: Shell }
+  | { readonly command: typeof completionQuestion; readonly words: readonly string[] };
+
 export type CommandLine =
   | ClusterLine
   | NodeLine
@@ -86,8 +107,8 @@ export type CommandLine =
   | CleanupLine
   | AssetsLine
   | TestLine
-  | { readonly command: 'help' }
-  | { readonly command: 'version' };
+  | CompletionLine
+  | InformationLine;
 
 /** A wrong command line; the message says what is wrong. */
 export class UsageError extends Error {}
@@ -97,7 +118,7 @@ const refuse = (message: string): never => {
 };
 
 /** The flags of `wherry envtest` have names that mean something else elsewhere. */
-const envtestTable = (): FlagTable => new FlagTable([envtestFlags, everyFlags], false);
+const envtestTable = (): FlagTable => new FlagTable([envtestFlags, everyFlags]);
 const flagTable = (): FlagTable =>
   new FlagTable(sections.flatMap(({ topics }) => topics).filter((topic) => topic !== envtestFlags));
 
@@ -108,25 +129,64 @@ const testDefaults: readonly (readonly [string, readonly string[]])[] = [
   ['in-memory', ['true']],
 ];
 
+/** Commands of other tools that are likely to be meant. */
+const otherWords: Readonly<Record<string, Command>> = {
+  start: 'up',
+  create: 'up',
+  run: 'up',
+  server: 'serve',
+  agent: 'node',
+};
+
 export function readCommandLine(args: readonly string[]): CommandLine {
+  if (args[0] === completionQuestion) return { command: completionQuestion, words: args.slice(1) };
   if (args[0] === 'envtest') return readAssetsLine(args.slice(1));
   const end = args[0] === 'test' ? args.indexOf('--') : -1;
   const [own, program] = end < 0 ? [args, []] : [args.slice(0, end), args.slice(end + 1)];
-  const table = flagTable();
-  const { flags, words } = table.parse(own, refuse);
+  const { flags, words } = flagTable().parse(own, refuse);
   const log = readLog({ command: 'up', flags, refuse }) as LogForm;
-  const [command, ...rest] = words;
-  if (flags.has('version')) return { command: 'version' };
-  if (flags.has('help') || command === undefined) return { command: 'help' };
-  if (!isCommand(command))
-    return refuse(
-      `there is no command ${JSON.stringify(command)}; the commands are ${commands.slice(0, -1).join(', ')} and ${commands.at(-1)}`,
-    );
+  const [word, ...rest] = words;
+  const command = word === undefined ? undefined : commandOf(word);
+  const information = informationLine(command, rest, flags);
+  if (information || command === undefined) return information ?? { command: 'help', all: false };
   checkWords(command, rest);
-  for (const flag of flags.keys())
-    if (!isTakenBy(command, flag, table.takersOf(flag)))
-      refuse(`${command} does not take --${flag}; see wherry --help`);
+  for (const flag of flags.keys()) checkTaken(command, flag);
   return readLine({ command, flags, refuse }, { rest, program, log });
+}
+
+function commandOf(word: string): Command {
+  if (isCommand(word)) return word;
+  const meant = Object.hasOwn(otherWords, word) ? otherWords[word] : nearestName(word, commands);
+  const advice = meant
+    ? `did you mean "${meant}"? wherry --help lists all`
+    : `the commands are ${listed(commands)}`;
+  return refuse(`there is no command ${JSON.stringify(word)}; ${advice}`);
+}
+
+/** `a, b and c`. */
+const listed = (words: readonly string[]): string =>
+  words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
+
+/** A command line that asks for the version or for help, of a command or of all; undefined: it asks for neither. */
+function informationLine(
+  command: Command | undefined,
+  rest: readonly string[],
+  flags: ReadonlyMap<string, unknown>,
+): InformationLine | undefined {
+  if (flags.has('version')) return { command: 'version' };
+  const all = flags.has('help-all');
+  if (command === 'help' && rest.length > 1) refuse(`help takes one command, not ${rest.length}`);
+  if (command === 'help' && rest[0] !== undefined) return { command: 'help', about: commandOf(rest[0]), all };
+  if (command === undefined || command === 'help') return { command: 'help', all };
+  if (all || flags.has('help')) return { command: 'help', about: command, all };
+  return command === 'version' && rest.length === 0 ? { command: 'version' } : undefined;
+}
+
+function checkTaken(command: Command, flag: string): void {
+  if (takesFlag(command, flag)) return;
+  const takers = commands.filter((other) => takesFlag(other, flag));
+  const others = takers.length ? `, which is an option of ${listed(takers)}` : '';
+  refuse(`${command} does not take --${flag}${others}; wherry ${command} --help-all lists its options`);
 }
 
 /** What a command line has beside its flags. */
@@ -148,6 +208,8 @@ function readLine(line: FlagLine, { rest, program, log }: Words): CommandLine {
       return kubeconfigLine(line);
     case 'cleanup':
       return cleanupLine(line);
+    case 'completion':
+      return completionLine(rest);
     case 'node':
       return { command, log, ...nodeLine(line) };
     case 'test':
@@ -166,14 +228,8 @@ const readLog = (line: FlagLine) => readOptions(logFlags, line);
 function checkWords(command: Command, rest: readonly string[]): void {
   const takesFile = command === 'backup' || command === 'restore';
   if (takesFile && rest.length !== 1) refuse(`${command} takes one file, not ${rest.length}`);
-  if (!takesFile && command !== 'token' && rest.length)
+  if (!takesFile && command !== 'token' && command !== 'completion' && rest.length)
     refuse(`${command} takes options only, not ${JSON.stringify(rest[0])}`);
-}
-
-/** `wherry test` takes the flags of serve, except those that say where objects are kept. */
-function isTakenBy(command: Command, flag: string, takers: readonly Command[]): boolean {
-  if (takers.includes(command) || command !== 'test') return takers.includes(command);
-  return takers.includes('serve') && !storeTopics.flatMap(flagsOf).some((form) => form.flag === flag);
 }
 
 function testLine(line: FlagLine, program: readonly string[]): Omit<TestLine, 'command' | 'log'> {
@@ -306,10 +362,17 @@ function cleanupLine(line: FlagLine): CleanupLine {
   return { command: 'cleanup', dataDir, dockerSocket, criSocket, all };
 }
 
-function readAssetsLine(args: readonly string[]): AssetsLine | { readonly command: 'help' | 'version' } {
-  const { flags, words } = envtestTable().parse(args, refuse);
-  if (flags.has('version')) return { command: 'version' };
-  if (flags.has('help')) return { command: 'help' };
+function completionLine([shell, ...rest]: readonly string[]): CompletionLine {
+  const known = shells.find((one) => one === shell);
+  if (!known || rest.length)
+    return refuse(`completion takes one shell: ${shells.slice(0, -1).join(', ')} or ${shells.at(-1)}`);
+  return { command: 'completion', shell: known };
+}
+
+function readAssetsLine(args: readonly string[]): AssetsLine | InformationLine {
+  const { flags, words } = envtestTable().parse(args, refuse, 'envtest');
+  const information = informationLine('envtest', [], flags);
+  if (information) return information;
   const [folder, ...rest] = words;
   if (!folder || rest.length) return refuse('envtest takes one folder, in which the programs are written');
   const { versioned = false, controllers } = readOptions(envtestFlags, { command: 'envtest', flags, refuse });

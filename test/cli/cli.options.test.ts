@@ -1,9 +1,11 @@
 /** Proves which options the help names: a new one is written down here, and has a test of what it does. */
 import { expect, it } from 'vitest';
-import { help } from '../../src/cli/help.ts';
+import { helpText } from '../../src/cli/help.ts';
 
 it('names exactly the options that are known to have a test', () => {
-  const options = new Set([...help.matchAll(/^ {2}(--[a-z0-9-]+)/gm)].map(([, option]) => option));
+  const options = new Set(
+    [...helpText(undefined, true).matchAll(/^ {2}(--[a-z0-9-]+)/gm)].map(([, option]) => option),
+  );
   expect([...options].sort()).toEqual([
     '--admission-control-config-file',
     '--all',
@@ -60,6 +62,7 @@ it('names exactly the options that are known to have a test', () => {
     '--group',
     '--groups',
     '--help',
+    '--help-all',
     '--history',
     '--host',
     '--http2-max-streams-per-connection',
@@ -70,6 +73,7 @@ it('names exactly the options that are known to have a test', () => {
     '--ingress-tls-port',
     '--keep-on-failure',
     '--kubelet-port',
+    '--large-cluster-size-threshold',
     '--leader-elect',
     '--like',
     '--log-format',
@@ -86,6 +90,7 @@ it('names exactly the options that are known to have a test', () => {
     '--max-watches',
     '--max-watches-per-client',
     '--merge',
+    '--node-eviction-rate',
     '--node-name',
     '--node-port-host',
     '--oidc-ca-file',
@@ -111,11 +116,13 @@ it('names exactly the options that are known to have a test', () => {
     '--requestheader-username-headers',
     '--runtime',
     '--runtime-config',
+    '--secondary-node-eviction-rate',
     '--secure-host',
     '--secure-port',
     '--server',
     '--service-account-extend-token-expiration',
     '--service-account-issuer',
+    '--service-account-jwks-uri',
     '--service-account-key-file',
     '--service-account-max-token-expiration',
     '--service-account-signing-key-file',
@@ -135,6 +142,7 @@ it('names exactly the options that are known to have a test', () => {
     '--token-auth-file',
     '--ttl',
     '--ui',
+    '--unhealthy-zone-threshold',
     '--user',
     '--version',
     '--volumes',

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { help } from '../../src/cli/help.ts';
+import { helpText } from '../../src/cli/help.ts';
+import { readCommandLine } from '../../src/cli/options.ts';
 import { Child } from '../support/child.ts';
 import { expectSentence, inMemory, stop, useCommand } from '../support/command.ts';
 import { Client } from '../support/http.ts';
@@ -52,30 +53,61 @@ async function makeHeld(client: Client): Promise<void> {
 describe('information', () => {
   it('is printed, and that is all', async () => {
     const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../..', 'package.json'), 'utf8'));
-    const [asked, bare, withCommand, versioned] = await Promise.all([
-      run('--help'),
-      run(),
-      run('up', '--help'),
-      run('--version'),
-    ]);
-    for (const printed of [asked, bare, withCommand])
-      expect(printed).toEqual({ code: 0, signal: null, stdout: help, stderr: '' });
-    expect(versioned).toEqual({ code: 0, signal: null, stdout: `${version}\n`, stderr: '' });
+    const printed = (stdout: string): object => ({ code: 0, signal: null, stdout, stderr: '' });
+    expect(await run('--version')).toEqual(printed(`${version}\n`));
+    expect(await run('--help')).toEqual(printed(helpText(undefined, false)));
+    expect(await run('up', '--help-all')).toEqual(printed(helpText('up', true)));
+  });
+
+  it.each<[string[], object]>([
+    [[], { command: 'help', all: false }],
+    [['-h'], { command: 'help', all: false }],
+    [['help'], { command: 'help', all: false }],
+    [['help', '--help-all'], { command: 'help', all: true }],
+    [['--help-all'], { command: 'help', all: true }],
+    [['up', '-h'], { command: 'help', about: 'up', all: false }],
+    [['help', 'up'], { command: 'help', about: 'up', all: false }],
+    [['help', 'up', '--help-all'], { command: 'help', about: 'up', all: true }],
+    [['envtest', '--help'], { command: 'help', about: 'envtest', all: false }],
+    [['help', 'envtest'], { command: 'help', about: 'envtest', all: false }],
+    [['token', '--help'], { command: 'help', about: 'token', all: false }],
+    [['backup', '-h'], { command: 'help', about: 'backup', all: false }],
+    [['-v'], { command: 'version' }],
+    [['version'], { command: 'version' }],
+    [['envtest', '-v'], { command: 'version' }],
+  ])('is asked for by %j', (args, line) => {
+    expect(readCommandLine(args)).toEqual(line);
   });
 });
 
 describe.each([
-  [['up', '--prot', '1'], /there is no option --prot; did you mean --port\? wherry --help lists all/],
+  [['up', '--prot', '1'], /there is no option --prot; did you mean --port\? wherry up --help-all lists all/],
   [['up', '--simulated', '3'], /there is no option --simulated; did you mean --simulated-nodes\?/],
-  [['up', '--frobnicate'], /there is no option --frobnicate; wherry --help lists all/],
-  [['up', '-x'], /-x/],
+  [['up', '--frobnicate'], /there is no option --frobnicate; wherry up --help-all lists all/],
+  [['--frobnicate'], /there is no option --frobnicate; wherry --help-all lists all/],
+  [['up', '-x'], /there is no option -x; wherry up --help-all lists all/],
+  [['up', '-port', '1'], /there is no option -port; did you mean --port\?/],
+  [
+    ['envtest', '--controler', '*'],
+    /there is no option --controler; did you mean --controllers\? wherry envtest --help/,
+  ],
+  [['upp'], /there is no command "upp"; did you mean "up"\? wherry --help lists all/],
+  [['start'], /there is no command "start"; did you mean "up"\?/],
+  [['help', 'serv'], /there is no command "serv"; did you mean "serve"\?/],
+  [['help', 'up', 'now'], /help takes one command, not 2/],
+  [['version', 'now'], /version takes options only, not "now"/],
+  [['completion'], /completion takes one shell: bash, zsh, fish or powershell/],
+  [['completion', 'tcsh'], /completion takes one shell: bash, zsh, fish or powershell/],
   [
     ['down'],
-    /there is no command "down"; the commands are up, serve, node, backup, restore, token, kubeconfig, test, cleanup and envtest/,
+    /there is no command "down"; the commands are up, serve, node, backup, restore, token, kubeconfig, test, cleanup, envtest, completion, help and version/,
   ],
   [['__proto__'], /there is no command "__proto__"/],
   [['up', 'now'], /up takes options only, not "now"/],
-  [['serve', '--simulated-nodes', '3'], /serve does not take --simulated-nodes/],
+  [
+    ['serve', '--simulated-nodes', '3'],
+    /serve does not take --simulated-nodes, which is an option of up and test; wherry serve --help-all lists/,
+  ],
   [['up', '--simulated-nodes', 'many'], /--simulated-nodes must be a number from 0 to 10000, not "many"/],
   [['up', '--pod-network', 'docker'], /--pod-network must be one of auto, netns, host, not "docker"/],
   [['up', '--kubelet-port', '70000'], /--kubelet-port must be a number from 0 to 65535/],
@@ -103,13 +135,17 @@ describe.each([
   ],
   [['node'], /node needs the server it belongs to: --server/],
   [['node', '--server', 'ftp://x'], /node needs the server it belongs to/],
-  [['up', '--port'], /--port/],
-  [['up', '--port', '--host', 'localhost'], /--port/],
+  [['up', '--port'], /--port needs a value: --port PORT$/m],
+  [
+    ['up', '--port', '--host', 'localhost'],
+    /--port needs a value: --port PORT; one that begins with a dash is written --port=--host/,
+  ],
   [['up', '--port', 'http'], /--port must be a number from 0 to 65535, not "http"/],
   [['up', '--port', '65536'], /--port/],
-  [['up', '--port', '-1'], /--port/],
+  [['up', '--port', '-1'], /--port needs a value/],
+  [['up', '--port=-1'], /--port must be a number from 0 to 65535, not "-1"/],
   [['up', '--port', ''], /--port/],
-  [['up', '--in-memory=yes'], /--in-memory/],
+  [['up', '--in-memory=yes'], /--in-memory takes no value, not "yes"/],
   [['up', '--in-memory', '--data-dir', 'x'], /--in-memory and --data-dir exclude each other/],
   [['up', '--history', '10m'], /--history must be an age and a count such as 10m,50000, not "10m"/],
   [['up', '--history', '1d,5'], /--history/],

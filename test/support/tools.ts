@@ -16,6 +16,8 @@ export function describeWith(
     | 'etcd-server'
     | 'haproxy'
     | 'chromium'
+    | 'zsh'
+    | 'fish'
     | 'jest'
     | 'assemblers',
 ): typeof describe | typeof describe.skip {

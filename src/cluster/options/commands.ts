@@ -20,6 +20,7 @@ export const testingFlags = {
   testing: cluster<boolean>({
     flag: 'testing',
     value: on,
+    needed: ['test'],
     text: 'serve the test kit under /wherry/testing on the port for plain HTTP: snapshots, clock, faults,\nrequests; needs --in-memory',
   }),
 };
@@ -70,6 +71,7 @@ export const tokenFlags = {
     value: {
       shown: 'false',
       form: 'text',
+      completes: ['false'],
       read: ([given], flag, refuse) =>
         given === 'true' || (given !== 'false' && refuse(`${flag} must be true or false`)),
     },
@@ -132,6 +134,7 @@ export const testFlags = {
   keeps: optionFor('test')<boolean>({
     flag: 'keep-on-failure',
     value: on,
+    needed: ['test'],
     text: 'leave the cluster running when the command fails, and say how to look inside',
   }),
 };
@@ -173,6 +176,7 @@ export const envtestFlags = {
     value: {
       shown: 'LIST',
       form: 'text',
+      completes: 'controllers',
       read: ([given = ''], flag, refuse) =>
         /^[*a-z,-]+$/.test(given) ? given : refuse(`${flag} must name controllers, or be cleanup, * or none`),
     },
@@ -186,6 +190,7 @@ const logged = optionFor('up', 'serve', 'node');
 export const logFlags = {
   level: logged<'silent' | 'error' | 'warn' | 'info' | 'debug'>({
     flag: 'log-level',
+    needed: ['up', 'serve', 'node', 'test'],
     value: oneOf('LEVEL', 'silent', 'error', 'warn', 'info', 'debug'),
     text: 'what is logged on standard error: silent, error, warn, info (the configuration in force,\nnodes that join, events of pods, slow requests) or debug (every request)',
     default: 'warn',
@@ -200,9 +205,20 @@ export const logFlags = {
   }),
 };
 
+/** Shells that command lines can be completed in. */
+export const shells = ['bash', 'zsh', 'fish', 'powershell'] as const;
+
+export type Shell = (typeof shells)[number];
+
 const every = optionFor(...commands);
 
 export const everyFlags = {
-  version: every<boolean>({ flag: 'version', value: on, text: 'print the version' }),
-  help: every<boolean>({ flag: 'help', value: on, text: 'print this text' }),
+  help: every<boolean>({
+    flag: 'help',
+    short: 'h',
+    value: on,
+    text: 'the options of a command that most people need',
+  }),
+  helpAll: every<boolean>({ flag: 'help-all', value: on, text: 'all options, by subject' }),
+  version: every<boolean>({ flag: 'version', short: 'v', value: on, text: 'print the version' }),
 };

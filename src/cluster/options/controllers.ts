@@ -13,9 +13,11 @@ export const controllerOptions = {
    */
   controllers: option<boolean | readonly string[]>({
     flag: 'controllers',
+    needed: ['up', 'serve', 'test'],
     value: {
       shown: 'LIST',
       form: 'text',
+      completes: 'controllers',
       read: ([given = ''], flag, refuse) =>
         items(given).length ? items(given) : refuse(`${flag} must name controllers, or be * or none`),
     },
@@ -42,7 +44,7 @@ export const controllerOptions = {
     secondaryNodeEvictionRate: option({
       flag: 'secondary-node-eviction-rate',
       value: decimal('RATE', 1_000),
-      text: 'the same while many nodes of a large zone are lost; in a small one no pods are evicted then',
+      text: 'the same while many nodes of a large zone are lost; in a small one no pods are evicted then\n',
       default: '0.01',
     }),
     unhealthyZoneThreshold: option({

@@ -10,6 +10,7 @@ export const localDoorOptions = {
   /** Port of the local door. Default 0: any free one. `off` closes it, when there is a secure one. */
   port: option<number | 'off'>({
     flag: 'port',
+    needed: ['up', 'serve', 'test'],
     value: parsed('PORT', 'a number from 0 to 65535', (given) => (given === 'off' ? given : portOf(given))),
     text: 'port for plain HTTP; 0 takes any free one, off none',
     default: '8080',
@@ -35,6 +36,7 @@ export const listenOptions = {
   /** Port to listen on. Default 0: any free one. */
   port: option<number>({
     flag: 'secure-port',
+    needed: ['serve', 'test'],
     value: parsed('PORT', 'a number from 0 to 65535, or off', portOf),
     text: 'port for HTTPS; 0 takes any free one, off none (default 6443, or any when that is taken)',
     isPassedOn: true,
@@ -44,6 +46,7 @@ export const listenOptions = {
   /** Address to listen on; any of this machine. Default `127.0.0.1`. */
   host: option<string>({
     flag: 'secure-host',
+    needed: ['up', 'serve'],
     value: text('HOST'),
     text: 'address for HTTPS; any of this machine, 0.0.0.0 for all',
     default: '127.0.0.1',

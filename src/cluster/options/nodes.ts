@@ -19,12 +19,14 @@ const joinOptions = {
   /** A bootstrap token, such as `wherry token create` makes. */
   token: onlyNode<string | undefined>({
     flag: 'token',
+    needed: ['node'],
     value: nodeToken,
     text: 'with which the node joins a server over https, or where it is: a path such as ./token, or - for\nstandard input; wherry token create prints the whole command',
   }),
   /** `sha256:` and the SHA-256 of the public key of the cluster's authority, in hex. Default: the token is trusted. */
   caHash: onlyNode<string | undefined>({
     flag: 'ca-hash',
+    needed: ['node'],
     value: {
       shown: 'HASH',
       form: 'text',
@@ -51,6 +53,7 @@ export type NodeJoin = OptionsOf<typeof joinOptions>;
 export const nodeServerFlag = {
   server: onlyNode<string>({
     flag: 'server',
+    needed: ['node'],
     value: text('URL'),
     text: 'the server the node belongs to, such as http://127.0.0.1:8080',
   }),
@@ -59,6 +62,7 @@ export const nodeServerFlag = {
 export const nodeFolderFlag = {
   dataDir: onlyNode<string>({
     flag: 'data-dir',
+    needed: ['node'],
     value: text('FOLDER'),
     text: 'where pods, logs and the certificates of the node are kept',
     default: '.wherry',
@@ -85,20 +89,28 @@ export const machineOptions = {
   /** Name of the node object. Default: the name of the machine. */
   name: option<string>({
     flag: 'node-name',
+    needed: ['node'],
     value: text('NAME'),
     text: 'name of the node (default: the name of the machine)',
   }),
   /** A file that maps image names to commands. */
-  images: option<string>({ flag: 'images', value: text('FILE'), text: 'maps names of images to commands' }),
+  images: option<string>({
+    flag: 'images',
+    needed: ['up', 'node'],
+    value: text('FILE'),
+    text: 'maps names of images to commands',
+  }),
   /**
    * What runs pods that name no runtime class. Default `auto`: processes of this machine, and containers for images that
    * are not mapped to commands, if a container engine answers.
    */
   runtime: option<RuntimeMode>({
     flag: 'runtime',
+    needed: ['up', 'node'],
     value: {
       shown: 'KIND',
       form: 'text',
+      completes: runtimes,
       read: ([given = ''], flag, refuse) =>
         runtimes.find((runtime) => runtime === given) ??
         refuse(`${flag} must be ${runtimes.slice(0, -1).join(', ')} or ${runtimes.at(-1)}, not ${given}`),
@@ -146,6 +158,7 @@ export const machineOptions = {
   /** How pods are connected. Default `host`: they share the network of the machine. */
   podNetwork: option<PodNetworkMode>({
     flag: 'pod-network',
+    needed: ['node'],
     value: oneOf('KIND', 'auto', 'netns', 'host'),
     text: "netns: each pod has an address of its own (Linux, as root); host: pods share the\nmachine's network; auto: the best this machine allows",
     default: 'auto',
@@ -168,6 +181,7 @@ export const machineOptions = {
   /** Port on which the kubelet API is served over TLS; 0 takes any free one. Default: it is not served. */
   kubeletPort: option<number>({
     flag: 'kubelet-port',
+    needed: ['node'],
     value: port,
     text: 'port of the node agent, over TLS (default: up none, node 10250)',
   }),
@@ -192,6 +206,7 @@ const ingressOptions = {
   /** Port for HTTP; 0 takes any free one. */
   port: onlyUp<number>({
     flag: 'ingress-port',
+    needed: ['up'],
     value: port,
     text: 'let traffic reach services as ingresses say, on this port',
   }),
@@ -225,6 +240,7 @@ export const localOptions = {
     'test',
   )<number>({
     flag: 'simulated-nodes',
+    needed: ['up', 'test'],
     value: count('N', simulatedNodesMax),
     text: 'nodes that only pretend to run pods, instead of this machine',
   }),

@@ -17,12 +17,18 @@ export const commands = [
   'test',
   'cleanup',
   'envtest',
+  'completion',
+  'help',
+  'version',
 ] as const;
 
 export type Command = (typeof commands)[number];
 
 /** Throws an error for the user of the command. */
 export type Refuse = (message: string) => never;
+
+/** Kinds of names that there is a list of, for completion: `src/cluster/known-names.ts` has them. */
+export type NameKind = 'controllers';
 
 /** How the values of a flag are written, and what they mean to the library. */
 export interface Value<T> {
@@ -38,6 +44,11 @@ export interface Value<T> {
    * @param flag with its dashes, for messages
    */
   read(given: readonly string[], flag: string, refuse: Refuse): T;
+  /**
+   * What a shell completes it with: words, or names of a kind that the machine knows. Default: files for `FILE`, folders
+   * for `FOLDER`, else nothing.
+   */
+  readonly completes?: readonly string[] | NameKind;
   /** What is wrong with a value that a program hands in; undefined: nothing. Default: the types say enough. */
   problem?(name: string, value: unknown): string | undefined;
 }
@@ -46,6 +57,13 @@ export interface Flag<T> {
   /** Without its dashes. */
   readonly flag: string;
   readonly value: Value<T>;
+  /** A letter that stands for the flag behind a single dash; the same for all commands. */
+  readonly short?: string;
+  /**
+   * Commands whose `--help` shows the flag: at most twelve flags for each command. `--help-all` shows all. Commands with
+   * few flags show them all, and need no mark.
+   */
+  readonly needed?: readonly Command[];
   /** What the help says, with its line breaks. One that begins with a line break stands below the flag. */
   readonly text: string;
   /** How the help names the value. Default: as the form of the value does. */

@@ -22,6 +22,7 @@ export const authorizationOptions: {
     value: {
       shown: 'LIST',
       form: 'list',
+      completes: authorizationModes,
       read: (given, flag, refuse) =>
         given
           .flatMap(items)

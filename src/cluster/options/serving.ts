@@ -26,6 +26,7 @@ export const servingOptions = {
    */
   like: option<'kubernetes'>({
     flag: 'like',
+    needed: ['serve', 'test'],
     value: oneOfSaying(
       'KIND',
       ['kubernetes'],

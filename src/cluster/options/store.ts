@@ -10,6 +10,7 @@ const etcdOptions = {
   /** Addresses of its members, such as `http://127.0.0.1:2379`; one is in use, the others if it fails. */
   servers: alsoRestore<readonly string[]>({
     flag: 'etcd-servers',
+    needed: ['serve', 'restore'],
     value: { shown: 'URL,…', form: 'text', read: ([given = '']) => items(given) },
     text: 'members of the etcd that keeps the objects, such as http://127.0.0.1:2379',
   }),
@@ -78,6 +79,7 @@ export const folderOptions = {
   /** Folder for objects, pods and logs; made when it does not exist. One server at a time can use it. */
   dataDir: option<string>({
     flag: 'data-dir',
+    needed: ['up', 'serve'],
     value: text('FOLDER'),
     text: 'where objects, pods and logs are kept',
     default: '.wherry',
@@ -93,6 +95,7 @@ export const folderOptions = {
 export const memoryFlag = {
   inMemory: option<boolean>({
     flag: 'in-memory',
+    needed: ['up', 'serve'],
     value: on,
     text: 'keep objects in memory only; the same as --store memory',
   }),
@@ -111,6 +114,7 @@ export const storeOptions = {
    */
   store: option<'memory' | 'lmdb' | 'etcd'>({
     flag: 'store',
+    needed: ['serve'],
     value: storeValue,
     text: 'where objects are kept: lmdb, in the data folder; memory; or etcd, which several servers can\nshare',
     default: 'lmdb',

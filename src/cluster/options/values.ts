@@ -39,6 +39,7 @@ export const folder: Value<string> = filled('FOLDER', 'name a folder');
 /** One of some words, in a program as on the command line. */
 export const oneOf = <const T extends string>(shown: string, ...choices: readonly T[]): Value<T> => ({
   ...parsed(shown, `one of ${choices.join(', ')}`, (given) => choices.find((choice) => choice === given)),
+  completes: choices,
   problem: (name, value) =>
     choices.includes(value as T)
       ? undefined
@@ -65,6 +66,7 @@ const quoted = (choices: readonly string[]): string => {
 export const wordFor = <T>(shown: string, meanings: Readonly<Record<string, T>>): Value<T> => ({
   shown,
   form: 'text',
+  completes: Object.keys(meanings),
   read: ([given = ''], flag, refuse) =>
     Object.hasOwn(meanings, given)
       ? meanings[given]!
@@ -101,6 +103,7 @@ export const off: Value<boolean> = { shown: '', form: 'switch', read: () => fals
 export const truth: Value<boolean> = {
   shown: 'BOOL',
   form: 'truth',
+  completes: ['true', 'false'],
   read: ([given = ''], flag, refuse) =>
     given === 'true' || (given !== 'false' && refuse(wrong(flag, 'true or false', given))),
 };

@@ -1,0 +1,113 @@
+/** The commands, as help and completion show them: what each does, and which words it takes. */
+import { shells } from '../cluster/options/commands.ts';
+import { type Command, commands, type NameKind } from '../cluster/options/option.ts';
+
+/** What a shell completes a word with: words, files, folders, or names of a kind that the machine knows. */
+export type WordForm = readonly string[] | 'files' | 'folders' | NameKind;
+
+export interface CommandForm {
+  /** What follows the name of the command. */
+  readonly usage: string;
+  /** What the command does, in one line. */
+  readonly summary: string;
+  /** The words that it takes, in their order. Default: no words. */
+  readonly words?: readonly WordForm[];
+  /** Command lines with what they do. */
+  readonly examples?: readonly (readonly [line: string, does: string])[];
+}
+
+export const commandForms: Readonly<Record<Command, CommandForm>> = {
+  up: {
+    usage: '[options]',
+    summary: 'run the cluster: API server, controllers, and this machine as a node',
+    examples: [
+      ['wherry up', 'keeps objects, pods and logs in the folder .wherry'],
+      ['wherry up --in-memory --port 0', 'keeps nothing, on a free port'],
+      ['wherry up --simulated-nodes 100', 'pretends to run pods, on a hundred nodes'],
+      ['wherry up --ingress-port 8088', 'lets ingresses lead traffic to services'],
+    ],
+  },
+  serve: {
+    usage: '[options]',
+    summary: 'run the API server, with the controllers that keep house for it',
+    examples: [
+      ['wherry serve --in-memory', 'an API server alone'],
+      ['wherry serve --store etcd --etcd-servers http://127.0.0.1:2379', 'one of several on an etcd'],
+    ],
+  },
+  node: {
+    usage: '--server URL [options]',
+    summary: 'run this machine as a node of a server elsewhere',
+    examples: [
+      ['wherry token create', 'prints, at the server, the whole command for a node'],
+      ['wherry node --server http://127.0.0.1:8080', 'a further node on the machine of the server'],
+    ],
+  },
+  test: {
+    usage: '[options] -- COMMAND…',
+    summary: 'run a command against a fresh cluster',
+    examples: [
+      ['wherry test -- npm test', 'KUBECONFIG and more lead to the cluster'],
+      ['wherry test --simulated-nodes 3 -- pytest', 'with nodes, so that deployments become ready'],
+    ],
+  },
+  backup: {
+    usage: 'FILE [options]',
+    summary: 'write all objects of a running server to a file',
+    words: ['files'],
+    examples: [['wherry backup today.backup', 'from the server on port 8080']],
+  },
+  restore: {
+    usage: 'FILE [options]',
+    summary: 'make a data folder from such a file, or fill an etcd',
+    words: ['files'],
+    examples: [['wherry restore today.backup --data-dir other', 'into a folder that holds no objects yet']],
+  },
+  token: {
+    usage: 'create|list|delete [options]',
+    summary: 'make, list and delete the tokens that nodes join with',
+    words: [['create', 'list', 'delete']],
+    examples: [
+      ['wherry token create --ttl 1h', 'prints the command with which a node joins'],
+      ['wherry token delete abcdef', 'by its first part'],
+    ],
+  },
+  kubeconfig: {
+    usage: '[options]',
+    summary: 'print a kubeconfig for the administrator or any user of the secure door',
+    examples: [['wherry kubeconfig --user jane --group developers --output jane.yaml', 'for a user']],
+  },
+  cleanup: {
+    usage: '[options]',
+    summary: 'remove the containers that a cluster has left in a container engine',
+  },
+  envtest: {
+    usage: 'FOLDER [options]',
+    summary: 'write etcd, kube-apiserver and kubectl for test suites that start these',
+    words: ['folders'],
+    examples: [['wherry envtest bin', 'then KUBEBUILDER_ASSETS=$PWD/bin go test ./...']],
+  },
+  completion: {
+    usage: shells.join('|'),
+    summary: 'print a script with which a shell completes command lines of wherry',
+    words: [shells],
+    examples: [
+      ['source <(wherry completion bash)', 'in ~/.bashrc; for zsh in ~/.zshrc, behind compinit'],
+      ['wherry completion fish > ~/.config/fish/completions/wherry.fish', 'once'],
+      ['wherry completion powershell | Out-String | Invoke-Expression', 'in $PROFILE'],
+    ],
+  },
+  help: {
+    usage: '[COMMAND]',
+    summary: 'print what --help prints',
+    words: [commands],
+  },
+  version: { usage: '', summary: 'print the version' },
+};
+
+/** The commands as the overview groups them. */
+export const commandGroups: readonly (readonly [title: string, commands: readonly Command[]])[] = [
+  ['Run a cluster', ['up', 'serve', 'node', 'test']],
+  ['Look after it', ['kubeconfig', 'token', 'backup', 'restore', 'cleanup']],
+  ['Around it', ['envtest', 'completion', 'help', 'version']],
+];
