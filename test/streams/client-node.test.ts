@@ -11,7 +11,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { WebSocket } from 'ws';
 import { megabyte, Noise, sumUp } from './bytes.ts';
 import { portServer, unusedPort } from './port-server.ts';
-import { hasEnded, podOf, shell, useRunningCluster } from './running.ts';
+import { hasEnded, podOf, shell, useRunningCluster, withFolder } from './running.ts';
 
 const cluster = useRunningCluster();
 const config = new KubeConfig();
@@ -21,7 +21,7 @@ let port = 0;
 beforeAll(async () => {
   config.loadFromString(cluster.kubectl.cluster.kubeconfig);
   await Promise.all([
-    cluster.run(podOf('one', shell('exec sleep 1000'))),
+    cluster.run(withFolder(cluster.folder, podOf('one', shell('exec sleep 1000')))),
     cluster.run(podOf('three', shell('echo 1; echo 2; echo 3'), never), hasEnded),
     cluster.run(podOf('server', portServer())),
   ]);

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { beforeAll, expect, it } from 'vitest';
 import { describeWith } from '../support/tools.ts';
 import { megabyte, Noise, sumUp, zeros } from './bytes.ts';
-import { agentOf, podOf, podsPath, processesOf, shell, useRunningCluster } from './running.ts';
+import { agentOf, podOf, podsPath, processesOf, shell, useRunningCluster, withFolder } from './running.ts';
 
 const cluster = useRunningCluster();
 const exec = (...args: string[]) => cluster.kubectl.try('exec', ...args);
@@ -14,7 +14,7 @@ const sleeper = 'exec sleep 1000';
 
 beforeAll(async () => {
   await Promise.all([
-    cluster.run(podOf('one', shell(sleeper))),
+    cluster.run(withFolder(cluster.folder, podOf('one', shell(sleeper)))),
     cluster.run(podOf('two', [shell(sleeper, { name: 'a' }), shell(sleeper, { name: 'b' })])),
   ]);
 });

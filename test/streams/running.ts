@@ -167,6 +167,19 @@ export const podOf = (name: string, containers: Container | Container[], spec: o
   spec: { containers: [containers].flat(), terminationGracePeriodSeconds: 1, ...spec },
 });
 
+/** The pod with a folder of the machine at its own path: the machine's `/tmp` is not that of a container. */
+export const withFolder = (folder: string, pod: Pod): Pod => ({
+  ...pod,
+  spec: {
+    ...pod.spec!,
+    volumes: [{ name: 'folder', hostPath: { path: folder } }],
+    containers: pod.spec!.containers!.map((container) => ({
+      ...container,
+      volumeMounts: [{ name: 'folder', mountPath: folder }],
+    })),
+  },
+});
+
 /** The mark of all processes of an agent. */
 export const agentOf = (folder: string): string =>
   readFileSync(path.join(folder, 'node', 'agent-id'), 'utf8');

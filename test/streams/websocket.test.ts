@@ -10,14 +10,14 @@ import { SpdyConnection } from '../../src/streams/spdy/spdy-connection.ts';
 import { megabyte, Noise, sumUp } from './bytes.ts';
 import { Channels } from './channels.ts';
 import { portServer, unusedPort } from './port-server.ts';
-import { podOf, podsPath, shell, useRunningCluster } from './running.ts';
+import { podOf, podsPath, shell, useRunningCluster, withFolder } from './running.ts';
 
 const cluster = useRunningCluster();
 let port = 0;
 
 beforeAll(async () => {
   await Promise.all([
-    cluster.run(podOf('one', shell('exec sleep 1000'))),
+    cluster.run(withFolder(cluster.folder, podOf('one', shell('exec sleep 1000')))),
     cluster.run(podOf('server', portServer())),
   ]);
   const log = await cluster.client.get(`${podsPath}/server/log?follow=true&limitBytes=10`);
