@@ -235,11 +235,11 @@ describe('a version of another server', () => {
 
   it('is listed where its priority puts it, with the resources it has', async () => {
     const groups = (await api.get('/apis')).body.groups.map((one: Json) => one.name);
-    expect(groups.slice(0, 2)).toEqual(['things.example.com', 'apps']);
+    expect(groups.slice(0, 3)).toEqual(['apiregistration.k8s.io', 'things.example.com', 'apps']);
     const Accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
     const { items } = (await api.get('/apis', { Accept })).body;
-    expect(items[0].versions[0].resources).toHaveLength(1);
-    expect(items[0]).toMatchObject({
+    expect(items[1].versions[0].resources).toHaveLength(1);
+    expect(items[1]).toMatchObject({
       metadata: { name: 'things.example.com' },
       versions: [
         { version: 'v1', freshness: 'Current', resources: [{ resource: 'things', verbs: ['get', 'list'] }] },

@@ -1996,6 +1996,15 @@ export interface Toleration {
   tolerationSeconds?: number;
 }
 
+export interface TopologySelectorLabelRequirement {
+  key?: string;
+  values?: string[];
+}
+
+export interface TopologySelectorTerm {
+  matchLabelExpressions?: TopologySelectorLabelRequirement[];
+}
+
 export interface TopologySpreadConstraint {
   maxSkew?: number;
   topologyKey?: string;
@@ -4804,15 +4813,6 @@ export interface StorageClassList {
 export interface TokenRequestV1 {
   audience?: string;
   expirationSeconds?: number;
-}
-
-export interface TopologySelectorLabelRequirement {
-  key?: string;
-  values?: string[];
-}
-
-export interface TopologySelectorTerm {
-  matchLabelExpressions?: TopologySelectorLabelRequirement[];
 }
 
 /** storage.k8s.io/v1/VolumeAttachment */

@@ -105,6 +105,11 @@ interface KindVersions<T extends ApiObject> {
   /** The kind as which it is stored; default: itself. */
   readonly stored?: StoredVersion<T>;
   /**
+   * The version that `storageVersionHash` is made from, of a kind that Kubernetes stores in another version than this
+   * server: clients compare the hash with that of other servers. Default: the version as which it is stored here.
+   */
+  readonly hashedVersion?: string;
+  /**
    * A custom kind: it is defined by an object of a user. Kubernetes serves it somewhat differently: items of lists have
    * kind and apiVersion, there is no strategic merge patch and no protobuf, finalizers may have any name, PUT needs a
    * resourceVersion.

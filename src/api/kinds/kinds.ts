@@ -5,9 +5,9 @@ import type { Kind, ResourceId } from '../kind/kind.ts';
 import { checkedChange, type KindChange, type Preparation, type WantedChange } from '../kind/kind-change.ts';
 import { groups } from './groups.ts';
 
-/** Kinds of groups with higher priority first, as clients find them in discovery. */
+/** Kinds of the core first, then of groups with higher priority first, as clients find them in discovery. */
 export const builtinKinds: readonly Kind[] = [...groups]
-  .sort((a, b) => (b.priority ?? 0) - (a.priority ?? 0))
+  .sort((a, b) => Number(!b.name) - Number(!a.name) || (b.priority ?? 0) - (a.priority ?? 0))
   .flatMap(({ kinds = [] }) => kinds);
 
 /**

@@ -68,6 +68,8 @@ export interface ModelDefinition {
   required?: string[];
   order: string[];
   mapType?: 'atomic';
+  /** Which fields exclude each other, as documents show it. */
+  unions?: readonly object[];
   fields: Record<string, FieldDefinition>;
   /** Objects may have further fields, of any value, which are kept as they are. */
   open?: boolean;

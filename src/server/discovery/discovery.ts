@@ -36,8 +36,10 @@ export function asOf11(document: object): object {
 const sorted = (verbs: readonly Verb[]): readonly string[] => [...verbs].sort();
 
 /** Tells clients whether objects are stored in another version than before; Kubernetes works it out the same way. */
-const storageVersionHash = ({ storage: { group, version, kind } }: Kind): string =>
-  createHash('sha256').update(`${group}/${version}/${kind}`).digest().subarray(0, 8).toString('base64');
+function storageVersionHash({ storage: { group, version, kind, hashedVersion } }: Kind): string {
+  const hashed = `${hashedVersion ?? `${group}/${version}`}/${kind}`;
+  return createHash('sha256').update(hashed).digest().subarray(0, 8).toString('base64');
+}
 
 /** @param stored whether objects of the kind are stored; others are worked out */
 function resourcesOf(kind: Kind, stored: boolean): DiscoveryResource[] {

@@ -1,5 +1,4 @@
 /** Names of the API's types in OpenAPI documents. Client generators depend on them. */
-import { wordOf } from '../../api/kind/group.ts';
 import { packageOf } from '../../api/kinds/builtin-groups.ts';
 import type { Model } from '../../api/model/model.ts';
 
@@ -108,11 +107,11 @@ export function splitApiVersion(apiVersion: string): { group: string; version: s
   return { group: apiVersion.slice(0, Math.max(slash, 0)), version: apiVersion.slice(slash + 1) };
 }
 
-/** A group as part of a name: `rbac`, `comExample`. For the groups of Kubernetes itself the first label is enough. */
+/** A group as part of a name: `apps`, `rbacAuthorization`, `comExample`; `core` for the core. */
 export function groupWord(group: string): string {
-  if (!group.includes('.') || group.endsWith('.k8s.io')) return wordOf(group);
-  const [first, ...rest] = group.split('.').reverse();
-  return first + rest.map(capital).join('');
+  const labels = group.endsWith('.k8s.io') ? group.split('.').slice(0, -2) : group.split('.').reverse();
+  const [first, ...rest] = labels;
+  return first ? first + rest.map(capital).join('') : 'core';
 }
 
 export const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);

@@ -12,6 +12,7 @@ export const mutatingAdmissionPolicyBinding = defineKind<MutatingAdmissionPolicy
   group: 'admissionregistration.k8s.io',
   version: 'v1',
   table: 'admissionregistration-v1',
+  hashedVersion: 'admissionregistration.k8s.io/v1beta1',
   namespaced: false,
   generationOf: 'spec',
 

@@ -20,6 +20,7 @@ export const mutatingAdmissionPolicy = defineKind<MutatingAdmissionPolicy>({
   group: 'admissionregistration.k8s.io',
   version: 'v1',
   table: 'admissionregistration-v1',
+  hashedVersion: 'admissionregistration.k8s.io/v1beta1',
   namespaced: false,
   generationOf: 'spec',
 

@@ -60,6 +60,7 @@ export const customResourceDefinition = defineKind<CustomResourceDefinition>({
   group: 'apiextensions.k8s.io',
   version: 'v1',
   table: 'apiextensions-v1',
+  hashedVersion: 'apiextensions.k8s.io/v1beta1',
   namespaced: false,
   subresources: [status({ validate: ({ status = {} }) => acceptedNamesErrors(status.acceptedNames ?? {}) })],
   generationOf: 'spec',

@@ -37,6 +37,10 @@ test('defaults of sources come from the field tables', () => {
     withSource({ rbd: { monitors: ['m'], image: 'i', user: 'u' } }),
   );
   expect(made).toMatchObject({ rbd: { pool: 'rbd', user: 'u', keyring: '/etc/ceph/keyring' } });
+  const disk = written(persistentVolume, withSource({ azureDisk: { diskName: 'd', diskURI: 'u' } })).spec;
+  expect(disk).toMatchObject({
+    azureDisk: { cachingMode: 'ReadWrite', fsType: 'ext4', readOnly: false, kind: 'Shared' },
+  });
 });
 
 test('the time of a change of phase', () => {

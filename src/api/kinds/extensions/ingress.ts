@@ -135,6 +135,7 @@ export const ingress = defineKind<Ingress>({
   group: 'extensions',
   version: 'v1beta1',
   table: 'extensions-v1beta1',
+  hashedVersion: 'networking.k8s.io/v1',
   namespaced: true,
   subresources: [status({ validate: (ingress) => collect(statusErrors(ingress)) })],
   generationOf: 'spec',

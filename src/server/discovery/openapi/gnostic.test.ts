@@ -54,10 +54,11 @@ const messages = `
   }
   message QueryParameterSubSchema {
     bool required = 1; string in = 2; string description = 3; string name = 4; bool allow_empty_value = 5;
-    string type = 6; string format = 7;
+    string type = 6; string format = 7; bool uniqueItems = 20;
   }
   message PathParameterSubSchema {
     bool required = 1; string in = 2; string description = 3; string name = 4; string type = 5; string format = 6;
+    bool uniqueItems = 19;
   }
   message BodyParameter { string description = 1; string name = 2; string in = 3; bool required = 4; Schema schema = 5; }
   message ParameterDefinitions { repeated NamedParameter additional_properties = 1; }

@@ -6,10 +6,9 @@
  * Latin-1 strings until the end, because concatenating strings is cheap and concatenating buffers copies them.
  */
 import { writeYaml } from '../../../api/text/yaml.ts';
-import { parameter as parameterOf } from './parameters.ts';
+import { answerTypes, parameter as parameterOf } from './parameters.ts';
 import type { Schema } from './schema.ts';
 import {
-  answerTypes,
   type DocumentV2,
   type OperationV2,
   type ParameterV2,
@@ -154,6 +153,8 @@ const pathItem = (path: PathV2): string =>
   operation(3, path.put) +
   operation(4, path.post) +
   operation(5, path.delete) +
+  operation(6, path.options) +
+  operation(7, path.head) +
   operation(8, path.patch) +
   repeated(9, path.parameters, parametersItem);
 
@@ -185,6 +186,8 @@ function parameter(value: ParameterV2): string {
     flag(1, value.required) + text(2, value.in) + text(3, value.description) + text(4, value.name);
   return nested(
     2,
-    value.in === 'path' ? nested(4, shared + text(5, value.type)) : nested(3, shared + text(6, value.type)),
+    value.in === 'path'
+      ? nested(4, shared + text(5, value.type) + flag(19, value.uniqueItems))
+      : nested(3, shared + text(6, value.type) + flag(20, value.uniqueItems)),
   );
 }

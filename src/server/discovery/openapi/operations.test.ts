@@ -89,7 +89,7 @@ describe('operations', () => {
     expect(ids(list)).toEqual([
       'connectCoreV1PostNamespacedPodExec',
       'connectCoreV1GetNamespacedPodExec',
-      'connectCoreV1GetNamespacedPodLog',
+      'readCoreV1NamespacedPodLog',
     ]);
     expect(list[0]!.answer).toBeUndefined();
     expect(list[0]!.parameters.map(({ name, type }) => [name, type])).toEqual([

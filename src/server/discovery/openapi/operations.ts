@@ -7,17 +7,17 @@ import { findModel, type Model, modelOf } from '../../../api/model/model.ts';
 import type { Discovery, DiscoveryResource } from '../discovery.ts';
 import { capital, type GroupVersionKind, groupWord, prefixOf, splitApiVersion } from '../model-names.ts';
 import {
+  answerTypes,
   deleteCollectionParameters,
   deleteParameters,
   listParameters,
   type Parameter,
   parameter,
   patchParameters,
-  readParameters,
   writeParameters,
 } from './parameters.ts';
 
-type Method = 'delete' | 'get' | 'patch' | 'post' | 'put';
+type Method = 'delete' | 'get' | 'head' | 'options' | 'patch' | 'post' | 'put';
 
 export interface Operation {
   readonly path: string;
@@ -34,8 +34,25 @@ export interface Operation {
   readonly answer?: Model;
   /** Formats of a patch, when they are not the usual ones. */
   readonly patchTypes?: readonly string[] | undefined;
-  /** A success may also be answered as 201. */
-  readonly creates?: true;
+  /** Media types of an answer, when they are not the usual ones. */
+  readonly answerTypes?: readonly string[] | undefined;
+  /** Swagger 1.2 does not have it, or describes it in its own way. */
+  readonly isNew?: true;
+}
+
+/** The codes that a success may have; the same as Kubernetes lists. */
+export function successCodes({ action, method }: Operation): readonly (200 | 201 | 202)[] {
+  switch (action) {
+    case 'post':
+      return [200, 201, 202];
+    case 'put':
+    case 'patch':
+      return [200, 201];
+    case 'delete':
+      return method === 'delete' ? [200, 202] : [200];
+    default:
+      return [200];
+  }
 }
 
 /** One resource or subresource, with everything that its operations share. */
@@ -54,6 +71,7 @@ interface Subject {
   readonly verbs: readonly string[];
   readonly deleteAnswer: Model;
   readonly patchTypes: readonly string[] | undefined;
+  readonly answerTypes: readonly string[] | undefined;
 }
 
 /** All operations of a version. Resources whose kind has no model are left out. */
@@ -62,12 +80,19 @@ export function operationsOf(discovery: Discovery, kinds: KindTable, apiVersion:
   for (const resource of discovery.resourceList(apiVersion)?.resources ?? []) {
     const subject = subjectOf(kinds, apiVersion, resource);
     if (!subject) continue;
-    if (isConnection(subject)) operations.push(...connections(subject));
-    else if (subject.part !== undefined) operations.push(...itemOperations(subject));
-    else operations.push(...collectionOperations(subject), ...itemOperations(subject), ...watches(subject));
+    operations.push(...withAnswerTypes(subject, operationsOn(subject)));
   }
   return operations;
 }
+
+function operationsOn(subject: Subject): Operation[] {
+  if (isConnection(subject)) return connections(subject);
+  if (subject.part !== undefined) return itemOperations(subject);
+  return [...collectionOperations(subject), ...itemOperations(subject), ...watches(subject)];
+}
+
+const withAnswerTypes = ({ answerTypes }: Subject, operations: Operation[]): Operation[] =>
+  answerTypes ? operations.map((operation) => ({ ...operation, answerTypes })) : operations;
 
 function groupVersionOperation(apiVersion: string): Operation {
   return {
@@ -101,6 +126,7 @@ function subjectOf(kinds: KindTable, apiVersion: string, described: DiscoveryRes
     gvk,
     family: kind?.custom ? customFamily(apiVersion) : familyOf(apiVersion),
     patchTypes: kind?.custom ? customPatchTypes : undefined,
+    answerTypes: kind?.custom ? customAnswerTypes : undefined,
     owner: owner ?? gvk.kind,
     model,
     verbs: described.verbs,
@@ -131,6 +157,8 @@ const customPatchTypes: readonly string[] = [
   'application/merge-patch+json',
   'application/apply-patch+yaml',
 ];
+
+const customAnswerTypes: readonly string[] = ['application/json', 'application/yaml'];
 
 const parametersOf = (names: readonly string[]): Parameter[] => names.map(parameter);
 
@@ -168,7 +196,6 @@ function collectionOperations(subject: Subject): Operation[] {
         parameters: parametersOf(writeParameters),
         body: { model, required: true },
         answer: answerOf(subject),
-        creates: true,
       });
     if (verbs.includes('deletecollection') && list && !all)
       operations.push({
@@ -203,7 +230,7 @@ function itemOperations(subject: Subject): Operation[] {
       id: `read${family}${name}`,
       description: `Reads ${what}.`,
       action: 'get',
-      parameters: parametersOf(readParameters),
+      parameters: [],
       answer: model,
     });
   if (verbs.includes('update'))
@@ -216,7 +243,6 @@ function itemOperations(subject: Subject): Operation[] {
       parameters: parametersOf(writeParameters),
       body: { model, required: true },
       answer: model,
-      creates: true,
     });
   if (part !== undefined && verbs.includes('create'))
     operations.push({
@@ -228,7 +254,6 @@ function itemOperations(subject: Subject): Operation[] {
       parameters: parametersOf(writeParameters),
       body: { model, required: true },
       answer: answerOf(subject),
-      creates: true,
     });
   if (verbs.includes('patch'))
     operations.push({
@@ -300,25 +325,40 @@ const connectVerbs: Readonly<Record<string, Method>> = {
 /** Options are query parameters, and the answer comes from the container. */
 function connections(subject: Subject): Operation[] {
   const { family, gvk, namespaced, owner, part, verbs } = subject;
-  const options = part === 'log' ? findModel('PodLogOptions') : subject.model;
-  const parameters = (options?.order ?? [])
-    .filter(({ name }) => name !== 'kind' && name !== 'apiVersion')
-    .map(({ name, type }): Parameter => {
-      const plain = type === 'boolean' || type === 'integer' ? type : 'string';
-      return { name, in: 'query', type: plain, description: `The ${name} option of ${options!.name}.` };
-    });
-  return verbs
+  const isLog = part === 'log';
+  const parameters = optionsOf(subject);
+  const name = `${namespaced ? 'Namespaced' : ''}${owner}${capital(part!)}`;
+  const connect = (method: Method, hasPath: boolean): Operation => ({
+    path: `${itemPath(subject)}${hasPath ? '/{path}' : ''}`,
+    method,
+    id: isLog
+      ? `read${family}${name}`
+      : `connect${family}${capital(method)}${name}${hasPath ? 'WithPath' : ''}`,
+    description: `Connects ${method.toUpperCase()} requests to the ${part} of a ${owner}.`,
+    action: isLog ? 'get' : 'connect',
+    gvk,
+    parameters,
+    ...(isLog ? { answerTypes: logTypes } : {}),
+    ...(hasPath || method === 'head' || method === 'options' ? { isNew: true } : {}),
+  });
+  const methods = verbs
     .filter((verb) => Object.hasOwn(connectVerbs, verb))
-    .map((verb) => {
-      const method = connectVerbs[verb]!;
-      return {
-        path: itemPath(subject),
-        method,
-        id: `connect${family}${capital(method)}${namespaced ? 'Namespaced' : ''}${owner}${capital(part!)}`,
-        description: `Connects ${method.toUpperCase()} requests to the ${part} of a ${owner}.`,
-        action: part === 'log' ? 'get' : 'connect',
-        gvk,
-        parameters,
-      };
+    .map((verb) => connectVerbs[verb]!);
+  if (part !== 'proxy') return methods.map((method) => connect(method, false));
+  const all: Method[] = [...methods, 'head', 'options'];
+  return [false, true].flatMap((hasPath) => all.map((method) => connect(method, hasPath)));
+}
+
+const logTypes: readonly string[] = ['text/plain', ...answerTypes];
+
+/** Options that are texts, numbers or booleans, or lists of them. */
+function optionsOf({ model, part }: Subject): Parameter[] {
+  const options = part === 'log' ? findModel('PodLogOptions') : model;
+  return (options?.order ?? [])
+    .filter(({ name, type }) => name !== 'kind' && name !== 'apiVersion' && type !== 'time')
+    .map(({ name, type, items }): Parameter => {
+      const inner = items?.type ?? type;
+      const plain = inner === 'boolean' || inner === 'integer' ? inner : 'string';
+      return { name, in: 'query', type: plain, description: `The ${name} option of ${options!.name}.` };
     });
 }

@@ -24,6 +24,7 @@ const path = (name: string, description: string): Parameter => ({
 const all = [
   path('name', 'Name of the object.'),
   path('namespace', 'Namespace the request is about.'),
+  path('path', 'The path behind the proxy.'),
   query('pretty', 'string', 'If true, the answer is indented for people to read.'),
 
   // Lists and watches
@@ -39,6 +40,11 @@ const all = [
   query('resourceVersion', 'string', 'Version that the answer is at or follows; empty means the newest.'),
   query('resourceVersionMatch', 'string', 'How resourceVersion counts: Exact or NotOlderThan.'),
   query('sendInitialEvents', 'boolean', 'Makes a watch begin with the objects there are, then a bookmark.'),
+  query(
+    'shardSelector',
+    'string',
+    'Limits the list to a part of the objects, by a range of hashes of a field.',
+  ),
   query('timeoutSeconds', 'integer', 'Ends the request after this many seconds.'),
   query('watch', 'boolean', 'Watch for changes to the described resources: they are sent as they happen.'),
 
@@ -50,6 +56,11 @@ const all = [
 
   // Deletes
   query('gracePeriodSeconds', 'integer', 'Seconds the object has to end by itself; 0 is at once.'),
+  query(
+    'ignoreStoreReadErrorWithClusterBreakingPotential',
+    'boolean',
+    'Deletes an object that cannot be read from the store, without its finalizers being heard.',
+  ),
   query('orphanDependents', 'boolean', 'Deprecated, use propagationPolicy: keeps dependents if true.'),
   query('propagationPolicy', 'string', 'What becomes of dependents: Orphan, Background or Foreground.'),
 ] as const;
@@ -67,6 +78,7 @@ export const listParameters: readonly string[] = [
   'resourceVersion',
   'resourceVersionMatch',
   'sendInitialEvents',
+  'shardSelector',
   'timeoutSeconds',
   'watch',
 ];
@@ -76,15 +88,27 @@ export const patchParameters: readonly string[] = [...writeParameters, 'force'];
 export const deleteParameters: readonly string[] = [
   'dryRun',
   'gracePeriodSeconds',
+  'ignoreStoreReadErrorWithClusterBreakingPotential',
   'orphanDependents',
   'propagationPolicy',
 ];
 /** deletecollection takes the parameters of a list. */
 export const deleteCollectionParameters: readonly string[] = [
   ...deleteParameters,
-  'fieldSelector',
-  'labelSelector',
-  'limit',
+  ...listParameters.filter((name) => name !== 'allowWatchBookmarks' && name !== 'watch'),
+];
+
+/** Media types of answers: a client names the one it wants in its Accept header. */
+export const answerTypes: readonly string[] = [
+  'application/json',
+  'application/yaml',
+  'application/vnd.kubernetes.protobuf',
+];
+
+/** Media types of a watch, which lists name, too: a list with watch=true is one. */
+export const streamTypes: readonly string[] = [
+  'application/json;stream=watch',
+  'application/vnd.kubernetes.protobuf;stream=watch',
 ];
 
 /**

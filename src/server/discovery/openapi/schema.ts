@@ -5,14 +5,22 @@
 import { publishedSchema } from '../../../api/custom-schema/publication.ts';
 import type { Descriptions } from '../../../api/model/descriptions.ts';
 import type { Schema as CustomSchema } from '../../../api/model/json-schema.ts';
-import type { Field, FieldDefinition, Model } from '../../../api/model/model.ts';
+import type { Field, FieldDefinition, FieldType, Model } from '../../../api/model/model.ts';
 import type { JsonObject } from '../../../api/text/object.ts';
-import { definitionName, groupVersionKind, type ValueName, valueNames } from '../model-names.ts';
+import {
+  definitionName,
+  type GroupVersionKind,
+  groupVersionKind,
+  splitApiVersion,
+  type ValueName,
+  valueNames,
+} from '../model-names.ts';
 
 export interface Schema {
   $ref?: string;
   description?: string;
   type?: string;
+  uniqueItems?: boolean;
   format?: string;
   default?: unknown;
   enum?: readonly string[];
@@ -45,7 +53,7 @@ const values: Record<Dialect, Record<ValueName, Schema>> = {
     IntOrString: { type: 'string', format: 'int-or-string' },
     ...anyJson,
     MicroTime: { type: 'string', format: 'date-time' },
-    Patch: {},
+    Patch: { type: 'object' },
     Quantity: { type: 'string' },
     RawExtension: { type: 'object' },
     Time: { type: 'string', format: 'date-time' },
@@ -55,7 +63,7 @@ const values: Record<Dialect, Record<ValueName, Schema>> = {
     IntOrString: { format: 'int-or-string', oneOf: [{ type: 'integer' }, { type: 'string' }] },
     ...anyJson,
     MicroTime: { type: 'string', format: 'date-time' },
-    Patch: {},
+    Patch: { type: 'object' },
     Quantity: { oneOf: [{ type: 'string' }, { type: 'number' }] },
     RawExtension: { type: 'object' },
     Time: { type: 'string', format: 'date-time' },
@@ -73,6 +81,8 @@ export class Definitions {
   constructor(
     private readonly dialect: Dialect,
     private readonly descriptions: Descriptions,
+    /** The versions as whose kinds the document shows those that all versions share. */
+    private readonly sharedIn: readonly string[] = ['v1'],
   ) {}
 
   /** All definitions by name, sorted. */
@@ -139,30 +149,63 @@ export class Definitions {
   }
 
   #tableSchema(model: Model): Schema {
-    const { required, mapType } = model.definition;
-    const gvk = groupVersionKind(model);
+    const { required, mapType, unions } = model.definition;
+    const gvks = this.#kindsOf(model);
     const properties: Record<string, Schema> = {};
-    for (const field of model.order) properties[field.name] = this.#fieldSchema(model, field);
+    const fields = model.order.filter(({ definition }) => !definition.only11);
+    for (const field of fields) properties[field.name] = this.#fieldSchema(model, field);
     return {
       ...describedBy(this.descriptions.model(model)),
       type: 'object',
-      ...(required?.length ? { required } : {}),
-      ...(model.order.length ? { properties } : {}),
-      ...(gvk ? { 'x-kubernetes-group-version-kind': [gvk] } : {}),
+      // In the order of the fields, as Kubernetes has it.
+      ...(required?.length
+        ? { required: fields.map(({ name }) => name).filter((name) => required.includes(name)) }
+        : {}),
+      ...(fields.length ? { properties } : {}),
+      ...(gvks.length ? { 'x-kubernetes-group-version-kind': gvks } : {}),
       ...(mapType ? { 'x-kubernetes-map-type': mapType } : {}),
+      ...(unions ? { 'x-kubernetes-unions': unions } : {}),
     };
+  }
+
+  #kindsOf(model: Model): GroupVersionKind[] {
+    const gvk = groupVersionKind(model);
+    if (!gvk || !sharedKinds.has(model.name)) return gvk ? [gvk] : [];
+    return this.sharedIn.map((apiVersion) => {
+      const { group, version } = splitApiVersion(apiVersion);
+      return { group, kind: model.name, version };
+    });
   }
 
   #fieldSchema(model: Model, field: Field): Schema {
     const type = withEnum(this.#typeSchema(field), field.definition);
     const more = {
       ...describedBy(withValues(this.descriptions.field(model, field), field.definition)),
-      ...(field.definition.default === undefined ? {} : { default: field.definition.default }),
+      ...this.#defaultOf(model, field),
       ...extensionsOf(field.definition),
     };
     if (type.$ref === undefined || this.dialect === 'v2') return { ...more, ...type };
     // In OpenAPI 3.0 other keys beside a `$ref` are ignored.
     return Object.keys(more).length ? { ...more, allOf: [type] } : type;
+  }
+
+  /**
+   * Version 2 shows no defaults. Version 3 shows those of the table, and the zero value of a field that is always
+   * written.
+   */
+  #defaultOf({ definition: { custom } }: Model, field: Field): Schema {
+    if (this.dialect === 'v2') return {};
+    const { definition, empty } = field;
+    if (definition.default !== undefined) return { default: definition.default };
+    return empty === 'zero' && !custom ? zeroOf(field) : {};
+  }
+
+  /** What a list or a map holds. Version 3 shows its zero value. */
+  #innerSchema(field: Field): Schema {
+    const type = this.#typeSchema(field);
+    const zero = this.dialect === 'v3' ? zeroOf(field) : {};
+    if (type.$ref === undefined || zero.default === undefined) return { ...zero, ...type };
+    return { ...zero, allOf: [type] };
   }
 
   #typeSchema(field: Field): Schema {
@@ -172,10 +215,10 @@ export class Definitions {
       case 'array':
         return {
           type: 'array',
-          items: holdsAnyValue(field.definition) ? this.value('JSON') : this.#typeSchema(field.items!),
+          items: holdsAnyValue(field.definition) ? this.value('JSON') : this.#innerSchema(field.items!),
         };
       case 'map':
-        return { type: 'object', additionalProperties: this.#typeSchema(field.values!) };
+        return { type: 'object', additionalProperties: this.#innerSchema(field.values!) };
       case 'quantity':
         return this.value('Quantity');
       case 'int-or-string':
@@ -195,6 +238,23 @@ export class Definitions {
         return { type: field.type, ...(field.definition.format ? { format: field.definition.format } : {}) };
     }
   }
+}
+
+/** Kinds that every version has. */
+const sharedKinds: ReadonlySet<string> = new Set(['DeleteOptions', 'WatchEvent']);
+
+const zeros: { readonly [type in FieldType]?: unknown } = {
+  string: '',
+  integer: 0,
+  number: 0,
+  boolean: false,
+  model: {},
+};
+
+/** The zero value as a default; nothing for types that have no zero value in Kubernetes' documents. */
+function zeroOf({ type, ptr }: Field): Schema {
+  const zero = ptr ? undefined : zeros[type];
+  return zero === undefined ? {} : { default: zero };
 }
 
 /** A value of any JSON type; other raw fields hold an object. */

@@ -10,7 +10,7 @@ import type { Field, Model } from '../../../api/model/model.ts';
 import { prefixOf, splitApiVersion } from '../model-names.ts';
 import type { Operation } from './operations.ts';
 import { type Parameter, parameter } from './parameters.ts';
-import { answerTypes, patchTypes, pathParameters } from './v2.ts';
+import { namesInPath, patchTypes } from './v2.ts';
 
 interface Property {
   description?: string;
@@ -28,6 +28,7 @@ interface Declared {
 }
 
 const swaggerVersion = '1.2';
+const answerTypes: readonly string[] = ['application/json', 'application/yaml'];
 
 /** Names of shared types as kubectl of that time expects them. */
 const oldNames: Readonly<Record<string, string>> = {
@@ -86,7 +87,7 @@ export function declaration(
 ) {
   const models = new Models(descriptions);
   const apis = new Map<string, object[]>();
-  for (const operation of operations) {
+  for (const operation of operations.filter(({ isNew }) => !isNew)) {
     const list = apis.get(operation.path) ?? [];
     apis.set(operation.path, list);
     list.push(operationOf(operation, models));
@@ -128,7 +129,7 @@ function operationOf(operation: Operation, models: Models): object {
   const { answer, body, description, id, method } = operation;
   const type = answer ? models.name(answer) : 'string';
   const parameters = [
-    ...pathParameters(operation.path).map((name) => parameterOf(parameter(name))),
+    ...[...namesInPath(operation.path), 'pretty'].map((name) => parameterOf(parameter(name))),
     ...operation.parameters.map(parameterOf),
   ];
   if (body)

@@ -3,9 +3,10 @@ import type { Descriptions } from '../../../api/model/descriptions.ts';
 import { modelOf } from '../../../api/model/model.ts';
 import { release } from '../../../api/values/release.ts';
 import { groupWord, splitApiVersion } from '../model-names.ts';
-import type { Operation } from './operations.ts';
-import { inlineParameters, type Parameter, parameter } from './parameters.ts';
+import { type Operation, successCodes } from './operations.ts';
+import { answerTypes, inlineParameters, type Parameter, parameter, streamTypes } from './parameters.ts';
 import { Definitions, type Schema } from './schema.ts';
+import { scheme } from './scheme.ts';
 
 export interface ParameterV2 {
   $ref?: string;
@@ -14,6 +15,7 @@ export interface ParameterV2 {
   type?: string;
   description?: string;
   required?: boolean;
+  uniqueItems?: boolean;
   schema?: Schema;
 }
 
@@ -24,7 +26,7 @@ export interface OperationV2 {
   consumes?: readonly string[];
   produces: readonly string[];
   parameters?: ParameterV2[];
-  responses: Record<string, { description: string; schema: Schema }>;
+  responses: Record<string, { description: string; schema?: Schema }>;
   [extension: `x-${string}`]: unknown;
 }
 
@@ -36,6 +38,8 @@ export interface DocumentV2 {
   paths: Record<string, PathV2>;
   definitions: Record<string, Schema>;
   parameters: Record<string, ParameterV2>;
+  securityDefinitions?: typeof bearerToken;
+  security?: readonly { BearerToken: readonly string[] }[];
 }
 
 export const title = 'Kubernetes';
@@ -45,29 +49,52 @@ export const patchTypes: readonly string[] = [
   'application/strategic-merge-patch+json',
   'application/apply-patch+yaml',
 ];
-export const answerTypes: readonly string[] = ['application/json', 'application/yaml'];
 
-/** Path parameters in their order, then the parameters that every path takes. */
-export const pathParameters = (path: string): string[] => [
-  ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!),
-  'pretty',
+/** Names of the path parameters, in their order. */
+export const namesInPath = (path: string): string[] =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
+
+/** What all operations of a path take: its path parameters, and `pretty` where objects are answered. */
+export const pathParameters = ({ path, action, gvk }: Operation): string[] => [
+  ...namesInPath(path),
+  ...(action === 'connect' || !gvk ? [] : ['pretty']),
 ];
+
+/** Media types of the answer to an operation. */
+export function answerTypesOf({ action = '', answer, answerTypes: own }: Operation): readonly string[] {
+  if (own) return own;
+  if (!answer) return ['*/*'];
+  return /^(list|watch|watchlist)$/.test(action) ? [...answerTypes, ...streamTypes] : answerTypes;
+}
+
+export const codeNames = { 200: 'OK', 201: 'Created', 202: 'Accepted' } as const;
+
+export const unauthorized = { description: 'Unauthorized' } as const;
+
+/** How clients show who they are, if they have to. */
+export const bearerToken = {
+  BearerToken: {
+    description: 'A token in the Authorization header.',
+    in: 'header',
+    name: 'authorization',
+    type: 'apiKey',
+  },
+} as const;
 
 export const tagOf = (apiVersion: string): string => {
   const { group, version } = splitApiVersion(apiVersion);
   return `${groupWord(group)}_${version}`;
 };
 
-/** Operations arrive by version, and within a version by resource. */
 /** About how many steps it takes to describe an operation, with the models it names. */
 export const operationSteps = 2_000;
 
-/** In slices: each `yield` tells about how many steps it took. */
+/** Operations arrive by version, and within a version by resource. In slices: each `yield` tells about how many steps it took. */
 export function* documentV2(
   operations: ReadonlyMap<string, readonly Operation[]>,
   descriptions: Descriptions,
 ): Generator<number, DocumentV2> {
-  const definitions = new Definitions('v2', descriptions);
+  const definitions = new Definitions('v2', descriptions, scheme);
   const shared = new Set<string>();
   const refer = (one: Parameter): ParameterV2 => {
     if (inlineParameters.has(one.name) || one !== parameter(one.name)) return parameterV2(one);
@@ -78,7 +105,7 @@ export function* documentV2(
   for (const [apiVersion, list] of operations)
     for (const operation of list) {
       const path = (paths[operation.path] ??= {
-        parameters: pathParameters(operation.path).map((name) => refer(parameter(name))),
+        parameters: pathParameters(operation).map((name) => refer(parameter(name))),
       });
       path[operation.method] = operationV2(operation, tagOf(apiVersion), definitions, refer);
       yield operationSteps;
@@ -89,6 +116,8 @@ export function* documentV2(
     paths,
     definitions: definitions.schemas,
     parameters: Object.fromEntries([...shared].sort().map((name) => [name, parameterV2(parameter(name))])),
+    securityDefinitions: bearerToken,
+    security: [{ BearerToken: [] }],
   };
 }
 
@@ -98,7 +127,13 @@ export const parameterV2 = ({ name, in: place, type, description }: Parameter): 
   type,
   description,
   ...(place === 'path' ? { required: true } : {}),
+  uniqueItems: true,
 });
+
+function consumedTypes({ body, gvk, patchTypes: own }: Operation): readonly string[] {
+  if (!gvk) return answerTypes;
+  return body?.model === 'Patch' ? (own ?? patchTypes) : ['*/*'];
+}
 
 function operationV2(
   operation: Operation,
@@ -106,26 +141,24 @@ function operationV2(
   definitions: Definitions,
   refer: (parameter: Parameter) => ParameterV2,
 ): OperationV2 {
-  const { action, answer, body, creates, description, gvk, id } = operation;
+  const { action, answer, body, description, gvk, id } = operation;
   const parameters = operation.parameters.map(refer);
   if (body) {
     const schema = body.model === 'Patch' ? definitions.value('Patch') : definitions.model(body.model);
     parameters.unshift({ name: 'body', in: 'body', ...(body.required ? { required: true } : {}), schema });
   }
-  const success = {
-    description: 'OK',
-    schema: answer ? definitions.model(answer) : { type: 'string' },
-  };
+  const schema = answer ? definitions.model(answer) : { type: 'string' };
+  const successes = successCodes(operation).map((code) => [code, { description: codeNames[code], schema }]);
   return {
     description,
     operationId: id,
     tags: [tag],
-    ...(body ? { consumes: body.model === 'Patch' ? (operation.patchTypes ?? patchTypes) : ['*/*'] } : {}),
-    produces: answer ? answerTypes : ['*/*'],
+    consumes: consumedTypes(operation),
+    produces: answerTypesOf(operation),
     ...(parameters.length ? { parameters } : {}),
     responses: {
-      200: success,
-      ...(creates ? { 201: { ...success, description: 'Created' } } : {}),
+      ...Object.fromEntries(successes),
+      401: unauthorized,
       default: { description: 'Error', schema: definitions.model(modelOf('Status')) },
     },
     ...(action ? { 'x-kubernetes-action': action } : {}),

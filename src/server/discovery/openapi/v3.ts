@@ -2,10 +2,20 @@
 import type { Descriptions } from '../../../api/model/descriptions.ts';
 import { modelOf } from '../../../api/model/model.ts';
 import { release } from '../../../api/values/release.ts';
-import type { Operation } from './operations.ts';
+import { type Operation, successCodes } from './operations.ts';
 import { inlineParameters, type Parameter, parameter } from './parameters.ts';
 import { Definitions, type Schema } from './schema.ts';
-import { answerTypes, operationSteps, patchTypes, pathParameters, tagOf, title } from './v2.ts';
+import {
+  answerTypesOf,
+  bearerToken,
+  codeNames,
+  operationSteps,
+  patchTypes,
+  pathParameters,
+  tagOf,
+  title,
+  unauthorized,
+} from './v2.ts';
 
 interface ParameterV3 {
   $ref?: string;
@@ -24,7 +34,7 @@ interface OperationV3 {
   tags: string[];
   parameters?: ParameterV3[];
   requestBody?: { content: Content; required?: boolean };
-  responses: Record<string, { description: string; content: Content }>;
+  responses: Record<string, { description: string; content?: Content }>;
   [extension: `x-${string}`]: unknown;
 }
 
@@ -34,7 +44,11 @@ export interface DocumentV3 {
   openapi: '3.0.0';
   info: { title: string; version: string };
   paths: Record<string, PathV3>;
-  components: { schemas: Record<string, Schema>; parameters: Record<string, ParameterV3> };
+  components: {
+    schemas: Record<string, Schema>;
+    parameters: Record<string, ParameterV3>;
+    securitySchemes: typeof bearerToken;
+  };
 }
 
 /** What Kubernetes writes into the documents of custom kinds. */
@@ -47,7 +61,8 @@ export function* documentV3(
   operations: readonly Operation[],
   descriptions: Descriptions,
 ): Generator<number, DocumentV3> {
-  const definitions = new Definitions('v3', descriptions);
+  const own = apiVersion === 'v1' || isCustom ? [] : [apiVersion];
+  const definitions = new Definitions('v3', descriptions, ['v1', ...own]);
   const shared = new Set<string>();
   const refer = (one: Parameter): ParameterV3 => {
     if (inlineParameters.has(one.name) || one !== parameter(one.name)) return parameterV3(one);
@@ -57,7 +72,7 @@ export function* documentV3(
   const paths: Record<string, PathV3> = {};
   for (const operation of operations) {
     const path = (paths[operation.path] ??= {
-      parameters: pathParameters(operation.path).map((name) => refer(parameter(name))),
+      parameters: pathParameters(operation).map((name) => refer(parameter(name))),
     });
     path[operation.method] = operationV3(operation, tagOf(apiVersion), definitions, refer);
     yield operationSteps;
@@ -69,6 +84,7 @@ export function* documentV3(
     components: {
       schemas: definitions.schemas,
       parameters: Object.fromEntries([...shared].sort().map((name) => [name, parameterV3(parameter(name))])),
+      securitySchemes: bearerToken,
     },
   };
 }
@@ -78,7 +94,7 @@ const parameterV3 = ({ name, in: place, type, description }: Parameter): Paramet
   in: place,
   description,
   ...(place === 'path' ? { required: true } : {}),
-  schema: { type },
+  schema: { type, uniqueItems: true },
 });
 
 const content = (types: readonly string[], schema: Schema): Content =>
@@ -90,10 +106,13 @@ function operationV3(
   definitions: Definitions,
   refer: (parameter: Parameter) => ParameterV3,
 ): OperationV3 {
-  const { action, answer, body, creates, description, gvk, id, parameters } = operation;
-  const success = answer
-    ? content(answerTypes, definitions.model(answer))
-    : content(['*/*'], { type: 'string' });
+  const { action, answer, body, description, gvk, id, parameters } = operation;
+  const schema = answer ? definitions.model(answer) : { type: 'string' };
+  const success = content(answerTypesOf(operation), schema);
+  const successes = successCodes(operation).map((code) => [
+    code,
+    { description: codeNames[code], content: success },
+  ]);
   return {
     description,
     operationId: id,
@@ -101,8 +120,8 @@ function operationV3(
     ...(parameters.length ? { parameters: parameters.map(refer) } : {}),
     ...(body ? { requestBody: requestBody(body, operation.patchTypes ?? patchTypes, definitions) } : {}),
     responses: {
-      200: { description: 'OK', content: success },
-      ...(creates ? { 201: { description: 'Created', content: success } } : {}),
+      ...Object.fromEntries(successes),
+      401: unauthorized,
       default: {
         description: 'Error',
         content: content(['application/json'], definitions.model(modelOf('Status'))),
