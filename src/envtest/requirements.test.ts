@@ -52,6 +52,11 @@ describe('the flags of kube-apiserver', () => {
       'cannot set feature gate GitRepoVolumeDriver to true, feature is locked to false',
     ],
     ['--feature-gates=kube:Nope=true', 'unrecognized feature gate: Nope'],
+    // Its name ends with small letters, unlike that of its constant.
+    [
+      '--feature-gates=RuntimeClassInImageCriAPI=true',
+      'unrecognized feature gate: RuntimeClassInImageCriAPI',
+    ],
     [
       '--feature-gates=SidecarContainers=false',
       'cannot set feature gate SidecarContainers to false, feature is locked to true',

@@ -26,7 +26,7 @@ export const controllerRevision = defineKind<ControllerRevision>({
   columns: [
     nameColumn,
     { name: 'Controller', description: 'The object whose state it is.' },
-    { name: 'Revision', type: 'integer', description: 'Its place among the states of that object.' },
+    { name: 'Revision', description: 'Its place among the states of that object.' },
     ageColumn,
   ],
   cells: (object) => [object.metadata.name, controllerCell(object), object.revision ?? 0, ageCell(object)],

@@ -80,7 +80,6 @@ export const flowSchema = defineKind<FlowSchema>({
     { name: 'PriorityLevel', description: 'The priority level of its requests.' },
     {
       name: 'MatchingPrecedence',
-      type: 'integer',
       description: 'Of the schemas that match, the one with the lowest number is used.',
     },
     { name: 'DistinguisherMethod', description: 'What tells its flows apart.' },

@@ -99,8 +99,8 @@ describe('every document', () => {
     const here = [...kinds].filter(({ model }) => schemas[definitionName(model)]);
     expect(here.length).toBeGreaterThan(0);
     for (const { model } of here)
+      // Fields of Kubernetes 1.1 that are gone are in Swagger 1.2 alone.
       for (const [name, reached] of reach(model))
-        // Fields of Kubernetes 1.1 that are gone are in Swagger 1.2 alone.
         for (const [field, { definition }] of reached.fields)
           if (!definition.only11 && !schemas[name]?.properties?.[field]) missing.push(`${name}.${field}`);
     expect(missing).toEqual([]);
