@@ -54,7 +54,7 @@ test('table', () => {
   expect(columns(controllerRevision)).toEqual([
     ['Name', 'string', 0],
     ['Controller', 'string', 0],
-    ['Revision', 'integer', 0],
+    ['Revision', 'string', 0],
     ['Age', 'string', 0],
   ]);
   const row = (...ownerReferences: NonNullable<ControllerRevision['metadata']['ownerReferences']>) =>

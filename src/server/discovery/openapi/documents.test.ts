@@ -95,11 +95,11 @@ describe('every document', () => {
   });
 
   it.each(all)('%s defines every field of every model', (_, { schemas }) => {
+    // Without fields of Kubernetes 1.1 that are gone: they are in Swagger 1.2 alone.
     const missing: string[] = [];
     const here = [...kinds].filter(({ model }) => schemas[definitionName(model)]);
     expect(here.length).toBeGreaterThan(0);
     for (const { model } of here)
-      // Fields of Kubernetes 1.1 that are gone are in Swagger 1.2 alone.
       for (const [name, reached] of reach(model))
         for (const [field, { definition }] of reached.fields)
           if (!definition.only11 && !schemas[name]?.properties?.[field]) missing.push(`${name}.${field}`);
