@@ -87,6 +87,11 @@ export const commandForms: Readonly<Record<Command, CommandForm>> = {
     words: ['folders'],
     examples: [['wherry envtest bin', 'then KUBEBUILDER_ASSETS=$PWD/bin go test ./...']],
   },
+  doctor: {
+    usage: '[options]',
+    summary: 'look at this machine: what is missing, what follows from it, what to do about it',
+    examples: [['wherry doctor -o json', 'for programs; the code is 1 when wherry up would not start']],
+  },
   completion: {
     usage: shells.join('|'),
     summary: 'print a script with which a shell completes command lines of wherry',
@@ -109,5 +114,5 @@ export const commandForms: Readonly<Record<Command, CommandForm>> = {
 export const commandGroups: readonly (readonly [title: string, commands: readonly Command[]])[] = [
   ['Run a cluster', ['up', 'serve', 'node', 'test']],
   ['Look after it', ['kubeconfig', 'token', 'backup', 'restore', 'cleanup']],
-  ['Around it', ['envtest', 'completion', 'help', 'version']],
+  ['Around it', ['doctor', 'envtest', 'completion', 'help', 'version']],
 ];

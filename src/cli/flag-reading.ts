@@ -70,9 +70,10 @@ export class FlagTable {
 
   #parseForms(): NonNullable<Parameters<typeof parseArgs>[0]>['options'] {
     return Object.fromEntries(
-      [...this.#forms].map(([flag, [first]]) => {
-        const type = first!.value.form === 'switch' ? ('boolean' as const) : ('string' as const);
-        return [flag, { type, ...(first!.short ? { short: first!.short } : {}) }] as const;
+      [...this.#forms].map(([flag, forms]) => {
+        const type = forms[0]!.value.form === 'switch' ? ('boolean' as const) : ('string' as const);
+        const short = forms.find((one) => one.short !== undefined)?.short;
+        return [flag, { type, ...(short === undefined ? {} : { short }) }] as const;
       }),
     );
   }

@@ -3,6 +3,7 @@ import { auditOptions } from '../cluster/options/audit.ts';
 import {
   backupFlags,
   cleanupFlags,
+  doctorFlags,
   envtestFlags,
   everyFlags,
   kubeconfigFlags,
@@ -66,6 +67,7 @@ export const sections: readonly Section[] = [
   },
   { title: 'What is cleaned up', topics: [cleanupFlags] },
   { title: 'Programs for envtest', topics: [envtestFlags] },
+  { title: 'The machine', topics: [doctorFlags] },
   { title: 'Logging', topics: [logFlags] },
   { title: 'Help', topics: [everyFlags] },
 ];

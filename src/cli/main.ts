@@ -14,6 +14,7 @@ import {
   type ClusterLine,
   type CompletionLine,
   completionQuestion,
+  type DoctorLine,
   type KubeconfigLine,
   type LogForm,
   type NodeLine,
@@ -38,6 +39,7 @@ async function run(ending: Ending): Promise<void> {
     process.stdout.write((await import('./help.ts')).helpText(line.about, line.all));
   else if (line.command === 'version') process.stdout.write(`${packageVersion()}\n`);
   else if (line.command === 'completion' || line.command === completionQuestion) await runCompletion(line);
+  else if (line.command === 'doctor') await runDoctor(line);
   else if (line.command === 'node') await runNode(ending, line);
   else if (line.command === 'kubeconfig') await runKubeconfig(line);
   else if (line.command === 'cleanup') await runCleanup(line);
@@ -86,6 +88,8 @@ async function runCluster(
   });
   if (description) process.stdout.write(`${description}\n`);
   process.stdout.write(`Try: kubectl ${reaching(cluster, options)} get nodes\n`);
+  // A cluster that runs is not ended because the machine could not be looked at.
+  await printFindings(options, cluster.url).catch(() => undefined);
 }
 
 /** Where the secure door is, and what its administrator needs. */
@@ -109,6 +113,22 @@ async function runKubeconfig(line: KubeconfigLine): Promise<void> {
 async function runCompletion(line: CompletionLine): Promise<void> {
   const { completionText } = await import('./completion.ts');
   process.stdout.write(await completionText(line));
+}
+
+async function runDoctor(line: DoctorLine): Promise<void> {
+  const { examine } = await import('../cluster/doctor/doctor.ts');
+  const { machineProbe } = await import('../cluster/doctor/machine-probe.ts');
+  const { text, isBad } = await examine(machineProbe(), line);
+  process.stdout.write(text);
+  process.exitCode = isBad ? 1 : 0;
+}
+
+/** Looked for after the start, which it must not delay. */
+async function printFindings({ dataDir = '.' }: StartOptions, url: string): Promise<void> {
+  const { startFindings } = await import('../cluster/doctor/doctor.ts');
+  const { machineProbe } = await import('../cluster/doctor/machine-probe.ts');
+  const asked = { dataDir, port: Number(new URL(url).port) };
+  for (const line of await startFindings(machineProbe(), asked)) process.stdout.write(`${line}\n`);
 }
 
 async function runEnvtest(line: AssetsLine): Promise<void> {

@@ -2,11 +2,13 @@
 
 import type { TokenOptions } from '../cluster/access/bootstrap-tokens.ts';
 import type { KubeconfigOptions } from '../cluster/access/user-kubeconfig.ts';
+import type { DoctorOptions } from '../cluster/doctor/doctor.ts';
 import type { NodeOptions, SecureOptions, StartOptions } from '../cluster/index.ts';
 import type { CleanupOptions } from '../cluster/node/cleanup.ts';
 import {
   backupFlags,
   cleanupFlags,
+  doctorFlags,
   envtestFlags,
   everyFlags,
   isServerUrl,
@@ -83,6 +85,10 @@ export interface TestLine {
   readonly keeps: boolean;
 }
 
+export interface DoctorLine extends DoctorOptions {
+  readonly command: 'doctor';
+}
+
 export interface HelpLine {
   readonly command: 'help';
   /** The command whose help is asked for. Default: that of all. */
@@ -108,6 +114,7 @@ export type CommandLine =
   | AssetsLine
   | TestLine
   | CompletionLine
+  | DoctorLine
   | InformationLine;
 
 /** A wrong command line; the message says what is wrong. */
@@ -210,6 +217,8 @@ function readLine(line: FlagLine, { rest, program, log }: Words): CommandLine {
       return cleanupLine(line);
     case 'completion':
       return completionLine(rest);
+    case 'doctor':
+      return doctorLine(line);
     case 'node':
       return { command, log, ...nodeLine(line) };
     case 'test':
@@ -360,6 +369,11 @@ function kubeconfigLine(line: FlagLine): KubeconfigLine {
 function cleanupLine(line: FlagLine): CleanupLine {
   const { dataDir = '', dockerSocket, criSocket, all = false } = readOptions(cleanupFlags, line);
   return { command: 'cleanup', dataDir, dockerSocket, criSocket, all };
+}
+
+function doctorLine(line: FlagLine): DoctorLine {
+  const { dataDir = '', port = 0, format = 'text' } = readOptions(doctorFlags, line);
+  return { command: 'doctor', dataDir, port, format };
 }
 
 function completionLine([shell, ...rest]: readonly string[]): CompletionLine {

@@ -60,6 +60,11 @@ export class Child {
     return /ready at (\S+)\n/.exec(this.stdout)![1]!;
   }
 
+  /** Resolves when it has printed something. */
+  async printed(wanted: RegExp): Promise<void> {
+    await this.#until(() => wanted.test(this.stdout));
+  }
+
   /** Closes the reading end of its output. */
   closeOutput(): void {
     this.#process.stdout!.destroy();

@@ -1,6 +1,6 @@
 /** Flags of single commands that are no options of a cluster. */
 import { commands, optionFor } from './option.ts';
-import { items, lifeMs, on, oneOf, parsed, repeated, text } from './values.ts';
+import { items, lifeMs, on, oneOf, parsed, port, repeated, text } from './values.ts';
 
 const descriptionCharsMax = 1_000;
 const nameCharsMax = 253;
@@ -182,6 +182,26 @@ export const envtestFlags = {
     },
     text: 'which controllers run beside the server: cleanup for those that finish deletions, none, * for\nall, names, or -name',
     default: 'cleanup',
+  }),
+};
+
+const doctor = optionFor('doctor');
+
+export const doctorFlags = {
+  format: doctor<'text' | 'json'>({
+    flag: 'output',
+    short: 'o',
+    value: oneOf('FORMAT', 'text', 'json'),
+    text: 'text for people, or json',
+    default: 'text',
+  }),
+  dataDir: doctor<string>({ ...dataDir, text: 'the folder of the cluster that is to run' }),
+  port: doctor<number>({
+    flag: 'port',
+    value: port,
+    text: 'its port for plain HTTP',
+    default: '8080',
+    preset: true,
   }),
 };
 

@@ -17,6 +17,7 @@ export const commands = [
   'test',
   'cleanup',
   'envtest',
+  'doctor',
   'completion',
   'help',
   'version',

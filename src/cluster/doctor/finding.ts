@@ -1,0 +1,31 @@
+/** What a check of `wherry doctor` finds. */
+import type { Probe } from './probe.ts';
+
+/** `error`: `wherry up` does not start; `warning`: it will fail at some time; `note`: it can do less here. */
+export const states = ['error', 'warning', 'note', 'ok'] as const;
+
+export interface Finding {
+  readonly state: (typeof states)[number];
+  /** What is so. */
+  readonly says: string;
+  /** What follows from it. */
+  readonly means?: string;
+  /** What to do about it. */
+  readonly remedy?: string;
+}
+
+/** What the cluster is to have. */
+export interface Asked {
+  readonly dataDir: string;
+  /** The port for plain HTTP. */
+  readonly port: number;
+}
+
+export interface Check {
+  readonly subject: string;
+  /** Whether the start of a cluster looks, too: only for checks that take no time. */
+  readonly isQuick?: true;
+  look(probe: Probe, asked: Asked): Promise<Finding>;
+}
+
+export const ok = (says: string): Finding => ({ state: 'ok', says });
