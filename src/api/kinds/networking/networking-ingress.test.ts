@@ -107,3 +107,57 @@ test('a backend has a port by name or by number', () => {
     { field: 'spec.rules[0].http.paths[0].backend', message },
   ]);
 });
+
+test.each<[what: string, backend: object, field: string, message: string]>([
+  ['nothing', {}, '', 'Invalid value: "": resource or service backend is required'],
+  [
+    'an empty service beside a resource',
+    { service: {}, resource: { kind: 'a', name: 'b' } },
+    '',
+    'Invalid value: "": cannot set both resource and service backends',
+  ],
+  [
+    'a port of neither name nor number',
+    { service: { name: 'web', port: {} } },
+    '',
+    'Required value: port name or number is required',
+  ],
+  [
+    'a service without a port',
+    { service: { name: 'web' } },
+    '',
+    'Required value: port name or number is required',
+  ],
+  [
+    'a high port',
+    { service: { name: 'web', port: { number: 70_000 } } },
+    '.service.port.number',
+    'Invalid value: 70000: must be between 1 and 65535, inclusive',
+  ],
+  [
+    'a bad port name',
+    { service: { name: 'web', port: { name: '80' } } },
+    '.service.port.name',
+    'Invalid value: "80": must contain at least one letter (a-z)',
+  ],
+  ['a resource without a kind', { resource: { name: 'b' } }, '.resource.kind', 'Required value'],
+  ['a resource without a name', { resource: { kind: 'a' } }, '.resource.name', 'Required value'],
+  [
+    'a resource of a name with a slash',
+    { resource: { kind: 'a', name: 'b/c' } },
+    '.resource.name',
+    `Invalid value: "b/c": may not contain '/'`,
+  ],
+])('a backend of %s is refused, by the names of this version', (_what, backend, field, message) => {
+  const errors = networkingIngress.validate!({
+    metadata: { name: 'site' },
+    spec: {
+      defaultBackend: backend,
+      rules: [{ http: { paths: [{ path: '/', pathType: 'Exact', backend }] } }],
+    },
+  } as IngressV1);
+  expect(errors).toMatchObject([
+    { field: `spec.defaultBackend${field}`, message },
+    { field: `spec.rules[0].http.paths[0].backend${field}`, message },
+  ]);
+});

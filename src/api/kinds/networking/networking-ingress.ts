@@ -12,11 +12,15 @@ import type {
   IngressRule,
   IngressRuleV1,
   IngressV1,
+  ServiceBackendPort,
+  TypedLocalObjectReference,
 } from '../../generated/types.ts';
 import { defineKind } from '../../kind/kind.ts';
 import { status } from '../../kind/subresource.ts';
 import { ingressClassWarnings } from '../../rules/service/ingress-class-name.ts';
+import { collect, type Findings, problemsOf } from '../../rules/shared/findings.ts';
 import type { ApiObject } from '../../text/object.ts';
+import { isLabel1123, isPathSegment, isPortName, isPortNumber, isSubdomain1123 } from '../../values/names.ts';
 import { ingress } from '../extensions/ingress.ts';
 
 function oldBackend({ service, resource }: IngressBackendV1): IngressBackend {
@@ -72,10 +76,7 @@ function fromStored(object: ApiObject): IngressV1 {
 function renamed({ field, message, reason }: FieldError): FieldError {
   return {
     reason,
-    field: field
-      .replace(/^spec\.backend/, 'spec.defaultBackend')
-      .replace(/ackend\.serviceName$/, 'ackend.service.name')
-      .replace(/ackend\.servicePort$/, 'ackend.service.port'),
+    field: field.replace(/^spec\.backend/, 'spec.defaultBackend'),
     message: message.replace('either `backend`', 'either `defaultBackend`'),
   };
 }
@@ -95,29 +96,48 @@ function pathTypeErrors({ spec }: IngressV1): FieldError[] {
   );
 }
 
-/** Backends with a port by name and by number, of which the stored kind has room for one. */
-function portErrors({ spec }: IngressV1): FieldError[] {
-  const error = ({ service }: IngressBackendV1 = {}, path: string): FieldError[] =>
-    service?.port?.name && service.port.number
-      ? [invalid(path, '', 'cannot set both port name & port number')]
-      : [];
-  const paths = (spec?.rules ?? []).flatMap(({ http }, i) =>
-    (http?.paths ?? []).flatMap(({ backend }, j) =>
-      error(backend, child(index(child(index('spec.rules', i), 'http.paths'), j), 'backend')),
-    ),
-  );
-  return [...error(spec?.defaultBackend, 'spec.defaultBackend'), ...paths];
+function* portErrors({ name, number }: ServiceBackendPort, at: string): Findings {
+  if (name && number) yield invalid(at, '', 'cannot set both port name & port number');
+  else if (name) yield* problemsOf(child(at, 'service.port.name'), name, isPortName(name));
+  else if (number) yield* problemsOf(child(at, 'service.port.number'), number, isPortNumber(number));
+  else yield required(at, 'port name or number is required');
 }
 
-/** The stored kind's errors, without those about a missing path type, which has another message here. */
+function* resourceErrors({ apiGroup, kind, name }: TypedLocalObjectReference, at: string): Findings {
+  if (typeof apiGroup === 'string')
+    yield* problemsOf(child(at, 'apiGroup'), apiGroup, isSubdomain1123(apiGroup));
+  for (const [field, value] of Object.entries({ kind, name }))
+    if (!value) yield required(child(at, field));
+    else yield* problemsOf(child(at, field), value, isPathSegment(value));
+}
+
+/** The rules of this version's backends; the stored form has no room for all that can be wrong with them. */
+function* backendErrors({ service, resource }: IngressBackendV1, at: string): Findings {
+  if (service && resource) yield invalid(at, '', 'cannot set both resource and service backends');
+  else if (resource) yield* resourceErrors(resource, child(at, 'resource'));
+  else if (service) {
+    const namePath = child(at, 'service.name');
+    if (!service.name) yield required(namePath);
+    else yield* problemsOf(namePath, service.name, isLabel1123(service.name));
+    yield* portErrors(service.port ?? {}, at);
+  } else yield invalid(at, '', 'resource or service backend is required');
+}
+
+function* allBackendErrors({ spec }: IngressV1): Findings {
+  if (spec?.defaultBackend) yield* backendErrors(spec.defaultBackend, 'spec.defaultBackend');
+  for (const [i, { http }] of (spec?.rules ?? []).entries())
+    for (const [j, { backend = {} }] of (http?.paths ?? []).entries())
+      yield* backendErrors(backend, child(index(child(index('spec.rules', i), 'http.paths'), j), 'backend'));
+}
+
+/** The stored kind's errors, without those about a missing path type and about backends, which are others here. */
 function specErrors(object: IngressV1, old?: IngressV1): FieldError[] {
   const missing = pathTypeErrors(object);
-  const doubled = portErrors(object);
   const others = (ingress.validate?.(toStored(object), old && toStored(old)) ?? []).map(renamed);
   const isSaid = ({ field }: FieldError): boolean =>
-    missing.some((error) => error.field === field) ||
-    doubled.some((error) => field === `${error.field}.service.port`);
-  return [...missing, ...doubled, ...others.filter((error) => !isSaid(error))];
+    /^spec\.(?:defaultBackend|rules\[\d+\]\.http\.paths\[\d+\]\.backend)\b/.test(field) ||
+    missing.some((error) => error.field === field);
+  return [...missing, ...collect(allBackendErrors(object)), ...others.filter((error) => !isSaid(error))];
 }
 
 export const networkingIngress = defineKind<IngressV1>({
