@@ -17,6 +17,12 @@ import { type ApiObject, isJsonObject, type JsonObject } from '../api/text/objec
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
+/** Characters of a body that an error quotes. */
+const quotedMax = 65_536;
+/** Bytes of a body that stand for it in an error. */
+const summaryMax = 30;
+const openingBrace = 0x7b;
+
 /** A parsed body. */
 export interface Input {
   readonly value: unknown;
@@ -24,6 +30,8 @@ export interface Input {
   readonly duplicates: readonly Duplicate[];
   /** Length of the body, if it is so long that others are let in between passes over it. */
   readonly bytes?: number;
+  /** The body as it was sent, for errors that quote its beginning. */
+  readonly sent?: Buffer;
 }
 
 export interface ReadOptions {
@@ -51,11 +59,13 @@ export function readObject(
 ): ApiObject {
   const value = input.value;
   if (!isJsonObject(value))
-    throw badRequest(
-      `the object provided is unrecognized (must be of type ${expected.kind}): couldn't get version/kind; json parse error: json: cannot unmarshal ${Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value} into Go value of type struct { APIVersion string; Kind string }`,
+    throw noKind(
+      expected,
+      `cannot unmarshal ${Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value} into Go value of type struct { APIVersion string; Kind string }`,
+      input,
     );
-  if (expected.custom) checkCustomKind(expected, value);
-  else checkKind(kinds, expected, value.kind, value.apiVersion);
+  if (expected.custom) checkCustomKind(expected, value, input);
+  else checkKind(kinds, expected, value, input);
   const version = expected.apiVersion.slice(expected.apiVersion.indexOf('/') + 1);
   const handled = `${expected.kind} in version "${version}" cannot be handled as a ${expected.kind}`;
   try {
@@ -82,7 +92,7 @@ export interface Patched {
 /** Decodes the object that results from a patch. */
 export function readPatched(expected: Expected, patched: Patched, options: ReadOptions): ApiObject {
   const { value, isConverted } = patched;
-  if (expected.custom && isJsonObject(value)) checkCustomKind(expected, value);
+  if (expected.custom && isJsonObject(value)) checkCustomKind(expected, value, {});
   try {
     return isConverted ? convert(expected, patched, options) : decodeStrictly(expected, patched, options);
   } catch (error) {
@@ -138,14 +148,34 @@ function findingsOf(
   return [...findings, ...findingsInOrder(value, others, unknown)];
 }
 
-function checkKind(kinds: KindTable, expected: Expected, kind: unknown, apiVersion: unknown): void {
+/** A body whose kind and version cannot be read. */
+const noKind = (expected: Expected, why: string, { value, sent }: Input): Error =>
+  badRequest(
+    `the object provided is unrecognized (must be of type ${expected.kind}): couldn't get version/kind; json parse error: json: ${why} (${summaryOf(sent ?? Buffer.from(jsonText(value)))})`,
+  );
+
+/** The beginning of a body in an error, as Kubernetes shows it: JSON as text, all else in hexadecimal digits. */
+export function summaryOf(bytes: Buffer): string {
+  if (bytes.length === 0) return '<empty>';
+  const start = bytes.subarray(0, summaryMax).toString(bytes[0] === openingBrace ? 'utf8' : 'hex');
+  return bytes.length > summaryMax ? `${start} ...` : start;
+}
+
+function checkKind(
+  kinds: KindTable,
+  expected: Expected,
+  { kind, apiVersion }: JsonObject,
+  input: Input,
+): void {
   for (const [name, value] of [
     ['kind', kind],
     ['apiVersion', apiVersion],
   ] as const)
     if (value !== undefined && value !== null && typeof value !== 'string')
-      throw badRequest(
-        `the object provided is unrecognized (must be of type ${expected.kind}): couldn't get version/kind; json parse error: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go struct field .${name} of type string`,
+      throw noKind(
+        expected,
+        `cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go struct field .${name} of type string`,
+        input,
       );
   const sentKind = (kind as string) || expected.kind;
   const sentVersion = (apiVersion as string) || expected.apiVersion;
@@ -158,18 +188,13 @@ function checkKind(kinds: KindTable, expected: Expected, kind: unknown, apiVersi
   throw badRequest(`${sentKind} in version "${version}" cannot be handled as a ${expected.kind}: ${why}`);
 }
 
-/** Characters of a body that an error quotes. */
-const quotedMax = 65_536;
-const summaryMax = 30;
-
 /** Custom objects must say what they are. A wrong kind is found by validation in Kubernetes, hence the 422. */
-function checkCustomKind(expected: Expected, value: JsonObject): void {
+function checkCustomKind(expected: Expected, value: JsonObject, { sent }: Pick<Input, 'sent'>): void {
   const { kind, apiVersion } = value;
   if (!kind) {
     const text = jsonText(value).slice(0, quotedMax);
-    const more = text.length > summaryMax ? ' ...' : '';
     throw badRequest(
-      `the object provided is unrecognized (must be of type ${expected.kind}): Object 'Kind' is missing in '${text}' (${text.slice(0, summaryMax)}${more})`,
+      `the object provided is unrecognized (must be of type ${expected.kind}): Object 'Kind' is missing in '${text}' (${summaryOf(sent ?? Buffer.from(text))})`,
     );
   }
   if (apiVersion !== expected.apiVersion)

@@ -124,6 +124,22 @@ describe('a body that cannot be read', () => {
       'BadRequest',
       unrecognized('ConfigMap', 'unexpected end of JSON input ({"metadata":{"name":"a-long-na ...)'),
     );
+    const long = 'no object, and longer than what is shown';
+    const shown = `${Buffer.from(long).subarray(0, 30).toString('hex')} ...`;
+    for (const [type, why] of [
+      ['application/json', "invalid character 'o' in literal null (expecting 'u')"],
+      ['application/yaml', 'json: cannot unmarshal string into Go value of type struct'],
+      ['application/vnd.kubernetes.protobuf', 'does not appear to be a protobuf message'],
+    ] as const) {
+      const { status, body } = await client.post(configMaps, long, { 'Content-Type': type });
+      expect({ status, message: body.message }, type).toEqual({
+        status: 400,
+        message: expect.stringContaining(why),
+      });
+      expect(body.message.endsWith(` (${shown})`), body.message).toBe(true);
+    }
+    const unnamed = await client.post(configMaps, '{"kind":7,"metadata":{"name":"seven"}}');
+    expect(unnamed.body.message).toMatch(/ \(\{"kind":7,"metadata":\{"name":" \.\.\.\)$/);
   });
 
   it('may be one with more behind it', async () => {

@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { badRequest, requestTimeout, StatusError, tooLarge, unknownFormat } from '../../api/errors/errors.ts';
 import type { Model } from '../../api/model/model.ts';
 import { countKeys, findDuplicates, JsonError, readJson } from '../../api/text/json.ts';
-import type { Input } from '../../registry/input.ts';
+import { type Input, summaryOf } from '../../registry/input.ts';
 import { Http2Request } from '../wire/http2-request.ts';
 import { PlainRequest } from '../wire/plain-request.ts';
 import type { ApiRequest } from './context.ts';
@@ -118,17 +118,17 @@ async function parseForeign(
     const { decodeProtobuf, ProtobufError } = await import('../../api/protobuf/protobuf.ts');
     try {
       const { apiVersion, kind: sent, value } = decodeProtobuf(bytes, modelFor);
-      return { value: { ...value, kind: sent, apiVersion }, duplicates: [] };
+      return { value: { ...value, kind: sent, apiVersion }, duplicates: [], sent: bytes };
     } catch (error) {
       if (!(error instanceof ProtobufError)) throw error;
-      throw badRequest(`the object provided is unrecognized (must be of type ${kind}): ${error.message}`);
+      throw unrecognized(kind, error.message, bytes);
     }
   }
   const { readYaml, YamlError } = await import('../../api/text/yaml.ts');
   try {
     if (!isUtf8(bytes)) throw new YamlError('invalid UTF-8');
     const { value, duplicates } = await readYaml(bytes.toString('utf8'));
-    return { value, duplicates };
+    return { value, duplicates, sent: bytes };
   } catch (error) {
     if (!(error instanceof YamlError)) throw error;
     throw unrecognized(kind, `yaml parse error: ${error.message}`, bytes);
@@ -138,20 +138,8 @@ async function parseForeign(
 export function readJsonInput(bytes: Buffer): Input {
   const document = readJson(bytes);
   const duplicates = countKeys(document.value) === document.keyCount ? [] : findDuplicates(document.text);
-  return { value: document.value, duplicates };
+  return { value: document.value, duplicates, sent: bytes };
 }
 
-const summaryBytes = 30;
-
-function unrecognized(kind: string, why: string, bytes: Buffer): Error {
-  return badRequest(
-    `the object provided is unrecognized (must be of type ${kind}): ${why} (${summary(bytes)})`,
-  );
-}
-
-function summary(bytes: Buffer): string {
-  if (bytes.length === 0) return '<empty>';
-  const start = bytes.subarray(0, summaryBytes);
-  const more = bytes.length > summaryBytes ? ' ...' : '';
-  return bytes[0] === 0x7b ? start.toString('utf8') + more : start.toString('hex');
-}
+const unrecognized = (kind: string, why: string, bytes: Buffer): Error =>
+  badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${summaryOf(bytes)})`);
