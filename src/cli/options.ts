@@ -89,7 +89,7 @@ export interface DoctorLine extends DoctorOptions {
   readonly command: 'doctor';
 }
 
-export interface HelpLine {
+interface HelpLine {
   readonly command: 'help';
   /** The command whose help is asked for. Default: that of all. */
   readonly about?: Command | undefined;

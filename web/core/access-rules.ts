@@ -1,6 +1,6 @@
 /** What rules allow, as the server lists them for a user (SelfSubjectRulesReview). */
 
-export interface ResourceRule {
+interface ResourceRule {
   readonly verbs: readonly string[];
   readonly apiGroups?: readonly string[];
   readonly resources?: readonly string[];

@@ -35,7 +35,7 @@ export interface Plan {
 }
 
 /** A right: to the object, a part of it, or another kind in its namespace. */
-export interface Need {
+interface Need {
   readonly verb: string;
   readonly subresource?: string;
   readonly kind?: string;
