@@ -33,8 +33,9 @@ const rights: Check = {
     return {
       state: 'note',
       says: 'this user is not root',
-      means: `${shared}, processes are not isolated, and service addresses answer only in containers`,
-      remedy: 'run wherry up by sudo where pods need addresses, users or isolation of their own',
+      means: `${shared}, processes are not isolated, and the usual addresses of services do not answer`,
+      remedy:
+        'run wherry up by sudo; or let services answer without, by --service-cluster-ip-range=127.9.0.0/24',
     };
   },
 };
@@ -43,7 +44,13 @@ const namespaces: Check = {
   subject: 'namespaces',
   async look(probe) {
     if (probe.platform !== 'linux') return notLinux('network namespaces', shared);
-    if (probe.user !== 0) return { state: 'note', says: 'cannot be made without root', means: shared };
+    if (probe.user !== 0)
+      return {
+        state: 'note',
+        says: 'cannot be made without root',
+        means: shared,
+        remedy: 'run wherry up by sudo',
+      };
     const tools = ['unshare', 'nsenter', 'ip'];
     const found = await Promise.all(tools.map((tool) => probe.run('sh', '-c', `command -v ${tool}`)));
     const missing = tools.filter((_, i) => found[i] === undefined);
