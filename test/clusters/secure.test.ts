@@ -164,6 +164,9 @@ describe('wherry kubeconfig', () => {
       'wherry',
     ]);
     expect(await codeWith(text)).toBe(200);
+    // As kubectl, where the folder is missing.
+    await wherry(folder, 'kubeconfig', '--merge', 'home/.kube/config');
+    expect(await codeWith(readFileSync(path.join(folder, 'home/.kube/config'), 'utf8'))).toBe(200);
     await stop(child);
   });
 

@@ -1,5 +1,5 @@
 /** Kubeconfigs of users, made from the authority in a data folder: what `wherry kubeconfig` does. */
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { readYaml, writeYaml } from '../../api/text/yaml.ts';
 import { wallClock } from '../../clock.ts';
@@ -83,7 +83,11 @@ async function mergeInto(file: string, config: Kubeconfig): Promise<string> {
     merged[list] = [...before.filter((entry) => !names.has(entry?.name ?? '')), ...config[list]];
   }
   merged['current-context'] = config['current-context'];
-  await orSentence(file, () => writePrivately(path.resolve(file), writeYaml(merged)));
+  await orSentence(file, async () => {
+    // kubectl makes the folder of its configuration, too.
+    mkdirSync(path.dirname(path.resolve(file)), { recursive: true });
+    await writePrivately(path.resolve(file), writeYaml(merged));
+  });
   return `Added to ${file}; its current context is ${config['current-context']}\n`;
 }
 

@@ -1,0 +1,81 @@
+/** How the pages of the documents are run by pages.kubectl.test.ts, and why some blocks are not. */
+
+export interface PageRun {
+  /** Undefined: no block of the page is run; `left` says why. */
+  readonly session?: {
+    /** Runs before the first block, where the page takes a server for granted. */
+    readonly server?: string;
+    /** Files that the page uses and does not show. */
+    readonly needs?: Readonly<Record<string, string>>;
+    /** How a server ends when the page starts the next. Default SIGTERM. */
+    readonly ending?: NodeJS.Signals;
+    /** Longer ones run before a release alone. */
+    readonly tier?: 'release';
+  };
+  /** Blocks that are not run, by the beginning of their first command, with the reason. */
+  readonly left?: Readonly<Record<string, string>>;
+}
+
+const serving = { server: 'wherry serve --in-memory' };
+
+export const pageRuns: Readonly<Record<string, PageRun>> = {
+  'README.md': { session: { tier: 'release' } },
+  'docs/apply.md': { session: serving },
+  'docs/backup.md': { session: { ending: 'SIGKILL' } },
+  'docs/compatibility.md': { session: serving },
+  'docs/conformance.md': { left: { '': 'two servers for a test program that is not part of this project' } },
+  'docs/controllers.md': { session: {} },
+  'docs/corpus.md': { left: { '': 'test/cli/corpus.test.ts runs the program on manifests of its own' } },
+  'docs/custom-kinds.md': { session: serving },
+  'docs/differences.md': { session: {} },
+  'docs/embedding.md': { left: { '': 'test/house/docs.test.ts runs the programs' } },
+  'docs/etcd.md': { left: { '': 'needs an etcd; test/clusters/ runs several servers on one' } },
+  'docs/getting-started.md': {
+    session: { tier: 'release', server: 'wherry up' },
+    left: {
+      'npm start -- --port 8123': 'starts a server on a port of its own, and shows no output',
+      'npm pack': 'packs and installs; test/house/package.test.ts does so',
+      'wherry up --ingress-port': 'an application of the repository, with figures of its load',
+      "curl 'localhost:8080/api/v1/watch": 'a watch without an end, of the application',
+      'kubectl get pods\n': 'after a restart, of the application',
+      'wherry up\n': 'names the network of a machine with the rights of root',
+      'wherry up --in-memory': 'two servers that are in the way of each other; test/cli/cli.refused.test.ts',
+    },
+  },
+  'docs/limits-and-metrics.md': {
+    session: { needs: { 'big.txt': 'x'.repeat(70_000) } },
+    left: { 'wherry up --in-memory --simulated-nodes 1 --log': 'log lines that later commands bring' },
+  },
+  'docs/network.md': { left: { '': 'needs the rights of root, and commands without an end' } },
+  'docs/nodes.md': {
+    session: { tier: 'release' },
+    left: {
+      'wherry node': 'names the network of a machine with the rights of root',
+      'kubectl drain': 'of the node before',
+      'kubectl get nodes\n': 'of the node before, a minute after it was lost',
+    },
+  },
+  'docs/operator.md': { left: { '': 'installs a package of another project into /app, as root' } },
+  'docs/options.md': { left: { '': 'is generated, and compared by test/house/docs.test.ts' } },
+  'docs/pods.md': { left: { '': 'needs the rights of root, for files and limits of containers' } },
+  'docs/policies.md': { session: serving },
+  'docs/protection.md': { session: serving },
+  'docs/runtimes.md': { left: { '': 'needs container engines' } },
+  'docs/sharing.md': {
+    session: { tier: 'release' },
+    left: {
+      'wherry serve --oidc-issuer-url': 'needs an issuer of OpenID Connect',
+      'wherry serve --token-auth-file tokens.csv --authorization-mode Node,RBAC,Webhook':
+        'needs an authorization webhook',
+    },
+  },
+  'docs/storage.md': {
+    session: { tier: 'release', server: 'wherry up' },
+    left: { 'cat images.yaml': 'names an archive of an image that the page does not make' },
+  },
+  'docs/testing.md': {
+    left: {
+      '': 'test/house/docs.test.ts and test/cli/cli.test-run.test.ts run the programs and the command',
+    },
+  },
+};
