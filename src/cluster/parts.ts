@@ -54,8 +54,9 @@ export async function makeParts(
   { store, metrics }: Storage,
   closers: Closers,
 ): Promise<Parts> {
-  const { options, chance, report } = settings;
-  const audit = options.auditLog === undefined ? undefined : await auditLog(options.auditLog, chance, report);
+  const { options, sources, report } = settings;
+  const audit =
+    options.auditLog === undefined ? undefined : await auditLog(options.auditLog, sources, report);
   closers.add(() => audit?.close());
   const view = await openView(settings, store, closers);
   const dialled = new Later<ApiServer>('the server is starting');
@@ -71,7 +72,7 @@ export async function makeParts(
   closers.add(() => definitions.close());
   await definitions.start();
   const { history: bounds, isShared } = settings;
-  const history = new History(store, view, bounds, chance.nowMs, report, isShared, registry.timers);
+  const history = new History(store, view, bounds, sources.nowMs, report, isShared, registry.timers);
   closers.add(() => history.close());
   const policy = new DefaultPolicy(writing);
   closers.add(() => policy.close());
@@ -123,7 +124,7 @@ async function fill(writing: Writing, settings: ClusterSettings, closers: Closer
 
 /** What users may do; undefined without a secure door, where everybody may do everything. */
 async function authorizationOf(
-  { options, chance: sources, warn }: ClusterSettings,
+  { options, sources, warn }: ClusterSettings,
   view: View,
 ): Promise<Authorization | undefined> {
   const { secure = false, users = [] } = options;

@@ -48,7 +48,7 @@ export async function makeRegistry(
   /** Undefined: everybody may do everything. */
   authorization: Authorization | undefined,
 ): Promise<OpenRegistry> {
-  const { options, kinds, chance, finalizing, instruments } = settings;
+  const { options, kinds, sources, finalizing, instruments } = settings;
   const range = rangeInForce(view, settings.addressRange);
   const ranges = range.refused
     ? { ...settings.ranges, addresses: parseIPRanges(range.text)! }
@@ -56,7 +56,7 @@ export async function makeRegistry(
   const services = new ServiceAllocator(view, ranges);
   const { podSecurity } = await admissionSettings(options.admissionConfigFile);
   const accounts = new Later<QuotaAccounts>('the registry is being made');
-  const writing = makeWriting(store, view, kinds, chance, {
+  const writing = makeWriting(store, view, kinds, sources, {
     admission: (made) => {
       const quotas = new QuotaAccounts(made.registry);
       accounts.set(quotas);

@@ -88,7 +88,7 @@ const localNodes = (settings: ClusterSettings, { registry, doors, connections, r
     apiDoor: doors.apiDoor,
     simulated: settings.options.simulatedNodes ?? 0,
     graceMs: settings.controllerSettings.nodeGraceMs,
-    now: settings.chance.nowMs,
+    now: settings.sources.nowMs,
     timers: registry.timers,
     onError: settings.report,
   });
@@ -127,12 +127,12 @@ const identity = (): string => `${hostname()}_${randomUUID()}`;
 
 /** Loaded by those who have one. */
 async function openIngress(
-  { options, chance, report }: ClusterSettings,
+  { options, sources, report }: ClusterSettings,
   { doors }: Parts,
 ): Promise<RunningIngress | undefined> {
   if (!options.ingress) return undefined;
   const { startIngress } = await import('./node/local-ingress.ts');
-  const watched = { now: chance.nowMs, onError: report };
+  const watched = { now: sources.nowMs, onError: report };
   return startIngress(doors.inside, options.ingress, watched);
 }
 

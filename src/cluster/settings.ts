@@ -42,7 +42,7 @@ export interface ClusterSettings {
   /** As they were given, for parts that read their own. */
   readonly options: StartOptions;
   readonly instruments: Instruments | undefined;
-  readonly chance: Sources;
+  readonly sources: Sources;
   readonly report: (error: Error) => void;
   /** Tells that the store is lost. */
   readonly reportLoss: (error: Error) => void;
@@ -69,7 +69,7 @@ export interface ClusterSettings {
   readonly files: ReadSettings;
 }
 
-const systemChance: Sources = {
+const systemSources: Sources = {
   nowMs: wallClock,
   uid: () => randomUUID(),
   randomBelow: (bound) => randomInt(bound),
@@ -92,7 +92,7 @@ export async function readSettings(
   return Object.freeze({
     options,
     instruments,
-    chance: { ...(instruments?.chance ?? systemChance), ...options.chance },
+    sources: { ...(instruments?.sources ?? systemSources), ...options.chance },
     report,
     reportLoss,
     warn: options.onWarning ?? (() => undefined),

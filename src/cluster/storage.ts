@@ -15,9 +15,9 @@ export interface Storage {
 }
 
 export async function openStorage(settings: ClusterSettings, closers: Closers): Promise<Storage> {
-  const { options, chance, instruments, kinds } = settings;
+  const { options, sources, instruments, kinds } = settings;
   const metrics = new StoreMetrics();
-  const opened = await openStore(options, chance, metrics, instruments);
+  const opened = await openStore(options, sources, metrics, instruments);
   const store = await encrypted(opened, kinds, options.encryptionConfigFile);
   closers.add(() => store.close());
   return { store, metrics };
@@ -25,7 +25,7 @@ export async function openStorage(settings: ClusterSettings, closers: Closers): 
 
 /** Opens the view of all objects, whichever store they are in. */
 export async function openView(settings: ClusterSettings, store: Store, closers: Closers): Promise<View> {
-  const { options, chance, kinds, report, reportLoss } = settings;
+  const { options, sources, kinds, report, reportLoss } = settings;
   const watched = {
     onError: report,
     onLost: reportLoss,
@@ -33,6 +33,6 @@ export async function openView(settings: ClusterSettings, store: Store, closers:
   };
   const view = await openReadableView(store, kinds, { ...watched, holds: heldHere(options) });
   closers.add(() => view.close());
-  await openEventStore(options, kinds, chance, view, watched, closers);
+  await openEventStore(options, kinds, sources, view, watched, closers);
   return view;
 }

@@ -331,7 +331,7 @@ export class Http2Session implements ClientSession {
     if (isLast) this.#finish(request);
   }
 
-  /** The answer is complete, if it is as long as it has said. */
+  /** Ends an answer; one that is shorter than its content-length is malformed. */
   #finish(request: Http2Request): void {
     if (request.remaining) this.#malformed(request, 'an answer is not as long as it said');
     else this.#end(request, false);

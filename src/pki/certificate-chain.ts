@@ -22,7 +22,7 @@ const anyUsage = '2.5.29.37.0';
 /** Limits which names an authority may vouch for. Names are not checked here, so such an authority vouches for none. */
 const nameConstraints = '2.5.29.30';
 
-/** Extensions whose meaning is heeded here or by OpenSSL, or is not about who the holder is. */
+/** Extensions that this file or OpenSSL checks, or that say nothing about who the holder is. */
 const knownExtensions: ReadonlySet<string> = new Set([
   '2.5.29.15', // key usage: OpenSSL asks for that of an issuer
   '2.5.29.17', // alternative names: names are not checked

@@ -182,7 +182,7 @@ export class Kit {
   #instruments(): Instruments {
     const pages = this.options.pages?.(this);
     return {
-      chance: this.#chance(),
+      sources: this.#sources(),
       timers: this.clock,
       openStore: (options) => {
         this.#store = new RefusingStore(options, this.options.snapshot?.state, (key) => this.#refuses(key));
@@ -201,7 +201,7 @@ export class Kit {
     };
   }
 
-  #chance(): Sources {
+  #sources(): Sources {
     const randomness = this.#randomness;
     return {
       nowMs: this.clock.nowMs,

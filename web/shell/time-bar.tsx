@@ -21,7 +21,7 @@ export function TimeBar({ onClose }: { readonly onClose: () => void }) {
   const show = (version: number): void =>
     changeQuery({ at: version >= newest ? undefined : String(Math.max(oldest, version)) });
   const isGone = range !== undefined && at < oldest;
-  // What is shown has left history: the oldest versions that stay for a while take its place.
+  // The version that is shown is no longer in history: go to one near the oldest that will stay for a while.
   useEffect(() => {
     if (!isGone) return;
     setMoved(true);

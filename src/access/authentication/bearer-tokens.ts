@@ -60,7 +60,7 @@ export class BearerTokens implements Authenticator {
   }
 }
 
-/** A token that no method knows is a wrong one, not none. */
+/** The user of a token. A token that no method knows is answered with 401; it does not make an anonymous request. */
 function userOf(answer: TokenAnswer | undefined, failures: readonly unknown[]): User {
   if (answer) return answer.user;
   throw failures[0] ?? new CredentialError('invalid bearer token');

@@ -9,7 +9,7 @@ export class FairShare {
 
   constructor(
     private readonly max: number,
-    /** The part of what the others leave that one owner may have. */
+    /** One owner may hold this fraction of what other owners do not hold. */
     private readonly fraction = 0.5,
   ) {}
 

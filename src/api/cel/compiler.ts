@@ -1,4 +1,4 @@
-/** KeyQueue a checked expression into functions, one for each node, that compute its value and charge for their steps. */
+/** Turns a checked expression into functions, one for each node, that compute its value and charge for their steps. */
 
 import { type Comprehension, comprehension } from './comprehensions.ts';
 import { findInOptional } from './libraries/optionals.ts';

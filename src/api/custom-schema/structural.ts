@@ -97,7 +97,7 @@ function* metaErrors(schema: Schema, level: Level, path: string): Generator<Fiel
   }
 }
 
-/** What a schema of metadata may say beside the names: nothing. */
+/** Whether a schema of metadata restricts names and nothing else; other restrictions are refused. */
 function restrictsNamesOnly(metadata: Schema): boolean {
   const { type: _type, default: _default, properties = {}, ...rest } = metadata;
   return (

@@ -1,4 +1,4 @@
-/** Proves that `alike` reports objects as equal exactly when their encoded texts are equal. */
+/** Proves that the comparison reports objects as equal exactly when their encoded texts are equal. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../text/object.ts';

@@ -13,7 +13,7 @@ export function encodesEqual(model: Model, a: JsonObject, b: JsonObject): boolea
   if (!optimized || model.definition.open) return encodeObject(model, a) === encodeObject(model, b);
   let compare = comparers.get(model);
   if (!compare) {
-    compare = generatedComparer(model) ?? ((one, other) => walkedAlike(model, one, other));
+    compare = generatedComparer(model) ?? ((one, other) => isSameObject(model, one, other));
     comparers.set(model, compare);
   }
   return compare(a, b);
@@ -31,31 +31,33 @@ function generatedComparer({ order }: Model): Comparer | undefined {
   if (order.length > generatedFieldsMax) return undefined;
   const steps = order.map(({ name }, i) => {
     const value = `[${JSON.stringify(name)}]`;
-    return `(a${value} === b${value} || alike${i}(a${value}, b${value}))`;
+    return `(a${value} === b${value} || isSame${i}(a${value}, b${value}))`;
   });
-  const names = order.map((_, i) => `alike${i}`);
-  const alike = order.map((field) => (a: unknown, b: unknown) => fieldAlike(field, a, b));
+  const names = order.map((_, i) => `isSame${i}`);
+  const comparisons = order.map((field) => (a: unknown, b: unknown) => isSameField(field, a, b));
   try {
-    return new Function(...names, `return (a, b) => ${steps.join(' && ') || 'true'};`)(...alike) as Comparer;
+    return new Function(...names, `return (a, b) => ${steps.join(' && ') || 'true'};`)(
+      ...comparisons,
+    ) as Comparer;
   } catch (error) {
     if (error instanceof EvalError) return undefined;
     throw error;
   }
 }
 
-function walkedAlike(model: Model, a: JsonObject, b: JsonObject): boolean {
+function isSameObject(model: Model, a: JsonObject, b: JsonObject): boolean {
   for (const name of Object.keys(a)) {
     const field = model.fields.get(name);
-    if (field && !fieldAlike(field, a[name], b[name])) return false;
+    if (field && !isSameField(field, a[name], b[name])) return false;
   }
   for (const name of Object.keys(b)) {
     const field = a[name] === undefined ? model.fields.get(name) : undefined;
-    if (field && !fieldAlike(field, undefined, b[name])) return false;
+    if (field && !isSameField(field, undefined, b[name])) return false;
   }
   return true;
 }
 
-export function fieldAlike(field: Field, a: unknown, b: unknown): boolean {
+export function isSameField(field: Field, a: unknown, b: unknown): boolean {
   if (a === b) return true;
   const set = a !== undefined && a !== null && b !== undefined && b !== null;
   if (!set || !optimized) return fieldText(field, a) === fieldText(field, b);
@@ -63,21 +65,21 @@ export function fieldAlike(field: Field, a: unknown, b: unknown): boolean {
     case 'model':
       return encodesEqual(field.model, a as JsonObject, b as JsonObject);
     case 'array':
-      return itemsAlike(field.items!, a as unknown[], b as unknown[]);
+      return areSameItems(field.items!, a as unknown[], b as unknown[]);
     case 'map':
-      return valuesAlike(field.values!, a as JsonObject, b as JsonObject);
+      return areSameValues(field.values!, a as JsonObject, b as JsonObject);
     default:
       return fieldText(field, a) === fieldText(field, b);
   }
 }
 
-const itemsAlike = (item: Field, a: readonly unknown[], b: readonly unknown[]): boolean =>
-  a.length === b.length && a.every((value, i) => fieldAlike(item, value, b[i]));
+const areSameItems = (item: Field, a: readonly unknown[], b: readonly unknown[]): boolean =>
+  a.length === b.length && a.every((value, i) => isSameField(item, value, b[i]));
 
-function valuesAlike(value: Field, a: JsonObject, b: JsonObject): boolean {
+function areSameValues(value: Field, a: JsonObject, b: JsonObject): boolean {
   const names = Object.keys(a);
   return (
     names.length === Object.keys(b).length &&
-    names.every((name) => Object.hasOwn(b, name) && fieldAlike(value, a[name], b[name]))
+    names.every((name) => Object.hasOwn(b, name) && isSameField(value, a[name], b[name]))
   );
 }

@@ -2,7 +2,7 @@
  * Field types: what can be owned in a value, worked out once per model. A scalar or an atomic value is owned as a whole;
  * of structs, maps, keyed lists and sets, each field, entry or item is owned by itself.
  */
-import { fieldAlike } from '../model/encoded-equality.ts';
+import { isSameField } from '../model/encoded-equality.ts';
 import type { Field, Model } from '../model/model.ts';
 import { jsonText } from '../text/json-text.ts';
 import { isJsonObject, type JsonObject } from '../text/object.ts';
@@ -66,15 +66,15 @@ export class FieldType {
     return this.#items;
   }
 
-  /** Whether two values of a leaf are written alike. */
+  /** Whether two values of a leaf are written as the same text. */
   encodesEqual(a: unknown, b: unknown): boolean {
-    return this.itemField ? fieldAlike(this.itemField, a, b) : jsonText(a) === jsonText(b);
+    return this.itemField ? isSameField(this.itemField, a, b) : jsonText(a) === jsonText(b);
   }
 
-  /** Whether a field of a struct is written alike: most writes change one part of an object, and no other is walked. */
-  alike(name: string, a: unknown, b: unknown): boolean {
+  /** Whether two values of a field of a struct are written as the same text: most writes change one part of an object, and no other is walked. */
+  isSameText(name: string, a: unknown, b: unknown): boolean {
     const member = this.members.get(name);
-    return member !== undefined && fieldAlike(member.field, a, b);
+    return member !== undefined && isSameField(member.field, a, b);
   }
 
   get keys(): readonly Key[] {

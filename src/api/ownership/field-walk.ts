@@ -159,7 +159,7 @@ class Comparison {
     if (type.name === 'leaf' || (this.#isBare(type, a) && this.#isBare(type, b))) {
       if (a === undefined) addPath(this.#changed, this.#path);
       else if (b === undefined) addPath(this.#removed, this.#path);
-      else if (!this.#alike(type, a, b)) addPath(this.#changed, this.#path);
+      else if (!this.#isSameText(type, a, b)) addPath(this.#changed, this.#path);
       return;
     }
     if (type.name === 'struct' || type.name === 'map') this.#objects(type, asObject(a), asObject(b));
@@ -168,9 +168,9 @@ class Comparison {
     if (b === undefined) addPath(this.#removed, this.#path);
   }
 
-  #alike(type: FieldType, a: unknown, b: unknown): boolean {
+  #isSameText(type: FieldType, a: unknown, b: unknown): boolean {
     if (!this.asWritten || a === null || b === null) return sameJson(a, b);
-    // Containers with nothing in them are written alike.
+    // Empty containers are written as the same text.
     return type.name === 'leaf' ? type.encodesEqual(a, b) : true;
   }
 
@@ -191,7 +191,7 @@ class Comparison {
         const other = b && ownValue(b, name);
         if (
           a[name] === other ||
-          (this.asWritten && this.#path.length === 0 && type.alike(name, a[name], other))
+          (this.asWritten && this.#path.length === 0 && type.isSameText(name, a[name], other))
         )
           continue;
         if (isStruct) this.#member(type, name, a, b);

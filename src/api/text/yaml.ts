@@ -170,7 +170,7 @@ function lineOf(text: string, offset: number): number {
   return line;
 }
 
-/** KeyQueue the nodes of one document into JSON values. */
+/** Turns the nodes of one document into JSON values. */
 class Reader {
   readonly duplicates = new Map<string, Duplicate>();
   /** The same keys, by name and line. */

@@ -64,7 +64,7 @@ export async function checkNodeOptions(options: NodeOptions): Promise<void> {
   await orSentence(ImageTable.open(images).then(() => podRange && parsePodRange(podRange)));
 }
 
-/** KeyQueue a failure into a `StartError`, with `words` before its message if given. */
+/** Turns a failure into a `StartError`, with `words` before its message if given. */
 async function orSentence<T>(work: Promise<T>, words?: string): Promise<T> {
   try {
     return await work;

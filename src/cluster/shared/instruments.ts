@@ -12,7 +12,7 @@ import type { VersionedStoreOptions } from '../../store/versioned.ts';
 import type { Timers } from '../../timers.ts';
 
 export interface Instruments extends ServerInstruments {
-  readonly chance: Sources;
+  readonly sources: Sources;
   readonly timers: Timers;
   /** Opens the store, in memory. */
   openStore(options: VersionedStoreOptions): Store;

@@ -38,7 +38,7 @@ describeWith('etcd-server')('servers', () =>
       return [response.status, await response.json()];
     };
     const named = (name: string) => ({ metadata: { name } });
-    /** KeyQueue authentication on: from then on only root may do anything. */
+    /** Turns authentication on: from then on only root may do anything. */
     const demandUsers = async (etcd: TestEtcd, ...others: string[]): Promise<void> => {
       for (const name of ['root', ...others])
         await etcd.call(

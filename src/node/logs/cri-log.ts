@@ -71,7 +71,7 @@ export class StampClock {
   }
 }
 
-/** KeyQueue the output of one stream into stored lines. An incomplete line waits for its rest. */
+/** Turns the output of one stream into stored lines. An incomplete line waits for its rest. */
 export class LineEncoder {
   readonly #pending = Buffer.allocUnsafe(pieceBytesMax);
   #pendingLength = 0;

@@ -178,7 +178,7 @@ class LogCursor {
   }
 }
 
-/** KeyQueue stored lines into the client's output. */
+/** Turns stored lines into the client's output. */
 class LogText {
   readonly #since: Buffer | undefined;
   #left: number;

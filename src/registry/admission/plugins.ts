@@ -41,7 +41,7 @@ export interface PluginSettings {
   readonly tolerationSeconds?: TolerationSeconds;
   /** Pods get the token of their account from a secret, as in Kubernetes 1.1. Default: no. */
   readonly tokenSecrets?: boolean;
-  /** Default: accounts that nobody else looks at. */
+  /** What is used of each quota. Default: counted for this chain of plugins alone. */
   readonly quotas?: QuotaAccounts;
 }
 

@@ -9,7 +9,7 @@ import type { FieldError } from '../../api/errors/field-error.ts';
 import type { Change } from '../../api/kind/change.ts';
 import type { Kind } from '../../api/kind/kind.ts';
 import { validateMetaUpdate } from '../../api/kind/meta.ts';
-import { encodesEqual, fieldAlike } from '../../api/model/encoded-equality.ts';
+import { encodesEqual, isSameField } from '../../api/model/encoded-equality.ts';
 import { sameJson } from '../../api/ownership/field-walk.ts';
 import { jsonText } from '../../api/text/json-text.ts';
 import { type ApiObject, type JsonObject, withSortedKeys } from '../../api/text/object.ts';
@@ -274,7 +274,7 @@ function differs(
   const field = kind.model.fields.get(part)!;
   const blank = field.type === 'array' ? [] : {};
   const partOf = (whole: ApiObject) => (whole as unknown as JsonObject)[part] ?? blank;
-  return !fieldAlike(field, partOf(object), partOf(old));
+  return !isSameField(field, partOf(object), partOf(old));
 }
 
 /** Stored objects have null where a list is written so, and objects that were just read have nothing there. */

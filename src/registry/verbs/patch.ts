@@ -140,7 +140,7 @@ const pathsOf = ({ body }: Patch): string[] =>
 
 const reasons = { 400: 'BadRequest', 413: 'RequestEntityTooLarge', 422: 'Invalid', 500: undefined } as const;
 
-/** KeyQueue the errors of the patch functions into Statuses. */
+/** Turns the errors of the patch functions into Statuses. */
 function asStatus<T>(apply: () => T): T {
   try {
     return apply();

@@ -53,7 +53,7 @@ export function localAccessReview(object: ApiObject, asked: Asked): Promise<Stat
 export function rulesReview(object: ApiObject, { serving, context }: Asked): SubjectRulesReviewStatus {
   const namespace = (object as SelfSubjectRulesReview).spec?.namespace;
   if (!namespace) throw badRequest('no namespace on request');
-  // Kubernetes answers without the question.
+  // Kubernetes leaves the spec out of its answer.
   object.spec = {};
   const found = serving.writing.authorizer.rulesFor?.(context.user, namespace);
   return {

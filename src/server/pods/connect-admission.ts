@@ -13,7 +13,7 @@ export interface Connection {
   readonly part: Extract<Part, 'exec' | 'attach' | 'portforward' | 'proxy'>;
 }
 
-/** The kinds of what a connection asks for, by resource and part. */
+/** The kind of the options that admission sees of a connection, by resource and subresource. */
 const optionKinds: Readonly<Record<string, string>> = {
   'pods exec': 'PodExecOptions',
   'pods attach': 'PodAttachOptions',

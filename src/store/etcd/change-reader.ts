@@ -1,4 +1,4 @@
-/** KeyQueue events of etcd into changes of the store. */
+/** Turns events of etcd into changes of the store. */
 import type { Change } from '../store.ts';
 import type { Keyspace } from './keyspace.ts';
 import type { EtcdEvent } from './messages.ts';

@@ -56,7 +56,7 @@ export function bundleProblem(bundle: string | undefined): string | undefined {
   return isPem ? undefined : 'unable to load root certificates: unable to parse bytes as PEM block';
 }
 
-/** Versions of reviews that an old definition did without may stay away. */
+/** Whether this server speaks one of these versions of ConversionReview. */
 const hasKnownVersion = (versions: readonly string[]): boolean =>
   versions.some((version) => reviewVersions.includes(version));
 

@@ -1,5 +1,5 @@
 /** Changes: what differs between an object and its stored state. */
-import { fieldAlike } from '../../model/encoded-equality.ts';
+import { isSameField } from '../../model/encoded-equality.ts';
 import type { Model } from '../../model/model.ts';
 import type { JsonObject } from '../../text/object.ts';
 
@@ -10,6 +10,6 @@ import type { JsonObject } from '../../text/object.ts';
 export function changedFields(model: Model, object: object, old: object): string[] {
   const [now, before] = [object as JsonObject, old as JsonObject];
   return model.order
-    .filter((field) => !fieldAlike(field, now[field.name], before[field.name]))
+    .filter((field) => !isSameField(field, now[field.name], before[field.name]))
     .map(({ name }) => name);
 }

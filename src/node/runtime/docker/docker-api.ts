@@ -71,7 +71,7 @@ export class DockerApi {
     throw new DockerError(status, messageOf(await textOf(answer).catch(() => ''), status));
   }
 
-  /** KeyQueue the connection of a call into a raw stream, in both directions. */
+  /** Turns the connection of a call into a raw stream, in both directions. */
   async hijack(path: string, call: DockerCall = {}): Promise<Hijacked> {
     const headers = { Connection: 'Upgrade', Upgrade: 'tcp', ...call.headers };
     const sent = this.#send('POST', path, { ...call, headers, timeoutMs: 0 }, false);

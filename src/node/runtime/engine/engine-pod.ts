@@ -286,7 +286,7 @@ export abstract class EnginePod<E extends EngineContext = EngineContext> {
   }
 }
 
-/** KeyQueue the engine's words about a program that cannot be started into a failure. */
+/** Turns the engine's words about a program that cannot be started into a failure. */
 export function startFailure(message: string, isRefusal = false): StartFailure {
   if (isRefusal || /executable file not found|no such file or directory|permission denied/.test(message))
     return new StartFailure('ContainerCannotRun', message, message.includes('permission denied') ? 126 : 127);
