@@ -1,6 +1,6 @@
 /**
  * Writes the types of the package: those of the embedding API into one file, `dist/index.d.cts`, which `index.d.ts` exports
- * for ES modules as `index.js` does the code; those of the test kit into `testing.d.ts` and `testing.d.cts`.
+ * for ES modules as `index.js` does the code; those of the test kit likewise into `testing.d.cts`.
  */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -47,7 +47,7 @@ for (const [ending, form] of [
   ['d.cts', 'cjs'],
 ]) {
   const write = (name, text) => writeFileSync(path.join(folder, `${name}.${ending}`), text);
-  write('testing', testingText(testing, form));
+  write('testing', form === 'cjs' ? testingText(testing, form) : "export * from './testing.cjs';\n");
   for (const [file, runner] of [
     ['vitest', 'Vitest'],
     ['jest', 'Jest'],

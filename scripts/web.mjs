@@ -15,7 +15,7 @@ const start = 'web/start.tsx';
 /** Small modules that several views use, and the frame of the dashboard with all that it needs. */
 const common = [
   'web/shell/shell.tsx',
-  ...['line-diff', 'quantity', 'socket', 'yaml-text'].map((name) => `web/core/${name}.ts`),
+  ...['quantity', 'socket', 'text/line-diff', 'text/yaml-text'].map((name) => `web/core/${name}.ts`),
   ...['adopted-style.ts', 'age.tsx', 'command.ts', 'command-line.tsx', 'diff.tsx', 'plot.tsx', 'tone.ts'].map(
     (name) => `web/ui/${name}`,
   ),

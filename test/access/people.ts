@@ -5,7 +5,14 @@
 import { beforeAll, expect, vi } from 'vitest';
 import type { Cluster } from '../../src/cluster/index.ts';
 import { portServer } from '../streams/port-server.ts';
-import { podOf, podsPath, type RunningCluster, shell, useRunningCluster } from '../streams/running.ts';
+import {
+  podOf,
+  podsPath,
+  type RunningCluster,
+  shell,
+  useRunningCluster,
+  withFolder,
+} from '../streams/running.ts';
 
 const people = [
   { name: 'alice', groups: ['developers'], token: 'token-of-alice' },
@@ -43,7 +50,7 @@ export function useSharedCluster(): { cluster: RunningCluster; port(): number } 
     expect(bound.status, bound.text).toBe(200);
     const told = 'i=0; while true; do echo line $i; i=$((i+1)); sleep 0.1; done';
     await Promise.all([
-      cluster.run(podOf('teller', shell(told))),
+      cluster.run(withFolder(cluster.folder, podOf('teller', shell(told)))),
       cluster.run(podOf('server', portServer())),
     ]);
     const log = await client.get(`${podsPath}/server/log?follow=true&limitBytes=10`);

@@ -16,6 +16,9 @@ const patienceMs = 60_000;
  * on.
  */
 const ofMachine = /ERR_NETWORK_CHANGED/;
+/** Chromium shows a page of its own for such a failure, which may get in the way of the next try. */
+const interrupted = /interrupted by another navigation/;
+const triesMax = 5;
 
 const load = createRequire(import.meta.url);
 const axe = readFileSync(load.resolve('axe-core/axe.min.js'), 'utf8');
@@ -94,7 +97,13 @@ export function useBrowser() {
         if (!note(String(error))) throw error;
       });
       // A file of the dashboard may be missing then.
-      if (isBroken) await page.goto(address);
+      for (let tries = 0; isBroken && tries < triesMax; tries++) {
+        isBroken = false;
+        await page.goto(address).catch((error) => {
+          if (!note(String(error)) && !interrupted.test(String(error))) throw error;
+          isBroken = true;
+        });
+      }
       return page;
     },
   };

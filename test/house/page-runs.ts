@@ -47,6 +47,7 @@ export const pageRuns: Readonly<Record<string, PageRun>> = {
     left: { 'wherry up --in-memory --simulated-nodes 1 --log': 'log lines that later commands bring' },
   },
   'docs/network.md': { left: { '': 'needs the rights of root, and commands without an end' } },
+  'docs/next-minor.md': { left: { '': 'needs a checkout of Kubernetes' } },
   'docs/nodes.md': {
     session: { tier: 'release' },
     left: {

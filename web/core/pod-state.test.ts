@@ -1,4 +1,4 @@
-/** Proves that the state of a pod is told in the words of `kubectl get`. */
+/** Proves that the state of a pod is named in the words of `kubectl get`. */
 import { expect, it } from 'vitest';
 import { podState } from './pod-state.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The path below which a proxy serves the API, such as `/k8s-api` of `kubectl proxy --api-prefix=/k8s-api/`; empty where
- * there is none. The server does not know it, but every script comes from `PREFIX/ui/`.
+ * The path below which a proxy serves the API, such as `/k8s-api` of `kubectl proxy --api-prefix=/k8s-api/`; empty without
+ * a proxy. The server does not know it, but every script comes from `PREFIX/ui/`.
  */
 export const prefix = new URL('..', import.meta.url).pathname.replace(/\/$/, '');
 

@@ -54,10 +54,7 @@ export function TimeBar({ onClose }: { readonly onClose: () => void }) {
     { key: 'p', does: 'play history, or pause', run: play },
     { key: 'n', does: 'back to now', run: leave },
   ]);
-  const timeMs = moment.value === undefined ? undefined : log.timeOf(moment.value);
-  useEffect(() => {
-    momentMs.value = timeMs;
-  }, [timeMs]);
+  useTimeShown(log);
   const record = log.records.value.findLast(({ version }) => version <= at);
   return (
     <section class="timebar" aria-label="Time machine">
@@ -90,6 +87,14 @@ export function TimeBar({ onClose }: { readonly onClose: () => void }) {
       </button>
     </section>
   );
+}
+
+/** Sets the time of the version that is shown, for the views that compare times with it. */
+function useTimeShown(log: HistoryLog): void {
+  const timeMs = moment.value === undefined ? undefined : log.timeOf(moment.value);
+  useEffect(() => {
+    momentMs.value = timeMs;
+  }, [timeMs]);
 }
 
 interface TimeKeysProps {

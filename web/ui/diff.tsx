@@ -1,6 +1,6 @@
 /** The difference of two texts, with a few lines around each change. */
 import { useMemo } from 'preact/hooks';
-import { type DiffLine, lineDiff } from '../core/line-diff.ts';
+import { type DiffLine, lineDiff } from '../core/text/line-diff.ts';
 
 const around = 3;
 const linesMax = 1_500;

@@ -7,10 +7,10 @@ import { mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePorts } from '../../../test/support/free-ports.ts';
 import { problem as networkProblem, serviceRange } from '../../node/network/netns.fixture.ts';
 import { TestContainerd } from '../../node/runtime/cri/containerd.fixture.ts';
 import { programOf, tryEngine } from '../../node/runtime/engine/engine.fixture.ts';
-import { freePort } from '../../node/runtime/engine/registry.fixture.ts';
 import type { Cluster } from '../cluster.ts';
 import { start } from '../start.ts';
 import { cleanUp } from './cleanup.ts';
@@ -89,7 +89,7 @@ describe.skipIf(problem)(`the network of pods in containerd${note}`, () => {
   it('is that of the plugins somebody has configured, whose file stays as it is', async () => {
     await writeFile(join(plugins, '10-theirs.conflist'), foreign);
     const bench = await open('theirs', 'netns');
-    const hostPort = await freePort();
+    const [hostPort] = await freePorts(1);
     const status = await serve(bench, 18090, hostPort);
     expect(status.podIP).toMatch(new RegExp(`^${network.replaceAll('.', '\\.')}\\.\\d+$`));
     await eventually(async () =>
@@ -109,7 +109,7 @@ describe.skipIf(problem)(`the network of pods in containerd${note}`, () => {
   it('is that of the machine with --pod-network host, and nothing is configured', async () => {
     await rm(join(plugins, '10-theirs.conflist'));
     const bench = await open('none', 'host');
-    const status = await serve(bench, await freePort());
+    const status = await serve(bench, (await freePorts(1))[0]!);
     expect(status.podIP).toBe(status.hostIP);
     const { stdout } = await bench.exec('web', ['readlink', '/proc/1/ns/net']);
     expect(stdout.trim()).toBe(await readlink('/proc/self/ns/net'));

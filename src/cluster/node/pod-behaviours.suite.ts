@@ -3,11 +3,11 @@
  * `runtime-limits.suite.ts`, with the reason.
  */
 import { expect } from 'vitest';
+import { freePorts } from '../../../test/support/free-ports.ts';
 import type { Pod } from '../../api/generated/types.ts';
 import { configMaps, pods, secrets } from '../../client/resources.ts';
 import { encodeHeaders } from '../../grpc/header-block.ts';
 import { testImage } from '../../node/runtime/engine/engine.fixture.ts';
-import { freePort } from '../../node/runtime/engine/registry.fixture.ts';
 import { eventually, first, type PodBench, phase, ready, sh } from './pod-bench.fixture.ts';
 
 /** The bytes of an answer to `grpc.health.v1.Health/Check` that says SERVING, for `printf`. */
@@ -100,11 +100,9 @@ export const podBehaviours: Readonly<Record<string, (bench: PodBench) => Promise
     const counts = [2, 5, 10];
     const containers = (count: number) =>
       Array.from({ length: count }, (_, i) => sh('cat /etc/hosts; sleep 3600', { name: `c${i}` }));
-    await Promise.all(
-      counts.map((count) => bench.create(`many-${count}`, { containers: containers(count) })),
-    );
     for (const count of counts) {
       const name = `many-${count}`;
+      await bench.create(name, { containers: containers(count) });
       const states: (string | undefined)[] = [];
       const pod = await bench.until(name, ({ status }) => {
         const all = status?.containerStatuses ?? [];
@@ -372,7 +370,7 @@ export const podBehaviours: Readonly<Record<string, (bench: PodBench) => Promise
   },
 
   'answers at a port of the machine': async (bench) => {
-    const hostPort = await freePort();
+    const [hostPort] = await freePorts(1);
     const script = 'mkdir -p /v/www; hostname > /v/www/index.html; exec busybox httpd -f -p 18083 -h /v/www';
     await bench.create('outside', {
       hostname: 'outside',

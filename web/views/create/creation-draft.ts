@@ -6,7 +6,7 @@ import { useMemo, useRef, useState } from 'preact/hooks';
 import { apiVersionOf, type Kind } from '../../core/kinds.ts';
 import type { Json } from '../../core/objects.ts';
 import type { KindSchema, Path } from '../../core/schema.ts';
-import { yamlText } from '../../core/yaml-text.ts';
+import { yamlText } from '../../core/text/yaml-text.ts';
 import { blank, emptyValue, filled, withValue, written } from './empty-value.ts';
 import { yamlValue } from './yaml-value.ts';
 

@@ -1,7 +1,7 @@
 /** Proves that forms read YAML as the server does, and refuse what they could not give back as it was. */
 import { describe, expect, it } from 'vitest';
 import { readYaml } from '../../../src/api/text/yaml.ts';
-import { yamlText } from '../../core/yaml-text.ts';
+import { yamlText } from '../../core/text/yaml-text.ts';
 import { yamlValue } from './yaml-value.ts';
 
 describe('the value of a YAML text', () => {

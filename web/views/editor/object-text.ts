@@ -1,7 +1,7 @@
 /** Objects as text to read and to edit, and edited text as the body of a request. */
 import { apiVersionOf, type Kind } from '../../core/kinds.ts';
 import type { ApiObject } from '../../core/objects.ts';
-import { yamlText } from '../../core/yaml-text.ts';
+import { yamlText } from '../../core/text/yaml-text.ts';
 import { outlineOf } from './outline.ts';
 
 /** All of it but the list of managers, which the margin shows. */

@@ -1,5 +1,5 @@
 /** Merges two changes of one text, line by line. Where both changed the same lines in different ways, it is a conflict. */
-import { lineDiff } from '../../core/line-diff.ts';
+import { lineDiff } from '../../core/text/line-diff.ts';
 
 export type Piece =
   | { readonly kind: 'same' | 'mine' | 'theirs' | 'both'; readonly lines: readonly string[] }

@@ -39,10 +39,9 @@ export function KindTable({ kind, table, namespace }: KindTableProps) {
   const [deleting, setDeleting] = useState<readonly Row[]>();
   const [running, setRunning] = useState(false);
   const search = useRef<HTMLInputElement>(null);
-  const mayCreate =
-    kind.verbs.has('create') && moment.value === undefined && may('create', kind, { namespace });
-  const mayDelete =
-    kind.verbs.has('delete') && moment.value === undefined && may('delete', kind, { namespace });
+  const mayNow = (verb: 'create' | 'delete'): boolean =>
+    kind.verbs.has(verb) && moment.value === undefined && may(verb, kind, { namespace });
+  const [mayCreate, mayDelete] = [mayNow('create'), mayNow('delete')];
   const remove = mayDelete ? () => setDeleting(selection.chosen()) : undefined;
   useKeys([
     { key: '/', does: 'search', run: () => search.current?.focus() },

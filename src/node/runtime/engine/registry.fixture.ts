@@ -14,7 +14,7 @@ export const registryProblem = programOf('docker-registry')
   ? undefined
   : 'there is no program called docker-registry';
 
-export const freePort = (): Promise<number> =>
+const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer().on('error', reject);
     server.listen(0, '127.0.0.1', () => {

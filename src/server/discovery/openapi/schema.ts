@@ -200,10 +200,11 @@ export class Definitions {
     return empty === 'zero' && !custom ? zeroOf(field) : {};
   }
 
-  /** What a list or a map holds. Version 3 shows its zero value. */
+  /** What a list or a map holds. Version 3 shows its zero value, but not that of a custom kind. */
   #innerSchema(field: Field): Schema {
     const type = this.#typeSchema(field);
-    const zero = this.dialect === 'v3' ? zeroOf(field) : {};
+    const isCustom = field.type === 'model' && field.model.definition.custom !== undefined;
+    const zero = this.dialect === 'v3' && !isCustom ? zeroOf(field) : {};
     if (type.$ref === undefined || zero.default === undefined) return { ...zero, ...type };
     return { ...zero, allOf: [type] };
   }

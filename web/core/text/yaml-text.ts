@@ -1,5 +1,5 @@
 /** Values as YAML, for reading and comparing. Text that could be read as something else is quoted as in JSON. */
-import type { Json } from './objects.ts';
+import type { Json } from '../objects.ts';
 
 const plain = /^[A-Za-z_/][\w ./@-]*(?::[\w./@-]+)*$/;
 const reserved = /^(?:true|false|null|yes|no|on|off|y|n|\.inf|\.nan)$/i;
