@@ -37,6 +37,8 @@ export class HistoryLog {
   readonly range = signal<HistoryRange | undefined>(undefined);
   /** By version. */
   readonly records = signal<readonly LogRecord[]>([]);
+  /** Kinds of which not all that is kept was read yet. */
+  readonly unread = signal<ReadonlySet<Kind>>(new Set());
   readonly #stop = new AbortController();
   readonly #timer: ReturnType<typeof setInterval>;
   #waiting: LogRecord[] = [];
@@ -87,6 +89,10 @@ export class HistoryLog {
 
   #read(kind: Kind, path: string, signal: AbortSignal): void {
     const seen = new Map<string, ApiObject>();
+    this.unread.value = new Set([...this.unread.value, kind]);
+    const isRead = (): void => {
+      this.unread.value = new Set([...this.unread.value].filter((one) => one !== kind));
+    };
     void readHistory(
       path,
       { accept: metadataAs, listAccept: metadataListAs, signal },
@@ -109,7 +115,8 @@ export class HistoryLog {
           }
           this.#schedule();
         },
-        refused: () => undefined,
+        caughtUp: isRead,
+        refused: isRead,
       },
     );
   }

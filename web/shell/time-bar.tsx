@@ -29,8 +29,9 @@ export function TimeBar({ onClose }: { readonly onClose: () => void }) {
   }, [isGone]);
   const step = (direction: 1 | -1): void => {
     const next = log.step(at, direction);
-    if (next === undefined && direction === 1) show(newest);
-    else if (next !== undefined) show(next);
+    if (next !== undefined) show(next);
+    // While changes are still being read, the next one may come.
+    else if (direction === 1 && !log.unread.value.size) show(newest);
   };
   useEffect(() => {
     if (!playing) return;
@@ -39,7 +40,7 @@ export function TimeBar({ onClose }: { readonly onClose: () => void }) {
       else step(1);
     }, playMs);
     return () => clearTimeout(timer);
-  }, [playing, at, moment.value]);
+  }, [playing, at, moment.value, log.records.value, log.unread.value]);
   const play = (): void => {
     if (!playing && moment.value === undefined && range) show(startOf(range));
     setPlaying(!playing);

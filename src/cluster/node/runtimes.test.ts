@@ -4,7 +4,6 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isRelease } from '../../../test/support/tier.ts';
 import type { Pod } from '../../api/generated/types.ts';
 import { Client } from '../../client/client.ts';
 import { pods, runtimeClasses, secrets, services } from '../../client/resources.ts';
@@ -73,9 +72,6 @@ afterAll(async () => {
   if (folder) await rm(folder, { recursive: true, force: true });
 });
 
-/** Run before a release alone: beside the other tests of a whole run its request is never answered, alone always. */
-const besideOthers = isRelease ? {} : { 'answers at a port of the machine': 'it hangs beside other tests' };
-
 const runAll = (
   runtime: string,
   all: Readonly<Record<string, (bench: PodBench) => Promise<void>>>,
@@ -91,9 +87,7 @@ const runAll = (
 
 const ofContainers = { ...podBehaviours, ...containerBehaviours };
 
-describe.skipIf(noEngine)('a pod of processes', () =>
-  runAll('process', ofContainers, { ...processLimits, ...besideOthers }),
-);
+describe.skipIf(noEngine)('a pod of processes', () => runAll('process', ofContainers, processLimits));
 
 describeEngine('docker', 'a pod in Docker', () =>
   runAll('docker', ofContainers, docker.engine?.isPodman ? podmanLimits : dockerLimits),

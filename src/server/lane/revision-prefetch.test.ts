@@ -35,7 +35,8 @@ describe('a question that is asked ahead', () => {
       sockets.push(socket);
       socket.on('data', () => onData(socket));
     });
-    server.listen(0, '127.0.0.1');
+    // Room for all connections of a test: of those beyond it, the kernel may drop the last step of the handshake.
+    server.listen({ port: 0, host: '127.0.0.1', backlog: 2048 });
     await once(server, 'listening');
   });
 
