@@ -57,8 +57,20 @@ class LongestFirst extends BaseSequencer {
 /** One version of etcd, the machine's own, and before a release all. */
 const etcds = Object.fromEntries(Object.entries(foundEtcds).slice(0, isRelease ? undefined : 1));
 
-/** Misuse of shared memory and shared objects fails in tests; see src/switches.ts. Tests on etcd find its versions. */
-const environment = { WHERRY_ASSERT: '1', WHERRY_ETCDS: JSON.stringify(etcds), WHERRY_JEST: jest };
+const folder = mkdtempSync(path.join(tmpdir(), 'wherry-tests-'));
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+
+/**
+ * Misuse of shared memory and shared objects fails in tests; see src/switches.ts. Tests on etcd find its versions. No test
+ * touches clusters or the kubeconfig of the user who runs it.
+ */
+const environment = {
+  WHERRY_ASSERT: '1',
+  WHERRY_ETCDS: JSON.stringify(etcds),
+  WHERRY_JEST: jest,
+  XDG_DATA_HOME: path.join(folder, 'data'),
+  KUBECONFIG: path.join(folder, 'kubeconfig'),
+};
 
 /** A project whose tests see these versions. */
 const project = (name: string, kubectls: Record<string, string>, files: object) => ({
@@ -67,8 +79,6 @@ const project = (name: string, kubectls: Record<string, string>, files: object) 
 });
 
 /** Node cannot start a thread from TypeScript, so the one that writes to LMDB is built for the tests of the sources. */
-const folder = mkdtempSync(path.join(tmpdir(), 'wherry-tests-'));
-process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 const lmdbThread = pathToFileURL(await buildThread(folder)).href;
 
 export default defineConfig({

@@ -6,7 +6,11 @@ import { installPackages, run } from './install.mjs';
 process.chdir(path.dirname(import.meta.dirname));
 installPackages();
 if (isStale()) run(process.execPath, ['scripts/build.mjs'], 'the build failed');
-process.argv = [process.argv[0], 'wherry', 'up', ...process.argv.slice(2)];
+const given = process.argv.slice(2);
+// A clone is tried out where it is, and leaves the files of its user alone, unless its arguments say where to keep what.
+const isPlaced = given.some((arg) => /^--(name|data-dir|in-memory|store)(=|$)|^-d$|^--detach$/.test(arg));
+const place = isPlaced ? [] : ['--data-dir', '.wherry', '--no-kubeconfig'];
+process.argv = [process.argv[0], 'wherry', 'up', ...place, ...given];
 await import('../dist/cli.cjs');
 
 /** Whether a source is newer than the build. */

@@ -21,11 +21,35 @@ export const commandForms: Readonly<Record<Command, CommandForm>> = {
     usage: '[options]',
     summary: 'run the cluster: API server, controllers, and this machine as a node',
     examples: [
-      ['wherry up', 'keeps objects, pods and logs in the folder .wherry'],
+      ['wherry up', "keeps objects, pods and logs in the user's data folder"],
+      ['wherry up -d --name dev', 'a cluster of its own, in the background'],
       ['wherry up --in-memory --port 0', 'keeps nothing, on a free port'],
       ['wherry up --simulated-nodes 100', 'pretends to run pods, on a hundred nodes'],
       ['wherry up --ingress-port 8088', 'lets ingresses lead traffic to services'],
     ],
+  },
+  list: { usage: '[options]', summary: 'list the clusters of this user' },
+  status: { usage: '[NAME] [options]', summary: 'tell what a cluster does', words: ['clusters'] },
+  stop: {
+    usage: '[NAME] [options]',
+    summary: 'stop a cluster that runs elsewhere, as Ctrl-C does',
+    words: ['clusters'],
+  },
+  restart: {
+    usage: '[NAME] [options]',
+    summary: 'stop a cluster, and start it in the background with the same options',
+    words: ['clusters'],
+  },
+  logs: {
+    usage: '[NAME] [options]',
+    summary: 'print the log of a cluster in the background',
+    words: ['clusters'],
+    examples: [['wherry logs -f dev', 'goes on with what is logged later']],
+  },
+  delete: {
+    usage: '[NAME] [options]',
+    summary: 'delete a cluster with its data and its context',
+    words: ['clusters'],
   },
   serve: {
     usage: '[options]',
@@ -113,6 +137,7 @@ export const commandForms: Readonly<Record<Command, CommandForm>> = {
 /** The commands as the overview groups them. */
 export const commandGroups: readonly (readonly [title: string, commands: readonly Command[]])[] = [
   ['Run a cluster', ['up', 'serve', 'node', 'test']],
+  ['Find it again', ['list', 'status', 'stop', 'restart', 'logs', 'delete']],
   ['Look after it', ['kubeconfig', 'token', 'backup', 'restore', 'cleanup']],
   ['Around it', ['doctor', 'envtest', 'completion', 'help', 'version']],
 ];

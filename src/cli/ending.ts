@@ -15,10 +15,13 @@ export interface Host {
   on(event: 'uncaughtException', listener: (error: Error) => void): unknown;
   exit(code: number): void;
   readonly stderr: { write(text: string): unknown };
+  readonly stdout?: { write(text: string): unknown };
 }
 
 interface Closable {
   close(): Promise<void>;
+  /** What is said when it is closed on a signal; default: nothing. */
+  closingLine?(): string;
 }
 
 export class Ending {
@@ -42,15 +45,16 @@ export class Ending {
     // A second signal: exit at once.
     if (this.#closing) return this.host.exit(1);
     this.#closing = true;
-    this.#closed().then(
+    this.#closed(true).then(
       () => this.host.exit(0),
       (error: Error) => this.#sayAndExit(error),
     );
   }
 
   /** Resolves when everything is closed; a failed start has closed itself. */
-  async #closed(): Promise<void> {
+  async #closed(says = false): Promise<void> {
     const running = await this.#starting?.catch(() => undefined);
+    if (says && running?.closingLine) this.host.stdout?.write(running.closingLine());
     await running?.close();
   }
 

@@ -2,21 +2,20 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { wallClock } from '../clock.ts';
-import { type Cluster, type StartOptions, start, startNode } from '../cluster/index.ts';
+import { startNode } from '../cluster/index.ts';
 import type { Progress } from '../cluster/store/backup.ts';
 import type { AssetsLine } from '../envtest/assets.ts';
+import { logged, runCluster, starter } from './cluster-command.ts';
 import { exposeCollector } from './collector.ts';
 import { Ending } from './ending.ts';
 import { activityLog, logger } from './log.ts';
 import {
   type BackupLine,
   type CleanupLine,
-  type ClusterLine,
   type CompletionLine,
   completionQuestion,
   type DoctorLine,
   type KubeconfigLine,
-  type LogForm,
   type NodeLine,
   readCommandLine,
   type TestLine,
@@ -47,63 +46,14 @@ async function run(ending: Ending): Promise<void> {
   else if (line.command === 'envtest') await runEnvtest(line);
   else if (line.command === 'test') await runTests(line);
   else if ('file' in line) await runBackup(line);
-  else await runCluster(ending, line);
+  else if ('json' in line) await (await import('./lifecycle.ts')).runLifecycle(line, packageVersion());
+  else await runCluster(ending, line, packageVersion);
 }
 
 /** From the package.json next to `dist/`. */
 const packageVersion = (): string =>
   (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string })
     .version;
-
-/** The options of a cluster, with the functions that write what it tells to the log. */
-function logged(options: StartOptions, form: LogForm): StartOptions {
-  const log = logger(form, wallClock);
-  return {
-    ...options,
-    onError: (error) => log('error', error.stack ?? error.message),
-    onWarning: (message) => log('warn', message),
-    log: activityLog(form.level, log),
-  };
-}
-
-/** What starts a cluster, with the test kit or without. */
-const starter = async (testing: boolean): Promise<(options: StartOptions) => ReturnType<typeof start>> =>
-  testing ? (await import('../testing/testing-server.ts')).startTestingServer : start;
-
-async function runCluster(
-  ending: Ending,
-  { command, start: options, testing, log: form }: ClusterLine,
-): Promise<void> {
-  const begin = await starter(testing);
-  const cluster = await ending.of(
-    begin({ ...logged(options, form), onFatal: (error) => ending.failRunning(error) }),
-  );
-  process.stdout.write(`Wherry is ready at ${cluster.url}\n`);
-  process.stdout.write(secureLines(cluster, options));
-  if (command !== 'up') return;
-  const description = await cluster.nodesReady.catch(async (error: Error) => {
-    // Without its node the cluster is not what was requested: close it.
-    await cluster.close();
-    throw error;
-  });
-  if (description) process.stdout.write(`${description}\n`);
-  process.stdout.write(`Try: kubectl ${reaching(cluster, options)} get nodes\n`);
-  // A cluster that runs is not ended because the machine could not be looked at.
-  await printFindings(options, cluster.url).catch(() => undefined);
-}
-
-/** Where the secure door is, and what its administrator needs. */
-function secureLines({ secureUrl, kubeconfigFile }: Cluster, { secure, port }: StartOptions): string {
-  if (secureUrl === undefined) return '';
-  const wanted = typeof secure === 'object' ? secure.port : undefined;
-  const taken =
-    wanted && Number(new URL(secureUrl).port || 443) !== wanted ? ` (port ${wanted} is taken)` : '';
-  const where = port === 'off' && !taken ? '' : `Secure door at ${secureUrl}${taken}\n`;
-  return where + (kubeconfigFile === undefined ? '' : `Administrator's kubeconfig: ${kubeconfigFile}\n`);
-}
-
-const reaching = ({ url, kubeconfigFile }: Cluster, { port }: StartOptions): string =>
-  port === 'off' ? `--kubeconfig ${kubeconfigFile ?? 'FILE'}` : `-s ${new URL(url).host}`;
 
 async function runKubeconfig(line: KubeconfigLine): Promise<void> {
   const { writeUserKubeconfig } = await import('../cluster/access/user-kubeconfig.ts');
@@ -121,14 +71,6 @@ async function runDoctor(line: DoctorLine): Promise<void> {
   const { text, isBad } = await examine(machineProbe(), line);
   process.stdout.write(text);
   process.exitCode = isBad ? 1 : 0;
-}
-
-/** Looked for after the start, which it must not delay. */
-async function printFindings({ dataDir = '.' }: StartOptions, url: string): Promise<void> {
-  const { startFindings } = await import('../cluster/doctor/doctor.ts');
-  const { machineProbe } = await import('../cluster/doctor/machine-probe.ts');
-  const asked = { dataDir, port: Number(new URL(url).port) };
-  for (const line of await startFindings(machineProbe(), asked)) process.stdout.write(`${line}\n`);
 }
 
 async function runEnvtest(line: AssetsLine): Promise<void> {

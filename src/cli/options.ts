@@ -4,6 +4,7 @@ import type { TokenOptions } from '../cluster/access/bootstrap-tokens.ts';
 import type { KubeconfigOptions } from '../cluster/access/user-kubeconfig.ts';
 import type { DoctorOptions } from '../cluster/doctor/doctor.ts';
 import type { NodeOptions, SecureOptions, StartOptions } from '../cluster/index.ts';
+import { dataFolderOf, namedIn } from '../cluster/named/cluster-choice.ts';
 import type { CleanupOptions } from '../cluster/node/cleanup.ts';
 import {
   backupFlags,
@@ -19,6 +20,7 @@ import {
   testFlags,
   tokenFlags,
 } from '../cluster/options/commands.ts';
+import { namedFlags } from '../cluster/options/named.ts';
 import { nodeFolderFlag, nodeOptions, nodeServerFlag } from '../cluster/options/nodes.ts';
 import { type Command, commands } from '../cluster/options/option.ts';
 import { startOptions } from '../cluster/options/start-options.ts';
@@ -28,6 +30,8 @@ import type { RestoreTarget } from '../cluster/store/backup.ts';
 import type { AssetsLine } from '../envtest/assets.ts';
 import { type FlagLine, FlagTable, readOptions } from './flag-reading.ts';
 import { sections, takesFlag } from './flag-sections.ts';
+import type { LifecycleLine } from './lifecycle.ts';
+import { lifecycleLine, type NamedUp, namedUp, takesName } from './named-line.ts';
 
 /** The command that the scripts of completion ask; it is in no help. */
 export const completionQuestion = '__complete';
@@ -40,6 +44,8 @@ export type LogLevel = LogForm['level'];
 
 export interface ClusterLine {
   readonly command: 'up' | 'serve';
+  /** For `up`: how it is found again. Absent: it is in memory, and has no name. */
+  readonly named?: NamedUp | undefined;
   readonly start: StartOptions;
   /** With the test kit. */
   readonly testing: boolean;
@@ -113,6 +119,7 @@ export type CommandLine =
   | CleanupLine
   | AssetsLine
   | TestLine
+  | LifecycleLine
   | CompletionLine
   | DoctorLine
   | InformationLine;
@@ -158,7 +165,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
   if (information || command === undefined) return information ?? { command: 'help', all: false };
   checkWords(command, rest);
   for (const flag of flags.keys()) checkTaken(command, flag);
-  return readLine({ command, flags, refuse }, { rest, program, log });
+  return readLine({ command, flags, refuse }, { rest, program, log, own });
 }
 
 function commandOf(word: string): Command {
@@ -201,9 +208,11 @@ interface Words {
   readonly rest: readonly string[];
   readonly program: readonly string[];
   readonly log: LogForm;
+  /** All of the command's own, as they were given. */
+  readonly own: readonly string[];
 }
 
-function readLine(line: FlagLine, { rest, program, log }: Words): CommandLine {
+function readLine(line: FlagLine, { rest, program, log, own }: Words): CommandLine {
   const { command } = line;
   switch (command) {
     case 'backup':
@@ -225,8 +234,17 @@ function readLine(line: FlagLine, { rest, program, log }: Words): CommandLine {
       return { command, log, ...testLine(line, program) };
     case 'serve':
       return { command, log, testing: isTesting(line), start: clusterOptions(line) };
-    default:
-      return { command: 'up', log, testing: isTesting(line), start: upOptions(line) };
+    case 'list':
+    case 'status':
+    case 'stop':
+    case 'restart':
+    case 'logs':
+    case 'delete':
+      return lifecycleLine(command, line, rest[0]);
+    default: {
+      const start = upOptions(line);
+      return { command: 'up', log, testing: isTesting(line), start, named: namedUp(line, start, own) };
+    }
   }
 }
 
@@ -237,7 +255,8 @@ const readLog = (line: FlagLine) => readOptions(logFlags, line);
 function checkWords(command: Command, rest: readonly string[]): void {
   const takesFile = command === 'backup' || command === 'restore';
   if (takesFile && rest.length !== 1) refuse(`${command} takes one file, not ${rest.length}`);
-  if (!takesFile && command !== 'token' && command !== 'completion' && rest.length)
+  if (takesName(command) && rest.length > 1) refuse(`${command} takes one name, not ${rest.length}`);
+  if (!takesFile && !takesName(command) && command !== 'token' && command !== 'completion' && rest.length)
     refuse(`${command} takes options only, not ${JSON.stringify(rest[0])}`);
 }
 
@@ -331,6 +350,14 @@ function nodeLine(line: FlagLine): { server: string; node: NodeOptions } {
   return { server, node: { ...places, kubeletPort, ...readOptions(nodeOptions, line) } };
 }
 
+/** The data folder that is meant, by its path or by the name of its cluster. */
+function folderOf(line: FlagLine, declared: Pick<typeof tokenFlags, 'dataDir'>): string {
+  const { dataDir } = readOptions(declared, line);
+  const { name } = readOptions(namedFlags, line);
+  if (name !== undefined && dataDir !== undefined) refuse('--name and --data-dir exclude each other');
+  return dataFolderOf({ name, dataDir });
+}
+
 const tokenActions = ['create', 'list', 'delete'] as const;
 
 function tokenLine(line: FlagLine, words: readonly string[]): TokenLine {
@@ -339,40 +366,34 @@ function tokenLine(line: FlagLine, words: readonly string[]): TokenLine {
   if (!action) return refuse(`token takes create, list or delete, not ${JSON.stringify(wanted)}`);
   if (action === 'delete' ? rest.length !== 1 : rest.length !== 0)
     refuse(action === 'delete' ? 'token delete takes one token' : `token ${action} takes options only`);
-  const idle = action === 'create' ? undefined : [...line.flags.keys()].find((flag) => flag !== 'data-dir');
+  const idle =
+    action === 'create'
+      ? undefined
+      : [...line.flags.keys()].find((flag) => flag !== 'data-dir' && flag !== 'name');
   if (idle) refuse(`token ${action} does not take --${idle}`);
-  const {
-    ttlMs = 0,
-    description,
-    groups,
-    printJoinCommand = true,
-    dataDir = '',
-  } = readOptions(tokenFlags, line);
+  const { ttlMs = 0, description, groups, printJoinCommand = true } = readOptions(tokenFlags, line);
+  const dataDir = folderOf(line, tokenFlags);
   return { command: 'token', action, dataDir, token: rest[0], ttlMs, description, groups, printJoinCommand };
 }
 
 function kubeconfigLine(line: FlagLine): KubeconfigLine {
-  const {
-    user,
-    groups = [],
-    lifeMs,
-    server,
-    output,
-    merge,
-    dataDir = '',
-  } = readOptions(kubeconfigFlags, line);
+  const { user, groups = [], lifeMs, server, output, merge } = readOptions(kubeconfigFlags, line);
+  const dataDir = folderOf(line, kubeconfigFlags);
   if (groups.length && user === undefined) refuse('--group needs --user');
   if (output !== undefined && merge !== undefined) refuse('--output and --merge exclude each other');
-  return { command: 'kubeconfig', dataDir, user, groups, lifeMs, server, output, merge };
+  const cluster = namedIn(dataDir);
+  return { command: 'kubeconfig', dataDir, cluster, user, groups, lifeMs, server, output, merge };
 }
 
 function cleanupLine(line: FlagLine): CleanupLine {
-  const { dataDir = '', dockerSocket, criSocket, all = false } = readOptions(cleanupFlags, line);
+  const { dockerSocket, criSocket, all = false } = readOptions(cleanupFlags, line);
+  const dataDir = folderOf(line, cleanupFlags);
   return { command: 'cleanup', dataDir, dockerSocket, criSocket, all };
 }
 
 function doctorLine(line: FlagLine): DoctorLine {
-  const { dataDir = '', port = 0, format = 'text' } = readOptions(doctorFlags, line);
+  const { port = 0, format = 'text' } = readOptions(doctorFlags, line);
+  const dataDir = folderOf(line, doctorFlags);
   return { command: 'doctor', dataDir, port, format };
 }
 

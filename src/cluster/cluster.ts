@@ -16,6 +16,8 @@ export interface Cluster {
   readonly kubeconfigFor: (user: string) => string;
   /** Resolves when the nodes of this process are registered, with a few lines about them for people. */
   readonly nodesReady: Promise<string | undefined>;
+  /** How many pods run as processes of the node of this process, and end with it. */
+  readonly podsRunning: number;
   /** Stops and starts single simulated nodes. */
   readonly simulated: SimulatedPower;
   /** Stops serving, and resolves when everything is closed. Safe to call twice. */

@@ -1,8 +1,10 @@
 /** Names that shells complete values with, by what they are names of. Loaded when a command line is completed. */
 import { controllers } from '../controllers/controllers.ts';
+import { allRecords } from './named/cluster-record.ts';
 import type { NameKind } from './options/option.ts';
 
 /** A new kind of names gets a word in `NameKind` and a line here; it may read files, and is asked at each press of the key. */
 export const knownNames: Readonly<Record<NameKind, () => Promise<readonly string[]>>> = {
+  clusters: async () => allRecords().map(({ name }) => name),
   controllers: async () => ['*', 'housekeeping', 'none', ...controllers.map(({ name }) => name)],
 };

@@ -44,6 +44,9 @@ export async function run(settings: ClusterSettings, parts: Parts, closers: Clos
   const cluster: Cluster = {
     nodesReady,
     simulated: nodes.simulated,
+    get podsRunning() {
+      return nodes.podsRunning;
+    },
     url: doors.url,
     secureUrl: doors.secureUrl,
     kubeconfigFile: access?.kubeconfigFile,

@@ -100,7 +100,7 @@ describe.each([
   [['completion', 'tcsh'], /completion takes one shell: bash, zsh, fish or powershell/],
   [
     ['down'],
-    /there is no command "down"; the commands are up, serve, node, backup, restore, token, kubeconfig, test, cleanup, envtest, doctor, completion, help and version/,
+    /there is no command "down"; the commands are up, list, status, stop, restart, logs, delete, serve, node, backup, restore, token, kubeconfig, test, cleanup, envtest, doctor, completion, help and version/,
   ],
   [['__proto__'], /there is no command "__proto__"/],
   [['up', 'now'], /up takes options only, not "now"/],

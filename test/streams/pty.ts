@@ -1,10 +1,14 @@
-/** kubectl in a terminal, as a user would run it. */
+/** kubectl, or the command itself, in a terminal, as a user would run it. */
 import { type IPty, spawn } from '@lydell/node-pty';
 import { onTestFinished } from 'vitest';
-import type { ClusterAccess } from './running.ts';
 
 /** Time limit for expected output. */
 const patienceMs = 60_000;
+
+/** What runs in the terminal: kubectl, or another program in its place. */
+interface Running {
+  readonly kubectl: { readonly program: string; readonly environment: object };
+}
 
 export class Terminal {
   /** All output so far. */
@@ -15,7 +19,11 @@ export class Terminal {
   #ended = false;
   #wake: (() => void) | undefined;
 
-  constructor(cluster: ClusterAccess, args: readonly string[], size = { cols: 100, rows: 30 }) {
+  constructor(
+    cluster: Running,
+    args: readonly string[],
+    size: { cols: number; rows: number; cwd?: string } = { cols: 100, rows: 30 },
+  ) {
     const env = cluster.kubectl.environment as Record<string, string>;
     this.#pty = spawn(cluster.kubectl.program, [...args], { ...size, env: { ...env, TERM: 'xterm' } });
     this.#pty.onData((text) => {

@@ -10,6 +10,10 @@ export const command = join(import.meta.dirname, '../..', 'dist', 'cli.cjs');
 /** Time limit for a process to become ready or to end. */
 const patienceMs = 60_000;
 
+/** Each folder stands for a user of its own: clusters are not found by tests of other folders. */
+export const userFolders = (cwd: string | undefined): Record<string, string> =>
+  cwd === undefined ? {} : { XDG_DATA_HOME: `${cwd}-home`, KUBECONFIG: join(`${cwd}-home`, 'kubeconfig') };
+
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -26,12 +30,10 @@ export class Child {
   /** `limits` is a shell command to run first, such as `ulimit -n 100`. */
   constructor(args: readonly string[], cwd?: string, limits?: string) {
     const stdio: ['ignore', 'pipe', 'pipe'] = ['ignore', 'pipe', 'pipe'];
+    const how = { cwd, stdio, env: { ...process.env, ...userFolders(cwd) } };
     this.#process = limits
-      ? spawn('/bin/sh', ['-c', `${limits}; exec "$0" "$@"`, process.execPath, command, ...args], {
-          cwd,
-          stdio,
-        })
-      : spawn(process.execPath, [command, ...args], { cwd, stdio });
+      ? spawn('/bin/sh', ['-c', `${limits}; exec "$0" "$@"`, process.execPath, command, ...args], how)
+      : spawn(process.execPath, [command, ...args], how);
     this.#process.stdout!.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text;
       this.#wake();
@@ -116,7 +118,8 @@ export function useChildren(): { folder(): Promise<string> } {
   });
   afterAll(async () => {
     for (const child of children) await child.kill();
-    for (const folder of folders) await rm(folder, { recursive: true, force: true });
+    for (const folder of folders)
+      for (const one of [folder, `${folder}-home`]) await rm(one, { recursive: true, force: true });
   });
   return {
     folder: async () => {

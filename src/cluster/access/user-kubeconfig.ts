@@ -1,16 +1,18 @@
 /** Kubeconfigs of users, made from the authority in a data folder: what `wherry kubeconfig` does. */
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { readYaml, writeYaml } from '../../api/text/yaml.ts';
 import { wallClock } from '../../clock.ts';
 import { type Authority, yearMs } from '../../pki/authority.ts';
 import { administrator, issueClient, readAuthority } from '../../pki/cluster-certificates.ts';
 import { writePrivately } from '../../pki/pki-folder.ts';
 import { StartError } from '../shared/start-error.ts';
 import { type Kubeconfig, kubeconfigText, secureKubeconfig } from './kubeconfig.ts';
+import { type ContextEntry, mergeContextInto } from './kubeconfig-file.ts';
 
 export interface KubeconfigOptions {
   readonly dataDir: string;
+  /** The cluster of the data folder, if it has a name. */
+  readonly cluster?: { readonly name: string; readonly identity: string } | undefined;
   /** Absent: the administrator. */
   readonly user: string | undefined;
   readonly groups: readonly string[];
@@ -22,8 +24,8 @@ export interface KubeconfigOptions {
   readonly merge: string | undefined;
 }
 
-/** Length of the kubeconfig that a user is added to. */
-const fileBytesMax = 16 * 1024 * 1024;
+/** Names that are tried for a cluster without a name of its own. */
+const namesMax = 20;
 
 /** What is to be printed. Throws a `StartError` with a sentence. */
 export async function writeUserKubeconfig(options: KubeconfigOptions): Promise<string> {
@@ -38,7 +40,7 @@ export async function writeUserKubeconfig(options: KubeconfigOptions): Promise<s
   const issue = { name: user, groups, lifeMs: options.lifeMs ?? yearMs };
   const client = issueClient(authority, issue, wallClock());
   const config = secureKubeconfig({ url, ca: former ? former.ca : authority.pem.cert, user, client });
-  if (merge !== undefined) return mergeInto(merge, config);
+  if (merge !== undefined) return mergeInto(merge, config, options);
   if (output === undefined) return kubeconfigText(config);
   await orSentence(output, () => writePrivately(path.resolve(output), kubeconfigText(config)));
   return `Written to ${output}: user ${user} at ${url}\n`;
@@ -70,41 +72,45 @@ function formerCluster(dataDir: string): { server: string; ca: string | undefine
   }
 }
 
-interface Named {
-  readonly name?: string;
+/** Puts the entries into a file, by names that no other cluster has there. */
+async function mergeInto(
+  file: string,
+  config: Kubeconfig,
+  { cluster, dataDir }: KubeconfigOptions,
+): Promise<string> {
+  const [written] = config.clusters;
+  const [user] = config.users;
+  const entries = {
+    cluster: written!.cluster as Record<string, unknown>,
+    user: user!.user as Record<string, unknown>,
+    identity: cluster?.identity ?? path.resolve(dataDir),
+  };
+  const kept = await mergeContextInto(
+    file,
+    namesOf(config, user!.name, cluster?.name, dataDir).map((names) => ({ ...entries, ...names })),
+    true,
+  );
+  if (!kept) throw new StartError(`${file} has no name left for this cluster`);
+  return `Added to ${file}; its current context is ${kept.context}\n`;
 }
 
-async function mergeInto(file: string, config: Kubeconfig): Promise<string> {
-  const there = await orSentence(file, () => readKubeconfig(file));
-  const merged: Record<string, unknown> = { apiVersion: 'v1', kind: 'Config', preferences: {}, ...there };
-  for (const list of ['clusters', 'users', 'contexts'] as const) {
-    const before = Array.isArray(merged[list]) ? (merged[list] as Named[]) : [];
-    const names = new Set(config[list].map(({ name }) => name));
-    merged[list] = [...before.filter((entry) => !names.has(entry?.name ?? '')), ...config[list]];
-  }
-  merged['current-context'] = config['current-context'];
-  await orSentence(file, async () => {
-    // kubectl makes the folder of its configuration, too.
-    mkdirSync(path.dirname(path.resolve(file)), { recursive: true });
-    await writePrivately(path.resolve(file), writeYaml(merged));
-  });
-  return `Added to ${file}; its current context is ${config['current-context']}\n`;
-}
+type Names = Pick<ContextEntry, 'context' | 'clusterName' | 'userName'>;
 
-async function readKubeconfig(file: string): Promise<Record<string, unknown>> {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
-    throw error;
+/** Names to choose from: those of the named cluster; else the usual ones, and others for when a cluster has these. */
+function namesOf(config: Kubeconfig, user: string, name: string | undefined, dataDir: string): Names[] {
+  const of = (clusterName: string): Names => {
+    const both = `${user}@${clusterName}`;
+    return { context: both, clusterName, userName: both };
+  };
+  if (name !== undefined && user === administrator.name) {
+    const own = `wherry-${name}`;
+    return [{ context: own, clusterName: own, userName: own }];
   }
-  if (text.length > fileBytesMax) throw new Error('it is too large for a kubeconfig');
-  if (text.trim() === '') return {};
-  const { value } = await readYaml(text);
-  if (typeof value !== 'object' || value === null || (value as { kind?: unknown }).kind !== 'Config')
-    throw new Error('it is no kubeconfig');
-  return value as Record<string, unknown>;
+  if (name !== undefined) return [of(`wherry-${name}`)];
+  const usual = { context: config['current-context'], clusterName: config.clusters[0]!.name, userName: user };
+  const folder = path.basename(path.dirname(path.resolve(dataDir)));
+  const further = Array.from({ length: namesMax }, (_, i) => of(`wherry-${folder}${i ? `-${i + 1}` : ''}`));
+  return [usual, ...further];
 }
 
 async function orSentence<T>(file: string, work: () => T | Promise<T>): Promise<T> {

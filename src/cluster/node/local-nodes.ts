@@ -51,6 +51,11 @@ export class LocalNodes {
     return this.#node ? new Map([...agents, [this.#node.name, this.#node.agent]]) : agents;
   }
 
+  /** Pods that run as processes of this machine. */
+  get podsRunning(): number {
+    return this.#node?.agent.processPods ?? 0;
+  }
+
   /** Requests of the agents that are not answered yet. */
   get requestsUnderWay(): number {
     return this.#client.underWay;

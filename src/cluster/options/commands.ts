@@ -10,8 +10,6 @@ const expiresMaxMs = 10 * 365 * 86_400_000;
 const dataDir = {
   flag: 'data-dir',
   value: text('FOLDER'),
-  default: '.wherry',
-  preset: true,
 } as const;
 
 const cluster = optionFor('up', 'serve');

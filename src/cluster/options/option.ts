@@ -8,6 +8,12 @@
 
 export const commands = [
   'up',
+  'list',
+  'status',
+  'stop',
+  'restart',
+  'logs',
+  'delete',
   'serve',
   'node',
   'backup',
@@ -29,7 +35,7 @@ export type Command = (typeof commands)[number];
 export type Refuse = (message: string) => never;
 
 /** Kinds of names that there is a list of, for completion: `src/cluster/known-names.ts` has them. */
-export type NameKind = 'controllers';
+export type NameKind = 'controllers' | 'clusters';
 
 /** How the values of a flag are written, and what they mean to the library. */
 export interface Value<T> {

@@ -81,8 +81,7 @@ export const folderOptions = {
     flag: 'data-dir',
     needed: ['up', 'serve'],
     value: text('FOLDER'),
-    text: 'where objects, pods and logs are kept',
-    default: '.wherry',
+    text: 'where objects, pods and logs are kept (default: up as --name says, serve .wherry)',
   }),
   /**
    * Answer writes to `dataDir` before they are on disk. They survive the end of the process, but a crash of the machine

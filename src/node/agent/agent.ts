@@ -176,6 +176,14 @@ export class Agent {
     return running !== undefined;
   }
 
+  /** How many pods run as processes, which end with the agent. */
+  get processPods(): number {
+    const own = [...this.#workers.values()].filter(({ runtime }) => runtime.name === 'process');
+    return own.filter((worker) =>
+      worker.pod.spec?.containers?.some(({ name = '' }) => worker.containerOf(name)?.running),
+    ).length;
+  }
+
   /** The containers that run, of all its pods. */
   runningContainers(): { namespace: string; name: string; container: string }[] {
     return [...this.#workers.values()].flatMap((worker) => {

@@ -1,0 +1,126 @@
+/**
+ * A cluster in the background: `wherry up -d` starts the same command again, in a process of its own, whose output goes
+ * to a log file. The two are connected until the cluster is ready or has failed.
+ */
+import { spawn } from 'node:child_process';
+import { closeSync, copyFileSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { StartError } from '../cluster/index.ts';
+
+/** Names the log file to the process in the background. */
+const logVariable = 'WHERRY_BACKGROUND_LOG';
+/** The log is moved to a second file, which it replaces, when it is longer. */
+const logBytesMax = 10 * 1024 * 1024;
+const logLookMs = 10_000;
+/** How much of the log is shown when a start fails. */
+const tailLines = 10;
+const tailBytesMax = 64 * 1024;
+
+const script = (): string => fileURLToPath(new URL('cli.cjs', import.meta.url));
+
+/** What the process in the background says while it starts. */
+type Message = { readonly print: string } | { readonly warn: string } | { readonly done: true };
+
+/** Resolves when the cluster is ready; what it prints is printed. Throws a `StartError` when it ends before that. */
+export async function startInBackground(
+  args: readonly string[],
+  log: string,
+  cwd: string,
+  print: (text: string) => void,
+  warn: (text: string) => void,
+): Promise<void> {
+  mkdirSync(path.dirname(log), { recursive: true, mode: 0o700 });
+  const file = openSync(log, 'a+', 0o600);
+  try {
+    await started(args, { log, file, cwd }, print, warn);
+  } finally {
+    closeSync(file);
+  }
+}
+
+interface Place {
+  readonly log: string;
+  /** The log, open: a start that fails may remove it. */
+  readonly file: number;
+  readonly cwd: string;
+}
+
+async function started(
+  args: readonly string[],
+  { log, file, cwd }: Place,
+  print: (text: string) => void,
+  warn: (text: string) => void,
+): Promise<void> {
+  const begin = fstatSync(file).size;
+  const child = spawn(process.execPath, [...process.execArgv, script(), ...args], {
+    cwd,
+    detached: true,
+    windowsHide: true,
+    stdio: ['ignore', file, file, 'ipc'],
+    env: { ...process.env, [logVariable]: log },
+  });
+  await new Promise<void>((resolve, reject) => {
+    child.once('error', (error) => reject(new StartError(`it cannot be started: ${error.message}`)));
+    child.once('exit', (code, signal) => {
+      const how = signal === null ? `with code ${code}` : `by ${signal}`;
+      reject(new StartError(endOf(log, textFrom(file, begin), how)));
+    });
+    child.on('message', (message: Message) => {
+      if ('print' in message) print(message.print);
+      else if ('warn' in message) warn(message.warn);
+      else resolve();
+    });
+  });
+  child.removeAllListeners();
+  if (child.connected) child.disconnect();
+  child.unref();
+}
+
+/** The end of an open file. */
+function textFrom(file: number, begin: number): string {
+  const start = Math.max(begin, fstatSync(file).size - tailBytesMax);
+  const bytes = Buffer.alloc(tailBytesMax);
+  return bytes.toString('utf8', 0, readSync(file, bytes, 0, bytes.length, start));
+}
+
+/** What is said of a start that failed: its last sentence, or the end of its log. */
+function endOf(log: string, text: string, how: string): string {
+  const said = text.split('\n').filter(Boolean).slice(-tailLines);
+  const last = /^wherry: (.*)$/.exec(said.at(-1) ?? '')?.[1];
+  if (last !== undefined) return last;
+  return `it ended ${how} before it was ready${said.length ? `; ${log} ends with:\n${said.join('\n')}` : ''}`;
+}
+
+/** The side of the process in the background; undefined in any other process. */
+export class Background {
+  private constructor(readonly log: string) {
+    // The pipe is gone when the other side is killed: this one goes on.
+    process.on('disconnect', () => undefined);
+    setInterval(() => this.#rotate(), logLookMs).unref();
+  }
+
+  static here(): Background | undefined {
+    const { [logVariable]: log } = process.env;
+    if (log === undefined || process.send === undefined) return undefined;
+    // Programs in pods are no part of it.
+    delete process.env[logVariable];
+    return new Background(log);
+  }
+
+  tell(message: Message): void {
+    if (process.connected) process.send!(message, undefined, undefined, () => undefined);
+  }
+
+  /** The start is over. */
+  done(): void {
+    this.tell({ done: true });
+  }
+
+  /** Standard output and error are the file, open for appending, so it can be emptied below them. */
+  #rotate(): void {
+    if (fstatSync(1).size <= logBytesMax) return;
+    copyFileSync(this.log, `${this.log}.1`);
+    ftruncateSync(1);
+  }
+}

@@ -1,0 +1,218 @@
+/** `wherry up` and `wherry serve`: starts a cluster, says what it does, and keeps its record. */
+import { wallClock } from '../clock.ts';
+import { type Cluster, type StartOptions, start } from '../cluster/index.ts';
+import { chooseCluster } from '../cluster/named/cluster-choice.ts';
+import {
+  type ClusterRecord,
+  logFile,
+  readRecord,
+  recordFolder,
+  removeRecord,
+} from '../cluster/named/cluster-record.ts';
+import { ClusterRun, refuseRunning } from '../cluster/named/cluster-run.ts';
+import { Background, startInBackground } from './background.ts';
+import type { Ending } from './ending.ts';
+import { activityLog, logger } from './log.ts';
+import type { NamedUp } from './named-line.ts';
+import type { ClusterLine, LogForm } from './options.ts';
+import { coloured, ticked } from './terminal.ts';
+
+/** The options of a cluster, with the functions that write what it tells to the log. */
+export function logged(options: StartOptions, form: LogForm): StartOptions {
+  const log = logger(form, wallClock);
+  return {
+    ...options,
+    onError: (error) => log('error', error.stack ?? error.message),
+    onWarning: (message) => log('warn', message),
+    log: activityLog(form.level, log),
+  };
+}
+
+/** What starts a cluster, with the test kit or without. */
+export const starter = async (
+  testing: boolean,
+): Promise<(options: StartOptions) => ReturnType<typeof start>> =>
+  testing ? (await import('../testing/testing-server.ts')).startTestingServer : start;
+
+/** @param version of this command */
+export async function runCluster(ending: Ending, line: ClusterLine, version: () => string): Promise<void> {
+  const { command, start: given, testing, log: form, named } = line;
+  if (named?.detached) return detach(named);
+  const begin = await starter(testing);
+  if (command === 'up') return new UpCommand(ending, line, version()).run(begin);
+  const cluster = await ending.of(
+    begin({ ...logged(given, form), onFatal: (error) => ending.failRunning(error) }),
+  );
+  process.stdout.write(`Wherry is ready at ${cluster.url}\n${secureLines(cluster, given)}`);
+}
+
+/** Starts this command again in the background. */
+async function detach({ name, dataDir, args, inMemory, uses }: NamedUp): Promise<void> {
+  const choice = chooseCluster({ name, dataDir });
+  refuseRunning(choice);
+  const folder = choice.isLocal && !inMemory ? ['--data-dir', choice.dataDir] : [];
+  const words = ['up', '--name', choice.name, ...folder, ...(uses ? ['--use'] : []), ...args];
+  const print = (text: string): void => void process.stdout.write(text);
+  const warn = (text: string): void => void process.stderr.write(text);
+  await startInBackground(words, logFile(choice.name), process.cwd(), print, warn).catch((error: Error) => {
+    if (!readRecord(choice.name)) removeRecord(choice.name);
+    throw error;
+  });
+  print(`It runs in the background: wherry status, logs, stop or delete ${choice.name}\n`);
+}
+
+class UpCommand {
+  readonly #background = Background.here();
+
+  constructor(
+    private readonly ending: Ending,
+    private readonly line: ClusterLine,
+    private readonly version: string,
+  ) {}
+
+  async run(begin: (options: StartOptions) => Promise<Cluster>): Promise<void> {
+    const { start: given, log: form, named } = this.line;
+    const run = named && (await this.#taken(named));
+    const options = run ? run.options(given) : given;
+    try {
+      const onFatal = (error: Error): void => {
+        run?.update({ failure: error.message });
+        this.ending.failRunning(error);
+      };
+      const starting = begin({ ...logged(options, form), onFatal });
+      this.ending.of(starting.then((cluster) => this.#closable(cluster, run))).catch(() => undefined);
+      await this.#tell(await starting, options, run);
+    } catch (error) {
+      run?.fail();
+      throw error;
+    }
+    this.#background?.done();
+  }
+
+  async #taken(named: NamedUp): Promise<ClusterRun> {
+    const { version } = this;
+    const run = await ClusterRun.take({ ...named, cwd: process.cwd(), version, log: this.#background?.log });
+    const { name, dataDir, isLocal } = run.choice;
+    if (isLocal) this.#print(`Using the data folder ${dataDir}, as the cluster ${name}\n`);
+    return run;
+  }
+
+  #closable(cluster: Cluster, run: ClusterRun | undefined) {
+    return {
+      closingLine: () => stoppingLine(cluster.podsRunning),
+      close: async () => {
+        await cluster.close();
+        run?.end();
+      },
+    };
+  }
+
+  /** Says what has started, in the order in which it can be used. */
+  async #tell(cluster: Cluster, options: StartOptions, run: ClusterRun | undefined): Promise<void> {
+    const apiTime = secondsSoFar();
+    run?.update(addressesOf(cluster));
+    this.#print(`${ticked(`Wherry is ready at ${cluster.url}`)}\n${secureLines(cluster, options)}`);
+    const context = run && (await this.#mergeContext(cluster, run));
+    const description = await cluster.nodesReady.catch(async (error: Error) => {
+      // Without its node the cluster is not what was requested: close it.
+      await cluster.close();
+      throw error;
+    });
+    if (description) this.#print(`${description}\n`);
+    if (run) this.#print(chosenLine(run));
+    const ready = `Ready after ${secondsSoFar()} s, the API after ${apiTime} s`;
+    this.#print(`${ticked(coloured(ready, 'bold'))}\n`);
+    this.#print(`Try: kubectl ${reaching(cluster, options, context)} get nodes\n`);
+    // A cluster that runs is not ended because the machine could not be looked at.
+    await this.#printFindings(options, cluster.url).catch(() => undefined);
+  }
+
+  /** Looked for after the start, which it must not delay. */
+  async #printFindings({ dataDir = '.' }: StartOptions, url: string): Promise<void> {
+    const { startFindings } = await import('../cluster/doctor/doctor.ts');
+    const { machineProbe } = await import('../cluster/doctor/machine-probe.ts');
+    for (const line of await startFindings(machineProbe(), { dataDir, port: portOf(url) }))
+      this.#print(`${line}\n`);
+  }
+
+  /** The name of the context, if the user's kubeconfig has it now. */
+  async #mergeContext(cluster: Cluster, run: ClusterRun): Promise<string | undefined> {
+    const { uses, keepsKubeconfig } = this.line.named!;
+    if (keepsKubeconfig) return undefined;
+    const { contextEntry, mergeContext } = await import('../cluster/access/kubeconfig-file.ts');
+    const { name } = run.record;
+    const text = cluster.secureUrl === undefined ? cluster.kubeconfig : cluster.kubeconfigFor('wherry-admin');
+    try {
+      const entry = contextEntry(name, recordFolder(name), text);
+      const { file, isCurrent } = await mergeContext(entry, uses);
+      run.update({ context: { name: entry.context, file } });
+      this.#print(`Context ${entry.context} in ${file}${isCurrent ? ', which is the current one' : ''}\n`);
+      return entry.context;
+    } catch (error) {
+      this.#warn(`wherry: no context was made: ${(error as Error).message}\n`);
+      return undefined;
+    }
+  }
+
+  #print(text: string): void {
+    process.stdout.write(text);
+    if (text) this.#background?.tell({ print: text });
+  }
+
+  #warn(text: string): void {
+    process.stderr.write(text);
+    this.#background?.tell({ warn: text });
+  }
+}
+
+/** Since the command was started. */
+const secondsSoFar = (): string => (performance.now() / 1_000).toFixed(2);
+
+function stoppingLine(pods: number): string {
+  const what = pods === 0 ? '' : ` ${pods} ${pods === 1 ? 'pod' : 'pods'}`;
+  return `Stopping${what}, Ctrl-C again to leave at once\n`;
+}
+
+const portOf = (url: string): number => Number(new URL(url).port || (url.startsWith('https:') ? 443 : 80));
+
+function addressesOf({ url, secureUrl }: Cluster): Partial<ClusterRecord> {
+  return {
+    url,
+    ...(url.startsWith('http:') ? { port: portOf(url) } : {}),
+    ...(secureUrl === undefined ? {} : { secureUrl, securePort: portOf(secureUrl) }),
+  };
+}
+
+function chosenLine({ record: { name, dataDir, serviceRange, podRange } }: ClusterRun): string {
+  const ranges = [serviceRange && `services ${serviceRange}`, podRange && `pods ${podRange}`].filter(Boolean);
+  return `Cluster ${name}: ${[`data in ${dataDir ?? 'memory'}`, ...ranges].join(', ')}\n`;
+}
+
+/** Where the secure door is, and what its administrator needs. */
+function secureLines({ secureUrl, kubeconfigFile }: Cluster, { secure, port }: StartOptions): string {
+  if (secureUrl === undefined) return '';
+  const wanted = typeof secure === 'object' ? secure.port : undefined;
+  const taken = wanted && portOf(secureUrl) !== wanted ? ` (port ${wanted} is taken)` : '';
+  const where = port === 'off' && !taken ? '' : `Secure door at ${secureUrl}${taken}\n`;
+  return where + (kubeconfigFile === undefined ? '' : `Administrator's kubeconfig: ${kubeconfigFile}\n`);
+}
+
+/** Flags with which kubectl reaches the cluster, whatever the user's kubeconfig says. */
+function reaching(
+  { url, kubeconfigFile }: Cluster,
+  { port }: StartOptions,
+  context: string | undefined,
+): string {
+  if (context !== undefined) return `--context ${context}`;
+  if (kubeconfigFile !== undefined || port === 'off')
+    return `--kubeconfig ${quoted(kubeconfigFile ?? 'FILE')}`;
+  return `--kubeconfig ${process.platform === 'win32' ? 'NUL' : '/dev/null'} -s ${url}`;
+}
+
+/** A word for a shell. */
+const quoted = (word: string): string =>
+  /^[\w@%+=:,./\\-]+$/.test(word)
+    ? word
+    : process.platform === 'win32'
+      ? `"${word}"`
+      : `'${word.replaceAll("'", `'\\''`)}'`;

@@ -1,0 +1,252 @@
+/** Commands about clusters that run elsewhere: list, status, stop, delete, logs and restart. */
+import { existsSync, readFileSync, watch } from 'node:fs';
+import { open, readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { setTimeout } from 'node:timers/promises';
+import { StartError } from '../cluster/index.ts';
+import { knownCluster } from '../cluster/named/cluster-choice.ts';
+import {
+  allRecords,
+  type ClusterRecord,
+  logFile,
+  readRecord,
+  recordFolder,
+  removeRecord,
+} from '../cluster/named/cluster-record.ts';
+import { type ClusterState, runningProcess, stateOf } from '../cluster/named/cluster-state.ts';
+import { removeOwnFiles } from '../cluster/named/data-removal.ts';
+import { cleanUp } from '../cluster/node/cleanup.ts';
+import { startInBackground } from './background.ts';
+import { coloured, table } from './terminal.ts';
+
+/** How long a cluster may take to end: pods get their grace period. */
+const stopMaxMs = 120_000;
+const stopLookMs = 50;
+/** How often a log is looked at where the system does not tell of changes. */
+const logLookMs = 500;
+
+export interface LifecycleLine {
+  readonly command: 'list' | 'status' | 'stop' | 'delete' | 'logs' | 'restart';
+  readonly name: string | undefined;
+  readonly json: boolean;
+  /** Delete without asking. */
+  readonly sure: boolean;
+  /** Go on with what is logged later. */
+  readonly follows: boolean;
+}
+
+const print = (text: string): void => void process.stdout.write(text);
+const printJson = (value: unknown): void => print(`${JSON.stringify(value, null, 2)}\n`);
+
+/** @param version of this command */
+export async function runLifecycle(line: LifecycleLine, version: string): Promise<void> {
+  if (line.command === 'list') return list(line, version);
+  const record = knownCluster(line.name);
+  if (line.command === 'status') return status(record, line, version);
+  if (line.command === 'stop') return stop(record, line, version);
+  if (line.command === 'restart') return restart(record, line, version);
+  if (line.command === 'logs') return logs(record, line);
+  return remove(record, line);
+}
+
+async function list({ json }: LifecycleLine, version: string): Promise<void> {
+  const states = await Promise.all(allRecords().map((record) => stateOf(record, version)));
+  if (json) return printJson(states.map(described));
+  if (!states.length) return print('There are no clusters; wherry up -d starts one\n');
+  const rows = states.map(({ name, status: what, pid, record }) => [
+    name,
+    what,
+    (pid === undefined ? undefined : record.url) ?? '-',
+    record.version ?? '-',
+    record.dataDir ?? 'in memory',
+  ]);
+  const heads = ['NAME', 'STATUS', 'API', 'VERSION', 'DATA'];
+  print(table([heads, ...rows], (cell, column) => (column === 1 ? statusText(cell) : cell)));
+}
+
+const statusText = (text: string): string =>
+  text === 'running'
+    ? coloured(text, 'green')
+    : text === 'missing'
+      ? coloured(text, 'red')
+      : text === 'starting'
+        ? coloured(text, 'yellow')
+        : text;
+
+/** What `-o json` shows of a cluster. */
+function described({ name, status: what, notes, pid, record }: ClusterState): Record<string, unknown> {
+  const { process: _process, boot: _boot, args, cwd, ...known } = record;
+  return { ...known, name, status: what, pid: pid ?? null, notes, startedWith: { args, cwd } };
+}
+
+async function status(record: ClusterRecord, { json }: LifecycleLine, version: string): Promise<void> {
+  const state = await stateOf(record, version);
+  if (json) return printJson(described(state));
+  const { pid, notes } = state;
+  const { name, url, secureUrl, dataDir, log, context, startedAt, serviceRange, podRange } = record;
+  const isUp = pid !== undefined;
+  const rows: (readonly [string, string | undefined])[] = [
+    ['cluster', name],
+    ['status', statusText(state.status)],
+    ...notes.map((note) => ['note', note] as const),
+    ['process', pid === undefined ? undefined : String(pid)],
+    ['started', isUp ? startedAt : undefined],
+    ['version', record.version],
+    ['API', isUp ? url : undefined],
+    ['secure door', isUp ? secureUrl : undefined],
+    ['data folder', dataDir ?? 'none: objects are in memory'],
+    ['log', log !== undefined && existsSync(log) ? log : undefined],
+    ['context', context && `${context.name} in ${context.file}`],
+    ['services', serviceRange],
+    ['pods', podRange],
+  ];
+  print(table(rows.filter(([, value]) => value !== undefined) as [string, string][]));
+}
+
+/** Ends the process of a cluster; false when none runs. */
+async function end(record: ClusterRecord, say: (text: string) => void): Promise<boolean> {
+  const pid = runningProcess(record);
+  if (pid === undefined) return false;
+  try {
+    process.kill(pid, 'SIGTERM');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EPERM') throw new StartError(`process ${pid} of ${record.name} belongs to another user`);
+    if (code !== 'ESRCH') throw error;
+  }
+  say(`Stopping ${record.name} (process ${pid})\n`);
+  for (let waitedMs = 0; runningProcess(record) !== undefined; waitedMs += stopLookMs) {
+    if (waitedMs >= stopMaxMs)
+      throw new StartError(`process ${pid} of ${record.name} has not ended in ${stopMaxMs / 1_000} seconds`);
+    await setTimeout(stopLookMs);
+  }
+  return true;
+}
+
+async function stop(record: ClusterRecord, { json }: LifecycleLine, version: string): Promise<void> {
+  const { name } = record;
+  const ended = await end(record, json ? () => undefined : print);
+  if (json) return printJson(described(await stateOf(readRecord(name) ?? record, version)));
+  print(ended ? `Stopped ${name}\n` : `${name} does not run\n`);
+}
+
+async function restart(record: ClusterRecord, { json }: LifecycleLine, version: string): Promise<void> {
+  const { name, args = [], cwd = '' } = record;
+  const say = json ? () => undefined : print;
+  await end(record, say);
+  const words = ['up', '--name', name, ...args];
+  const warn = (text: string): void => void process.stderr.write(text);
+  await startInBackground(words, logFile(name), existsSync(cwd) ? cwd : recordFolder(name), say, warn);
+  if (json) printJson(described(await stateOf(knownCluster(name), version)));
+}
+
+async function remove(record: ClusterRecord, { json, sure }: LifecycleLine): Promise<void> {
+  const { name, dataDir, context } = record;
+  const say = json ? () => undefined : print;
+  if (!sure && !(await isSure(record))) return say(`${name} stays\n`);
+  await end(record, say);
+  if (dataDir !== undefined && existsSync(dataDir)) {
+    await removeContainers(dataDir);
+    await removeOwnFiles(dataDir, recordFolder(name));
+  }
+  const { removeContext } = await import('../cluster/access/kubeconfig-file.ts');
+  const files = context ? await removeContext(context.name, recordFolder(name), [context.file]) : [];
+  removeRecord(name);
+  if (json) return printJson({ name, status: 'deleted', dataDir, kubeconfigs: files });
+  print(`Deleted ${name}${files.length ? `, and its context in ${files.join(', ')}` : ''}\n`);
+}
+
+async function isSure({ name, dataDir }: ClusterRecord): Promise<boolean> {
+  if (!process.stdin.isTTY)
+    throw new StartError(`delete asks on a terminal; elsewhere say wherry delete ${name} --yes`);
+  const what = dataDir === undefined ? 'it is in memory' : `all its data in ${dataDir} goes with it`;
+  const asked = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    const answer = await asked.question(`Delete the cluster ${name}? ${what} [y/N] `);
+    return /^y(es)?$/i.test(answer.trim());
+  } finally {
+    asked.close();
+  }
+}
+
+/** Only where a container engine has been used; one that does not answer any more keeps nobody from deleting. */
+async function removeContainers(dataDir: string): Promise<void> {
+  const engines = await readdir(path.join(dataDir, 'node')).catch((): string[] => []);
+  if (!engines.includes('docker') && !engines.includes('cri')) return;
+  try {
+    await cleanUp({ dataDir, dockerSocket: undefined, criSocket: undefined, all: false });
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    process.stderr.write(`wherry: containers may be left: ${error.message}\n`);
+  }
+}
+
+async function logs({ name, log }: ClusterRecord, { follows, json }: LifecycleLine): Promise<void> {
+  if (log === undefined || !existsSync(log))
+    throw new StartError(`${name} has no log: it was not started in the background (wherry up -d)`);
+  if (json && !follows) {
+    const lines = readFileSync(log, 'utf8').split('\n').slice(0, -1);
+    return printJson({ name, file: log, lines });
+  }
+  const show = json ? lineByLine((text) => print(`${JSON.stringify({ line: text })}\n`)) : print;
+  await shown(log, follows, show);
+}
+
+/** Calls with whole lines. */
+function lineByLine(take: (line: string) => void): (text: string) => void {
+  let rest = '';
+  return (text) => {
+    const lines = `${rest}${text}`.split('\n');
+    rest = lines.pop()!;
+    for (const line of lines) take(line);
+  };
+}
+
+async function shown(log: string, follows: boolean, show: (text: string) => void): Promise<void> {
+  const decoder = new TextDecoder();
+  let at = 0;
+  const changed = new Changes(log);
+  for (;;) {
+    const file = await open(log).catch(() => undefined);
+    if (!file) return;
+    const { size } = await file.stat();
+    // It was emptied, after its lines were moved to another file.
+    if (size < at) at = 0;
+    for await (const part of file.createReadStream({ start: at })) {
+      at += (part as Buffer).length;
+      show(decoder.decode(part as Buffer, { stream: true }));
+    }
+    if (!follows) return changed.close();
+    await changed.next();
+  }
+}
+
+/** Changes of a file, as the system tells of them or a look from time to time does. */
+class Changes {
+  #wake: () => void = () => undefined;
+  #missed = false;
+  readonly #watcher;
+
+  constructor(file: string) {
+    this.#watcher = watch(file, () => {
+      this.#missed = true;
+      this.#wake();
+    }).on('error', () => undefined);
+  }
+
+  async next(): Promise<void> {
+    if (!this.#missed)
+      await Promise.race([
+        setTimeout(logLookMs),
+        new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        }),
+      ]);
+    this.#missed = false;
+  }
+
+  close(): void {
+    this.#watcher.close();
+  }
+}

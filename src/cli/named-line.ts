@@ -1,0 +1,71 @@
+/** Command lines about clusters with names. */
+
+import type { StartOptions } from '../cluster/index.ts';
+import type { Open } from '../cluster/named/allotment.ts';
+import type { Asked } from '../cluster/named/cluster-choice.ts';
+import { deleteFlags, listFlags, logsFlags, namedFlags } from '../cluster/options/named.ts';
+import type { Command } from '../cluster/options/option.ts';
+import { folderOptions } from '../cluster/options/store.ts';
+import { type FlagLine, readOptions } from './flag-reading.ts';
+import type { LifecycleLine } from './lifecycle.ts';
+
+export interface NamedUp extends Asked {
+  readonly inMemory: boolean;
+  readonly detached: boolean;
+  /** Make its context the current one. */
+  readonly uses: boolean;
+  /** Leave the user's kubeconfig alone. */
+  readonly keepsKubeconfig: boolean;
+  /** What the command line leaves open. */
+  readonly open: Open;
+  /** The options of the cluster, for the next start. */
+  readonly args: readonly string[];
+}
+
+export const takesName = (command: Command): boolean =>
+  ['status', 'stop', 'restart', 'logs', 'delete'].includes(command);
+
+export function lifecycleLine(
+  command: LifecycleLine['command'],
+  line: FlagLine,
+  name: string | undefined,
+): LifecycleLine {
+  const json = readOptions(listFlags, line).format === 'json';
+  const { sure = false } = readOptions(deleteFlags, line);
+  const { follows = false } = readOptions(logsFlags, line);
+  return { command, name, json, sure, follows };
+}
+
+/** A cluster in memory has a name only when it is asked for: nothing of it is there later. */
+export function namedUp(
+  line: FlagLine,
+  { store }: StartOptions,
+  own: readonly string[],
+): NamedUp | undefined {
+  const { name, detached = false, uses = false, noKubeconfig = false } = readOptions(namedFlags, line);
+  const { dataDir } = readOptions(folderOptions, line);
+  if (uses && noKubeconfig) line.refuse('--use and --no-kubeconfig exclude each other');
+  const inMemory = store === 'memory';
+  if (inMemory && name === undefined && !detached)
+    return uses ? line.refuse('--use needs a cluster with a name: --name') : undefined;
+  const given = (flag: string): boolean => line.flags.has(flag);
+  return {
+    ...{ name, dataDir, inMemory, detached, uses },
+    keepsKubeconfig: noKubeconfig,
+    open: {
+      port: !given('port'),
+      securePort: !given('secure-port'),
+      serviceRange: !given('service-cluster-ip-range'),
+      podRange: !given('pod-range'),
+    },
+    args: withoutName(own),
+  };
+}
+
+/** The options of a cluster, without the command and what is said anew with each start. */
+function withoutName(own: readonly string[]): string[] {
+  const rest = own.filter((word, i) => word !== 'up' || own.indexOf('up') !== i);
+  return rest.filter(
+    (word, i) => !/^(-d|--detach|--use|--name(=.*)?)$/.test(word) && rest[i - 1] !== '--name',
+  );
+}

@@ -1,0 +1,76 @@
+/**
+ * Ports and ranges of a cluster that is started without saying which. What it had before it gets again; else the first
+ * that no other cluster of the user has, running or not, and that is free on this machine.
+ */
+import { checkPorts } from '../shared/ports.ts';
+import { StartError } from '../shared/start-error.ts';
+import type { ClusterRecord } from './cluster-record.ts';
+
+const loopback = '127.0.0.1';
+const portFirst = 8080;
+const securePortFirst = 6443;
+/** Ports that are tried after the first. */
+const portsTried = 500;
+const rangesTried = 200;
+/** Where the second numbers begin in ranges of pods: 10.217.0.0/16, 10.218.0.0/16, … */
+const podRangeFirst = 217;
+const podRangesTried = 38;
+
+/** What the command line leaves open. */
+export interface Open {
+  readonly port: boolean;
+  readonly securePort: boolean;
+  readonly serviceRange: boolean;
+  readonly podRange: boolean;
+}
+
+export type Allotment = Pick<ClusterRecord, 'port' | 'securePort' | 'serviceRange' | 'podRange'>;
+
+export async function allot(
+  open: Open,
+  former: ClusterRecord | undefined,
+  others: readonly ClusterRecord[],
+): Promise<Allotment> {
+  const ports = new Set(others.flatMap(({ port, securePort }) => [port, securePort]));
+  const port = open.port ? (former?.port ?? (await freePort(portFirst, ports))) : undefined;
+  const securePort = open.securePort
+    ? (former?.securePort ?? (await freePort(securePortFirst, ports)))
+    : undefined;
+  const serviceRange = open.serviceRange ? (former?.serviceRange ?? serviceRangeBeside(others)) : undefined;
+  const podRange = open.podRange ? (former?.podRange ?? podRangeBeside(others)) : undefined;
+  return Object.fromEntries(
+    Object.entries({ port, securePort, serviceRange, podRange }).filter(([, value]) => value !== undefined),
+  );
+}
+
+async function freePort(first: number, taken: ReadonlySet<number | undefined>): Promise<number> {
+  for (let port = first; port < first + portsTried; port++) {
+    if (taken.has(port)) continue;
+    try {
+      await checkPorts([{ host: loopback, port }]);
+      return port;
+    } catch (error) {
+      if (!(error instanceof StartError)) throw error;
+    }
+  }
+  throw new StartError(`no port from ${first} to ${first + portsTried - 1} is free`);
+}
+
+function serviceRangeBeside(others: readonly ClusterRecord[]): string {
+  const taken = new Set(others.map(({ serviceRange }) => serviceRange));
+  const range = Array.from({ length: rangesTried }, (_, i) => `10.0.${i}.0/24`).find(
+    (one) => !taken.has(one),
+  );
+  if (range === undefined)
+    throw new StartError('no range is left for services; name one by --service-cluster-ip-range');
+  return range;
+}
+
+function podRangeBeside(others: readonly ClusterRecord[]): string {
+  const taken = new Set(others.map(({ podRange }) => podRange));
+  const range = Array.from({ length: podRangesTried }, (_, i) => `10.${podRangeFirst + i}.0.0/16`).find(
+    (one) => !taken.has(one),
+  );
+  if (range === undefined) throw new StartError('no range is left for pods; name one by --pod-range');
+  return range;
+}

@@ -1,0 +1,129 @@
+/**
+ * What is known of a named cluster: a file in its folder of the user's data folder, which says where its data is, which
+ * process runs it, and what was chosen for it. The file stays when the cluster stops, so that it gets the same ports and
+ * ranges again.
+ */
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { writePrivately } from '../../pki/pki-folder.ts';
+import { claimFolder, type Owner, releaseFolder } from '../../store/owner.ts';
+import { StoreUnavailableError } from '../../store/store.ts';
+import { isClusterName } from '../options/named.ts';
+import { StartError } from '../shared/start-error.ts';
+import { dataHome } from './data-home.ts';
+
+const fileName = 'cluster.json';
+const logName = 'wherry.log';
+/** Records that are read; more would be no clusters of one person. */
+const recordsMax = 1_000;
+const fileBytesMax = 1024 * 1024;
+/** How long a start waits while another one chooses its ports. */
+const lockMaxMs = 20_000;
+const lockLookMs = 20;
+
+export interface ClusterRecord {
+  readonly name: string;
+  /** Absolute; absent when objects are in memory. */
+  readonly dataDir?: string;
+  /** The process that runs it; absent when it was stopped. */
+  readonly process?: Owner;
+  /** Identifies the run of the system in which the process was started; empty where that is not known. */
+  readonly boot?: string;
+  /** When it was last started, in ISO 8601. */
+  readonly startedAt?: string;
+  /** The version of Wherry that was last started. */
+  readonly version?: string;
+  /** Where it answers, or has answered. */
+  readonly url?: string;
+  readonly secureUrl?: string;
+  /** What was chosen for it, and is chosen again. */
+  readonly port?: number;
+  readonly securePort?: number;
+  readonly serviceRange?: string;
+  readonly podRange?: string;
+  /** The options it was started with, and where, for a restart. */
+  readonly args?: readonly string[];
+  readonly cwd?: string;
+  /** Where it logs when it runs in the background. */
+  readonly log?: string;
+  /** Why it ended, when it could not go on. */
+  readonly failure?: string;
+  /** The context in the user's kubeconfig. */
+  readonly context?: { readonly name: string; readonly file: string };
+}
+
+export const recordFolder = (name: string): string => path.join(dataHome(), name);
+export const logFile = (name: string): string => path.join(recordFolder(name), logName);
+
+/** Undefined when there is no such file, or it cannot be read. */
+export function readRecord(name: string): ClusterRecord | undefined {
+  try {
+    const text = readFileSync(path.join(recordFolder(name), fileName), 'utf8');
+    if (text.length > fileBytesMax) return undefined;
+    const record = JSON.parse(text) as ClusterRecord;
+    return typeof record === 'object' && record !== null ? { ...record, name } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function writeRecord(record: ClusterRecord): void {
+  const folder = recordFolder(record.name);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writePrivately(path.join(folder, fileName), `${JSON.stringify(record, null, 2)}\n`);
+}
+
+/** Removes what is known of a cluster, with its log; folders only when they are empty then. */
+export function removeRecord(name: string): void {
+  const folder = recordFolder(name);
+  for (const file of [fileName, logName, `${logName}.1`]) rmSync(path.join(folder, file), { force: true });
+  removeEmpty(folder);
+  removeEmpty(dataHome());
+}
+
+function removeEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // It holds something, or is not there.
+  }
+}
+
+/** All clusters of the user, by name. */
+export function allRecords(): ClusterRecord[] {
+  let names: string[];
+  try {
+    names = readdirSync(dataHome()).filter(isClusterName).sort().slice(0, recordsMax);
+  } catch {
+    return [];
+  }
+  return names.flatMap((name) => readRecord(name) ?? []);
+}
+
+/** Runs work that no other process does at the same time for clusters of this user. */
+export async function locked<T>(work: () => T | Promise<T>): Promise<T> {
+  const home = dataHome();
+  try {
+    mkdirSync(home, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new StartError(`the folder ${home} cannot be made (${(error as NodeJS.ErrnoException).code})`, {
+      cause: error,
+    });
+  }
+  for (let waitedMs = 0; ; waitedMs += lockLookMs) {
+    try {
+      claimFolder(home);
+      break;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError) || waitedMs >= lockMaxMs) throw error;
+    }
+    await setTimeout(lockLookMs);
+  }
+  try {
+    return await work();
+  } finally {
+    releaseFolder(home);
+    removeEmpty(home);
+  }
+}

@@ -1,0 +1,128 @@
+/** A run of a named cluster: its name is taken before the start, and its record says what runs until the end. */
+import { existsSync, readdirSync } from 'node:fs';
+import { wallClock } from '../../clock.ts';
+import { bootId } from '../../node/process/process-table.ts';
+import { currentOwner } from '../../store/owner.ts';
+import type { StartOptions } from '../options/start-options.ts';
+import { StartError } from '../shared/start-error.ts';
+import { allot, type Open } from './allotment.ts';
+import { type Asked, type Choice, chooseCluster } from './cluster-choice.ts';
+import {
+  allRecords,
+  type ClusterRecord,
+  locked,
+  readRecord,
+  removeRecord,
+  writeRecord,
+} from './cluster-record.ts';
+import { runningProcess } from './cluster-state.ts';
+
+export interface RunAsked extends Asked {
+  /** Objects are kept in memory. */
+  readonly inMemory: boolean;
+  readonly open: Open;
+  /** The options and the folder of this start, for the next one. */
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly version: string;
+  /** The file that the output of this process goes to. */
+  readonly log: string | undefined;
+}
+
+export class ClusterRun {
+  #record: ClusterRecord;
+
+  private constructor(
+    readonly choice: Choice,
+    record: ClusterRecord,
+    private readonly former: ClusterRecord | undefined,
+  ) {
+    this.#record = record;
+  }
+
+  /** Takes the name for this process, and chooses ports and ranges. Throws a `StartError` when the cluster runs. */
+  static take(asked: RunAsked): Promise<ClusterRun> {
+    return locked(async () => {
+      const choice = chooseCluster(asked);
+      refuseRunning(choice);
+      const { name, dataDir, record: former } = choice;
+      const others = allRecords().filter((one) => one.name !== name);
+      const { url: _url, secureUrl: _secure, failure: _failure, ...kept } = former ?? {};
+      const record: ClusterRecord = {
+        ...kept,
+        name,
+        ...(asked.inMemory ? {} : { dataDir }),
+        ...(await allot(asked.open, former ?? knownBefore(asked, choice), others)),
+        process: currentOwner(),
+        boot: bootId(),
+        startedAt: new Date(wallClock()).toISOString(),
+        version: asked.version,
+        args: asked.args,
+        cwd: asked.cwd,
+        ...(asked.log === undefined ? {} : { log: asked.log }),
+      };
+      writeRecord(record);
+      return new ClusterRun(choice, record, former);
+    });
+  }
+
+  get record(): ClusterRecord {
+    return this.#record;
+  }
+
+  /** The options of the start, with what was chosen. */
+  options(given: StartOptions): StartOptions {
+    const { dataDir, port, securePort, serviceRange, podRange } = this.#record;
+    const { secure, node } = given;
+    return {
+      ...given,
+      ...(dataDir === undefined ? {} : { dataDir }),
+      ...(port === undefined ? {} : { port }),
+      ...(securePort === undefined || typeof secure !== 'object'
+        ? {}
+        : { secure: { ...secure, port: securePort, orAnyPort: false } }),
+      ...(serviceRange === undefined ? {} : { serviceClusterIPRange: serviceRange }),
+      // The default range needs no check, which loads what a start can do without.
+      ...(podRange === undefined || podRange === defaultPodRange || typeof node !== 'object'
+        ? {}
+        : { node: { ...node, podRange } }),
+    };
+  }
+
+  update(changes: Partial<ClusterRecord>): void {
+    this.#record = { ...this.#record, ...changes };
+    writeRecord(this.#record);
+  }
+
+  /** The start has failed: everything is known as before it. */
+  fail(): void {
+    if (this.former) writeRecord(this.former);
+    else removeRecord(this.#record.name);
+  }
+
+  /** The cluster was stopped. */
+  end(): void {
+    const { process: _ended, ...record } = this.#record;
+    // It may have been deleted meanwhile.
+    if (readRecord(record.name)) writeRecord(record);
+  }
+}
+
+const defaultPodRange = '10.217.0.0/16';
+const defaultServiceRange = '10.0.0.0/24';
+
+/** A folder with objects from before clusters had names keeps its services where they are. */
+const knownBefore = ({ inMemory }: RunAsked, { name, dataDir }: Choice): ClusterRecord | undefined =>
+  inMemory || !hasObjects(dataDir) ? undefined : { name, serviceRange: defaultServiceRange };
+
+const hasObjects = (dataDir: string): boolean =>
+  existsSync(dataDir) && readdirSync(dataDir).some((name) => /\.mdb$/.test(name) || name === 'pki');
+
+/** Throws a `StartError` when the cluster runs. */
+export function refuseRunning({ name, record, isLocal }: Choice): void {
+  const pid = record && runningProcess(record);
+  if (pid === undefined) return;
+  const where = record?.url === undefined ? '' : ` at ${record.url}`;
+  const advice = isLocal ? '' : '; --name NAME starts another';
+  throw new StartError(`the cluster ${name} runs already${where}, as process ${pid}${advice}`);
+}

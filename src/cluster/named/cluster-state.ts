@@ -1,0 +1,100 @@
+/** What a cluster is doing now: what its record says is believed only as far as the system confirms it. */
+import { existsSync } from 'node:fs';
+import { bootId } from '../../node/process/process-table.ts';
+import { isAlive, livingOwner } from '../../store/owner.ts';
+import type { ClusterRecord } from './cluster-record.ts';
+
+/** How long a server may take to say that it is ready. */
+const answerMaxMs = 5_000;
+const answerCharsMax = 100_000;
+
+export interface ClusterState {
+  readonly name: string;
+  /** `starting`: the process lives, and does not answer that it is ready. */
+  readonly status: 'running' | 'starting' | 'stopped' | 'missing';
+  /** What a person should know beside the status. */
+  readonly notes: readonly string[];
+  readonly pid: number | undefined;
+  readonly record: ClusterRecord;
+}
+
+/** The process that runs a cluster; undefined when no living one does. */
+export function runningProcess({ process, boot, dataDir }: ClusterRecord): number | undefined {
+  if (process && isSameBoot(boot) && isAlive(process)) return process.pid;
+  // Another command may use the folder, such as wherry serve.
+  return dataDir === undefined ? undefined : livingOwner(dataDir)?.pid;
+}
+
+const isSameBoot = (boot: string | undefined): boolean => !boot || boot === bootId();
+
+/** @param version of this command */
+export async function stateOf(record: ClusterRecord, version: string): Promise<ClusterState> {
+  const { name, dataDir } = record;
+  const pid = runningProcess(record);
+  const base = { name, pid, record };
+  if (pid === undefined) {
+    if (dataDir !== undefined && !existsSync(dataDir))
+      return { ...base, status: 'missing', notes: [`its data folder ${dataDir} is not there any more`] };
+    return { ...base, status: 'stopped', notes: endNotes(record) };
+  }
+  const notes = versionNotes(record, version);
+  if (pid !== record.process?.pid)
+    return {
+      ...base,
+      status: 'running',
+      notes: [`process ${pid} uses its data folder, which was not started as this cluster`],
+    };
+  const problem = record.url === undefined ? 'it does not listen yet' : await readiness(record.url);
+  if (problem === undefined) return { ...base, status: 'running', notes };
+  return { ...base, status: 'starting', notes: [problem, ...notes] };
+}
+
+function endNotes({ name, process, boot, log, failure }: ClusterRecord): string[] {
+  if (failure !== undefined) return [`it could not go on: ${failure}`];
+  if (!process) return [];
+  const why = isSameBoot(boot)
+    ? `process ${process.pid} ended without being stopped`
+    : 'the machine was started anew while it ran';
+  return [log !== undefined && existsSync(log) ? `${why}; see wherry logs ${name}` : why];
+}
+
+function versionNotes({ name, version: running }: ClusterRecord, version: string): string[] {
+  if (running === undefined || running === version) return [];
+  return [`it runs version ${running}, and this is ${version}: wherry restart ${name} brings it up to date`];
+}
+
+/** Why a server is not ready; undefined when it is. */
+async function readiness(url: string): Promise<string | undefined> {
+  try {
+    const { status, text } = await ask(new URL('/readyz?verbose', url));
+    // A server that asks who its users are has refused to say more, but it answers.
+    if (status === 200 || status === 401 || status === 403) return undefined;
+    const failed = [...text.matchAll(/^\[-\](\S+)/gm)].map(([, check]) => check);
+    return failed.length ? `it is not ready: ${failed.join(', ')}` : `it is not ready (${status})`;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return `it does not answer at ${url} (${code ?? message})`;
+  }
+}
+
+/** The server's own word is all that is wanted, so its certificate is not checked. */
+async function ask(url: URL): Promise<{ status: number; text: string }> {
+  const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http');
+  const timed = {
+    signal: AbortSignal.timeout(answerMaxMs),
+    rejectUnauthorized: false,
+    agent: false as const,
+  };
+  return new Promise((resolve, reject) => {
+    const sent = request(url, timed, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8');
+      answer.on('data', (part: string) => {
+        text += text.length < answerCharsMax ? part : '';
+      });
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text }));
+      answer.on('error', reject);
+    });
+    sent.on('error', reject).end();
+  });
+}

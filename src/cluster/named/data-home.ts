@@ -1,0 +1,20 @@
+/** The folder of the user in which clusters keep their data, one folder for each name. */
+import { homedir } from 'node:os';
+import path from 'node:path';
+
+interface Machine {
+  readonly env: NodeJS.ProcessEnv;
+  readonly platform: NodeJS.Platform;
+  home(): string;
+}
+
+const thisMachine: Machine = { env: process.env, platform: process.platform, home: homedir };
+
+/** The usual place of each system; `XDG_DATA_HOME` counts everywhere, if it is an absolute path. */
+export function dataHome({ env, platform, home }: Machine = thisMachine): string {
+  const { XDG_DATA_HOME: chosen = '', LOCALAPPDATA: local = '' } = env;
+  if (path.isAbsolute(chosen)) return path.join(chosen, 'wherry');
+  if (platform === 'win32') return path.join(local || path.join(home(), 'AppData', 'Local'), 'wherry');
+  if (platform === 'darwin') return path.join(home(), 'Library', 'Application Support', 'wherry');
+  return path.join(home(), '.local', 'share', 'wherry');
+}

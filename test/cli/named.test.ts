@@ -1,0 +1,273 @@
+/**
+ * Proves that clusters are found again by their names: in the background, two at once, over restarts and after accidents,
+ * and that nothing of them is left when they are deleted. All through the command, as one user with a home of their own.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ctrlC, Terminal } from '../streams/pty.ts';
+import { Child, command, userFolders } from '../support/child.ts';
+import { expectSentence, type Run, useCommand } from '../support/command.ts';
+import { Client } from '../support/http.ts';
+
+const { children } = useCommand();
+let cwd: string;
+let home: string;
+let kubeconfig: string;
+const simulated = ['--simulated-nodes', '1'];
+
+async function run(...args: string[]): Promise<Run> {
+  const child = new Child(args, cwd);
+  const exit = await child.exited;
+  return { ...exit, stdout: child.stdout, stderr: child.stderr };
+}
+
+/** Runs a command that must succeed, and reads what it says as JSON. */
+async function asked(...args: string[]) {
+  const { code, stdout, stderr } = await run(...args, '-o', 'json');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return JSON.parse(stdout);
+}
+
+const terminal = (args: readonly string[], env: Record<string, string> = {}, folder = cwd): Terminal => {
+  const environment = { PATH: process.env['PATH']!, ...userFolders(cwd), ...env };
+  const size = { cols: 200, rows: 50, cwd: folder };
+  return new Terminal({ kubectl: { program: process.execPath, environment } }, [command, ...args], size);
+};
+
+const recordFile = (name: string): string => path.join(home, 'wherry', name, 'cluster.json');
+
+/** Changes what is known of a cluster, as an accident would have left it. */
+function forge(name: string, changes: object): () => void {
+  const before = readFileSync(recordFile(name), 'utf8');
+  writeFileSync(recordFile(name), JSON.stringify({ ...JSON.parse(before), ...changes }));
+  return () => writeFileSync(recordFile(name), before);
+}
+
+const foreign = `# my clusters
+apiVersion: v1
+kind: Config
+clusters:
+  - name: prod # do not touch
+    cluster: { server: https://prod.example, unknown: kept }
+contexts:
+  - { name: prod, context: { cluster: prod, user: me } }
+users:
+  - { name: me, user: {} }
+`;
+
+beforeAll(async () => {
+  cwd = await children.folder();
+  home = `${cwd}-home`;
+  mkdirSync(home);
+  kubeconfig = path.join(home, 'kubeconfig');
+  writeFileSync(kubeconfig, foreign, { mode: 0o644 });
+});
+
+afterAll(async () => {
+  for (const { name } of await asked('list')) await run('delete', name, '--yes');
+});
+
+describe('two clusters', () => {
+  it('start at the same moment, in the background, and have nothing in common', async () => {
+    expect((await run('list')).stdout).toBe('There are no clusters; wherry up -d starts one\n');
+    const started = await Promise.all([
+      run('up', '-d', '--name', 'a', ...simulated),
+      run('up', '--detach', '--name=b', '--in-memory', ...simulated),
+    ]);
+    for (const { code, stderr, stdout } of started) {
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout).toMatch(/^Wherry is ready at http:\S+\nSecure door at https:\S+\n/);
+      expect(stdout).toMatch(
+        /\nReady after \d+\.\d\d s, the API after \d+\.\d\d s\nTry: kubectl --context wherry-/,
+      );
+    }
+    const [a, b] = await asked('list');
+    expect([a, b]).toMatchObject([
+      { name: 'a', status: 'running', dataDir: path.join(home, 'wherry', 'a') },
+      { name: 'b', status: 'running' },
+    ]);
+    for (const part of ['port', 'securePort', 'serviceRange', 'podRange', 'url', 'secureUrl', 'pid'])
+      expect(a[part], part).not.toBe(b[part]);
+    for (const { stdout } of started) {
+      const own = stdout.includes(a.url) ? a : b;
+      expect(stdout).toContain(`services ${own.serviceRange}, pods ${own.podRange}`);
+    }
+    const made = await new Client(a.url).post('/api/v1/namespaces/default/configmaps', {
+      metadata: { name: 'kept' },
+    });
+    expect(made.status).toBeLessThan(300);
+  });
+
+  it('have contexts in the kubeconfig of the user, beside those that are there', async () => {
+    const text = readFileSync(kubeconfig, 'utf8');
+    expect(text).toContain('# my clusters\n');
+    expect(text).toContain('prod # do not touch');
+    expect(text).toContain('unknown: kept');
+    expect(text.indexOf('name: prod')).toBeLessThan(text.indexOf('name: wherry-'));
+    // There was no current context, so the first one is.
+    expect(text).toMatch(/^current-context: wherry-[ab]$/m);
+    expect(statSync(kubeconfig).mode & 0o777).toBe(0o600);
+    expect(existsSync(`${kubeconfig}.lock`)).toBe(false);
+    const nodes = (context: string): string =>
+      execFileSync('kubectl', ['--context', context, 'get', 'nodes', '-o', 'name'], {
+        env: { PATH: process.env['PATH']!, KUBECONFIG: kubeconfig, HOME: home },
+        encoding: 'utf8',
+      });
+    expect([nodes('wherry-a'), nodes('wherry-b')]).toEqual(['node/simulated-1\n', 'node/simulated-1\n']);
+    // Another cluster never takes the names of one.
+    const { stdout } = await run('kubeconfig', '--name', 'a', '--merge', kubeconfig);
+    expect(stdout).toBe(`Added to ${kubeconfig}; its current context is wherry-a\n`);
+  });
+
+  it('are not started twice, and say so', async () => {
+    const a = await asked('status', 'a');
+    expectSentence(
+      await run('up', '--name', 'a'),
+      new RegExp(`the cluster a runs already at ${a.url}, as process ${a.pid}; --name NAME starts another`),
+    );
+    expectSentence(await run('up', '-d', '--name', 'a'), /the cluster a runs already/);
+    expectSentence(await run('status', 'c'), /there is no cluster c; there are a, b/);
+    expectSentence(await run('status'), /there is no cluster default; there are a, b/);
+    expectSentence(await run('up', '--name', '../x'), /--name must be small letters, digits and -/);
+    expectSentence(await run('stop', '../x'), /the name of a cluster is small letters/);
+    expectSentence(await run('stop', 'a', 'b'), /stop takes one name, not 2/);
+  });
+
+  it('are the same after a stop and a restart', async () => {
+    const before = await asked('status', 'a');
+    expect((await run('stop', 'a')).stdout).toBe(`Stopping a (process ${before.pid})\nStopped a\n`);
+    expect(await asked('status', 'a')).toMatchObject({ status: 'stopped', pid: null, notes: [] });
+    expect((await run('stop', 'a')).stdout).toBe('a does not run\n');
+    const after = await asked('restart', 'a');
+    expect(after.pid).not.toBe(before.pid);
+    for (const part of ['url', 'secureUrl', 'serviceRange', 'podRange', 'status', 'startedWith'])
+      expect(after[part], part).toEqual(before[part]);
+    const kept = await new Client(after.url).get('/api/v1/namespaces/default/configmaps/kept');
+    expect(kept.status).toBe(200);
+  });
+
+  it('are told the truth of after accidents', async () => {
+    const { pid } = await asked('status', 'a');
+    process.kill(pid, 'SIGKILL');
+    await expect.poll(async () => (await asked('status', 'a')).status).toBe('stopped');
+    const note = `process ${pid} ended without being stopped; see wherry logs a`;
+    expect((await asked('status', 'a')).notes).toEqual([note]);
+    // A process that has the same number by now.
+    const reused = forge('a', { process: { pid: process.pid, started: '1' } });
+    expect(await asked('status', 'a')).toMatchObject({ status: 'stopped', pid: null });
+    reused();
+    const restarted = forge('a', { boot: 'another' });
+    expect((await asked('status', 'a')).notes[0]).toMatch(/^the machine was started anew while it ran/);
+    restarted();
+    const upgraded = forge('b', { version: '0.0.1' });
+    const b = await asked('status', 'b');
+    expect(b.status).toBe('running');
+    expect(b.notes[0]).toMatch(
+      /^it runs version 0\.0\.1, and this is \S+: wherry restart b brings it up to date$/,
+    );
+    upgraded();
+    const silent = createServer((_request, response) => void response.writeHead(500).end('[-]etcd failed'));
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const { port } = silent.address() as { port: number };
+    const moved = forge('b', { url: `http://127.0.0.1:${port}` });
+    expect(await asked('status', 'b')).toMatchObject({
+      status: 'starting',
+      notes: ['it is not ready: etcd'],
+    });
+    moved();
+    silent.close();
+    const gone = forge('a', { dataDir: path.join(home, 'nowhere') });
+    expect(await asked('status', 'a')).toMatchObject({ status: 'missing' });
+    gone();
+  });
+
+  it('have logs', async () => {
+    const { stdout } = await run('logs', 'b');
+    expect(stdout).toMatch(/^Wherry is ready at .*\n(.*\n)*Try: .*\n/);
+    const { lines } = await asked('logs', 'b');
+    expect(lines.join('\n')).toBe(stdout.trimEnd());
+    const following = new Child(['logs', '-f', 'b'], cwd);
+    await expect.poll(() => following.stdout).toBe(stdout);
+    await run('stop', 'b');
+    await expect.poll(() => following.stdout).toBe(`${stdout}Stopping, Ctrl-C again to leave at once\n`);
+    await following.kill();
+  });
+
+  it('are deleted when the user is sure, with all that was theirs', async () => {
+    expectSentence(
+      await run('delete', 'b'),
+      /delete asks on a terminal; elsewhere say wherry delete b --yes/,
+    );
+    const doubting = terminal(['delete', 'b']);
+    await doubting.shows(/Delete the cluster b\? it is in memory \[y\/N\] /);
+    doubting.type('\r');
+    await doubting.shows(/b stays/);
+    expect(await doubting.exited).toBe(0);
+    const sure = terminal(['delete', 'b']);
+    await sure.shows(/\[y\/N\] /);
+    sure.type('y\r');
+    await sure.shows(/Deleted b, and its context in/);
+    expect(await sure.exited).toBe(0);
+    expect(await asked('delete', 'a', '--yes')).toMatchObject({ name: 'a', kubeconfigs: [kubeconfig] });
+    expect(await asked('list')).toEqual([]);
+    expect(existsSync(path.join(home, 'wherry'))).toBe(false);
+    expect(readFileSync(kubeconfig, 'utf8')).toBe(foreign);
+  });
+});
+
+describe('a start in the background that fails', () => {
+  it('says why, and leaves nothing behind', async () => {
+    const holder = createServer();
+    await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
+    const { port } = holder.address() as { port: number };
+    const said = await run('up', '-d', '--port', String(port));
+    expectSentence(said, new RegExp(`port ${port} on 127\\.0\\.0\\.1 is taken by another process`));
+    expect(existsSync(path.join(home, 'wherry'))).toBe(false);
+    holder.close();
+  });
+});
+
+describe('in a terminal', () => {
+  it('a start has colours and ticks, and an end says what it does', async () => {
+    // A folder from before clusters had names.
+    const folder = path.join(cwd, 'My Project');
+    mkdirSync(path.join(folder, '.wherry'), { recursive: true });
+    const up = terminal(['up', '--port', '0', '--secure-port', 'off', '--pod-network', 'host'], {}, folder);
+    await up.shows(/Using the data folder .*My Project\/\.wherry, as the cluster my-project\r\n/);
+    const [, url] = await up.shows(/\u001b\[32m✓\u001b\[0m Wherry is ready at (\S+)\r\n/);
+    await up.shows(/✓\u001b\[0m \u001b\[1mReady after \d+\.\d\d s, the API after \d+\.\d\d s\u001b\[0m/);
+    await up.shows(/Try: kubectl --context wherry-my-project get nodes/);
+    const client = new Client(url!);
+    const pods = '/api/v1/namespaces/default/pods';
+    for (const name of ['one', 'two'])
+      await client.post(pods, {
+        metadata: { name },
+        spec: {
+          containers: [{ name: 'c', image: 'host', command: ['sleep', '1000'] }],
+          terminationGracePeriodSeconds: 1,
+        },
+      });
+    const running = async () =>
+      (await client.get(`${pods}?fieldSelector=status.phase=Running`)).body.items.length;
+    await expect.poll(running).toBe(2);
+    up.type(ctrlC);
+    await up.shows(/Stopping 2 pods, Ctrl-C again to leave at once/);
+    expect(await up.exited).toBe(0);
+    const { stdout } = await run('list');
+    expect(stdout).toMatch(/^NAME .*\nmy-project +stopped +- /);
+  });
+
+  it('shows no colours to those who want none', async () => {
+    const up = terminal(['up', '--in-memory', '--port', '0', ...simulated], { NO_COLOR: '1' });
+    await up.shows(/^Wherry is ready at \S+\r\n/);
+    // Nothing of it is kept, so the user's files stay as they are.
+    await up.shows(/Try: kubectl --kubeconfig \/dev\/null -s http:\S+ get nodes/);
+    up.type(ctrlC);
+    expect(await up.exited).toBe(0);
+    expect(up.screen).not.toContain('\u001b[');
+    expect(up.screen).not.toContain('Context');
+  });
+});
