@@ -7,7 +7,8 @@
  * - `*.every-kubectl.test.ts` talks to each version always, because versions speak different protocols.
  * - `*.release.test.ts`, after one of these words or without, runs before a release alone: `npm run test:release`.
  *
- * Each version of kubectl is a project. `npm test` fetches versions; without it, those count that are on this machine.
+ * Each older version of kubectl is a project. `npm test` fetches versions; without it, those count that are on this
+ * machine.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -38,19 +39,27 @@ const everyKubectlTests = named('every-kubectl');
 const kubectlTests = [...named('kubectl'), ...everyKubectlTests];
 const otherTests = ['**/node_modules/**', ...(isRelease ? [] : ['**/*.release.test.ts'])];
 
-const newestKubectl = Object.keys(all)
-  .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
-  .at(-1);
+const versions = Object.entries(all).sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }));
+const newest = Object.fromEntries(versions.slice(-1));
+const older = Object.fromEntries(versions.slice(0, -1));
 
-/** Started first, because they take longest: one that began last would run alone at the end. */
+/** Started first within their project, because they take longest: one that began last would run alone at the end. */
 const longTests =
   /src\/(store\/(etcd\/|lmdb)|cluster\/(store\/etcd|node\/runtimes)|node\/network\/|ingress\/)|test\/(clusters\/(replicas|soak)|kubectl\/script)/;
 
-class LongestFirst extends BaseSequencer {
+/**
+ * Files of one project come one after the other: a worker is kept for the next file of the same project alone, and a new
+ * one loads all sources again. Projects with few files come first, so that the end is shared by all workers.
+ */
+class ByProject extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
+    const projects = new Map<string, TestSpecification[]>();
+    for (const file of await super.sort(files))
+      projects.set(file.project.name, [...(projects.get(file.project.name) ?? []), file]);
     const isLong = ({ moduleId }: TestSpecification): boolean => longTests.test(moduleId);
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    return [...projects.values()]
+      .sort((a, b) => a.length - b.length)
+      .flatMap((all) => [...all.filter(isLong), ...all.filter((file) => !isLong(file))]);
   }
 }
 
@@ -93,35 +102,23 @@ export default defineConfig({
     testTimeout: 240_000,
     hookTimeout: 240_000,
     expect: { poll: { timeout: 60_000 } },
-    sequence: { sequencer: LongestFirst },
+    sequence: { sequencer: ByProject },
     // More than processors that CI has, because many tests wait for something else than their own work.
     maxWorkers: 3,
     projects: [
       project('alone', all, { include: aloneTests, exclude: otherTests }),
-      project('clusters', all, {
-        include: ['test/**/*.test.ts'],
-        exclude: [...otherTests, ...kubectlTests, ...aloneTests],
+      project('shared', newest, {
+        include: ['{src,test,web}/**/*.test.ts'],
+        exclude: [...otherTests, ...aloneTests],
         isolate: false,
       }),
-      project('parts', all, {
-        include: ['{src,web}/**/*.test.ts'],
-        exclude: [...otherTests, ...kubectlTests, ...aloneTests],
-        isolate: false,
-      }),
-      ...Object.entries(all).map(([version, program]) =>
+      ...Object.entries(older).map(([version, program]) =>
         project(
           `kubectl ${version}`,
           { [version]: program },
-          {
-            include: isRelease || version === newestKubectl ? kubectlTests : everyKubectlTests,
-            exclude: otherTests,
-            isolate: false,
-          },
+          { include: isRelease ? kubectlTests : everyKubectlTests, exclude: otherTests, isolate: false },
         ),
       ),
-      ...(Object.keys(all).length
-        ? []
-        : [project('no kubectl', {}, { include: kubectlTests, exclude: otherTests })]),
     ],
   },
 });

@@ -44,7 +44,7 @@ run(process.execPath, ['scripts/build.mjs'], 'the build failed');
 const { status } = spawnSync(
   binary('vitest'),
   [
-    ...['run', '--project', 'clusters'],
+    ...['run', '--project', 'shared'],
     ...(values.growth ? ['test/attack'] : ['test/attack/attack.test.ts']),
     ...(word ? ['-t', word] : []),
   ],
