@@ -110,6 +110,7 @@ export const podBehaviours: Readonly<Record<string, (bench: PodBench) => Promise
         return all.length === count && all.every((one) => one.ready);
       });
       expect(states.filter((reason) => reason && reason !== 'ContainerCreating')).toEqual([]);
+      expect(pod.status?.containerStatuses?.map(({ lastState }) => lastState)).toEqual(Array(count).fill({}));
       expect(pod.status?.containerStatuses?.map(({ restartCount }) => restartCount)).toEqual(
         Array(count).fill(0),
       );
