@@ -1,7 +1,4 @@
-/**
- * The quick checks of `npm test` and `npm run check`: style, floating promises, types, layers, and dead code. Run on its
- * own, it also builds what the tests use.
- */
+/** The quick checks of `npm test` and `npm run check`: style, floating promises, types, layers, and dead code. */
 import path from 'node:path';
 import { run } from './install.mjs';
 
@@ -20,7 +17,4 @@ export function runChecks() {
   run(binary('knip'), ['--no-progress', '--production'], 'something is used by tests alone: see knip.ts');
 }
 
-if (process.argv[1] === import.meta.filename) {
-  runChecks();
-  run(process.execPath, ['scripts/build.mjs'], 'the build failed');
-}
+if (process.argv[1] === import.meta.filename) runChecks();

@@ -22,7 +22,9 @@ const aloneMs = 3_000;
 const all = Object.values(
   (import.meta as unknown as { glob: Glob }).glob<{ attack: Attack }>('./attacks/*.ts', { eager: true }),
 ).map(({ attack }) => attack);
-const attacks = runningUrl === undefined ? all : all.filter((attack) => !needsOwnServer(attack));
+const attacks = all.filter(
+  (attack) => !(isShort && attack.longOnly) && (runningUrl === undefined || !needsOwnServer(attack)),
+);
 
 type Glob = <T>(pattern: string, options: { eager: true }) => Record<string, T>;
 

@@ -20,6 +20,8 @@ interface Prepared {
 
 export interface Attack {
   readonly name: string;
+  /** Left out of the short form: a test of the parts proves the same. */
+  readonly longOnly?: boolean;
   /**
    * Further options of the server, such as small limits; `up` as the first gives it a node. An attack with options,
    * flags or preparations gets a server of its own, and is left out at one that runs already.

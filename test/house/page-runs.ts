@@ -21,13 +21,13 @@ const serving = { server: 'wherry serve --in-memory' };
 export const pageRuns: Readonly<Record<string, PageRun>> = {
   'README.md': { session: { tier: 'release' } },
   'docs/apply.md': { session: serving },
-  'docs/backup.md': { session: { ending: 'SIGKILL' } },
+  'docs/backup.md': { session: { tier: 'release', ending: 'SIGKILL' } },
   'docs/compatibility.md': { session: serving },
   'docs/conformance.md': { left: { '': 'two servers for a test program that is not part of this project' } },
-  'docs/controllers.md': { session: {} },
+  'docs/controllers.md': { session: { tier: 'release' } },
   'docs/corpus.md': { left: { '': 'test/cli/corpus.test.ts runs the program on manifests of its own' } },
   'docs/custom-kinds.md': { session: serving },
-  'docs/differences.md': { session: {} },
+  'docs/differences.md': { session: { tier: 'release' } },
   'docs/embedding.md': { left: { '': 'test/house/docs.test.ts runs the programs' } },
   'docs/etcd.md': { left: { '': 'needs an etcd; test/clusters/ runs several servers on one' } },
   'docs/getting-started.md': {

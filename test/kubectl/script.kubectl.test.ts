@@ -3,26 +3,15 @@
  * commands are in `scripts/`.
  */
 import { describe, test } from 'vitest';
+import { isRelease } from '../support/tier.ts';
 import { describeWith } from '../support/tools.ts';
 import { withKubectl } from './kubectl.ts';
 import { runScript } from './script.ts';
 
-const scripts = [
-  'reading',
-  'describing',
-  'making',
-  'changing',
-  'rollouts',
-  'sets',
-  'deleting',
-  'nodes',
-  'asking',
-  'cron-jobs',
-  'budgets',
-  'roles',
-  'custom-kinds',
-  'platform',
-];
+/** What people do most; other tests with kubectl meet the rest in `npm test`. */
+const common = ['reading', 'making', 'changing', 'rollouts', 'deleting', 'roles', 'custom-kinds'];
+const further = ['describing', 'sets', 'nodes', 'asking', 'cron-jobs', 'budgets', 'platform'];
+const scripts = isRelease ? [...common, ...further] : common;
 
 /** A script has some forty commands; each may be slow on a busy machine. */
 const scriptMaxMs = 300_000;

@@ -64,6 +64,7 @@ async function beside(
 
 export const attack: Attack = {
   name: 'lists of many megabytes',
+  longOnly: true,
   run: async (server, isShort) => {
     const count = isShort ? 200 : 600;
     const data = Object.fromEntries(

@@ -138,6 +138,7 @@ async function setUp(server: AttackedServer): Promise<void> {
 
 export const attack: Attack = {
   name: 'flags of containers',
+  longOnly: true,
   options: ['up', '--ingress-port', '0'],
   run: async (server) => {
     const gotIn: string[] = [];
