@@ -51,6 +51,15 @@ export const commandForms: Readonly<Record<Command, CommandForm>> = {
     summary: 'delete a cluster with its data and its context',
     words: ['clusters'],
   },
+  snapshot: {
+    usage: 'save|load|list|delete [SNAPSHOT] [options]',
+    summary: 'save the objects of a running cluster, and return to them',
+    words: [['save', 'load', 'list', 'delete'], 'snapshots'],
+    examples: [
+      ['wherry snapshot save clean', 'keeps all objects under this name'],
+      ['wherry snapshot load clean', 'returns to them'],
+    ],
+  },
   serve: {
     usage: '[options]',
     summary: 'run the API server, with the controllers that keep house for it',
@@ -137,7 +146,7 @@ export const commandForms: Readonly<Record<Command, CommandForm>> = {
 /** The commands as the overview groups them. */
 export const commandGroups: readonly (readonly [title: string, commands: readonly Command[]])[] = [
   ['Run a cluster', ['up', 'serve', 'node', 'test']],
-  ['Find it again', ['list', 'status', 'stop', 'restart', 'logs', 'delete']],
+  ['Find it again', ['list', 'status', 'stop', 'restart', 'logs', 'snapshot', 'delete']],
   ['Look after it', ['kubeconfig', 'token', 'backup', 'restore', 'cleanup']],
   ['Around it', ['doctor', 'envtest', 'completion', 'help', 'version']],
 ];

@@ -15,7 +15,7 @@ import {
 import { controllerOptions } from '../cluster/options/controllers.ts';
 import { listenOptions, localDoorOptions } from '../cluster/options/doors.ts';
 import { limitOptions } from '../cluster/options/limits.ts';
-import { deleteFlags, listFlags, logsFlags, namedFlags } from '../cluster/options/named.ts';
+import { deleteFlags, listFlags, logsFlags, namedFlags, snapshotFlags } from '../cluster/options/named.ts';
 import {
   joiningOptions,
   localOptions,
@@ -40,7 +40,7 @@ export interface Section {
 }
 
 export const sections: readonly Section[] = [
-  { title: 'Which cluster', topics: [namedFlags, listFlags, logsFlags, deleteFlags] },
+  { title: 'Which cluster', topics: [namedFlags, listFlags, logsFlags, deleteFlags, snapshotFlags] },
   { title: 'Where it listens', topics: [localDoorOptions, listenOptions] },
   { title: 'Where objects are kept', topics: [folderOptions, memoryFlag, storeOptions] },
   { title: 'What is served', topics: [servingOptions] },

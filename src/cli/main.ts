@@ -46,6 +46,8 @@ async function run(ending: Ending): Promise<void> {
   else if (line.command === 'envtest') await runEnvtest(line);
   else if (line.command === 'test') await runTests(line);
   else if ('file' in line) await runBackup(line);
+  else if (line.command === 'snapshot')
+    process.stdout.write(await (await import('./snapshot-command.ts')).runSnapshot(line));
   else if ('json' in line) await (await import('./lifecycle.ts')).runLifecycle(line, packageVersion());
   else await runCluster(ending, line, packageVersion);
 }

@@ -3,11 +3,12 @@
 import type { StartOptions } from '../cluster/index.ts';
 import type { Open } from '../cluster/named/allotment.ts';
 import type { Asked } from '../cluster/named/cluster-choice.ts';
-import { deleteFlags, listFlags, logsFlags, namedFlags } from '../cluster/options/named.ts';
+import { deleteFlags, listFlags, logsFlags, namedFlags, snapshotFlags } from '../cluster/options/named.ts';
 import type { Command } from '../cluster/options/option.ts';
 import { folderOptions } from '../cluster/options/store.ts';
 import { type FlagLine, readOptions } from './flag-reading.ts';
 import type { LifecycleLine } from './lifecycle.ts';
+import type { SnapshotLine } from './snapshot-command.ts';
 
 export interface NamedUp extends Asked {
   readonly inMemory: boolean;
@@ -34,6 +35,20 @@ export function lifecycleLine(
   const { sure = false } = readOptions(deleteFlags, line);
   const { follows = false } = readOptions(logsFlags, line);
   return { command, name, json, sure, follows };
+}
+
+const snapshotActions = ['save', 'load', 'list', 'delete'] as const;
+
+export function snapshotLine(line: FlagLine, [wanted = '', ...rest]: readonly string[]): SnapshotLine {
+  const action = snapshotActions.find((one) => one === wanted);
+  if (!action) return line.refuse(`snapshot takes save, load, list or delete, not ${JSON.stringify(wanted)}`);
+  if (action === 'list' ? rest.length : rest.length !== 1)
+    line.refuse(action === 'list' ? 'snapshot list takes options only' : `snapshot ${action} takes one name`);
+  const { replaces = false } = readOptions(snapshotFlags, line);
+  if (replaces && action !== 'save') line.refuse(`snapshot ${action} does not take --replace`);
+  const { name } = readOptions(namedFlags, line);
+  const json = readOptions(listFlags, line).format === 'json';
+  return { command: 'snapshot', action, name, snapshot: rest[0] ?? '', replaces, json };
 }
 
 /** A cluster in memory has a name only when it is asked for: nothing of it is there later. */

@@ -31,7 +31,8 @@ import type { AssetsLine } from '../envtest/assets.ts';
 import { type FlagLine, FlagTable, readOptions } from './flag-reading.ts';
 import { sections, takesFlag } from './flag-sections.ts';
 import type { LifecycleLine } from './lifecycle.ts';
-import { lifecycleLine, type NamedUp, namedUp, takesName } from './named-line.ts';
+import { lifecycleLine, type NamedUp, namedUp, snapshotLine, takesName } from './named-line.ts';
+import type { SnapshotLine } from './snapshot-command.ts';
 
 /** The command that the scripts of completion ask; it is in no help. */
 export const completionQuestion = '__complete';
@@ -120,6 +121,7 @@ export type CommandLine =
   | AssetsLine
   | TestLine
   | LifecycleLine
+  | SnapshotLine
   | CompletionLine
   | DoctorLine
   | InformationLine;
@@ -241,6 +243,8 @@ function readLine(line: FlagLine, { rest, program, log, own }: Words): CommandLi
     case 'logs':
     case 'delete':
       return lifecycleLine(command, line, rest[0]);
+    case 'snapshot':
+      return snapshotLine(line, rest);
     default: {
       const start = upOptions(line);
       return { command: 'up', log, testing: isTesting(line), start, named: namedUp(line, start, own) };
@@ -256,7 +260,8 @@ function checkWords(command: Command, rest: readonly string[]): void {
   const takesFile = command === 'backup' || command === 'restore';
   if (takesFile && rest.length !== 1) refuse(`${command} takes one file, not ${rest.length}`);
   if (takesName(command) && rest.length > 1) refuse(`${command} takes one name, not ${rest.length}`);
-  if (!takesFile && !takesName(command) && command !== 'token' && command !== 'completion' && rest.length)
+  const takesAction = command === 'token' || command === 'snapshot' || command === 'completion';
+  if (!takesFile && !takesName(command) && !takesAction && rest.length)
     refuse(`${command} takes options only, not ${JSON.stringify(rest[0])}`);
 }
 

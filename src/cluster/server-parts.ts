@@ -46,9 +46,21 @@ export function makeServer(settings: ClusterSettings, parts: ServerParts): ApiSe
     settings: apiServer,
     usage,
     observer: joined(instruments?.observer, options.log && requestObserver(options.log)),
+    snapshots: snapshotsOf(settings, parts),
     instruments,
     report,
   });
+}
+
+/** Loaded with the first request for one. */
+function snapshotsOf({ options }: ClusterSettings, { registry }: ServerParts): ServerOptions['snapshots'] {
+  let pages: Promise<NonNullable<ServerOptions['snapshots']>> | undefined;
+  return async (context) => {
+    pages ??= import('./store/snapshot-pages.ts').then(({ snapshotPages }) =>
+      snapshotPages(registry, options),
+    );
+    return (await pages)(context);
+  };
 }
 
 const idle = ({ controllers }: ServerParts): string | undefined =>

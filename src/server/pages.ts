@@ -14,6 +14,7 @@ import { OpenApi } from './discovery/openapi/openapi.ts';
 import { type ReportedVersion, versionInfo } from './discovery/version.ts';
 import { answerText, answerValue } from './http/answer.ts';
 import type { RequestContext } from './http/context.ts';
+import { snapshotsPath } from './http/request-info.ts';
 import { expositionType } from './observe/exposition.ts';
 import { answerHealth, type HealthCheck } from './observe/health.ts';
 import { answerStatusPage } from './observe/status-pages.ts';
@@ -37,6 +38,8 @@ export interface PageSources {
   /** The dashboard; absent: it is not served. */
   readonly dashboard?: Dashboard | undefined;
   readonly version?: ReportedVersion | undefined;
+  /** Answers paths of snapshots; false for those that are unknown. */
+  readonly snapshots?: ((context: RequestContext) => Promise<boolean>) | undefined;
   /** Pages of the test kit. */
   readonly instruments?: PageInstruments | undefined;
 }
@@ -80,6 +83,7 @@ export class Pages {
     if (await answerIssuer(context, this.sources.tokens, this.registry)) return true;
     if (await answerBackup(context, this.registry)) return true;
     if (await answerHistoryRange(context, this.registry)) return true;
+    if (isBelow(path, snapshotsPath) && (await this.sources.snapshots?.(context))) return true;
     if (await this.#aggregated.answer(context)) return true;
     const document = this.#document(context, path);
     // Clients of 1.1 send no Accept header; all that send one know today's form.
@@ -114,6 +118,8 @@ export class Pages {
     return list || discovery.isCustomGroup(group!) ? list : known(list);
   }
 }
+
+const isBelow = (path: string, root: string): boolean => path === root || path.startsWith(`${root}/`);
 
 /** A group or version that is not served is an API error, not an unknown page. */
 function known<T>(document: T | undefined): T {

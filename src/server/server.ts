@@ -77,6 +77,8 @@ export interface ServerOptions {
   readonly observer?: RequestObserver;
   /** The dashboard; absent: it is not served. */
   readonly dashboard?: Dashboard;
+  /** Answers paths of snapshots (`/wherry/snapshots`); false for those that are unknown. */
+  readonly snapshots?: (context: RequestContext) => Promise<boolean>;
   /** What a test kit looks at and changes; absent in ordinary servers. */
   readonly instruments?: ServerInstruments;
   /** Called for internal errors of the server. */
@@ -123,6 +125,7 @@ export class ApiServer {
       metrics,
       dashboard,
       instruments,
+      snapshots: options.snapshots,
       version: options.settings,
     });
     this.#doors = options.doors;

@@ -9,6 +9,7 @@ import type { StartOptions } from '../cluster/options/start-options.ts';
 import type { Instruments } from '../cluster/shared/instruments.ts';
 import { startWith } from '../cluster/start.ts';
 import type { Registry, Sources } from '../registry/registry.ts';
+import { returnTo, storedState } from '../registry/stored-state.ts';
 import { parseStoreKey } from '../registry/view/key.ts';
 import type { Writing } from '../registry/writing.ts';
 import type { RequestContext } from '../server/http/context.ts';
@@ -21,7 +22,6 @@ import { Randomness } from './randomness.ts';
 import { RefusingStore } from './refusing-store.ts';
 import { factsOf, RequestLog } from './request-log.ts';
 import type { RequestFacts } from './request-match.ts';
-import { returnTo, storedState } from './states.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 /** How long the clock waits at each timer for the cluster to do what follows from it. */
@@ -167,7 +167,7 @@ export class Kit {
     const { nodes: local } = this.#parts!;
     const gone = [...local.agents.keys()].filter((name) => !nodes.includes(name));
     await Promise.all(gone.map((name) => local.drop(name)));
-    await returnTo(this.#store!, this.registry.view, state);
+    await returnTo(this.#store!.unrefused, this.registry.view, () => state.items);
     const missing = nodes.filter((name) => !local.agents.has(name));
     await Promise.all(missing.map((name) => local.restart(name, { resumes: true })));
     if (this.#randomness && position !== undefined) this.#randomness.position = position;

@@ -1,6 +1,6 @@
 /** The store of a test cluster: in memory, and it can refuse writes as a full disk does. */
 import { MemoryEngine, type MemoryState } from '../store/memory.ts';
-import { StoreFullError, type Write, type WriteResult } from '../store/store.ts';
+import { type Store, StoreFullError, type Write, type WriteResult } from '../store/store.ts';
 import { VersionedStore, type VersionedStoreOptions } from '../store/versioned.ts';
 
 export class RefusingStore extends VersionedStore {
@@ -17,8 +17,13 @@ export class RefusingStore extends VersionedStore {
     return Promise.reject(new StoreFullError('the store is full: no space left on device'));
   }
 
-  /** Writes whatever faults there are. */
-  force(write: Write): Promise<WriteResult> {
-    return super.write(write);
+  /** The same store, which takes all writes whatever faults there are. */
+  get unrefused(): Pick<Store, 'range' | 'write' | 'revision' | 'compact'> {
+    return {
+      range: (query) => this.range(query),
+      write: (write) => super.write(write),
+      revision: () => this.revision(),
+      compact: (revision) => this.compact(revision),
+    };
   }
 }

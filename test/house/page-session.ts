@@ -141,6 +141,8 @@ export class PageSession {
     this.#environment = {
       ...process.env,
       HOME: this.#folder,
+      // Clusters are below HOME, as on the page.
+      XDG_DATA_HOME: undefined,
       KUBECONFIG: config,
       PATH: [programs, process.env.PATH].join(path.delimiter),
       TZ: 'UTC',

@@ -52,7 +52,7 @@ export interface TokenAnswer {
 
 /** Throws a `StartError` with a sentence. */
 export async function runToken(options: TokenOptions): Promise<TokenAnswer> {
-  const cluster = clusterOf(options.dataDir);
+  const cluster = administeredCluster(options.dataDir);
   const client = new Client(cluster.server, { ...cluster });
   try {
     if (options.action === 'create') {
@@ -79,7 +79,7 @@ function unreachable(server: string): string | undefined {
   return `${server} is reached from this machine alone; for nodes elsewhere, start the cluster with --secure-host 0.0.0.0 or one of its addresses, and make the token then`;
 }
 
-interface RunningCluster {
+export interface RunningCluster {
   readonly server: string;
   /** Absent when the operator's own certificate is shown. */
   readonly ca?: string;
@@ -88,7 +88,7 @@ interface RunningCluster {
 }
 
 /** What the last start wrote about where it is reached, and its administrator. */
-function clusterOf(dataDir: string): RunningCluster {
+export function administeredCluster(dataDir: string): RunningCluster {
   const file = path.join(dataDir, 'kubeconfig');
   try {
     const { clusters, users } = JSON.parse(readFileSync(file, 'utf8')) as Kubeconfig;

@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs';
 import { bootId } from '../../node/process/process-table.ts';
 import { isAlive, livingOwner } from '../../store/owner.ts';
 import type { ClusterRecord } from './cluster-record.ts';
+import { ask } from './local-request.ts';
 
 /** How long a server may take to say that it is ready. */
 const answerMaxMs = 5_000;
-const answerCharsMax = 100_000;
 
 export interface ClusterState {
   readonly name: string;
@@ -66,7 +66,7 @@ function versionNotes({ name, version: running }: ClusterRecord, version: string
 /** Why a server is not ready; undefined when it is. */
 async function readiness(url: string): Promise<string | undefined> {
   try {
-    const { status, text } = await ask(new URL('/readyz?verbose', url));
+    const { status, text } = await ask(new URL('/readyz?verbose', url), { maxMs: answerMaxMs });
     // A server that asks who its users are has refused to say more, but it answers.
     if (status === 200 || status === 401 || status === 403) return undefined;
     const failed = [...text.matchAll(/^\[-\](\S+)/gm)].map(([, check]) => check);
@@ -75,26 +75,4 @@ async function readiness(url: string): Promise<string | undefined> {
     const { code, message } = error as NodeJS.ErrnoException;
     return `it does not answer at ${url} (${code ?? message})`;
   }
-}
-
-/** The server's own word is all that is wanted, so its certificate is not checked. */
-async function ask(url: URL): Promise<{ status: number; text: string }> {
-  const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http');
-  const timed = {
-    signal: AbortSignal.timeout(answerMaxMs),
-    rejectUnauthorized: false,
-    agent: false as const,
-  };
-  return new Promise((resolve, reject) => {
-    const sent = request(url, timed, (answer) => {
-      let text = '';
-      answer.setEncoding('utf8');
-      answer.on('data', (part: string) => {
-        text += text.length < answerCharsMax ? part : '';
-      });
-      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text }));
-      answer.on('error', reject);
-    });
-    sent.on('error', reject).end();
-  });
 }

@@ -5,7 +5,17 @@ import { removeFolder } from '../../node/machine/folder-care.ts';
 import { StartError } from '../shared/start-error.ts';
 
 /** What a cluster makes in its data folder. Other files in a folder that the user chose are the user's. */
-const ownNames = ['data.mdb', 'lock.mdb', 'owner', 'restoring', 'node', 'volumes', 'pki', 'kubeconfig'];
+const ownNames = [
+  'data.mdb',
+  'lock.mdb',
+  'owner',
+  'restoring',
+  'node',
+  'volumes',
+  'pki',
+  'kubeconfig',
+  'snapshots',
+];
 
 /**
  * Removes what a cluster has made in its data folder, and the folder if nothing else is in it. Throws when something is

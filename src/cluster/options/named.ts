@@ -25,6 +25,7 @@ export const namedFlags = {
     'token',
     'kubeconfig',
     'cleanup',
+    'snapshot',
   )<string>({
     flag: 'name',
     value: nameValue,
@@ -58,6 +59,7 @@ export const listFlags = {
     'delete',
     'logs',
     'restart',
+    'snapshot',
   )<'json' | 'text'>({
     flag: 'output',
     short: 'o',
@@ -83,5 +85,13 @@ export const logsFlags = {
     short: 'f',
     value: on,
     text: 'go on with what is logged from now on',
+  }),
+};
+
+export const snapshotFlags = {
+  replaces: optionFor('snapshot')<boolean>({
+    flag: 'replace',
+    value: on,
+    text: 'save over the snapshot that has this name',
   }),
 };

@@ -14,6 +14,7 @@ export const commands = [
   'restart',
   'logs',
   'delete',
+  'snapshot',
   'serve',
   'node',
   'backup',
@@ -35,7 +36,7 @@ export type Command = (typeof commands)[number];
 export type Refuse = (message: string) => never;
 
 /** Kinds of names that there is a list of, for completion: `src/cluster/known-names.ts` has them. */
-export type NameKind = 'controllers' | 'clusters';
+export type NameKind = 'controllers' | 'clusters' | 'snapshots';
 
 /** How the values of a flag are written, and what they mean to the library. */
 export interface Value<T> {

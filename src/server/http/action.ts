@@ -26,15 +26,20 @@ const backups: ResourceAction = {
   name: undefined,
 };
 
+/** Snapshots hold everything, too, and loading one replaces everything. */
+const snapshots: ResourceAction = { ...backups, resource: 'snapshots' };
+const snapshotsPath = '/wherry/snapshots';
+
 export const actionOf = (info: RequestInfo): Action => ({
   verb: info.verb,
   path: info.sentPath,
-  resource: info.resource
-    ? resourceAction(info, info.resource)
-    : info.path === backupPath
-      ? backups
-      : undefined,
+  resource: info.resource ? resourceAction(info, info.resource) : wholeStore(info.path),
 });
+
+function wholeStore(path: string): ResourceAction | undefined {
+  if (path === backupPath) return backups;
+  return path === snapshotsPath || path.startsWith(`${snapshotsPath}/`) ? snapshots : undefined;
+}
 
 function resourceAction(info: RequestInfo, resource: ResourceInfo): ResourceAction {
   const { name } = resource;

@@ -24,6 +24,8 @@ export type Lasting = 'watch' | 'connection';
 export const watchesPath = '/wherry/watches';
 /** The range of history (`computed/history-range.ts`). */
 export const historyPath = '/wherry/history';
+/** Snapshots, and below it each of them (`cluster/store/snapshot-pages.ts`). */
+export const snapshotsPath = '/wherry/snapshots';
 
 export class RequestInfo {
   /** Whether and how the request is long-running; undefined for ordinary requests. */
