@@ -11,6 +11,12 @@ const tickMs = 10;
 const root = path.dirname(import.meta.dirname);
 const lookMs = 50;
 
+// Clusters and the kubeconfig of the user who measures stay as they are.
+const user = mkdtempSync(path.join(tmpdir(), 'wherry-bench-user-'));
+process.once('exit', () => rmSync(user, { recursive: true, force: true }));
+process.env.XDG_DATA_HOME = user;
+process.env.KUBECONFIG = path.join(user, 'kubeconfig');
+
 /** Processor time that a process has used, in milliseconds, user and system. */
 export function processorMs(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');

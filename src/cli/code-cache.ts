@@ -40,7 +40,7 @@ export function openCodeCache(started: Started, source: string): CodeCache | und
 }
 
 /** The platform's folder for caches. */
-function cacheFolder({ env, platform }: Started): string | undefined {
+export function cacheFolder({ env, platform }: Pick<Started, 'env' | 'platform'>): string | undefined {
   const { XDG_CACHE_HOME: chosen, LOCALAPPDATA: local } = env;
   if (chosen && path.isAbsolute(chosen)) return path.join(chosen, 'wherry');
   if (platform === 'win32' && local) return path.join(local, 'wherry', 'Cache');

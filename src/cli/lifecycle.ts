@@ -1,6 +1,6 @@
 /** Commands about clusters that run elsewhere: list, status, stop, delete, logs and restart. */
 import { existsSync, readFileSync, watch } from 'node:fs';
-import { open, readdir } from 'node:fs/promises';
+import { open, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { setTimeout } from 'node:timers/promises';
@@ -18,6 +18,7 @@ import { type ClusterState, runningProcess, stateOf } from '../cluster/named/clu
 import { removeOwnFiles } from '../cluster/named/data-removal.ts';
 import { cleanUp } from '../cluster/node/cleanup.ts';
 import { startInBackground } from './background.ts';
+import { cacheFolder } from './code-cache.ts';
 import { coloured, table } from './terminal.ts';
 
 /** How long a cluster may take to end: pods get their grace period. */
@@ -32,6 +33,8 @@ export interface LifecycleLine {
   readonly json: boolean;
   /** Delete without asking. */
   readonly sure: boolean;
+  /** Delete every cluster. */
+  readonly all: boolean;
   /** Go on with what is logged later. */
   readonly follows: boolean;
 }
@@ -42,6 +45,7 @@ const printJson = (value: unknown): void => print(`${JSON.stringify(value, null,
 /** @param version of this command */
 export async function runLifecycle(line: LifecycleLine, version: string): Promise<void> {
   if (line.command === 'list') return list(line, version);
+  if (line.all) return removeAll(line);
   const record = knownCluster(line.name);
   if (line.command === 'status') return status(record, line, version);
   if (line.command === 'stop') return stop(record, line, version);
@@ -142,29 +146,50 @@ async function restart(record: ClusterRecord, { json }: LifecycleLine, version: 
 }
 
 async function remove(record: ClusterRecord, { json, sure }: LifecycleLine): Promise<void> {
-  const { name, dataDir, context } = record;
+  const { name, dataDir } = record;
+  const what = dataDir === undefined ? 'it is in memory' : `all its data in ${dataDir} goes with it`;
   const say = json ? () => undefined : print;
-  if (!sure && !(await isSure(record))) return say(`${name} stays\n`);
+  if (!sure && !(await isSure(`Delete the cluster ${name}? ${what}`, name))) return say(`${name} stays\n`);
+  const deleted = await removed(record, say);
+  if (json) printJson(deleted);
+}
+
+/** Deletes all clusters, and what is kept between starts: nothing of this user is left then. */
+async function removeAll({ json, sure }: LifecycleLine): Promise<void> {
+  const records = allRecords();
+  const cache = cacheFolder(process);
+  const say = json ? () => undefined : print;
+  const names = records.map(({ name }) => name).join(', ');
+  const what = names ? `all clusters with their data: ${names}` : 'the cache; there are no clusters';
+  if (!sure && !(await isSure(`Delete ${what}?`, '--all'))) return say('All stay\n');
+  const deleted = [];
+  for (const record of records) deleted.push(await removed(record, say));
+  const isCached = cache !== undefined && existsSync(cache);
+  if (isCached) await rm(cache, { recursive: true, force: true });
+  if (json) return printJson({ clusters: deleted, cache: isCached ? cache : null });
+  if (isCached) print(`Deleted the cache ${cache}\n`);
+}
+
+async function removed(record: ClusterRecord, say: (text: string) => void): Promise<object> {
+  const { name, dataDir, context } = record;
   await end(record, say);
   if (dataDir !== undefined && existsSync(dataDir)) {
     await removeContainers(dataDir);
     await removeOwnFiles(dataDir, recordFolder(name));
   }
   const { removeContext } = await import('../cluster/access/kubeconfig-file.ts');
-  const files = context ? await removeContext(context.name, recordFolder(name), [context.file]) : [];
+  const kubeconfigs = context ? await removeContext(context.name, recordFolder(name), [context.file]) : [];
   removeRecord(name);
-  if (json) return printJson({ name, status: 'deleted', dataDir, kubeconfigs: files });
-  print(`Deleted ${name}${files.length ? `, and its context in ${files.join(', ')}` : ''}\n`);
+  say(`Deleted ${name}${kubeconfigs.length ? `, and its context in ${kubeconfigs.join(', ')}` : ''}\n`);
+  return { name, status: 'deleted', dataDir, kubeconfigs };
 }
 
-async function isSure({ name, dataDir }: ClusterRecord): Promise<boolean> {
+async function isSure(question: string, words: string): Promise<boolean> {
   if (!process.stdin.isTTY)
-    throw new StartError(`delete asks on a terminal; elsewhere say wherry delete ${name} --yes`);
-  const what = dataDir === undefined ? 'it is in memory' : `all its data in ${dataDir} goes with it`;
+    throw new StartError(`delete asks on a terminal; elsewhere say wherry delete ${words} --yes`);
   const asked = createInterface({ input: process.stdin, output: process.stdout });
   try {
-    const answer = await asked.question(`Delete the cluster ${name}? ${what} [y/N] `);
-    return /^y(es)?$/i.test(answer.trim());
+    return /^y(es)?$/i.test((await asked.question(`${question} [y/N] `)).trim());
   } finally {
     asked.close();
   }

@@ -32,9 +32,10 @@ export function lifecycleLine(
   name: string | undefined,
 ): LifecycleLine {
   const json = readOptions(listFlags, line).format === 'json';
-  const { sure = false } = readOptions(deleteFlags, line);
+  const { sure = false, all = false } = readOptions(deleteFlags, line);
+  if (all && name !== undefined) line.refuse('delete takes a name or --all');
   const { follows = false } = readOptions(logsFlags, line);
-  return { command, name, json, sure, follows };
+  return { command, name, json, sure, all, follows };
 }
 
 const snapshotActions = ['save', 'load', 'list', 'delete'] as const;

@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ctrlC, Terminal } from '../streams/pty.ts';
 import { Child, command, userFolders } from '../support/child.ts';
 import { expectSentence, type Run, useCommand } from '../support/command.ts';
@@ -149,6 +149,31 @@ describe('two clusters', () => {
     expect(kept.status).toBe(200);
   });
 
+  it('have snapshots', async () => {
+    const kept = '/api/v1/namespaces/default/configmaps/kept';
+    const { url } = await asked('status', 'a');
+    const saved = await run('snapshot', 'save', 'clean', '--name', 'a');
+    expect(saved.stdout).toMatch(/^Saved \d+ objects of a as clean\n$/);
+    expectSentence(
+      await run('snapshot', 'save', 'clean', '--name', 'a'),
+      /"clean" already exists; --replace saves over it/,
+    );
+    await new Client(url).delete(kept);
+    const loaded = await run('snapshot', 'load', 'clean', '--name', 'a');
+    expect(loaded.stdout).toMatch(/^a is as in clean again: \d+ of \d+ objects had changed\n$/);
+    expect((await new Client(url).get(kept)).status).toBe(200);
+    expect((await asked('snapshot', 'list', '--name', 'a')).items).toMatchObject([{ name: 'clean' }]);
+    expect((await run('snapshot', 'list', '--name', 'b')).stdout).toMatch(/^b has no snapshots; /);
+    expectSentence(await run('snapshot', 'load', 'x', '--name', 'b'), /snapshots\.wherry\.dev "x" not found/);
+    expectSentence(await run('snapshot', 'load', '--name', 'b'), /snapshot load takes one name/);
+    expectSentence(
+      await run('snapshot', 'take', 'x'),
+      /snapshot takes save, load, list or delete, not "take"/,
+    );
+    const gone = await run('snapshot', 'delete', 'clean', '--name', 'a');
+    expect(gone.stdout).toBe('Deleted the snapshot clean of a\n');
+  });
+
   it('are told the truth of after accidents', async () => {
     const { pid } = await asked('status', 'a');
     process.kill(pid, 'SIGKILL');
@@ -211,7 +236,16 @@ describe('two clusters', () => {
     sure.type('y\r');
     await sure.shows(/Deleted b, and its context in/);
     expect(await sure.exited).toBe(0);
-    expect(await asked('delete', 'a', '--yes')).toMatchObject({ name: 'a', kubeconfigs: [kubeconfig] });
+    expectSentence(await run('delete', 'a', '--all'), /delete takes a name or --all/);
+    vi.stubEnv('XDG_CACHE_HOME', path.join(home, 'cache'));
+    mkdirSync(path.join(home, 'cache', 'wherry'), { recursive: true });
+    const all = await asked('delete', '--all', '--yes');
+    vi.unstubAllEnvs();
+    expect(all).toMatchObject({
+      clusters: [{ name: 'a', kubeconfigs: [kubeconfig] }],
+      cache: path.join(home, 'cache', 'wherry'),
+    });
+    expect(existsSync(path.join(home, 'cache', 'wherry'))).toBe(false);
     expect(await asked('list')).toEqual([]);
     expect(existsSync(path.join(home, 'wherry'))).toBe(false);
     expect(readFileSync(kubeconfig, 'utf8')).toBe(foreign);

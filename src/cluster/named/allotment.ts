@@ -5,6 +5,7 @@
 import { checkPorts } from '../shared/ports.ts';
 import { StartError } from '../shared/start-error.ts';
 import type { ClusterRecord } from './cluster-record.ts';
+import { runningProcess } from './cluster-state.ts';
 
 const loopback = '127.0.0.1';
 const portFirst = 8080;
@@ -56,21 +57,39 @@ async function freePort(first: number, taken: ReadonlySet<number | undefined>): 
   throw new StartError(`no port from ${first} to ${first + portsTried - 1} is free`);
 }
 
-function serviceRangeBeside(others: readonly ClusterRecord[]): string {
-  const taken = new Set(others.map(({ serviceRange }) => serviceRange));
-  const range = Array.from({ length: rangesTried }, (_, i) => `10.0.${i}.0/24`).find(
-    (one) => !taken.has(one),
-  );
-  if (range === undefined)
-    throw new StartError('no range is left for services; name one by --service-cluster-ip-range');
+/**
+ * The first range that no other cluster has; when all are taken, the first that no running one has.
+ * @param ranges in the order in which they are chosen
+ */
+function rangeBeside(ranges: readonly string[], taken: Taken, flag: string): string {
+  const range = ranges.find((one) => !taken.known.has(one)) ?? ranges.find((one) => !taken.running.has(one));
+  if (range === undefined) throw new StartError(`no range is left; name one by --${flag}`);
   return range;
 }
 
-function podRangeBeside(others: readonly ClusterRecord[]): string {
-  const taken = new Set(others.map(({ podRange }) => podRange));
-  const range = Array.from({ length: podRangesTried }, (_, i) => `10.${podRangeFirst + i}.0.0/16`).find(
-    (one) => !taken.has(one),
-  );
-  if (range === undefined) throw new StartError('no range is left for pods; name one by --pod-range');
-  return range;
+interface Taken {
+  readonly known: ReadonlySet<string | undefined>;
+  readonly running: ReadonlySet<string | undefined>;
 }
+
+const takenOf = (
+  others: readonly ClusterRecord[],
+  rangeOf: (record: ClusterRecord) => string | undefined,
+): Taken => ({
+  known: new Set(others.map(rangeOf)),
+  running: new Set(others.filter((one) => runningProcess(one) !== undefined).map(rangeOf)),
+});
+
+const serviceRangeBeside = (others: readonly ClusterRecord[]): string =>
+  rangeBeside(
+    Array.from({ length: rangesTried }, (_, i) => `10.0.${i}.0/24`),
+    takenOf(others, ({ serviceRange }) => serviceRange),
+    'service-cluster-ip-range',
+  );
+
+const podRangeBeside = (others: readonly ClusterRecord[]): string =>
+  rangeBeside(
+    Array.from({ length: podRangesTried }, (_, i) => `10.${podRangeFirst + i}.0.0/16`),
+    takenOf(others, ({ podRange }) => podRange),
+    'pod-range',
+  );

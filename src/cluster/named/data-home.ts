@@ -14,7 +14,9 @@ const thisMachine: Machine = { env: process.env, platform: process.platform, hom
 export function dataHome({ env, platform, home }: Machine = thisMachine): string {
   const { XDG_DATA_HOME: chosen = '', LOCALAPPDATA: local = '' } = env;
   if (path.isAbsolute(chosen)) return path.join(chosen, 'wherry');
-  if (platform === 'win32') return path.join(local || path.join(home(), 'AppData', 'Local'), 'wherry');
+  // Beside the cache, which is in the same folder there.
+  if (platform === 'win32')
+    return path.join(local || path.join(home(), 'AppData', 'Local'), 'wherry', 'Data');
   if (platform === 'darwin') return path.join(home(), 'Library', 'Application Support', 'wherry');
   return path.join(home(), '.local', 'share', 'wherry');
 }

@@ -77,6 +77,11 @@ export const deleteFlags = {
     value: on,
     text: 'delete without asking',
   }),
+  all: optionFor('delete')<boolean>({
+    flag: 'all',
+    value: on,
+    text: 'delete every cluster of this user, and the cache of compiled code',
+  }),
 };
 
 export const logsFlags = {
