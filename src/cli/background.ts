@@ -7,6 +7,7 @@ import { closeSync, copyFileSync, fstatSync, ftruncateSync, mkdirSync, openSync,
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { StartError } from '../cluster/index.ts';
+import { ticked } from './terminal.ts';
 
 /** Names the log file to the process in the background. */
 const logVariable = 'WHERRY_BACKGROUND_LOG';
@@ -20,7 +21,10 @@ const tailBytesMax = 64 * 1024;
 const script = (): string => fileURLToPath(new URL('cli.cjs', import.meta.url));
 
 /** What the process in the background says while it starts. */
-type Message = { readonly print: string } | { readonly warn: string } | { readonly done: true };
+type Message =
+  | { readonly print: string /** A step that was reached. */; readonly isStep?: boolean }
+  | { readonly warn: string }
+  | { readonly done: true };
 
 /** Resolves when the cluster is ready; what it prints is printed. Throws a `StartError` when it ends before that. */
 export async function startInBackground(
@@ -67,7 +71,7 @@ async function started(
       reject(new StartError(endOf(log, textFrom(file, begin), how)));
     });
     child.on('message', (message: Message) => {
-      if ('print' in message) print(message.print);
+      if ('print' in message) print(message.isStep ? ticked(message.print) : message.print);
       else if ('warn' in message) warn(message.warn);
       else resolve();
     });

@@ -15,7 +15,7 @@ import type { Ending } from './ending.ts';
 import { activityLog, logger } from './log.ts';
 import type { NamedUp } from './named-line.ts';
 import type { ClusterLine, LogForm } from './options.ts';
-import { coloured, ticked } from './terminal.ts';
+import { ticked } from './terminal.ts';
 
 /** The options of a cluster, with the functions that write what it tells to the log. */
 export function logged(options: StartOptions, form: LogForm): StartOptions {
@@ -111,7 +111,8 @@ class UpCommand {
   async #tell(cluster: Cluster, options: StartOptions, run: ClusterRun | undefined): Promise<void> {
     const apiTime = secondsSoFar();
     run?.update(addressesOf(cluster));
-    this.#print(`${ticked(`Wherry is ready at ${cluster.url}`)}\n${secureLines(cluster, options)}`);
+    this.#printStep(`Wherry is ready at ${cluster.url}\n`);
+    this.#print(secureLines(cluster, options));
     const context = run && (await this.#mergeContext(cluster, run));
     const description = await cluster.nodesReady.catch(async (error: Error) => {
       // Without its node the cluster is not what was requested: close it.
@@ -120,8 +121,7 @@ class UpCommand {
     });
     if (description) this.#print(`${description}\n`);
     if (run) this.#print(chosenLine(run));
-    const ready = `Ready after ${secondsSoFar()} s, the API after ${apiTime} s`;
-    this.#print(`${ticked(coloured(ready, 'bold'))}\n`);
+    this.#printStep(`Ready after ${secondsSoFar()} s, the API after ${apiTime} s\n`);
     this.#print(`Try: kubectl ${reaching(cluster, options, context)} get nodes\n`);
     // A cluster that runs is not ended because the machine could not be looked at.
     await this.#printFindings(options, cluster.url).catch(() => undefined);
@@ -152,6 +152,12 @@ class UpCommand {
       this.#warn(`wherry: no context was made: ${(error as Error).message}\n`);
       return undefined;
     }
+  }
+
+  /** A step that was reached: with a tick on a terminal, also on that of a command in front of this one. */
+  #printStep(text: string): void {
+    process.stdout.write(ticked(text));
+    this.#background?.tell({ print: text, isStep: true });
   }
 
   #print(text: string): void {

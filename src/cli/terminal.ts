@@ -1,6 +1,6 @@
 /** What a person sees: colours and ticks on a terminal, plain lines elsewhere. */
 
-const codes = { red: 31, green: 32, yellow: 33, dim: 2, bold: 1 } as const;
+const codes = { red: 31, green: 32, yellow: 33 } as const;
 
 export interface Screen {
   readonly isTTY?: boolean | undefined;

@@ -272,7 +272,7 @@ describe('in a terminal', () => {
     const up = terminal(['up', '--port', '0', '--secure-port', 'off', '--pod-network', 'host'], {}, folder);
     await up.shows(/Using the data folder .*My Project\/\.wherry, as the cluster my-project\r\n/);
     const [, url] = await up.shows(/\u001b\[32m✓\u001b\[0m Wherry is ready at (\S+)\r\n/);
-    await up.shows(/✓\u001b\[0m \u001b\[1mReady after \d+\.\d\d s, the API after \d+\.\d\d s\u001b\[0m/);
+    await up.shows(/✓\u001b\[0m Ready after \d+\.\d\d s, the API after \d+\.\d\d s\r\n/);
     await up.shows(/Try: kubectl --context wherry-my-project get nodes/);
     const client = new Client(url!);
     const pods = '/api/v1/namespaces/default/pods';

@@ -30,6 +30,7 @@ export const pageRuns: Readonly<Record<string, PageRun>> = {
   'docs/differences.md': { session: { tier: 'release' } },
   'docs/embedding.md': { left: { '': 'test/house/docs.test.ts runs the programs' } },
   'docs/etcd.md': { left: { '': 'needs an etcd; test/clusters/ runs several servers on one' } },
+  'docs/first-session.md': { left: { '': 'test/house/first-session.release.test.ts runs and records it' } },
   'docs/getting-started.md': {
     session: { tier: 'release', server: 'wherry up' },
     left: {
