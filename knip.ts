@@ -44,6 +44,7 @@ const config: KnipConfig = {
     'axe-core',
     'dependency-cruiser',
     'json-patch-test-suite',
+    'typescript-native',
   ],
   ignoreExportsUsedInFile: production,
   // One type per model of the field tables, whether or not the code names it yet.

@@ -4,10 +4,16 @@ import { run } from './install.mjs';
 
 export const binary = (name) => path.join('node_modules', '.bin', name);
 
+/**
+ * TypeScript 7 checks types with a quarter of the processor time. The version before it stays beside it for its
+ * programming interface, which writes the types of the package and reads the sources for the rules of the house.
+ */
+const typeCheck = path.join('node_modules', 'typescript-native', 'bin', 'tsc');
+
 export function runChecks() {
   run(binary('biome'), ['check', '--error-on-warnings', '.'], 'Biome found something');
-  run(binary('tsc'), ['-p', '.'], 'the types do not fit');
-  run(binary('tsc'), ['-p', 'web'], 'the types of the page do not fit');
+  run(process.execPath, [typeCheck, '-p', '.'], 'the types do not fit');
+  run(process.execPath, [typeCheck, '-p', 'web'], 'the types of the page do not fit');
   run(
     binary('depcruise'),
     ['--config', '.dependency-cruiser.cjs', 'src', 'web'],
