@@ -45,7 +45,7 @@ const rooms = {
     'generated', 'text', 'errors', 'values', 'model', 'protobuf', 'ownership', 'patch', 'kind',
     'cel/values', 'cel/syntax', 'cel/libraries', 'cel', 'custom-schema',
     'rules/shared', 'rules/storage', 'rules/pod', 'rules/pod-warnings', 'rules/pod-security', 'rules/workload', 'rules/service', 'rules/device',
-    'rules/job', 'rules/access', 'rules/admission', 'rules/definition', 'rules/quota', 'kinds/*', 'kinds',
+    'rules/job', 'rules/access', 'rules/admission', 'rules/definition', 'rules/quota', 'kinds/*', 'kinds', 'minors/conversions', 'minors',
   ],
   'src/store': ['.', 'etcd'],
   'src/registry': ['view', 'encryption', '.', 'allocation', 'admission', 'verbs', 'system'],

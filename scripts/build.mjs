@@ -96,12 +96,17 @@ const descriptions = {
   },
 };
 
-/** The flags and feature gates of kube-apiserver are read by its stand-in alone, so the bundle holds them compressed. */
-const apiServerFlags = {
-  name: 'flags of kube-apiserver',
+/**
+ * The flags and feature gates of kube-apiserver are read by its stand-in alone, and what earlier minors served by a
+ * cluster of such a minor, so the bundle holds them compressed.
+ */
+const seldomReadJson = /(envtest\/(apiserver-flags|feature-gates)|minors\/(versions|former-tables))\.json$/;
+const seldomRead = {
+  name: 'data that is seldom read',
   setup({ onLoad }) {
-    onLoad({ filter: /envtest\/(apiserver-flags|feature-gates)\.json$/ }, async ({ path }) => {
-      const text = JSON.stringify(JSON.parse(await readFile(path, 'utf8')));
+    onLoad({ filter: seldomReadJson }, async ({ path }) => {
+      const { legend: _, ...data } = JSON.parse(await readFile(path, 'utf8'));
+      const text = JSON.stringify(data);
       return { contents: `${compressed(text)} export default JSON.parse(read());` };
     });
   },
@@ -160,7 +165,7 @@ async function bundle(webInputs) {
     write: false,
     metafile: true,
     sourcemap: asked['source-maps'] ?? false,
-    plugins: [fieldTables, descriptions, apiServerFlags, bundledLmdb],
+    plugins: [fieldTables, descriptions, seldomRead, bundledLmdb],
     define: { ...defineThread, 'import.meta.url': 'moduleUrl' },
     // Strict mode, like the modules it is made of; esbuild's own directive would come after these
     // declarations and have no effect.

@@ -5,6 +5,7 @@ import { readTokenSettings } from '../access/authentication/token-settings.ts';
 import type { TokenSettings } from '../access/tokens/tokens.ts';
 import { builtinKinds, KindTable } from '../api/kinds/kinds.ts';
 import { Enablement, runtimeConfigProblem } from '../api/kinds/runtime-config.ts';
+import type { Minor } from '../api/minors/minor.ts';
 import { wallClock } from '../clock.ts';
 import { chosenControllers } from '../controllers/controllers.ts';
 import { eventExpiryController } from '../controllers/event-expiry.ts';
@@ -77,10 +78,12 @@ const systemSources: Sources = {
 
 /** Rejects with a `StartError` when the options cannot be met. */
 export async function readSettings(
-  options: StartOptions,
+  given: StartOptions,
   instruments: Instruments | undefined,
 ): Promise<ClusterSettings> {
-  checkStartOptions(options);
+  checkStartOptions(given);
+  // A cluster of a minor of Kubernetes answers as Kubernetes does.
+  const options: StartOptions = given.kubernetes === undefined ? given : { like: 'kubernetes', ...given };
   const addressRange = options.serviceClusterIPRange ?? defaultOf(servingOptions.serviceClusterIPRange);
   const ranges = serviceRanges(options, addressRange);
   const controllers = controllersOf(options);
@@ -97,7 +100,7 @@ export async function readSettings(
     reportLoss,
     warn: options.onWarning ?? (() => undefined),
     files: await readServerSettings(apiServer),
-    kinds: kindTable(options),
+    kinds: await kindTable(options),
     keeper,
     ranges,
     addressRange,
@@ -115,17 +118,31 @@ export async function readSettings(
 }
 
 /** The built-in kinds, and those of the program. */
-function kindTable({ kinds = [], runtimeConfig = {} }: StartOptions): KindTable {
+async function kindTable(options: StartOptions): Promise<KindTable> {
+  const { kinds = [], runtimeConfig = {} } = options;
   const own = kindsOfProgram(kinds);
   const names = own.map(({ apiVersion, resource }) => `${apiVersion} ${resource}`);
   if (new Set(names).size < names.length) throw new StartError('two of the kinds have the same name');
-  const enablement = new Enablement(runtimeConfig);
-  const table = new KindTable([...builtinKinds, ...own], enablement.serves);
+  const minor = await chosenMinor(options);
+  const enablement = new Enablement(runtimeConfig, minor);
+  const table = new KindTable([...builtinKinds, ...(minor?.kinds() ?? []), ...own], enablement.serves, minor);
   const problem =
     runtimeConfigProblem(runtimeConfig) ??
     enablement.problem((apiVersion) => computedVersions.has(apiVersion) || table.hasVersion(apiVersion));
   if (problem) throw new StartError(problem);
   return table;
+}
+
+/** The minor of Kubernetes to be, whose tables are loaded only then. */
+async function chosenMinor({ kubernetes, featureGates = {} }: StartOptions): Promise<Minor | undefined> {
+  if (kubernetes === undefined) {
+    if (Object.keys(featureGates).length) throw new StartError('feature gates need a minor of Kubernetes');
+    return undefined;
+  }
+  const { Minor, minorProblem } = await import('../api/minors/minor.ts');
+  const problem = minorProblem(kubernetes);
+  if (problem) throw new StartError(problem);
+  return new Minor(kubernetes, featureGates);
 }
 
 /** undefined: the defaults. */

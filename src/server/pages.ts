@@ -102,7 +102,7 @@ export class Pages {
   #document(context: RequestContext, path: string): object | undefined {
     const { discovery } = this;
     if (path === '/' || path === '') return { paths: discovery.paths() };
-    if (path === '/version') return versionInfo(this.sources.version);
+    if (path === '/version') return versionInfo(this.sources.version, discovery.kinds.minor);
     if (path === '/api') return discovery.apiVersions(context.request.headers.host ?? '');
     if (path === '/apis') return discovery.groupList();
     const [, root, group, version, ...rest] = path.split('/');

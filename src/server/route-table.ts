@@ -8,7 +8,7 @@ import type { KindTable } from '../api/kinds/kinds.ts';
 import type { Aggregation } from '../extensions/aggregation/aggregation.ts';
 import { answerComponentStatus, type Component } from './computed/component-status.ts';
 import { answerMetrics, metricsResources, metricsVersion } from './computed/metrics-api.ts';
-import { answerReview, reviewVersions } from './computed/reviews.ts';
+import { answerReview, formerReviews, reviewVersions } from './computed/reviews.ts';
 import type { UsageReports } from './computed/usage-reports.ts';
 import type { ComputedVersions } from './discovery/discovery.ts';
 import type { Handler } from './http/context.ts';
@@ -28,7 +28,11 @@ export const computedVersions: ComputedVersions = new Map([
 ]);
 
 export const servedComputedVersions = (kinds: KindTable): ComputedVersions =>
-  new Map([...computedVersions].filter(([apiVersion]) => kinds.serves(apiVersion)));
+  new Map(
+    [...computedVersions, ...(kinds.minor ? formerReviews : [])].filter(([apiVersion]) =>
+      kinds.serves(apiVersion),
+    ),
+  );
 
 /** What the handlers need. */
 export interface Resources {
@@ -61,13 +65,12 @@ export class RouteTable {
     if (pods && kinds.serves('v1', 'pods'))
       this.#add(pods, withConnections(connecting, pods, this.#stored('v1').get('pods')!));
     for (const kind of kinds) this.#addOldScale(serving, kind);
-    if (kinds.serves(metricsVersion))
-      this.#addComputed(metricsVersion, (context, info) =>
-        answerMetrics(serving.registry, usage, context, info),
+    for (const version of servedComputedVersions(kinds).keys())
+      this.#addComputed(version, (context, info) =>
+        version === metricsVersion
+          ? answerMetrics(serving.registry, usage, context, info)
+          : answerReview(serving, context, info),
       );
-    for (const version of reviewVersions.keys())
-      if (kinds.serves(version))
-        this.#addComputed(version, (context, info) => answerReview(serving, context, info));
   }
 
   /** The handler of a whole version, or the routes of a resource; undefined when there is neither. */

@@ -1,8 +1,10 @@
 /** The kinds a server knows: the built-in ones, of all groups, and those that come while it runs. */
 
 import { composedKey } from '../../composed-key.ts';
+import type { ChosenMinor } from '../kind/chosen-minor.ts';
 import type { Kind, ResourceId } from '../kind/kind.ts';
 import { checkedChange, type KindChange, type Preparation, type WantedChange } from '../kind/kind-change.ts';
+import { builtinModels, type Models } from '../model/model.ts';
 import { groups } from './groups.ts';
 
 /** Kinds of the core first, then of groups with higher priority first, as clients find them in discovery. */
@@ -30,10 +32,14 @@ export class KindTable {
   /** Changes are made one after the other; this settles with the newest. */
   #newest: Promise<unknown> = Promise.resolve();
 
-  /** @param isEnabled whether a built-in resource is served; the server itself knows also those that are not */
+  /**
+   * @param isEnabled whether a built-in resource is served; the server itself knows also those that are not
+   * @param minor the minor of Kubernetes that clients see; the server itself works with the kinds as they are
+   */
   constructor(
     kinds: readonly Kind[] = builtinKinds,
     private readonly isEnabled: (apiVersion: string, resource?: string) => boolean = () => true,
+    readonly minor?: ChosenMinor,
   ) {
     for (const kind of kinds) this.#put(kind);
   }
@@ -176,9 +182,20 @@ export class KindTable {
     return this.#byKind.get(apiVersion)?.get(kind);
   }
 
-  /** The kinds of `v1` that are served. */
+  /** The kinds of `v1` that are served, as clients see them. */
   *inVersion(apiVersion: string): Iterable<Kind> {
-    for (const kind of this.#byResource.get(apiVersion)?.values() ?? []) if (this.#isServed(kind)) yield kind;
+    for (const kind of this.#byResource.get(apiVersion)?.values() ?? [])
+      if (this.#isServed(kind)) yield this.shown(kind);
+  }
+
+  /** The kind as clients see it. */
+  shown(kind: Kind): Kind {
+    return this.minor ? this.minor.shown(kind) : kind;
+  }
+
+  /** The models of the built-in kinds as clients see them. */
+  get models(): Models {
+    return this.minor?.models ?? builtinModels;
   }
 
   #isServed({ custom, apiVersion, resource }: Kind): boolean {
@@ -195,9 +212,9 @@ export class KindTable {
     for (const kind of this.#all.values()) if (kind.storage === kind) yield kind;
   }
 
-  /** The served kinds, in the order in which they were added. */
+  /** The served kinds as clients see them, in the order in which they were added. */
   *[Symbol.iterator](): IterableIterator<Kind> {
-    for (const kind of this.#all.values()) if (!kind.hidden && this.#isServed(kind)) yield kind;
+    for (const kind of this.#all.values()) if (!kind.hidden && this.#isServed(kind)) yield this.shown(kind);
   }
 }
 

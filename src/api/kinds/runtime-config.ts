@@ -16,6 +16,8 @@ const stages: readonly (readonly [string, RegExp])[] = [
   ['api/alpha', /^v\d+alpha\d+$/],
 ];
 const stageNames = new Set(stages.map(([name]) => name));
+/** Served here and by no kube-apiserver. */
+const ownGroup = /^metrics\.k8s\.io\//;
 const trials = /^v\d+(alpha|beta)\d+$/;
 
 /** Groups of kube-apiserver that are not served here, so that what is said about them has no effect. */
@@ -48,11 +50,23 @@ export function runtimeConfigProblem(config: RuntimeConfig): string | undefined 
   return unknown.length ? `unknown api groups ${unknown.join(',')}` : undefined;
 }
 
+/** What a minor of Kubernetes serves unless the user says otherwise. */
+interface MinorDefaults {
+  serves(
+    apiVersion: string,
+    resource: string | undefined,
+    said: (resource: string) => boolean | undefined,
+  ): boolean;
+}
+
 /** Says of every built-in resource whether it is served. */
 export class Enablement {
   readonly #stages: readonly (readonly [RegExp, boolean])[];
 
-  constructor(private readonly config: RuntimeConfig) {
+  constructor(
+    private readonly config: RuntimeConfig,
+    private readonly minor?: MinorDefaults,
+  ) {
     this.#stages = stages
       .filter(([name]) => config[name] !== undefined)
       .map(([name, pattern]) => [pattern, config[name]!]);
@@ -60,12 +74,19 @@ export class Enablement {
 
   /** @param resource undefined: the version as a whole */
   readonly serves = (apiVersion: string, resource?: string): boolean => {
-    const one = resource === undefined ? undefined : this.config[`${apiVersion}/${resource}`];
-    return one ?? this.config[apiVersion] ?? this.#stage(apiVersion.split('/').at(-1)!);
+    if (!this.minor) return this.#said(apiVersion, resource) ?? true;
+    // In Kubernetes, metrics come from another server, if at all.
+    if (ownGroup.test(apiVersion)) return this.config[apiVersion] ?? false;
+    return this.minor.serves(apiVersion, resource, (one) => this.#said(apiVersion, one));
   };
 
-  #stage(version: string): boolean {
-    return this.#stages.findLast(([pattern]) => pattern.test(version))?.[1] ?? true;
+  #said(apiVersion: string, resource?: string): boolean | undefined {
+    const one = resource === undefined ? undefined : this.config[`${apiVersion}/${resource}`];
+    return one ?? this.config[apiVersion] ?? this.#stage(apiVersion.split('/').at(-1)!);
+  }
+
+  #stage(version: string): boolean | undefined {
+    return this.#stages.findLast(([pattern]) => pattern.test(version))?.[1];
   }
 
   /**

@@ -62,6 +62,7 @@ const openWriter =
 
 /** Writes the value of a field; '' when it is left out. */
 function fieldWriter(field: Field): Writer<unknown> {
+  if (field.definition.unwritten) return () => '';
   const unset = unsetText(field);
   const write = valueWriter(field);
   if (field.type === 'model' && !field.ptr && field.empty !== 'zero')

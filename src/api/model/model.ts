@@ -37,6 +37,8 @@ export interface FieldDefinition {
   union?: string[];
   micro?: boolean;
   off?: boolean;
+  /** Never written, because the gate of the field is off in this minor. */
+  unwritten?: boolean;
   only11?: boolean;
   since11?: boolean;
   enum?: string[];
@@ -48,6 +50,8 @@ export interface FieldDefinition {
   mapType?: 'atomic' | 'granular';
   patchStrategy?: string;
   patchMergeKey?: string;
+  /** How the list is merged is not written down in the documents of this minor, although it is merged so. */
+  unlisted?: boolean;
   pb?: (number | string)[];
   /** Description of the field; those of the built-in tables are in a separate file. */
   description?: string;
@@ -196,14 +200,14 @@ export class Models {
   ) {}
 
   /** Finds a model by name, as `Name` within `file` or as `file:Name`. */
-  of(ref: string, file: string): Model {
+  of(ref: string, file = 'core-v1'): Model {
     const model = this.find(ref, file);
     if (!model) throw new Error(`there is no model ${modelId(ref, file)} in the field tables`);
     return model;
   }
 
   /** The same; undefined when the model does not exist. */
-  find(ref: string, file: string): Model | undefined {
+  find(ref: string, file = 'core-v1'): Model | undefined {
     const id = modelId(ref, file);
     const known = this.#compiled.get(id);
     if (known) return known;
@@ -217,7 +221,8 @@ export class Models {
   }
 }
 
-const builtinModels = new Models(fieldTables);
+/** The models of the built-in tables. */
+export const builtinModels = new Models(fieldTables);
 
 /** Finds a model of the built-in tables by name, as `Name` within `file` or as `file:Name`. */
 export const modelOf = (ref: string, file = 'core-v1'): Model => builtinModels.of(ref, file);

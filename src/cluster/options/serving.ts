@@ -34,6 +34,35 @@ export const servingOptions = {
     ),
     text: "kubernetes: do as today's Kubernetes where Wherry's contract, the API of 1.1, differs;\nthe same as --create-status 201 --watch-start state",
   }),
+  /**
+   * The minor of Kubernetes whose API is served, from `1.22` to `1.36`: its versions, kinds, fields and answers, and
+   * nothing newer. A patch (`1.29.4`) shows in `/version` alone. Implies `like: 'kubernetes'`. Default: the API of 1.1
+   * together with the kinds of today.
+   */
+  kubernetes: option<string>({
+    flag: 'kubernetes',
+    needed: ['serve', 'test'],
+    value: text('MINOR'),
+    text: 'serve the API of this minor of Kubernetes, 1.22 to 1.36, and nothing newer',
+  }),
+  /**
+   * Feature gates that are switched on or off, by the names of the minor: `{ InPlacePodVerticalScaling: true }`. Only
+   * with `kubernetes`. `AllAlpha` and `AllBeta` stand for all of a stage. Default: as in that minor.
+   */
+  featureGates: option<Readonly<Record<string, boolean>>>({
+    flag: 'feature-gates',
+    value: {
+      shown: 'LIST',
+      form: 'list',
+      read: (given, flag, refuse) =>
+        runtimeConfig(given.flatMap(items), (pair) =>
+          refuse(
+            `${flag} must be names with true or false, such as AllAlpha=true, not ${JSON.stringify(pair)}`,
+          ),
+        ),
+    },
+    text: 'with --kubernetes, switch feature gates of that minor on and off: AllAlpha=true',
+  }),
   /** What a watch without a `resourceVersion` begins with. Default `history`; with `like`, `state`. */
   watchStart: option<WatchDefault>({
     flag: 'watch-start',

@@ -100,7 +100,7 @@ export class LocalServices {
     const name = nameOf(apiVersion);
     if (this.#collection.get('', name)) return;
     const [version, group] = apiVersion.split('/').reverse() as [string, string?];
-    const priority = localPriority(apiVersion);
+    const priority = localPriority(apiVersion, this.writing.registry.kinds.minor);
     const service: APIService = {
       metadata: { name, labels: { [label]: managed } },
       spec: {

@@ -258,7 +258,7 @@ export class Entry {
     if (as === this.kind || !as.stored) return object;
     if (as.conversion) throw new Error(`a ${as.kind} was not converted before it was read`);
     const converted = { ...as.stored.fromStored(object), kind: as.kind, apiVersion: as.apiVersion };
-    converted.metadata = { ...object.metadata, selfLink: this.#link(as) };
+    converted.metadata = { ...converted.metadata, selfLink: this.#link(as) };
     return normalized(as.model, converted as unknown as JsonObject) as unknown as ApiObject;
   }
 

@@ -73,14 +73,29 @@ export const reviewVersions: ComputedVersions = new Map(
   ]),
 );
 
+/** Versions that earlier minors of Kubernetes had, off by default, with the same objects. */
+export const formerReviews: ComputedVersions = new Map(
+  ['v1alpha1', 'v1beta1'].map((version) => [
+    `${authentication}/${version}`,
+    forms.filter(({ kind }) => kind === 'SelfSubjectReview').map(resourceOf),
+  ]),
+);
+
+/** The form of a review as the clients of this cluster see it. */
+function formOf({ kinds }: Serving['registry'], { apiVersion, resource }: ResourceInfo): Form | undefined {
+  const group = apiVersion.slice(0, apiVersion.indexOf('/'));
+  const found = forms.find((one) => one.group === group && one.resource === resource);
+  if (!found || !kinds.minor) return found;
+  if (!kinds.serves(apiVersion, resource)) return undefined;
+  return { ...found, apiVersion, model: kinds.models.of(found.kind, found.model.file) };
+}
+
 export async function answerReview(
   serving: Serving,
   context: RequestContext,
   info: ResourceInfo,
 ): Promise<void> {
-  const asked = forms.find(
-    ({ apiVersion, resource }) => apiVersion === info.apiVersion && resource === info.resource,
-  );
+  const asked = formOf(serving.registry, info);
   if (!asked || info.name !== undefined || info.watchPrefix) throw resourceNotFound();
   if (!asked.namespaced && info.namespace !== undefined) throw resourceNotFound();
   if (context.info.method !== 'POST') throw methodNotAllowed();

@@ -3,6 +3,7 @@
  * and `/apis`. Other clients get the plain list there, and request each version.
  */
 
+import type { ChosenMinor } from '../../api/kind/chosen-minor.ts';
 import { composedKey } from '../../composed-key.ts';
 import type { RequestContext } from '../http/context.ts';
 import { ApiDocument } from '../http/document.ts';
@@ -54,7 +55,7 @@ export class AggregatedDiscovery {
     if ((path !== '/api' && path !== '/apis') || method !== 'GET') return false;
     // On answers in both forms, so that HTTP caches keep them apart.
     context.response.setHeader('Vary', 'Accept');
-    const version = wantedVersion(context.request.headers.accept);
+    const version = wantedVersion(context.request.headers.accept, versionsIn(this.discovery.kinds.minor));
     if (version === undefined) return false;
     await this.#document(path, version).answer(context, { 'Cache-Control': 'public' });
     return true;
@@ -142,10 +143,19 @@ const ownerless = (resource: string, part: DiscoveryResource): AggregatedResourc
   verbs: [],
 });
 
+/** The versions of this form that a minor of Kubernetes has. */
+function versionsIn(minor: ChosenMinor | undefined): readonly string[] {
+  if (!minor) return versions;
+  if (!minor.isOn('AggregatedDiscoveryEndpoint')) return [];
+  return versions.filter((version) =>
+    version === 'v2' ? minor.isAtLeast(30) : !minor.isOn('AggregatedDiscoveryRemoveBetaType'),
+  );
+}
+
 /**
  * The version of this form that a client prefers; undefined when it prefers the plain form, or does not accept JSON.
  */
-function wantedVersion(accept: string | undefined): string | undefined {
+function wantedVersion(accept: string | undefined, versions: readonly string[]): string | undefined {
   if (!accept?.includes(group)) return undefined;
   for (const { type, parameters } of parseAccept(accept)) {
     if (type === '*/*') return undefined;

@@ -1,5 +1,6 @@
 /** Discovery: the groups, versions and resources that are served, made from the table of kinds. */
 import { createHash } from 'node:crypto';
+import type { ChosenMinor } from '../../api/kind/chosen-minor.ts';
 import type { Kind, Verb } from '../../api/kind/kind.ts';
 import { computedKinds, versionNamed } from '../../api/kinds/builtin-groups.ts';
 import type { KindTable } from '../../api/kinds/kinds.ts';
@@ -37,7 +38,11 @@ const sorted = (verbs: readonly Verb[]): readonly string[] => [...verbs].sort();
 
 /** Tells clients whether objects are stored in another version than before; Kubernetes works it out the same way. */
 function storageVersionHash({ storage: { group, version, kind, hashedVersion } }: Kind): string {
-  const hashed = `${hashedVersion ?? `${group}/${version}`}/${kind}`;
+  return hashOf(hashedVersion ?? `${group}/${version}`, kind);
+}
+
+function hashOf(stored: string, kind: string): string {
+  const hashed = `${stored.includes('/') ? '' : '/'}${stored}/${kind}`;
   return createHash('sha256').update(hashed).digest().subarray(0, 8).toString('base64');
 }
 
@@ -62,6 +67,30 @@ function resourcesOf(kind: Kind, stored: boolean): DiscoveryResource[] {
       kind: sub.kind ?? kind.kind,
       verbs: sorted(sub.verbs),
     })),
+  ];
+}
+
+/** A resource as a minor of Kubernetes describes it; nothing when that minor does not have it. */
+function asIn(
+  minor: ChosenMinor,
+  apiVersion: string,
+  { shortNames: _, categories: __, storageVersionHash: hash, ...resource }: DiscoveryResource,
+): DiscoveryResource[] {
+  const then = minor.resource(apiVersion, resource.name);
+  if (!then) return [];
+  const { kind, verbs, singularName, shortNames, categories, stored = apiVersion } = then;
+  return [
+    {
+      ...resource,
+      singularName,
+      kind,
+      verbs: sorted(verbs),
+      ...(shortNames.length ? { shortNames } : {}),
+      ...(categories.length ? { categories } : {}),
+      ...(hash === undefined
+        ? {}
+        : { storageVersionHash: stored[0] === '?' ? stored.slice(1) : hashOf(stored, kind) }),
+    },
   ];
 }
 
@@ -184,7 +213,7 @@ export class Discovery {
   #sorted(groups: ReadonlyMap<string, string[]>): Map<string, string[]> {
     const priority = (group: string, version: string): Priority => {
       const apiVersion = `${group}/${version}`;
-      return this.remote(apiVersion)?.priority ?? localPriority(apiVersion);
+      return this.remote(apiVersion)?.priority ?? localPriority(apiVersion, this.kinds.minor);
     };
     const ranked = [...groups].map(([group, versions]) => {
       const rank = Math.max(...versions.map((version) => priority(group, version).group));
@@ -238,11 +267,13 @@ export class Discovery {
   }
 
   #makeList(apiVersion: string): ResourceList | undefined {
-    const resources = [...this.kinds.inVersion(apiVersion)].flatMap((kind) => resourcesOf(kind, true));
+    let resources = [...this.kinds.inVersion(apiVersion)].flatMap((kind) => resourcesOf(kind, true));
     resources.push(...(this.computed.get(apiVersion) ?? []));
     if (resources.length === 0 && !this.computed.has(apiVersion)) return undefined;
     resources.push(...(versionNamed(apiVersion)?.resources ?? []));
     for (const kind of computedKinds(apiVersion)) resources.push(...resourcesOf(kind, false));
+    const { minor } = this.kinds;
+    if (minor?.hasVersion(apiVersion)) resources = resources.flatMap((one) => asIn(minor, apiVersion, one));
     sortResources(
       resources,
       new Set([...this.kinds.inVersion(apiVersion)].filter(isCustom).map(({ resource }) => resource)),

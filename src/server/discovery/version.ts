@@ -1,4 +1,5 @@
 /** The answer of `/version`. Clients compare major and minor with their own; other fields are informational. */
+import type { ChosenMinor } from '../../api/kind/chosen-minor.ts';
 import { release } from '../../api/values/release.ts';
 
 /** What an operator may have it say. */
@@ -21,12 +22,24 @@ const usual = {
   platform: `${process.platform}/${process.arch}`,
 };
 
-export function versionInfo({
-  gitVersion = release,
-  emulatedVersion,
-}: ReportedVersion = {}): Record<string, string> {
-  const { major, minor, ...rest } = usual;
-  if (emulatedVersion === undefined) return { ...usual, gitVersion };
+/** Servers have told what they emulate since this minor. */
+const firstToEmulate = 33;
+
+export function versionInfo(
+  { gitVersion, emulatedVersion }: ReportedVersion = {},
+  chosen?: ChosenMinor,
+): Record<string, string> {
+  if (chosen)
+    return described(
+      { ...usual, minor: String(chosen.number), gitVersion: gitVersion ?? chosen.release },
+      emulatedVersion ?? (chosen.number < firstToEmulate ? undefined : `1.${chosen.number}`),
+    );
+  return described({ ...usual, gitVersion: gitVersion ?? release }, emulatedVersion);
+}
+
+function described(info: typeof usual, emulatedVersion: string | undefined): Record<string, string> {
+  if (emulatedVersion === undefined) return info;
+  const { major, minor, ...rest } = info;
   const [emulationMajor = '', emulationMinor = ''] = emulatedVersion.split('.');
   return {
     major,
@@ -36,6 +49,5 @@ export function versionInfo({
     minCompatibilityMajor: emulationMajor,
     minCompatibilityMinor: String(Number(emulationMinor) - 1),
     ...rest,
-    gitVersion,
   };
 }

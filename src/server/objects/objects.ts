@@ -13,7 +13,8 @@ import {
 import { type FieldError, notSupported, required } from '../../api/errors/field-error.ts';
 import type { Kind, Verb } from '../../api/kind/kind.ts';
 import { bodyModel } from '../../api/kinds/builtin-groups.ts';
-import { modelOf } from '../../api/model/model.ts';
+import type { KindTable } from '../../api/kinds/kinds.ts';
+import { type Model, modelOf } from '../../api/model/model.ts';
 import { JsonError } from '../../api/text/json.ts';
 import { cloneJson, isJsonObject } from '../../api/text/object.ts';
 import { isPathSegment } from '../../api/values/names.ts';
@@ -83,15 +84,19 @@ export function writeRequest(
 ): Request {
   const verb = verbs[kind];
   const deadlineMs = deadlineOf(serving, context);
-  if (!context.info.queryText && !isApply) return requestOf(context, verb, deadlineMs);
+  const { minor } = serving.registry.kinds;
+  // Unknown fields were dropped without a word before 1.25, whatever the client asked for.
+  const isSilent = minor !== undefined && !minor.isAtLeast(25);
+  if (!context.info.queryText && !isApply)
+    return requestOf(context, verb, deadlineMs, isSilent ? { fieldValidation: 'Ignore' } : {});
   const { query } = context;
   const fieldManager = query.get('fieldManager') ?? '';
   const errors: FieldError[] = managerErrors('fieldManager', fieldManager);
   if (isApply && !fieldManager) errors.push(required('fieldManager', 'is required for apply patch'));
   const dryRun = query.all('dryRun');
   if (dryRun.some((value) => value !== 'All')) errors.push(notSupported('dryRun', dryRun, ['All']));
-  const asked = query.get('fieldValidation') ?? '';
-  const validation = asked || 'Warn';
+  const asked = isSilent ? '' : (query.get('fieldValidation') ?? '');
+  const validation = isSilent ? 'Ignore' : asked || 'Warn';
   if (!['Ignore', 'Strict', 'Warn'].includes(validation))
     errors.push(notSupported('fieldValidation', validation, ['', 'Ignore', 'Strict', 'Warn']));
   if (kind === 'PatchOptions' && !isApply && query.has('force'))
@@ -134,8 +139,13 @@ const requestOf = (
 // Bodies
 
 const modelFor = (serving: Serving) => (apiVersion: string, kind: string) =>
-  serving.registry.kinds.kind(apiVersion, kind)?.model ??
+  shownModel(serving.registry.kinds, apiVersion, kind) ??
   (kind === 'DeleteOptions' ? modelOf('DeleteOptions') : bodyModel(apiVersion, kind));
+
+function shownModel(kinds: KindTable, apiVersion: string, kind: string): Model | undefined {
+  const known = kinds.kind(apiVersion, kind);
+  return known && kinds.shown(known).model;
+}
 
 /** Passes over shorter bodies take less than a slice of a turn of the event loop. */
 const longBodyBytes = 64 * 1024;

@@ -12,6 +12,7 @@ import { prefixOf } from '../model-names.ts';
 import { VersionCache } from '../version-cache.ts';
 import { contractOperations } from './contract-operations.ts';
 import { encodeV2 } from './gnostic.ts';
+import { operationsIn } from './minor-operations.ts';
 import { type Operation, operationsOf } from './operations.ts';
 import { declaration, resourceListing, smallDeclaration } from './swagger12.ts';
 import { type DocumentV2, documentV2 } from './v2.ts';
@@ -80,7 +81,13 @@ export class Documents {
     const build = async (): Promise<ApiDocument> => {
       const isCustom = [...this.kinds.inVersion(apiVersion)].some(({ custom }) => custom);
       const operations = this.#operations(apiVersion);
-      const describing = documentV3(apiVersion, isCustom, operations, await Descriptions.load());
+      const describing = documentV3(
+        apiVersion,
+        isCustom,
+        operations,
+        await Descriptions.load(),
+        this.kinds.minor,
+      );
       return givenInSlices(ApiDocument.jsonInSlices(await givenInSlices(describing)));
     };
     return built(this.#v3.get(apiVersion, () => new Map())!, '', build);
@@ -117,14 +124,16 @@ export class Documents {
   }
 
   #operations(apiVersion: string): Operation[] {
-    return operationsOf(this.discovery, this.kinds, apiVersion);
+    const operations = operationsOf(this.discovery, this.kinds, apiVersion);
+    const { minor } = this.kinds;
+    return minor ? operationsIn(minor, operations) : operations;
   }
 
   async #documentV2(): Promise<DocumentV2> {
     const operations = this.discovery
       .served()
       .map((apiVersion) => [apiVersion, this.#operations(apiVersion)] as const);
-    return givenInSlices(documentV2(new Map(operations), await Descriptions.load()));
+    return givenInSlices(documentV2(new Map(operations), await Descriptions.load(), this.kinds.minor));
   }
 
   #once(key: string, build: () => Promise<ApiDocument>): Promise<ApiDocument> {

@@ -46,6 +46,10 @@ export class OpenApi {
 
   /** The function that answers a path; undefined for unknown paths. */
   async #find(context: RequestContext, path: string): Promise<(() => Promise<void>) | undefined> {
+    const { minor } = this.kinds;
+    // Minors that can be chosen never had Swagger 1.2, and have had version 3 since 1.24.
+    if (minor && path !== '/openapi/v2' && !(path.startsWith('/openapi/v3') && minor.isOn('OpenAPIV3')))
+      return undefined;
     const documents = await this.#load();
     if (path === '/openapi/v2')
       return async () => {

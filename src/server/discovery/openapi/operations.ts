@@ -137,7 +137,11 @@ function subjectOf(kinds: KindTable, apiVersion: string, described: DiscoveryRes
 function modelFor(kinds: KindTable, { group, kind, version }: GroupVersionKind): Model | undefined {
   const known = kinds.kind(group ? `${group}/${version}` : version, kind);
   // Field tables are named after groups; models that all groups share, or whose group has none, are in the core's.
-  return known?.model ?? findModel(kind, `${group.split('.')[0] || 'core'}-${version}`) ?? findModel(kind);
+  return (
+    (known && kinds.shown(known).model) ??
+    findModel(kind, `${group.split('.')[0] || 'core'}-${version}`) ??
+    findModel(kind)
+  );
 }
 
 /** `extensions/v1beta1` → `ExtensionsV1beta1`. */

@@ -2,10 +2,18 @@
  * Schemas: models as OpenAPI types. Versions 2 and 3 differ in where definitions are, in how a reference gets a
  * description of its own, and in whether a value may have several types.
  */
+
 import { publishedSchema } from '../../../api/custom-schema/publication.ts';
+import type { ChosenMinor } from '../../../api/kind/chosen-minor.ts';
 import type { Descriptions } from '../../../api/model/descriptions.ts';
 import type { Schema as CustomSchema } from '../../../api/model/json-schema.ts';
-import type { Field, FieldDefinition, FieldType, Model } from '../../../api/model/model.ts';
+import {
+  builtinModels,
+  type Field,
+  type FieldDefinition,
+  type FieldType,
+  type Model,
+} from '../../../api/model/model.ts';
 import type { JsonObject } from '../../../api/text/object.ts';
 import {
   definitionName,
@@ -83,7 +91,14 @@ export class Definitions {
     private readonly descriptions: Descriptions,
     /** The versions as whose kinds the document shows those that all versions share. */
     private readonly sharedIn: readonly string[] = ['v1'],
+    /** The minor of Kubernetes whose documents they are. */
+    private readonly minor?: ChosenMinor,
   ) {}
+
+  /** What every operation answers with when it fails. */
+  status(): Schema {
+    return this.model((this.minor?.models ?? builtinModels).of('Status'));
+  }
 
   /** All definitions by name, sorted. */
   get schemas(): Record<string, Schema> {
@@ -178,7 +193,9 @@ export class Definitions {
   }
 
   #fieldSchema(model: Model, field: Field): Schema {
-    const type = withEnum(this.#typeSchema(field), field.definition);
+    const plain = this.#typeSchema(field);
+    // Documents have had closed sets of values since 1.24.
+    const type = this.minor && this.minor.number < 24 ? plain : withEnum(plain, field.definition);
     const more = {
       ...describedBy(withValues(this.descriptions.field(model, field), field.definition)),
       ...this.#defaultOf(model, field),
@@ -291,10 +308,10 @@ function withValues(description: string | undefined, definition: FieldDefinition
 }
 
 function extensionsOf(definition: FieldDefinition): Schema {
-  const { listKeys, listType, mapType, patchMergeKey, patchStrategy } = definition;
+  const { listKeys, listType, mapType, patchMergeKey, patchStrategy, unlisted } = definition;
   return {
-    ...(listKeys ? { 'x-kubernetes-list-map-keys': listKeys } : {}),
-    ...(listType ? { 'x-kubernetes-list-type': listType } : {}),
+    ...(listKeys && !unlisted ? { 'x-kubernetes-list-map-keys': listKeys } : {}),
+    ...(listType && !unlisted ? { 'x-kubernetes-list-type': listType } : {}),
     ...(mapType ? { 'x-kubernetes-map-type': mapType } : {}),
     ...(patchMergeKey ? { 'x-kubernetes-patch-merge-key': patchMergeKey } : {}),
     ...(patchStrategy ? { 'x-kubernetes-patch-strategy': patchStrategy } : {}),

@@ -1,6 +1,6 @@
 /** OpenAPI 2 ("Swagger"): one document for all versions. */
+import type { ChosenMinor } from '../../../api/kind/chosen-minor.ts';
 import type { Descriptions } from '../../../api/model/descriptions.ts';
-import { modelOf } from '../../../api/model/model.ts';
 import { release } from '../../../api/values/release.ts';
 import { groupWord, splitApiVersion } from '../model-names.ts';
 import { type Operation, successCodes } from './operations.ts';
@@ -93,8 +93,9 @@ export const operationSteps = 2_000;
 export function* documentV2(
   operations: ReadonlyMap<string, readonly Operation[]>,
   descriptions: Descriptions,
+  minor?: ChosenMinor,
 ): Generator<number, DocumentV2> {
-  const definitions = new Definitions('v2', descriptions, scheme);
+  const definitions = new Definitions('v2', descriptions, scheme, minor);
   const shared = new Set<string>();
   const refer = (one: Parameter): ParameterV2 => {
     if (inlineParameters.has(one.name) || one !== parameter(one.name)) return parameterV2(one);
@@ -112,7 +113,7 @@ export function* documentV2(
     }
   return {
     swagger: '2.0',
-    info: { title, version: release },
+    info: { title, version: minor?.release ?? release },
     paths,
     definitions: definitions.schemas,
     parameters: Object.fromEntries([...shared].sort().map((name) => [name, parameterV2(parameter(name))])),
@@ -159,7 +160,7 @@ function operationV2(
     responses: {
       ...Object.fromEntries(successes),
       401: unauthorized,
-      default: { description: 'Error', schema: definitions.model(modelOf('Status')) },
+      default: { description: 'Error', schema: definitions.status() },
     },
     ...(action ? { 'x-kubernetes-action': action } : {}),
     ...(gvk ? { 'x-kubernetes-group-version-kind': gvk } : {}),

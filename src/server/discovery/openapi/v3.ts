@@ -1,6 +1,6 @@
 /** OpenAPI 3: one self-contained document for each version of each group. */
+import type { ChosenMinor } from '../../../api/kind/chosen-minor.ts';
 import type { Descriptions } from '../../../api/model/descriptions.ts';
-import { modelOf } from '../../../api/model/model.ts';
 import { release } from '../../../api/values/release.ts';
 import { type Operation, successCodes } from './operations.ts';
 import { inlineParameters, type Parameter, parameter } from './parameters.ts';
@@ -60,9 +60,10 @@ export function* documentV3(
   isCustom: boolean,
   operations: readonly Operation[],
   descriptions: Descriptions,
+  minor?: ChosenMinor,
 ): Generator<number, DocumentV3> {
   const own = apiVersion === 'v1' || isCustom ? [] : [apiVersion];
-  const definitions = new Definitions('v3', descriptions, ['v1', ...own]);
+  const definitions = new Definitions('v3', descriptions, ['v1', ...own], minor);
   const shared = new Set<string>();
   const refer = (one: Parameter): ParameterV3 => {
     if (inlineParameters.has(one.name) || one !== parameter(one.name)) return parameterV3(one);
@@ -79,7 +80,7 @@ export function* documentV3(
   }
   return {
     openapi: '3.0.0',
-    info: isCustom ? customInfo : { title, version: release },
+    info: isCustom ? customInfo : { title, version: minor?.release ?? release },
     paths,
     components: {
       schemas: definitions.schemas,
@@ -124,7 +125,7 @@ function operationV3(
       401: unauthorized,
       default: {
         description: 'Error',
-        content: content(['application/json'], definitions.model(modelOf('Status'))),
+        content: content(['application/json'], definitions.status()),
       },
     },
     ...(action ? { 'x-kubernetes-action': action } : {}),

@@ -1,0 +1,131 @@
+/**
+ * Proves that discovery and OpenAPI of every minor of Kubernetes show what `versions.json` says of it: every version,
+ * resource, subresource and verb, every model and field. The table is read here by itself, row by row, and no server is
+ * started.
+ */
+import { describe, expect, it } from 'vitest';
+import { isRelease } from '../../../test/support/tier.ts';
+import { builtinKinds, KindTable } from '../../api/kinds/kinds.ts';
+import { Enablement } from '../../api/kinds/runtime-config.ts';
+import { firstMinor, lastMinor, Minor } from '../../api/minors/minor.ts';
+import { versionTables as tables } from '../../api/minors/version-tables.ts';
+import { Descriptions } from '../../api/model/descriptions.ts';
+import { servedComputedVersions } from '../route-table.ts';
+import { Discovery } from './discovery.ts';
+import { operationsIn } from './openapi/minor-operations.ts';
+import { operationsOf } from './openapi/operations.ts';
+import { documentV2 } from './openapi/v2.ts';
+
+interface Span {
+  readonly since?: string;
+  readonly until?: string;
+  readonly served?: readonly string[];
+}
+
+const number = (version: string): number => Number(version.slice(2));
+
+/** Whether a row is there in a minor. */
+const isThere = (row: Span, minor: number): boolean =>
+  number(row.since ?? '1.0') <= minor &&
+  number(row.until ?? '1.99') >= minor &&
+  (row.served?.includes(`1.${minor}`) ?? true);
+
+/** `npm test` takes those that differ most from their neighbours. */
+const minors = isRelease
+  ? Array.from({ length: lastMinor - firstMinor + 1 }, (_, i) => firstMinor + i)
+  : [22, 24, 29, 33, 36];
+
+function clusterOf(number: number, runtimeConfig = {}) {
+  const minor = new Minor(`1.${number}`);
+  const kinds = new KindTable(
+    [...builtinKinds, ...minor.kinds()],
+    new Enablement(runtimeConfig, minor).serves,
+    minor,
+  );
+  return { minor, kinds, discovery: new Discovery(kinds, servedComputedVersions(kinds)) };
+}
+
+/** Names with their verbs, `pods/status: get,patch,update`, of what a minor serves. */
+function expectedResources(minor: number, everything: boolean): Record<string, string[]> {
+  const found: Record<string, string[]> = {};
+  for (const [apiVersion, version] of Object.entries(tables.groupVersions)) {
+    if (!isThere(version, minor)) continue;
+    for (const [name, row] of Object.entries(version.resources)) {
+      if (!isThere(row, minor) || (!row.default && !everything)) continue;
+      if (row.gate && !isGateOn(row.gate, minor)) continue;
+      const lines = (found[apiVersion] ??= []);
+      const verbs = Array.isArray(row.verbs)
+        ? row.verbs
+        : Object.entries(row.verbs).findLast(([from]) => number(from) <= minor)?.[1];
+      lines.push(`${name}: ${verbs}`);
+      for (const [part, sub] of Object.entries(row.subresources ?? {}))
+        if (isThere(sub, minor) && (!sub.gate || isGateOn(sub.gate, minor)))
+          lines.push(`${name}/${part}: ${sub.verbs}`);
+    }
+  }
+  for (const lines of Object.values(found)) lines.sort();
+  return found;
+}
+
+function isGateOn(gate: string, minor: number): boolean {
+  const states = Object.entries(tables.gates[gate] ?? {}).filter(
+    ([from, state]) => number(from) <= minor && state !== null,
+  );
+  return states.at(-1)?.[1]?.[1] === '+';
+}
+
+function shownResources({ discovery }: ReturnType<typeof clusterOf>): Record<string, string[]> {
+  return Object.fromEntries(
+    discovery.served().map((apiVersion) => [
+      apiVersion,
+      discovery
+        .resourceList(apiVersion)!
+        .resources.map(({ name, verbs }) => `${name}: ${verbs}`)
+        .sort(),
+    ]),
+  );
+}
+
+describe.each(minors)('1.%i', (minor) => {
+  it('serves the versions, resources and verbs of its table', () => {
+    expect(shownResources(clusterOf(minor))).toEqual(expectedResources(minor, false));
+  });
+
+  it('serves all that is off by default when asked to', () => {
+    const cluster = clusterOf(minor, { 'api/all': true });
+    expect(shownResources(cluster)).toEqual(expectedResources(minor, true));
+  });
+
+  it('shows the fields of its table in OpenAPI, and no others', async () => {
+    const { kinds, discovery, minor: chosen } = clusterOf(minor, { 'api/all': true });
+    const operations = discovery
+      .served()
+      .map((one) => [one, operationsIn(chosen, operationsOf(discovery, kinds, one))] as const);
+    const making = documentV2(new Map(operations), await Descriptions.load(), chosen);
+    let step = making.next();
+    while (!step.done) step = making.next();
+    const { definitions } = step.value;
+    const wrong: string[] = [];
+    for (const [apiVersion, models] of Object.entries(tables.types))
+      for (const [name, row] of Object.entries(models)) {
+        const shown = definitions[definitionOf(apiVersion, name)]?.properties;
+        if (!shown) continue;
+        for (const [field, span] of Object.entries(row.fields ?? {}))
+          if (field in shown !== isThere(span, minor)) wrong.push(`${apiVersion} ${name}.${field}`);
+        if (!isThere(row, minor)) wrong.push(`${apiVersion} ${name} is not there`);
+      }
+    expect(wrong).toEqual([]);
+  });
+});
+
+const packages: Readonly<Record<string, string>> = {
+  'meta/v1': 'io.k8s.apimachinery.pkg.apis.meta.v1',
+  'apiextensions.k8s.io/v1': 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1',
+  'apiregistration.k8s.io/v1': 'io.k8s.kube-aggregator.pkg.apis.apiregistration.v1',
+  v1: 'io.k8s.api.core.v1',
+};
+
+function definitionOf(apiVersion: string, name: string): string {
+  const [group = '', version] = apiVersion.split('/');
+  return `${packages[apiVersion] ?? `io.k8s.api.${group.split('.')[0]}.${version}`}.${name}`;
+}
