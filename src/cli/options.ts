@@ -415,6 +415,11 @@ function readAssetsLine(args: readonly string[]): AssetsLine | InformationLine {
   if (information) return information;
   const [folder, ...rest] = words;
   if (!folder || rest.length) return refuse('envtest takes one folder, in which the programs are written');
-  const { versioned = false, controllers } = readOptions(envtestFlags, { command: 'envtest', flags, refuse });
-  return { command: 'envtest', folder, versioned, controllers };
+  const {
+    versioned = false,
+    controllers,
+    kubernetes = [],
+  } = readOptions(envtestFlags, { command: 'envtest', flags, refuse });
+  if (kubernetes.length > 1 && !versioned) return refuse('several versions of Kubernetes need --store');
+  return { command: 'envtest', folder, versioned, controllers, kubernetes };
 }

@@ -83,7 +83,8 @@ export async function readSettings(
 ): Promise<ClusterSettings> {
   checkStartOptions(given);
   // A cluster of a minor of Kubernetes answers as Kubernetes does.
-  const options: StartOptions = given.kubernetes === undefined ? given : { like: 'kubernetes', ...given };
+  const minor = await chosenMinor(given);
+  const options = minor ? optionsIn(minor, given) : given;
   const addressRange = options.serviceClusterIPRange ?? defaultOf(servingOptions.serviceClusterIPRange);
   const ranges = serviceRanges(options, addressRange);
   const controllers = controllersOf(options);
@@ -100,7 +101,7 @@ export async function readSettings(
     reportLoss,
     warn: options.onWarning ?? (() => undefined),
     files: await readServerSettings(apiServer),
-    kinds: await kindTable(options),
+    kinds: kindTable(options, minor),
     keeper,
     ranges,
     addressRange,
@@ -118,12 +119,10 @@ export async function readSettings(
 }
 
 /** The built-in kinds, and those of the program. */
-async function kindTable(options: StartOptions): Promise<KindTable> {
-  const { kinds = [], runtimeConfig = {} } = options;
+function kindTable({ kinds = [], runtimeConfig = {} }: StartOptions, minor: Minor | undefined): KindTable {
   const own = kindsOfProgram(kinds);
   const names = own.map(({ apiVersion, resource }) => `${apiVersion} ${resource}`);
   if (new Set(names).size < names.length) throw new StartError('two of the kinds have the same name');
-  const minor = await chosenMinor(options);
   const enablement = new Enablement(runtimeConfig, minor);
   const table = new KindTable([...builtinKinds, ...(minor?.kinds() ?? []), ...own], enablement.serves, minor);
   const problem =
@@ -140,10 +139,18 @@ async function chosenMinor({ kubernetes, featureGates = {} }: StartOptions): Pro
     return undefined;
   }
   const { Minor, minorProblem } = await import('../api/minors/minor.ts');
-  const problem = minorProblem(kubernetes);
+  const problem = minorProblem(kubernetes, featureGates);
   if (problem) throw new StartError(problem);
   return new Minor(kubernetes, featureGates);
 }
+
+/** What a minor does otherwise by default. Before 1.24, accounts had a secret with their token. */
+const optionsIn = (minor: Minor, options: StartOptions): StartOptions => ({
+  like: 'kubernetes',
+  ...options,
+  apiServer: { watchLists: minor.isOn('WatchList'), ...options.apiServer },
+  controllerSettings: { serviceAccountTokenSecrets: !minor.isAtLeast(24), ...options.controllerSettings },
+});
 
 /** undefined: the defaults. */
 async function tokenSettingsOf({ secure = false }: StartOptions): Promise<TokenSettings | undefined> {

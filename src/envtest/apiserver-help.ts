@@ -43,13 +43,13 @@ function defaultOf({ type, default: value }: Flag): string {
 }
 
 /** `asked`: the value of `--version`, `raw` for the form of Go's struct. */
-export function apiServerVersion(asked: string, wherryVersion: string): string {
-  if (asked !== 'raw') return `Kubernetes ${kubernetesVersion} (Wherry ${wherryVersion})\n`;
-  const [major, minor] = kubernetesVersion.slice(1).split('.');
+export function apiServerVersion(asked: string, wherryVersion: string, version = kubernetesVersion): string {
+  if (asked !== 'raw') return `Kubernetes ${version} (Wherry ${wherryVersion})\n`;
+  const [major, minor] = version.slice(1).split('.');
   const fields = {
     Major: major,
     Minor: minor,
-    GitVersion: kubernetesVersion,
+    GitVersion: version,
     GitTreeState: 'clean',
     Compiler: `wherry ${wherryVersion}`,
     Platform: `${process.platform}/${process.arch}`,

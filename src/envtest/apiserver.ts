@@ -6,6 +6,7 @@ import path from 'node:path';
 import { wallClock } from '../clock.ts';
 import { apiServerFlags, readApiServerFlags } from './apiserver-flags.ts';
 import { apiServerHelp, apiServerVersion, kubernetesVersion } from './apiserver-help.ts';
+import { emulatedVersion } from './emulated-version.ts';
 import { FlagError, type FlagValues, isTrue, lastOf, listOf } from './flag.ts';
 import { versionProblem } from './flag-settings.ts';
 import { type ServerPlan, serveInPlace } from './in-place.ts';
@@ -25,6 +26,8 @@ export interface ApiServerHost {
   readonly started: () => void;
   /** Controllers of `wherry envtest --controllers`, written into the program. */
   readonly controllers: string | undefined;
+  /** The version of Kubernetes of `wherry envtest --kubernetes`, such as `1.29.4`; undefined: the newest. */
+  readonly version: string | undefined;
   /** The process that started it. */
   readonly parent: number;
 }
@@ -50,7 +53,7 @@ export async function runApiServer(args: readonly string[], host: ApiServerHost)
     process.exitCode = 1;
   } else if (isTrue(values, 'help')) process.stdout.write(apiServerHelp());
   else if (asked !== undefined && !asked.startsWith('v'))
-    process.stdout.write(apiServerVersion(asked, host.wherryVersion()));
+    process.stdout.write(apiServerVersion(asked, host.wherryVersion(), versionOf(host)));
   else {
     const fail = failing(values);
     await serve(values, host, fail).catch((error: Error) => fail(error.message));
@@ -69,11 +72,11 @@ const failing =
   };
 
 async function serve(values: FlagValues, host: ApiServerHost, fail: ServerPlan['fail']): Promise<void> {
-  const problems = problemsOf(values);
+  const problems = problemsOf(values, host.version !== undefined || emulatedVersion(values) !== undefined);
   if (problems.length) fail(problems.length === 1 ? problems[0]! : `[${problems.join(', ')}]`);
   const log = (source: string, text: string): void =>
     void process.stderr.write(klogLine('I', wallClock(), source, text, formatOf(values)));
-  if (Number(lastOf(values, 'v') ?? 0) > 0) log('server.go:150', `Version: ${kubernetesVersion}`);
+  if (Number(lastOf(values, 'v') ?? 0) > 0) log('server.go:150', `Version: ${versionOf(host)}`);
   const idle = apiServerFlags.filter(({ name, use }) => use === 'accept' && values.has(name));
   if (idle.length)
     log('options.go:1', `Flags without a meaning here: ${idle.map(({ name }) => `--${name}`).join(', ')}`);
@@ -86,6 +89,7 @@ async function serve(values: FlagValues, host: ApiServerHost, fail: ServerPlan['
     requestBytesMax: pair.requestBytesMax,
     unsafeNoFsync: pair.unsafeNoFsync,
     controllers: controllersOf(values, host),
+    version: host.version,
     log,
     fail,
   };
@@ -94,6 +98,9 @@ async function serve(values: FlagValues, host: ApiServerHost, fail: ServerPlan['
   followParent(host.parent, () => server.end());
   followEtcd(etcds, () => fail('the etcd of this server is gone'));
 }
+
+const versionOf = ({ version }: ApiServerHost): string =>
+  version === undefined ? kubernetesVersion : `v${version}`;
 
 /** The flag, else the variable, else what was given to `wherry envtest`. */
 function controllersOf(values: FlagValues, { controllers }: ApiServerHost): string {

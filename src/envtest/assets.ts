@@ -24,6 +24,8 @@ export interface AssetsLine {
   readonly folder: string;
   /** Write them into `k8s/VERSION-OS-ARCH` of the folder, where setup-envtest and others keep versions. */
   readonly versioned: boolean;
+  /** The minors of Kubernetes that the servers are, `1.29` or `1.29.4`; empty: the newest. */
+  readonly kubernetes: readonly string[];
   /** Which controllers run, in the form of `--wherry-controllers`. */
   readonly controllers: string | undefined;
 }
@@ -45,9 +47,19 @@ const architectures: Readonly<Record<string, string>> = {
 const slowVariable = 'NODE_EXTRA_CA_CERTS';
 
 /** Writes the programs; returns what to say about them. */
-export function writeAssets({ folder, versioned, controllers }: AssetsLine, scripts: Scripts): string {
+export function writeAssets(line: AssetsLine, scripts: Scripts): string {
+  const minors = line.kubernetes.length ? line.kubernetes : [undefined];
+  return minors.map((minor) => writeVersion(line, minor, scripts)).join('');
+}
+
+function writeVersion(
+  { folder, versioned, controllers }: AssetsLine,
+  minor: string | undefined,
+  scripts: Scripts,
+): string {
   const root = path.resolve(folder);
-  const version = `${kubernetesVersion.slice(1)}-${process.platform}-${architectures[process.arch] ?? process.arch}`;
+  const release = minor === undefined ? kubernetesVersion.slice(1) : publishedVersion(minor);
+  const version = `${release}-${process.platform}-${architectures[process.arch] ?? process.arch}`;
   const target = versioned ? path.join(root, 'k8s', version) : root;
   mkdirSync(target, { recursive: true });
   const run = (help: string, ...words: string[]): string =>
@@ -62,7 +74,11 @@ ${help}`;
   );
   writeProgram(
     path.join(target, 'kube-apiserver'),
-    run(printing(apiServerHelp()), scripts.apiServer, controllers ?? ''),
+    run(
+      printing(apiServerHelp()),
+      scripts.apiServer,
+      [controllers ?? '', ...(minor === undefined ? [] : [release])].join('@'),
+    ),
   );
   const kubectl = findKubectl(target);
   if (kubectl) linkTo(path.join(target, 'kubectl'), kubectl);
@@ -72,6 +88,30 @@ ${help}`;
     versioned ? using : `${using} go test ./...`
   }\n`;
 }
+
+/**
+ * The version of each minor that `setup-envtest list` shows, so that suites that ask for it find the folder. Minors
+ * without a published one have the patch that their tables were read from.
+ */
+const published: Readonly<Record<string, string>> = {
+  '1.22': '1.22.17',
+  '1.23': '1.23.5',
+  '1.24': '1.24.2',
+  '1.25': '1.25.0',
+  '1.26': '1.26.1',
+  '1.27': '1.27.1',
+  '1.28': '1.28.3',
+  '1.29': '1.29.5',
+  '1.30': '1.30.3',
+  '1.31': '1.31.0',
+  '1.32': '1.32.0',
+  '1.33': '1.33.0',
+  '1.34': '1.34.1',
+  '1.35': '1.35.0',
+  '1.36': '1.36.2',
+};
+
+const publishedVersion = (version: string): string => published[version] ?? version;
 
 /** A command that every shell has built in: the path may be empty. */
 const printing = (text: string): string => `printf %s ${quoted(text)}`;

@@ -33,6 +33,14 @@ export function isGateClosed(
   return (given.get(gate) ?? (betaGates.includes(gate) ? given.get('AllBeta') : undefined)) === false;
 }
 
+/** The gates that are named, and whether they are on. */
+export const gatesOf = (values: FlagValues): Readonly<Record<string, boolean>> =>
+  Object.fromEntries(
+    listOf(values, 'feature-gates')
+      .map(partsOf)
+      .map(({ name, value }) => [name, truthOf(value) === true]),
+  );
+
 function partsOf(gate: string): { owner: string; name: string; value: string } {
   const [, owner = component, pair = ''] = /^(?:([^=:]*):)?(.*)$/s.exec(gate)!;
   const [name = '', value = ''] = pair.split('=');

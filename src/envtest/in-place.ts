@@ -10,10 +10,12 @@ import { type Cluster, defaultLimits, type StartOptions, start } from '../cluste
 import type { SecureOptions } from '../cluster/options/start-options.ts';
 import { Authority, makeAuthority, servingUsages, yearMs } from '../pki/authority.ts';
 import { writePrivately } from '../pki/pki-folder.ts';
-import { servedConfigOf } from './emulated-version.ts';
+import { emulatedVersion } from './emulated-version.ts';
+import { gatesOf } from './feature-gates.ts';
 import { type FlagValues, isTrue, lastOf } from './flag.ts';
 import { accountSettingsOf, serverSettingsOf } from './flag-settings.ts';
 import { fileProblem } from './given-files.ts';
+import { runtimeConfigOf } from './runtime-config-flag.ts';
 import { serveLine } from './serve-line.ts';
 
 export interface ServerPlan {
@@ -24,6 +26,8 @@ export interface ServerPlan {
   readonly unsafeNoFsync: boolean;
   /** In the form of `--wherry-controllers`. */
   readonly controllers: string;
+  /** The version of Kubernetes to be, `1.29.4`; undefined: the newest, or what `--emulated-version` says. */
+  readonly version: string | undefined;
   readonly log: (source: string, text: string) => void;
   /** Ends the process. */
   readonly fail: (message: string) => never;
@@ -57,10 +61,12 @@ export async function serveInPlace(plan: ServerPlan): Promise<{ end(): void }> {
 function optionsOf(plan: ServerPlan, options: StartOptions, onFatal: (error: Error) => void): StartOptions {
   const { values, log } = plan;
   const secure = options.secure as SecureOptions;
+  const kubernetes = plan.version ?? emulatedVersion(values);
   const lifeMs = parseDurationMs(lastOf(values, 'event-ttl') ?? '1h0m0s')!;
   return {
     ...options,
-    runtimeConfig: servedConfigOf(values),
+    ...(kubernetes === undefined ? {} : { kubernetes, featureGates: gatesOf(values) }),
+    runtimeConfig: runtimeConfigOf(values),
     controllers: controllersOf(plan.controllers, isTrue(values, 'enable-garbage-collector', true)),
     controllerSettings: {
       ...options.controllerSettings,
@@ -69,7 +75,10 @@ function optionsOf(plan: ServerPlan, options: StartOptions, onFatal: (error: Err
       namespaceGraceMs: 100,
     },
     unsafeNoFsync: plan.unsafeNoFsync,
-    apiServer: serverSettingsOf(values),
+    apiServer: {
+      ...serverSettingsOf(values),
+      ...(plan.version === undefined ? {} : { gitVersion: `v${plan.version}` }),
+    },
     secure: {
       ...secure,
       serviceAccounts: { ...secure.serviceAccounts, ...accountSettingsOf(values) },

@@ -1,5 +1,5 @@
 /**
- * The entry point of the `kube-apiserver` that `wherry envtest` writes: `node SCRIPT CONTROLLERS PARENT FLAG…`. All that
+ * The entry point of the `kube-apiserver` that `wherry envtest` writes: `node SCRIPT CONTROLLERS@VERSION PARENT FLAG…`. All that
  * it does is in the bundle, whose compiled code is cached.
  */
 import { readFileSync } from 'node:fs';
@@ -10,7 +10,8 @@ import type { runApiServer } from './apiserver.ts';
 /** The bundle's file; defined by the build. */
 declare const bundleFile: string;
 
-const [, , controllers, parent, ...args] = process.argv;
+const [, , written = '', parent, ...args] = process.argv;
+const [controllers, version] = written.split('@');
 
 const packageVersion = (): string =>
   (JSON.parse(readFileSync(path.join(__dirname, '../package.json'), 'utf8')) as { version: string }).version;
@@ -24,6 +25,7 @@ const bundle = loadBundle<{ runApiServer: typeof runApiServer }>(
 void bundle.exports.runApiServer(args, {
   wherryVersion: packageVersion,
   controllers: controllers || undefined,
+  version,
   parent: Number(parent),
   started: bundle.started,
 });

@@ -7,8 +7,11 @@ import { type FlagValues, lastOf, listOf, truthOf } from './flag.ts';
 import { settingProblems } from './flag-settings.ts';
 import { runtimeConfigOf } from './runtime-config-flag.ts';
 
-/** Why a server with these flags does not start; empty: it does. */
-export function problemsOf(values: FlagValues): string[] {
+/**
+ * Why a server with these flags does not start; empty: it does.
+ * @param isOfOtherMinor whether it is a minor of Kubernetes other than the newest
+ */
+export function problemsOf(values: FlagValues, isOfOtherMinor = false): string[] {
   const problems: string[] = [];
   const has = (name: string): boolean => Boolean(lastOf(values, name));
   if (listOf(values, 'etcd-servers').length === 0) problems.push('--etcd-servers must be specified');
@@ -27,7 +30,8 @@ export function problemsOf(values: FlagValues): string[] {
     problems.push('either `--service-account-key-file` or `--service-account-signing-endpoint` must be set');
   problems.push(...signingProblems(has('service-account-signing-key-file'), has('service-account-issuer')));
   problems.push(...rangeProblems(lastOf(values, 'service-cluster-ip-range')));
-  problems.push(...gateProblems(values));
+  // Gates of another minor are checked by the cluster, which has its table.
+  if (!isOfOtherMinor) problems.push(...gateProblems(values));
   if (
     has('admission-control') &&
     (values.has('enable-admission-plugins') || values.has('disable-admission-plugins'))

@@ -2,22 +2,40 @@
  * What objects of a kind look like in earlier minors beyond the fields that there are: defaults that came later, and
  * fields that were set later. Each is for one kind, and ends with a minor.
  */
-import type { JobV1, Pod, Service } from '../generated/types.ts';
+import { type FieldError, notSupported } from '../errors/field-error.ts';
+import type {
+  JobV1,
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  Service,
+} from '../generated/types.ts';
 import type { ChosenMinor } from '../kind/chosen-minor.ts';
 import type { Kind } from '../kind/kind.ts';
-import type { ApiObject } from '../text/object.ts';
+import type { ApiObject, JsonObject } from '../text/object.ts';
+import { release } from '../values/release.ts';
+import { expressionErrors } from './expressions.ts';
 
 export interface Difference {
   /** Changes an object that a client gets. Members of the object may be replaced, but not changed. */
   show?(object: ApiObject): void;
   /** Changes an object that a client has sent, after its defaults. */
   take?(object: ApiObject, old: ApiObject | undefined): void;
+  /** What is wrong with an object in this minor, beyond what is wrong in all. */
+  errors?(object: ApiObject, old: ApiObject | undefined): FieldError[];
 }
 
-interface Row extends Difference {
+interface Row {
   /** The first minor without the difference. */
   readonly until: number;
+  show?(object: ApiObject, minor: ChosenMinor): void;
+  take?(object: ApiObject, old: ApiObject | undefined): void;
+  errors?(object: ApiObject, old: ApiObject | undefined, minor: ChosenMinor): FieldError[];
 }
+
+/** In all minors that can be chosen. */
+const always = 99;
 
 const rows: Readonly<Record<string, readonly Row[]>> = {
   'core/pods': [{ until: 33, show: withoutGeneration }],
@@ -25,7 +43,19 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     { until: 29, show: hideExternalPolicy },
     { until: 24, take: defaultInternalPolicy, show: showInternalPolicy },
   ],
-  'batch/jobs': [{ until: 29, show: hideManualSelector }],
+  'core/nodes': [{ until: always, show: showRelease }],
+  'core/secrets': [{ until: 27, show: hideLastUse }],
+  'core/persistentvolumes': [{ until: 27, errors: accessModeErrors }],
+  'core/persistentvolumeclaims': [{ until: 27, errors: accessModeErrors }],
+  'batch/jobs': [
+    { until: 29, show: hideManualSelector },
+    { until: 27, take: useShortLabels },
+  ],
+  'apiextensions.k8s.io/customresourcedefinitions': [{ until: always, errors: newExpressions }],
+  'admissionregistration.k8s.io/validatingadmissionpolicies': [{ until: always, errors: newExpressions }],
+  'admissionregistration.k8s.io/mutatingadmissionpolicies': [{ until: always, errors: newExpressions }],
+  'admissionregistration.k8s.io/validatingwebhookconfigurations': [{ until: always, errors: newExpressions }],
+  'admissionregistration.k8s.io/mutatingwebhookconfigurations': [{ until: always, errors: newExpressions }],
 };
 
 /** undefined: the kind has none in this minor. */
@@ -34,11 +64,14 @@ export function differenceOf({ id }: Kind, minor: ChosenMinor): Difference | und
   if (!found.length) return undefined;
   return {
     show: (object) => {
-      for (const { show } of found) show?.(object);
+      for (const { show } of found) show?.(object, minor);
     },
     take: (object, old) => {
       for (const { take } of found) take?.(object, old);
     },
+    ...(found.some(({ errors }) => errors)
+      ? { errors: (object, old) => found.flatMap(({ errors }) => errors?.(object, old, minor) ?? []) }
+      : {}),
   };
 }
 
@@ -72,4 +105,52 @@ function hideManualSelector(object: ApiObject): void {
   const job = object as JobV1;
   const { manualSelector, ...spec } = job.spec ?? {};
   if (manualSelector === false) job.spec = spec;
+}
+
+/** Nodes of this release say that they are of the minor. */
+function showRelease(object: ApiObject, minor: ChosenMinor): void {
+  const node = object as Node;
+  const { nodeInfo } = node.status ?? {};
+  if (nodeInfo?.kubeletVersion === release)
+    node.status = { ...node.status, nodeInfo: { ...nodeInfo, kubeletVersion: minor.release } };
+}
+
+/** The day on which a token was last used has been noted since 1.27. */
+function hideLastUse(object: ApiObject): void {
+  const { 'kubernetes.io/legacy-token-last-used': used, ...labels } = object.metadata.labels ?? {};
+  if (used !== undefined) object.metadata = { ...object.metadata, labels };
+}
+
+/** The mode became ordinary in 1.27. */
+function accessModeErrors(object: ApiObject, old: ApiObject | undefined): FieldError[] {
+  const modes = (one: ApiObject | undefined): string[] =>
+    (one as PersistentVolume | PersistentVolumeClaim | undefined)?.spec?.accessModes ?? [];
+  const later = 'ReadWriteOncePod';
+  if (!modes(object).includes(later) || modes(old).includes(later)) return [];
+  return [notSupported('spec.accessModes', later, ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce'])];
+}
+
+const longPrefix = 'batch.kubernetes.io/';
+
+/** Pods of a job have had labels with the name of the group since 1.27. */
+function useShortLabels(object: ApiObject, old: ApiObject | undefined): void {
+  const { spec } = object as JobV1;
+  if (!spec || old) return;
+  const { template, selector } = spec;
+  const labels = template?.metadata?.labels;
+  if (labels) for (const name of ['job-name', 'controller-uid']) delete labels[longPrefix + name];
+  const { [`${longPrefix}controller-uid`]: uid, ...others } = selector?.matchLabels ?? {};
+  if (selector && uid !== undefined) selector.matchLabels = { ...others, 'controller-uid': uid };
+}
+
+/** Expressions below the spec, or in webhooks. */
+function newExpressions(object: ApiObject, old: ApiObject | undefined, minor: ChosenMinor): FieldError[] {
+  return ['spec', 'webhooks'].flatMap((member) =>
+    expressionErrors(
+      (object as unknown as JsonObject)[member],
+      (old as unknown as JsonObject | undefined)?.[member],
+      member,
+      minor.number,
+    ),
+  );
 }

@@ -10,6 +10,31 @@ export interface GateState {
   readonly isLocked: boolean;
 }
 
+/** Gates of logging and of clients, which are in no table. */
+const others: ReadonlySet<string> = new Set([
+  'AllAlpha',
+  'AllBeta',
+  'ClientsAllowCBOR',
+  'ClientsPreferCBOR',
+  'ContextualLogging',
+  'InOrderInformers',
+  'InformerResourceVersion',
+  'LoggingAlphaOptions',
+  'LoggingBetaOptions',
+  'WatchListClient',
+]);
+
+/** Why gates cannot be set so in a minor, in the words of kube-apiserver; undefined: they can. */
+export function gateProblem(gates: Readonly<Record<string, boolean>>, minor: number): string | undefined {
+  for (const [name, wanted] of Object.entries(gates)) {
+    const state = gateState(name, minor);
+    if (!state && !others.has(name)) return `unrecognized feature gate: ${name}`;
+    if (state?.isLocked && state.isOn !== wanted)
+      return `cannot set feature gate ${name} to ${wanted}, feature is locked to ${state.isOn}`;
+  }
+  return undefined;
+}
+
 /** Whether a gate is on by default; one that has gone stays as it was, because its feature has become a part of all. */
 export function isOnByDefault(name: string, minor: number): boolean {
   for (let at = minor; at >= 0; at--) {

@@ -8,7 +8,7 @@ import type { ApiObject, JsonObject } from '../text/object.ts';
 import { type Difference, differenceOf } from './differences.ts';
 import { formerKinds } from './former-kinds.ts';
 import { keepUnseen } from './kept-fields.ts';
-import { gateState, isOnByDefault } from './minor-gates.ts';
+import { gateProblem, gateState, isOnByDefault } from './minor-gates.ts';
 import { MinorModels } from './minor-models.ts';
 import { holds, inForce, type ResourceRow, versionTables } from './version-tables.ts';
 
@@ -24,10 +24,13 @@ function parseMinor(text: string): { readonly number: number; readonly patch: nu
   return number >= firstMinor && number <= lastMinor ? { number, patch: Number(patch) } : undefined;
 }
 
-/** What is wrong with the name of a minor; undefined: nothing. */
-export const minorProblem = (text: string): string | undefined =>
+/** What is wrong with the name of a minor, or with its gates; undefined: nothing. */
+export const minorProblem = (
+  text: string,
+  gates: Readonly<Record<string, boolean>> = {},
+): string | undefined =>
   parseMinor(text)
-    ? undefined
+    ? gateProblem(gates, parseMinor(text)!.number)
     : `Kubernetes must be a version from 1.${firstMinor} to 1.${lastMinor}, not ${JSON.stringify(text)}`;
 
 export class Minor implements ChosenMinor {
@@ -156,7 +159,8 @@ export class Minor implements ChosenMinor {
     const other: Partial<Kind> = {
       verbs: kind.verbs.filter((verb) => described.verbs.includes(verb)),
       subresources,
-      ...(addsStatus ? { hasStatus: true, changes: changesOf(kind, subresources) } : {}),
+      ...(addsStatus ? { hasStatus: true } : {}),
+      ...rulesOf(kind, subresources, difference),
       ...deprecationOf(apiVersion, this.row(apiVersion, resource)!, this.number),
       ...(columns ? { columns } : {}),
     };
@@ -200,6 +204,24 @@ const seen = (kind: Kind, model: Kind['model'], difference: Difference = {}): Pa
       return shown;
     },
   },
+});
+
+/** The rules of a kind, with those that only this minor has. */
+function rulesOf(kind: Kind, subresources: Kind['subresources'], { errors }: Difference = {}): Partial<Kind> {
+  const validate: Kind['validate'] = errors
+    ? (object, old) => [...(kind.validate?.(object, old) ?? []), ...errors(object, old)]
+    : kind.validate;
+  return { validate, changes: changesOf({ ...hooksOf(kind), validate }, subresources) };
+}
+
+/** Without the model, which is looked up when it is first read. */
+const hooksOf = ({ resets, prepareForUpdate, examine, preparation, validateUpdate, warnings }: Kind) => ({
+  resets,
+  prepareForUpdate,
+  examine,
+  preparation,
+  validateUpdate,
+  warnings,
 });
 
 /** The text of the warning that every answer has, from the minor on in which the resource is deprecated. */

@@ -164,6 +164,22 @@ export const cleanupFlags = {
 const envtest = optionFor('envtest');
 
 export const envtestFlags = {
+  kubernetes: envtest<readonly string[]>({
+    flag: 'kubernetes',
+    value: {
+      shown: 'LIST',
+      form: 'list',
+      read: (given, flag, refuse) =>
+        given.flatMap(items).map((one) => {
+          const [, minor] = /^v?1\.(\d+)(?:\.\d+)?$/.exec(one) ?? [];
+          return Number(minor) >= 22 && Number(minor) <= 36
+            ? one.replace(/^v/, '')
+            : refuse(`${flag} must be versions from 1.22 to 1.36, not ${JSON.stringify(one)}`);
+        }),
+    },
+    text: 'the minor of Kubernetes that the server is: 1.29; with --store several, each in its own folder',
+    default: '1.36',
+  }),
   versioned: envtest<boolean>({
     flag: 'store',
     value: on,

@@ -225,6 +225,9 @@ async function insert(
       }
     }
     if (!generate) throw alreadyExists(kind, name, isDeleting(registry, target));
+    // Other names have been tried since 1.31.
+    if (registry.kinds.minor && !registry.kinds.minor.isOn('RetryGenerateName'))
+      throw alreadyExists(kind, name, isDeleting(registry, target));
     if (tries >= nameTriesMax) throw generateNameExhausted(kind, name);
     meta.name = newName(registry, kind, meta.generateName!);
     target = named(first, meta.name);

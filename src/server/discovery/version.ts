@@ -29,10 +29,11 @@ export function versionInfo(
   { gitVersion, emulatedVersion }: ReportedVersion = {},
   chosen?: ChosenMinor,
 ): Record<string, string> {
-  if (chosen)
+  // A server that emulates a minor says which minor it is itself.
+  if (chosen && emulatedVersion === undefined)
     return described(
       { ...usual, minor: String(chosen.number), gitVersion: gitVersion ?? chosen.release },
-      emulatedVersion ?? (chosen.number < firstToEmulate ? undefined : `1.${chosen.number}`),
+      chosen.number < firstToEmulate ? undefined : `1.${chosen.number}`,
     );
   return described({ ...usual, gitVersion: gitVersion ?? release }, emulatedVersion);
 }
