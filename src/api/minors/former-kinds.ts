@@ -6,11 +6,14 @@ import type { Change } from '../kind/change.ts';
 import { defineKind, type Kind, type KindForm, type Verb } from '../kind/kind.ts';
 import { type Subresource, status } from '../kind/subresource.ts';
 import { builtinKinds } from '../kinds/kinds.ts';
+import { normalized } from '../model/encode.ts';
+import type { Model } from '../model/model.ts';
 import { ageCell, ageColumn, nameColumn } from '../rules/shared/columns.ts';
 import { type ApiObject, cloneJson, type JsonObject } from '../text/object.ts';
 import { compareVersions } from '../values/version-order.ts';
 import { sameShape, type VersionConversion } from './conversions/conversion.ts';
 import { conversions, dropped } from './conversions/conversions.ts';
+import { keepLost } from './kept-fields.ts';
 import type { Minor } from './minor.ts';
 import { wholeModels } from './minor-models.ts';
 import { formerTables, type ResourceRow, versionTables } from './version-tables.ts';
@@ -79,7 +82,7 @@ function define(apiVersion: string, resource: string, row: ResourceRow, table: s
   if (dropped.has(apiVersion)) return defineKind({ ...names, ...plainForm(row), incarnation: version });
   const conversion = conversions[`${apiVersion} ${row.kind}`] ?? sameShape;
   const peer = peers.get(`${group || 'core'}/${resource}`) ?? newest(apiVersion, resource);
-  return defineKind({ ...names, ...(peer ? formBy(peer, conversion) : plainForm(row)) });
+  return defineKind({ ...names, ...(peer ? formBy(peer, names.model, conversion) : plainForm(row)) });
 }
 
 /** The newest version of a resource that is not built in, as which it is stored; undefined: this one is it. */
@@ -102,7 +105,7 @@ const plainForm = ({ subresources }: ResourceRow): Partial<KindForm<ApiObject>> 
 });
 
 /** The rules of a kind of today, for objects of another version of it. */
-function formBy(peer: Kind, conversion: VersionConversion): Partial<KindForm<ApiObject>> {
+function formBy(peer: Kind, model: Model, conversion: VersionConversion): Partial<KindForm<ApiObject>> {
   const isSame = conversion === sameShape;
   const raise = (object: ApiObject): ApiObject =>
     isSame ? object : (conversion.up(cloneJson(object) as unknown as JsonObject) as unknown as ApiObject);
@@ -139,6 +142,16 @@ function formBy(peer: Kind, conversion: VersionConversion): Partial<KindForm<Api
       kind: peer.storage,
       toStored: (object, old) => {
         const there = raise(object);
+        if (old) {
+          const before = peer.stored ? peer.stored.fromStored(cloneJson(old) as ApiObject) : old;
+          const seen = normalized(model, lower(cloneJson(before) as ApiObject) as unknown as JsonObject);
+          const visible = raise(seen as unknown as ApiObject);
+          keepLost(
+            there as unknown as JsonObject,
+            before as unknown as JsonObject,
+            visible as unknown as JsonObject,
+          );
+        }
         return peer.stored ? peer.stored.toStored(there, old) : there;
       },
       fromStored: (object) =>

@@ -44,3 +44,25 @@ function counterpart(field: Field, item: unknown, i: number, old: readonly unkno
     keys.every((key) => (other as JsonObject)[key] === (item as JsonObject)[key]);
   return isSame(old[i] ?? {}) ? old[i] : old.find(isSame);
 }
+
+/**
+ * Adds to an object what `before` has and its way through another version loses, in place.
+ * @param visible what is left of `before` after that way
+ */
+export function keepLost(object: JsonObject, before: JsonObject, visible: JsonObject): void {
+  for (const [name, value] of Object.entries(before))
+    if (visible[name] === undefined) object[name] ??= value;
+    else keepLostIn(object[name], value, visible[name]);
+}
+
+function keepLostIn(value: unknown, before: unknown, visible: unknown): void {
+  if (Array.isArray(value) && Array.isArray(before) && Array.isArray(visible))
+    for (const [i, item] of value.entries()) {
+      // Most lists of objects have a name as their key; items of others are found by their place.
+      const { name } = (item ?? {}) as { name?: unknown };
+      const at: number = name === undefined ? i : before.findIndex((other) => other?.name === name);
+      if (at in before) keepLostIn(item, before[at], visible[at]);
+    }
+  else if (isJsonObject(value) && isJsonObject(before) && isJsonObject(visible))
+    keepLost(value, before, visible);
+}
