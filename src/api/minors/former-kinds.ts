@@ -160,10 +160,14 @@ function formBy(peer: Kind, model: Model, conversion: VersionConversion): Partia
         ),
     },
     defaults: changing(peer.defaults && ((object) => peer.defaults!(object))),
-    prepareForCreate: (object, context) =>
-      changing((there) => peer.prepareForCreate?.(there, context))(object),
-    prepareForUpdate: (object, old, context) =>
-      changing((there) => peer.prepareForUpdate?.(there, raise(old), context))(object),
+    ...(conversion.isKeptOnWrite
+      ? {}
+      : {
+          prepareForCreate: (object, context) =>
+            changing((there) => peer.prepareForCreate?.(there, context))(object),
+          prepareForUpdate: (object, old, context) =>
+            changing((there) => peer.prepareForUpdate?.(there, raise(old), context))(object),
+        }),
     validate: (object, old) => peer.validate?.(raise(object), raised(old)) ?? [],
     validateUpdate: (object, old) => peer.validateUpdate?.(raise(object), raise(old)) ?? [],
     warnings: (object, old) => peer.warnings?.(raise(object), raised(old)) ?? [],

@@ -3,6 +3,8 @@ import type { JsonObject } from '../../text/object.ts';
 
 /** Both may change and return what they are given. */
 export interface VersionConversion {
+  /** Creates and updates keep what today's version resets, because it is a field of its own there. */
+  readonly isKeptOnWrite?: true;
   /** To the version of today. */
   up(object: JsonObject): JsonObject;
   /** To the older version. */

@@ -30,4 +30,8 @@ const all =
     return object;
   };
 
-export const endpointSliceV1beta1: VersionConversion = { up: all(up), down: all(down) };
+export const endpointSliceV1beta1: VersionConversion = {
+  up: all(up),
+  down: all(down),
+  isKeptOnWrite: true,
+};
