@@ -3,7 +3,7 @@
  * cluster without one asks nothing. The tables behind it are in `minors/`, which is loaded only then.
  */
 import type { Models } from '../model/model.ts';
-import type { Column, Kind, Verb } from './kind.ts';
+import type { Kind, Verb } from './kind.ts';
 
 /** A resource or subresource as discovery of a minor describes it. */
 export interface MinorResource {
@@ -31,10 +31,8 @@ export interface ChosenMinor {
   resource(apiVersion: string, name: string): MinorResource | undefined;
   /** Whether this minor has a version, served by default or not. */
   hasVersion(apiVersion: string): boolean;
-  /** Of a group and of its version; undefined: this minor does not have the version. */
+  /** The priorities of a group and of its version; undefined: this minor does not have the version. */
   priority(apiVersion: string): { readonly group: number; readonly version: number } | undefined;
   /** Whether a feature gate is on, by default or as the user says; false for one that this minor does not know. */
   isOn(gate: string): boolean;
-  /** The columns of a table where they differ from those of the kind. */
-  columns(kind: Kind): readonly Column[] | undefined;
 }

@@ -1,6 +1,8 @@
 /** Proves what a minor of Kubernetes knows: gates and their words, expressions, fields behind gates, columns. */
 import { describe, expect, it } from 'vitest';
 import { pod } from '../kinds/core/pod.ts';
+import { resourceQuota } from '../kinds/core/resource-quota.ts';
+import { serviceAccount } from '../kinds/core/service-account.ts';
 import { laterFunctions } from './expressions.ts';
 import { Minor, minorProblem } from './minor.ts';
 
@@ -53,5 +55,24 @@ describe('expressions', () => {
     const said = laterFunctions(text, minor);
     if (problem === undefined) expect(said).toBeUndefined();
     else expect(said).toContain(problem);
+  });
+});
+
+describe('columns', () => {
+  const columnsOf = (minor: string, kind: typeof pod) =>
+    new Minor(minor)
+      .shown(kind)
+      .columns!.map(({ name }) => name)
+      .join(' ');
+
+  it('are those of the minor', () => {
+    expect(columnsOf('1.34', serviceAccount)).toBe('Name Secrets Age');
+    expect(columnsOf('1.35', serviceAccount)).toBe('Name Age');
+    expect(columnsOf('1.32', resourceQuota)).toBe('Name Age Request Limit');
+  });
+
+  it('have their cells', () => {
+    const account = { metadata: { name: 'a' }, secrets: [{ name: 's' }] };
+    expect(new Minor('1.30').shown(serviceAccount).cells!(account).slice(0, 2)).toEqual(['a', 1]);
   });
 });

@@ -2,12 +2,13 @@
 
 import { changesOf } from '../kind/change.ts';
 import type { ChosenMinor, MinorResource } from '../kind/chosen-minor.ts';
-import type { Column, Kind, Verb } from '../kind/kind.ts';
+import type { Kind, Verb } from '../kind/kind.ts';
 import { status } from '../kind/subresource.ts';
 import type { ApiObject, JsonObject } from '../text/object.ts';
 import { type Difference, differenceOf } from './differences.ts';
 import { formerKinds } from './former-kinds.ts';
 import { keepUnseen } from './kept-fields.ts';
+import { columnsIn } from './minor-columns.ts';
 import { gateProblem, gateState, isOnByDefault } from './minor-gates.ts';
 import { MinorModels } from './minor-models.ts';
 import { holds, inForce, type ResourceRow, versionTables } from './version-tables.ts';
@@ -154,7 +155,7 @@ export class Minor implements ChosenMinor {
     const subresources = kind.subresources.filter(({ name }) => has(name));
     const addsStatus = !kind.hasStatus && has('status');
     if (addsStatus) subresources.push(status());
-    const columns = this.columns(kind);
+    const columns = columnsIn(this.number, kind);
     const difference = differenceOf(kind, this);
     const other: Partial<Kind> = {
       verbs: kind.verbs.filter((verb) => described.verbs.includes(verb)),
@@ -162,7 +163,7 @@ export class Minor implements ChosenMinor {
       ...(addsStatus ? { hasStatus: true } : {}),
       ...rulesOf(kind, subresources, difference),
       ...deprecationOf(apiVersion, this.row(apiVersion, resource)!, this.number),
-      ...(columns ? { columns } : {}),
+      ...columns,
     };
     const isSame =
       model === kind.model &&
@@ -179,10 +180,6 @@ export class Minor implements ChosenMinor {
     }))
       Object.defineProperty(shown, name, { value, enumerable: true, writable: true, configurable: true });
     return shown;
-  }
-
-  columns(_kind: Kind): readonly Column[] | undefined {
-    return undefined;
   }
 }
 

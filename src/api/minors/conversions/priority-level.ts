@@ -1,6 +1,6 @@
 /**
- * PriorityLevelConfiguration before flowcontrol.apiserver.k8s.io/v1: a share of zero is told from a missing one by an
- * annotation, and v1beta1 and v1beta2 have another name for shares.
+ * PriorityLevelConfiguration before flowcontrol.apiserver.k8s.io/v1: an annotation separates a share of zero from a
+ * missing one, and v1beta1 and v1beta2 have another name for shares.
  */
 import type { JsonObject } from '../../text/object.ts';
 import { annotate, annotationOf, changeMember, type VersionConversion } from './conversion.ts';
