@@ -96,6 +96,11 @@ export const commandForms: Readonly<Record<Command, CommandForm>> = {
     words: ['files'],
     examples: [['wherry restore today.backup --data-dir other', 'into a folder that holds no objects yet']],
   },
+  problems: {
+    usage: '[options]',
+    summary: 'print what is not well in a running cluster, and why',
+    examples: [['wherry problems -o json', 'for programs; the code is 1 when there are errors']],
+  },
   token: {
     usage: 'create|list|delete [options]',
     summary: 'make, list and delete the tokens that nodes join with',
@@ -147,6 +152,6 @@ export const commandForms: Readonly<Record<Command, CommandForm>> = {
 export const commandGroups: readonly (readonly [title: string, commands: readonly Command[]])[] = [
   ['Run a cluster', ['up', 'serve', 'node', 'test']],
   ['Find it again', ['list', 'status', 'stop', 'restart', 'logs', 'snapshot', 'delete']],
-  ['Look after it', ['kubeconfig', 'token', 'backup', 'restore', 'cleanup']],
+  ['Look after it', ['problems', 'kubeconfig', 'token', 'backup', 'restore', 'cleanup']],
   ['Around it', ['doctor', 'envtest', 'completion', 'help', 'version']],
 ];

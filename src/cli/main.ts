@@ -17,6 +17,7 @@ import {
   type DoctorLine,
   type KubeconfigLine,
   type NodeLine,
+  type ProblemsLine,
   readCommandLine,
   type TestLine,
   type TokenLine,
@@ -42,6 +43,7 @@ async function run(ending: Ending): Promise<void> {
   else if (line.command === 'node') await runNode(ending, line);
   else if (line.command === 'kubeconfig') await runKubeconfig(line);
   else if (line.command === 'cleanup') await runCleanup(line);
+  else if (line.command === 'problems') await runProblems(line);
   else if (line.command === 'token') await runTokens(line);
   else if (line.command === 'envtest') await runEnvtest(line);
   else if (line.command === 'test') await runTests(line);
@@ -94,6 +96,13 @@ async function runTests({ start: options, testing, log: form, program, keeps }: 
 async function runCleanup(line: CleanupLine): Promise<void> {
   const { cleanUp } = await import('../cluster/node/cleanup.ts');
   process.stdout.write(await cleanUp(line));
+}
+
+async function runProblems(line: ProblemsLine): Promise<void> {
+  const { askProblems } = await import('../cluster/access/problems.ts');
+  const { text, hasErrors } = await askProblems(line);
+  process.stdout.write(text);
+  if (hasErrors) process.exitCode = 1;
 }
 
 async function runTokens(line: TokenLine): Promise<void> {

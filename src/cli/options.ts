@@ -2,6 +2,7 @@
 
 import type { TokenOptions } from '../cluster/access/bootstrap-tokens.ts';
 import type { KubeconfigOptions } from '../cluster/access/user-kubeconfig.ts';
+import type { ProblemsQuestion } from '../cluster/access/problems.ts';
 import type { DoctorOptions } from '../cluster/doctor/doctor.ts';
 import type { NodeOptions, SecureOptions, StartOptions } from '../cluster/index.ts';
 import { dataFolderOf, namedIn } from '../cluster/named/cluster-choice.ts';
@@ -15,6 +16,7 @@ import {
   isServerUrl,
   kubeconfigFlags,
   logFlags,
+  problemFlags,
   type Shell,
   shells,
   testFlags,
@@ -92,6 +94,10 @@ export interface TestLine {
   readonly keeps: boolean;
 }
 
+export interface ProblemsLine extends ProblemsQuestion {
+  readonly command: 'problems';
+}
+
 export interface DoctorLine extends DoctorOptions {
   readonly command: 'doctor';
 }
@@ -115,6 +121,7 @@ export type CommandLine =
   | ClusterLine
   | NodeLine
   | BackupLine
+  | ProblemsLine
   | TokenLine
   | KubeconfigLine
   | CleanupLine
@@ -228,6 +235,8 @@ function readLine(line: FlagLine, { rest, program, log, own }: Words): CommandLi
       return cleanupLine(line);
     case 'completion':
       return completionLine(rest);
+    case 'problems':
+      return problemsLine(line);
     case 'doctor':
       return doctorLine(line);
     case 'node':
@@ -394,6 +403,11 @@ function cleanupLine(line: FlagLine): CleanupLine {
   const { dockerSocket, criSocket, all = false } = readOptions(cleanupFlags, line);
   const dataDir = folderOf(line, cleanupFlags);
   return { command: 'cleanup', dataDir, dockerSocket, criSocket, all };
+}
+
+function problemsLine(line: FlagLine): ProblemsLine {
+  const { server = '', namespace, format = 'text' } = readOptions(problemFlags, line);
+  return { command: 'problems', server, namespace, format };
 }
 
 function doctorLine(line: FlagLine): DoctorLine {

@@ -1,6 +1,7 @@
 /** Pages: non-resource paths, such as health, metrics, version and OpenAPI documents. */
 import type { Tokens } from '../access/tokens/tokens.ts';
 import { methodNotAllowed, resourceNotFound } from '../api/errors/errors.ts';
+import type { Authorizer } from '../api/kind/access.ts';
 import { findModel } from '../api/model/model.ts';
 import type { Compatibility } from '../registry/compatibility.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -14,7 +15,7 @@ import { OpenApi } from './discovery/openapi/openapi.ts';
 import { type ReportedVersion, versionInfo } from './discovery/version.ts';
 import { answerText, answerValue } from './http/answer.ts';
 import type { RequestContext } from './http/context.ts';
-import { snapshotsPath } from './http/request-info.ts';
+import { problemsPath, snapshotsPath } from './http/request-info.ts';
 import { expositionType } from './observe/exposition.ts';
 import { answerHealth, type HealthCheck } from './observe/health.ts';
 import { answerStatusPage } from './observe/status-pages.ts';
@@ -32,6 +33,8 @@ export interface PageSources {
   /** Tokens of service accounts: whose keys are published. */
   readonly tokens: Tokens;
   readonly compatibility: Compatibility;
+  /** What users may do who are not those of a door. */
+  readonly rights: Authorizer;
   readonly health: readonly HealthCheck[];
   /** The metrics, as text. */
   readonly metrics: () => Promise<string>;
@@ -84,6 +87,10 @@ export class Pages {
     if (await answerBackup(context, this.registry)) return true;
     if (await answerHistoryRange(context, this.registry)) return true;
     if (isBelow(path, snapshotsPath) && (await this.sources.snapshots?.(context))) return true;
+    if (path === problemsPath) {
+      const { answerProblems } = await import('./problems/problems-page.ts');
+      return answerProblems(context, this.registry, this.sources.rights);
+    }
     if (await this.#aggregated.answer(context)) return true;
     const document = this.#document(context, path);
     // Clients of 1.1 send no Accept header; all that send one know today's form.

@@ -121,6 +121,7 @@ export class ApiServer {
     const pages = new Pages(registry, discovery, {
       tokens: options.tokens,
       compatibility: options.compatibility,
+      rights: writing.authorizer,
       health,
       metrics,
       dashboard,

@@ -69,6 +69,7 @@ function allAsked(): Asked[] {
     '/readyz/poststarthook/rbac/bootstrap-roles',
     '/wherry/backup',
     '/wherry/history',
+    '/wherry/problems',
     '/.well-known/openid-configuration',
     '/openid/v1/jwks',
     '/openapi/v3/apis/apps/v1',
@@ -115,6 +116,7 @@ it('lets known users do no more than the default roles say', { timeout }, async 
     !/^\/(api\/v1|apis\/[^/]+\/[^/]+)\/./.test(text);
   expect(allowed.filter((text) => !isDocument(text)).sort()).toEqual([
     '/wherry/history',
+    '/wherry/problems',
     'POST /apis/authentication.k8s.io/v1/selfsubjectreviews',
     'POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
     'POST /apis/authorization.k8s.io/v1/selfsubjectrulesreviews',

@@ -4,7 +4,7 @@
  */
 import { beforeAll, expect, it } from 'vitest';
 import { describeWith } from '../support/tools.ts';
-import { useBrowser, useBuiltCluster } from './browser.ts';
+import { seriousFindings, useBrowser, useBuiltCluster } from './browser.ts';
 import { configMaps, deployment, deployments, pods } from './workloads.ts';
 
 const changesMax = 150;
@@ -68,8 +68,19 @@ describeWith('chromium')('the page', () => {
     await rollout('gone').getByText('gave up').waitFor();
     await rollout('gone').getByText('has timed out').waitFor();
     expect(await page.getByText('all is well').count()).toBe(0);
+    const problems = page.locator('.problems li');
+    await problems.filter({ hasText: 'crash loop of container main' }).waitFor();
+    await problems.filter({ hasText: 'the rollout was given up with 0 of 2 pods ready' }).waitFor();
+    const [finding] = await seriousFindings(page);
+    expect(finding).toBeUndefined();
     await page.getByText('server is healthy').click();
     await page.getByText('ping').first().waitFor();
+    await page.locator('nav').getByRole('link', { name: 'Problems' }).click();
+    await page.getByRole('heading', { name: 'Problems' }).waitFor();
+    await problems.filter({ hasText: 'image none cannot be pulled' }).getByText('Pod default/unpulled').first().waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    await problems.filter({ hasText: 'image none' }).getByRole('link', { name: 'what changed before' }).click();
+    await page.locator('.lane').filter({ hasText: 'Pod unpulled' }).waitFor();
   });
 
   it('says what is wrong with a selector, and that a namespace does not exist', async () => {

@@ -39,6 +39,11 @@ export function Navigation({ open }: { readonly open: boolean }) {
               </Link>
             </li>
             <li>
+              <Link to={['problems']} current={path[0] === 'problems'}>
+                Problems
+              </Link>
+            </li>
+            <li>
               <Link to={['timeline']} current={path[0] === 'timeline'}>
                 Timeline
               </Link>

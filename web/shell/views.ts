@@ -20,6 +20,7 @@ const views: readonly ViewEntry[] = [
   { name: 'object', load: () => import('../views/object/object.tsx') },
   // /ui/create/deployments.apps
   { name: 'create', load: () => import('../views/create/create.tsx') },
+  { name: 'problems', load: () => import('../views/problems/problems.tsx') },
   { name: 'timeline', load: () => import('../views/timeline/timeline.tsx') },
 ];
 

@@ -33,6 +33,30 @@ export const backupFlags = {
   }),
 };
 
+const problems = optionFor('problems');
+
+export const problemFlags = {
+  server: problems<string>({
+    flag: 'server',
+    value: parsed('URL', 'a URL', (given) => (isServerUrl(given) ? given : undefined)),
+    text: 'the server to ask',
+    default: 'http://127.0.0.1:8080',
+    preset: true,
+  }),
+  namespace: problems<string>({
+    flag: 'namespace',
+    value: text('NAME'),
+    text: 'problems of this namespace alone',
+  }),
+  format: problems<'text' | 'json'>({
+    flag: 'output',
+    short: 'o',
+    value: oneOf('FORMAT', 'text', 'json'),
+    text: 'text for people, or json: the answer of the server',
+    default: 'text',
+  }),
+};
+
 export const isServerUrl = (given: string): boolean => URL.canParse(given) && /^https?:/.test(given);
 
 const token = optionFor('token');

@@ -19,6 +19,7 @@ export const commands = [
   'node',
   'backup',
   'restore',
+  'problems',
   'token',
   'kubeconfig',
   'test',

@@ -26,6 +26,8 @@ export const watchesPath = '/wherry/watches';
 export const historyPath = '/wherry/history';
 /** Snapshots, and below it each of them (`cluster/store/snapshot-pages.ts`). */
 export const snapshotsPath = '/wherry/snapshots';
+/** What is not well (`problems/problems-page.ts`). */
+export const problemsPath = '/wherry/problems';
 
 export class RequestInfo {
   /** Whether and how the request is long-running; undefined for ordinary requests. */

@@ -5,6 +5,7 @@ import { place } from '../../core/router.ts';
 import { Health } from './health.tsx';
 import { Nodes } from './nodes.tsx';
 import { Pods } from './pods.tsx';
+import { Problems } from './problems.tsx';
 import { Requests } from './requests.tsx';
 import { Rollouts, workloadIds } from './rollouts.tsx';
 import { Warnings } from './warnings.tsx';
@@ -28,6 +29,7 @@ export function View() {
         </p>
       )}
       <div class="panels">
+        {!isPast && <Problems namespace={namespace} />}
         {maySee('pods', namespace) && <Pods namespace={namespace} />}
         {workloadIds.every((id) => maySee(id, namespace)) && <Rollouts namespace={namespace} />}
         {!isPast && mayGetPath('/metrics') && <Requests />}

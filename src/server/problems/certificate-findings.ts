@@ -1,0 +1,38 @@
+/** Certificates that have ended or soon will: of TLS secrets, and of the authorities that webhooks are trusted by. */
+import { X509Certificate } from 'node:crypto';
+import type { Any, Examine, Finding } from './finding.ts';
+
+/** How long before its end a certificate is a problem. */
+const soonMs = 14 * 24 * 60 * 60_000;
+/** Longest text that is read as certificates. */
+const charsMax = 64 * 1024;
+
+/** The certificate of a chain in base64 of PEM that ends first. */
+export function endFindings(base64: unknown, what: string): Finding[] {
+  if (typeof base64 !== 'string' || base64.length > charsMax) return [];
+  const pem = Buffer.from(base64, 'base64').toString('utf8');
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  const ends = blocks.map(endOf).filter((each) => each !== undefined);
+  if (ends.length === 0) return [];
+  const endMs = Math.min(...ends);
+  const since = new Date(endMs).toISOString().replace('.000', '');
+  const text = `${what} ends on ${since}`;
+  return [{ cause: text, text, severity: 'error', since, afterMs: endMs - soonMs }];
+}
+
+function endOf(pem: string): number | undefined {
+  try {
+    return Date.parse(new X509Certificate(pem).validTo);
+  } catch {
+    return undefined;
+  }
+}
+
+export const secretFindings: Examine = ({ type, data }) =>
+  type === 'kubernetes.io/tls' ? endFindings((data as Any)?.['tls.crt'], 'the certificate') : [];
+
+/** Several webhooks of a configuration share an authority. */
+export const webhookAuthorityFindings: Examine = ({ webhooks }) =>
+  ((webhooks ?? []) as Any[])
+    .flatMap(({ clientConfig }) => endFindings(clientConfig?.caBundle, 'the authority of the webhook'))
+    .slice(0, 1);

@@ -1,0 +1,560 @@
+/** Proves what is found about an object for every failure that agents and controllers write into objects. */
+import { describe, expect, it } from 'vitest';
+import {
+  apiServiceFindings,
+  attachmentFindings,
+  claimFindings,
+  customFindings,
+  definitionFindings,
+  namespaceFindings,
+  nodeFindings,
+  quotaFindings,
+  signingFindings,
+  volumeFindings,
+} from './cluster-findings.ts';
+import type { Examine } from './finding.ts';
+import { podFindings } from './pod-findings.ts';
+import { webhookFindings } from './webhook-findings.ts';
+import {
+  autoscalerFindings,
+  budgetFindings,
+  daemonSetFindings,
+  deploymentFindings,
+  jobFindings,
+  replicaSetFindings,
+  statefulSetFindings,
+} from './workload-findings.ts';
+
+const time = '2026-01-01T00:00:00Z';
+const timeMs = Date.parse(time);
+const metadata = { name: 'x', namespace: 'shop', uid: 'u', creationTimestamp: time };
+const condition = (type: string, status: string, reason?: string, message?: string) => ({
+  type,
+  status,
+  reason,
+  message,
+  lastTransitionTime: time,
+});
+const texts = (examine: Examine, object: object) => examine({ metadata, ...object }).map(({ text }) => text);
+const severities = (examine: Examine, object: object) =>
+  examine({ metadata, ...object }).map(({ severity }) => severity);
+
+describe('a pod', () => {
+  const spec = {
+    containers: [{ name: 'main', image: 'web:1' }],
+    initContainers: [{ name: 'first', image: 'init:1' }],
+  };
+  const main = (fields: object) => ({
+    spec,
+    status: {
+      phase: 'Pending',
+      startTime: time,
+      containerStatuses: [{ name: 'main', image: '', ...fields }],
+    },
+  });
+  const waiting = (reason: string, message?: string, fields: object = {}) =>
+    main({ state: { waiting: { reason, message } }, ...fields });
+  const ended = { exitCode: 3, reason: 'Error', finishedAt: time };
+
+  it.each([
+    ['not found', waiting('ErrImagePull', 'not found'), 'image web:1 cannot be pulled: not found'],
+    [
+      'backing off',
+      waiting('ImagePullBackOff', 'Back-off pulling image "web:1": ErrImagePull: no such host'),
+      'image web:1 cannot be pulled: no such host',
+    ],
+    [
+      'backing off, no reason',
+      waiting('ImagePullBackOff', 'Back-off pulling image "web:1"'),
+      'image web:1 cannot be pulled: it is tried again with growing pauses',
+    ],
+    [
+      'never pulled',
+      waiting('ErrImageNeverPull', 'Container image "web:1" is not present'),
+      'image web:1 cannot be pulled: Container image "web:1" is not present',
+    ],
+    [
+      'a bad name',
+      waiting('InvalidImageName', 'invalid reference'),
+      'image web:1 cannot be pulled: invalid reference',
+    ],
+    [
+      'no such secret',
+      waiting('CreateContainerConfigError', 'secret "s" not found'),
+      'container main cannot start: CreateContainerConfigError: secret "s" not found',
+    ],
+    [
+      'not created',
+      waiting('CreateContainerError', 'no command'),
+      'container main cannot start: CreateContainerError: no command',
+    ],
+    [
+      'not run',
+      waiting('RunContainerError', 'no such file'),
+      'container main cannot start: RunContainerError: no such file',
+    ],
+    [
+      'a hook',
+      waiting('PostStartHookError', 'exit 1'),
+      'container main cannot start: PostStartHookError: exit 1',
+    ],
+    [
+      'a crash loop',
+      waiting('CrashLoopBackOff', 'back-off', { lastState: { terminated: ended }, restartCount: 4 }),
+      'crash loop of container main: exit code 3',
+    ],
+    [
+      'last words',
+      waiting('CrashLoopBackOff', '', {
+        lastState: { terminated: { ...ended, message: 'hello\nno database\n' } },
+      }),
+      'crash loop of container main: exit code 3, last line: no database',
+    ],
+    [
+      'memory',
+      waiting('CrashLoopBackOff', '', { lastState: { terminated: { exitCode: 137, reason: 'OOMKilled' } } }),
+      'crash loop of container main: too much memory (OOMKilled)',
+    ],
+    [
+      'a program that cannot run',
+      waiting('CrashLoopBackOff', '', {
+        lastState: { terminated: { exitCode: 128, reason: 'ContainerCannotRun' } },
+      }),
+      'crash loop of container main: exit code 128 (ContainerCannotRun)',
+    ],
+    ['slow creation', waiting('ContainerCreating'), 'container main does not start'],
+    [
+      'just ended',
+      main({ state: { terminated: ended }, restartCount: 1 }),
+      'container main has restarted 1 times, last after exit code 3',
+    ],
+    [
+      'restarted',
+      main({ state: { running: {} }, ready: true, lastState: { terminated: ended }, restartCount: 2 }),
+      'container main has restarted 2 times, last after exit code 3',
+    ],
+    [
+      'an init container',
+      {
+        spec,
+        status: {
+          phase: 'Pending',
+          initContainerStatuses: [
+            { name: 'first', state: { waiting: { reason: 'ErrImagePull', message: 'denied' } } },
+          ],
+          containerStatuses: [{ name: 'main', state: { waiting: { reason: 'PodInitializing' } } }],
+        },
+      },
+      'image init:1 cannot be pulled: denied',
+    ],
+    [
+      'no node',
+      {
+        spec,
+        status: {
+          phase: 'Pending',
+          conditions: [
+            condition(
+              'PodScheduled',
+              'False',
+              'Unschedulable',
+              '0/3 nodes are available: 3 Insufficient cpu.',
+            ),
+          ],
+        },
+      },
+      'cannot be scheduled: 0/3 nodes are available: 3 Insufficient cpu.',
+    ],
+    [
+      'gates',
+      {
+        spec,
+        status: {
+          phase: 'Pending',
+          conditions: [condition('PodScheduled', 'False', 'SchedulingGated', 'Scheduling is blocked')],
+        },
+      },
+      'waits for its scheduling gates: Scheduling is blocked',
+    ],
+    [
+      'eviction',
+      { spec, status: { phase: 'Failed', reason: 'Evicted', message: 'The node was low on memory' } },
+      'failed: Evicted: The node was low on memory',
+    ],
+    [
+      'a deadline',
+      { spec, status: { phase: 'Failed', reason: 'DeadlineExceeded' } },
+      'failed: DeadlineExceeded',
+    ],
+    [
+      'no room',
+      { spec, status: { phase: 'Failed', reason: 'OutOfcpu', message: 'too little' } },
+      'failed: OutOfcpu: too little',
+    ],
+    ['a taken port', { spec, status: { phase: 'Failed', reason: 'NodePorts' } }, 'failed: NodePorts'],
+    [
+      'its end',
+      {
+        spec,
+        status: { phase: 'Failed', containerStatuses: [{ name: 'main', state: { terminated: ended } }] },
+      },
+      'failed: container main ended with exit code 3',
+    ],
+    [
+      'a probe',
+      {
+        spec,
+        status: {
+          phase: 'Running',
+          conditions: [condition('Ready', 'False', 'ContainersNotReady')],
+          containerStatuses: [{ name: 'main', ready: false, state: { running: {} } }],
+        },
+      },
+      'container main is not ready',
+    ],
+    [
+      'a readiness gate',
+      {
+        spec,
+        status: {
+          phase: 'Running',
+          conditions: [condition('Ready', 'False', 'ReadinessGatesNotReady', 'gate g')],
+          containerStatuses: [{ name: 'main', ready: true, state: { running: {} } }],
+        },
+      },
+      'not ready: ReadinessGatesNotReady: gate g',
+    ],
+    [
+      'a resize',
+      {
+        spec,
+        status: {
+          phase: 'Running',
+          conditions: [condition('PodResizePending', 'True', 'Infeasible', 'too much')],
+          containerStatuses: [{ name: 'main', ready: true, state: { running: {} } }],
+        },
+      },
+      'cannot be resized: too much',
+    ],
+  ])('because of %s', (_, pod, text) => {
+    expect(texts(podFindings, pod)).toEqual([text]);
+  });
+
+  it('that is well, done, of a job, or has only begun is no problem', () => {
+    const running = {
+      phase: 'Running',
+      conditions: [condition('Ready', 'True')],
+      containerStatuses: [{ name: 'main', ready: true, state: { running: {} }, restartCount: 0 }],
+    };
+    expect(texts(podFindings, { spec, status: running })).toEqual([]);
+    expect(texts(podFindings, { spec, status: { phase: 'Succeeded' } })).toEqual([]);
+    expect(texts(podFindings, { spec, status: { phase: 'Pending' } })).toEqual([]);
+    const ofJob = { ...metadata, ownerReferences: [{ kind: 'Job', controller: true, uid: 'j', name: 'j' }] };
+    expect(podFindings({ metadata: ofJob, spec, status: { phase: 'Failed', reason: 'Error' } })).toEqual([]);
+    expect(podFindings({ metadata, ...waiting('ContainerCreating') })[0]!.afterMs).toBe(timeMs + 60_000);
+    const unready = {
+      phase: 'Running',
+      conditions: [condition('Ready', 'False')],
+      containerStatuses: [{ name: 'main', state: { running: {} } }],
+    };
+    expect(podFindings({ metadata, spec, status: unready })[0]!.afterMs).toBe(timeMs + 30_000);
+  });
+
+  it('that is deleted for too long says what it waits for', () => {
+    const deleted = { ...metadata, deletionTimestamp: time, finalizers: ['a/b'] };
+    expect(podFindings({ metadata: deleted, spec, status: {} })).toMatchObject([
+      { text: 'deletion does not end: waits for finalizer a/b', afterMs: timeMs + 60_000 },
+    ]);
+  });
+
+  it('shares its cause with pods of the same image, or of the same workload', () => {
+    const causeOf = (name: string, owner: string, pod: object) =>
+      podFindings({
+        metadata: { ...metadata, name, ownerReferences: [{ controller: true, uid: owner }] },
+        ...pod,
+      })[0]!.cause;
+    const crash = waiting('CrashLoopBackOff', '', { lastState: { terminated: ended } });
+    expect(causeOf('a', 'one', crash)).toBe(causeOf('b', 'one', crash));
+    expect(causeOf('a', 'one', crash)).not.toBe(causeOf('b', 'two', crash));
+    const pull = waiting('ErrImagePull', 'x');
+    expect(causeOf('a', 'one', pull)).toBe(causeOf('b', 'two', pull));
+  });
+});
+
+describe('other kinds', () => {
+  it.each<[string, Examine, object, string[]]>([
+    [
+      'a rollout that was given up',
+      deploymentFindings,
+      {
+        spec: { replicas: 3 },
+        status: {
+          readyReplicas: 1,
+          conditions: [condition('Progressing', 'False', 'ProgressDeadlineExceeded', 'has timed out')],
+        },
+      },
+      ['the rollout was given up with 1 of 3 pods ready: has timed out'],
+    ],
+    [
+      'pods that are refused',
+      deploymentFindings,
+      { status: { conditions: [condition('ReplicaFailure', 'True', 'FailedCreate', 'exceeded quota')] } },
+      ['pods cannot be created: exceeded quota'],
+    ],
+    [
+      'a deployment that is well',
+      deploymentFindings,
+      { status: { conditions: [condition('Progressing', 'True'), condition('Available', 'True')] } },
+      [],
+    ],
+    [
+      'a replica set',
+      replicaSetFindings,
+      { status: { conditions: [condition('ReplicaFailure', 'True', 'FailedCreate', 'forbidden')] } },
+      ['pods cannot be created: forbidden'],
+    ],
+    [
+      'a stateful set',
+      statefulSetFindings,
+      { spec: { replicas: 3 }, status: { replicas: 1 } },
+      ['1 of 3 pods exist'],
+    ],
+    [
+      'a stateful set that is whole',
+      statefulSetFindings,
+      { spec: { replicas: 3 }, status: { replicas: 3 } },
+      [],
+    ],
+    [
+      'a daemon set',
+      daemonSetFindings,
+      { status: { desiredNumberScheduled: 2, currentNumberScheduled: 1 } },
+      ['1 of 2 pods exist'],
+    ],
+    [
+      'a job',
+      jobFindings,
+      {
+        status: {
+          conditions: [
+            condition(
+              'Failed',
+              'True',
+              'BackoffLimitExceeded',
+              'Job has reached the specified backoff limit',
+            ),
+          ],
+        },
+      },
+      ['the job has failed (BackoffLimitExceeded): Job has reached the specified backoff limit'],
+    ],
+    [
+      'a job that tries again',
+      jobFindings,
+      { spec: { backoffLimit: 4 }, status: { failed: 2 } },
+      ['2 of its pods have failed, 4 failures are allowed'],
+    ],
+    [
+      'a job that made it',
+      jobFindings,
+      { status: { failed: 2, conditions: [condition('Complete', 'True')] } },
+      [],
+    ],
+    [
+      'an autoscaler',
+      autoscalerFindings,
+      {
+        status: {
+          conditions: [
+            condition('AbleToScale', 'True'),
+            condition('ScalingActive', 'False', 'FailedGetResourceMetric', 'no metrics'),
+          ],
+        },
+      },
+      ['cannot scale: no metrics'],
+    ],
+    [
+      'an autoscaler that is off',
+      autoscalerFindings,
+      { status: { conditions: [condition('ScalingActive', 'False', 'ScalingDisabled')] } },
+      [],
+    ],
+    [
+      'a budget',
+      budgetFindings,
+      { status: { conditions: [condition('DisruptionAllowed', 'False', 'SyncFailed', 'no scale')] } },
+      ['the budget cannot be worked out: no scale'],
+    ],
+    [
+      'a budget that is used up',
+      budgetFindings,
+      { status: { conditions: [condition('DisruptionAllowed', 'False', 'InsufficientPods')] } },
+      [],
+    ],
+    [
+      'a node',
+      nodeFindings,
+      {
+        status: {
+          conditions: [
+            condition('Ready', 'False', 'KubeletNotReady', 'no network'),
+            condition('MemoryPressure', 'False'),
+          ],
+        },
+      },
+      ['the node is not ready: no network'],
+    ],
+    [
+      'a silent node',
+      nodeFindings,
+      {
+        status: {
+          conditions: [
+            condition('Ready', 'Unknown', 'NodeStatusUnknown', 'Kubelet stopped posting node status.'),
+          ],
+        },
+      },
+      ['the node does not report: Kubelet stopped posting node status.'],
+    ],
+    [
+      'a full node',
+      nodeFindings,
+      {
+        status: {
+          conditions: [
+            condition('Ready', 'True'),
+            condition('DiskPressure', 'True', 'KubeletHasDiskPressure', 'disk is full'),
+          ],
+        },
+      },
+      ['DiskPressure: disk is full'],
+    ],
+    ['a claim', claimFindings, { status: { phase: 'Pending' } }, ['the claim has no volume']],
+    [
+      'a lost claim',
+      claimFindings,
+      { spec: { volumeName: 'v' }, status: { phase: 'Lost' } },
+      ['the volume v of the claim is lost'],
+    ],
+    [
+      'a claim of another size',
+      claimFindings,
+      { status: { phase: 'Bound', conditions: [condition('ControllerResizeError', 'True', '', 'no room')] } },
+      ['the volume cannot be resized: no room'],
+    ],
+    ['a bound claim', claimFindings, { status: { phase: 'Bound' } }, []],
+    [
+      'a volume',
+      volumeFindings,
+      { status: { phase: 'Failed', message: 'not deleted' } },
+      ['the volume has failed: not deleted'],
+    ],
+    [
+      'an attachment',
+      attachmentFindings,
+      { status: { attachError: { message: 'busy', time } } },
+      ['the volume cannot be attached: busy'],
+    ],
+    [
+      'a namespace',
+      namespaceFindings,
+      {
+        metadata: { ...metadata, deletionTimestamp: time },
+        status: {
+          conditions: [condition('NamespaceContentRemaining', 'True', 'x', 'pods. has 1 resource instances')],
+        },
+      },
+      ['deletion does not end: pods. has 1 resource instances'],
+    ],
+    [
+      'a quota',
+      quotaFindings,
+      {
+        status: {
+          hard: { pods: '10', cpu: '2', secrets: '0' },
+          used: { pods: '10', cpu: '1500m', secrets: '0' },
+        },
+      },
+      ['the quota is used up: pods 10 of 10'],
+    ],
+    [
+      'an API',
+      apiServiceFindings,
+      { status: { conditions: [condition('Available', 'False', 'MissingEndpoints', 'no endpoints')] } },
+      ['the API is not available: no endpoints'],
+    ],
+    [
+      'a definition',
+      definitionFindings,
+      {
+        status: {
+          conditions: [
+            condition('NamesAccepted', 'False', 'PluralConflict', 'taken'),
+            condition('Established', 'False'),
+          ],
+        },
+      },
+      ['the names of the kind are taken: taken'],
+    ],
+    [
+      'a definition that is deleted',
+      definitionFindings,
+      { metadata: { ...metadata, deletionTimestamp: time, finalizers: ['f'] } },
+      ['deletion does not end: waits for finalizer f'],
+    ],
+    [
+      'a signing request',
+      signingFindings,
+      {
+        status: {
+          conditions: [condition('Approved', 'True'), condition('Failed', 'True', 'x', 'bad usages')],
+        },
+      },
+      ['the certificate was not signed: bad usages'],
+    ],
+    [
+      'a signer that is silent',
+      signingFindings,
+      { spec: { signerName: 'a/b' }, status: { conditions: [condition('Approved', 'True')] } },
+      ['approved, but the signer a/b has issued no certificate'],
+    ],
+    [
+      'an own kind',
+      customFindings,
+      { status: { conditions: [condition('Ready', 'False', 'NoBackend', 'no backend')] } },
+      ['not ready: no backend'],
+    ],
+    [
+      'an own kind that is degraded',
+      customFindings,
+      { status: { conditions: [condition('Ready', 'True'), condition('Degraded', 'True', 'Slow')] } },
+      ['Degraded: Slow'],
+    ],
+    ['an own kind that is odd', customFindings, { status: { conditions: 'none' } }, []],
+  ])('%s', (_, examine, object, expected) => {
+    expect(texts(examine, object)).toEqual(expected);
+  });
+
+  it('are errors where something does not work, and warnings where it may come right', () => {
+    expect(severities(claimFindings, { status: { phase: 'Pending' } })).toEqual(['warning']);
+    expect(severities(claimFindings, { status: { phase: 'Lost' } })).toEqual(['error']);
+  });
+
+  it('webhooks whose service answers nobody', () => {
+    const service = { namespace: 'shop', name: 'hook' };
+    const webhook = { metadata, webhooks: [{ name: 'w', clientConfig: { service }, failurePolicy: 'Fail' }] };
+    const slice = (ready: boolean) => ({
+      metadata: { labels: { 'kubernetes.io/service-name': 'hook' } },
+      endpoints: [{ conditions: { ready } }],
+    });
+    const found = (isThere: boolean, slices: object[]) =>
+      webhookFindings(webhook, { exists: () => isThere, slices: () => slices }).map(({ text }) => text);
+    expect(found(false, [])).toEqual([
+      'webhook w is not reached, requests that it looks at are refused: there is no service shop/hook',
+    ]);
+    expect(found(true, [slice(false)])).toEqual([
+      'webhook w is not reached, requests that it looks at are refused: the service shop/hook has no ready endpoint',
+    ]);
+    expect(found(true, [slice(true)])).toEqual([]);
+  });
+});

@@ -1,0 +1,171 @@
+/** What is not well about a pod: scheduling, images, containers, readiness, its end. */
+import {
+  type Any,
+  conditionOf,
+  deletionFindings,
+  type Examine,
+  type Finding,
+  fromCondition,
+  short,
+  why,
+} from './finding.ts';
+
+/** How long containers may take to be created, and a pod to become ready, before that is a problem. */
+const startMs = 60_000;
+const readyMs = 30_000;
+/** How long a restart is news. */
+const restartMs = 10 * 60_000;
+
+const imageReasons = new Set([
+  'ErrImagePull',
+  'ImagePullBackOff',
+  'ErrImageNeverPull',
+  'InvalidImageName',
+  'ImageInspectError',
+  'RegistryUnavailable',
+  'SignatureValidationFailed',
+]);
+/** States on the way to running. */
+const starting = new Set(['ContainerCreating', 'PodInitializing', '']);
+
+export const podFindings: Examine = (pod) => {
+  const { metadata, status = {} } = pod;
+  if (metadata.deletionTimestamp) return deletionFindings(pod);
+  if (status.phase === 'Succeeded') return [];
+  if (status.phase === 'Failed') return failure(pod);
+  const scheduled = conditionOf(pod, 'PodScheduled');
+  if (scheduled?.status === 'False')
+    return [
+      scheduled.reason === 'SchedulingGated'
+        ? fromCondition(scheduled, 'waits for its scheduling gates', {
+            severity: 'warning',
+            afterMs: laterThan(scheduled.lastTransitionTime, startMs),
+          })
+        : fromCondition(scheduled, 'cannot be scheduled'),
+    ];
+  const containers: Any[] = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
+  const found = containers.flatMap((each) => containerFindings(pod, each));
+  if (found.length > 0) return found.slice(0, 1);
+  return [...unready(pod, containers), ...resize(pod)];
+};
+
+const laterThan = (time: unknown, ms: number): number => {
+  const at = Date.parse(String(time ?? ''));
+  return Number.isNaN(at) ? 0 : at + ms;
+};
+
+const ownerOf = ({ metadata }: Any): Any =>
+  metadata.ownerReferences?.find(({ controller }: Any) => controller);
+
+/** What pods of one owner have in common: the same container of the same workload. */
+const familyOf = (pod: Any, container: string): string =>
+  `${pod.metadata.namespace}/${ownerOf(pod)?.uid ?? pod.metadata.name} ${container}`;
+
+function failure(pod: Any): Finding[] {
+  // Jobs try again, and say themselves when they give up.
+  if (ownerOf(pod)?.kind === 'Job') return [];
+  const { status, metadata } = pod;
+  const ended = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]
+    .map(({ name, state }: Any) => ({ name, ...state?.terminated }))
+    .find(({ exitCode }) => exitCode > 0);
+  const since =
+    ended?.finishedAt ?? conditionOf(pod, 'Ready')?.lastTransitionTime ?? metadata.creationTimestamp ?? '';
+  if (status.reason || !ended) {
+    const text = `failed: ${why(status.reason, status.message) || 'no reason is given'}`;
+    return [{ cause: text, text, severity: 'error', since }];
+  }
+  const text = `failed: container ${ended.name} ended with ${endText(ended)}`;
+  return [{ cause: `${familyOf(pod, ended.name)} ${text}`, text, severity: 'error', since }];
+}
+
+/** How a container ended: `exit code 3: last words`. */
+function endText({ exitCode, signal, reason, message }: Any): string {
+  const how = signal ? `signal ${signal}` : `exit code ${exitCode ?? 'unknown'}`;
+  const killed = reason === 'OOMKilled' ? 'too much memory (OOMKilled)' : how;
+  const named = reason && !['Error', 'OOMKilled', 'Completed'].includes(reason) ? ` (${reason})` : '';
+  const lastLine = short(message).split('\n').filter(Boolean).at(-1);
+  return `${killed}${named}${lastLine ? `, last line: ${lastLine}` : ''}`;
+}
+
+function containerFindings(pod: Any, container: Any): Finding[] {
+  const { name, state = {}, lastState = {}, image, restartCount = 0 } = container;
+  const began = pod.status.startTime ?? pod.metadata.creationTimestamp ?? '';
+  const since = lastState.terminated?.finishedAt ?? began;
+  const { reason = '', message } = state.waiting ?? {};
+  if (state.waiting && imageReasons.has(reason)) {
+    const wanted = imageOf(pod, name) ?? image;
+    const text = `image ${wanted} cannot be pulled: ${pullReason(reason, message)}`;
+    return [{ cause: `image ${wanted}`, text, severity: 'error', since: began }];
+  }
+  if (reason === 'CrashLoopBackOff') {
+    const text = `crash loop of container ${name}: ${endText(lastState.terminated ?? {})}`;
+    return [{ cause: `${familyOf(pod, name)} crash`, text, severity: 'error', since }];
+  }
+  if (state.waiting && !starting.has(reason)) {
+    const text = `container ${name} cannot start: ${why(reason, message)}`;
+    return [{ cause: text, text, severity: 'error', since: began }];
+  }
+  if (state.waiting && reason !== 'PodInitializing') {
+    const text = `container ${name} does not start`;
+    return [
+      {
+        cause: text,
+        text,
+        severity: 'warning',
+        since: began,
+        afterMs: laterThan(began, startMs),
+        isExplainedByEvents: true,
+      },
+    ];
+  }
+  const { terminated } = state.terminated?.exitCode > 0 ? state : restartCount > 0 ? lastState : ({} as Any);
+  if (!terminated || terminated.exitCode === 0) return [];
+  const text = `container ${name} has restarted ${restartCount} times, last after ${endText(terminated)}`;
+  const restarted = laterThan(terminated.finishedAt, restartMs);
+  return [
+    {
+      cause: `${familyOf(pod, name)} restarts`,
+      text,
+      severity: 'warning',
+      since: terminated.finishedAt ?? '',
+      untilMs: restarted,
+    },
+  ];
+}
+
+const imageOf = ({ spec = {} }: Any, container: string): string | undefined =>
+  [...(spec.initContainers ?? []), ...(spec.containers ?? [])].find(({ name }: Any) => name === container)
+    ?.image;
+
+/** Without the words about the pause between attempts, which hide the reason. */
+function pullReason(reason: string, message: unknown): string {
+  const text = short(message).replace(/^Back-off pulling image "[^"]*"(: )?(ErrImagePull: )?/, '');
+  return text || (reason === 'ImagePullBackOff' ? 'it is tried again with growing pauses' : reason);
+}
+
+/** All containers run, or wait for those before them, and the pod is not ready. */
+function unready(pod: Any, containers: readonly Any[]): Finding[] {
+  const ready = conditionOf(pod, 'Ready');
+  if (ready?.status !== 'False' || containers.length === 0) return [];
+  const names = containers.filter((each) => each.state?.running && !each.ready).map(({ name }) => name);
+  const text = names.length
+    ? `container ${names.join(', ')} is not ready`
+    : `not ready: ${why(ready.reason, ready.message)}`;
+  const since = ready.lastTransitionTime ?? '';
+  return [
+    {
+      cause: `${familyOf(pod, names.join())} unready`,
+      text,
+      severity: 'warning',
+      since,
+      afterMs: laterThan(since, readyMs),
+      isExplainedByEvents: names.length > 0,
+    },
+  ];
+}
+
+function resize(pod: Any): Finding[] {
+  const pending = conditionOf(pod, 'PodResizePending');
+  if (pending?.status !== 'True' || pending.reason !== 'Infeasible') return [];
+  return [fromCondition(pending, 'cannot be resized', { severity: 'warning' })];
+}

@@ -1,0 +1,189 @@
+/**
+ * Looks for problems in the view. What is found about an object is kept as long as the object is unchanged, so that
+ * asking again costs little; those who do not ask pay nothing.
+ */
+import type { Kind } from '../../api/kind/kind.ts';
+import type { ApiObject } from '../../api/text/object.ts';
+import { Memo } from '../../memo.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { inSlices } from '../../registry/time-slices.ts';
+import type { Entry } from '../../registry/view/entry.ts';
+import { everything, Filter } from '../../registry/view/filter.ts';
+import { examinerOf } from './examined-kinds.ts';
+import { type Any, type Finding, short } from './finding.ts';
+import type { Found, ObjectName } from './problem.ts';
+import type { ReadableScope } from './readable-scope.ts';
+import { type Backends, webhookFindings } from './webhook-findings.ts';
+
+/** Findings that are kept of one answer. */
+const foundMax = 20_000;
+/** Steps of the event loop's slices that a byte of an object takes to parse, and one that is known. */
+const byteSteps = 4;
+const knownSteps = 5;
+
+interface Examined {
+  readonly object: ObjectName;
+  readonly owner: Any;
+  readonly findings: readonly Finding[];
+}
+
+const examined = new Memo((entry: Entry): Examined => {
+  const object = parsed(entry);
+  const { apiVersion = '', kind = '', metadata } = object;
+  const { namespace, name = '', uid = '' } = metadata;
+  return {
+    object: { apiVersion, kind, ...(namespace ? { namespace } : {}), name, uid },
+    owner: metadata.ownerReferences?.find(({ controller }) => controller),
+    findings: examinerOf(entry.kind)!(object as Any),
+  };
+});
+
+const parsed = (entry: Entry): ApiObject => JSON.parse(entry.document.toString('utf8')) as ApiObject;
+
+export class ProblemSearch {
+  readonly #found: Found[] = [];
+  readonly #explained: { readonly at: number; readonly uid: string }[] = [];
+
+  constructor(
+    private readonly registry: Registry,
+    private readonly scope: ReadableScope,
+    private readonly nowMs: number,
+  ) {}
+
+  async all(): Promise<readonly Found[]> {
+    for (const kind of this.registry.kinds) {
+      if (kind.storage !== kind || !examinerOf(kind)) continue;
+      await this.#walk(kind, (entry) => this.#take(entry));
+    }
+    await this.#webhooks();
+    await this.#explain();
+    await this.#lift();
+    return this.#found;
+  }
+
+  /** Visits all objects of a kind that the user may read, in slices. */
+  async #walk(kind: Kind, visit: (entry: Entry) => void): Promise<void> {
+    const collection = this.registry.view.findCollection(kind.id);
+    if (!collection || collection.size === 0) return;
+    const namespaces = await this.scope.of(kind);
+    const filters = namespaces?.map(
+      (namespace) => new Filter(namespace, undefined, undefined, undefined),
+    ) ?? [everything];
+    const work = function* (): Generator<number, void> {
+      for (const filter of filters)
+        for (const entry of collection.select(filter).entries) {
+          const isKnown = known.has(entry);
+          visit(entry);
+          known.add(entry);
+          yield isKnown ? knownSteps : entry.document.length * byteSteps;
+        }
+    };
+    await inSlices(work());
+  }
+
+  #take(entry: Entry): void {
+    const { object, owner, findings } = examined.of(entry);
+    for (const finding of findings) {
+      const { afterMs = 0, untilMs = Infinity, isExplainedByEvents } = finding;
+      if (this.nowMs < afterMs || this.nowMs > untilMs || this.#found.length >= foundMax) continue;
+      if (isExplainedByEvents) this.#explained.push({ at: this.#found.length, uid: object.uid });
+      this.#found.push({
+        object,
+        finding,
+        owner: owner && { ...nameOf(owner), namespace: object.namespace },
+      });
+    }
+  }
+
+  /** The latest warning about an object says why. Events are read when something needs them. */
+  async #explain(): Promise<void> {
+    const kind = this.registry.kinds.resource('v1', 'events');
+    if (this.#explained.length === 0 || !kind) return;
+    const wanted = new Set(this.#explained.map(({ uid }) => uid));
+    const latest = new Map<string, { readonly time: string; readonly text: string }>();
+    await this.#walk(kind.storage, (entry) => {
+      if (!entry.document.includes('"Warning"')) return;
+      const event = parsed(entry) as Any;
+      const uid = event.involvedObject?.uid;
+      if (!wanted.has(uid)) return;
+      const time = String(event.series?.lastObservedTime ?? event.lastTimestamp ?? event.eventTime ?? '');
+      if (time >= (latest.get(uid)?.time ?? '')) latest.set(uid, { time, text: short(event.message) });
+    });
+    for (const { at, uid } of this.#explained) {
+      const event = latest.get(uid);
+      const found = this.#found[at]!;
+      if (!event?.text) continue;
+      const text = `${found.finding.text}: ${event.text}`;
+      // Why is the cause: what has other reasons is another problem.
+      this.#found[at] = {
+        ...found,
+        finding: {
+          ...found.finding,
+          text,
+          cause: `${found.finding.cause} ${withoutNames(event.text)}`,
+          since: event.time || found.finding.since,
+        },
+      };
+    }
+  }
+
+  /** Webhooks whose service answers nobody: what they should look at cannot be written. */
+  async #webhooks(): Promise<void> {
+    const { kinds, view } = this.registry;
+    const services = kinds.resource('v1', 'services');
+    const slices = kinds.resource('discovery.k8s.io/v1', 'endpointslices');
+    if (
+      !services ||
+      !slices ||
+      (await this.scope.of(services)) !== undefined ||
+      (await this.scope.of(slices)) !== undefined
+    )
+      return;
+    const backends: Backends = {
+      exists: (namespace, name) => view.findCollection('core/services')?.get(namespace, name) !== undefined,
+      slices: (namespace) =>
+        (
+          view
+            .findCollection('discovery.k8s.io/endpointslices')
+            ?.select(new Filter(namespace, undefined, undefined, undefined)).entries ?? []
+        ).map(parsed) as Any[],
+    };
+    for (const resource of ['validatingwebhookconfigurations', 'mutatingwebhookconfigurations']) {
+      const kind = kinds.resource('admissionregistration.k8s.io/v1', resource);
+      if (!kind) continue;
+      await this.#walk(kind.storage, (entry) => {
+        const { object } = examined.of(entry);
+        for (const finding of webhookFindings(parsed(entry) as Any, backends))
+          this.#found.push({ object, finding });
+      });
+    }
+  }
+
+  /** Replica sets of deployments stand for these, where the user may read them. */
+  async #lift(): Promise<void> {
+    const { kinds, view } = this.registry;
+    const sets = kinds.resource('apps/v1', 'replicasets');
+    const collection = sets && view.findCollection(sets.storage.id);
+    if (!sets || !collection) return;
+    const namespaces = await this.scope.of(sets);
+    for (const [i, found] of this.#found.entries()) {
+      const { owner } = found;
+      if (owner?.kind !== 'ReplicaSet' || (namespaces && !namespaces.includes(owner.namespace!))) continue;
+      const entry = collection.get(owner.namespace!, owner.name);
+      const above = entry && examined.of(entry).owner;
+      if (above) this.#found[i] = { ...found, owner: { ...nameOf(above), namespace: owner.namespace } };
+    }
+  }
+}
+
+/** Entries whose findings are known, which cost nothing more. */
+const known = new WeakSet<Entry>();
+
+const nameOf = ({ apiVersion, kind, name, uid }: Any): ObjectName => ({ apiVersion, kind, name, uid });
+
+/** Pods of one workload have other names and addresses in the same message. */
+const withoutNames = (text: string): string =>
+  text
+    .replace(/\d+(\.\d+){3}(:\d+)?/g, '…')
+    .replace(/"[^"]*"/g, '…')
+    .replace(/[\w.-]*-[a-z\d]{5}\b/g, '…');

@@ -1,0 +1,44 @@
+/** `GET /wherry/problems`: what is not well, grouped by cause, as far as the user may read it. */
+import { methodNotAllowed } from '../../api/errors/errors.ts';
+import type { Authorizer } from '../../api/kind/access.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { everything } from '../../registry/view/filter.ts';
+import { answerValue } from '../http/answer.ts';
+import type { RequestContext } from '../http/context.ts';
+import { problemsOf } from './problem.ts';
+import { ProblemSearch } from './problem-search.ts';
+import { ReadableScope } from './readable-scope.ts';
+
+/** Problems in one answer, the newest first; `remainingItemCount` says how many more there are. */
+const problemsMax = 500;
+
+/** Answers a request for the path. `rights` decides about users who are impersonated. */
+export async function answerProblems(
+  context: RequestContext,
+  registry: Registry,
+  rights: Authorizer,
+): Promise<boolean> {
+  if (context.info.method !== 'GET') throw methodNotAllowed();
+  await registry.view.caughtUp();
+  const pods = registry.kinds.resource('v1', 'pods')!;
+  const namespace = context.query.get('namespace') || undefined;
+  const namespaces = namespace === undefined ? namesOf(registry) : [namespace];
+  const authorizer = context.impersonator ? rights : context.door.authorizer;
+  const scope = new ReadableScope(authorizer, context.user, pods, namespaces, namespace === undefined);
+  const resourceVersion = String(registry.view.revision);
+  const found = await new ProblemSearch(registry, scope, registry.sources.nowMs()).all();
+  const problems = problemsOf(found);
+  const left = problems.length - problemsMax;
+  const list = {
+    kind: 'ProblemList',
+    apiVersion: 'wherry.dev/v1',
+    metadata: { resourceVersion, ...(left > 0 ? { remainingItemCount: left } : {}) },
+    ...(scope.isCut ? { incomplete: true } : {}),
+    items: problems.slice(0, problemsMax),
+  };
+  await answerValue(context, 200, list, { ...context.negotiate('none'), transform: undefined });
+  return true;
+}
+
+const namesOf = ({ view }: Registry): string[] =>
+  Array.from(view.collection('core/namespaces').select(everything).entries, ({ name }) => name);

@@ -1,0 +1,48 @@
+/** What a user may read: problems are looked for among objects that the user may list, and nowhere else. */
+import type { Authorizer } from '../../api/kind/access.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import type { User } from '../../api/values/user.ts';
+
+/** Namespaces that are tried one by one for users who may not list pods in all of them. */
+const namespacesMax = 500;
+
+export class ReadableScope {
+  #within: Promise<readonly string[]> | undefined;
+  /** Some namespaces were left out, because there are too many. */
+  isCut = false;
+
+  constructor(
+    private readonly authorizer: Authorizer,
+    private readonly user: User,
+    private readonly pods: Kind,
+    /** All namespaces, or the one that is asked about. */
+    private readonly namespaces: readonly string[],
+    private readonly isWhole: boolean,
+  ) {}
+
+  /** The namespaces whose objects of a kind the user may list; undefined: all objects; empty: no objects. */
+  async of(kind: Kind): Promise<readonly string[] | undefined> {
+    if (this.isWhole && (await this.#mayList(kind, undefined))) return undefined;
+    if (!kind.namespaced) return [];
+    this.#within ??= this.#withPods();
+    const readable: string[] = [];
+    for (const namespace of await this.#within)
+      if (kind === this.pods || (await this.#mayList(kind, namespace))) readable.push(namespace);
+    return readable;
+  }
+
+  /** An authorizer may be another server: only namespaces in which pods may be listed are asked about any further. */
+  async #withPods(): Promise<readonly string[]> {
+    this.isCut = this.namespaces.length > namespacesMax;
+    const found: string[] = [];
+    for (const namespace of this.namespaces.slice(0, namespacesMax))
+      if (await this.#mayList(this.pods, namespace)) found.push(namespace);
+    return found;
+  }
+
+  async #mayList({ group, version, resource }: Kind, namespace: string | undefined): Promise<boolean> {
+    const asked = { group, version, resource, namespace, subresource: undefined, name: undefined };
+    const info = { verb: 'list', path: '', resource: asked };
+    return (await this.authorizer.decide({ user: this.user, info })).allowed;
+  }
+}

@@ -1,0 +1,81 @@
+/** What is not well about workloads and what belongs to them: rollouts, pods that cannot be created, jobs, autoscalers. */
+import { type Any, conditionOf, type Examine, type Finding, fromCondition } from './finding.ts';
+
+/** How long a controller may take to create pods. */
+const createMs = 30_000;
+
+export const deploymentFindings: Examine = (deployment) => {
+  const failed = conditionOf(deployment, 'ReplicaFailure');
+  if (failed?.status === 'True') return [fromCondition(failed, 'pods cannot be created')];
+  const progressing = conditionOf(deployment, 'Progressing');
+  const { replicas = 1 } = deployment.spec ?? {};
+  const { readyReplicas = 0 } = deployment.status ?? {};
+  if (progressing?.status !== 'False') return [];
+  const text = `the rollout was given up with ${readyReplicas} of ${replicas} pods ready`;
+  return [fromCondition(progressing, text, { followsFromPods: true })];
+};
+
+/** Replica sets of deployments are told of by these. */
+export const replicaSetFindings: Examine = (set) => {
+  if (set.metadata.ownerReferences?.some(({ controller }: Any) => controller)) return [];
+  const failed = conditionOf(set, 'ReplicaFailure');
+  return failed?.status === 'True' ? [fromCondition(failed, 'pods cannot be created')] : [];
+};
+
+/** These have no condition for pods that cannot be created: their events say why. */
+const missing = (have: number, wanted: number, { metadata }: Any): Finding[] => {
+  if (have >= wanted) return [];
+  const text = `${have} of ${wanted} pods exist`;
+  const since = metadata.creationTimestamp ?? '';
+  const afterMs = (Date.parse(since) || 0) + createMs;
+  return [
+    {
+      cause: text,
+      text,
+      severity: 'warning',
+      since,
+      afterMs,
+      isExplainedByEvents: true,
+      followsFromPods: true,
+    },
+  ];
+};
+
+export const statefulSetFindings: Examine = (set) =>
+  missing(set.status?.replicas ?? 0, set.spec?.replicas ?? 1, set);
+
+export const daemonSetFindings: Examine = (set) =>
+  missing(set.status?.currentNumberScheduled ?? 0, set.status?.desiredNumberScheduled ?? 0, set);
+
+export const jobFindings: Examine = (job) => {
+  const failed = conditionOf(job, 'Failed');
+  if (failed?.status === 'True')
+    return [fromCondition(failed, `the job has failed (${failed.reason ?? 'unknown'})`)];
+  const count = job.status?.failed ?? 0;
+  const isOver =
+    conditionOf(job, 'Complete')?.status === 'True' ||
+    conditionOf(job, 'SuccessCriteriaMet')?.status === 'True';
+  if (count === 0 || isOver) return [];
+  const text = `${count} of its pods have failed, ${job.spec?.backoffLimit ?? 6} failures are allowed`;
+  return [
+    { cause: text, text, severity: 'warning', since: job.status?.startTime ?? '', isExplainedByEvents: true },
+  ];
+};
+
+export const autoscalerFindings: Examine = (scaler) =>
+  ['AbleToScale', 'ScalingActive']
+    .flatMap((type) => {
+      const condition = conditionOf(scaler, type);
+      const isOff = condition?.reason === 'ScalingDisabled';
+      return condition?.status === 'False' && !isOff
+        ? [fromCondition(condition, 'cannot scale', { severity: 'warning' })]
+        : [];
+    })
+    .slice(0, 1);
+
+export const budgetFindings: Examine = (budget) => {
+  const condition = conditionOf(budget, 'DisruptionAllowed');
+  return condition?.status === 'False' && condition.reason === 'SyncFailed'
+    ? [fromCondition(condition, 'the budget cannot be worked out', { severity: 'warning' })]
+    : [];
+};

@@ -1,0 +1,104 @@
+/** Proves what `GET /wherry/problems` and `wherry problems` tell of a cluster, and that each user learns of no more than is theirs. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { askProblems } from '../../src/cluster/access/problems.ts';
+import type { Cluster } from '../../src/cluster/index.ts';
+import { startBuilt } from '../dashboard/browser.ts';
+
+let cluster: Cluster;
+
+const send = async (method: string, path: string, body?: object, headers: Record<string, string> = {}) => {
+  const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+  const answer = await fetch(`${cluster.url}${path}`, {
+    method,
+    headers: { 'Content-Type': type, ...headers },
+    body: body && JSON.stringify(body),
+  });
+  return { status: answer.status, body: (await answer.json()) as any };
+};
+const as = (user: string) => ({ 'Impersonate-User': user, 'Impersonate-Group': 'system:authenticated' });
+const messages = async (query = '', headers = {}): Promise<string[]> =>
+  (await send('GET', `/wherry/problems${query}`, undefined, headers)).body.items.map(
+    ({ message }: any) => message,
+  );
+
+async function writePod(namespace: string, name: string, waiting: object): Promise<void> {
+  const path = `/api/v1/namespaces/${namespace}/pods`;
+  const spec = { nodeName: 'silent', containers: [{ name: 'main', image: 'gone:1' }] };
+  await send('POST', path, { metadata: { name }, spec });
+  const main = { name: 'main', image: '', imageID: '', ready: false, restartCount: 0, state: { waiting } };
+  await send('PATCH', `${path}/${name}/status`, { status: { phase: 'Pending', containerStatuses: [main] } });
+}
+
+beforeAll(async () => {
+  cluster = await startBuilt({ port: 0, controllers: false, defaultRoles: true });
+  for (const name of ['one', 'two']) await send('POST', '/api/v1/namespaces', { metadata: { name } });
+  const notFound = { reason: 'ErrImagePull', message: 'not found' };
+  await writePod('one', 'a', notFound);
+  await writePod('one', 'b', notFound);
+  await writePod('two', 'c', notFound);
+  await send('POST', '/api/v1/nodes', {
+    metadata: { name: 'silent' },
+    status: { conditions: [{ type: 'Ready', status: 'False', message: 'no network' }] },
+  });
+  await send('POST', '/apis/rbac.authorization.k8s.io/v1/namespaces/one/rolebindings', {
+    metadata: { name: 'viewer' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
+    subjects: [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'viewer' }],
+  });
+});
+afterAll(() => cluster?.close());
+
+it('groups what is not well by its cause, and counts what comes right no more', async () => {
+  expect((await messages()).sort()).toEqual([
+    '3 pods: image gone:1 cannot be pulled: not found',
+    'Node silent: the node is not ready: no network',
+  ]);
+  expect(await messages('?namespace=two')).toEqual(['Pod two/c: image gone:1 cannot be pulled: not found']);
+  await send('DELETE', '/api/v1/namespaces/two/pods/c?gracePeriodSeconds=0');
+  expect(await messages('?namespace=two')).toEqual([]);
+  await writePod('two', 'c', { reason: 'ErrImagePull', message: 'not found' });
+});
+
+it('explains by events what objects do not say', async () => {
+  const path = '/api/v1/namespaces/two/persistentvolumeclaims';
+  const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
+  const { body } = await send('POST', path, { metadata: { name: 'data' }, spec });
+  const { uid, creationTimestamp } = body.metadata;
+  await send('POST', '/api/v1/namespaces/two/events', {
+    metadata: { name: 'data.1' },
+    involvedObject: { kind: 'PersistentVolumeClaim', namespace: 'two', name: 'data', uid, apiVersion: 'v1' },
+    type: 'Warning',
+    reason: 'ProvisioningFailed',
+    message: 'storageclass "fast" not found',
+    lastTimestamp: creationTimestamp,
+  });
+  await send('PATCH', `${path}/data/status`, { status: { phase: 'Lost' } });
+  expect(await messages('?namespace=two')).toContain(
+    'PersistentVolumeClaim two/data: the volume  of the claim is lost',
+  );
+  await send('DELETE', `${path}/data`);
+});
+
+it('tells a user of the namespaces that the user may read, and refuses nobody who is known', async () => {
+  expect(await messages('', as('viewer'))).toEqual(['2 pods: image gone:1 cannot be pulled: not found']);
+  expect(await messages('?namespace=two', as('viewer'))).toEqual([]);
+  expect(await messages('', as('stranger'))).toEqual([]);
+  expect((await send('POST', '/wherry/problems', {})).status).toBe(405);
+});
+
+it('is a command, for people and for scripts', async () => {
+  const question = { server: cluster.url, namespace: 'one', isJson: false };
+  const { text, hasErrors } = await askProblems(question);
+  expect(text).toMatch(/ error {4}2 pods: image gone:1 cannot be pulled: not found\n$/);
+  expect(hasErrors).toBe(true);
+  expect(JSON.parse((await askProblems({ ...question, isJson: true })).text)).toMatchObject({
+    kind: 'ProblemList',
+  });
+  expect(await askProblems({ ...question, namespace: 'none' })).toEqual({
+    text: 'No problems.\n',
+    hasErrors: false,
+  });
+  await expect(askProblems({ ...question, server: 'http://127.0.0.1:1' })).rejects.toThrow(
+    'cannot be reached',
+  );
+});

@@ -1,0 +1,28 @@
+/** The first thing on the overview: what is not well, the newest change first. */
+import { useProblems } from '../../core/problems.ts';
+import { Link } from '../../ui/link.tsx';
+import { Refusal } from '../../ui/refusal.tsx';
+import { ProblemList } from '../problems/problem-list.tsx';
+
+const shownMax = 5;
+
+export function Problems({ namespace }: { readonly namespace: string | undefined }) {
+  const { list, error } = useProblems(namespace);
+  const total = (list?.items.length ?? 0) + (list?.metadata.remainingItemCount ?? 0);
+  return (
+    <section class="panel whole">
+      <h2>
+        <Link to={['problems']}>Problems</Link> {total > 0 && <span class="bad">{total}</span>}
+      </h2>
+      {error && !list && <Refusal error={error} what="Problems cannot be shown." />}
+      {!list && !error && <p class="quiet">Looking…</p>}
+      {list?.items.length === 0 && <p class="quiet">No problems were found among what you may see.</p>}
+      {list && <ProblemList problems={list.items.slice(0, shownMax)} />}
+      {total > shownMax && (
+        <p class="quiet">
+          and <Link to={['problems']}>{total - shownMax} more</Link>
+        </p>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,95 @@
+/** Problems, the newest change first: what is wrong, with which objects, and what happened shortly before. */
+import { kindNamed } from '../../core/kinds.ts';
+import type { Problem, ProblemObject } from '../../core/problems.ts';
+import { Age } from '../../ui/age.tsx';
+import { Link, ObjectLink } from '../../ui/link.tsx';
+
+/** Objects that are shown before the others are opened. */
+const shownMax = 3;
+/** What is shown of the timeline around a change. */
+const beforeMs = 2 * 60_000;
+const afterMs = 30_000;
+
+export const ProblemList = ({ problems }: { readonly problems: readonly Problem[] }) => (
+  <ul class="problems">
+    {problems.map((problem) => (
+      <ProblemItem key={`${problem.message} ${problem.objects[0]?.uid}`} problem={problem} />
+    ))}
+  </ul>
+);
+
+function ProblemItem({ problem }: { readonly problem: Problem }) {
+  const { severity, message, changed, objects, affects = [], count } = problem;
+  return (
+    <li>
+      <p>
+        <span class={`badge ${severity === 'error' ? 'bad' : 'warn'}`}>{severity}</span> {message}{' '}
+        <span class="quiet">
+          <Age since={changed} />
+        </span>
+      </p>
+      <p class="quiet">
+        <Names objects={objects.slice(0, shownMax)} />
+        {affects.length > 0 && (
+          <>
+            {' '}
+            · affects <Names objects={affects.slice(0, shownMax)} />
+            {affects.length > shownMax && ` and ${affects.length - shownMax} more`}
+          </>
+        )}
+        {changed && (
+          <>
+            {' '}
+            · <Before changed={changed} namespace={objects[0]?.namespace} />
+          </>
+        )}
+      </p>
+      {objects.length > shownMax && (
+        <details>
+          <summary>{count - shownMax} more</summary>
+          <Names objects={objects.slice(shownMax)} />
+          {count > objects.length && ` and ${count - objects.length} more`}
+        </details>
+      )}
+    </li>
+  );
+}
+
+/** The timeline of the minutes before, from where the time machine goes on. */
+function Before({
+  changed,
+  namespace,
+}: {
+  readonly changed: string;
+  readonly namespace: string | undefined;
+}) {
+  const changedMs = Date.parse(changed);
+  const query = { ns: namespace, from: String(changedMs - beforeMs), to: String(changedMs + afterMs) };
+  return (
+    <Link to={['timeline']} query={query}>
+      what changed before
+    </Link>
+  );
+}
+
+const Names = ({ objects }: { readonly objects: readonly ProblemObject[] }) => (
+  <>
+    {objects.map(({ apiVersion, kind, namespace, name, uid, note }, i) => {
+      const known = kindNamed(apiVersion, kind);
+      const text = `${kind} ${namespace ? `${namespace}/` : ''}${name}`;
+      return (
+        <span key={uid}>
+          {i > 0 && ', '}
+          {known ? (
+            <ObjectLink kind={known} namespace={namespace} name={name}>
+              {text}
+            </ObjectLink>
+          ) : (
+            text
+          )}
+          {note && ` (${note})`}
+        </span>
+      );
+    })}
+  </>
+);
