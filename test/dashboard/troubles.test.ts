@@ -77,9 +77,16 @@ describeWith('chromium')('the page', () => {
     await page.getByText('ping').first().waitFor();
     await page.locator('nav').getByRole('link', { name: 'Problems' }).click();
     await page.getByRole('heading', { name: 'Problems' }).waitFor();
-    await problems.filter({ hasText: 'image none cannot be pulled' }).getByText('Pod default/unpulled').first().waitFor();
+    await problems
+      .filter({ hasText: 'image none cannot be pulled' })
+      .getByText('Pod default/unpulled')
+      .first()
+      .waitFor();
     expect(await seriousFindings(page)).toEqual([]);
-    await problems.filter({ hasText: 'image none' }).getByRole('link', { name: 'what changed before' }).click();
+    await problems
+      .filter({ hasText: 'image none' })
+      .getByRole('link', { name: 'what changed before' })
+      .click();
     await page.locator('.lane').filter({ hasText: 'Pod unpulled' }).waitFor();
   });
 

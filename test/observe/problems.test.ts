@@ -30,7 +30,7 @@ async function writePod(namespace: string, name: string, waiting: object): Promi
 }
 
 beforeAll(async () => {
-  cluster = await startBuilt({ port: 0, controllers: false, defaultRoles: true });
+  cluster = await startBuilt({ port: 0, controllers: false, secure: true });
   for (const name of ['one', 'two']) await send('POST', '/api/v1/namespaces', { metadata: { name } });
   const notFound = { reason: 'ErrImagePull', message: 'not found' };
   await writePod('one', 'a', notFound);
@@ -40,9 +40,12 @@ beforeAll(async () => {
     metadata: { name: 'silent' },
     status: { conditions: [{ type: 'Ready', status: 'False', message: 'no network' }] },
   });
+  const readers = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
+  const rules = [{ apiGroups: ['', 'apps'], resources: ['*'], verbs: ['get', 'list', 'watch'] }];
+  await send('POST', readers, { metadata: { name: 'reader' }, rules });
   await send('POST', '/apis/rbac.authorization.k8s.io/v1/namespaces/one/rolebindings', {
     metadata: { name: 'viewer' },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'reader' },
     subjects: [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'viewer' }],
   });
 });
