@@ -1,8 +1,8 @@
 /** The command line: which command, with which options, and what is wrong with it. */
 
 import type { TokenOptions } from '../cluster/access/bootstrap-tokens.ts';
-import type { KubeconfigOptions } from '../cluster/access/user-kubeconfig.ts';
 import type { ProblemsQuestion } from '../cluster/access/problems.ts';
+import type { KubeconfigOptions } from '../cluster/access/user-kubeconfig.ts';
 import type { DoctorOptions } from '../cluster/doctor/doctor.ts';
 import type { NodeOptions, SecureOptions, StartOptions } from '../cluster/index.ts';
 import { dataFolderOf, namedIn } from '../cluster/named/cluster-choice.ts';

@@ -90,11 +90,11 @@ it('tells a user of the namespaces that the user may read, and refuses nobody wh
 });
 
 it('is a command, for people and for scripts', async () => {
-  const question = { server: cluster.url, namespace: 'one', isJson: false };
+  const question = { server: cluster.url, namespace: 'one', format: 'text' as const };
   const { text, hasErrors } = await askProblems(question);
   expect(text).toMatch(/ error {4}2 pods: image gone:1 cannot be pulled: not found\n$/);
   expect(hasErrors).toBe(true);
-  expect(JSON.parse((await askProblems({ ...question, isJson: true })).text)).toMatchObject({
+  expect(JSON.parse((await askProblems({ ...question, format: 'json' })).text)).toMatchObject({
     kind: 'ProblemList',
   });
   expect(await askProblems({ ...question, namespace: 'none' })).toEqual({
