@@ -19,6 +19,7 @@ import { problemsPath, snapshotsPath } from './http/request-info.ts';
 import { expositionType } from './observe/exposition.ts';
 import { answerHealth, type HealthCheck } from './observe/health.ts';
 import { answerStatusPage } from './observe/status-pages.ts';
+import type { Connecting } from './pods/connecting.ts';
 
 /** What a test kit adds to the pages. */
 export interface PageInstruments {
@@ -35,6 +36,8 @@ export interface PageSources {
   readonly compatibility: Compatibility;
   /** What users may do who are not those of a door. */
   readonly rights: Authorizer;
+  /** How nodes are asked for logs. */
+  readonly connecting: () => Connecting;
   readonly health: readonly HealthCheck[];
   /** The metrics, as text. */
   readonly metrics: () => Promise<string>;
@@ -89,7 +92,7 @@ export class Pages {
     if (isBelow(path, snapshotsPath) && (await this.sources.snapshots?.(context))) return true;
     if (path === problemsPath) {
       const { answerProblems } = await import('./problems/problems-page.ts');
-      return answerProblems(context, this.registry, this.sources.rights);
+      return answerProblems(context, this.sources.connecting(), this.sources.rights);
     }
     if (await this.#aggregated.answer(context)) return true;
     const document = this.#document(context, path);

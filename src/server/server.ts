@@ -122,6 +122,7 @@ export class ApiServer {
       tokens: options.tokens,
       compatibility: options.compatibility,
       rights: writing.authorizer,
+      connecting: () => this.#connecting,
       health,
       metrics,
       dashboard,

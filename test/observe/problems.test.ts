@@ -75,11 +75,44 @@ it('explains by events what objects do not say', async () => {
     message: 'storageclass "fast" not found',
     lastTimestamp: creationTimestamp,
   });
+  const jobSpec = {
+    template: { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'x' }] } },
+  };
+  const job = await send('POST', '/apis/batch/v1/namespaces/two/jobs', {
+    metadata: { name: 'report' },
+    spec: jobSpec,
+  });
+  const cronJob = await send('POST', '/apis/batch/v1/namespaces/two/cronjobs', {
+    metadata: { name: 'nightly' },
+    spec: { schedule: '0 0 * * *', jobTemplate: { spec: jobSpec } },
+  });
+  const warn = (name: string, { kind, metadata }: any, message: string) =>
+    send('POST', '/api/v1/namespaces/two/events', {
+      metadata: { name },
+      involvedObject: { kind, namespace: 'two', name: metadata.name, uid: metadata.uid },
+      type: 'Warning',
+      reason: 'FailedCreate',
+      message,
+      lastTimestamp: metadata.creationTimestamp,
+    });
+  await send('PATCH', '/apis/batch/v1/namespaces/two/jobs/report/status', {
+    status: { startTime: creationTimestamp, failed: 1 },
+  });
+  await warn('report.1', { kind: 'Job', ...job.body }, 'exceeded quota');
+  const before = await messages('?namespace=two');
+  expect(before).toContain(
+    'Job two/report: 1 of its pods have failed, 6 failures are allowed: exceeded quota',
+  );
+  expect(before.join()).not.toContain('nightly');
+  await warn('nightly.1', { kind: 'CronJob', ...cronJob.body }, 'too many missed start times');
+  expect(await messages('?namespace=two')).toContain('CronJob two/nightly: too many missed start times');
   await send('PATCH', `${path}/data/status`, { status: { phase: 'Lost' } });
   expect(await messages('?namespace=two')).toContain(
-    'PersistentVolumeClaim two/data: the volume  of the claim is lost',
+    'PersistentVolumeClaim two/data: the volume of the claim is lost',
   );
   await send('DELETE', `${path}/data`);
+  await send('DELETE', '/apis/batch/v1/namespaces/two/jobs/report?propagationPolicy=Background');
+  await send('DELETE', '/apis/batch/v1/namespaces/two/cronjobs/nightly');
 });
 
 it('tells a user of the namespaces that the user may read, and refuses nobody who is known', async () => {

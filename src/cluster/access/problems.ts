@@ -3,6 +3,9 @@ import { StartError } from '../shared/start-error.ts';
 
 const answerMaxMs = 60_000;
 
+/** Messages hold what programs wrote, which must not reach the terminal as commands. */
+const controls = /[\u0000-\u001f\u007f-\u009f]+/g;
+
 export interface ProblemsQuestion {
   readonly server: string;
   readonly namespace: string | undefined;
@@ -57,7 +60,7 @@ function textOf(items: NonNullable<ProblemList['items']>): string {
       const names = affects.map(
         ({ kind, namespace, name }) => `${kind} ${namespace ? `${namespace}/` : ''}${name}`,
       );
-      return `${changed}  ${severity.padEnd(7)}  ${message}\n${names.length ? `    affects ${names.join(', ')}\n` : ''}`;
+      return `${changed}  ${severity.padEnd(7)}  ${message.replace(controls, ' ')}\n${names.length ? `    affects ${names.join(', ')}\n` : ''}`;
     })
     .join('');
 }

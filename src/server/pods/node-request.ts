@@ -23,11 +23,18 @@ export interface NodeQuestion {
 }
 
 /** The JSON that the node answers with. Throws `NodeRefusal`, and errors of the connection. */
-export async function askNode(
+export const askNode = async (
   connections: NodeConnector,
   node: NodeLocation,
   question: NodeQuestion,
-): Promise<unknown> {
+): Promise<unknown> => JSON.parse(await askNodeText(connections, node, question));
+
+/** The text that the node answers with. */
+export async function askNodeText(
+  connections: NodeConnector,
+  node: NodeLocation,
+  question: NodeQuestion,
+): Promise<string> {
   const connection = await connections.connect(node);
   const { method = 'GET', path, answerMs, answerBytesMax } = question;
   return new Promise((resolve, reject) => {
@@ -57,12 +64,7 @@ export async function askNode(
           connection.destroy();
           const text = Buffer.concat(chunks).toString('utf8');
           if (response.statusCode !== 200) reject(new NodeRefusal(response.statusCode ?? 0, text));
-          else
-            try {
-              resolve(JSON.parse(text));
-            } catch (error) {
-              reject(error as Error);
-            }
+          else resolve(text);
         });
     });
     sent.end();

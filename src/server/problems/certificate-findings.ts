@@ -15,10 +15,15 @@ export function endFindings(base64: unknown, what: string): Finding[] {
   const ends = blocks.map(endOf).filter((each) => each !== undefined);
   if (ends.length === 0) return [];
   const endMs = Math.min(...ends);
-  const since = new Date(endMs).toISOString().replace('.000', '');
-  const text = `${what} ends on ${since}`;
-  return [{ cause: text, text, severity: 'error', since, afterMs: endMs - soonMs }];
+  const soon = endMs - soonMs;
+  const finding = (tense: string, sinceMs: number): Finding => {
+    const text = `${what} ${tense} on ${timeOf(endMs)}`;
+    return { cause: text, text, severity: 'error', since: timeOf(sinceMs), afterMs: sinceMs };
+  };
+  return [{ ...finding('ends', soon), untilMs: endMs }, finding('has ended', endMs + 1_000)];
 }
+
+const timeOf = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+/, '');
 
 function endOf(pem: string): number | undefined {
   try {
@@ -35,4 +40,4 @@ export const secretFindings: Examine = ({ type, data }) =>
 export const webhookAuthorityFindings: Examine = ({ webhooks }) =>
   ((webhooks ?? []) as Any[])
     .flatMap(({ clientConfig }) => endFindings(clientConfig?.caBundle, 'the authority of the webhook'))
-    .slice(0, 1);
+    .slice(0, 2);

@@ -33,7 +33,8 @@ export const claimFindings: Examine = (claim) => {
   const { phase } = claim.status ?? {};
   const since = claim.metadata.creationTimestamp ?? '';
   if (phase === 'Lost') {
-    const text = `the volume ${claim.spec?.volumeName ?? ''} of the claim is lost`;
+    const { volumeName } = claim.spec ?? {};
+    const text = `the volume ${volumeName ? `${volumeName} ` : ''}of the claim is lost`;
     return [{ cause: text, text, severity: 'error', since }];
   }
   if (phase === 'Pending') {

@@ -18,10 +18,12 @@ import { podFindings } from './pod-findings.ts';
 import {
   autoscalerFindings,
   budgetFindings,
+  cronJobFindings,
   daemonSetFindings,
   deploymentFindings,
   jobFindings,
   replicaSetFindings,
+  serviceFindings,
   statefulSetFindings,
 } from './workload-findings.ts';
 
@@ -33,6 +35,8 @@ const byId: Readonly<Record<string, Examine>> = {
   'apps/statefulsets': statefulSetFindings,
   'apps/daemonsets': daemonSetFindings,
   'batch/jobs': jobFindings,
+  'batch/cronjobs': cronJobFindings,
+  'core/services': serviceFindings,
   'autoscaling/horizontalpodautoscalers': autoscalerFindings,
   'policy/poddisruptionbudgets': budgetFindings,
   'core/nodes': nodeFindings,

@@ -15,8 +15,21 @@ export interface Finding {
   readonly untilMs?: number;
   /** The latest warning about the object says why. */
   readonly isExplainedByEvents?: boolean;
+  /** The object itself says nothing: a warning about it that came after `since` is the problem. */
+  readonly isOnlyInEvents?: boolean;
+  /** The log of the container that ended, whose last line says why. */
+  readonly log?: LogName | undefined;
   /** It follows from what is wrong with the pods of the object, and is told with them if there is anything. */
   readonly followsFromPods?: boolean;
+}
+
+export interface LogName {
+  readonly node: string;
+  readonly container: string;
+  /** The run before the one that waits to begin. */
+  readonly isPrevious: boolean;
+  /** The container that ended: another one has another log. */
+  readonly id: string;
 }
 
 /** An object of any kind, whose fields are read with care. */
@@ -60,6 +73,15 @@ export const fromCondition = (
   const whole = [text, message ? short(message) : short(reason)].filter(Boolean).join(': ');
   return { cause: whole, text: whole, severity: 'error', since: lastTransitionTime ?? '', ...more };
 };
+
+/** What controllers tell by warnings alone. */
+export const onlyInEvents = (since: unknown): Finding => ({
+  cause: '',
+  text: '',
+  severity: 'warning',
+  since: String(since ?? ''),
+  isOnlyInEvents: true,
+});
 
 /** How long an object may take to be deleted after its grace. */
 const deletionMs = 60_000;

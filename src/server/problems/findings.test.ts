@@ -1,5 +1,8 @@
 /** Proves what is found about an object for every failure that agents and controllers write into objects. */
+import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { makeAuthority } from '../../pki/authority.ts';
+import { secretFindings } from './certificate-findings.ts';
 import {
   apiServiceFindings,
   attachmentFindings,
@@ -18,10 +21,12 @@ import { webhookFindings } from './webhook-findings.ts';
 import {
   autoscalerFindings,
   budgetFindings,
+  cronJobFindings,
   daemonSetFindings,
   deploymentFindings,
   jobFindings,
   replicaSetFindings,
+  serviceFindings,
   statefulSetFindings,
 } from './workload-findings.ts';
 
@@ -126,7 +131,7 @@ describe('a pod', () => {
     [
       'just ended',
       main({ state: { terminated: ended }, restartCount: 1 }),
-      'container main has restarted 1 times, last after exit code 3',
+      'container main has restarted once after exit code 3',
     ],
     [
       'restarted',
@@ -294,6 +299,24 @@ describe('other kinds', () => {
         },
       },
       ['the rollout was given up with 1 of 3 pods ready: has timed out'],
+    ],
+    [
+      'a replica set that is refused',
+      deploymentFindings,
+      { status: { conditions: [condition('Progressing', 'False', 'ReplicaSetCreateError', 'no quota')] } },
+      ['its replica set cannot be created: no quota'],
+    ],
+    [
+      'a job whose pods are refused',
+      jobFindings,
+      { spec: { parallelism: 2 }, status: { startTime: time } },
+      ['0 of 2 pods exist'],
+    ],
+    [
+      'a job that is suspended',
+      jobFindings,
+      { spec: { suspend: true, parallelism: 2 }, status: { startTime: time } },
+      [],
     ],
     [
       'pods that are refused',
@@ -533,6 +556,37 @@ describe('other kinds', () => {
     ['an own kind that is odd', customFindings, { status: { conditions: 'none' } }, []],
   ])('%s', (_, examine, object, expected) => {
     expect(texts(examine, object)).toEqual(expected);
+  });
+
+  it('are told by warnings alone where the object says nothing', () => {
+    const scheduled = '2026-01-02T00:00:00Z';
+    const found = [
+      ...cronJobFindings({ metadata, status: { lastScheduleTime: scheduled } }),
+      ...cronJobFindings({ metadata }),
+      ...serviceFindings({ metadata }),
+      ...daemonSetFindings({ metadata, status: { desiredNumberScheduled: 0 } }),
+    ];
+    expect(found.map(({ isOnlyInEvents, since }) => [isOnlyInEvents, since])).toEqual([
+      [true, scheduled],
+      [true, time],
+      [true, time],
+      [true, time],
+    ]);
+  });
+
+  it('certificates that end soon, and those that have ended', () => {
+    const { cert } = makeAuthority('x', timeMs);
+    const data = { 'tls.crt': Buffer.from(cert).toString('base64') };
+    const endMs = Date.parse(new X509Certificate(cert).validTo);
+    const at = (ms: number) => new Date(ms).toISOString().replace('.000', '');
+    const found = secretFindings({ metadata, type: 'kubernetes.io/tls', data });
+    expect(found.map(({ text, since }) => [text, since])).toEqual([
+      [`the certificate ends on ${at(endMs)}`, at(endMs - 14 * 24 * 60 * 60_000)],
+      [`the certificate has ended on ${at(endMs)}`, at(endMs + 1_000)],
+    ]);
+    expect(found[0]!.untilMs).toBe(endMs);
+    expect(secretFindings({ metadata, type: 'kubernetes.io/tls', data: { 'tls.crt': 'x' } })).toEqual([]);
+    expect(secretFindings({ metadata, type: 'Opaque', data })).toEqual([]);
   });
 
   it('are errors where something does not work, and warnings where it may come right', () => {

@@ -75,8 +75,15 @@ function failure(pod: Any): Finding[] {
     return [{ cause: text, text, severity: 'error', since }];
   }
   const text = `failed: container ${ended.name} ended with ${endText(ended)}`;
-  return [{ cause: `${familyOf(pod, ended.name)} ${text}`, text, severity: 'error', since }];
+  const log = logOf(pod, ended.name, ended, false);
+  return [{ cause: `${familyOf(pod, ended.name)} ${text}`, text, severity: 'error', since, log }];
 }
+
+/** The log that says more than the container's own last words. */
+const logOf = ({ spec }: Any, container: string, ended: Any, isPrevious: boolean): Finding['log'] =>
+  spec?.nodeName && ended?.containerID && !ended.message
+    ? { node: spec.nodeName, container, isPrevious, id: ended.containerID }
+    : undefined;
 
 /** How a container ended: `exit code 3: last words`. */
 function endText({ exitCode, signal, reason, message }: Any): string {
@@ -99,7 +106,8 @@ function containerFindings(pod: Any, container: Any): Finding[] {
   }
   if (reason === 'CrashLoopBackOff') {
     const text = `crash loop of container ${name}: ${endText(lastState.terminated ?? {})}`;
-    return [{ cause: `${familyOf(pod, name)} crash`, text, severity: 'error', since }];
+    const log = logOf(pod, name, lastState.terminated, true);
+    return [{ cause: `${familyOf(pod, name)} crash`, text, severity: 'error', since, log }];
   }
   if (state.waiting && !starting.has(reason)) {
     const text = `container ${name} cannot start: ${why(reason, message)}`;
@@ -120,7 +128,7 @@ function containerFindings(pod: Any, container: Any): Finding[] {
   }
   const { terminated } = state.terminated?.exitCode > 0 ? state : restartCount > 0 ? lastState : ({} as Any);
   if (!terminated || terminated.exitCode === 0) return [];
-  const text = `container ${name} has restarted ${restartCount} times, last after ${endText(terminated)}`;
+  const text = `container ${name} has restarted ${restartCount === 1 ? 'once' : `${restartCount} times, last`} after ${endText(terminated)}`;
   const restarted = laterThan(terminated.finishedAt, restartMs);
   return [
     {
@@ -129,6 +137,7 @@ function containerFindings(pod: Any, container: Any): Finding[] {
       severity: 'warning',
       since: terminated.finishedAt ?? '',
       untilMs: restarted,
+      log: logOf(pod, name, terminated, terminated !== state.terminated),
     },
   ];
 }

@@ -42,7 +42,10 @@ const parsed = (entry: Entry): ApiObject => JSON.parse(entry.document.toString('
 
 export class ProblemSearch {
   readonly #found: Found[] = [];
-  readonly #explained: { readonly at: number; readonly uid: string }[] = [];
+  /** Findings that events say more about, and where they are; undefined: nowhere, unless there is an event. */
+  readonly #explained: { readonly at: number | undefined; readonly found: Found }[] = [];
+  /** There was more than is kept. */
+  isCut = false;
 
   constructor(
     private readonly registry: Registry,
@@ -84,14 +87,15 @@ export class ProblemSearch {
   #take(entry: Entry): void {
     const { object, owner, findings } = examined.of(entry);
     for (const finding of findings) {
-      const { afterMs = 0, untilMs = Infinity, isExplainedByEvents } = finding;
-      if (this.nowMs < afterMs || this.nowMs > untilMs || this.#found.length >= foundMax) continue;
-      if (isExplainedByEvents) this.#explained.push({ at: this.#found.length, uid: object.uid });
-      this.#found.push({
-        object,
-        finding,
-        owner: owner && { ...nameOf(owner), namespace: object.namespace },
-      });
+      const { afterMs = 0, untilMs = Infinity, isExplainedByEvents, isOnlyInEvents } = finding;
+      if (this.nowMs < afterMs || this.nowMs > untilMs) continue;
+      const found = { object, finding, owner: owner && { ...nameOf(owner), namespace: object.namespace } };
+      if (isOnlyInEvents) this.#explained.push({ at: undefined, found });
+      else if (this.#found.length >= foundMax) this.isCut = true;
+      else {
+        if (isExplainedByEvents) this.#explained.push({ at: this.#found.length, found });
+        this.#found.push(found);
+      }
     }
   }
 
@@ -99,7 +103,7 @@ export class ProblemSearch {
   async #explain(): Promise<void> {
     const kind = this.registry.kinds.resource('v1', 'events');
     if (this.#explained.length === 0 || !kind) return;
-    const wanted = new Set(this.#explained.map(({ uid }) => uid));
+    const wanted = new Set(this.#explained.map(({ found }) => found.object.uid));
     const latest = new Map<string, { readonly time: string; readonly text: string }>();
     await this.#walk(kind.storage, (entry) => {
       if (!entry.document.includes('"Warning"')) return;
@@ -109,20 +113,16 @@ export class ProblemSearch {
       const time = String(event.series?.lastObservedTime ?? event.lastTimestamp ?? event.eventTime ?? '');
       if (time >= (latest.get(uid)?.time ?? '')) latest.set(uid, { time, text: short(event.message) });
     });
-    for (const { at, uid } of this.#explained) {
-      const event = latest.get(uid);
-      const found = this.#found[at]!;
-      if (!event?.text) continue;
-      const text = `${found.finding.text}: ${event.text}`;
+    for (const { at, found } of this.#explained) {
+      const event = latest.get(found.object.uid);
+      const { finding } = found;
+      if (!event?.text || (finding.isOnlyInEvents && event.time < finding.since)) continue;
+      const text = [finding.text, event.text].filter(Boolean).join(': ');
       // Why is the cause: what has other reasons is another problem.
-      this.#found[at] = {
+      const cause = `${finding.cause} ${withoutNames(event.text)}`;
+      this.#found[at ?? this.#found.length] = {
         ...found,
-        finding: {
-          ...found.finding,
-          text,
-          cause: `${found.finding.cause} ${withoutNames(event.text)}`,
-          since: event.time || found.finding.since,
-        },
+        finding: { ...finding, text, cause, since: event.time || finding.since },
       };
     }
   }

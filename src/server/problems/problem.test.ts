@@ -1,6 +1,8 @@
 /** Proves that findings of one cause are one problem, in a sentence, the newest change first. */
 import { expect, it } from 'vitest';
-import { type Found, problemsOf } from './problem.ts';
+import { type Found, problemsOf as grouped } from './problem.ts';
+
+const problemsOf = (found: readonly Found[]) => grouped(found).map(({ problem }) => problem);
 
 const found = (
   name: string,

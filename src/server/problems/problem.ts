@@ -38,8 +38,14 @@ export interface Problem {
   readonly affects?: readonly AffectedName[];
 }
 
+/** A problem and the latest of what it was made from. */
+export interface Grouped {
+  readonly problem: Problem;
+  readonly newest: Found;
+}
+
 /** The newest change first. What follows from other findings is told with those. */
-export function problemsOf(found: readonly Found[]): Problem[] {
+export function problemsOf(found: readonly Found[]): Grouped[] {
   const owners = new Set(found.flatMap(({ owner }) => (owner ? [owner.uid] : [])));
   const notes = new Map<string, string>();
   const own: Found[] = [];
@@ -57,11 +63,11 @@ export function problemsOf(found: readonly Found[]): Problem[] {
   return [...groups.values()].map((group) => problemOf(group, notes)).sort(newestFirst);
 }
 
-function problemOf(group: readonly Found[], notes: ReadonlyMap<string, string>): Problem {
+function problemOf(group: readonly Found[], notes: ReadonlyMap<string, string>): Grouped {
   const newest = group.reduce((a, b) => (b.finding.since > a.finding.since ? b : a));
   const { text, since } = newest.finding;
   const affected = new Map(group.flatMap(({ owner }) => (owner ? [[owner.uid, owner] as const] : [])));
-  return {
+  const problem: Problem = {
     severity: group.some(({ finding }) => finding.severity === 'error') ? 'error' : 'warning',
     message: `${subjectOf(group)}: ${text}`,
     ...(since ? { changed: since } : {}),
@@ -76,6 +82,7 @@ function problemOf(group: readonly Found[], notes: ReadonlyMap<string, string>):
         }
       : {}),
   };
+  return { problem, newest };
 }
 
 /** `23 pods`, or `Pod shop/web-1`. */
@@ -92,5 +99,5 @@ function pluralOf(kind: string): string {
 }
 
 /** Those that do not say when they changed come last. */
-const newestFirst = (a: Problem, b: Problem): number =>
+const newestFirst = ({ problem: a }: Grouped, { problem: b }: Grouped): number =>
   (b.changed ?? '').localeCompare(a.changed ?? '') || a.message.localeCompare(b.message);

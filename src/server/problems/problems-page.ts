@@ -5,6 +5,8 @@ import type { Registry } from '../../registry/registry.ts';
 import { everything } from '../../registry/view/filter.ts';
 import { answerValue } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
+import type { Connecting } from '../pods/connecting.ts';
+import { LastLines } from './last-lines.ts';
 import { problemsOf } from './problem.ts';
 import { ProblemSearch } from './problem-search.ts';
 import { ReadableScope } from './readable-scope.ts';
@@ -15,10 +17,11 @@ const problemsMax = 500;
 /** Answers a request for the path. `rights` decides about users who are impersonated. */
 export async function answerProblems(
   context: RequestContext,
-  registry: Registry,
+  connecting: Connecting,
   rights: Authorizer,
 ): Promise<boolean> {
   if (context.info.method !== 'GET') throw methodNotAllowed();
+  const { registry } = connecting;
   await registry.view.caughtUp();
   const pods = registry.kinds.resource('v1', 'pods')!;
   const namespace = context.query.get('namespace') || undefined;
@@ -26,15 +29,15 @@ export async function answerProblems(
   const authorizer = context.impersonator ? rights : context.door.authorizer;
   const scope = new ReadableScope(authorizer, context.user, pods, namespaces, namespace === undefined);
   const resourceVersion = String(registry.view.revision);
-  const found = await new ProblemSearch(registry, scope, registry.sources.nowMs()).all();
-  const problems = problemsOf(found);
+  const search = new ProblemSearch(registry, scope, registry.sources.nowMs());
+  const problems = problemsOf(await search.all());
   const left = problems.length - problemsMax;
   const list = {
     kind: 'ProblemList',
     apiVersion: 'wherry.dev/v1',
     metadata: { resourceVersion, ...(left > 0 ? { remainingItemCount: left } : {}) },
-    ...(scope.isCut ? { incomplete: true } : {}),
-    items: problems.slice(0, problemsMax),
+    ...(scope.isCut || search.isCut ? { incomplete: true } : {}),
+    items: await new LastLines(connecting, authorizer, context.user).addTo(problems.slice(0, problemsMax)),
   };
   await answerValue(context, 200, list, { ...context.negotiate('none'), transform: undefined });
   return true;

@@ -1,5 +1,5 @@
 /** What is not well about workloads and what belongs to them: rollouts, pods that cannot be created, jobs, autoscalers. */
-import { type Any, conditionOf, type Examine, type Finding, fromCondition } from './finding.ts';
+import { type Any, conditionOf, type Examine, type Finding, fromCondition, onlyInEvents } from './finding.ts';
 
 /** How long a controller may take to create pods. */
 const createMs = 30_000;
@@ -11,6 +11,8 @@ export const deploymentFindings: Examine = (deployment) => {
   const { replicas = 1 } = deployment.spec ?? {};
   const { readyReplicas = 0 } = deployment.status ?? {};
   if (progressing?.status !== 'False') return [];
+  if (progressing.reason === 'ReplicaSetCreateError')
+    return [fromCondition(progressing, 'its replica set cannot be created')];
   const text = `the rollout was given up with ${readyReplicas} of ${replicas} pods ready`;
   return [fromCondition(progressing, text, { followsFromPods: true })];
 };
@@ -44,22 +46,33 @@ const missing = (have: number, wanted: number, { metadata }: Any): Finding[] => 
 export const statefulSetFindings: Examine = (set) =>
   missing(set.status?.replicas ?? 0, set.spec?.replicas ?? 1, set);
 
-export const daemonSetFindings: Examine = (set) =>
-  missing(set.status?.currentNumberScheduled ?? 0, set.status?.desiredNumberScheduled ?? 0, set);
+/** A selector of all pods is refused, and nothing is wanted then. */
+export const daemonSetFindings: Examine = (set) => {
+  const { currentNumberScheduled: have = 0, desiredNumberScheduled: wanted = 0 } = set.status ?? {};
+  return wanted === 0 ? [onlyInEvents(set.metadata.creationTimestamp)] : missing(have, wanted, set);
+};
+
+/** A job that could not be created, times that were missed; what was before the last job is over. */
+export const cronJobFindings: Examine = ({ metadata, status }) => [
+  onlyInEvents((status as Any)?.lastScheduleTime ?? metadata.creationTimestamp),
+];
+
+/** Addresses that are taken, endpoints that cannot be written. */
+export const serviceFindings: Examine = ({ metadata }) => [onlyInEvents(metadata.creationTimestamp)];
 
 export const jobFindings: Examine = (job) => {
   const failed = conditionOf(job, 'Failed');
   if (failed?.status === 'True')
     return [fromCondition(failed, `the job has failed (${failed.reason ?? 'unknown'})`)];
-  const count = job.status?.failed ?? 0;
+  const { failed: count = 0, active = 0, succeeded = 0, startTime } = job.status ?? {};
   const isOver =
     conditionOf(job, 'Complete')?.status === 'True' ||
     conditionOf(job, 'SuccessCriteriaMet')?.status === 'True';
-  if (count === 0 || isOver) return [];
+  if (isOver || job.spec?.suspend) return [];
+  if (startTime && count + active + succeeded === 0) return missing(0, job.spec?.parallelism ?? 1, job);
+  if (count === 0) return [];
   const text = `${count} of its pods have failed, ${job.spec?.backoffLimit ?? 6} failures are allowed`;
-  return [
-    { cause: text, text, severity: 'warning', since: job.status?.startTime ?? '', isExplainedByEvents: true },
-  ];
+  return [{ cause: text, text, severity: 'warning', since: startTime ?? '', isExplainedByEvents: true }];
 };
 
 export const autoscalerFindings: Examine = (scaler) =>
