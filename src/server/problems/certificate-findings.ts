@@ -8,7 +8,7 @@ const soonMs = 14 * 24 * 60 * 60_000;
 const charsMax = 64 * 1024;
 
 /** The certificate of a chain in base64 of PEM that ends first. */
-export function endFindings(base64: unknown, what: string): Finding[] {
+function endFindings(base64: unknown, what: string): Finding[] {
   if (typeof base64 !== 'string' || base64.length > charsMax) return [];
   const pem = Buffer.from(base64, 'base64').toString('utf8');
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];

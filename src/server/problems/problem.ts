@@ -13,7 +13,7 @@ export interface ObjectName {
   readonly uid: string;
 }
 
-export interface AffectedName extends ObjectName {
+interface AffectedName extends ObjectName {
   /** What is known of it beside that. */
   readonly note?: string;
 }
