@@ -19,7 +19,7 @@ export interface Finding {
   readonly isOnlyInEvents?: boolean;
   /** The log of the container that ended, whose last line says why. */
   readonly log?: LogName | undefined;
-  /** It follows from what is wrong with the pods of the object, and is told with them if there is anything. */
+  /** It follows from what is wrong with the pods of the object, and is reported with them if there is anything. */
   readonly followsFromPods?: boolean;
 }
 

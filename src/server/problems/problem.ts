@@ -44,7 +44,7 @@ export interface Grouped {
   readonly newest: Found;
 }
 
-/** The newest change first. What follows from other findings is told with those. */
+/** The newest change first. What follows from other findings is reported with those. */
 export function problemsOf(found: readonly Found[]): Grouped[] {
   const owners = new Set(found.flatMap(({ owner }) => (owner ? [owner.uid] : [])));
   const notes = new Map<string, string>();

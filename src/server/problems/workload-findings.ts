@@ -17,7 +17,7 @@ export const deploymentFindings: Examine = (deployment) => {
   return [fromCondition(progressing, text, { followsFromPods: true })];
 };
 
-/** Replica sets of deployments are told of by these. */
+/** Replica sets of deployments are reported by these. */
 export const replicaSetFindings: Examine = (set) => {
   if (set.metadata.ownerReferences?.some(({ controller }: Any) => controller)) return [];
   const failed = conditionOf(set, 'ReplicaFailure');

@@ -1,8 +1,9 @@
 /** The first thing on the overview: what is not well, the newest change first. */
-import { useProblems } from '../../core/problems.ts';
+
 import { Link } from '../../ui/link.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
 import { ProblemList } from '../problems/problem-list.tsx';
+import { useProblems } from '../problems/reported-problems.ts';
 
 const shownMax = 5;
 

@@ -1,8 +1,8 @@
 /** Problems, the newest change first: what is wrong, with which objects, and what happened shortly before. */
 import { kindNamed } from '../../core/kinds.ts';
-import type { Problem, ProblemObject } from '../../core/problems.ts';
 import { Age } from '../../ui/age.tsx';
 import { Link, ObjectLink } from '../../ui/link.tsx';
+import type { Problem, ProblemObject } from './reported-problems.ts';
 
 /** Objects that are shown before the others are opened. */
 const shownMax = 3;

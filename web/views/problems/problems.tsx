@@ -1,9 +1,9 @@
 /** The page of problems: everything that is not well, grouped by cause. */
 import { moment } from '../../core/moment.ts';
-import { useProblems } from '../../core/problems.ts';
 import { place } from '../../core/router.ts';
 import { Refusal } from '../../ui/refusal.tsx';
 import { ProblemList } from './problem-list.tsx';
+import { useProblems } from './reported-problems.ts';
 
 export function View() {
   const namespace = place.value.query.get('ns') ?? undefined;

@@ -1,6 +1,6 @@
 /** What is not well, as the server says: asked for again every few seconds while it is looked at. */
 import { useEffect, useState } from 'preact/hooks';
-import { ask } from './api.ts';
+import { ask } from '../../core/api.ts';
 
 export interface ProblemObject {
   readonly apiVersion: string;
