@@ -84,6 +84,28 @@ describeWith('chromium')('pods in the page', () => {
     expect((await download).suggestedFilename()).toBe('talker.log');
   });
 
+  it('says on the first screen what a pod does, why it fails, and its last lines', async () => {
+    const failing = container('main', 'echo connecting; echo no database >&2; exit 3');
+    const readinessProbe = { exec: { command: ['sh', '-c', 'echo not loaded; exit 1'] }, periodSeconds: 1 };
+    const unready = { ...container('unready', 'sleep 100000'), readinessProbe };
+    await server.client.post(pods, {
+      metadata: { name: 'failing' },
+      spec: { containers: [unready, failing] },
+    });
+    const page = await browser.open(`${server.cluster.url}/ui/object/pods/default/failing`);
+    await page.locator('.podstate').getByText('Container main ends again and again').waitFor();
+    const card = (name: string) => page.locator('.container').filter({ hasText: name });
+    await card('main').locator('pre').getByText('no database').waitFor();
+    const text = await card('main').innerText();
+    expect(text).toContain('exit code 3');
+    expect(text).toContain('a process of the node');
+    await card('unready').getByText('Readiness probe failed: not loaded').waitFor();
+    await page.getByText('Back-off restarting failed container main').first().waitFor();
+    expect((await page.getByRole('heading', { name: 'Events' }).boundingBox())!.y).toBeLessThan(400);
+    expect(await seriousFindings(page)).toEqual([]);
+    await server.client.delete(`${pods}/failing`);
+  });
+
   it('goes on with a log after the connection was lost, without a line twice', async () => {
     const address = `${way.url}/ui/object/pods/default/talker?tab=logs&container=main`;
     const page = await browser.open(address, {}, /ERR_|WebSocket/);

@@ -47,7 +47,7 @@ describeWith('chromium')('the page', () => {
 
   it('says that a pod crashes or has no image, in red, and names what it shows in the title', async () => {
     const page = await open('/ui/object/pods/default/crashing');
-    const state = page.locator('.facts div').filter({ hasText: 'State' }).locator('dd');
+    const state = page.locator('.podstate strong');
     await expect.poll(() => state.textContent()).toBe('CrashLoopBackOff');
     expect(await state.getAttribute('class')).toBe('bad');
     expect(await page.title()).toBe('crashing · Pod · default · Wherry');

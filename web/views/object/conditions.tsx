@@ -32,7 +32,9 @@ const words = (type: string): string =>
 function sentence({ type, status }: Condition): string {
   const what = words(type);
   const not = badWhenTrue.test(type) ? 'no' : 'not';
-  const text = status === 'True' ? what : status === 'False' ? `${not} ${what}` : `unknown whether ${what}`;
+  // `containers ready` becomes `containers not ready`.
+  const denied = /\w+s (ready)$/.test(what) ? what.replace(/(?=ready$)/, 'not ') : `${not} ${what}`;
+  const text = status === 'True' ? what : status === 'False' ? denied : `unknown whether ${what}`;
   return text[0]!.toUpperCase() + text.slice(1);
 }
 

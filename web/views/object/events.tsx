@@ -8,24 +8,33 @@ import { eventTime } from './event-time.ts';
 
 const shownMax = 100;
 
-export function Events({ object }: { readonly object: ApiObject }) {
-  const kind = kindOf('events')!;
-  const { uid, namespace } = object.metadata;
-  const live = useLiveObjects(pathOf(kind, namespace), { fieldSelector: `involvedObject.uid=${uid}` });
+interface ObjectEvents {
+  /** The latest first. */
+  readonly events: readonly ApiObject[];
+  readonly error: Error | undefined;
+  readonly isLoading: boolean;
+}
+
+export function useEventsOf({ metadata: { uid, namespace } }: ApiObject): ObjectEvents {
+  const live = useLiveObjects(pathOf(kindOf('events')!, namespace), {
+    fieldSelector: `involvedObject.uid=${uid}`,
+  });
   const events = live.items.value
     .toSorted((a, b) => (eventTime(a) < eventTime(b) ? 1 : -1))
     .slice(0, shownMax);
-  return (
-    <section class="panel whole">
-      <h2>Events</h2>
-      {live.error.value && <Refusal error={live.error.value} what="Events cannot be shown." />}
-      {events.length === 0 && !live.error.value && (
-        <p class="quiet">{live.state.value === 'loading' ? 'Loading…' : 'None are kept.'}</p>
-      )}
-      <EventTable events={events} />
-    </section>
-  );
+  return { events, error: live.error.value, isLoading: live.state.value === 'loading' };
 }
+
+export const EventsOf = ({ object }: { readonly object: ApiObject }) => <Events of={useEventsOf(object)} />;
+
+export const Events = ({ of: { events, error, isLoading } }: { readonly of: ObjectEvents }) => (
+  <section class="panel whole">
+    <h2>Events</h2>
+    {error && <Refusal error={error} what="Events cannot be shown." />}
+    {events.length === 0 && !error && <p class="quiet">{isLoading ? 'Loading…' : 'None are kept.'}</p>}
+    <EventTable events={events} />
+  </section>
+);
 
 function EventTable({ events }: { readonly events: readonly ApiObject[] }) {
   if (events.length === 0) return null;

@@ -8,7 +8,7 @@ export interface Fact {
 }
 
 /** Facts that are words for a state, which have a tone. */
-export const stateFacts: ReadonlySet<string> = new Set(['State', 'Phase']);
+export const stateFacts: ReadonlySet<string> = new Set(['Phase']);
 
 type Row = readonly [label: string, value: unknown];
 
@@ -34,19 +34,17 @@ const workload = ({ spec, status }: ApiObject): Row[] => [
   ['Paused', spec?.paused],
 ];
 
-/** Its state first, in the words of `kubectl get`; the phase where it says something else. */
+/** Its state is said in words above them; the phase is shown where it says something else. */
 function podFacts(pod: ApiObject): Row[] {
   const { spec, status } = pod;
   const state = podState(pod);
   return [
-    ['State', state],
     ['Phase', status?.phase === state ? undefined : status?.phase],
-    ['Why', status?.message],
     ['Node', spec?.nodeName],
     ['Address', status?.podIP],
     ['Restart policy', spec?.restartPolicy],
     ['Service account', spec?.serviceAccountName],
-    ['Quality of service', status?.qosClass],
+    ['QoS class', status?.qosClass],
     ['Priority', spec?.priorityClassName],
   ];
 }

@@ -1,0 +1,93 @@
+/** What is to be said of a pod and its containers, in sentences. */
+import type { ApiObject, Json } from '../../core/objects.ts';
+import { podState } from '../../core/pod-state.ts';
+
+/** What keeps a pod from running as it should, in a sentence; undefined when nothing does. */
+export function podSentence(pod: ApiObject): string | undefined {
+  const { metadata, status } = pod;
+  if (metadata.deletionTimestamp) {
+    const waits = metadata.finalizers?.length ? ` It waits for ${metadata.finalizers.join(', ')}.` : '';
+    return `It is being deleted.${waits}`;
+  }
+  const said = sentenceOf(status?.reason, status?.message);
+  if (status?.phase === 'Succeeded') return undefined;
+  const unscheduled = conditionOf(status, 'PodScheduled');
+  if (unscheduled?.status === 'False') return `No node takes it. ${unscheduled.message ?? ''}`.trim();
+  const container = statusesOf(pod).map(containerSentence).find(Boolean);
+  if (container || said) return [said, container].filter(Boolean).join(' ');
+  const ready = conditionOf(status, 'Ready');
+  if (status?.phase !== 'Running' || ready?.status !== 'False') return undefined;
+  const unready = statusesOf(pod).filter(({ state, ready }) => state?.running && ready === false);
+  return unready.length
+    ? `Container ${unready.map(({ name }) => name).join(', ')} runs, but is not ready.`
+    : `It is not ready. ${ready.message ?? ''}`.trim();
+}
+
+/** The state in the words of `kubectl get`, with what a running pod lacks. */
+export function stateWords(pod: ApiObject): string {
+  const state = podState(pod);
+  const ready = conditionOf(pod.status, 'Ready');
+  return state === 'Running' && ready?.status === 'False' ? 'Running, not ready' : state;
+}
+
+const conditionOf = (status: Json, type: string): Json =>
+  status?.conditions?.find((each: Json) => each.type === type);
+
+const statusesOf = ({ status }: ApiObject): readonly Json[] => [
+  ...(status?.initContainerStatuses ?? []),
+  ...(status?.containerStatuses ?? []),
+];
+
+const sentenceOf = (reason: unknown, message: unknown): string =>
+  reason || message ? `${[reason, message].filter(Boolean).join(': ')}.`.replace(/\.\.$/, '.') : '';
+
+/** What is wrong with a container. */
+export function containerSentence({ name, state, lastState, restartCount = 0 }: Json): string | undefined {
+  const { waiting, terminated } = state ?? {};
+  if (waiting?.reason === 'CrashLoopBackOff')
+    return `Container ${name} ends again and again, last with ${endWords(lastState?.terminated)}.`;
+  if (waiting?.reason && !['ContainerCreating', 'PodInitializing'].includes(waiting.reason))
+    return `Container ${name} cannot start: ${waiting.message || waiting.reason}`;
+  if (terminated && terminated.exitCode !== 0)
+    return `Container ${name} has ended with ${endWords(terminated)}${restartCount ? `, after ${restartCount} restarts` : ''}.`;
+  return undefined;
+}
+
+/** `exit code 137, too much memory`. */
+export function endWords(terminated: Json): string {
+  const { exitCode, signal, reason, message } = terminated ?? {};
+  const how = signal ? `signal ${signal}` : `exit code ${exitCode ?? 'unknown'}`;
+  const why =
+    reason === 'OOMKilled'
+      ? 'too much memory (OOMKilled)'
+      : ['Error', 'Completed', undefined].includes(reason)
+        ? ''
+        : reason;
+  return [how, why, message?.trim()].filter(Boolean).join(', ');
+}
+
+/** What runs a container, by the beginning of its id: `process://…`, `containerd://…`. */
+export function runtimeWords(containerId: unknown): string {
+  const [, runtime] = /^([\w-]+):\/\//.exec(String(containerId ?? '')) ?? [];
+  if (!runtime) return '';
+  if (runtime === 'process') return 'a process of the node';
+  return runtime === 'simulated' ? 'simulated, nothing runs' : `a container of ${runtime}`;
+}
+
+/** `GET :8080/healthz every 10s`. */
+export function probeWords(probe: Json): string {
+  const { httpGet, tcpSocket, grpc, exec, periodSeconds = 10, initialDelaySeconds, failureThreshold } = probe;
+  const what = httpGet
+    ? `GET ${httpGet.host ?? ''}:${httpGet.port}${httpGet.path ?? '/'}`
+    : tcpSocket
+      ? `TCP :${tcpSocket.port}`
+      : grpc
+        ? `gRPC :${grpc.port}`
+        : (exec?.command ?? []).join(' ');
+  const more = [
+    `every ${periodSeconds}s`,
+    initialDelaySeconds && `after ${initialDelaySeconds}s`,
+    failureThreshold && `fails after ${failureThreshold}`,
+  ].filter(Boolean);
+  return `${what} ${more.join(', ')}`;
+}
