@@ -64,7 +64,7 @@ const rooms = {
   ],
   'src/streams': ['bytes', 'dial', 'session', 'spdy', 'websocket', 'serving', 'proxy'],
   'src/cluster': ['shared', 'options', 'access', 'store', 'node', 'named', 'doctor', '.'],
-  'web/views': ['.', 'pods', 'editor', 'logs', 'terminal', 'object', 'list', 'create', 'problems', 'overview', 'timeline'],
+  'web/views': ['.', 'pods', 'panels', 'editor', 'logs', 'terminal', 'object', 'list', 'create', 'problems', 'overview', 'timeline'],
 };
 
 /** The files of a room, without those of rooms inside it. */

@@ -26,9 +26,7 @@ const ports = (list: Json): string[] =>
       `${name ? `${name} ` : ''}${port}${targetPort && targetPort !== port ? `→${targetPort}` : ''}${nodePort ? ` (node ${nodePort})` : ''}${protocol && protocol !== 'TCP' ? `/${protocol}` : ''}`,
   );
 
-const workload = ({ spec, status }: ApiObject): Row[] => [
-  ['Ready', share(status?.readyReplicas, spec?.replicas)],
-  ['Up to date', share(status?.updatedReplicas, spec?.replicas)],
+const workload = ({ spec }: ApiObject): Row[] => [
   ['Strategy', spec?.strategy?.type ?? spec?.updateStrategy?.type],
   ['Images', (spec?.template?.spec?.containers ?? []).map(({ image }: Json) => image)],
   ['Paused', spec?.paused],
@@ -69,12 +67,7 @@ const byKind: Readonly<Record<string, (object: ApiObject) => readonly Row[]>> = 
   Deployment: workload,
   StatefulSet: workload,
   ReplicaSet: workload,
-  DaemonSet: ({ spec, status }) => [
-    ['Ready', share(status?.numberReady, status?.desiredNumberScheduled)],
-    ['Up to date', share(status?.updatedNumberScheduled, status?.desiredNumberScheduled)],
-    ['Strategy', spec?.updateStrategy?.type],
-    ['Images', (spec?.template?.spec?.containers ?? []).map(({ image }: Json) => image)],
-  ],
+  DaemonSet: workload,
   Job: ({ spec, status }) => [
     ['Completed', share(status?.succeeded, spec?.completions ?? 1)],
     ['Running', status?.active],
@@ -111,13 +104,8 @@ const byKind: Readonly<Record<string, (object: ApiObject) => readonly Row[]>> = 
     ['Reclaim', spec?.persistentVolumeReclaimPolicy],
     ['Class', spec?.storageClassName],
   ],
-  Secret: ({ type, data }) => [
-    ['Type', type],
-    ['Keys', Object.keys(data ?? {})],
-  ],
-  ConfigMap: ({ data, binaryData }) => [
-    ['Keys', [...Object.keys(data ?? {}), ...Object.keys(binaryData ?? {})]],
-  ],
+  Secret: ({ type }) => [['Type', type]],
+  ConfigMap: () => [],
 };
 
 const plainMax = 12;

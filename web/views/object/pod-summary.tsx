@@ -1,7 +1,6 @@
 /** A pod's first screen: its state in words, its containers, and its events beside them. */
 import { kindNamed } from '../../core/kinds.ts';
 import { maySee } from '../../core/rights.ts';
-import { adoptStyle } from '../../ui/adopted-style.ts';
 import { ObjectLink } from '../../ui/link.tsx';
 import { toneOf } from '../../ui/tone.ts';
 import { ContainerCards } from '../pods/container-cards.tsx';
@@ -12,9 +11,6 @@ import { Events, useEventsOf } from './events.tsx';
 import { factsOf } from './facts.ts';
 import { Labels } from './labels.tsx';
 import { RelationPanels } from './relations.tsx';
-import css from './summary.css' with { type: 'text' };
-
-adoptStyle(css);
 
 export function PodSummary(props: TabProps) {
   return maySee('events', props.object.metadata.namespace) ? <WithEvents {...props} /> : <Pod {...props} />;

@@ -7,6 +7,7 @@ import { type Kind, kindNamed, kindOf, pathOf } from '../../core/kinds.ts';
 import { momentQuery } from '../../core/moment.ts';
 import type { ApiObject, Json, OwnerReference, TableAnswer } from '../../core/objects.ts';
 import { may } from '../../core/rights.ts';
+import { selectorOf, selects } from './selector.ts';
 
 export interface Relative {
   readonly kind: Kind;
@@ -55,11 +56,6 @@ export async function findObjects(
     note: state < 0 ? undefined : String(cells[state] ?? ''),
   }));
 }
-
-const selectorText = (labels: Json): string =>
-  Object.entries(labels ?? {})
-    .map(([name, value]) => `${name}=${value}`)
-    .join();
 
 const named = (id: string, namespace: string | undefined, name: unknown): Relative[] => {
   const kind = kindOf(id);
@@ -117,28 +113,105 @@ async function findSelecting(
   labels: Json,
   at: number | undefined,
 ): Promise<Relative[]> {
-  const kind = kindOf('services');
-  if (!kind || !may('list', kind, { namespace })) return [];
-  const { items } = await ask<{ items: ApiObject[] }>(pathOf(kind, namespace), {
-    query: { ...momentQuery(at), limit: shownMax },
-  }).catch(() => ({ items: [] as ApiObject[] }));
+  const items = await listOf('services', namespace, at);
   return items
-    .filter(({ spec }) => {
-      const wanted = Object.entries(spec?.selector ?? {});
-      return wanted.length > 0 && wanted.every(([name, value]) => labels[name] === value);
-    })
-    .map(({ metadata }) => ({ kind, namespace, name: metadata.name }));
+    .filter(({ spec }) => selects(spec?.selector, labels))
+    .map(({ metadata }) => ({ kind: kindOf('services')!, namespace, name: metadata.name }));
 }
 
-const service: Finder = async ({ spec, metadata: { namespace, name } }, at) => {
-  const selector = selectorText(spec?.selector);
-  const [slices, pods] = await Promise.all([
-    findObjects(
+/** Whole objects of a namespace. A kind that may not be listed has none. */
+async function listOf(
+  id: string,
+  namespace: string | undefined,
+  at: number | undefined,
+): Promise<ApiObject[]> {
+  const kind = kindOf(id);
+  if (!kind || !may('list', kind, { namespace })) return [];
+  const query = { ...momentQuery(at), limit: shownMax };
+  const answer = await ask<{ items: ApiObject[] }>(pathOf(kind, namespace), { query }).catch(() => undefined);
+  return answer?.items ?? [];
+}
+
+/** What leads to the pods of a workload, what scales them, and what keeps them from being evicted. */
+const workload: Finder = async ({ kind, spec, metadata: { namespace, name } }, at) => {
+  const labels = spec?.template?.metadata?.labels;
+  const [services, slices, ingresses, scalers, budgets] = await Promise.all(
+    [
+      'services',
       'endpointslices.discovery.k8s.io',
-      namespace,
-      { labelSelector: `kubernetes.io/service-name=${name}` },
-      at,
+      'ingresses.networking.k8s.io',
+      'horizontalpodautoscalers.autoscaling',
+      'poddisruptionbudgets.policy',
+    ].map((id) => listOf(id, namespace, at)),
+  );
+  const member = (id: string, { metadata }: ApiObject, note?: string): Relative[] =>
+    named(id, namespace, metadata.name).map((each) => ({ ...each, note }));
+  const leading = services!.filter((each) => selects(each.spec?.selector, labels));
+  const names = new Set(leading.map(({ metadata }) => metadata.name));
+  return [
+    {
+      title: 'Services',
+      members: leading.flatMap((each) => member('services', each, answersOf(each.metadata.name, slices!))),
+    },
+    {
+      title: 'Ingresses',
+      members: ingresses!
+        .filter((each) => backendsOf(each).some((backend) => names.has(backend)))
+        .flatMap((each) => member('ingresses.networking.k8s.io', each)),
+    },
+    {
+      title: 'Autoscaler',
+      members: scalers!
+        .filter(({ spec: { scaleTargetRef: of = {} } = {} }) => of.kind === kind && of.name === name)
+        .flatMap((each) => {
+          const { minReplicas = 1, maxReplicas } = each.spec;
+          const now = each.status?.currentReplicas ?? 0;
+          return member(
+            'horizontalpodautoscalers.autoscaling',
+            each,
+            `${now}, from ${minReplicas} to ${maxReplicas}`,
+          );
+        }),
+    },
+    {
+      title: 'Disruption budget',
+      members: budgets!
+        .filter((each) => selects(each.spec?.selector?.matchLabels, labels))
+        .flatMap((each) =>
+          member(
+            'poddisruptionbudgets.policy',
+            each,
+            `${each.status?.disruptionsAllowed ?? 0} evictions allowed`,
+          ),
+        ),
+    },
+  ];
+};
+
+/** How many endpoints of a service can serve requests. */
+function answersOf(service: string, slices: readonly ApiObject[]): string {
+  const endpoints: Json[] = slices
+    .filter(({ metadata }) => metadata.labels?.['kubernetes.io/service-name'] === service)
+    .flatMap((slice) => slice.endpoints ?? []);
+  const ready = endpoints.filter(({ conditions }) => conditions?.ready !== false).length;
+  return ready === 0
+    ? 'unavailable: no endpoint is ready'
+    : `${ready} of ${endpoints.length} endpoints ready`;
+}
+
+const backendsOf = ({ spec }: ApiObject): string[] =>
+  [
+    spec?.defaultBackend,
+    ...(spec?.rules ?? []).flatMap(({ http }: Json) =>
+      (http?.paths ?? []).map(({ backend }: Json) => backend),
     ),
+  ].flatMap((backend: Json) => backend?.service?.name ?? []);
+
+const service: Finder = async ({ spec, metadata: { namespace, name } }, at) => {
+  const selector = selectorOf({ matchLabels: spec?.selector });
+  const labelSelector = `kubernetes.io/service-name=${name}`;
+  const [slices, pods] = await Promise.all([
+    findObjects('endpointslices.discovery.k8s.io', namespace, { labelSelector }, at),
     selector ? findObjects('pods', namespace, { labelSelector: selector }, at) : [],
   ]);
   return [
@@ -153,27 +226,25 @@ async function podsOfClaim(
   claim: string,
   at: number | undefined,
 ): Promise<Relative[]> {
-  const kind = kindOf('pods');
-  if (!kind || !may('list', kind, { namespace })) return [];
-  const { items } = await ask<{ items: ApiObject[] }>(pathOf(kind, namespace), {
-    query: { ...momentQuery(at), limit: shownMax },
-  }).catch(() => ({ items: [] as ApiObject[] }));
+  const items = await listOf('pods', namespace, at);
   return items
     .filter(({ spec }) =>
       spec?.volumes?.some((volume: Json) => volume.persistentVolumeClaim?.claimName === claim),
     )
-    .map(({ metadata, status }) => ({ kind, namespace, name: metadata.name, note: status?.phase }));
+    .map(({ metadata, status }) => ({
+      kind: kindOf('pods')!,
+      namespace,
+      name: metadata.name,
+      note: status?.phase,
+    }));
 }
 
 const finders: Readonly<Record<string, Finder>> = {
   Pod: pod,
   Service: service,
-  Node: async ({ metadata: { name } }, at) => [
-    {
-      title: 'Pods',
-      members: await findObjects('pods', undefined, { fieldSelector: `spec.nodeName=${name}` }, at),
-    },
-  ],
+  Deployment: workload,
+  StatefulSet: workload,
+  DaemonSet: workload,
   PersistentVolumeClaim: async ({ spec, metadata: { namespace, name } }, at) => [
     { title: 'Volume', members: named('persistentvolumes', undefined, spec?.volumeName) },
     { title: 'Class', members: named('storageclasses.storage.k8s.io', undefined, spec?.storageClassName) },
@@ -187,17 +258,13 @@ const finders: Readonly<Record<string, Finder>> = {
       { title: 'Class', members: named('storageclasses.storage.k8s.io', undefined, spec?.storageClassName) },
     ];
   },
-  Ingress: async ({ spec, metadata: { namespace } }) => {
-    const backends: Json[] = [
-      spec?.defaultBackend,
-      ...(spec?.rules ?? []).flatMap(({ http }: Json) =>
-        (http?.paths ?? []).map(({ backend }: Json) => backend),
-      ),
-    ];
+  Ingress: async (ingress) => {
+    const { spec, metadata } = ingress;
+    const { namespace } = metadata;
     return [
       {
         title: 'Services',
-        members: backends.flatMap((backend) => named('services', namespace, backend?.service?.name)),
+        members: backendsOf(ingress).flatMap((name) => named('services', namespace, name)),
       },
       {
         title: 'Secrets',

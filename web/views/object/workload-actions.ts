@@ -1,13 +1,12 @@
 /** Actions on workloads: scale, restart, roll back, and running a cron job now. */
 import { ApiError, ask } from '../../core/api.ts';
 import { apiVersionOf, kindOf, pathOf } from '../../core/kinds.ts';
-import type { ApiObject, Json, ListAnswer } from '../../core/objects.ts';
+import type { ApiObject, ListAnswer } from '../../core/objects.ts';
 import { commandText } from '../../ui/command.ts';
 import type { Action, Plan, Target } from './actions.ts';
+import { keeperOf, type Revision, revisionsFrom } from './revisions.ts';
 
 const mergePatch = 'application/merge-patch+json';
-const strategicPatch = 'application/strategic-merge-patch+json';
-const jsonPatch = 'application/json-patch+json';
 
 export const pathOfTarget = ({ kind, object: { metadata } }: Target, subresource?: string): string =>
   pathOf(kind, metadata.namespace, metadata.name, subresource);
@@ -64,84 +63,49 @@ export const restart: Action = {
   }),
 };
 
-interface Revision {
-  readonly number: number;
-  readonly label: string;
-  readonly patch: Json;
-  readonly contentType: string;
+/** What going back takes; `wished` is the number of the revision to begin with. */
+export async function rollBackTo(target: Target, wished?: number): Promise<Plan> {
+  const keeper = kindOf(keeperOf(target.kind.id)!)!;
+  const { items } = await ask<ListAnswer<ApiObject>>(pathOf(keeper, target.object.metadata.namespace));
+  // The newest is what runs now.
+  const former = revisionsFrom(items, target.object).slice(1);
+  if (former.length === 0) throw new ApiError({ message: 'There is no former revision to go back to.' });
+  const label = ({ number, images }: Revision): string => `revision ${number}: ${images}`;
+  const chosen = (value: string | undefined): Revision =>
+    former.find(({ number }) => String(number) === value) ?? former[0]!;
+  return {
+    fields: [
+      {
+        name: 'revision',
+        label: 'Revision',
+        type: 'choice',
+        initial: String(wished ?? former[0]!.number),
+        choices: former.map((each) => ({ value: String(each.number), label: label(each) })),
+      },
+    ],
+    steps: ({ revision }) => [
+      `Set the pod template to that of revision ${chosen(revision).number}, with ${label(chosen(revision))}.`,
+      'The pods are replaced by new ones, as the update strategy says.',
+    ],
+    commands: ({ revision }) => [
+      commandText(
+        ['kubectl', 'rollout', 'undo', nameOf(target), `--to-revision=${chosen(revision).number}`],
+        target.object.metadata.namespace,
+      ),
+    ],
+    run: async ({ revision }) => {
+      const { patch: body, contentType } = chosen(revision);
+      await ask(pathOfTarget(target), { method: 'PATCH', contentType, body });
+    },
+  };
 }
 
 export const rollBack: Action = {
   id: 'rollback',
   title: 'Roll back',
   applies: ({ kind }) => rolling.has(kind.id),
-  plan: async (target) => {
-    const all = (await revisionsOf(target)).toSorted((a, b) => b.number - a.number);
-    // The newest is what runs now.
-    const former = all.slice(1);
-    if (former.length === 0) throw new ApiError({ message: 'There is no former revision to go back to.' });
-    const chosen = (value: string | undefined): Revision =>
-      former.find(({ number }) => String(number) === value) ?? former[0]!;
-    return {
-      fields: [
-        {
-          name: 'revision',
-          label: 'Revision',
-          type: 'choice',
-          initial: String(former[0]!.number),
-          choices: former.map(({ number, label }) => ({ value: String(number), label })),
-        },
-      ],
-      steps: ({ revision }) => [
-        `Set the pod template to that of revision ${chosen(revision).number}, with ${chosen(revision).label}.`,
-        'The pods are replaced by new ones, as the update strategy says.',
-      ],
-      commands: ({ revision }) => [
-        commandText(
-          ['kubectl', 'rollout', 'undo', nameOf(target), `--to-revision=${chosen(revision).number}`],
-          target.object.metadata.namespace,
-        ),
-      ],
-      run: async ({ revision }) => {
-        const { patch: body, contentType } = chosen(revision);
-        await ask(pathOfTarget(target), { method: 'PATCH', contentType, body });
-      },
-    };
-  },
+  plan: (target) => rollBackTo(target),
 };
-
-const imagesOf = (template: Json): string =>
-  (template?.spec?.containers ?? []).map(({ image }: Json) => image).join(', ');
-
-/** Deployments keep former templates as replica sets, the others as controller revisions. */
-async function revisionsOf({ kind, object }: Target): Promise<Revision[]> {
-  const isDeployment = kind.id === 'deployments.apps';
-  const keeper = kindOf(isDeployment ? 'replicasets.apps' : 'controllerrevisions.apps')!;
-  const { items } = await ask<ListAnswer<ApiObject>>(pathOf(keeper, object.metadata.namespace));
-  const owned = items.filter(({ metadata }) =>
-    metadata.ownerReferences?.some(({ uid }) => uid === object.metadata.uid),
-  );
-  return owned.map((item) => (isDeployment ? fromReplicaSet(item) : fromControllerRevision(item)));
-}
-
-function fromReplicaSet({ metadata, spec }: ApiObject): Revision {
-  const number = Number(metadata.annotations?.['deployment.kubernetes.io/revision'] ?? 0);
-  const template = structuredClone(spec.template);
-  delete template.metadata?.labels?.['pod-template-hash'];
-  return {
-    number,
-    label: `revision ${number}: ${imagesOf(template)}`,
-    patch: [{ op: 'replace', path: '/spec/template', value: template }],
-    contentType: jsonPatch,
-  };
-}
-
-const fromControllerRevision = ({ revision, data }: ApiObject): Revision => ({
-  number: Number(revision),
-  label: `revision ${revision}: ${imagesOf(data?.spec?.template)}`,
-  patch: data,
-  contentType: strategicPatch,
-});
 
 export const trigger: Action = {
   id: 'trigger',

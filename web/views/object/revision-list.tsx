@@ -1,0 +1,88 @@
+/** The revisions of a workload: old and new side by side while both have pods, what each changed, and the way back. */
+import { useState } from 'preact/hooks';
+import { kindOf, pathOf } from '../../core/kinds.ts';
+import { useLiveObjects } from '../../core/live.ts';
+import { moment } from '../../core/moment.ts';
+import { yamlText } from '../../core/text/yaml-text.ts';
+import { Age } from '../../ui/age.tsx';
+import { ShareBar } from '../../ui/bar.tsx';
+import { Diff } from '../../ui/diff.tsx';
+import { readinessTone } from '../../ui/tone.ts';
+import type { TabProps } from '../tab.ts';
+import { ActionDialog } from './action-dialog.tsx';
+import { actionsOf } from './actions.ts';
+import { type Revision, revisionsFrom } from './revisions.ts';
+import { rollBack, rollBackTo } from './workload-actions.ts';
+
+interface RevisionListProps extends TabProps {
+  readonly keeper: string;
+}
+
+export function RevisionList({ kind, object, keeper }: RevisionListProps) {
+  const live = useLiveObjects(pathOf(kindOf(keeper)!, object.metadata.namespace));
+  const [chosen, setChosen] = useState<Revision>();
+  const revisions = revisionsFrom(live.items.value, object);
+  if (revisions.length === 0) return null;
+  const mayGoBack = moment.value === undefined && actionsOf({ kind, object }).includes(rollBack);
+  const running = revisions.filter(({ pods }) => pods && pods.wanted > 0);
+  return (
+    <section class="panel">
+      <h2>Revisions</h2>
+      {running.length > 1 && <SideBySide revisions={running} />}
+      <ul class="revisions">
+        {revisions.map((revision, i) => {
+          const before = revisions[i + 1];
+          return (
+            <li key={revision.number}>
+              <p>
+                <strong>{revision.number}</strong> {i === 0 && <span class="badge">current</span>}{' '}
+                {revision.images}{' '}
+                <span class="quiet">
+                  <Age since={revision.created} />
+                </span>{' '}
+                {i > 0 && mayGoBack && (
+                  <button type="button" onClick={() => setChosen(revision)}>
+                    Roll back to {revision.number}
+                  </button>
+                )}
+              </p>
+              {before && (
+                <details>
+                  <summary>What it changed</summary>
+                  <Diff before={yamlText(before.template)} after={yamlText(revision.template)} />
+                </details>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+      {chosen && (
+        <ActionDialog
+          title={`Roll back ${object.metadata.name}`}
+          load={() => rollBackTo({ kind, object }, chosen.number)}
+          onClose={() => setChosen(undefined)}
+        />
+      )}
+    </section>
+  );
+}
+
+const SideBySide = ({ revisions }: { readonly revisions: readonly Revision[] }) => (
+  <div class="sides">
+    {revisions.map(({ number, images, pods }, i) => (
+      <div key={number}>
+        <h3>
+          {i === 0 ? 'New' : 'Old'}: revision {number}
+        </h3>
+        <p>{images}</p>
+        <ShareBar
+          label="Ready"
+          part={pods!.ready}
+          whole={pods!.wanted}
+          text={`${pods!.ready} of ${pods!.wanted}`}
+          tone={readinessTone(pods!.ready, pods!.wanted)}
+        />
+      </div>
+    ))}
+  </div>
+);

@@ -1,0 +1,69 @@
+/** A workload's first screen: how far its rollout is, its pods, its revisions, and what it stands with. */
+import { kindOf } from '../../core/kinds.ts';
+import { maySee } from '../../core/rights.ts';
+import { rolloutOf } from '../../core/workload.ts';
+import { ShareBar } from '../../ui/bar.tsx';
+import { readinessTone } from '../../ui/tone.ts';
+import { PodTable } from '../panels/pod-table.tsx';
+import type { TabProps } from '../tab.ts';
+import { Conditions } from './conditions.tsx';
+import { EventsOf } from './events.tsx';
+import { Facts } from './fact-list.tsx';
+import { Labels } from './labels.tsx';
+import { RelationPanels } from './relations.tsx';
+import { RevisionList } from './revision-list.tsx';
+import { keeperOf } from './revisions.ts';
+import { selectorOf } from './selector.ts';
+
+const words = {
+  complete: ['All pods are ready', 'good'],
+  progressing: ['Rolling out', 'warn'],
+  paused: ['Paused', 'warn'],
+  stuck: ['Does not get on', 'bad'],
+} as const;
+
+export const isWorkload = (id: string): boolean =>
+  ['deployments.apps', 'statefulsets.apps', 'daemonsets.apps', 'replicasets.apps'].includes(id);
+
+export function WorkloadSummary({ kind, object }: TabProps) {
+  const { namespace } = object.metadata;
+  const { state, ready, wanted, updated, reason } = rolloutOf(kind.id, object);
+  const [word, tone] = words[state];
+  const keeper = keeperOf(kind.id);
+  const share = (label: string, part: number) => (
+    <ShareBar
+      label={label}
+      part={part}
+      whole={wanted}
+      text={`${part} of ${wanted}`}
+      tone={readinessTone(part, wanted)}
+    />
+  );
+  return (
+    <div class="beside">
+      <div>
+        <section class="panel">
+          <p class="podstate">
+            <strong class={tone}>{wanted === 0 && state === 'complete' ? 'Scaled to zero' : word}</strong>{' '}
+            {reason}
+          </p>
+          {wanted > 0 && share('Ready', ready)}
+          {wanted > 0 && kind.id !== 'replicasets.apps' && share('Current', updated)}
+          <Facts object={object} />
+        </section>
+        {maySee('pods', namespace) && (
+          <PodTable namespace={namespace} query={{ labelSelector: selectorOf(object.spec?.selector) }} />
+        )}
+        {keeper && kindOf(keeper) && maySee(keeper, namespace) && (
+          <RevisionList kind={kind} object={object} keeper={keeper} />
+        )}
+      </div>
+      <div>
+        <RelationPanels kind={kind} object={object} />
+        {maySee('events', namespace) && <EventsOf object={object} />}
+        <Conditions object={object} />
+        <Labels object={object} />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,88 @@
+/** Pods of a workload or a node as a table: those that are not well first. */
+import { kindOf, pathOf } from '../../core/kinds.ts';
+import { useLiveObjects } from '../../core/live.ts';
+import type { ApiObject, Json } from '../../core/objects.ts';
+import { Age } from '../../ui/age.tsx';
+import { ObjectLink } from '../../ui/link.tsx';
+import { Refusal } from '../../ui/refusal.tsx';
+import { toneOf } from '../../ui/tone.ts';
+import { stateWords } from '../pods/pod-words.ts';
+
+const shownMax = 50;
+
+interface PodTableProps {
+  /** Undefined: pods of all namespaces, which are then shown. */
+  readonly namespace: string | undefined;
+  readonly query: { readonly labelSelector?: string; readonly fieldSelector?: string };
+  readonly isShown?: (pod: ApiObject) => boolean;
+}
+
+export function PodTable({ namespace, query, isShown = () => true }: PodTableProps) {
+  const kind = kindOf('pods')!;
+  const live = useLiveObjects(pathOf(kind, namespace), query);
+  const pods = problemsFirst(live.items.value.filter(isShown));
+  return (
+    <section class="panel">
+      <h2>
+        Pods <span class="quiet">{pods.length}</span>
+      </h2>
+      {live.error.value && <Refusal error={live.error.value} what="Pods cannot be shown." />}
+      {pods.length === 0 && !live.error.value && (
+        <p class="quiet">{live.state.value === 'loading' ? 'Loading…' : 'There are no pods.'}</p>
+      )}
+      {pods.length > 0 && (
+        <table class="simple podtable">
+          <thead>
+            <tr>
+              <th>Name</th>
+              <th>State</th>
+              <th>Ready</th>
+              <th>Restarts</th>
+              {namespace && <th>Node</th>}
+              <th>Age</th>
+            </tr>
+          </thead>
+          <tbody>
+            {pods.slice(0, shownMax).map((pod) => (
+              <PodLine key={pod.metadata.uid} pod={pod} isLocal={namespace !== undefined} />
+            ))}
+          </tbody>
+        </table>
+      )}
+      {pods.length > shownMax && <p class="quiet">and {pods.length - shownMax} more</p>}
+    </section>
+  );
+}
+
+function PodLine({ pod, isLocal }: { readonly pod: ApiObject; readonly isLocal: boolean }) {
+  const { metadata, spec, status } = pod;
+  const statuses: Json[] = status?.containerStatuses ?? [];
+  const state = stateWords(pod);
+  return (
+    <tr>
+      <td>
+        {!isLocal && <span class="quiet">{metadata.namespace}/</span>}
+        <ObjectLink kind={kindOf('pods')!} namespace={metadata.namespace} name={metadata.name} />
+      </td>
+      <td>
+        <span class={`badge ${toneOf(state) ?? ''}`}>{state}</span>
+      </td>
+      <td>
+        {statuses.filter(({ ready }) => ready).length}/{spec?.containers?.length ?? 0}
+      </td>
+      <td>{statuses.reduce((sum, { restartCount = 0 }) => sum + restartCount, 0)}</td>
+      {isLocal && <td>{spec?.nodeName}</td>}
+      <td>
+        <Age since={metadata.creationTimestamp} />
+      </td>
+    </tr>
+  );
+}
+
+const ranks: Readonly<Record<string, number>> = { bad: 0, warn: 1 };
+
+export const problemsFirst = (pods: readonly ApiObject[]): readonly ApiObject[] =>
+  pods
+    .map((pod) => ({ pod, rank: ranks[toneOf(stateWords(pod)) ?? ''] ?? 2 }))
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ pod }) => pod);
