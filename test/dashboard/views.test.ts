@@ -164,6 +164,53 @@ describeWith('chromium')('the page', () => {
     await page.locator('tr[data-name]').first().waitFor();
   });
 
+  it('shows on first screens what people ask first of workloads, services, nodes, values and cron jobs', async () => {
+    const { client } = server;
+    const spec = { template: { spec: { containers: [{ name: 'old', image: 'old:2' }] } } };
+    await client.post(deployments, deployment('old', 1));
+    await client.patch(`${deployments}/old`, { spec }, 'application/strategic-merge-patch+json');
+    const page = await open('/ui/object/deployments.apps/default/old');
+    await page.locator('.revisions').getByText('old:2').waitFor();
+    await page.getByText('What it changed').click();
+    await page.getByLabel('What changed').getByText('+ - image: old:2').waitFor();
+    await page.getByRole('button', { name: 'Roll back to 1' }).click();
+    await page.getByRole('dialog').getByText('--to-revision=1').waitFor();
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.locator('.podtable').getByText('Running').first().waitFor();
+    await page.goto(`${server.cluster.url}/ui/object/deployments.apps/default/web`);
+    await page.locator('.related').getByText('3 of 3 endpoints ready').waitFor();
+
+    await page.goto(`${server.cluster.url}/ui/object/services/default/web`);
+    await page.getByText('web.default.svc:80').waitFor();
+    await page.getByText('3 of 3 ready').waitFor();
+    await page.goto(`${server.cluster.url}/ui/object/nodes/-/simulated-1`);
+    await page.getByRole('meter', { name: 'Requested' }).first().waitFor();
+    await page.locator('.podtable').getByText('default/').first().waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.goto(`${server.cluster.url}/ui/object/cronjobs.batch/default/report`);
+    await page.getByText('None are kept.').first().waitFor();
+
+    const secrets = '/api/v1/namespaces/default/secrets';
+    await client.post(secrets, { metadata: { name: 'login' }, stringData: { word: 'open ⚓' } });
+    await page.goto(`${server.cluster.url}/ui/object/secrets/default/login`);
+    await page.getByText('••••').waitFor();
+    expect(await page.getByText('open ⚓').count()).toBe(0);
+    await page.getByRole('button', { name: 'Show word' }).click();
+    await page.getByText('open ⚓').waitFor();
+    await page.getByRole('button', { name: 'Edit word' }).click();
+    await page.getByLabel('Value of word').fill('shut ⚓');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    const stored = async () => (await client.get(`${secrets}/login`)).body.data;
+    await expect.poll(stored).toEqual({ word: Buffer.from('shut ⚓').toString('base64') });
+    await page.getByRole('button', { name: 'Add a key' }).click();
+    await page.getByLabel('Name of the key').fill('more');
+    await page.getByLabel('Value of more').fill('x');
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await expect.poll(async () => (await stored()).more).toBe('eA==');
+    await client.delete(`${deployments}/old`);
+  });
+
   it('takes names, labels and values for text, whatever they hold', async () => {
     const evil = '<img src=x onerror="window.hacked = true"><script>window.hacked = true</script>';
     await server.client.post(configMaps, {

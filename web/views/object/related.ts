@@ -181,7 +181,7 @@ const workload: Finder = async ({ kind, spec, metadata: { namespace, name } }, a
           member(
             'poddisruptionbudgets.policy',
             each,
-            `${each.status?.disruptionsAllowed ?? 0} evictions allowed`,
+            `evictions allowed: ${each.status?.disruptionsAllowed ?? 0}`,
           ),
         ),
     },

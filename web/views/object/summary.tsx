@@ -36,7 +36,7 @@ function Summary({ kind, object }: TabProps) {
         {hasEvents && kind.id === 'persistentvolumeclaims' && object.status?.phase === 'Pending' && (
           <LatestWarning object={object} otherwise="The claim waits for a volume." />
         )}
-        <Conditions object={object} />
+        {kind.id !== 'nodes' && <Conditions object={object} />}
         {factsOf(object).length > 0 && (
           <section class="panel">
             <h2>{kind.kind}</h2>
@@ -55,6 +55,7 @@ function Summary({ kind, object }: TabProps) {
         {kind.id === 'cronjobs.batch' && maySee('jobs.batch', namespace) && <CronRuns cronJob={object} />}
       </div>
       <div>
+        {kind.id === 'nodes' && <Conditions object={object} />}
         {hasEvents && <EventsOf object={object} />}
         <RelationPanels kind={kind} object={object} />
         <Labels object={object} />
