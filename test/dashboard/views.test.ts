@@ -170,9 +170,9 @@ describeWith('chromium')('the page', () => {
     await client.post(deployments, deployment('old', 1));
     await client.patch(`${deployments}/old`, { spec }, 'application/strategic-merge-patch+json');
     const page = await open('/ui/object/deployments.apps/default/old');
-    await page.locator('.revisions').getByText('old:2').waitFor();
+    await page.locator('.revisions p').getByText('old:2').waitFor();
     await page.getByText('What it changed').click();
-    await page.getByLabel('What changed').getByText('+ - image: old:2').waitFor();
+    await page.getByLabel('What changed').getByText('image: old:2').waitFor();
     await page.getByRole('button', { name: 'Roll back to 1' }).click();
     await page.getByRole('dialog').getByText('--to-revision=1').waitFor();
     await page.getByRole('button', { name: 'Close' }).click();
