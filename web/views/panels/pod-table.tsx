@@ -81,7 +81,7 @@ function PodLine({ pod, isLocal }: { readonly pod: ApiObject; readonly isLocal: 
 
 const ranks: Readonly<Record<string, number>> = { bad: 0, warn: 1 };
 
-export const problemsFirst = (pods: readonly ApiObject[]): readonly ApiObject[] =>
+const problemsFirst = (pods: readonly ApiObject[]): readonly ApiObject[] =>
   pods
     .map((pod) => ({ pod, rank: ranks[toneOf(stateWords(pod)) ?? ''] ?? 2 }))
     .sort((a, b) => a.rank - b.rank)

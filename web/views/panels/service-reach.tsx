@@ -30,7 +30,7 @@ export function ServiceReach({ service }: { readonly service: ApiObject }) {
 }
 
 /** Addresses by where they can be used. */
-export function reachesOf({ metadata: { name, namespace }, spec, status }: ApiObject): [string, string[]][] {
+function reachesOf({ metadata: { name, namespace }, spec, status }: ApiObject): [string, string[]][] {
   const { type, clusterIP, externalName, externalIPs = [], ports = [] } = spec ?? {};
   if (type === 'ExternalName') return [['Pods', [`${name}.${namespace}.svc → ${externalName}`]]];
   const at = (host: string, field = 'port'): string[] =>

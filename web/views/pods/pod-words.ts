@@ -42,7 +42,7 @@ const sentenceOf = (reason: unknown, message: unknown): string =>
   reason || message ? `${[reason, message].filter(Boolean).join(': ')}.`.replace(/\.\.$/, '.') : '';
 
 /** What is wrong with a container. */
-export function containerSentence({ name, state, lastState, restartCount = 0 }: Json): string | undefined {
+function containerSentence({ name, state, lastState, restartCount = 0 }: Json): string | undefined {
   const { waiting, terminated } = state ?? {};
   if (waiting?.reason === 'CrashLoopBackOff')
     return `Container ${name} ends again and again, last with ${endWords(lastState?.terminated)}.`;
