@@ -184,7 +184,7 @@ class Pieces {
     return this.#rest.length === 0 && !(await this.#more());
   }
 
-  /** False at the end. */
+  /** Reads the next chunk of the stream; false at the end. */
   async #more(): Promise<boolean> {
     for (;;) {
       const { done, value } = await this.#chunks.next();

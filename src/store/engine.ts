@@ -28,9 +28,9 @@ export interface Version {
   readonly previous: number;
   /** Wall-clock time of the commit, in milliseconds. */
   readonly timeMs: number;
-  /** null is a deletion. */
+  /** The new value; null for a deletion. */
   readonly value: Buffer | null;
-  /** The last version of its commit. */
+  /** Whether this is the last version of its commit. */
   readonly endsCommit: boolean;
 }
 

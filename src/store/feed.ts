@@ -106,7 +106,7 @@ export class Feed {
 }
 
 export class FeedSubscription implements Subscription {
-  /** This subscription has seen everything up to this revision. */
+  /** All changes up to this revision were delivered. */
   position: number;
   isOver = false;
   readonly ended: Promise<void>;
@@ -150,7 +150,7 @@ export class FeedSubscription implements Subscription {
     }
   }
 
-  /** There is no further change up to a revision. */
+  /** Reports that there is no further change up to a revision. */
   pass(revision: number): void {
     if (this.isOver || revision <= this.position) return;
     this.position = revision;

@@ -26,8 +26,9 @@ export function findLmdb(): LmdbLibrary {
 }
 
 /**
- * The file of the package that Node would find, if that is of this version: JavaScript and native code must be of one, and
- * a program may have chosen another one for its packages. Node's own search takes five times as long.
+ * The file of the package that Node would find, if it has this version; otherwise undefined. JavaScript and native code
+ * must have the same version, and a program may have installed another one for its packages. Node's own search takes
+ * five times as long.
  */
 function installedAs(version: string, folders: readonly string[]): string | undefined {
   for (const folder of folders) {
@@ -37,7 +38,7 @@ function installedAs(version: string, folders: readonly string[]): string | unde
       if ((JSON.parse(text) as { version?: string }).version !== version) return undefined;
       return realpathSync(join(found, 'dist', 'index.cjs'));
     } catch (error) {
-      // Node says what is wrong with one that is not as it should be.
+      // Let Node's own search report a package that is there but broken.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return undefined;
     }
   }

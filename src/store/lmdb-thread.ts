@@ -13,7 +13,7 @@ export interface ThreadStart {
 /** A sheet to carry out, or the command to close LMDB. */
 export type Order = { readonly memory: SharedArrayBuffer; readonly end: number } | 'close';
 
-/** The thread is ready; or a sheet was carried out; or it failed, and why. */
+/** `ready`: the thread has started. `done`: a sheet was carried out. Otherwise why it failed. */
 export type Answer = 'ready' | 'done' | WriteFailure;
 
 const { library, options } = workerData as ThreadStart;

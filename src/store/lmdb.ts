@@ -253,7 +253,7 @@ export class LmdbEngine implements Engine {
     return this.#put(versions, PUT, revision);
   }
 
-  /** The same with versions in ascending order, after all existing ones. */
+  /** Like `load`, for versions in ascending order after all existing ones. */
   loadInOrder(versions: readonly Version[], revision: number): Promise<void> {
     for (const { key } of versions) this.#keys.add(key);
     return this.#put(versions, APPEND, revision);
@@ -420,7 +420,7 @@ const revisionKey = {
   readKey: (source: Buffer, start: number): number => readUint48(source, start + 2),
 };
 
-/** Keys as plain text: LMDB sorts the bytes. */
+/** Encodes keys as UTF-8, because LMDB sorts by bytes. */
 const textKey = {
   writeKey: (key: string, target: Buffer, position: number): number => position + target.write(key, position),
   readKey: (source: Buffer, start: number, end: number): string => source.toString('utf8', start, end),

@@ -15,7 +15,7 @@ export function openMemoryStore(options?: MemoryStoreOptions): Store {
   return new VersionedStore(new MemoryEngine(), options);
 }
 
-/** All that a store holds at one revision. */
+/** Everything a store holds at one revision. */
 export interface MemoryState {
   readonly revision: number;
   readonly items: readonly Stored[];

@@ -16,7 +16,7 @@ export interface Stored {
   readonly revision: number;
 }
 
-/** One write, as history tells it. */
+/** One write of the history. */
 export interface Change {
   readonly key: string;
   readonly revision: number;
@@ -38,21 +38,21 @@ export interface Write {
   readonly locks?: readonly Lock[];
 }
 
-/** The right of one server, among those that share a store, to decide about something. */
+/** A lock: the exclusive right of one server, among those that share a store, to decide something. */
 export interface Lock {
   readonly name: string;
-  /** Where it was taken: everything written under the lock by other servers is older. */
+  /** The revision at which it was taken: what other servers wrote under this lock is older. */
   readonly revision: number;
-  /** The same lock for one more caller, who leaves it on its own. */
+  /** Lets one more caller hold the lock, with its own `leave`. */
   share(): Lock;
-  /** Safe to call twice. */
+  /** Gives up this caller's share. Safe to call twice. */
   leave(): void;
 }
 
 export interface Locks {
   /**
    * Resolves when this server holds the lock. Any number of callers in this process may hold it together. Rejects with
-   * DeadlineError when it was not to be had in time.
+   * DeadlineError when the lock could not be had in time.
    */
   enter(name: string, deadlineMs?: number): Promise<Lock>;
 }
@@ -64,11 +64,11 @@ export type WriteResult =
 
 /** The servers that share a store. */
 export interface Peers {
-  /** Tells the others something about this server, as long as it lives. */
+  /** Publishes a text to the other servers, for as long as this server lives. */
   announce(text: string): Promise<void>;
-  /** What the live servers have announced, this one included. */
+  /** The texts of all live servers, this one included. */
   announced(): Promise<readonly string[]>;
-  /** Calls back when a server has come, gone or announced something; gives how to stop that. */
+  /** Calls back when a server has come, gone or announced something; returns a function that stops this. */
   follow(changed: () => void): () => void;
 }
 
@@ -107,15 +107,16 @@ export interface StoreStats {
   readonly bytes: number;
 }
 
-/** Runs a function whose calls of `revision()` share a question that was asked ahead. */
+/** Runs a function, all of whose calls of `revision()` share one question that was already sent to the store. */
 export type PrefetchedCalls = (calls: () => void) => void;
 
 export interface Store {
   /** The newest acknowledged revision, of any writer. An engine that is the only writer knows it without asking. */
   revision(): number | Promise<number>;
   /**
-   * Asks for that revision ahead of its callers, if that makes sense now. Only calls for clients that had sent their
-   * requests by then may share the question. Absent where nobody has to be asked.
+   * Asks the store for the newest revision before its callers call, if that makes sense now. Only calls for clients
+   * that had sent their requests by then may share the question. Absent in stores that know the revision without
+   * asking.
    */
   prefetchRevision?(): PrefetchedCalls | undefined;
   /** Changes up to and including this revision are compacted; state can be read from here on. */

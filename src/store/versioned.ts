@@ -163,7 +163,7 @@ export class VersionedStore implements Store {
   }
 
   async #close(): Promise<void> {
-    // Earlier writes are carried out, and subscribers see them.
+    // Finish the writes that were accepted, so that subscribers see them.
     await this.#queue.close();
     this.#feed.close();
     await this.#sweeping;
@@ -247,7 +247,10 @@ export class VersionedStore implements Store {
     return this.#feed.needs(revision);
   }
 
-  /** Never goes beyond the target, also when `compacted` has moved: only readers up to there are known to be done. */
+  /**
+   * Removes one slice of superseded versions. It never goes beyond the target, even if `compacted` has moved on: only
+   * readers up to the target are known to be done.
+   */
   #sweepSlice(target: number): void | Promise<void> {
     const swept = Math.min(this.#swept + SWEEP_VERSIONS, target);
     const versions: number[] = [];
@@ -269,7 +272,7 @@ export class VersionedStore implements Store {
 
 const giveWay = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** The writer does not await this. */
+/** Reports a write's outcome and duration when they are known; the writer does not wait for it. */
 export function observeWrite(write: Write, result: Promise<WriteResult>, observe: Observe): void {
   const begunMs = performance.now();
   const { key, value, expected } = write;

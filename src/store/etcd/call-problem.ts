@@ -1,4 +1,4 @@
-/** What the failure of a call of etcd means for a write. */
+/** Classifies failed calls of etcd: was the request certainly not carried out, and may a retry succeed? */
 import { type CallError, GrpcCode } from '../../grpc/call-error.ts';
 
 /** Codes with which etcd itself refuses a request. After any other it may still carry the request out. */
@@ -14,7 +14,7 @@ const refusals = new Set<number>([
   GrpcCode.unauthenticated,
 ]);
 
-/** A member also says this of a request that it has passed on to a leader of before, which may still carry it out. */
+/** The member knows no leader. The request may still be carried out: the member may have sent it to a former leader. */
 export const isNoLeader = ({ code, message }: CallError): boolean =>
   code === GrpcCode.unavailable && message === 'etcdserver: no leader';
 

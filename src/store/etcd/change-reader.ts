@@ -6,15 +6,15 @@ import { type Stamped, unstamp } from './stamp.ts';
 
 export interface ReadChanges {
   readonly changes: readonly Change[];
-  /** The marks of the writes, in the order of the changes; undefined for a write that has none. */
+  /** The mark of each change, in the order of the changes; undefined for a write without a mark. */
   readonly marks: readonly (string | undefined)[];
   /** Revision of the last event, which need not be a change of an object. */
   readonly last: number;
-  /** A server has come, gone or written its key. */
+  /** Whether a server has come, gone or written its key. */
   readonly servers: boolean;
 }
 
-/** For one sequence of events: times never go back. */
+/** Reads one sequence of events. The times of its changes never go back. */
 export class ChangeReader {
   readonly #keyspace: Keyspace;
   readonly #now: () => number;
@@ -39,7 +39,8 @@ export class ChangeReader {
       }
       const revision = event.modRevision;
       const stamped = event.deleted ? deletions?.get(revision) : unstamp(event.value);
-      // A server with a wrong clock can neither keep history from being forgotten nor have it forgotten early.
+      // Use the time in the stamp, but never one in the future or before the last change: a server with a wrong clock
+      // can then neither prolong nor shorten how long history is kept.
       this.#timeMs = Math.min(nowMs, Math.max(this.#timeMs, stamped?.timeMs ?? nowMs));
       changes.push({ key, revision, timeMs: this.#timeMs, value: event.deleted ? null : stamped!.value });
       marks.push(stamped?.mark);

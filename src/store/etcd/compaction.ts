@@ -1,7 +1,7 @@
 /**
- * Compaction of etcd, which is for all its users. Of several servers the first in the order of their keys does it; the
- * others only forget what they were asked to forget. A revision that is still being read is kept: readers of this
- * process are waited for, and a backup at another server is noted in that server's key.
+ * Compacts the history of etcd, for all servers that share it. The server whose key sorts first does it; the others
+ * only forget what they were asked to forget. A revision that is still being read is kept: compaction waits for readers
+ * in this process, and a server that makes a backup writes the revision into its key for the others to see.
  */
 
 import { CallError } from '../../grpc/call-error.ts';
@@ -31,14 +31,14 @@ export class Compaction {
     private readonly isWatchedBefore: (revision: number) => boolean,
   ) {}
 
-  /** One at a time, in the order of the calls. */
+  /** Compacts up to a revision. Calls run one at a time, in order. */
   compact(revision: number): Promise<void> {
     const done = this.#tail.then(() => this.#compact(revision));
     this.#tail = done.catch(() => undefined);
     return done;
   }
 
-  /** Resolves when none is under way. */
+  /** Resolves when no compaction is under way. */
   close(): Promise<void> {
     this.#closed = true;
     return this.#tail;
@@ -75,8 +75,8 @@ export class Compaction {
 }
 
 /**
- * The oldest revision that can be read, 0 if none was compacted. etcd does not tell it, but refuses to read what is
- * older, so it is searched for by halves.
+ * The oldest revision that can be read; 0 if nothing was compacted. etcd does not report it, but refuses to read older
+ * ones, so it is found by binary search.
  */
 export async function oldestRevision(members: Members, key: Buffer, newest: number): Promise<number> {
   const canRead = async (revision: number): Promise<boolean> => {

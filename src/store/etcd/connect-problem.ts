@@ -1,6 +1,6 @@
 /** Says what is wrong when a member of etcd cannot be reached, and which option to look at. */
 
-/** Ends of sentences, by what Node or OpenSSL says. The first that fits counts. */
+/** The end of the error sentence for each known message of Node or OpenSSL. The first pattern that matches counts. */
 const problems: readonly (readonly [RegExp, string])[] = [
   // Older members say "bad certificate" also when the client sent no certificate.
   [

@@ -1,7 +1,7 @@
 /**
- * The feed of changes from etcd. One watch of everything under the prefix feeds all subscriptions that are at the
- * present. A subscription that begins earlier has a watch of its own until it has caught up; both watch the same keys,
- * so it joins in the tick in which it has seen the newest event that the shared watch has seen.
+ * The feed of changes from etcd. One watch of everything under the prefix feeds all live subscriptions. A subscription
+ * that begins earlier has a watch of its own until it has caught up; both watch the same keys, so it joins the shared
+ * watch in the tick in which it has seen the newest event of that watch.
  *
  * Revisions without a change of an object (another program's, or a server's bookkeeping) are reported as `passed`.
  */
@@ -17,7 +17,7 @@ export interface EtcdFeedOptions {
   readonly members: Members;
   readonly keyspace: Keyspace;
   readonly now: () => number;
-  /** The present: an event of this revision exists, or everything up to it is compacted. */
+  /** The revision to start from: etcd has an event of this revision, or has compacted everything up to it. */
   readonly position: number;
   /** Called for each change that carries a mark, after it was published. */
   readonly onMark: (mark: string, revision: number) => void;
@@ -89,14 +89,17 @@ export class EtcdFeed {
     return subscription;
   }
 
-  /** A change was not told: subscribers compare what they have with what is stored, and begin anew. */
+  /**
+   * Called when the feed missed a change: ends all live subscriptions with CompactedError, so that subscribers read
+   * what is stored and begin anew.
+   */
   distrust(): void {
     this.#gaps++;
     const error = new CompactedError(this.#position, this.#position);
     for (const subscription of [...this.#live]) subscription.end(error);
   }
 
-  /** Ends everything. */
+  /** Ends the feed and all its subscriptions. */
   fail(error: Error): void {
     if (this.#failure) return;
     this.#failure = error;
@@ -140,7 +143,7 @@ export class EtcdFeed {
     if (read.servers) this.#options.onServers();
   }
 
-  /** What happened up to a revision cannot be told any more. */
+  /** Moves on to a revision up to which etcd has compacted; subscriptions that would miss changes end. */
   #skip(revision: number): void {
     this.#options.onCompacted(revision);
     const error = new CompactedError(this.#position, revision);

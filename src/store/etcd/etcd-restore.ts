@@ -56,7 +56,10 @@ export async function restoreEtcd(
     const leases = new ExpiryLeases(members);
     const marks = new Marks(randomInt(10 ** 8));
     const { now = wallClock, lifeMs } = options;
-    /** Compares the mark: it can be repeated, and one that comes late does nothing. */
+    /**
+     * Writes a key, on condition that the mark of this restore is still there: so a repeated or late request does no
+     * harm.
+     */
     const put = async (key: string, value: Buffer): Promise<void> => {
       const life = lifeMs?.(key);
       const lease = life === undefined ? undefined : await leases.leaseFor(life);

@@ -67,9 +67,9 @@ interface EtcdTimes {
   readonly answerMs: number;
   /** Silence after which a member is left for the next. */
   readonly silenceMs: number;
-  /** How long the watch may be behind before a key is written to see whether it still moves. */
+  /** How long the watch may be behind before a key is written, to see whether the watch still delivers events. */
   readonly progressMs: number;
-  /** How long a read is tried. */
+  /** How long a read is retried. */
   readonly readMs: number;
   /** How long a server may be silent before the others take it for lost. */
   readonly leaseSeconds: number;
@@ -184,7 +184,7 @@ class EtcdStore implements Store {
     return this.#compacted;
   }
 
-  /** The answer waits until the feed has told everything up to it. */
+  /** Resolves when the feed has published everything up to the revision. */
   revision(): Promise<number> {
     return this.#closing ? Promise.reject(storeClosed()) : this.#newest.answer();
   }
@@ -244,7 +244,7 @@ class EtcdStore implements Store {
 
   async *backup(): AsyncGenerator<Buffer, void, undefined> {
     const revision = await this.revision();
-    // Noted only where there are other servers: it takes a revision.
+    // Tell the other servers which revision is being read; without others this would waste a revision.
     const shared = (await this.#registration.servers()).length > 1;
     const reader: Reader = { revision };
     this.#compaction.readers.add(reader);
@@ -263,7 +263,7 @@ class EtcdStore implements Store {
   }
 
   async #close(): Promise<void> {
-    // Earlier writes are carried out, and subscribers see them; but etcd may be gone.
+    // Finish the writes that were accepted, so that subscribers see them; etcd may be unreachable, so not for ever.
     await Promise.race([this.#writer.close(), pause(CLOSE_MS)]);
     this.locks.close();
     const compacted = this.#compaction.close();
@@ -288,7 +288,10 @@ class EtcdStore implements Store {
     return revision;
   }
 
-  /** Waits until the feed is at a revision, also if that is of another program's key, which the watch does not show. */
+  /**
+   * Waits until the feed is at a revision. If the revision is that of another program's key, which the watch does not
+   * show, a key is written so that the feed moves on.
+   */
   async #reached(revision: number): Promise<void> {
     const reached = this.#feed.reached(revision);
     if (this.#feed.position >= revision) return reached;
@@ -301,7 +304,7 @@ class EtcdStore implements Store {
     await timely(reached, this.#readMs, () => 'the watch of etcd does not go on');
   }
 
-  /** Its event has a newer revision than everything before, so the feed moves on. */
+  /** Writes a key of our own: its event has a newer revision than everything before, so the feed moves on. */
   async #writeProgress(): Promise<void> {
     await this.#call(PUT, encodePut(this.#keyspace.progress, Buffer.alloc(0)));
   }

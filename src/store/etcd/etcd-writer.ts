@@ -47,7 +47,7 @@ import { Marks, STAMP_BYTES, stamp, unstamp } from './stamp.ts';
 /** etcd takes requests of 1.5 MiB; a transaction has two keys, three comparisons and a stamp beside the value. */
 export const ETCD_VALUE_BYTES_MAX = 1536 * 1024 - 16 * 1024 - STAMP_BYTES;
 
-/** More in flight only wait longer. */
+/** Maximum number of transactions in flight: more would only wait longer in etcd. */
 const IN_FLIGHT_MAX = 256;
 /** A write without a deadline is tried this long. */
 const PATIENCE_MS = 30_000;
@@ -106,7 +106,7 @@ export class EtcdWriter {
     }
   }
 
-  /** The feed shows a write. */
+  /** Called when the feed shows a write. */
   published(mark: string, revision: number): void {
     this.#attempts.get(mark)?.(revision);
   }
@@ -161,7 +161,10 @@ export class EtcdWriter {
     return attempt;
   }
 
-  /** The revision when it is done and published; else etcd's answer. */
+  /**
+   * Sends one transaction; resolves with the revision when the write is done and published, otherwise with etcd's
+   * answer.
+   */
   async #send(
     { key, value, expected, locks = [] }: Write,
     epoch: number,
@@ -195,7 +198,10 @@ export class EtcdWriter {
     return first.revision;
   }
 
-  /** The result of a transaction that failed; undefined: only the epoch was wrong. */
+  /**
+   * The result of a transaction whose comparison failed; undefined when only the epoch was wrong, so that it can be
+   * sent again.
+   */
   #judge(
     { key, expected, locks = [] }: Write,
     epoch: number,
@@ -211,7 +217,10 @@ export class EtcdWriter {
     return undefined;
   }
 
-  /** The result, if what a write has lost against is an earlier attempt of its own. */
+  /**
+   * The result of a write that lost against an earlier attempt of its own, which means it is done; undefined if it lost
+   * against another.
+   */
   #ownWrite({ read: [current] }: TxnAnswer, marks: readonly string[]): WriteResult | undefined {
     if (marks.length < 2 || !current) return undefined;
     const { mark } = unstamp(current.value);
@@ -240,10 +249,10 @@ export class EtcdWriter {
           if (!(error instanceof StoreUnavailableError) || error.permanent || late()) throw error;
           await pause(RETRY_MS);
         }
-      // Both may become known with the same change.
+      // The feed may have shown the write in the same event that ended the wait.
       if (attempt.revision !== undefined) return attempt.revision;
       if (feed().gaps === attempt.gaps && stamped) return undefined;
-      // The feed has missed changes, perhaps this one, or could not tell it from the same by another server.
+      // The feed has missed changes, perhaps this one, or the write has no mark: look at what is stored now.
       const current = await this.#current(write);
       if (current && unstamp(current.value).mark === attempt.mark) return current.modRevision;
       if ((current?.modRevision ?? 0) === write.expected && write.expected !== 0) return undefined;

@@ -8,10 +8,10 @@ import { encodeLeaseGrant, LEASE_GRANT } from './messages.ts';
 import { leaseIdMax } from './registration.ts';
 
 const CALL_MS = 5000;
-/** How much longer than asked a key may live, as a share of its life, and at most. */
+/** How much longer than asked a key may live: this share of its life, at most SHARED_MAX_MS. */
 const SHARE = 0.05;
 const SHARED_MAX_MS = 60_000;
-/** etcd removes all keys of a lease in one revision. */
+/** Maximum number of keys on one lease: etcd removes all keys of a lease in one revision. */
 const KEYS_MAX = 1000;
 
 interface Lease {
@@ -21,7 +21,7 @@ interface Lease {
 }
 
 export class ExpiryLeases {
-  /** The newest of each life. */
+  /** The newest lease for each lifetime in milliseconds. */
   readonly #leases = new Map<number, Lease>();
 
   constructor(private readonly members: Members) {}
@@ -41,7 +41,7 @@ export class ExpiryLeases {
     return lease.id;
   }
 
-  /** etcd does not know a lease: it has expired, or could not be granted. */
+  /** Called when etcd does not know a lease: it has expired, or could not be granted. */
   forget(): void {
     this.#leases.clear();
   }

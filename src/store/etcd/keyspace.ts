@@ -8,10 +8,10 @@ import { SEPARATOR } from '../store.ts';
 const bookkeeping = Buffer.from([0xff]);
 
 export class Keyspace {
-  /** The beginning of everything under the prefix, for watches. */
+  /** The first key under the prefix: watches begin here. */
   readonly start: Buffer;
   readonly end: Buffer;
-  /** The end of the objects alone. */
+  /** The end of the range of objects (exclusive). */
   readonly objectsEnd: Buffer;
   readonly serversStart: Buffer;
   readonly serversEnd: Buffer;
@@ -19,9 +19,9 @@ export class Keyspace {
   readonly deletion: Buffer;
   /** Written to see how far the watch is, when another program writes to the same etcd. */
   readonly progress: Buffer;
-  /** There while a backup is restored. */
+  /** A key that exists while a backup is being restored. */
   readonly restoring: Buffer;
-  /** Never exists. */
+  /** A key that never exists; heartbeats read it. */
   readonly heartbeat: Buffer;
   readonly #prefix: string;
 
@@ -43,7 +43,7 @@ export class Keyspace {
     return Buffer.from(this.#prefix + key.replaceAll(SEPARATOR, `${SEPARATOR}/`));
   }
 
-  /** Undefined for what is not an object. */
+  /** The key of an object; undefined for a key that is not an object. */
   decode(key: Buffer): string | undefined {
     if (key.length <= this.start.length || key[this.start.length] === 0xff) return undefined;
     return key.toString('utf8', this.start.length).replaceAll(`${SEPARATOR}/`, SEPARATOR);

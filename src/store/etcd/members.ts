@@ -24,10 +24,16 @@ export interface MembersOptions {
 /** A member without a leader answers so at once instead of being silent. */
 const leaderWanted = { hasleader: 'true' };
 const SILENCE_MS = 1500;
-/** A member that is silent again right after it was taken gets more time, up to this: all of etcd may be slow. */
+/**
+ * Longest silence that is waited for before the next member is tried. The time grows while one member after the other
+ * is silent, because then all of etcd may be slow.
+ */
 const SILENCE_MAX_MS = 12_000;
 const CONNECT_MS = 2000;
-/** Members that are all silent get more time with each round, up to this; at the start at once: the machine is slow. */
+/**
+ * Longest time to connect. It grows with each round in which all members are silent, and is this long at the start,
+ * when the machine may be slow.
+ */
 const CONNECT_MAX_MS = 15_000;
 const HEARTBEAT_MS = 1000;
 const CHECK_MS = 250;
@@ -43,7 +49,7 @@ export class Members {
   #connecting: Promise<Connection> | undefined;
   #clusterId: string | undefined;
   #connectMs = CONNECT_MS;
-  /** Members that were left for silence, one after the other. */
+  /** How many members in a row were left because they were silent. */
   #silences = 0;
   #beatMs = 0;
   #beating = false;
@@ -67,7 +73,7 @@ export class Members {
     return this.#connecting;
   }
 
-  /** One attempt. Rejects with a CallError, or when no member can be reached. */
+  /** Calls etcd once. Rejects with a CallError, or when no member can be reached. */
   once(path: string, message: Buffer, timeoutMs: number): Promise<Buffer> {
     const connection = this.#current;
     if (connection && !connection.failure && !this.#closed)
@@ -194,7 +200,7 @@ export class Members {
       await this.once(RANGE, encodeRange({ key: this.#options.heartbeatKey }), 2 * SILENCE_MAX_MS);
       this.#silences = 0;
     } catch {
-      // The calls of others report what is wrong.
+      // Ignored: other calls report what is wrong.
     }
     this.#beating = false;
   }

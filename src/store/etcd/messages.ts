@@ -21,17 +21,17 @@ export interface KeyValue {
 
 export interface RangeRequest {
   readonly key: Buffer;
-  /** Exclusive; undefined: this key alone. */
+  /** End of the range (exclusive); undefined reads this key alone. */
   readonly end?: Buffer;
   readonly limit?: number;
-  /** undefined: now. */
+  /** State at this revision; undefined is now. */
   readonly revision?: number;
   readonly keysOnly?: boolean;
 }
 
 export interface RangeAnswer {
   readonly items: readonly KeyValue[];
-  /** There are more keys than the limit. */
+  /** Whether there are more keys than the limit. */
   readonly more: boolean;
   /** The revision of the whole etcd when it answered. */
   readonly revision: number;
@@ -104,7 +104,7 @@ export const encodePut = (key: Buffer, value: Buffer, lease?: number): Buffer =>
 
 export function encodeTxn({ compare, puts = [], deletes = [], otherwise }: TxnRequest): Buffer {
   const message = new MessageWriter();
-  // Equal (0, the default), the modification revision (2). Of a `oneof`, 0 has to be written, too.
+  // Compares for equality (0, the default) with the modification revision (2). In a `oneof`, a 0 must be written, too.
   for (const { key, revision } of compare)
     message.message(1, new MessageWriter().number(2, 2).bytes(3, key).number(6, revision));
   for (const { key, value, lease } of puts)

@@ -12,13 +12,13 @@ export interface RangeWatchOptions {
   readonly members: Members;
   readonly start: Buffer;
   readonly end: Buffer;
-  /** Events behind this revision are wanted. */
+  /** Only events after this revision are delivered. */
   readonly after: number;
-  /** In order, each event once, all events of a revision in one call. */
+  /** Called with each event once, in order, with all events of a revision in one call. */
   readonly onEvents: (events: readonly EtcdEvent[]) => void;
-  /** The watch has ended: events up to this revision are compacted. */
+  /** Called when the watch has ended because events up to this revision are compacted. */
   readonly onCompacted: (revision: number) => void;
-  /** The watch has ended for another reason, and trying again does not help. */
+  /** Called when the watch has ended for another reason, and trying again does not help. */
   readonly onFailed: (error: Error) => void;
 }
 
@@ -68,7 +68,7 @@ export class RangeWatch {
     }
   }
 
-  /** Rejects when the stream ends. */
+  /** Watches over one connection; rejects when the stream ends. */
   #follow(connection: Connection): Promise<never> {
     return new Promise((_, reject) => {
       const { start, end } = this.#options;

@@ -34,11 +34,11 @@ const ATTEMPTS = 3;
 /** Ids of leases are chosen here, so that granting one can be repeated. They stay below 2^48. */
 export const leaseIdMax = 2 ** 48 - 1;
 
-/** What is known of a server, as JSON in its key. */
+/** What a server publishes about itself, as JSON in its key. */
 interface ServerRecord {
-  /** A backup of this revision is being read, so it must not be compacted. */
+  /** The revision that a backup is reading, which must not be compacted. */
   readonly pinned?: number;
-  /** What the server tells the others. */
+  /** Text for the other servers (`announce`). */
   readonly announced?: string;
 }
 
@@ -71,7 +71,7 @@ export class Registration implements Peers {
     this.#timer = setInterval(() => void this.#renew(), KEEP_ALIVE_MS);
   }
 
-  /** Keys on it vanish when this server is gone. 0 before the first epoch. */
+  /** The lease of this server: etcd removes keys on it when the server is gone. 0 before the first epoch. */
   get lease(): number {
     return this.#lease;
   }
@@ -87,14 +87,14 @@ export class Registration implements Peers {
   }
 
   /**
-   * A write was refused because of its epoch: the key is at this revision (0: it is gone), which etcd said when it was at
-   * `seenAt`.
+   * Called when a write was refused because of its epoch. `revision` is that of this server's key (0: it is gone), and
+   * `seenAt` the revision of etcd at that moment.
    */
   adopt(revision: number, seenAt: number): void {
     if (seenAt >= this.#epoch) this.#epoch = revision;
   }
 
-  /** Keeps all servers from compacting a revision; undefined ends that. */
+  /** Keeps all servers from compacting a revision; undefined releases it. */
   async pin(revision: number | undefined): Promise<void> {
     this.#pinned = revision;
     await this.fence();
@@ -114,7 +114,7 @@ export class Registration implements Peers {
     return () => this.#followers.delete(changed);
   }
 
-  /** A server has come, gone or written its key. */
+  /** Called when a server has come, gone or written its key. */
   changed(): void {
     for (const changed of this.#followers) changed();
   }
@@ -159,7 +159,7 @@ export class Registration implements Peers {
     try {
       await this.#members.call(LEASE_GRANT, encodeLeaseGrant(this.leaseSeconds, id), CALL_MS);
     } catch (error) {
-      // An attempt without an answer had granted it.
+      // An earlier attempt, whose answer was lost, has granted the lease.
       if (!(error instanceof CallError && error.message.includes('lease already exists'))) throw error;
     }
     return id;
@@ -176,7 +176,7 @@ export class Registration implements Peers {
         await this.fence();
       }
     } catch {
-      // The next write reports what is wrong.
+      // Ignored: the next write reports what is wrong.
     }
     this.#renewing = false;
   }
@@ -194,7 +194,7 @@ function recordOf(value: Buffer): ServerRecord {
   }
 }
 
-/** A sentence for the operator. */
+/** Turns the error of a call into one with a sentence for the operator. */
 export function asUnavailable(error: CallError): StoreUnavailableError {
   const { code, message } = error;
   if (isOutOfSpace(error))

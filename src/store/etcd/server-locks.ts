@@ -12,11 +12,11 @@ import { isTemporary, type Members, pause } from './members.ts';
 import { decodeTxn, encodeTxn, TXN, type TxnAnswer } from './messages.ts';
 import { asUnavailable, type Registration } from './registration.ts';
 
-/** Callers are let in this long. */
+/** How long new callers may join a lock that is held. */
 const HOLD_MS = 50;
-/** Between two attempts to get a lock that another server holds: at most this, by chance, so that servers alternate. */
+/** Maximum pause before trying again to get a lock that another server holds; random, so that servers alternate. */
 const WAIT_MS = 15;
-/** After a long turn the others come first. */
+/** Pause after a long turn, so that other servers get the lock first. */
 const YIELD_MS = 20;
 const CALL_MS = 2500;
 /** A caller without a deadline waits this long. */
@@ -31,12 +31,12 @@ interface Caller {
 interface State {
   readonly name: string;
   readonly key: Buffer;
-  /** Where the lock was taken; 0 while it is not held. */
+  /** The revision at which the lock was taken; 0 while it is not held. */
   revision: number;
   callers: number;
   sinceMs: number;
   waiting: Set<Caller>;
-  /** It is being taken or given up. */
+  /** Whether the lock is being taken or given up. */
   moving: boolean;
 }
 
@@ -136,7 +136,7 @@ export class ServerLocks implements Locks {
     state.moving = false;
     if (state.revision > 0) {
       for (const caller of [...state.waiting]) caller.enter(this.#let(state));
-      // Nobody may wait any more.
+      // The callers may have stopped waiting.
       if (state.callers === 0) void this.#move(state);
     } else if (state.waiting.size > 0) void this.#move(state);
     else this.#states.delete(state.name);
@@ -162,14 +162,14 @@ export class ServerLocks implements Locks {
         });
         if (answer.succeeded) return answer.revision;
         const [holder, server] = answer.read;
-        // An earlier attempt had no answer.
+        // An earlier attempt, whose answer was lost, has taken the lock.
         if (holder?.value.equals(id)) return holder.modRevision;
         if (server?.modRevision !== epoch) registration.adopt(server?.modRevision ?? 0, answer.revision);
         if (holder) await pause(randomInt(1, WAIT_MS));
       } catch (error) {
         if (!(error instanceof CallError) ? !isTemporary(error) : isRefused(error)) throw asFailure(error);
         await pause(WAIT_MS);
-        // After a new epoch an attempt without an answer can no longer succeed behind our back.
+        // Begin a new epoch: an attempt without an answer can no longer succeed afterwards.
         await registration.fence().catch(() => undefined);
       }
     }
@@ -182,7 +182,7 @@ export class ServerLocks implements Locks {
         await this.#send({ compare: [{ key, revision }], deletes: [key], otherwise: [] });
         return;
       } catch (error) {
-        // The lease ends with the store; an error that does not pass leaves the lock to the lease, too.
+        // A closed store ends its lease, and with it the lock. After a permanent error, too, the lock is left to the lease.
         if (this.#closed || (error instanceof CallError && isRefused(error))) return;
         await pause(WAIT_MS);
       }
@@ -193,7 +193,7 @@ export class ServerLocks implements Locks {
   }
 }
 
-/** A lease that has expired is replaced by the next epoch. */
+/** Whether etcd refuses for good. An expired lease does not count: the next epoch has a new one. */
 const isRefused = (error: CallError): boolean =>
   isNotDone(error) && !isTemporary(error) && error.code !== GrpcCode.notFound;
 

@@ -1,16 +1,16 @@
 /**
- * A question that many ask at once. One is out at a time; callers that come meanwhile share the next one, because the
- * answer to a question that was asked before they came may be too old for them. Those that come in one event loop tick
- * share one, too.
+ * Shares one question to etcd (such as "what is the newest revision?") among many callers. One question is out at a
+ * time. Callers that come meanwhile share the next one, because the answer to a question asked before they came may be
+ * too old for them. Callers of one event loop tick share a question, too.
  *
- * It can be asked ahead of callers that are sure to have wanted it before: then etcd works while they are read.
+ * A question can also be asked before its callers call, while the requests that need it are still being parsed.
  *
- *   idle ──(a caller)──► out ──(the answer)──► answered ──(its callers went on)──► resumed ──(the next tick)──► idle
+ * idle ──(a caller)──► out ──(the answer)──► answered ──(its callers went on)──► resumed ──(the next tick)──► idle
  *
- * Callers go on one tick after their answer came. When they have little to do, the next question is sent before that, so
- * that etcd works on it meanwhile. When they have much to do, etcd would be ready long before them: the next question
- * waits until they are done, and is shared by their clients' next requests. At 32 connections a question is shared by 28
- * reads instead of 17.
+ * Callers go on one tick after their answer came. When they have little to do, the next question is sent before that,
+ * so that etcd works on it meanwhile. When they have much to do, etcd would be ready long before them: the next
+ * question waits until they are done, and is shared by their clients' next requests. At 32 connections a question is
+ * shared by 28 reads instead of 17.
  */
 import type { PrefetchedCalls } from '../store.ts';
 
@@ -23,14 +23,16 @@ interface Callers<T> {
 export class SharedRead<T> {
   #state: 'idle' | 'out' | 'answered' | 'resumed' = 'idle';
   #next: Callers<T> | undefined;
-  /** The next question is asked after this event. */
+  /** Whether the next question is scheduled for the end of this tick. */
   #isDue = false;
-  /** Callers of a question that was asked ahead, while those are calling for whom it was. */
+  /**
+   * While `calls` of `prefetchRevision` runs: the callers of the question that was asked ahead, which its calls join.
+   */
   #ahead: Callers<T> | undefined;
 
-  /** What a question takes when nothing delays it: the shortest of the last ones. */
+  /** How long a question takes when nothing delays it: the shortest recent time. */
   #questionMs = Number.POSITIVE_INFINITY;
-  /** What a caller takes to go on, as of the last ones. */
+  /** How long one caller takes after its answer, measured the last time. */
   #callerMs = 0;
 
   constructor(private readonly ask: () => Promise<T>) {}
@@ -42,8 +44,8 @@ export class SharedRead<T> {
   }
 
   /**
-   * Asks at once, also for those who wait. The returned function makes calls of `answer()` that share this question;
-   * undefined when it cannot be asked now.
+   * Asks at once, also on behalf of callers that wait already. The returned function runs `calls`, whose calls of
+   * `answer()` share this question; undefined when another question is out.
    */
   prefetchRevision(): PrefetchedCalls | undefined {
     if (!this.#canAsk) return undefined;
@@ -101,7 +103,10 @@ export class SharedRead<T> {
     });
   }
 
-  /** Callers go on in microtasks; what they send leaves in the ticks after those. */
+  /**
+   * Measures how long callers take after their answer. They go on in microtasks, and what they send leaves in the ticks
+   * after those.
+   */
   #measure(count: number): void {
     const beganMs = performance.now();
     const end = (): void => {
@@ -110,7 +115,10 @@ export class SharedRead<T> {
     queueMicrotask(() => process.nextTick(() => process.nextTick(end)));
   }
 
-  /** Requests of this tick may still be taken up: their callers share the question of those who wait already. */
+  /**
+   * Ends the state `resumed`. Requests that arrive in this tick may still join the callers that wait for the next
+   * question.
+   */
   #rest(): void {
     if (this.#state !== 'resumed') return;
     this.#state = 'idle';
@@ -123,7 +131,7 @@ function callers<T>(): Callers<T> {
   const answer = new Promise<T>((resolve) => {
     settle = resolve;
   });
-  // Asked ahead, it may fail with no caller to hear it.
+  // A question that was asked ahead may fail before it has callers: avoid an unhandled rejection.
   answer.catch(() => undefined);
   return { answer, settle, count: 0 };
 }

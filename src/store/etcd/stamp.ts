@@ -10,12 +10,12 @@ const sequenceMax = 10 ** 8;
 
 export interface Stamped {
   readonly value: Buffer;
-  /** Undefined, like the mark, for a value that was not written by a store. */
+  /** Time of the write. Undefined, like the mark, for a value that another program wrote. */
   readonly timeMs?: number;
   readonly mark?: string;
 }
 
-/** Makes marks: eight digits that are this writer's own, and a number. */
+/** Makes marks: eight digits that identify this writer, followed by a counter. */
 export class Marks {
   readonly #writer: string;
   #sequence = 0;

@@ -1,4 +1,4 @@
-/** Where the body of an answer is written as a stream: Node's response itself, or the stream behind one of HTTP/2. */
+/** The stream to which the body of an answer is written: Node's response itself, or the HTTP/2 stream behind it. */
 import type { ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
 

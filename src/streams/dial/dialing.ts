@@ -1,6 +1,6 @@
 /**
- * Opens TCP connections for users, to addresses that were checked with `target-address.ts`. None leads to a door of this
- * machine: every connection that a user has a say in is opened here, and only here.
+ * Opens TCP connections for users, to addresses that were checked with `target-address.ts`. Every connection whose
+ * target a user can choose is opened here. None leads to a door (a listening port) of a Wherry server on this machine.
  */
 import { isIP, type Socket } from 'node:net';
 import { reusingSocket } from '../bytes/reused-reads.ts';
@@ -29,7 +29,7 @@ export async function dialTcp(
   return dialDoor(addresses, port, timeoutMs);
 }
 
-/** The same for addresses that may be doors: those of the service `kubernetes`, which is there to lead to one. */
+/** Like `dialTcp`, but the address may be a door: for the service `kubernetes`, which leads to one on purpose. */
 export async function dialDoor(
   addresses: readonly string[],
   port: number,

@@ -1,11 +1,11 @@
 /**
- * The doors of this machine: the ports at which Wherry servers answer here, those of other processes and other users
- * among them. Proxies, port-forwards, services, ingresses and probes are directed by users, who must not come in
- * through them: the local door takes every program of this machine for its owner. So a door leaves a mark that all
- * others see, and `dialing.ts` asks here before it connects to an address of this machine.
+ * The doors of this machine: the ports at which Wherry servers listen here, including those of other processes and
+ * users. Users choose where proxies, port-forwards, services, ingresses and probes connect to. They must not reach a
+ * door that way: the local door trusts every program of this machine as its owner. So each door leaves a mark that all
+ * processes can see, and `dialing.ts` looks for marks before it connects to an address of this machine.
  *
- * A mark is a socket whose name has the port. The system removes it with its process, however that ends. On Linux names
- * are in the abstract namespace, which all users share; elsewhere they are files in the folder for temporary files.
+ * A mark is a listening socket whose name contains the port. The system removes it when its process ends. On Linux the
+ * name is in the abstract namespace, which all users share; elsewhere it is a file in the folder for temporary files.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, unlink } from 'node:fs/promises';
@@ -14,18 +14,21 @@ import { networkInterfaces, platform, tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Address, parseCIDR, parseIP } from '../../api/values/addresses.ts';
 
-/** Every abstract socket of this network namespace, a line each, with an @ before its name. */
+/** Lists every abstract socket of this network namespace, one per line, with an @ before its name. */
 const socketTable = '/proc/net/unix';
 const isLinux = platform() === 'linux';
 const folder = path.join(tmpdir(), 'wherry-doors');
 
-/** How many doors of this process answer at a port: several may, at different addresses. */
+/** How many doors of this process listen at each port: several may, at different addresses. */
 const ownPorts = new Map<number, number>();
 
-/** Called when a door listens; resolves when others see it. What it returns is called when the door closes. */
+/**
+ * Marks a port at which a door listens; resolves when other processes can see the mark. Call the returned function when
+ * the door closes.
+ */
 export async function markDoor(port: number): Promise<() => void> {
   ownPorts.set(port, (ownPorts.get(port) ?? 0) + 1);
-  // A door neither answers here nor keeps its process alive.
+  // The mark accepts no connections, and does not keep the process alive.
   const mark = createServer((socket) => socket.destroy()).unref();
   await listening(mark, await nameOf(port));
   let isOpen = true;
@@ -39,7 +42,7 @@ export async function markDoor(port: number): Promise<() => void> {
   };
 }
 
-/** Doors of the same port are told apart by chance. */
+/** The name of a mark. A random part distinguishes doors at the same port. */
 async function nameOf(port: number): Promise<string> {
   const own = `${port}/${randomBytes(6).toString('hex')}`;
   if (isLinux) return `\0wherry/door/${own}`;
@@ -47,7 +50,7 @@ async function nameOf(port: number): Promise<string> {
   return path.join(folder, own.replace('/', '-'));
 }
 
-/** A machine may forbid such sockets; then the doors are known in this process alone. */
+/** Listens, or ignores the error: where such sockets are forbidden, doors are known in this process only. */
 const listening = (mark: ReturnType<typeof createServer>, name: string): Promise<void> =>
   new Promise((resolve) => {
     mark.once('error', () => resolve());
@@ -72,7 +75,7 @@ async function isInFolder(port: number): Promise<boolean> {
   return (await Promise.all(marks.map(isAlive))).includes(true);
 }
 
-/** A process that was killed leaves its files, where no process answers. */
+/** Whether a process still listens at a mark. The file of a killed process is removed. */
 const isAlive = (mark: string): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect(mark)
@@ -86,12 +89,12 @@ const isAlive = (mark: string): Promise<boolean> =>
       });
   });
 
-/** Addresses that mean this machine everywhere; 0.0.0.0 and :: lead to loopback. */
+/** Ranges that mean this machine everywhere; 0.0.0.0 and :: lead to loopback. */
 const ownRanges = ['0.0.0.0/8', '127.0.0.0/8', '::/127'].map((text) => parseCIDR(text)!);
 
 function isOwn(text: string): boolean {
   const address = parseIP(text.replace(/%.*$/, ''));
-  // What is no address could be anything.
+  // Text that is not an address could lead anywhere.
   if (!address) return true;
   if (
     ownRanges.some(({ family, first, last }) => family === address.family && isWithin(address, first, last))

@@ -49,8 +49,9 @@ const ofOrigin = new Set([
 ]);
 
 /**
- * The page gets an origin of its own: its scripts run, and cannot read answers of this server, use what the dashboard
- * stores or install service workers. A policy of the target stays beside it; browsers follow both.
+ * The policy for pages of a proxied server: gives them an origin of their own, so that their scripts run but can
+ * neither read answers of this server, nor use what the dashboard stores, nor install service workers. A policy of the
+ * target stays beside it; browsers follow both.
  */
 const sandbox = 'sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts';
 
@@ -146,7 +147,9 @@ export function sandboxed(headers: readonly string[]): string[] {
   return out;
 }
 
-/** Refuses a script that a browser asks for to install it as a service worker, which would then see all requests. */
+/**
+ * Refuses a script that a browser requests as a service worker: installed, it would see all requests to this server.
+ */
 export function refuseServiceWorker({ headers }: IncomingMessage): void {
   if (headers['service-worker'] !== undefined)
     throw forbiddenRequest('service workers cannot be installed through a proxy');
