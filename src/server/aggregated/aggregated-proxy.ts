@@ -19,7 +19,8 @@ export async function forwardAggregated(
 ): Promise<void> {
   const { request, response } = context.http;
   const { upgrade } = context;
-  // A request of the express lane arrived before the version was known to be another server's.
+  // An APIService may have taken the version over after the express lane accepted the request: such a request cannot be
+  // forwarded.
   if (!remote.available || !request.rawHeaders) {
     if (upgrade) throw unavailable('service unavailable');
     return answerText(context, 503, 'service unavailable\n');
@@ -34,7 +35,7 @@ export async function forwardAggregated(
     dropCors: false,
     ownOrigin: true,
     keepHost: false,
-    // A client would take them for this server's, and follow them with its credentials.
+    // Redirects would look like this server's own, and the client would follow them with its credentials.
     refuseRedirects: true,
     headers: identityHeaders(context.user),
   };
@@ -43,7 +44,7 @@ export async function forwardAggregated(
     if (upgrade) await forwardUpgrade(request, upgrade.socket, upgrade.head, target);
     else await forward(request, response, target);
   } catch (error) {
-    // Kubernetes tells this in plain text, not as a Status.
+    // Kubernetes answers this in plain text, not as a Status.
     if (upgrade || response.headersSent || !(error instanceof StatusError)) throw error;
     answerText(context, 503, `${error.message}\n`);
   } finally {
@@ -51,7 +52,10 @@ export async function forwardAggregated(
   }
 }
 
-/** A flat list of names and values. Values are percent-encoded where a header could not hold them. */
+/**
+ * The headers that carry the user, as a flat list of names and values. Keys of extra values are part of header names, so
+ * they are percent-encoded.
+ */
 function identityHeaders({ name, uid, groups, extra = {} }: User): string[] {
   const list = ['X-Remote-User', headerText(name)];
   if (uid) list.push('X-Remote-Uid', headerText(uid));
@@ -61,7 +65,10 @@ function identityHeaders({ name, uid, groups, extra = {} }: User): string[] {
   return list;
 }
 
-/** Bytes of UTF-8 as the characters in which Node writes headers; what could end a header is left out. */
+/**
+ * Encodes text as UTF-8 in the Latin-1 form in which Node writes headers. Control characters, which could end the
+ * header, are left out.
+ */
 const headerText = (text: string): string =>
   Buffer.from(text, 'utf8')
     .toString('latin1')

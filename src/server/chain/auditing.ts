@@ -1,13 +1,16 @@
 /**
- * Auditing: records requests when they are received, if a policy wants that, and long-running ones when their answer starts,
- * not only at their end. Error exit: 500, when a request must not go on because its receipt cannot be stored. The latter comes before routing, because a request that is refused there is
- * also answered.
+ * Auditing: records requests when they are received, if a policy wants that, and long-running ones when their answer
+ * starts, not only at their end. Error exit: 500, when a request must not go on because its receipt cannot be stored.
+ * The start is recorded before routing, because a request that routing refuses is also answered.
  */
 import type { RequestContext } from '../http/context.ts';
 import { onSocketStarted, onStarted } from '../wire/status-line.ts';
 import type { Services } from './step.ts';
 
-/** Comes right after authentication: what is recorded depends on the user, before any impersonation. */
+/**
+ * Records the receipt of a request. It comes right after authentication, because what is recorded depends on the user,
+ * before any impersonation.
+ */
 export function auditReceipt(context: RequestContext, { audit }: Services): void | Promise<void> {
   return audit?.receive(context);
 }

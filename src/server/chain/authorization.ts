@@ -15,7 +15,7 @@ export function authorize(context: RequestContext, { rights, dashboard }: Servic
   }
   // A door may allow its own users everything, but not those whom they impersonate.
   const { authorizer } = context.impersonator ? rights : context.door;
-  // Nothing is made for a door that allows everything.
+  // Fast path: a door that allows everything needs no description of the action.
   if (authorizer === allowAll) {
     context.decision = allowed;
     return;

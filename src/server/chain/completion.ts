@@ -7,14 +7,15 @@ import { isLong } from '../http/traffic.ts';
 import type { Services } from './step.ts';
 
 /**
- * Records a request when the client has read its answer, at the latest after the request timeout. By then it has given
- * its seat back: reading is the client's work.
+ * Records a request when the client has read its answer, at the latest after the request timeout. It gives its seat
+ * (its place in its priority level) back before that: waiting for the client must not keep others from being served.
  */
 export function complete(context: RequestContext, services: Services): void {
   if (context.upgrade) return record(context, context.upgradeCode, services);
   const { response } = context;
   context.leaveSeat();
-  // Doors without flow control have nothing else that bounds answers nobody reads.
+  // Doors without flow control keep counting the request until the answer is read: nothing else bounds unread answers
+  // there.
   if (context.door.fairness && !isLong(context.lane)) services.traffic.leave(context);
   if (response.writableLength === 0 || response.writableFinished || response.destroyed)
     return record(context, response.headersSent ? response.statusCode : 0, services);

@@ -8,7 +8,7 @@ import { Overload } from '../http/traffic.ts';
 import { refuse } from '../wire/refusal.ts';
 import type { Services } from './step.ts';
 
-/** Never throws: when even the error cannot be sent, the connection is closed. */
+/** Sends the error. Never throws: when even the error cannot be sent, the connection is closed. */
 export function fail(context: RequestContext, error: unknown, { report }: Services): void {
   const known = error instanceof StoreUnavailableError ? storeFailure(error) : error;
   try {
@@ -22,7 +22,7 @@ export function fail(context: RequestContext, error: unknown, { report }: Servic
   }
 }
 
-/** A failed store is a server error. */
+/** The error for a client when the store has failed. */
 function storeFailure(error: StoreUnavailableError): StatusError {
   if (error instanceof StoreFullError) return internal(error.message);
   return error instanceof StoreTimeoutError ? requestTimeout() : unavailable(error.message);

@@ -15,7 +15,7 @@ import { removeIdentity } from '../wire/identity-removal.ts';
 import { PlainRequest } from '../wire/plain-request.ts';
 import type { Services } from './step.ts';
 
-/** Groups and extra values that a request may ask for: each is a question to the authorizers. */
+/** Maximum number of groups and extra values that a request may ask for: each is checked with the authorizers. */
 const valuesMax = 1_000;
 
 const prefix = 'impersonate-';
@@ -33,7 +33,7 @@ export function impersonate(context: RequestContext, services: Services): void |
   forget(context, services);
 }
 
-/** Runs for every request, so it must not allocate. */
+/** Whether a request has impersonation headers. Runs for every request, so it must not allocate. */
 function asksFor(headers: IncomingHttpHeaders): boolean {
   for (const name in headers) if (name.charCodeAt(0) === prefixStart && name.startsWith(prefix)) return true;
   return false;
@@ -56,19 +56,19 @@ async function become(context: RequestContext, wanted: WantedUser, services: Ser
   forget(context, services);
 }
 
-/** Only for requests that are forwarded: the server's own handlers do not read these headers. */
+/** Removes the impersonation headers of requests that are forwarded; the server's own handlers do not read them. */
 function forget({ upgrade, info, http, request }: RequestContext, services: Services): void {
   const isForwarded =
     upgrade ||
     info.lasting === 'connection' ||
-    // Those of the express lane never are.
+    // Requests of the express lane are never forwarded.
     (!(request instanceof PlainRequest) && services.router.isForwarded(request.url!));
   if (isForwarded) removeIdentity(http.request, services.isIdentityHeader);
 }
 
 /** The user that the headers name; undefined without such headers. */
 function wantedUser({ http: { request } }: RequestContext): WantedUser | undefined {
-  // Requests of the express lane have no header twice, and no list of them as they were sent.
+  // Requests of the express lane have each header once, and no list of raw headers.
   const wanted = new HeaderUser({ headers: request.headers, rawHeaders: request.rawHeaders ?? [] });
   if (wanted.name) return wanted;
   const { uid, groups, extra } = wanted;
@@ -79,7 +79,10 @@ function wantedUser({ http: { request } }: RequestContext): WantedUser | undefin
 
 type Sent = Parameters<typeof headerValues>[0];
 
-/** Reads the name at once, and all else for a sender who may have that name: nobody else can make the server read it. */
+/**
+ * The user that the headers name. Only the name is read at once; groups and extra values are read when the sender is
+ * allowed to use that name, so that other senders cannot make the server parse them.
+ */
 class HeaderUser implements WantedUser {
   readonly name: string;
   readonly isAlone: boolean;
@@ -130,7 +133,7 @@ function checkNames(user: User): void {
   if (problem !== undefined) throw badRequest(`impersonation is not possible: ${problem}`);
 }
 
-/** Whether there are headers beside that of the name. */
+/** Whether there are impersonation headers besides the user's name. */
 function isMoreSaid(headers: IncomingHttpHeaders): boolean {
   if (headers[uidHeader] || headers[groupHeader] !== undefined) return true;
   for (const name in headers) if (name.startsWith(extraPrefix)) return true;
@@ -139,7 +142,7 @@ function isMoreSaid(headers: IncomingHttpHeaders): boolean {
 
 const isRead = (name: string): boolean => name.startsWith(prefix);
 
-/** As Go writes a value: the words of Kubernetes' own message. */
+/** The user as Go formats it, for the message that Kubernetes sends. */
 function goText({ name, uid, groups, extra }: WantedUser): string {
   const keys = Object.keys(extra).sort();
   const list = (texts: readonly string[]): string =>

@@ -16,10 +16,10 @@ import type { RequestMetrics } from '../observe/request-metrics.ts';
  */
 export type Step = (context: RequestContext, services: Services) => void | Promise<void>;
 
-/** Told of every request that is over. @param code of the answer; 0 when the client left before there was one */
+/** Called for every request that is over. @param code of the answer; 0 when the client left before there was one */
 export type RequestObserver = (context: RequestContext, code: number, durationMs: number) => void;
 
-/** Finds who answers a request; the router of the server. */
+/** Finds the handler of a request; implemented by the server's router. */
 interface Routing {
   find(context: RequestContext): Handler;
   /** Whether a path belongs to another server, to which requests are forwarded as they come. */
@@ -38,13 +38,13 @@ export interface Services {
   readonly impersonation: Impersonation;
   /** Time limits of requests that wait for something. */
   readonly deadlines: Deadlines;
-  /** Who says what users may do, whichever door they come by: the registry. */
+  /** The registry's authorizer, for decisions that do not depend on the door. */
   readonly rights: Pick<Writing, 'authorizer'>;
-  /** See `Reception`. */
+  /** Asks for the newest revision ahead of requests; see `Reception`. */
   readonly prefetchRevision?: PrefetchRevision | undefined;
-  /** The dashboard, whose files need no credentials; absent: it is not served. */
+  /** The dashboard, whose files need no credentials; absent when it is not served. */
   readonly dashboard: Dashboard | undefined;
-  /** Whether a header, in small letters, says who a user is, beside the usual ones. */
+  /** Whether a lower-case header name carries identity, beside the usual ones. */
   readonly isIdentityHeader: (name: string) => boolean;
   /** Called for internal errors of the server. */
   readonly report: (error: Error) => void;

@@ -1,4 +1,4 @@
-/** Reviews of access: what a user may do, as the authorizer of the server says. */
+/** Access reviews: answer what a user may do, by asking the server's authorizer. */
 
 import { badRequest, invalid as invalidObject } from '../../api/errors/errors.ts';
 import { type FieldError, invalid } from '../../api/errors/field-error.ts';
@@ -128,7 +128,7 @@ function attributeErrors({ resourceAttributes, nonResourceAttributes }: Spec): F
   return selectorErrors(resourceAttributes);
 }
 
-/** Kubernetes shows the fields with the names they have inside. */
+/** A field error as Kubernetes writes it here: with the capitalised names of Go's fields. */
 const pathError = ({ path: Path = '', verb: Verb = '' }: NonResourceAttributes, why: string): FieldError =>
   invalid('spec.nonResourceAttributes', { Path, Verb }, why);
 
@@ -137,14 +137,14 @@ function subjectErrors({ user, groups }: Spec): FieldError[] {
   return [invalid('spec.user', '', 'at least one of user or group must be specified')];
 }
 
-/** Nothing is kept, so nothing may be said of what would be kept. */
+/** Refuses metadata: a review is not stored, so it cannot have a name or labels. */
 function metaErrors({ metadata }: ApiObject): FieldError[] {
   const { namespace, managedFields, ...rest } = metadata;
   if (Object.keys(rest).length === 0) return [];
   return [invalid('metadata', rest, `must be empty${namespace ? ' except for namespace' : ''}`)];
 }
 
-/** Kubernetes leaves the kind empty here. */
+/** Throws the error for an invalid review. Kubernetes leaves the kind empty here. */
 function refuse(errors: readonly FieldError[]): void {
   if (errors.length) throw invalidObject({ kind: '', group: 'authorization.k8s.io' }, '', errors);
 }

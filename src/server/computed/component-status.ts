@@ -11,11 +11,14 @@ import { answerObject, answerObjects } from '../objects/presentation.ts';
 
 export interface Component {
   readonly name: string;
-  /** undefined: healthy. */
+  /** Why the component is unhealthy; undefined when it is healthy. */
   failure(): string | undefined;
 }
 
-/** Also served below a namespace, as the contract asks. Watches are not supported: `watch` is ignored. */
+/**
+ * Answers requests for component statuses, also below a namespace, as Kubernetes 1.0 did. Watches are not supported:
+ * `watch` is ignored.
+ */
 export async function answerComponentStatus(
   context: RequestContext,
   info: ResourceInfo,

@@ -62,7 +62,10 @@ function selectorOf<T>(context: RequestContext, name: string, parse: (text: stri
   }
 }
 
-/** Who may see one name only asks by such a selector, so it must not be ignored. */
+/**
+ * The value of a field for field selectors. They must be honoured: a user with access to one name only is let in
+ * because of such a selector.
+ */
 function fieldOf({ name, namespace = '' }: Item['metadata'], path: string): string {
   if (path === 'metadata.name') return name;
   if (path === 'metadata.namespace') return namespace;

@@ -1,4 +1,4 @@
-/** The selectors of an access review. What cannot be understood is left out, and the answer says so. */
+/** Parses the selectors of an access review. Parts that cannot be understood are left out, and the answer says so. */
 import { child, type FieldError, forbidden, index, invalid, required } from '../../api/errors/field-error.ts';
 import type { ResourceAttributes } from '../../api/generated/types.ts';
 import { FieldSelector, type FieldTerm, parseFieldSelector } from '../../api/kind/field-selector.ts';
@@ -13,7 +13,7 @@ const operators: readonly (string | undefined)[] = ['In', 'NotIn', 'Exists', 'Do
 export class ReviewedSelectors {
   readonly field: FieldSelector | undefined;
   readonly label: LabelSelector | undefined;
-  /** Says what was left out. */
+  /** Messages about the parts that were left out. */
   readonly ignored: string[] = [];
 
   constructor(given: ResourceAttributes | undefined) {
@@ -47,13 +47,13 @@ export class ReviewedSelectors {
 }
 
 interface Understood<T> {
-  /** undefined: no requirement was understood. */
+  /** The parsed selector; undefined when no requirement was understood. */
   readonly selector: T | undefined;
-  /** Whether one was not. */
+  /** Whether a requirement was left out. */
   readonly left: boolean;
 }
 
-/** A field selector compares with one value. */
+/** Parses field requirements. A field selector compares with one value, so requirements with several are left out. */
 function fieldTerms(requirements: readonly Requirement[]): Understood<FieldSelector> {
   const terms = requirements.flatMap(({ key = '', operator, values = [] }): FieldTerm[] => {
     const op = operator === 'In' ? '=' : operator === 'NotIn' ? '!=' : undefined;
@@ -90,7 +90,7 @@ function attributesErrors(given: Attributes | undefined, path: string): FieldErr
   return requirements.flatMap((requirement, at) => requirementErrors(requirement, index(list, at)));
 }
 
-/** Operators that are not known are no error: a newer client may have them. */
+/** Checks a requirement. An unknown operator is not an error: a newer client may use one. */
 function requirementErrors({ key, operator, values }: Requirement, path: string): FieldError[] {
   const errors: FieldError[] = key ? [] : [required(child(path, 'key'), 'must be specified')];
   const isSet = operator === 'In' || operator === 'NotIn';

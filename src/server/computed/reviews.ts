@@ -21,7 +21,7 @@ import { accessReview, localAccessReview, rulesReview, selfAccessReview } from '
 export interface Asked {
   readonly serving: Serving;
   readonly context: RequestContext;
-  /** '' for cluster-scoped reviews. */
+  /** The namespace of the request; '' for cluster-scoped reviews. */
   readonly namespace: string;
 }
 
@@ -137,7 +137,7 @@ async function tokenReview(object: ApiObject, { serving }: Asked): Promise<Token
   return { authenticated: true, user: userInfo(verdict.user), audiences: [...verdict.audiences] };
 }
 
-/** A user as reviews show it: what is empty is left out. */
+/** A user as reviews show it, without empty fields. */
 function userInfo({ name, uid, groups, extra = {} }: User): NonNullable<TokenReviewStatus['user']> {
   const details = Object.entries(extra).map(([key, values]) => [key, [...values]]);
   return {

@@ -1,4 +1,4 @@
-/** Token requests: `POST …/serviceaccounts/{name}/token` answers with a token that ends. Nothing is stored. */
+/** Token requests: `POST …/serviceaccounts/{name}/token` answers with a token that expires. Nothing is stored. */
 
 import type { BoundClaims, TokenSettings } from '../../access/tokens/tokens.ts';
 import { badRequest, conflict, invalid as invalidObject } from '../../api/errors/errors.ts';
@@ -17,9 +17,12 @@ import { checkPathName, objectBody, type Serving, writeRequest } from '../object
 const secondsDefault = 3600;
 const secondsMin = 600;
 const secondsMax = 2 ** 32;
-/** What agents ask for when the pod does not say: an hour, and some seconds that tell such requests from others. */
+/**
+ * The lifetime that kubelets request when a pod does not name one: an hour plus seven seconds, by which Kubernetes
+ * recognises such requests.
+ */
 const agentSeconds = 3607;
-/** A token of a pod lives this long for programs that read it once. */
+/** Lifetime of tokens of pods whose programs may read their token only once. */
 const extendedSeconds = 365 * 24 * 3600;
 
 const group = 'authentication.k8s.io';
@@ -85,7 +88,7 @@ function checkUid({ metadata: { uid } }: TokenRequest, { metadata }: ServiceAcco
 type Spec = NonNullable<TokenRequest['spec']>;
 type SettledSpec = Spec & { readonly audiences: string[]; readonly expirationSeconds: number };
 
-/** What is asked for, defaults filled in. */
+/** The spec of the request with defaults filled in. */
 function settledSpec({ spec = {} }: TokenRequest, settings: TokenSettings, warnings: string[]): SettledSpec {
   const { audiences, expirationMaxSeconds: max } = settings;
   const seconds = spec.expirationSeconds ?? secondsDefault;
@@ -105,7 +108,7 @@ function settledSpec({ spec = {} }: TokenRequest, settings: TokenSettings, warni
 
 type Bound = Pick<BoundClaims, 'pod' | 'secret' | 'node'>;
 
-/** What the token is bound to: it must be there, and be the one that is meant. */
+/** The object that the token is to be bound to. Throws unless it exists and has the requested uid. */
 function boundObject(registry: Registry, account: ServiceAccount, reference: Spec['boundObjectRef']): Bound {
   if (!reference) return {};
   const { kind: name = '', apiVersion = '' } = reference;
@@ -138,7 +141,7 @@ function checkAccount({ spec }: Pod, { metadata }: ServiceAccount): void {
     );
 }
 
-/** The node that a pod is on; one that is gone has no uid. */
+/** The node that a pod is on; without a uid when the node is gone. */
 function nodeOf({ view }: Registry, { spec }: Pod): Bound['node'] {
   const name = spec?.nodeName;
   if (!name) return undefined;

@@ -17,7 +17,7 @@ const answerMs = 5_000;
 const answerBytesMax = 32 * 1024 * 1024;
 
 export interface Usage {
-  /** When it was measured. */
+  /** Time of the measurement. */
   readonly time: string;
   readonly nanoCores: number;
   readonly memoryBytes: number;
@@ -64,7 +64,7 @@ export class UsageReports {
     return this.#newest.reports;
   }
 
-  /** What the pods of a namespace use, by name. */
+  /** The usage of the pods of a namespace, by name. */
   async podUsage(namespace: string): Promise<Map<string, { milliCpu: number; memoryBytes: number }>> {
     const usage = new Map<string, { milliCpu: number; memoryBytes: number }>();
     for (const { pods } of await this.all())

@@ -1,7 +1,7 @@
 /**
- * The dashboard, which shows the cluster to people, at `/ui/…` and, for browsers, at `/`. Its files are public and
- * hold nothing of the cluster, so they are served without credentials; what the dashboard shows, it asks the API for,
- * as its user. They are built from `web/` into a folder beside the bundle, hold a hash in their names and are stored
+ * The dashboard: a web page that shows the cluster, served at `/ui/…` and, for browsers, at `/`. Its files are public
+ * and contain no data of the cluster, so they are served without credentials; the page reads all data from the API, as
+ * its user. The files are built from `web/` into a folder beside the bundle, have a hash in their names and are stored
  * compressed.
  */
 import { randomBytes } from 'node:crypto';
@@ -17,14 +17,17 @@ const types: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Replaced by a new value in every answer; it lets the dashboard and its libraries have style sheets, and nobody else.
+ * Placeholder for the nonce, which is new in every answer: only style sheets with it are applied, so only those of the
+ * dashboard and its libraries.
  */
 const noncePlace = '{{nonce}}';
 const nonceBytes = 16;
-/** Replaced by the way from the page to the files of the dashboard. */
+/** Placeholder for the relative path from the page to the dashboard's files. */
 const filesPlace = '{{ui}}';
 
-/** Where the build puts the files; beside the bundle. Sources that were not built have none. */
+/**
+ * The folder into which the build puts the files, beside the bundle. It does not exist when the sources run unbuilt.
+ */
 const builtFolder = new URL('./ui/', import.meta.url);
 
 const inflate = promisify(brotliDecompress);
@@ -42,13 +45,14 @@ export class Dashboard {
   async answer(context: RequestContext): Promise<void> {
     const files = await this.#load();
     const { path, sentPath, queryText } = context.info;
-    // Relative, like all of the page's, because a proxy may serve all paths below a prefix that is not known here.
+    // A relative redirect, because a proxy may serve all paths below a prefix that is unknown here.
     if (sentPath === '/ui') return sendTo(context, `ui/${queryText && `?${queryText}`}`);
     const name = path.startsWith('/ui/') ? path.slice('/ui/'.length) : '';
     const file = files.get(`${name}.br`);
     if (file) return sendFile(context, name, file);
     const page = files.get('index.html');
-    // A file of a former build is missing; a view may end like this, too, but has a slash: object/configmaps/default/a.js.
+    // Answer 404 for a file of a former build. A view may end in .js, too, but contains a slash:
+    // object/configmaps/default/a.js.
     if (!page || /^[^/]+\.(?:js|svg)$/.test(name)) return answerText(context, 404, '404 page not found\n');
     sendPage(context, page.toString('utf8').replaceAll(filesPlace, wayToFiles(context.request.url!)));
   }
@@ -70,8 +74,8 @@ export class Dashboard {
 }
 
 /**
- * The folder of the dashboard's files, as seen from the page: `ui/` from `/`, and one folder up for each slash behind `/ui/`.
- * Slashes count as they were sent, since browsers do not take encoded ones for the end of a folder.
+ * The relative path from the page to the dashboard's files: `ui/` from `/`, and one folder up for each slash behind
+ * `/ui/`. Encoded slashes do not count, because browsers do not treat them as folders.
  */
 function wayToFiles(url: string): string {
   const folders = url
@@ -87,7 +91,7 @@ const prefersHtml = (accept: string | undefined): boolean =>
   /(?:^|,)\s*text\/html\s*(?:,|$)/.test(accept) &&
   !/^\s*application\/json/.test(accept);
 
-/** The name of a file changes with its contents, so browsers need never ask again. */
+/** Answers with a file. Browsers may cache it for ever, because its name changes with its contents. */
 async function sendFile(context: RequestContext, name: string, compressed: Buffer): Promise<void> {
   const headers: Headers = {
     'Content-Type': types.get(name.slice(name.lastIndexOf('.') + 1)) ?? 'application/octet-stream',
@@ -101,8 +105,8 @@ async function sendFile(context: RequestContext, name: string, compressed: Buffe
 }
 
 /**
- * Nothing is loaded from elsewhere, nothing inline runs, and nobody may show the dashboard inside a page of their own.
- * `trusted-types`: text can never become markup or code, wherever in the dashboard it comes from.
+ * Answers with the page. Its policy: nothing is loaded from other origins, no inline code runs, no other site may embed
+ * it, and, by `trusted-types`, text can never become markup or code.
  */
 function sendPage(context: RequestContext, page: string): void {
   const nonce = randomBytes(nonceBytes).toString('base64url');

@@ -25,10 +25,13 @@ export interface DiscoveryResource {
   storageVersionHash?: string;
 }
 
-/** The kinds of documents here that Kubernetes 1.1 wrote without an apiVersion, and knows by no other name. */
+/** Kinds of documents that Kubernetes 1.1 wrote without an apiVersion. */
 const unversionedThen: ReadonlySet<unknown> = new Set(['APIGroupList', 'APIGroup', 'APIResourceList']);
 
-/** A document of discovery as Kubernetes 1.1 wrote it: its clients read all of them, and refuse one with an apiVersion. */
+/**
+ * A discovery document as Kubernetes 1.1 wrote it, without an apiVersion: clients of 1.1 refuse a document that has
+ * one.
+ */
 export function asOf11(document: object): object {
   const { apiVersion: _, ...rest } = document as { readonly kind?: string; readonly apiVersion?: string };
   return unversionedThen.has(rest.kind) ? rest : document;
@@ -36,7 +39,7 @@ export function asOf11(document: object): object {
 
 const sorted = (verbs: readonly Verb[]): readonly string[] => [...verbs].sort();
 
-/** Tells clients whether objects are stored in another version than before; Kubernetes works it out the same way. */
+/** The hash that tells clients whether the storage version has changed, computed as Kubernetes does. */
 function storageVersionHash({ storage: { group, version, kind, hashedVersion } }: Kind): string {
   return hashOf(hashedVersion ?? `${group}/${version}`, kind);
 }
@@ -46,7 +49,7 @@ function hashOf(stored: string, kind: string): string {
   return createHash('sha256').update(hashed).digest().subarray(0, 8).toString('base64');
 }
 
-/** @param stored whether objects of the kind are stored; others are worked out */
+/** @param stored whether objects of the kind are stored; others are computed on request */
 function resourcesOf(kind: Kind, stored: boolean): DiscoveryResource[] {
   return [
     {
@@ -96,7 +99,7 @@ function asIn(
 
 const isCustom = ({ custom }: Kind): boolean => custom === true;
 
-/** By name; the subresources of custom kinds keep their order. */
+/** Sorts by name; the subresources of custom kinds keep their order. */
 function sortResources(resources: DiscoveryResource[], custom: ReadonlySet<string>): void {
   const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
   resources.sort(({ name: a }, { name: b }) => {
@@ -125,8 +128,8 @@ function customGroups(kinds: KindTable): string[] {
 }
 
 /**
- * Whether another server has described a resource as it should: what clients read as texts are texts, and names have no
- * blanks or control characters, which could do harm in a terminal.
+ * Whether another server's description of a resource is valid: fields that clients read as text are text, and names
+ * have no blanks or control characters, which could do harm in a terminal.
  */
 const isResource = (value: unknown): value is DiscoveryResource => {
   const said = (value ?? {}) as Readonly<Record<string, unknown>>;
@@ -162,12 +165,12 @@ export class Discovery {
     return this.kinds.generation + (this.aggregation?.services.generation ?? 0);
   }
 
-  /** The version, when another server serves it. */
+  /** The entry of a version that another server serves; undefined for others. */
   remote(apiVersion: string): RemoteVersion | undefined {
     return this.aggregation?.services.remote(apiVersion);
   }
 
-  /** The resources of a version that another server serves, as it listed them last. */
+  /** The resources of a version that another server serves, from its last answer. */
   remoteResources(apiVersion: string): readonly DiscoveryResource[] {
     const resources = this.aggregation?.resources(apiVersion)?.['resources'];
     return Array.isArray(resources) ? resources.filter(isResource) : [];
@@ -280,7 +283,7 @@ export class Discovery {
     );
     return {
       kind: 'APIResourceList',
-      // The core's list is the one that has no apiVersion to this day.
+      // The core's list has no apiVersion in Kubernetes either.
       ...(apiVersion === 'v1' ? {} : { apiVersion: 'v1' }),
       groupVersion: apiVersion,
       resources,

@@ -1,6 +1,6 @@
 /**
- * Documents of the issuer of service account tokens: who signs them, and with which keys. With them another server can check
- * tokens without asking this one.
+ * Discovery documents of the issuer of service account tokens: its name and its public keys. With them another server
+ * can verify tokens without asking this one.
  */
 
 import type { TokenKey } from '../../access/tokens/token-keys.ts';
@@ -21,7 +21,7 @@ const serviceName = /^kubernetes(\.default(\.svc(\.[a-z0-9.-]+)?)?)?$/;
 /** Keys seldom change. */
 const caching = { 'Cache-Control': 'public, max-age=3600' } as const;
 
-/** False when the path is of another page. */
+/** Answers requests for these documents; returns false for other paths. */
 export async function answerIssuer(
   context: RequestContext,
   tokens: Tokens,
@@ -45,8 +45,9 @@ const configuration = ({ settings }: Tokens, keys: readonly TokenKey[], url: str
 });
 
 /**
- * Where the client reaches this server. A pod asks the service `kubernetes`, by its address or its names, and may have
- * no other way; nobody can dial "all addresses", so a door that listens there is known by the endpoints of that service.
+ * The URL by which the client reaches this server. A pod uses the service `kubernetes`, by its address or its names,
+ * and may have no other way. A door that listens at all addresses has no address to dial, so its URL is taken from the
+ * endpoints of that service.
  */
 function reachedUrl({ door, request }: RequestContext, { view }: Registry): string {
   const service = view.collection('core/services').get('default', 'kubernetes')?.peek() as

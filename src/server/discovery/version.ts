@@ -2,11 +2,11 @@
 import type { ChosenMinor } from '../../api/kind/chosen-minor.ts';
 import { release } from '../../api/values/release.ts';
 
-/** What an operator may have it say. */
+/** Values that an operator may set in place of the real ones. */
 export interface ReportedVersion {
-  /** In the place of Wherry's own version, such as `v1.36.4-test`. */
+  /** Replaces Wherry's own version; such as `v1.36.4-test`. */
   readonly gitVersion?: string;
-  /** The version that is emulated, such as `1.35`. Default: the answer has no such version. */
+  /** The version that is reported as emulated, such as `1.35`. Default: none is reported. */
   readonly emulatedVersion?: string;
 }
 

@@ -1,7 +1,8 @@
 /**
- * Certificates for clients that send no name: chosen by the address they have connected to, as names of
- * `--tls-sni-cert-key` may be addresses. Node asks for a certificate only when a name was sent, so connections to these
- * addresses get their TLS from servers that do not listen themselves. There is one for each such address, and usually none.
+ * Certificates for clients that send no server name (SNI): chosen by the address they have connected to, because the
+ * names in `--tls-sni-cert-key` may be addresses. Node asks for a certificate only when a name was sent, so connections
+ * to these addresses get their TLS from further TLS servers that do not listen themselves: one per address, usually
+ * none.
  */
 import { isIP, type Socket } from 'node:net';
 import { createServer, type Server, type TlsOptions } from 'node:tls';
@@ -29,7 +30,7 @@ export class AddressCertificates {
     this.#stop();
   }
 
-  /** By address; the first certificate that names it counts. */
+  /** Certificates by address; the first certificate that names an address counts. */
   #certificates(): Map<string, NamedCertificate> {
     const found = new Map<string, NamedCertificate>();
     for (const certificate of this.source.current.named)
@@ -64,14 +65,14 @@ export class AddressCertificates {
     });
   }
 
-  /** Certificates change; the addresses they are for were given at the start. */
+  /** Applies new certificates. The addresses were given at the start and stay. */
   #replace(): void {
     for (const [address, certificate] of this.#certificates())
       this.#servers.get(address)?.setSecureContext({ ...this.handshake, ...this.#contextOf(certificate) });
   }
 }
 
-/** One way to write an address: IPv4 as such also on sockets for both families, IPv6 as URLs have it. */
+/** Normalises an address: IPv4-mapped IPv6 as IPv4, other IPv6 as URLs write it. */
 function plainAddress(text: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(text)?.[1];
   if (mapped) return mapped;

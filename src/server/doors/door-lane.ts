@@ -1,4 +1,7 @@
-/** The express lane of a door: where its connections start; those that the lane hands over go to Node's server. */
+/**
+ * The express lane of a door: all connections start there; those that the lane cannot serve are handed over to Node's
+ * server.
+ */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Door, Reception } from '../http/door.ts';
@@ -9,7 +12,7 @@ import { cutOff, refuse } from '../wire/refusal.ts';
 import { headersTimeoutMs, keepAliveMs } from './http-listener.ts';
 
 /**
- * Makes the lane; the door gives it the connections of that event.
+ * Makes the lane; the door passes it the connections of the event `event`.
  * @param standingLines header lines of every answer, each with its line end
  */
 export function doorLane(
@@ -31,7 +34,8 @@ export function doorLane(
     serve: (request, response, isNew) => {
       const begunMs = performance.now();
       const handle = (): void => reception.request(door, request, response, begunMs);
-      // What is read of a connection over TLS may have come after what made it readable; writes ask later.
+      // Ask for the newest revision only after plain reads: data of a TLS connection may have arrived after it became
+      // readable, and writes ask later.
       if (isNew && request.method === 'GET' && event === 'connection') arrivals.addRead(handle);
       else arrivals.add(handle);
     },

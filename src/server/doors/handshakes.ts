@@ -1,19 +1,19 @@
 /**
- * Handshakes under way. Each costs memory and, at its end, about a millisecond of processor time, and a client can begin
- * as many as it likes without knowing anything. So they are bounded in time and number: when there are too many, the
- * oldest is cut off, which is the one that makes the least progress. One address alone cannot have those of others cut off.
+ * TLS handshakes under way. Each costs memory and about a millisecond of processor time, and any client can begin many.
+ * So they are bounded in time and number: when there are too many, the oldest is closed, because it makes the least
+ * progress. One address may have only a share of them, so it cannot push out the handshakes of others.
  */
 import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
 import { composedKey } from '../../composed-key.ts';
 
-/** From the connection to the end of the handshake. */
+/** Maximum duration, from the connection to the end of the handshake. */
 export const handshakeMaxMs = 10_000;
-/** A thousand clients that come back at the same moment after a restart are let in. */
+/** Maximum number, enough for a thousand clients that reconnect at the same moment after a restart. */
 const handshakesMax = 2_000;
 
 export class Handshakes {
-  /** All sockets, and those of each address, by address and port of the client, in the order they began. */
+  /** Open sockets by address and port of the client, in the order they began: all together, and per address. */
   readonly #open = new Map<string, Socket>();
   readonly #ofAddress = new Map<string, Map<string, Socket>>();
 
@@ -32,14 +32,14 @@ export class Handshakes {
         if (this.#open.get(peer) === socket) this.#end(remoteAddress, peer);
       });
     });
-    // Node wraps the socket of the connection, and does not tell which one it was.
+    // Node wraps the socket and does not say which one it was, so it is found by address and port.
     server.on('secureConnection', (socket: TLSSocket) =>
       this.#end(socket.remoteAddress ?? '', peerOf(socket)),
     );
     server.on('tlsClientError', (_error, socket) => socket.destroy());
   }
 
-  /** One address may have half of what the others leave. */
+  /** Closes handshakes until there is room. One address may have half of what the others leave. */
   #makeRoom(address: string): void {
     const own = this.#ofAddress.get(address);
     const left = this.max - this.#open.size + (own?.size ?? 0);

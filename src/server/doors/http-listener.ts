@@ -17,9 +17,12 @@ import { Pipelining } from './pipelining.ts';
 /** Go clients keep idle connections for 90 s; closing earlier would fail their next request. */
 export const keepAliveMs = 120_000;
 export const headersTimeoutMs = 30_000;
-/** How often Node looks for connections whose time is over; with its own 30 s, a head could take twice its time. */
+/**
+ * How often Node looks for connections that exceed a timeout. With Node's default of 30 s, a request head could take
+ * twice its allowed time.
+ */
 const timeoutCheckMs = 1_000;
-/** Header lines of a request. */
+/** Maximum number of header lines of a request. */
 export const headersMax = 2_000;
 /** On close, clients get this long to read their last answer and close the connection. */
 const partingMs = 100;
@@ -51,11 +54,11 @@ export class HttpListener {
     private readonly door: Door,
     private readonly reception: Reception,
     private readonly arrivals: Arrivals,
-    /** By which Node's server gets its connections; undefined: they come from this process. */
+    /** Node's event for new connections; undefined for a door whose connections come from this process. */
     private readonly connected?: 'connection' | 'secureConnection',
   ) {
     if (connected) server.on(connected, (socket: Socket) => this.#heads.begin(socket));
-    // Node drops headers beyond this number without a word. One more than may be: that one says that there are too many.
+    // Node silently drops headers beyond this number. One more than allowed, so that too many can be detected.
     server.maxHeadersCount = headersMax + 1;
     server.on('request', (request, response) => this.#receive(request, response));
     server.on('checkExpectation', (request, response) => {
@@ -103,7 +106,7 @@ export class HttpListener {
       cut();
       for (const socket of this.#detached) socket.destroy();
     }, partingMs);
-    // To Node, a connection is idle from the end of its answer on, although the last bytes may not have been sent.
+    // Node calls a connection idle as soon as its answer has ended, although the last bytes may not have been sent.
     await Promise.all([...this.#unsent].filter((response) => response.writableEnded).map(sent));
     this.server.closeIdleConnections();
     await this.#closed;
@@ -134,8 +137,8 @@ export class HttpListener {
       return this.arrivals.add(() => reception.request(door, request, response, begunMs));
     }
     const waits = this.#pipelining.after(before, socket, () => {
-      // The answer before may have been the last of the connection. What follows is not carried out then: nothing could
-      // be sent for it, and Node would never report its answer as closed.
+      // If the previous answer closed the connection, do not carry out the request: its answer could not be sent, and
+      // Node would never report it as closed.
       if (!socket.writable) return;
       this.#unsent.add(response);
       reception.request(door, request, response, begunMs);

@@ -1,9 +1,9 @@
 /**
  * HTTP/2 at a door: each stream of a session is a request. Clients put hundreds of watches on one session, so a session
- * without a stream is idle, and one with a silent watch is not.
+ * without streams is idle, and one with a silent watch is not.
  *
- * A session ends with GOAWAY, which tells the client what was served: after a request that was not authenticated, when
- * it was idle for long, when its client misbehaves, and when the server closes.
+ * A session ends with GOAWAY, which says which streams were served: after an unauthenticated request, after a long idle
+ * time, when its client misbehaves, and when the server closes.
  */
 import { METHODS } from 'node:http';
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
@@ -20,33 +20,35 @@ export interface Http2Options {
   readonly streamsMax?: number;
 }
 
-/** A small number costs clients connections; kube-apiserver is often set to this one. */
+/** With a small number clients need more connections; kube-apiserver is often configured with this one. */
 const streamsMaxDefault = 1_000;
 const windowBytes = 256 * 1024;
 const frameBytesMax = 256 * 1024;
-/** For all streams of a session together. */
+/** Flow-control window of a session, for all its streams together. */
 const sessionWindowBytes = 100 * windowBytes;
 const headerListBytesMax = 1_048_896;
-/** Megabytes that a session may use before it refuses streams: many watches wait in one. */
+/**
+ * Memory a session may use, in megabytes, before it refuses streams; large, because many watches wait in one session.
+ */
 const sessionMegabytesMax = 64;
 const idleMaxMs = 90_000;
 const idleCheckMs = 30_000;
 /**
- * Requests that a client may take back before they have an answer, beyond those that got one. Clients that begin and
- * reset streams as fast as they can make the server work for nothing (rapid reset).
+ * How many requests a client may cancel before they are answered, beyond the number of answered ones. Clients that open
+ * and reset streams as fast as they can would keep the server busy for nothing (rapid reset).
  */
 const resetsMax = 500;
 
 /**
- * Bytes of answers that the client of a session has not read yet. Beyond it, further requests of the session wait until
- * some were read, as they would behind each other in HTTP/1.1.
+ * Maximum bytes of answers that the client of a session has not read. Beyond it, further requests of the session wait,
+ * as they would behind each other in HTTP/1.1.
  */
 const unreadBytesMax = 16 * 1024 * 1024;
-/** A session that has so much to read and reads nothing for so long is cut off. */
+/** A session with that many unread bytes whose client reads nothing for this long is closed. */
 const unreadMaxMs = 10_000;
 const unreadCheckMs = 2_000;
 
-/** Error code of HTTP/2. */
+/** HTTP/2 error code for a client that causes too much load. */
 const enhanceYourCalm = 0x0b;
 
 const knownMethods = new Set(METHODS.filter((method) => method !== 'CONNECT'));
@@ -67,7 +69,7 @@ export class Http2Sessions {
   }
 
   take(socket: TLSSocket): void {
-    // Loaded for the first client that speaks HTTP/2: it takes Node some milliseconds, which a start need not wait for.
+    // Loaded for the first HTTP/2 client: it takes Node some milliseconds, which would delay every start.
     const made = process.getBuiltinModule('node:http2').performServerHandshake(socket, {
       settings: {
         maxConcurrentStreams: this.options.streamsMax || streamsMaxDefault,
@@ -76,7 +78,7 @@ export class Http2Sessions {
         maxHeaderListSize: headerListBytesMax,
         enableConnectProtocol: false,
       },
-      // Node cuts off a request with more headers.
+      // Node resets a request with more headers.
       maxHeaderListPairs: headersMax,
       maxSessionMemory: sessionMegabytesMax,
     });
@@ -139,7 +141,7 @@ export class Http2Sessions {
   }
 }
 
-/** What is known of a session beside its streams. */
+/** The state of a session besides its streams. */
 class Session implements UnreadBytes {
   #streams = 0;
   #resets = 0;
@@ -149,7 +151,7 @@ class Session implements UnreadBytes {
   #waiting: (() => void)[] = [];
   #stallTimer: NodeJS.Timeout | undefined;
   #readMs = 0;
-  /** Infinity while there are streams. */
+  /** When the session became idle; Infinity while it has streams. */
   idleSinceMs = performance.now();
 
   constructor(
@@ -157,7 +159,7 @@ class Session implements UnreadBytes {
     private readonly socket: TLSSocket,
   ) {}
 
-  /** A session that is being closed would wait for its client to close the connection. */
+  /** Closes the connection at once: closing the session would wait for its client. */
   cut(): void {
     this.http2.destroy();
     this.socket.destroy();

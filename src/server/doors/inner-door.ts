@@ -1,6 +1,6 @@
 /**
- * The inner door: for the node agents and the ingress of this process, over connections in memory, when the local door
- * is closed. Nobody outside of the process can reach it, so it knows its user without credentials.
+ * The inner door: serves the node agents and the ingress of this process over in-memory connections, when the local
+ * door is closed. Nothing outside of the process can reach it, so its user needs no credentials.
  */
 import { createServer, type Server } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -14,7 +14,7 @@ import { HttpListener, listenerOptions } from './http-listener.ts';
 const innerUser: User = { name: 'system:unsecured', groups: [masters, authenticated], extra: {} };
 
 export class InnerDoor implements Door {
-  /** For clients that need one; nothing listens there. */
+  /** A URL for clients that need one; nothing listens there. */
   readonly url = 'http://localhost';
   readonly unidentified = innerUser;
   readonly authorizer = allowAll;
@@ -37,7 +37,7 @@ export class InnerDoor implements Door {
   }
 
   admit(): void {
-    // Only this process gets here.
+    // No check: only this process can connect.
   }
 
   identify(): User {

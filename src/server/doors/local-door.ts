@@ -1,9 +1,9 @@
 /**
- * The local door: plain HTTP without authentication, for this machine only. A browser can be talked into sending
- * requests to localhost on behalf of any page (DNS rebinding, cross-site requests), so every request must name a
- * local host (or the API by its name in the cluster), and an origin, if it has one, must be local too. Browsers leave the
- * origin out of plain requests such as those for images; of these they say whether the page is another site's
- * (`Sec-Fetch-Site`). Every client that is let in may do everything.
+ * The local door: plain HTTP without authentication, for this machine only. Every client that is let in may do
+ * everything. A web page can make a browser send requests to localhost (DNS rebinding, cross-site requests), so every
+ * request must name a local host (or the API by its name in the cluster), and its origin, if it has one, must be local,
+ * too. Browsers send no origin with simple requests such as those for images; for these, `Sec-Fetch-Site` says whether
+ * the page is another site's.
  */
 import { createServer } from 'node:http';
 import { isIP } from 'node:net';
@@ -29,7 +29,7 @@ const localUser: User = {
 export interface LocalDoorOptions {
   /** A loopback address. */
   readonly host: string;
-  /** 0: any free port. */
+  /** The port; 0 is any free one. */
   readonly port: number;
   /** The address under which pods of this machine reach the server. */
   readonly clusterIP?: string;
@@ -123,9 +123,9 @@ const clusterNames: ReadonlySet<string> = new Set([
 const httpPort = 80;
 
 /**
- * Against DNS rebinding: a foreign name server could resolve such a name to this machine, to give its page access.
- * The browser would then name the port that the server listens on. Pods name the service's port, so only other ports
- * than the server's own are accepted.
+ * Whether a host is a cluster name of the API and its port is not the port of this server. Against DNS rebinding: an
+ * attacker's name server could resolve such a name to this machine, and the browser would then name the port that the
+ * server listens on. Pods name the service's port.
  */
 function isClusterName(host: string, { socket }: ApiRequest): boolean {
   const [, name = '', port = httpPort] = /^([^:]+)(?::(\d{1,5}))?$/.exec(host.toLowerCase()) ?? [];
@@ -133,8 +133,9 @@ function isClusterName(host: string, { socket }: ApiRequest): boolean {
 }
 
 /**
- * Whether a person followed a link to what is only read from memory. The page that has the link learns nothing of the
- * answer and can change nothing by it. Proxied requests are not let in like this: what a GET does is up to their target.
+ * Whether the request is a person following a link to something that is only read from memory. The page with the link
+ * cannot read the answer and cannot change anything by it. Proxied requests do not count: what a GET does is up to
+ * their target.
  */
 function isFollowedLink({ method, url, headers }: ApiRequest): boolean {
   return (

@@ -1,9 +1,9 @@
 /**
- * Open heads: connections on which the head of a request has begun to arrive and is not complete. Node's parser keeps
- * what there is of each, up to the bound on headers, so many connections that never finish theirs would fill the memory.
- * So they are bounded together, in number and bytes: the longest, and then the oldest, are cut off.
+ * Open heads: connections on which a request head has begun to arrive and is incomplete. Node's parser buffers each
+ * head, up to the limit on headers, so many connections that never finish theirs would fill the memory. So they are
+ * bounded together, in number and bytes: the longest, and then the oldest, are closed.
  *
- * Node tells how much it has read of a socket, not when; so what has arrived is looked at several times per second.
+ * Node tells how much it has read from a socket, not when, so the sockets are checked several times per second.
  */
 import type { Socket } from 'node:net';
 
@@ -13,7 +13,7 @@ const checkMs = 100;
 
 interface Head {
   readonly socket: Socket;
-  /** Bytes of the connection that belong to requests before. */
+  /** Bytes read before this head: those of earlier requests. */
   readonly before: number;
 }
 
@@ -25,26 +25,26 @@ interface Bounds {
 export class OpenHeads {
   /** Connections without a request under way, in the order in which they began to wait for one. */
   readonly #waiting = new Map<Socket, Head>();
-  /** Connections whose end is awaited. */
+  /** Connections that already have a listener for their end. */
   readonly #known = new WeakSet<Socket>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly bounds: Bounds = { count: countMax, bytes: bytesMax }) {}
 
-  /** From now on, what arrives is the head of the next request. */
+  /** Called when a connection waits for its next request: what arrives from now on is a head. */
   begin(socket: Socket): void {
     if (socket.destroyed) return;
     if (!this.#known.has(socket)) {
       this.#known.add(socket);
       socket.once('close', () => this.end(socket));
     }
-    // At the end of the order, wherever it was before.
+    // Move it to the end of the order.
     this.#waiting.delete(socket);
     this.#waiting.set(socket, { socket, before: socket.bytesRead - socket.readableLength });
     this.#timer ??= setInterval(() => this.check(), checkMs).unref();
   }
 
-  /** The head is complete, or its connection is gone. */
+  /** Called when the head is complete, or its connection is gone. */
   end(socket: Socket): void {
     this.#waiting.delete(socket);
     if (this.#waiting.size > 0) return;
@@ -52,7 +52,7 @@ export class OpenHeads {
     this.#timer = undefined;
   }
 
-  /** Cuts off what is too much. */
+  /** Closes connections until both bounds hold. */
   check(): void {
     const open: { readonly socket: Socket; readonly bytes: number }[] = [];
     let sum = 0;

@@ -3,7 +3,7 @@ import type { X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import type { PeerCertificate } from '../../access/authentication/authenticator.ts';
 
-/** Certificates that a client may send beside its own; more are not looked at. */
+/** Maximum number of intermediate certificates read from a client; further ones are ignored. */
 const intermediatesMax = 8;
 /** Clients whose intermediates are remembered for connections that resume a session. */
 const rememberedMax = 1_000;
@@ -11,8 +11,8 @@ const rememberedMax = 1_000;
 export class PeerCertificates {
   readonly #peers = new WeakMap<TLSSocket, PeerCertificate>();
   /**
-   * By the fingerprint of the client's own certificate. A TLS session that is resumed brings back that one alone, so
-   * the others are kept from the full handshake before.
+   * Intermediates by the fingerprint of the client's own certificate. A resumed TLS session brings back only the
+   * client's own, so the others are kept from the full handshake.
    */
   readonly #intermediates = new Map<string, readonly X509Certificate[]>();
 

@@ -1,6 +1,6 @@
 /** The log of refused credentials: bounded, because any client can send wrong ones without limit. */
 
-/** Between two lines. */
+/** Minimum time between two lines. */
 const intervalMs = 10_000;
 
 export class RefusalLog {

@@ -1,4 +1,4 @@
-/** What a request shows of its sender, for authenticators. */
+/** The credentials of a request, for authenticators. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Credentials, PeerCertificate } from '../../access/authentication/authenticator.ts';
 import type { RequestContext } from '../http/context.ts';
@@ -16,13 +16,13 @@ export class RequestCredentials implements Credentials {
     return this.context.request.headers;
   }
 
-  /** Empty for a request of the express lane, where no header comes twice. */
+  /** Empty for a request of the express lane, in which no header is repeated. */
   get rawHeaders(): readonly string[] {
     const { request } = this.context;
     return 'rawHeaders' in request ? request.rawHeaders : none;
   }
 
-  /** What it shows now, to be looked at again later: before a request is forwarded, its credentials are removed. */
+  /** A copy of the credentials for a later check: before a request is forwarded, they are removed from it. */
   kept(): Credentials {
     const { protocolToken, certificate, path } = this;
     return {

@@ -1,10 +1,10 @@
 /**
  * The secure door: HTTPS, for this machine or any other. One TLS server speaks HTTP/2 and HTTP/1.1, as the client
- * chooses by ALPN. HTTP/1.1 takes the same way as at the local door: express lane, then Node's server. Every request is
- * authenticated; why that failed is logged and never told.
+ * chooses by ALPN. HTTP/1.1 is served as at the local door: express lane, then Node's server. Every request is
+ * authenticated; the reason of a failure is logged, and never sent to the client.
  *
- * Client certificates are asked for and not verified in the handshake: a bad one is answered in HTTP with a 401, where
- * the client can read it. Authenticators verify.
+ * Client certificates are requested but not verified in the handshake: authenticators verify them, so that a bad one is
+ * answered with a 401 that the client can read.
  */
 import { constants } from 'node:crypto';
 import { createServer, type Server } from 'node:https';
@@ -33,37 +33,37 @@ import { RefusalLog } from './refusal-log.ts';
 import { RequestCredentials } from './request-credentials.ts';
 import { firstOptions, TlsContexts } from './tls-contexts.ts';
 
-/** Open connections; one address may have half of what the others leave. */
+/** Maximum number of open connections. One address may have half of what the others leave. */
 const connectionsMax = 10_000;
-/** Dead peers are found by TCP's own means: a watch may be silent for long. */
+/** Interval of TCP keep-alive probes, which find dead peers: a watch may be silent for long. */
 const tcpProbeMs = 30_000;
-/** Authenticators that ask other servers have this long. */
+/** Timeout of authenticators that ask other servers. */
 const identifyMaxMs = 15_000;
 
-/** The user that stands for requests without credentials, where they are let in. */
+/** The user of requests without credentials, where these are allowed. */
 const anonymous = 'system:anonymous';
 
 export interface SecureDoorOptions {
   readonly host: string;
-  /** 0: any free port. */
+  /** The port; 0 is any free one. */
   readonly port: number;
-  /** Whether any free port will do when this one is taken. */
+  /** Whether to take any free port when this one is in use. */
   readonly orAnyPort?: boolean;
   /** Certificates, which may change while the door is open. */
   readonly tls: TlsSource;
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
   readonly fairness?: FlowControl | undefined;
-  /** Default TLS 1.2. */
+  /** Minimum TLS version. Default TLS 1.2. */
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
-  /** In OpenSSL's words. Default: those of kube-apiserver. */
+  /** Cipher list in OpenSSL's format. Default: that of kube-apiserver. */
   readonly ciphers?: string;
   /** false: HTTP/1.1 only. */
   readonly http2?: Http2Options | false;
-  /** How long a handshake may take, and how many may be under way. */
+  /** Timeout of a handshake, and maximum number of handshakes under way. */
   readonly handshakeMs?: number;
   readonly handshakesMax?: number;
-  /** Told why credentials were refused, now and then. */
+  /** Called now and then with reasons why credentials were refused. */
   readonly log: (message: string) => void;
 }
 
@@ -110,7 +110,7 @@ export class SecureDoor implements Door {
     const shared = {
       minVersion,
       ciphers,
-      // A client could make the server work by asking for new keys again and again.
+      // No renegotiation: clients could make the server compute new keys again and again.
       secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     };
     const handshake: TlsOptions = {
@@ -134,7 +134,7 @@ export class SecureDoor implements Door {
   }
 
   admit(): void {
-    // No check here: clients with credentials may come from any address and origin.
+    // No check: clients with credentials may come from any address and origin.
   }
 
   identify(context: RequestContext, token: string | undefined): User | Promise<User> {
@@ -163,7 +163,7 @@ export class SecureDoor implements Door {
     return user;
   }
 
-  /** Only credentials that are not good are worth a line in the log, not that there were none. */
+  /** Logs why credentials were refused; requests without credentials are not logged. */
   #refused(context: RequestContext, error: unknown): never {
     if (error instanceof StatusError && error.code === 401) throw error;
     endConnectionAfter(context);
@@ -188,7 +188,7 @@ export class SecureDoor implements Door {
     this.#sessions?.closeAll();
   }
 
-  /** One address alone cannot take all connections. */
+  /** Counts a connection, and closes it when its address has too many: one address alone cannot take all. */
   #count(socket: Socket): void {
     const { remoteAddress = '' } = socket;
     if (!this.#connections.take(remoteAddress)) return void socket.destroy();
@@ -211,7 +211,7 @@ export class SecureDoor implements Door {
   }
 }
 
-/** As Kubernetes does with HTTP/2; connections of HTTP/1.1 stay open. */
+/** Ends an HTTP/2 connection after a failed authentication, as Kubernetes does; HTTP/1.1 connections stay open. */
 function endConnectionAfter({ request }: RequestContext): void {
   if (request instanceof Http2Request) request.endConnectionAfter();
 }

@@ -10,16 +10,16 @@ const contextOptions = ({ serving, clientAuthorities }: TlsMaterial): SecureCont
 });
 
 /**
- * What a server starts with: it does not tell clients yet which authorities their certificates may be of, which is a
- * hint for those that have several. Node 20 parses all its root certificates for the first authority of a process,
- * which is a fifth of a start.
+ * The options a server starts with: without the list of client authorities, which is only a hint for clients with
+ * several certificates. Node 20 parses all its root certificates for the first authority of a process, which takes a
+ * fifth of the start.
  */
 export const firstOptions = (material: TlsMaterial): SecureContextOptions => ({
   ...contextOptions(material),
   ...(optimized ? { ca: [] } : {}),
 });
 
-/** From this time after the start on, clients get the names of the authorities in their handshakes. */
+/** Time after the start from which handshakes contain the names of the client authorities. */
 const hintAfterMs = 1_000;
 
 export class TlsContexts {
@@ -63,7 +63,10 @@ export class TlsContexts {
     this.#readNamed();
   }
 
-  /** The new context has new keys for session tickets: sessions that an authority taken away vouched for are over. */
+  /**
+   * Replaces the server's own certificate. The new context has new keys for session tickets, so sessions of clients
+   * whose authority was removed cannot be resumed.
+   */
   #replaceUsual(): void {
     clearTimeout(this.#hint);
     this.server.setSecureContext({ ...this.shared, ...contextOptions(this.source.current) });
@@ -80,7 +83,7 @@ export class TlsContexts {
         const lower = name.toLowerCase();
         const into = lower.startsWith('*.') ? this.#wildcards : this.#exact;
         const plain = lower.replace(/^\*\./, '');
-        // The first that names it counts.
+        // The first certificate that names a host counts.
         if (!into.has(plain)) into.set(plain, context);
       }
     }

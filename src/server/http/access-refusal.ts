@@ -1,9 +1,9 @@
-/** The error for a user who may not do something. */
+/** The 403 error for a user who may not do something. */
 import { forbidden, forbiddenRequest, type StatusError } from '../../api/errors/errors.ts';
 import type { Action } from '../../api/kind/access.ts';
 import type { User } from '../../api/values/user.ts';
 
-/** The answer to a user who may not do something, in Kubernetes' words. */
+/** The error, in Kubernetes' words. */
 export function refusal(user: User, { verb, path, resource }: Action, reason: string): StatusError {
   const who = `User ${JSON.stringify(user.name)} cannot ${verb}`;
   const because = reason && `: ${reason}`;
@@ -20,5 +20,5 @@ export function refusal(user: User, { verb, path, resource }: Action, reason: st
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
-/** For clients that show the message as a page: it repeats what was sent. */
+/** Escapes HTML: the message repeats what the client sent, and some clients show it as a page. */
 const escaped = (text: string): string => text.replace(/[&<>]/g, (character) => entities[character]!);

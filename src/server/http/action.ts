@@ -1,7 +1,7 @@
 /**
- * Actions: what a request asks for, as authorizers see it. It differs from the request info where routing and permission
- * differ: a namespace is in itself, a list of one name by field selector is about that name, and a path keeps the slash at
- * its end. Made when an authorizer asks, and kept with the request info of the URL.
+ * Actions: what a request asks for, as authorizers see it. It differs from the request info where authorization differs
+ * from routing: a namespace counts as being inside itself, a list of one name by field selector is about that name, and
+ * a path keeps its trailing slash. Built when an authorizer asks, and kept with the request info of the URL.
  */
 import type { Action, ResourceAction } from '../../api/kind/access.ts';
 import { type FieldSelector, parseFieldSelector } from '../../api/kind/field-selector.ts';
@@ -13,8 +13,9 @@ import type { RequestInfo, ResourceInfo } from './request-info.ts';
 const selecting = new Set(['list', 'watch', 'deletecollection']);
 
 /**
- * Everything that is stored, secrets included. As a path it would be covered by rules for all paths, which are meant for
- * health and discovery; as a resource, by rules for all resources, which read secrets anyway.
+ * The backup contains everything that is stored, secrets included, so it is authorized as a resource. Rules for all
+ * paths are meant for health and discovery, and must not allow it; rules for all resources allow reading secrets
+ * anyway.
  */
 const backupPath = '/wherry/backup';
 const backups: ResourceAction = {
@@ -43,7 +44,7 @@ function wholeStore(path: string): ResourceAction | undefined {
 
 function resourceAction(info: RequestInfo, resource: ResourceInfo): ResourceAction {
   const { name } = resource;
-  // In every group: the namespace is read from the path, whatever the path stands for.
+  // In every group: the namespace is taken from the path, whatever the resource.
   const namespace = resource.namespace ?? (resource.resource === 'namespaces' ? name : undefined);
   if (info.queryText === '' || !selecting.has(info.verb)) return { ...resource, namespace };
   const fieldSelector = fieldSelectorOf(info);
@@ -67,7 +68,7 @@ const fieldSelectorOf = (info: RequestInfo): FieldSelector | undefined =>
 const labelSelectorOf = (info: RequestInfo): LabelSelector | undefined =>
   parsed(() => info.query.get('labelSelector'), parseLabelSelector);
 
-/** What cannot be read counts as none: it makes nothing allowed, and the handler refuses the request. */
+/** A parsed value; undefined when it is invalid. That allows nothing, and the handler refuses the request. */
 function parsed<T>(read: () => string | undefined, parse: (text: string) => T): T | undefined {
   try {
     const text = read();

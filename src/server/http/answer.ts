@@ -12,7 +12,7 @@ import { type Negotiated, protobufType, wantsProtobufErrors } from './negotiatio
 
 /** Bodies of at least this size are compressed for clients that accept it. */
 export const gzipBytesMin = 128 * 1024;
-/** A client that is answered before it has sent its whole body gets this long to finish and read the answer. */
+/** Time a client has to finish its body and read the answer, when it is answered before it has sent the whole body. */
 const lingerMs = 500;
 /** Total length of warnings; beyond it each is cut. */
 const warningsTextMax = 4096;
@@ -32,7 +32,7 @@ export function apiHeaders(context: RequestContext, contentType = jsonType): Hea
   return headers;
 }
 
-/** The same as a flat list, for the most frequent answers: Node writes a list several times faster. */
+/** The same headers as a flat list, for the most frequent answers: Node writes a list several times faster. */
 function headerList(context: RequestContext, length: number, contentType: string): string[] {
   const list = [
     'Audit-Id',
@@ -50,7 +50,10 @@ function headerList(context: RequestContext, length: number, contentType: string
   return list;
 }
 
-/** By these, kubectl knows that the server limits requests, and does not do so itself. */
+/**
+ * Headers that name the flow schema and priority level. kubectl takes them as a sign that the server limits requests,
+ * and does not limit its own.
+ */
 const flowHeaders = ({ schemaUid, level }: Flow) => ({
   'X-Kubernetes-PF-FlowSchema-UID': schemaUid,
   'X-Kubernetes-PF-PriorityLevel-UID': level.uid,
@@ -105,7 +108,7 @@ export async function answerValue(
   await answerBytes(context, code, [Buffer.from(text)]);
 }
 
-/** A large object is written in turns. */
+/** YAML text; that of a large object is built in turns, so that other work can run in between. */
 async function yamlOf(value: unknown): Promise<string> {
   const { yamlParts } = await import('../../api/text/yaml.ts');
   const pace = new Pace();
@@ -138,7 +141,7 @@ async function answerMessage(
   await answerDocument(context, code, document, protobufType);
 }
 
-/** Documents as old as Kubernetes 1.1 name no version. */
+/** Encodes a value as protobuf. Documents as old as Kubernetes 1.1 have no apiVersion and get `v1`. */
 const messageDocument = ({ kind, apiVersion = 'v1', ...value }: JsonObject, model: Model): Buffer =>
   encodeDocument({ kind: String(kind), apiVersion: String(apiVersion) }, model, value).bytes;
 
@@ -214,7 +217,7 @@ export function answerError(context: RequestContext, error: unknown, report: (er
   const headers = apiHeaders(context, isMessage ? protobufType : jsonType);
   const retryAfter = status.status.details?.retryAfterSeconds;
   if (retryAfter) headers['Retry-After'] = String(retryAfter);
-  // The message repeats what was sent.
+  // The message repeats what the client sent: browsers must not take it for HTML.
   if (context.decision?.allowed === false) headers['X-Content-Type-Options'] = 'nosniff';
   answerEarly(context, status.code, headers, body);
 }
@@ -228,7 +231,7 @@ function errorMessage(context: RequestContext, status: Status): Buffer {
   return document;
 }
 
-/** The query may be what is invalid about the request; then `pretty` cannot be read from it. */
+/** Whether to indent an error. The query itself may be invalid; then `pretty` cannot be read from it. */
 function isPrettyError(context: RequestContext): boolean {
   try {
     return context.pretty({ format: 'json', transform: undefined, transformVersion: '', pretty: false });
@@ -249,7 +252,7 @@ function answerEarly(context: RequestContext, code: number, headers: Headers, te
   else response.end(text);
 }
 
-/** Too many requests under way. Kubernetes answers in plain text, and clients retry by themselves. */
+/** Answers 429. Kubernetes answers in plain text here, and clients retry by themselves. */
 export function answerOverload(context: RequestContext, retryAfter: number): void {
   const headers: Headers = {
     ...apiHeaders(context, 'text/plain; charset=utf-8'),
@@ -269,7 +272,10 @@ function answerFailedDecision(context: RequestContext, { message }: Authorizatio
 const hasBody = ({ request: { headers } }: RequestContext): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
-/** Closing while the client is still sending would reset the connection, and the client would lose the answer. */
+/**
+ * Sends the answer and ends the connection later: closing while the client is still sending would reset the connection,
+ * and the client would lose the answer.
+ */
 function endLater({ http: { request, response } }: RequestContext, text: string | Buffer): void {
   response.write(text);
   const end = (): void => {

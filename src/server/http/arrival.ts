@@ -1,7 +1,7 @@
 /**
- * The arrival of a body. Most bodies are there with their request. One that is not there yet is the client's work: while
- * it arrives, its request holds no seat of its priority level, so that clients who send slowly, or never, keep nobody
- * else from being served. What is on its way is bounded in number and bytes, per user.
+ * The arrival of request bodies. Most bodies arrive together with their request. While the server waits for one that
+ * does not, the request holds no seat of its priority level, so that clients who send slowly, or never, do not keep
+ * others from being served. Bodies that are still arriving are bounded in number and bytes, per user.
  */
 import { type BodyTaker, crowded, readBody } from './body.ts';
 import type { RequestContext } from './context.ts';
@@ -25,7 +25,7 @@ export function arrivedBody(
   if (!(body instanceof Promise)) return body;
   const room = traffic.holdBody(context);
   if (!room) {
-    // Not even its first bytes are kept.
+    // Too many: do not keep even the first bytes.
     take = () => false;
     body.catch(() => undefined);
     throw crowded();

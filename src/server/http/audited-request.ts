@@ -1,19 +1,22 @@
-/** What handlers tell the audit log of a request, and what it asks of it; `observe/audit-record.ts` keeps it. */
+/**
+ * What handlers report about a request to the audit log, and what they ask of it; implemented by
+ * `observe/audit-record.ts`.
+ */
 import type { Kind } from '../../api/kind/kind.ts';
 import type { ApiObject } from '../../api/text/object.ts';
 
 export interface AuditedRequest {
-  /** The uid and version of the object that was sent. */
+  /** Uid and version of the object that was sent. */
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
   /** Whether an object was left out because it is too long. */
   readonly isCut: boolean;
-  /** The server failed, in a way that it was not made for. */
+  /** Whether the server failed unexpectedly. */
   isBroken: boolean;
-  /** Takes what was sent, as it was sent. */
+  /** Records the request body as it was sent. */
   takeValue(value: unknown): void;
-  /** Takes an object of a kind. */
+  /** Records an object of a kind. */
   takeObject(kind: Kind, object: ApiObject): void;
-  /** Takes what is answered in another form than JSON. */
+  /** Records an answer that is not JSON. */
   takeAnswer(bytes: number, value: () => unknown): void;
 }

@@ -57,7 +57,7 @@ export function readBody(
   });
 }
 
-/** Clients may try again: this says nothing about the request itself. */
+/** The error when too many bodies are arriving. Clients may retry: it is not about the request itself. */
 export const crowded = (): StatusError =>
   new StatusError(
     429,
@@ -77,8 +77,8 @@ const yamlTypes = new Set(['application/yaml', 'text/yaml', 'application/x-yaml'
 export const mediaType = (header = ''): string => header.replace(/;.*$/s, '').trim().toLowerCase();
 
 /**
- * By the contract any media type is accepted: all but YAML and protobuf are read as JSON. An apply is refused: it would
- * otherwise replace an object by a part of it.
+ * The format of a body. As in Kubernetes 1.0, any media type is accepted: all but YAML and protobuf are read as JSON.
+ * Apply patches are refused here: as a plain body one would replace an object by a part of it.
  */
 export function bodyFormat(contentType: string | undefined): BodyFormat {
   const type = mediaType(contentType);
@@ -88,7 +88,7 @@ export function bodyFormat(contentType: string | undefined): BodyFormat {
   return yamlTypes.has(type) ? 'yaml' : 'json';
 }
 
-/** Finds the model of a protobuf message. */
+/** Finds the model of a protobuf message by its apiVersion and kind. */
 export type ModelFor = (apiVersion: string, kind: string) => Model | undefined;
 
 /** The parsed body. `kind` is the expected kind, for error messages. */

@@ -19,8 +19,7 @@ import type { RequestInfo, ResourceInfo } from './request-info.ts';
 import type { Client, Lane } from './traffic.ts';
 
 /**
- * A request as Node's server reads it, as the express lane does, as it came in a stream of HTTP/2, or on a connection
- * of watches.
+ * A request: read by Node's server or by the express lane, from a stream of HTTP/2, or from a connection of watches.
  */
 export type ApiRequest = IncomingMessage | PlainRequest | Http2Request | WatchRequest;
 
@@ -58,7 +57,7 @@ function nextId(): string {
   return idStart + ids.toString(16).padStart(12, '0');
 }
 
-/** Answers a request. The info is that of the context, of a path with a resource. */
+/** Answers a request. `info` is the request info of the context, for a path with a resource. */
 export type Handler = (context: RequestContext, info: ResourceInfo) => void | Promise<void>;
 
 export class RequestContext {
@@ -76,16 +75,16 @@ export class RequestContext {
   lane: Lane | undefined;
   /** The client it is counted for, if limits are per client. */
   client: Client | undefined;
-  /** It is a file of the dashboard or a probe, which have a bound of their own. */
+  /** Whether this is a file of the dashboard or a probe: these have a limit of their own. */
   isAside = false;
   /**
-   * Asks again who its user is, for requests that last; throws when the credential does not hold any more. Absent on
-   * doors whose users have none.
+   * Authenticates the request again, for long-running requests; throws when the credential is no longer valid. Absent
+   * on doors whose users have no credentials.
    */
   identifyAgain: (() => User | Promise<User>) | undefined;
-  /** Its flow, on doors with flow control. */
+  /** The flow that the request belongs to, on doors with flow control. */
   flow: Flow | undefined;
-  /** The priority level that has counted it in. */
+  /** The priority level in which the request holds a seat. */
   seat: PriorityLevel | undefined;
   /** Time limit of the answer; 0 for none. */
   timeLimitMs = 0;
@@ -95,7 +94,7 @@ export class RequestContext {
   address: string | undefined;
   /** Name of the object when it is not in the path, as in a create. */
   objectName: string | undefined;
-  /** What the audit policy wants of it; undefined without a policy. */
+  /** What the audit policy records of the request; undefined without a policy. */
   audited: AuditedRequest | undefined;
   /** The error that was answered, if any. */
   failure: Status | undefined;
@@ -118,14 +117,14 @@ export class RequestContext {
   }
 
   /**
-   * Node's own request and response, for what lasts: that never comes by the express lane. Those of HTTP/2 have all of
-   * their methods that handlers use, and no socket of their own.
+   * Node's own request and response, for long-running requests, which never come by the express lane. Those of HTTP/2
+   * have all methods that handlers use, and no socket of their own.
    */
   get http(): { readonly request: IncomingMessage; readonly response: ServerResponse } {
     return this as unknown as { request: IncomingMessage; response: ServerResponse };
   }
 
-  /** Gives back its seat: what is left to do is up to its client. */
+  /** Gives the seat in the priority level back: from now on the request waits for its client. */
   leaveSeat(): void {
     const { seat } = this;
     this.seat = undefined;
@@ -137,7 +136,7 @@ export class RequestContext {
     return this.#annotations !== undefined && Object.keys(this.#annotations).length > 0;
   }
 
-  /** What authenticators and others have to add to the audit log. */
+  /** Annotations for the audit log, from authenticators and others. */
   get annotations(): Record<string, string> {
     this.#annotations ??= {};
     return this.#annotations;
@@ -156,12 +155,12 @@ export class RequestContext {
     return this.info.query;
   }
 
-  /** The form of the answer, of those that the path has. Throws a 406 when the client accepts none. */
+  /** Negotiates the form of the answer. Throws a 406 when the client accepts none that the path has. */
   negotiate(messages: Messages = 'none', watching = false, tables = true): Negotiated {
     return negotiate(this.#accept, messages, watching, tables);
   }
 
-  /** A page cannot set headers of a WebSocket, so there a parameter may say what it accepts. */
+  /** The Accept header. For a WebSocket, where pages cannot set headers, a query parameter may replace it. */
   get #accept(): string | undefined {
     const { upgrade, info, request } = this;
     const asked = upgrade && info.mayHave('accept') ? this.query.get('accept') : undefined;

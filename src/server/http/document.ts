@@ -24,7 +24,7 @@ export class ApiDocument {
     return new ApiDocument(contentType, Buffer.from(`${jsonText(value)}\n`));
   }
 
-  /** The same of a large object in slices: each `yield` tells about how many steps it took. */
+  /** The same for a large object, in slices: each `yield` reports about how many steps it took. */
   static *jsonInSlices(value: object): Generator<number, ApiDocument> {
     const pieces: string[] = [];
     for (const piece of jsonPieces(value, 2)) {
@@ -76,7 +76,7 @@ function isKnown(ifNoneMatch: string | undefined, hash: string): boolean {
   });
 }
 
-/** The JSON text of an object, entry by entry of its first levels. */
+/** The JSON text of an object in pieces: one per entry of its first levels. */
 function* jsonPieces(value: object, levels: number): Generator<string> {
   let before = '{';
   for (const [name, inner] of Object.entries(value)) {

@@ -14,7 +14,7 @@ import type { ApiRequest, ApiResponse, RequestContext } from './context.ts';
 import type { LimitKeeper } from './limits.ts';
 import type { Overload } from './traffic.ts';
 
-/** Asks for the newest revision ahead of the requests that need it. */
+/** Asks the store for the newest revision before the requests that need it are handled. */
 export type PrefetchRevision = NonNullable<Store['prefetchRevision']>;
 
 export interface Door {
@@ -22,7 +22,7 @@ export interface Door {
   readonly url: string;
   /** The user in the audit log for requests that were refused before authentication. */
   readonly unidentified: User;
-  /** Shares the server among the users of this door; absent: first come, first served. */
+  /** Flow control for the users of this door; absent: no priorities. */
   readonly fairness?: FlowControl | undefined;
   /** Decides what the users of this door may do. */
   readonly authorizer: Authorizer;
@@ -50,7 +50,9 @@ export interface Door {
 export interface Reception {
   readonly keeper: LimitKeeper;
 
-  /** Asks for the newest revision ahead of requests that have arrived; absent where the store needs no question. */
+  /**
+   * Asks for the newest revision ahead of requests that have arrived; absent where the store knows it without asking.
+   */
   readonly prefetchRevision?: PrefetchRevision | undefined;
 
   /** Whether a path belongs to another server, to which requests are forwarded as they come. */

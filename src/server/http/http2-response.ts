@@ -1,8 +1,8 @@
-/** Responses of HTTP/2, by Node's stream API. To handlers they look like Node's own of HTTP/1.1. */
+/** HTTP/2 responses over Node's stream API. To handlers they look like Node's own HTTP/1.1 responses. */
 import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { ApiResponse, HeaderFields } from './context.ts';
 
-/** About the connection of HTTP/1.1: HTTP/2 does not allow them. */
+/** Headers about an HTTP/1.1 connection, which HTTP/2 does not allow. */
 const connectionHeaders = new Set([
   'connection',
   'keep-alive',
@@ -10,7 +10,7 @@ const connectionHeaders = new Set([
   'transfer-encoding',
   'upgrade',
 ]);
-/** Error code of HTTP/2. */
+/** HTTP/2 error code. */
 const internalError = 0x02;
 const bodiless = new Set([204, 205, 304]);
 const noText = /[^\t\x20-\x7e\x80-\xff]/;
@@ -26,7 +26,7 @@ export class Http2Response implements ApiResponse {
   headersSent = false;
   writableEnded = false;
   readonly #headers: OutgoingHttpHeaders = {};
-  /** Its answer has no body, whatever handlers write. */
+  /** Whether the answer has no body, whatever handlers write. */
   #bodiless = false;
   /** Bytes of this answer that wait for the client. */
   #unread = 0;
@@ -36,7 +36,7 @@ export class Http2Response implements ApiResponse {
     private readonly isHead: boolean,
     private readonly unread: UnreadBytes,
   ) {
-    // The client took its request back, or the connection broke: all who need to know listen for `close`.
+    // The client cancelled its request, or the connection broke: `close` follows and is enough.
     stream.on('error', () => undefined);
     stream.once('close', () => this.#read(this.#unread));
   }
@@ -62,7 +62,7 @@ export class Http2Response implements ApiResponse {
     return this;
   }
 
-  /** @param rest headers, behind the words of the status line of HTTP/1.1, if there are any */
+  /** @param rest headers, optionally preceded by the status message of HTTP/1.1, which is ignored */
   writeHead(code: number, ...rest: [HeaderFields] | [string | undefined, HeaderFields]): this {
     const fields = rest[rest.length - 1] as HeaderFields;
     if (Array.isArray(fields))
@@ -77,7 +77,7 @@ export class Http2Response implements ApiResponse {
     return this;
   }
 
-  /** Headers leave at once in HTTP/2. */
+  /** Does nothing: HTTP/2 headers are sent at once. */
   flushHeaders(): void {}
 
   cork(): void {
@@ -116,7 +116,7 @@ export class Http2Response implements ApiResponse {
     return this;
   }
 
-  /** Breaks the answer off, so that the client does not take it for whole. */
+  /** Resets the stream, so that the client does not take the answer for complete. */
   destroy(): void {
     this.stream.close(internalError);
   }

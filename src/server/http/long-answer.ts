@@ -98,7 +98,9 @@ async function stream(
   response.end();
 }
 
-/** The same parts, with other work between them: a stream that is read fast would take them all in one turn. */
+/**
+ * The same parts, with a turn of the event loop between them: a fast reader would otherwise take them all in one turn.
+ */
 async function* inTurns(parts: Iterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
   for (const part of parts) {
     yield part;
@@ -109,7 +111,10 @@ async function* inTurns(parts: Iterable<Buffer>): AsyncGenerator<Buffer, void, u
 /** Lets other work run between parts: for a client that reads fast, `drain` comes in the same tick. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Waits for the client, which holds no seat meanwhile: the parts that follow are paced by what it reads. */
+/**
+ * Waits until the client has read what was sent. The request gives its seat back meanwhile, because the rest is paced
+ * by the client.
+ */
 function taken(context: RequestContext): Promise<void> | undefined {
   const { response } = context;
   if (response.destroyed) return undefined;
@@ -117,7 +122,7 @@ function taken(context: RequestContext): Promise<void> | undefined {
   return drained(response);
 }
 
-/** Joins the texts of items to buffers of a suitable size for one write, which take no longer than a turn should. */
+/** Joins the texts of items into buffers of a good size for one write, each built within one turn's time. */
 function* slices(begun: string, texts: Iterable<string>): Generator<Buffer, void, undefined> {
   yield Buffer.from(begun);
   let slice = '';

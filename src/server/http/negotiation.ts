@@ -16,14 +16,14 @@ export interface Negotiated {
   readonly pretty: boolean;
 }
 
-/** Which answers a path has in protobuf. Metadata alone always has that form, objects of custom kinds do not. */
+/** Which answers of a path exist in protobuf: none, only metadata (custom kinds), or all. */
 export type Messages = 'none' | 'metadata' | 'all';
 
-/** Those of paths that answer with objects of a kind. */
+/** Which answers exist in protobuf for a path that answers with objects of a kind. */
 export const messagesOf = ({ model }: { readonly model: Model }): Messages =>
   model.hasMessage ? 'all' : 'metadata';
 
-/** Entries of `Accept` that are tried. The length of the header is limited by the HTTP server. */
+/** Maximum number of `Accept` entries that are tried. The length of the header is limited by the HTTP server. */
 const entriesMax = 50;
 /** Headers whose entries are cached, and the longest one in characters: clients send the same few. */
 const cachedMax = 64;
@@ -74,7 +74,7 @@ export function negotiate(
   throw refused(known, messages, watching);
 }
 
-/** Tables have no form in protobuf. */
+/** Whether protobuf is possible; tables have no protobuf form. */
 const isMessage = ({ transform }: Negotiated, messages: Messages): boolean =>
   transform ? transform !== 'Table' : messages === 'all';
 
@@ -104,7 +104,7 @@ function chosenForm(parameters: ReadonlyMap<string, string>, format: Format): Ne
   return { format, transform: as, transformVersion: `meta.k8s.io/${version}`, pretty };
 }
 
-/** Whether an error is answered in protobuf: by the first entry that asks for an object as it is. */
+/** Whether errors are sent in protobuf: decided by the first entry that asks for an untransformed object. */
 export function wantsProtobufErrors(accept: string | undefined): boolean {
   if (!accept?.includes(protobufType)) return false;
   for (const { type, parameters } of rangesOf(accept)) {

@@ -1,6 +1,7 @@
 /**
- * The addresses and ports at which this server itself answers. It never dials them for a user: addresses of nodes, pods
- * and endpoints are written by users, who could otherwise make the server talk to itself under its own name.
+ * The addresses and ports at which this server itself listens. It never dials them for a user: addresses of nodes, pods
+ * and endpoints are written by users, who could otherwise make the server send requests to itself with its own
+ * identity.
  */
 import { networkInterfaces } from 'node:os';
 import type { EndpointSlice, Service } from '../../api/generated/types.ts';
@@ -15,7 +16,7 @@ interface Place {
 }
 
 export class OwnDoors {
-  /** Known once the doors listen, and the same from then on. */
+  /** Computed once the doors listen; constant from then on. */
   #places: readonly Place[] | undefined;
 
   constructor(
@@ -38,7 +39,10 @@ export class OwnDoors {
     return isHere || this.#isService(address, port) || this.#isAdvertised(address, port);
   }
 
-  /** The service `kubernetes` leads to a door, by its addresses and at its port of every node. */
+  /**
+   * Whether the address is the service `kubernetes`, which leads to a door: its cluster IP, or its node port on any
+   * local address.
+   */
   #isService(address: Address, port: number): boolean {
     const { spec } = (this.view.collection('core/services').get('default', 'kubernetes')?.peek() ??
       {}) as Partial<Service>;
@@ -47,7 +51,10 @@ export class OwnDoors {
     return spec?.ports?.some(({ nodePort }) => nodePort === port) === true && isOfMachine(address);
   }
 
-  /** Addresses of servers as others know them: this one's behind a gateway, and those of the same store. */
+  /**
+   * Whether the address is one that the servers of this cluster advertise: this one's behind a gateway, and those of
+   * other servers that share the store.
+   */
   #isAdvertised(address: Address, port: number): boolean {
     const { endpoints = [], ports = [] } = (this.view
       .collection('discovery.k8s.io/endpointslices')
@@ -60,7 +67,7 @@ export class OwnDoors {
   }
 }
 
-/** Undefined: the door does not listen on the network. */
+/** The address and port of a door; undefined when it does not listen on the network. */
 function placeOf(url: string): Place | undefined {
   const { hostname, port, protocol } = new URL(url);
   const address = parseIP(hostname.replace(/^\[|\]$/g, ''));
@@ -70,7 +77,10 @@ function placeOf(url: string): Place | undefined {
 const isSame = (one: Address | undefined, other: Address): boolean =>
   one?.family === other.family && one.value === other.value;
 
-/** A door on all addresses is reached by each of the machine's; one on those of IPv6 by those of IPv4, too. */
+/**
+ * Whether dialling an address reaches a listener: one at all addresses is reached at each, and one at all IPv6
+ * addresses is reached by IPv4, too.
+ */
 const reaches = (listening: Address, dialled: Address): boolean =>
   listening.value === 0n && (listening.family === 6 || dialled.family === 4) && isOfMachine(dialled);
 
@@ -80,6 +90,6 @@ const isOfMachine = (address: Address): boolean =>
     list?.some((one) => isSame(parseIP(one.address.replace(/%.*$/, '')), address)),
   );
 
-/** Loopback, and "all addresses", which systems take for loopback. */
+/** Whether an address is loopback or "all addresses", which systems treat as loopback. */
 const isLocal = ({ family, value }: Address): boolean =>
   value === 0n || (family === 4 ? value >> 24n === 127n : value === 1n);

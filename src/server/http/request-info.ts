@@ -22,7 +22,7 @@ export type Lasting = 'watch' | 'connection';
 
 /** The path of connections of watches (`objects/watch-connection.ts`). */
 export const watchesPath = '/wherry/watches';
-/** The range of history (`computed/history-range.ts`). */
+/** The path of the range of history (`computed/history-range.ts`). */
 export const historyPath = '/wherry/history';
 /** Snapshots, and below it each of them (`cluster/store/snapshot-pages.ts`). */
 export const snapshotsPath = '/wherry/snapshots';
@@ -74,7 +74,7 @@ export class RequestInfo {
     return this.#action;
   }
 
-  /** Whether the query may hold a parameter, found out without reading it. Names may be percent-encoded. */
+  /** Whether the query may contain a parameter; a cheap test without parsing. Names may be percent-encoded. */
   mayHave(name: string): boolean {
     const { queryText } = this;
     return queryText !== '' && (queryText.includes(name) || queryText.includes('%'));
@@ -96,7 +96,7 @@ export interface ResourceInfo {
   readonly subresource: string | undefined;
   /** The path segments behind the subresource, for proxies. */
   readonly tail: readonly string[];
-  /** The path began with `watch/`. */
+  /** Whether the path began with `watch/`. */
   readonly watchPrefix: boolean;
   /** Set for proxied requests to a pod, service or node. */
   readonly proxy: ProxyInfo | undefined;
@@ -198,7 +198,7 @@ export function parseRequest(method: string, url: string): RequestInfo {
   return info;
 }
 
-/** By name: a walk over all values takes five times as long, with every URL that has not been seen. */
+/** Freezes the known fields one by one: walking over all values takes five times as long, for every new URL. */
 function freeze(info: RequestInfo): void {
   const { resource } = info;
   Object.freeze(info);

@@ -14,7 +14,7 @@ export type Route = Methods | Handler;
 export interface ResourceRoutes {
   /** Whether its objects live in namespaces. */
   readonly namespaced: boolean;
-  /** Custom kinds refuse requests in words of their own. */
+  /** The custom kind, if it is one: custom kinds word their refusals differently. */
   readonly custom?: Kind | undefined;
   /** A warning header for every answer about the resource. */
   readonly deprecation: string | undefined;

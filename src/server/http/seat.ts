@@ -1,9 +1,12 @@
-/** The seat of a request at its priority level, which it takes before the server works, and again after it waited for its client. */
+/**
+ * The seat of a request in its priority level: taken before the server works on it, and again after it waited for its
+ * client.
+ */
 import type { Flow } from '../../access/fairness/flow-control.ts';
 import type { RequestContext } from './context.ts';
 import { overloadFor } from './traffic.ts';
 
-/** A promise when the request has to wait for its seat. */
+/** Takes a seat; returns a promise when the request has to wait for it. */
 export function takeSeat(context: RequestContext, { level, id }: Flow): undefined | Promise<void> {
   return level.enter(
     id,
@@ -17,7 +20,7 @@ export async function shareAgain(context: RequestContext): Promise<void> {
   const { flow } = context;
   if (!flow || context.seat) return;
   await takeSeat(context, flow);
-  // Its time was over while it waited: it has its answer, and is counted out already.
+  // The request timed out while it waited: it was answered already, so the seat is given back.
   if (isOver(context)) flow.level.leave();
   else context.seat = flow.level;
 }

@@ -1,7 +1,7 @@
 /**
- * Rules for all requests that an operator may ask for: which pages of other origins browsers let in (CORS), that browsers
- * use TLS only (HSTS), and how often connections of HTTP/2 end, so that clients spread over several servers. It stands
- * before the chain, where one of them is asked for; other servers do without it.
+ * Optional rules for all requests: which origins browsers let in (CORS), that browsers use TLS only (HSTS), and how
+ * often HTTP/2 connections end, so that clients spread over several servers. They are applied before the chain, and
+ * cost nothing where none is set.
  */
 import type { IncomingMessage } from 'node:http';
 import type { StatusError } from '../../api/errors/errors.ts';
@@ -20,11 +20,11 @@ export interface ServingRuleOptions {
   readonly strictTransportSecurity?: readonly string[];
   /** Share of requests over HTTP/2 after which their connection ends, at most 0.02. Default 0. */
   readonly goawayChance?: number;
-  /** Whether long answers are compressed for clients that take them so. Default true. */
+  /** Whether long answers are compressed for clients that accept it. Default true. */
   readonly compressesAnswers?: boolean;
 }
 
-/** What kube-apiserver answers to pages that it lets in. */
+/** Headers that kube-apiserver sends to pages of allowed origins. */
 const allowances: readonly (readonly [string, string])[] = [
   ['Access-Control-Allow-Methods', 'POST, GET, OPTIONS, PUT, DELETE, PATCH'],
   [
@@ -36,7 +36,7 @@ const allowances: readonly (readonly [string, string])[] = [
 ];
 const originCharsMax = 2_048;
 
-/** What is wrong with the rules, in kube-apiserver's words; undefined: nothing. */
+/** Why the rules are invalid, in kube-apiserver's words; undefined when they are valid. */
 export function servingRulesProblem(options: ServingRuleOptions): string | undefined {
   const { corsAllowedOrigins = [], strictTransportSecurity = [], goawayChance = 0 } = options;
   for (const pattern of corsAllowedOrigins)
@@ -52,7 +52,7 @@ export function servingRulesProblem(options: ServingRuleOptions): string | undef
   return undefined;
 }
 
-/** The reception itself where there are no rules. */
+/** Wraps a reception with the rules; returns the reception itself where no rule is set. */
 export function withServingRules(
   reception: Reception,
   options: ServingRuleOptions,
@@ -112,7 +112,7 @@ class ServingRules implements Reception {
     if (this.#allows(origin)) {
       response.setHeader('Access-Control-Allow-Origin', origin!);
       for (const [name, value] of allowances) response.setHeader(name, value);
-      // What a browser asks before the request itself needs no credentials, and gets no further.
+      // A preflight request needs no credentials, and goes no further.
       if (request.method === 'OPTIONS') {
         response.writeHead(204, {});
         response.end();
@@ -142,7 +142,7 @@ class ServingRules implements Reception {
   }
 }
 
-/** Takes away what a client says about compressed answers. The headers themselves are shared with other requests. */
+/** Removes Accept-Encoding from a request. The headers object is shared with other requests, so it is copied. */
 function acceptPlain(request: ApiRequest): void {
   const { 'accept-encoding': _, ...headers } = request.headers;
   Object.defineProperty(request, 'headers', { value: headers });

@@ -1,12 +1,11 @@
 /**
  * Traffic: counts and limits the requests under way.
  *
- * - Reads and writes are counted separately, as in Kubernetes. Doors without flow control have a bound on each, which
- * no
- *   other door fills; on doors with flow control, priority levels say who may go on, and here they are only counted.
- * - The files of the dashboard and the probes come without a seat of a priority level; they have a bound of their own.
- * - Watches and connections are long-running, so they are not among those; they have limits of their own, in total, per
- *   client, and in what one user or one address may take of what the others leave.
+ * - Reads and writes are counted separately, as in Kubernetes. Each door without flow control has its own bound on
+ * both. On doors with flow control, priority levels decide who may go on, and requests are only counted here.
+ * - Files of the dashboard and probes take no seat of a priority level; they have a bound of their own.
+ * - Watches and connections are long-running, so they have limits of their own: in total, per client, and for the share
+ * that one user or one address may take of what the others leave.
  */
 
 import { FairShare } from '../../access/fairness/fair-share.ts';
@@ -20,13 +19,13 @@ import type { Lasting } from './request-info.ts';
 
 /** Retry-After of a refused request. */
 const retryAfterSeconds = 1;
-/** Files of the dashboard and probes that are being answered at once, on doors with flow control. */
+/** Maximum number of dashboard files and probes being answered at once, on doors with flow control. */
 const asidesMax = 100;
-/** Answers that clients have not read yet, in all connections of doors with flow control together. */
+/** Maximum bytes of answers that clients have not read, over all connections of doors with flow control. */
 const unreadBytesMax = 512 * 1024 * 1024;
-/** Bodies that have not arrived yet, in all connections of doors with flow control together. */
+/** Maximum number of bodies still arriving, over all connections of doors with flow control. */
 const bodiesMax = 2_000;
-/** What has arrived of them. */
+/** Maximum bytes of these bodies that have arrived. */
 const bodyBytesMax = 512 * 1024 * 1024;
 
 export type Lane = 'readOnly' | 'mutating' | Lasting;
@@ -70,9 +69,11 @@ interface Counts {
   aside: number;
 }
 
-/** What lasts, of one lane. */
+/** Open long-running requests of one lane (watches or connections). */
 class Open {
-  /** Requests of doors without flow control and of administrators: they find room whatever the others use. */
+  /**
+   * Number of requests of administrators and of doors without flow control: they are let in whatever the others use.
+   */
   privileged = 0;
   readonly #byUser: FairShare;
   readonly #byAddress: FairShare;
@@ -100,7 +101,7 @@ class Open {
   }
 }
 
-/** Whom a request is counted for. */
+/** The client that a request is counted for. */
 export interface Client {
   /** Lane, address and user. */
   readonly key: string;

@@ -1,6 +1,6 @@
 /**
- * Operations of the contract that discovery does not name, and that only Swagger 1.2 describes: proxies with a path behind
- * them and below `/api/v1/proxy`, and component statuses below a namespace, to which they do not belong.
+ * Operations that discovery does not list and only Swagger 1.2 describes: proxies with a further path, proxies below
+ * `/api/v1/proxy`, and component statuses below a namespace.
  */
 import { modelOf } from '../../../api/model/model.ts';
 import type { Operation } from './operations.ts';
@@ -32,7 +32,7 @@ function proxy(path: string, owner: string, hasTail: boolean): Operation[] {
 
 const statuses = '/api/v1/namespaces/{namespace}/componentstatuses';
 
-/** Those of a version, behind the ones that discovery gives. */
+/** The further operations of a version. */
 export function contractOperations(apiVersion: string): readonly Operation[] {
   if (apiVersion !== 'v1') return [];
   const what = 'ComponentStatus';

@@ -19,14 +19,15 @@ import { type DocumentV2, documentV2 } from './v2.ts';
 import { documentV3 } from './v3.ts';
 
 /**
- * The type in the answer has a dot where the request has an `@`, because Go's parser refuses the `@` in an answer.
+ * Media type of the protobuf form in answers. It has a dot where requests have an `@`, because Go's parser refuses the
+ * `@`.
  */
 const protobufType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
 type Built = Map<string, Promise<ApiDocument>>;
 
 export class Documents {
-  /** Documents about all versions, of one generation of the table. */
+  /** Documents that cover all versions, of one generation of the kind table. */
   readonly #whole: Built = new Map();
   #generation = 0;
   readonly #v3: VersionCache<Built>;
@@ -36,7 +37,7 @@ export class Documents {
   constructor(
     private readonly discovery: Discovery,
     private readonly kinds: KindTable,
-    /** Documents about paths that are not of the API, by name. */
+    /** Documents about paths outside the API, by name. */
     private readonly others: Readonly<Record<string, object>> = {},
   ) {
     this.#v3 = new VersionCache(kinds);
@@ -63,7 +64,7 @@ export class Documents {
         const document = await this.v3(name);
         paths[name] = { serverRelativeURL: `/openapi/v3/${name}?hash=${document!.hash}` };
       }
-      // Forwarded to the servers of these versions, whose documents have no hash here.
+      // Documents of versions that other servers serve are forwarded from there, so they have no hash here.
       for (const apiVersion of this.discovery.servedElsewhere()) {
         const name = prefixOf(apiVersion).slice(1);
         paths[name] = { serverRelativeURL: `/openapi/v3/${name}` };
@@ -73,7 +74,7 @@ export class Documents {
     });
   }
 
-  /** By `api/v1` or `apis/extensions/v1beta1`; undefined when that version is not served. */
+  /** The document of a version by its path, `api/v1` or `apis/extensions/v1beta1`; undefined when it is not served. */
   async v3(name: string): Promise<ApiDocument | undefined> {
     if (Object.hasOwn(this.others, name)) return ApiDocument.json(this.others[name]!);
     const apiVersion = this.#apiVersionAt(name);

@@ -87,7 +87,7 @@ const named = <T>(
 ): string =>
   repeated(number, Object.entries(values), ([name, value]) => text(1, name) + nested(2, encode(value)));
 
-/** In slices: each `yield` tells about how many steps it took. */
+/** Encodes a document in slices: each `yield` reports about how many steps it took. */
 export function* encodeV2(document: DocumentV2): Generator<number, Buffer> {
   const paths = yield* namedInSlices(2, { ...document.paths, ...anyObject }, pathItem);
   const definitions = yield* namedInSlices(1, document.definitions, definition);
@@ -115,7 +115,7 @@ function* namedInSlices<T>(
   return bytes;
 }
 
-/** Other kinds share the document: a schema that has no form here costs them nothing. */
+/** Encodes a definition. A schema that gnostic cannot express is reduced to an object. */
 function definition(value: Schema): string {
   try {
     return schema(value);

@@ -29,7 +29,7 @@ export class OpenApi {
     private readonly discovery: Discovery,
     private readonly kinds: KindTable,
     private readonly nowMs: () => number,
-    /** Documents about paths that are not of the API, by name. */
+    /** Documents about paths outside the API, by name. */
     private readonly others?: Readonly<Record<string, object>>,
   ) {}
 

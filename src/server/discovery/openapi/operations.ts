@@ -36,7 +36,7 @@ export interface Operation {
   readonly patchTypes?: readonly string[] | undefined;
   /** Media types of an answer, when they are not the usual ones. */
   readonly answerTypes?: readonly string[] | undefined;
-  /** Swagger 1.2 does not have it, or describes it in its own way. */
+  /** Not described in Swagger 1.2, or described there in another way. */
   readonly isNew?: true;
 }
 

@@ -105,7 +105,7 @@ export const answerTypes: readonly string[] = [
   'application/vnd.kubernetes.protobuf',
 ];
 
-/** Media types of a watch, which lists name, too: a list with watch=true is one. */
+/** Media types of a watch. Lists name them, too, because a list with watch=true is a watch. */
 export const streamTypes: readonly string[] = [
   'application/json;stream=watch',
   'application/vnd.kubernetes.protobuf;stream=watch',

@@ -46,7 +46,7 @@ export type Dialect = 'v2' | 'v3';
 
 const places: Record<Dialect, string> = { v2: '#/definitions/', v3: '#/components/schemas/' };
 
-/** Values of several types, or of any: documents name them, and say no more. */
+/** Values of several or any types: OpenAPI names them without describing their content. */
 const anyJson = {
   JSON: {},
   JSONSchemaPropsOrArray: {},
@@ -89,7 +89,7 @@ export class Definitions {
   constructor(
     private readonly dialect: Dialect,
     private readonly descriptions: Descriptions,
-    /** The versions as whose kinds the document shows those that all versions share. */
+    /** The versions in which shared kinds such as DeleteOptions appear in this document. */
     private readonly sharedIn: readonly string[] = ['v1'],
     /** The minor of Kubernetes whose documents they are. */
     private readonly minor?: ChosenMinor,
@@ -158,7 +158,7 @@ export class Definitions {
     try {
       return publishedSchema(schema, this.dialect, meta) as Schema;
     } catch {
-      // Other kinds share the document: one that cannot be described costs them nothing.
+      // A kind that cannot be described gets this placeholder, so that the others stay described.
       return { type: 'object' };
     }
   }
@@ -281,7 +281,7 @@ const isAnyValue = ({ pb }: FieldDefinition): boolean => pb?.at(-1) === 'JSON';
 /** A list of such values, such as the enum of a custom schema. */
 const holdsAnyValue = ({ pb }: FieldDefinition): boolean => pb?.at(-1) === 'repeated JSON';
 
-/** A schema, or what the union names beside it. */
+/** The name of a type that is a schema or one of its alternatives, such as a boolean. */
 function unionName({ union }: FieldDefinition): ValueName {
   if (union?.includes('boolean')) return 'JSONSchemaPropsOrBool';
   return union?.includes('array of string') ? 'JSONSchemaPropsOrStringArray' : 'JSONSchemaPropsOrArray';

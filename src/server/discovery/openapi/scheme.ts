@@ -1,6 +1,6 @@
 /**
- * The versions that know deletions and watches: all that Kubernetes has ever served and still converts. OpenAPI 2 names
- * them with DeleteOptions and WatchEvent, and old clients look a version up there.
+ * The versions for which OpenAPI 2 lists DeleteOptions and WatchEvent: all that Kubernetes has ever served and still
+ * converts. Old clients look a version up there.
  */
 const versions: Readonly<Record<string, string>> = {
   '': 'v1',

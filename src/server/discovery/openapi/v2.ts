@@ -54,7 +54,7 @@ export const patchTypes: readonly string[] = [
 export const namesInPath = (path: string): string[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
 
-/** What all operations of a path take: its path parameters, and `pretty` where objects are answered. */
+/** Parameters that all operations of a path share: its path parameters, and `pretty` where objects are answered. */
 export const pathParameters = ({ path, action, gvk }: Operation): string[] => [
   ...namesInPath(path),
   ...(action === 'connect' || !gvk ? [] : ['pretty']),
@@ -71,7 +71,7 @@ export const codeNames = { 200: 'OK', 201: 'Created', 202: 'Accepted' } as const
 
 export const unauthorized = { description: 'Unauthorized' } as const;
 
-/** How clients show who they are, if they have to. */
+/** The security scheme: a bearer token. */
 export const bearerToken = {
   BearerToken: {
     description: 'A token in the Authorization header.',
@@ -86,10 +86,13 @@ export const tagOf = (apiVersion: string): string => {
   return `${groupWord(group)}_${version}`;
 };
 
-/** About how many steps it takes to describe an operation, with the models it names. */
+/** Estimated number of steps to describe an operation with its models. */
 export const operationSteps = 2_000;
 
-/** Operations arrive by version, and within a version by resource. In slices: each `yield` tells about how many steps it took. */
+/**
+ * Builds the document in slices: each `yield` reports about how many steps it took. Operations must arrive by version,
+ * and within a version by resource.
+ */
 export function* documentV2(
   operations: ReadonlyMap<string, readonly Operation[]>,
   descriptions: Descriptions,

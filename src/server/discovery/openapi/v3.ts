@@ -51,10 +51,10 @@ export interface DocumentV3 {
   };
 }
 
-/** What Kubernetes writes into the documents of custom kinds. */
+/** Title and version that Kubernetes writes into documents of custom kinds. */
 const customInfo = { title: 'Kubernetes CRD Swagger', version: 'v0.1.0' };
 
-/** In slices: each `yield` tells about how many steps it took. */
+/** Builds the document in slices: each `yield` reports about how many steps it took. */
 export function* documentV3(
   apiVersion: string,
   isCustom: boolean,
