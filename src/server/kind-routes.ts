@@ -54,7 +54,9 @@ const handlerFor =
   (context, info) =>
     verb(serving, context, targetIn(info, kind, part));
 
-/** The object in the path, or a part of it; for a collection the name is '', and for all namespaces the namespace. */
+/**
+ * The object or subresource that the path names; the name is '' for a collection, the namespace '' for all namespaces.
+ */
 const targetIn = ({ namespace = '', name = '' }: ResourceInfo, kind: Kind, part: Part): Target => ({
   kind,
   namespace,
@@ -110,7 +112,7 @@ const scaling =
   (context, info) =>
     scaleObject(serving, context, targetIn(info, kind, 'scale'), form);
 
-/** The extensions group, in which core kinds were scaled first, and still can be. */
+/** The extensions group, which served the scale of core kinds before they had their own, and still does. */
 export const oldScaleVersion = 'extensions/v1beta1';
 
 /** The scale routes of a core kind in that group, merged with the routes of a resource of the same name there. */

@@ -21,7 +21,7 @@ import { answerHealth, type HealthCheck } from './observe/health.ts';
 import { answerStatusPage } from './observe/status-pages.ts';
 import type { Connecting } from './pods/connecting.ts';
 
-/** What a test kit adds to the pages. */
+/** Additions of the test kit to the pages. */
 export interface PageInstruments {
   /** Answers paths of its own; false for any other path. */
   readonly page: (context: RequestContext) => Promise<boolean>;
@@ -31,7 +31,7 @@ export interface PageInstruments {
 
 /** What pages show that is not in the registry. */
 export interface PageSources {
-  /** Tokens of service accounts: whose keys are published. */
+  /** Tokens of service accounts; their public keys are published. */
   readonly tokens: Tokens;
   readonly compatibility: Compatibility;
   /** What users may do who are not those of a door. */
@@ -41,7 +41,7 @@ export interface PageSources {
   readonly health: readonly HealthCheck[];
   /** The metrics, as text. */
   readonly metrics: () => Promise<string>;
-  /** The dashboard; absent: it is not served. */
+  /** The dashboard; absent when it is not served. */
   readonly dashboard?: Dashboard | undefined;
   readonly version?: ReportedVersion | undefined;
   /** Answers paths of snapshots; false for those that are unknown. */
@@ -74,7 +74,7 @@ export class Pages {
     if (!(await this.#answer(context))) answerText(context, 404, '404 page not found\n');
   }
 
-  /** False when the path is unknown. */
+  /** Answers a page; returns false when the path is unknown. */
   async #answer(context: RequestContext): Promise<boolean> {
     const { path, method } = context.info;
     if (method === 'GET' || method === 'HEAD') {
@@ -96,7 +96,7 @@ export class Pages {
     }
     if (await this.#aggregated.answer(context)) return true;
     const document = this.#document(context, path);
-    // Clients of 1.1 send no Accept header; all that send one know today's form.
+    // Clients of 1.1 send no Accept header; those that send one know today's form.
     const isOld = this.sources.compatibility === 'contract' && !context.request.headers.accept;
     const value = document && isOld ? asOf11(document) : document;
     if (value === undefined) return this.#openApi.answer(context);
@@ -120,7 +120,7 @@ export class Pages {
     if (root === 'api' && version === undefined) return known(discovery.resourceList(group!));
     if (root !== 'apis') return undefined;
     const described = discovery.group(group!);
-    // Groups of custom kinds come and go, like pages.
+    // Groups of custom kinds come and go: an unknown one is an unknown page.
     if (!described && group!.includes('.')) return undefined;
     if (version === undefined) return known(described);
     if (!described) return undefined;

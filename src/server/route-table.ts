@@ -51,9 +51,9 @@ type VersionRoutes = Handler | Map<string, ResourceRoutes>;
 
 export class RouteTable {
   readonly #versions = new Map<string, VersionRoutes>();
-  /** All but the core, which has no name. */
+  /** All groups but the core, which has no name. */
   readonly #groups = new Set<string>();
-  /** Groups that have kinds which are not custom. */
+  /** Groups with at least one built-in kind. */
   readonly #builtinGroups = new Set<string>();
 
   constructor(resources: Resources) {

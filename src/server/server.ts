@@ -63,19 +63,19 @@ export interface ServerOptions {
   /** Rules for all requests, and what `/version` says. */
   readonly settings?: ServingRuleOptions &
     ReportedVersion & { readonly watchSecondsMin?: number; readonly watchLists?: boolean };
-  /** Versions that other servers serve; absent: all versions are served here. The server does not close it. */
+  /** Versions that other servers serve; absent when all versions are served here. The server does not close it. */
   readonly aggregation?: Aggregation;
   /** Metrics of the store, shown with those of the server. */
   readonly storeMetrics?: StoreMetrics;
-  /** Knows the tokens that reviews ask about. The server does not close it. */
   /** Tokens of service accounts. */
   readonly tokens: Tokens;
+  /** Authenticates the tokens in token reviews. The server does not close it. */
   readonly authentication: Pick<Authentication, 'reviewToken' | 'isIdentityHeader'>;
   /** The audit log; gets every request. The server does not close it. */
   readonly audit?: AuditLog;
-  /** Told of every request that is over. */
+  /** Called for every request that is over. */
   readonly observer?: RequestObserver;
-  /** The dashboard; absent: it is not served. */
+  /** The dashboard; absent when it is not served. */
   readonly dashboard?: Dashboard;
   /** Answers paths of snapshots (`/wherry/snapshots`); false for those that are unknown. */
   readonly snapshots?: (context: RequestContext) => Promise<boolean>;
@@ -86,9 +86,9 @@ export interface ServerOptions {
 }
 
 export interface ServerInstruments extends PageInstruments {
-  /** Runs for every request that may be answered, before it is routed. */
+  /** A step that runs for every request before it is routed. */
   readonly step: Step;
-  /** Told of every watch that begins. */
+  /** Called with every watch that begins. */
   readonly watched: (context: RequestContext, stream: WatchStream) => void;
 }
 
@@ -211,7 +211,7 @@ export class ApiServer {
     for (const door of this.#doors) await door.listen(reception);
   }
 
-  /** A connection of the server itself to a port of a service. */
+  /** Opens a connection from the server itself to a port of a service. */
   async dialService(namespace: string, name: string, port: number): Promise<Duplex> {
     this.#dialing ??= import('./pods/service-dialing.ts').then(
       ({ ServiceDialing }) => new ServiceDialing(this.#connecting),

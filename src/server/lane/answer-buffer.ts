@@ -11,7 +11,7 @@ import { poison } from '../../switches.ts';
 /** Longer bodies are not copied; they are written on their own. */
 const joinedBytesMax = 16 * 1024;
 
-/** A UTF-16 unit takes up to three bytes in UTF-8. */
+/** The buffer. A UTF-16 unit takes up to three bytes in UTF-8. */
 let sheet = Buffer.allocUnsafeSlow(3 * joinedBytesMax);
 
 export const fitsBuffer = (head: string, body: Buffer | string): boolean =>

@@ -21,7 +21,7 @@ export class Arrivals {
   ) {}
 
   #waiting: (() => void)[] = [];
-  /** For requests that were read in this tick. */
+  /** The question for the newest revision, on behalf of requests that were read in this tick. */
   #question: RevisionPrefetch | undefined;
 
   readonly #takeUp = (): void => {
@@ -38,7 +38,10 @@ export class Arrivals {
     else if (this.#waiting.push(handle) === 1) setImmediate(this.#takeUp);
   }
 
-  /** Adds a request right after it was read, of which bytes had arrived when the loop found that its socket was ready. */
+  /**
+   * Adds a request right after it was read. Some of its bytes had arrived when the loop found its socket readable, so
+   * it can share the question for the newest revision.
+   */
   addRead(handle: () => void): void {
     if (!this.prefetchRevision || !this.together) return this.add(handle);
     this.#question ??= new RevisionPrefetch(this.prefetchRevision);

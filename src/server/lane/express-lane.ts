@@ -64,14 +64,14 @@ class Connection {
   readonly #reader: PlainReader;
   /** The answer under way. */
   #response: PlainResponse | undefined;
-  /** Bytes of an incomplete request, or of one that waits for the answer before it. */
+  /** Bytes of an incomplete request, or of one that waits for the previous answer. */
   #parts: Buffer[] = [];
   #bytes = 0;
   /** Total bytes of the incomplete request. */
   #expected = 0;
   #restTimer: NodeJS.Timeout | undefined;
   #ended = false;
-  /** The client has sent a request before it had the answer to the one before. */
+  /** Whether the client has sent a request before it got the previous answer. */
   #isAhead = false;
 
   constructor(
@@ -94,7 +94,7 @@ class Connection {
     return this.#response === undefined && this.#bytes === 0;
   }
 
-  /** Closes the connection when what was answered has been sent: the end of a watch may not have been yet. */
+  /** Closes the connection once all answers are sent. */
   leave(): void {
     this.socket.destroySoon();
   }
@@ -187,7 +187,7 @@ class Connection {
     else this.#cutOff();
   };
 
-  /** The client has closed its side, and its last bytes are not a complete plain request. */
+  /** Called when the client has closed its side, and its last bytes are not a complete plain request. */
   #cutOff(): void {
     this.#leave();
     this.options.refuseCut(this.socket);

@@ -62,7 +62,7 @@ export class PlainResponse extends EventEmitter implements ApiResponse {
     let fields = this.#fields;
     let measured = this.#measured;
     const add = (name: string, value: string): void => {
-      // Said below.
+      // The standing lines contain this header already.
       if (this.standingLines !== '' && isGuard(name)) return;
       fields += field(name, value);
       measured ||= isLength(name);

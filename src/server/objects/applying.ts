@@ -1,4 +1,4 @@
-/** Applying: what a PATCH with an apply needs beyond other patches. */
+/** Applying: what a server-side apply needs beyond other patches. */
 import { isUtf8 } from 'node:buffer';
 import { badRequest } from '../../api/errors/errors.ts';
 import { allowAll } from '../../api/kind/access.ts';
@@ -8,7 +8,7 @@ import { arrivedBody } from '../http/arrival.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { Serving } from './objects.ts';
 
-/** The body of an apply: YAML, and so may be JSON. */
+/** The body of an apply: YAML, which includes JSON. */
 export async function applyBody(serving: Serving, context: RequestContext): Promise<ApplyPatch> {
   const bytes = await arrivedBody(context, serving);
   const { readYamlWithLines, YamlError } = await import('../../api/text/yaml.ts');
@@ -24,13 +24,13 @@ export async function applyBody(serving: Serving, context: RequestContext): Prom
   }
 }
 
-/** `false` and `0` are false, and so is no `force` at all; everything else is true. */
+/** The `force` parameter: absent, `false` and `0` are false; everything else is true. */
 function isForced({ query }: RequestContext): boolean {
   const force = query.get('force')?.toLowerCase();
   return force !== undefined && force !== 'false' && force !== '0';
 }
 
-/** A PUT or an apply that creates an object needs the right to create it, too. */
+/** Checks the right to create, which a PUT or an apply needs when it creates the object. */
 export async function authorizeCreate({ writing }: Serving, context: RequestContext): Promise<void> {
   const authorizer = context.impersonator ? writing.authorizer : context.door.authorizer;
   if (authorizer === allowAll) return;

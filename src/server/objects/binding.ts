@@ -18,7 +18,7 @@ export function createBinding(serving: Serving, context: RequestContext, info: R
   return bindPod(serving, context, { kind, namespace: info.namespace ?? '', name: '', part: 'binding' });
 }
 
-/** What the path does not say, namespace and name of the pod, is in the body. */
+/** Binds a pod; namespace and name that the path lacks are taken from the body. */
 export async function bindPod(serving: Serving, context: RequestContext, asked: Target): Promise<void> {
   const { registry, writing } = serving;
   const request = writeRequest(serving, context, 'CreateOptions');

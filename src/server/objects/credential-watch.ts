@@ -1,14 +1,14 @@
 /**
- * Watches whose credential ends. A watch lasts for minutes or hours; its token may expire meanwhile, its account be
- * deleted, or the authority of its certificate be taken away. So what lasts is asked now and then who its user is, once
- * for all that came with the same credential, and ends when nobody is.
+ * Ends long-running requests whose credential is no longer valid. A watch lasts for minutes or hours; meanwhile its
+ * token may expire, its account be deleted, or the authority of its certificate be removed. So credentials of open
+ * requests are checked again now and then, once for all requests with the same credential.
  */
 import type { User } from '../../api/values/user.ts';
 import type { RequestContext } from '../http/context.ts';
 
-/** Between two rounds: a credential that has ended is noticed in less than a minute. */
+/** Time between two rounds: an invalid credential is noticed in less than a minute. */
 const roundMs = 20_000;
-/** Credentials that are asked about in one turn of the event loop. */
+/** Maximum number of credentials checked in one turn of the event loop. */
 const turnMax = 100;
 
 interface Watched {
@@ -17,13 +17,13 @@ interface Watched {
 }
 
 export class CredentialWatch {
-  /** By the user: one credential gives the same object with every request. */
+  /** Open requests by user: requests with the same credential share one user object. */
   readonly #byUser = new Map<User, Set<Watched>>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly everyMs = roundMs) {}
 
-  /** Calls back when the credential of a request does not hold any more. Returns how to stop that. */
+  /** Calls back when the credential of a request is no longer valid. Returns a function that stops this. */
   watch(context: RequestContext, end: () => void): () => void {
     const { identifyAgain } = context;
     if (!identifyAgain) return () => undefined;
@@ -36,7 +36,7 @@ export class CredentialWatch {
     return () => this.#forget(user, watched);
   }
 
-  /** One round. */
+  /** Checks all credentials once. */
   async check(): Promise<void> {
     let asked = 0;
     for (const [user, all] of [...this.#byUser]) {
@@ -56,7 +56,7 @@ export class CredentialWatch {
   }
 }
 
-/** Whether a credential still is that of a user. */
+/** Whether a credential still belongs to the user. */
 export async function isStill(again: () => User | Promise<User>, user: User): Promise<boolean> {
   try {
     return (await again()).name === user.name;

@@ -23,6 +23,6 @@ export async function evictPod(serving: Serving, context: RequestContext, target
   await answerSuccess(context, serving.createStatus);
 }
 
-/** The bodies of both versions have the same fields, and clients send either. */
+/** The version of an eviction body: both versions have the same fields, and clients send either. */
 const evictionVersion = ({ value }: Input): string =>
   isJsonObject(value) && value.apiVersion === 'policy/v1beta1' ? value.apiVersion : 'policy/v1';

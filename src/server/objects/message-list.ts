@@ -1,4 +1,4 @@
-/** Lists in protobuf, put together from messages that are kept for each object (`registry/view/entry-messages.ts`). */
+/** Protobuf lists, joined from the messages that are cached for each object (`registry/view/entry-messages.ts`). */
 import { modelOf } from '../../api/model/model.ts';
 import { listEnvelope, type ProtobufDocument } from '../../api/protobuf/protobuf-envelope.ts';
 import type { Form } from '../../registry/view/forms.ts';
@@ -11,9 +11,9 @@ import { Pace } from '../wire/pace.ts';
 
 /** A list whose JSON text is up to this size is built as a whole, which is faster. */
 const wholeBytesMax = 4 * 1024 * 1024;
-/** JSON text of the objects that are sent at once. */
+/** Objects are sent in parts whose JSON text has this size. */
 const partBytes = 128 * 1024;
-/** Length of the items that are encoded between two looks at the clock. */
+/** Bytes of items that are encoded between two checks of the clock. */
 const stepBytes = 16 * 1024;
 
 /** @param audited the list as a value, for the audit log */
@@ -28,7 +28,7 @@ export async function answerMessages(
   const envelope = (bytes: number) =>
     listEnvelope(type, { model: modelOf('ListMeta'), value: metadata }, bytes);
   const take = (bytes: number) => context.audited?.takeAnswer(bytes, () => wholeValue(audited));
-  // The length of a message stands before it, so all objects are encoded before the first is sent.
+  // A message is preceded by its length, so all objects are encoded before the first is sent.
   const bytes = page.hasMessages(form) ? 0 : await encodedBytes(context, page, form);
   if (context.response.destroyed) return;
   if (page.textBytes <= wholeBytesMax) {
@@ -47,7 +47,7 @@ export async function answerMessages(
   await answerParts(context, 200, parts(), head.length + bytes + end.length, protobufType);
 }
 
-/** Bytes of all messages, made in turns. */
+/** The bytes of all messages, encoded in turns. */
 async function encodedBytes(
   { response }: RequestContext,
   page: Page,

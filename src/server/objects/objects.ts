@@ -53,9 +53,9 @@ export interface Serving {
   readonly tokens: Tokens;
   readonly keeper: LimitKeeper;
   readonly traffic: Traffic;
-  /** HTTP code of a create: 200 as in the contract, or 201 as in Kubernetes. */
+  /** HTTP code of a create: 200 as in Kubernetes 1.0, or 201 as in current Kubernetes. */
   readonly createStatus: 200 | 201;
-  /** Whose token it is, for one of these audiences. */
+  /** The user of a token, if it is valid for one of these audiences. */
   readonly reviewToken: (token: string, audiences: readonly string[]) => Promise<TokenVerdict>;
   readonly compatibility: Compatibility;
 }
@@ -158,7 +158,7 @@ export async function objectBody(serving: Serving, context: RequestContext, kind
   return bytes.length < longBodyBytes ? input : { ...input, bytes: bytes.length };
 }
 
-/** There is no protobuf form of custom objects. */
+/** Refuses protobuf bodies for custom objects, which have no protobuf form. */
 function refuseProtobuf({ request }: RequestContext, { custom }: Kind): void {
   if (custom && bodyFormat(request.headers['content-type']) === 'protobuf')
     throw unsupportedMediaType(['application/json', 'application/yaml']);
@@ -170,14 +170,14 @@ const patchTypes: Record<string, PatchType> = {
   'application/strategic-merge-patch+json': 'strategic',
 };
 
-/** Formats that Kubernetes names for custom kinds. */
+/** Patch formats that Kubernetes lists for custom kinds. */
 const customPatchTypes = [
   'application/json-patch+json',
   'application/merge-patch+json',
   'application/apply-patch+yaml',
 ];
 
-/** The format of a patch. Checked first: the 415 lists the supported ones. */
+/** The format of a patch. Checked first, because the 415 lists the supported ones. */
 export function patchType(
   serving: Serving,
   context: RequestContext,
@@ -207,7 +207,10 @@ export async function patchBody(serving: Serving, context: RequestContext, type:
 
 // Verbs: handlers of requests about a target. A collection has no name, and maybe no namespace.
 
-/** The most frequent request: answered in the same tick unless it has to wait for the view. */
+/**
+ * Answers with one object: the most frequent request, so it is answered in the same tick unless it has to wait for the
+ * view.
+ */
 export function getObject(serving: Serving, context: RequestContext, target: Target): void | Promise<void> {
   checkPathName(target.name);
   const version = context.info.queryText ? context.query.get('resourceVersion') : undefined;
@@ -217,7 +220,7 @@ export function getObject(serving: Serving, context: RequestContext, target: Tar
   return found instanceof Promise ? found.then(answer) : answer(found);
 }
 
-/** Without a namespace in the path, it lists those of all namespaces. */
+/** Lists objects; without a namespace in the path, those of all namespaces. */
 export async function listObjects(
   serving: Serving,
   context: RequestContext,
@@ -281,7 +284,7 @@ export async function replaceObject(
   const silent = { fieldValidation: request.fieldValidation, warnings: [] };
   let first = true;
   const read = () => {
-    // Custom objects are not copied when they are decoded.
+    // Decoding does not copy custom objects, so copy them here.
     const body = kind.custom ? { ...input, value: cloneJson(input.value) } : input;
     const object = readObject(registry.kinds, kind, body, first ? request : silent);
     if (first) context.audited?.takeObject(kind, object);
@@ -403,7 +406,7 @@ export async function deleteObject(serving: Serving, context: RequestContext, ta
     kind: kind.resource,
     uid: deletion.uid,
   });
-  // A current server leaves out the code of a deletion that succeeded, and of nothing else.
+  // Current Kubernetes leaves out the code in the Status of a successful deletion, and only there.
   const status = serving.compatibility === 'contract' ? { ...rest, code } : rest;
   await answerStatus(context, code, status, negotiated);
 }

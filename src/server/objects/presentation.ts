@@ -119,7 +119,7 @@ function shapedObject(
   }
 }
 
-/** Metadata alone can be had of an object or of a list, each by its own name. */
+/** Checks that a metadata-only form fits: PartialObjectMetadata for an object, PartialObjectMetadataList for a list. */
 function checkTransform(kind: Shown, transform: Negotiated['transform'], isList: boolean): void {
   const type = `*${kind.group || 'core'}.${kind.kind}`;
   if (transform === 'PartialObjectMetadataList' && !isList)
@@ -177,7 +177,7 @@ export async function answerList(
   await answerLong(context, 200, long, negotiated);
 }
 
-/** A list of JSON texts as they are stored. */
+/** Answers with a list of the stored JSON texts. */
 function answerTexts(context: RequestContext, head: Buffer, page: Page): Promise<void> {
   return page.textBytes <= wholeBytesMax
     ? answerBytes(context, 200, [head, page.text(), listEnd])

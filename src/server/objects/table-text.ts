@@ -1,7 +1,6 @@
 /**
- * Tables as text, put together from rows that are kept (`registry/view/forms.ts`): a row is worked out once per version of
- * its object, and only how long ago things were is filled in for each table. Its object is copied from the stored
- * text.
+ * Tables as text, joined from cached rows (`registry/view/forms.ts`): a row is computed once per version of its object,
+ * and only relative times (ages) are filled in for each table. The object of a row is copied from the stored text.
  */
 
 import type { Kind } from '../../api/kind/kind.ts';
@@ -40,7 +39,7 @@ const partBytes = 256 * 1024;
 
 export class TableText {
   readonly #form: Form<KeptRow>;
-  /** What stands before the metadata in a row's object. */
+  /** The text before the metadata in a row's object. */
   readonly #objectStart: Buffer;
 
   constructor(
@@ -55,7 +54,7 @@ export class TableText {
     );
   }
 
-  /** The whole table in parts, each made when the one before has been sent. */
+  /** The whole table in parts; each is built when the previous one has been sent. */
   *parts(metadata: object, entries: readonly Entry[]): Generator<Buffer, void, undefined> {
     yield this.#head(metadata, columnDefinitions(this.kind));
     for (let from = 0; from < entries.length; ) {

@@ -1,9 +1,9 @@
 /**
- * The answer of a watch that shares a connection with others. To handlers it looks like an answer over HTTP; what they
- * write becomes messages of the connection:
+ * The answer of a watch that shares a WebSocket with others. To handlers it looks like an HTTP answer; what they write
+ * becomes messages of the connection:
  *
- *   accepted ──► {"id":"1","type":"STARTED"}, the events, {"id":"1","type":"ENDED"}
- *   refused  ──► {"id":"1","type":"REFUSED","object":<Status>}
+ * accepted ──► {"id":"1","type":"STARTED"}, the events, {"id":"1","type":"ENDED"}
+ * refused  ──► {"id":"1","type":"REFUSED","object":<Status>}
  */
 import { Writable } from 'node:stream';
 import { badRequest, internal, type Status, StatusError } from '../../api/errors/errors.ts';
@@ -12,12 +12,12 @@ import { jsonText } from '../../api/text/json-text.ts';
 import type { ApiResponse, HeaderFields } from '../http/context.ts';
 import type { Outlet } from '../wire/outlet.ts';
 
-/** Bytes of a refusal that are kept. */
+/** Maximum bytes of a refusal that are kept. */
 const refusalBytesMax = 64 * 1024;
-/** Bytes of an event of another server. */
+/** Maximum bytes of an event that another server sends. */
 const lineBytesMax = 16 * 1024 * 1024;
 
-/** What the answers of a connection write to. */
+/** The connection, as seen by the answers that write to it. */
 export interface WatchCarrier {
   /** Sends events, each as a message that begins with `start`. Returns false to apply back-pressure until `onDrain`. */
   events(start: Buffer, lines: readonly Buffer[], onDrain: () => void): boolean;
@@ -30,7 +30,7 @@ export class WatchAnswer extends Writable implements ApiResponse {
   /** The beginning of the message of an event, in place of the event's first brace. */
   readonly #start: Buffer;
   #retryAfterSeconds = 0;
-  /** What came of a refusal, or of a line that has no end yet. */
+  /** Parts of a refusal, or of an incomplete line. */
   #chunks: Buffer[] = [];
   #chunkBytes = 0;
   #isTold = false;
@@ -42,17 +42,17 @@ export class WatchAnswer extends Writable implements ApiResponse {
   ) {
     super();
     this.#start = Buffer.from(`{"id":"${id}",`);
-    // Who needs to know listens for `close`.
+    // Ignored: `close` follows and is enough.
     this.on('error', () => undefined);
   }
 
-  /** All headers but one are about HTTP. */
+  /** Keeps the one header that matters here; the others are about HTTP. */
   setHeader(name: string, value: string): this {
     if (name.toLowerCase() === 'retry-after') this.#retryAfterSeconds = Number(value) || 0;
     return this;
   }
 
-  /** @param rest headers, behind the words of the status line of HTTP/1.1, if there are any */
+  /** @param rest headers, optionally preceded by the status message of HTTP/1.1, which is ignored */
   writeHead(code: number, ...rest: [HeaderFields] | [string | undefined, HeaderFields]): this {
     const fields = rest[rest.length - 1] as HeaderFields;
     const list = Array.isArray(fields) ? fields : Object.entries(fields).flat(2);
@@ -69,7 +69,7 @@ export class WatchAnswer extends Writable implements ApiResponse {
     return this.statusCode >= 200 && this.statusCode < 300;
   }
 
-  /** For events as this server writes them, whose bytes go out as they are. */
+  /** An outlet for events of this server, whose bytes are sent unchanged. */
   outlet(onDrain: () => void): Outlet {
     const write = (lines: readonly Buffer[]): boolean =>
       this.destroyed || this.carrier.events(this.#start, lines, onDrain);
@@ -80,13 +80,13 @@ export class WatchAnswer extends Writable implements ApiResponse {
     };
   }
 
-  /** Ends it for the client, or for its connection. */
+  /** Ends the watch, because its client or the connection ends it. */
   leave(): void {
     if (!this.writableFinished) this.#tellEnd();
     this.destroy();
   }
 
-  /** A refusal, or the events of another server to which the watch was forwarded. */
+  /** Takes the bytes of a refusal, or the events of another server to which the watch was forwarded. */
   override _write(chunk: Buffer, _: BufferEncoding, done: (error?: Error | null) => void): void {
     if (!this.#isAccepted) {
       if (this.#chunkBytes < refusalBytesMax) this.#keep(chunk);
@@ -131,21 +131,24 @@ export class WatchAnswer extends Writable implements ApiResponse {
     this.#chunkBytes += chunk.length;
   }
 
-  /** The Status of the answer. Not every refusal is one: that of an overload is text with a header. */
+  /** The Status of a refusal. Some refusals, such as that of an overload, are plain text. */
   #refusal(): Status {
     const text = Buffer.concat(this.#chunks).toString('utf8');
     try {
       const status = JSON.parse(text) as Status;
       if (status?.kind === 'Status') return status;
     } catch {
-      // Text.
+      // Not JSON: plain text.
     }
     const reason = this.statusCode === 429 ? 'TooManyRequests' : undefined;
     const details = this.#retryAfterSeconds ? { retryAfterSeconds: this.#retryAfterSeconds } : undefined;
     return new StatusError(this.statusCode, reason, text.trim(), details).status;
   }
 
-  /** Sends the lines that are whole. They are read and written anew: one with an `id` could pass for another watch's. */
+  /**
+   * Sends the complete lines. They are parsed and written again, because a line with an `id` could be taken for an
+   * event of another watch.
+   */
   #forward(chunk: Buffer, onDrain: () => void): boolean {
     const end = chunk.lastIndexOf(lineEnd);
     if (end < 0) {

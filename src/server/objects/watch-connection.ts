@@ -22,7 +22,7 @@ import { lifetimeMs, socketBufferBytes, type Watching } from './watching.ts';
 
 /** The subprotocol; a client that sends a token as another one has to name it. */
 const watchesProtocol = 'v1.watches.wherry';
-/** Watches that are open at once. */
+/** Maximum number of open watches. */
 const watchesMax = 256;
 const messageBytesMax = 32 * 1024;
 /** Invalid messages before the connection is closed. */
@@ -54,7 +54,7 @@ export async function serveWatches(watching: Watching, context: RequestContext):
 class WatchConnection implements WatchCarrier {
   readonly ended: Promise<void>;
   readonly #watches = new Map<string, WatchAnswer>();
-  /** Called when the socket has room again: the watches that wait for it, in the order in which they began to wait. */
+  /** Callbacks of watches that wait for the socket to have room, in the order in which they began to wait. */
   readonly #waiting = new Set<() => void>();
   readonly #door: Door;
   #invalid = 0;
@@ -65,7 +65,7 @@ class WatchConnection implements WatchCarrier {
     private readonly webSocket: WebSocket,
   ) {
     this.#door = doorFor(context);
-    // The user was authenticated when the connection began, so it does not last longer than a watch would.
+    // The user was authenticated when the connection began, so the connection ends when a watch would.
     const timer = setTimeout(() => this.end(), lifetimeMs(watching));
     this.ended = new Promise((resolve) => {
       webSocket.once('close', () => {
@@ -101,7 +101,7 @@ class WatchConnection implements WatchCarrier {
       return this.#refuseMessage(error as StatusError);
     }
     if (message.does === 'start') this.#start(message);
-    // A watch that has ended by itself is not known any more: the two messages may cross.
+    // The watch may have ended by itself: the two messages may cross.
     else this.#watches.get(message.id)?.leave();
     if (webSocket.bufferedAmount >= unsentBytesMax) webSocket.pause();
   }
@@ -139,11 +139,11 @@ class WatchConnection implements WatchCarrier {
     this.webSocket.send(JSON.stringify(message), this.#sent);
   }
 
-  /** Each event is a message of two fragments: the bytes of the second are shared by all watchers. */
+  /** Sends each event as a message of two fragments, because the bytes of the second are shared by all watchers. */
   events(start: Buffer, lines: readonly Buffer[], onDrain: () => void): boolean {
     const { webSocket } = this;
     const { socket } = this.context.upgrade!;
-    // One system call for all of them.
+    // Corked: one system call for all of them.
     socket.cork();
     for (const [i, line] of lines.entries()) {
       webSocket.send(start, { binary: false, fin: false });
@@ -156,7 +156,7 @@ class WatchConnection implements WatchCarrier {
     return false;
   }
 
-  /** Called when what was sent has left, or has failed. */
+  /** Called when a message has been sent, or has failed. */
   readonly #sent = (): void => {
     const { webSocket } = this;
     if (webSocket.isPaused && webSocket.bufferedAmount < socketBufferBytes) webSocket.resume();
@@ -169,15 +169,16 @@ class WatchConnection implements WatchCarrier {
 }
 
 /**
- * The user of a connection, if its credential still holds and is that of the same user.
- * @param owner whose credential it is: the user, or the one who acts as the user
+ * Authenticates the user of a connection again; throws unless the credential is valid and still belongs to the same
+ * user.
+ * @param owner whose credential it is: the user, or the one who impersonates the user
  */
 async function identifiedAgain(again: () => User | Promise<User>, owner: User, user: User): Promise<User> {
   if (!(await isStill(again, owner))) throw unauthorized();
   return user;
 }
 
-/** The door of the connection, which knows its user already. */
+/** A door for the requests of the connection's watches: like the connection's own, but the user is known already. */
 function doorFor({ door, user, impersonator, identifyAgain }: RequestContext): Door {
   return {
     url: door.url,
@@ -188,7 +189,7 @@ function doorFor({ door, user, impersonator, identifyAgain }: RequestContext): D
     admit: () => undefined,
     identify: (context) => {
       context.impersonator = impersonator;
-      // Its account may be gone, or its token expired, since the connection began.
+      // The account may have been deleted, or the token expired, since the connection began.
       return identifyAgain ? identifiedAgain(identifyAgain, impersonator?.user ?? user, user) : user;
     },
     shut: () => door.shut(),

@@ -1,27 +1,27 @@
 /** Messages that a client sends on a connection of watches: one JSON object each, which starts or ends a watch. */
 import { badRequest, notAcceptable } from '../../api/errors/errors.ts';
 
-/** Characters of a path with its query, and of an `accept`. */
+/** Maximum length of a path with its query, and of an `accept`. */
 const pathCharsMax = 16_384;
 const acceptCharsMax = 1_024;
-/** Characters of an unknown field that are shown. */
+/** How many characters of an unknown field an error shows. */
 const shownCharsMax = 64;
 
-/** No character needs to be escaped in JSON, so that the id can be written in front of an event. */
+/** Ids need no escaping in JSON, so they can be written in front of an event as they are. */
 const validId = /^[\w.-]{1,64}$/;
-/** What the first line of a request and a header may hold. */
+/** Characters allowed in the first line of a request, and in a header. */
 const validPath = /^\/[\x21-\x7e]*$/;
 const validAccept = /^[\x20-\x7e]+$/;
 
 export interface WatchMessage {
   readonly does: 'start' | 'end';
   readonly id: string;
-  /** The path and query of the watch to start, as they came. */
+  /** Path and query of the watch to start, unchecked. */
   readonly path: unknown;
   readonly accept: unknown;
 }
 
-/** Reads a message; throws a 400 when it does not say which watch it is about. */
+/** Parses a message; throws a 400 when it does not name a watch. */
 export function readWatchMessage(text: string): WatchMessage {
   const { start, end, path, accept, ...others } = objectOf(text);
   const [unknown] = Object.keys(others);
@@ -37,7 +37,7 @@ export function readWatchMessage(text: string): WatchMessage {
   return { does: end === undefined ? 'start' : 'end', id, path, accept };
 }
 
-/** The path of a watch to start; throws a 400 for one that could not be that of a request. */
+/** The path of a watch to start; throws a 400 when it is not a valid path. */
 export function pathOf({ path }: WatchMessage): string {
   if (typeof path === 'string' && path.length <= pathCharsMax && validPath.test(path)) return path;
   throw badRequest(
@@ -46,8 +46,8 @@ export function pathOf({ path }: WatchMessage): string {
 }
 
 /**
- * What a watch to start accepts, without protobuf, which does not fit into messages of JSON. Throws a 400 for what could
- * not be a header, and a 406 when nothing is left.
+ * The `accept` of a watch to start, without protobuf, which does not fit into JSON messages. Throws a 400 for text that
+ * is not a valid header, and a 406 when nothing is left.
  */
 export function acceptOf({ accept }: WatchMessage): string | undefined {
   if (accept === undefined) return undefined;

@@ -163,7 +163,7 @@ export class WatchStream {
     return kind === kind.storage && !negotiated.transform ? jsonLines : undefined;
   }
 
-  /** An event of the stream's own. */
+  /** Encodes a BOOKMARK or ERROR event, which this stream makes itself. */
   #event(type: 'BOOKMARK' | 'ERROR', object: object, model: Model): Buffer {
     if (this.options.negotiated.format !== 'protobuf')
       return Buffer.from(`${JSON.stringify({ type, object })}\n`);

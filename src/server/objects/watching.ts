@@ -31,25 +31,25 @@ export interface Watching {
   readonly registry: Registry;
   readonly watchDefault: WatchDefault;
   readonly compatibility: Compatibility;
-  /** Open streams, and connections of several, to be ended when the server closes. */
+  /** Open streams and connections of watches, which end when the server closes. */
   readonly streams: Set<{ end(): void }>;
-  /** Ends watches whose credential has ended. */
+  /** Ends watches whose credential is no longer valid. */
   readonly credentials: CredentialWatch;
-  /** Begins the request of a watch that came by a connection of several. */
+  /** Handles the request of a watch that came over a connection of watches. */
   readonly begin: Reception['request'];
   readonly keeper: LimitKeeper;
   readonly metrics: WatchMetrics;
-  /** How long watches that name no end last at least. Default 1,800 seconds. */
+  /** Minimum duration of watches without a timeout of their own. Default 1,800 seconds. */
   readonly secondsMin?: number | undefined;
   /** Whether a watch may begin with the state and a bookmark. Default true. */
   readonly watchLists?: boolean | undefined;
-  /** Told of every watch that begins. */
+  /** Called with every watch that begins. */
   readonly watched?: ((context: RequestContext, stream: WatchStream) => void) | undefined;
   /** Called for internal errors of the server. */
   readonly report: (error: Error) => void;
 }
 
-/** How long a watch lasts that names no end. */
+/** The duration of a watch without a timeout of its own. */
 export const lifetimeMs = ({ secondsMin = secondsMinDefault, registry }: Watching): number =>
   secondsMin * 1000 * (1 + registry.sources.randomBelow(1000) / 1000);
 
@@ -127,8 +127,8 @@ async function prepare(
 }
 
 /**
- * Ends the watch of a version that is removed while the kind's stored version stays, or whose definition has changed so
- * that clients should look at it anew.
+ * Ends the watch when its version is removed while the kind is still stored in another, or when its definition has
+ * changed so that clients should read it anew.
  */
 function endWithVersion(kinds: KindTable, kind: Kind, stream: WatchStream): void {
   const look = (): void => {
@@ -220,7 +220,7 @@ async function watchOverWebSocket(
           if (full) stream.onDrain();
         };
         for (const [i, line] of lines.entries()) {
-          // Messages have a length of their own.
+          // WebSocket messages carry their own length, so the frame's length is left out.
           const message = binary ? line.subarray(frameBytes) : line;
           webSocket.send(message, { binary }, i === lines.length - 1 ? sent : undefined);
         }

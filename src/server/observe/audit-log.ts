@@ -88,10 +88,10 @@ async function fileSink(
 export class AuditLog {
   readonly #isBlocking: boolean;
   readonly #users = new Memo(userText);
-  /** Cached, because many requests share a millisecond. */
+  /** Cached text of a time, because many requests share a millisecond. */
   readonly #received = new LastMemo(microTime);
   readonly #now = new LastMemo(microTime);
-  /** Cached, because most requests come from few programs at few addresses. */
+  /** Cached text of a user agent or address, because most requests come from few programs. */
   readonly #agent = new LastMemo((agent: string) => text(agent, wordCharsMax));
   readonly #address = new LastMemo((address: string) => text(address, wordCharsMax));
 
@@ -103,7 +103,7 @@ export class AuditLog {
     this.#isBlocking = backends.some(({ mode }) => mode !== 'batch');
   }
 
-  /** Events stored by the sink that has stored most. */
+  /** Number of events stored by the sink that has stored most. */
   get events(): number {
     return Math.max(...this.backends.map(({ sink }) => sink.written));
   }
@@ -116,7 +116,7 @@ export class AuditLog {
     if (this.#append(context, record, 'RequestReceived', 0) && this.#isBlocking) return this.#stored();
   }
 
-  /** Waits for the sinks that requests wait for. */
+  /** Waits for the sinks that requests have to wait for. */
   async #stored(): Promise<void> {
     const waiting = this.backends.filter(({ mode }) => mode !== 'batch');
     const stored = await Promise.all(waiting.map(({ sink }) => sink.flushed()));
@@ -138,7 +138,10 @@ export class AuditLog {
     this.#append(context, record, this.#stageOf(context, record, stage), code);
   }
 
-  /** Kubernetes records a request without a good credential once, when its answer starts. */
+  /**
+   * The stage under which an event is recorded. Like Kubernetes, records an unauthenticated request once, when its
+   * answer starts.
+   */
   #stageOf(context: RequestContext, record: AuditRecord, stage: Stage): Stage {
     if (record.isBroken) return 'Panic';
     return context.failure?.code === 401 && !context.decision ? 'ResponseStarted' : stage;
@@ -148,11 +151,11 @@ export class AuditLog {
     const { user, door, info } = context;
     const known = user === door.unidentified && user.name === '' ? undefined : user;
     context.audited ??= new AuditRecord(policy.ruleFor(known, info.action));
-    // Records are made here alone.
+    // Only this file makes these records.
     return context.audited as AuditRecord;
   }
 
-  /** Whether there is an event of this stage. */
+  /** Writes an event; returns whether the policy wants one for this stage. */
   #append(context: RequestContext, record: AuditRecord, stage: Stage, code: number): boolean {
     const { level, omittedStages } = record.rule;
     if (level === 'None' || omittedStages.has(stage)) return false;
@@ -183,7 +186,7 @@ export class AuditLog {
     );
   }
 
-  /** Whom the sender acts as, and under which constraint. */
+  /** JSON of the impersonated user and the constraint. */
   #impersonated({ user, impersonator }: RequestContext): string {
     const constraint = impersonator?.constraint;
     const metadata = constraint
@@ -193,7 +196,7 @@ export class AuditLog {
   }
 }
 
-/** As Kubernetes writes it: empty fields are left out. */
+/** JSON of a user as Kubernetes writes it, without empty fields. */
 function userText({ name, uid, groups, extra = {} }: User): string {
   return JSON.stringify({
     ...(name ? { username: name } : {}),
@@ -232,7 +235,7 @@ function text(value: string, charsMax: number): string {
 /** Built once, because nearly all requests are allowed. */
 const allowedAnnotations = `,"annotations":{${decisionText(allowed)}}`;
 
-/** What was sent and answered, when the policy wants it. */
+/** JSON of the request and response objects, if the policy wants them. */
 function objectTexts(record: AuditRecord): string {
   const response = record.responseText();
   return (

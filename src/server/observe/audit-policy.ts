@@ -1,4 +1,4 @@
-/** The audit policy: which requests are written down, at which stages, and with how much of what was sent and answered. */
+/** The audit policy: which requests are recorded, at which stages, and with how much of the request and response. */
 import type { Action, ResourceAction } from '../../api/kind/access.ts';
 import { type ConfigurationValue, readConfiguration } from '../../api/text/configuration.ts';
 import type { User } from '../../api/values/user.ts';
@@ -8,7 +8,7 @@ type AuditLevel = (typeof levels)[number];
 const stages = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic'] as const;
 export type Stage = (typeof stages)[number];
 
-/** What is done with a request. */
+/** What is recorded of a request. */
 export interface AuditRule {
   readonly level: AuditLevel;
   readonly omittedStages: ReadonlySet<Stage>;
@@ -30,7 +30,7 @@ interface MatchedRule extends AuditRule {
   readonly nonResourceURLs: readonly string[];
 }
 
-/** For what no rule is about. */
+/** The rule for requests that no rule matches: nothing is recorded. */
 const nothing: AuditRule = { level: 'None', omittedStages: new Set(), omitManagedFields: false };
 
 export class AuditPolicy {
@@ -59,7 +59,10 @@ function matchesResource({ namespaces, resources }: MatchedRule, action: Resourc
   return resources.length === 0 || resources.some((pattern) => matchesPattern(pattern, action));
 }
 
-/** A group of all resources names none; names of objects count only beside resources. */
+/**
+ * Whether a pattern matches an action. A pattern without resources matches all of its group; object names count only
+ * together with resources.
+ */
 function matchesPattern(pattern: ResourcePattern, action: ResourceAction): boolean {
   if (pattern.group !== '*' && pattern.group !== action.group) return false;
   if (pattern.resources.length === 0) return true;
@@ -78,7 +81,7 @@ function matchesPattern(pattern: ResourcePattern, action: ResourceAction): boole
 const matchesPath = (pattern: string, path: string): boolean =>
   pattern.endsWith('*') ? path.startsWith(pattern.slice(0, -1)) : pattern === path;
 
-/** Reads a policy. Throws a sentence when something is wrong with it. */
+/** Parses a policy. Throws an error with a sentence about what is wrong with it. */
 export function readAuditPolicy(text: string): AuditPolicy {
   const policy = readConfiguration(
     text,

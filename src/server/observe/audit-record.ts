@@ -1,4 +1,4 @@
-/** What the audit policy wants of one request: its rule, and the objects that were sent and answered. */
+/** What the audit policy records of one request: its rule, and the request and response objects. */
 import { gunzipSync } from 'node:zlib';
 import type { Kind } from '../../api/kind/kind.ts';
 import { encodeObject } from '../../api/model/encode.ts';
@@ -12,7 +12,7 @@ import type { AuditRule } from './audit-policy.ts';
 const objectBytesMax = 1024 * 1024;
 
 export class AuditRecord implements AuditedRequest {
-  /** JSON texts for the event; undefined: not wanted, not there yet, or too long. */
+  /** JSON texts for the event; undefined when not wanted, not known yet, or too long. */
   #sent: string | undefined;
   #answer: AnswerCopy | undefined;
   #given: (() => unknown) | undefined;
@@ -20,7 +20,7 @@ export class AuditRecord implements AuditedRequest {
   /** The uid of the object that was sent. */
   uid: string | undefined;
   resourceVersion: string | undefined;
-  /** The server failed, in a way that it was not made for. */
+  /** Whether the server failed unexpectedly. */
   isBroken = false;
 
   constructor(readonly rule: AuditRule) {}
@@ -29,12 +29,12 @@ export class AuditRecord implements AuditedRequest {
     return this.rule.level === 'Request' || this.rule.level === 'RequestResponse';
   }
 
-  /** Takes what was sent, as it was sent. */
+  /** Records the request body as it was sent. */
   takeValue(value: unknown): void {
     if (this.wantsRequest) this.#sent = this.#bounded(this.#text(value));
   }
 
-  /** Takes an object of a kind: its defaults are filled in, in a copy. */
+  /** Records an object of a kind, in a copy with its defaults filled in. */
   takeObject(kind: Kind, object: ApiObject): void {
     this.uid = object.metadata.uid;
     this.resourceVersion = object.metadata.resourceVersion;
@@ -46,8 +46,8 @@ export class AuditRecord implements AuditedRequest {
   }
 
   /**
-   * Takes what is answered in protobuf, which is not read back from its bytes.
-   * @param bytes of the answer; when they are too many, it is not asked for as a value
+   * Records a protobuf answer from its value, because the bytes are not decoded again.
+   * @param bytes size of the answer; `value` is not called when it is too large
    */
   takeAnswer(bytes: number, value: () => unknown): void {
     if (!this.#answer) return;
@@ -55,7 +55,7 @@ export class AuditRecord implements AuditedRequest {
     else this.#given = value;
   }
 
-  /** Keeps a copy of what the response is given to send. */
+  /** Copies the bytes that are written to the response. */
   copyAnswer(response: ApiResponse): void {
     if (this.rule.level === 'RequestResponse') this.#answer = new AnswerCopy(response);
   }
@@ -129,7 +129,7 @@ class AnswerCopy {
     if (this.#bytes <= objectBytesMax) this.#chunks.push(chunk);
   }
 
-  /** The object; undefined when the answer is no object. */
+  /** The object in the answer; undefined when the answer is not an object. */
   value(): unknown {
     const type = this.#type.split(';', 1)[0]!.trim();
     if (this.#bytes === 0 || (type !== 'application/json' && type !== 'application/yaml')) return undefined;
@@ -139,7 +139,7 @@ class AnswerCopy {
       return type === 'application/json' ? JSON.parse(text) : readYaml(text).value;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return tooLong;
-      // An answer that was cut off is no object.
+      // An incomplete answer is not an object.
       return undefined;
     }
   }

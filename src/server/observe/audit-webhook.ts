@@ -1,7 +1,7 @@
 /**
- * The audit webhook: events are sent to another server in batches, as EventLists of audit.k8s.io/v1. A batch that it does
- * not take is sent again, with longer and longer pauses, and given up in the end. Events wait in a bounded buffer, so the
- * webhook never slows the server down.
+ * The audit webhook: sends events to another server in batches, as EventLists of audit.k8s.io/v1. A batch that fails is
+ * sent again, with growing pauses, and dropped in the end. Events wait in a bounded buffer, so the webhook never slows
+ * the server down.
  */
 import { callRemote } from '../../access/shared/remote-call.ts';
 import { type RemoteService, readRemoteService } from '../../access/shared/remote-configuration.ts';

@@ -10,7 +10,7 @@ const checkMaxMs = 2_000;
 
 export interface HealthCheck {
   readonly name: string;
-  /** Only part of `/readyz`: it will pass in time, and a restart would not help. */
+  /** Whether the check belongs to `/readyz` only: it will pass in time, and a restart would not help. */
   readonly readyOnly?: boolean;
   /** Why it fails; undefined when it passes. */
   failure(): string | undefined | Promise<string | undefined>;

@@ -97,7 +97,10 @@ export class RequestMetrics {
     return series ?? add(this.#pages, known, seriesOf(verb, '', undefined, known));
   }
 
-  /** The series of a long-running request is kept until it has ended, where it was counted at its start. */
+  /**
+   * Deletes the series of resources that are no longer served, except those with a long-running request that has not
+   * ended.
+   */
   #forgetUnserved(): void {
     for (const [resource, all] of this.#resources) {
       const kept = all.filter(

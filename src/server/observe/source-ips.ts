@@ -1,8 +1,8 @@
-/** The addresses that a request came by: what proxies say in headers, then the peer. Headers can say anything. */
+/** The source addresses of a request: those that proxies name in headers, which need not be true, then the peer. */
 import { isIP } from 'node:net';
 import type { ApiRequest } from '../http/context.ts';
 
-/** Addresses that are read of a header; a header can have a mebibyte. */
+/** Maximum number of addresses read from a header, which can have a mebibyte. */
 const addressesMax = 64;
 
 /** @param peer address of the other end of the connection; undefined: it is not known */

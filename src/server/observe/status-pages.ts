@@ -1,6 +1,6 @@
 /**
- * Pages about the process: `/statusz` tells since when it runs and which version it is, `/metrics/slis` whether each of
- * its checks passes. A server has no page of its flags (`/flagz`): one in a program has none, and they may hold secrets.
+ * Pages about the process: `/statusz` shows its start time and version, `/metrics/slis` whether each of its checks
+ * passes. There is no page of flags (`/flagz`): an embedded server has no flags, and flags may contain secrets.
  */
 import { release } from '../../api/values/release.ts';
 import { answerText } from '../http/answer.ts';

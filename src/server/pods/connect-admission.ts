@@ -13,7 +13,7 @@ export interface Connection {
   readonly part: Extract<Part, 'exec' | 'attach' | 'portforward' | 'proxy'>;
 }
 
-/** The kind of the options that admission sees of a connection, by resource and subresource. */
+/** The kind of the options object that admission webhooks get for a connection, by resource and subresource. */
 const optionKinds: Readonly<Record<string, string>> = {
   'pods exec': 'PodExecOptions',
   'pods attach': 'PodAttachOptions',
@@ -23,7 +23,7 @@ const optionKinds: Readonly<Record<string, string>> = {
   'nodes proxy': 'NodeProxyOptions',
 };
 
-/** Throws a Status when the connection is refused. */
+/** Runs admission; throws a Status when the connection is refused. */
 export function admitConnection(
   writing: Writing,
   context: RequestContext,

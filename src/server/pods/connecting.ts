@@ -14,7 +14,7 @@ export interface Connecting {
   /** Types of node addresses, in order of preference. */
   readonly addressTypes: readonly string[];
   readonly open: OpenConnections;
-  /** Where the server itself listens, which is never dialled; absent for a server that listens nowhere. */
+  /** Where this server itself listens, which is never dialled; absent for a server that does not listen. */
   readonly ownDoors?: OwnDoors | undefined;
 }
 

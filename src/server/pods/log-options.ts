@@ -47,7 +47,7 @@ const tooSmall = (field: string, value: bigint, why: string): FieldError => ({
   message: `Invalid value: ${value}: ${why}`,
 });
 
-/** Present but empty is not a number. */
+/** An integer parameter; an empty value is an error. */
 function int64(query: Query, name: string): bigint | undefined {
   const text = query.get(name);
   if (text === undefined) return undefined;
@@ -60,7 +60,7 @@ function int64(query: Query, name: string): bigint | undefined {
   return value;
 }
 
-/** Empty and `null` are Go's zero time, which means no limit. */
+/** A time parameter. Empty and `null` are Go's zero time, which means no limit. */
 function time(query: Query, name: string): string | undefined {
   const text = query.get(name);
   if (!text || text === 'null') return undefined;

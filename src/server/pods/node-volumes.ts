@@ -1,17 +1,17 @@
-/** Lets nodes make and remove the folders of volumes, through their kubelet API. */
+/** Asks nodes, through their kubelet API, to make and remove the folders of volumes. */
 import type { Node } from '../../api/generated/types.ts';
 import type { NodeConnector } from '../../streams/dial/node-connector.ts';
 import { locateNode } from './node-location.ts';
 import { askNode, NodeRefusal } from './node-request.ts';
 
-/** Removing a large volume takes a while. */
+/** Timeout; removing a large volume takes a while. */
 const answerMs = 60_000;
 const answerBytesMax = 32 * 1024 * 1024;
 
 export class NodeVolumes {
   constructor(private readonly connections: NodeConnector) {}
 
-  /** Makes the folder of a volume, below a folder that the storage class names. Gives its path. */
+  /** Makes the folder of a volume below a folder that the storage class names. Returns its path. */
   async make(node: Node, name: string, under: string): Promise<string> {
     const query = new URLSearchParams({ under });
     const { path } = (await this.#ask(node, 'PUT', `/${encodeURIComponent(name)}?${query}`)) as {
@@ -22,7 +22,7 @@ export class NodeVolumes {
     return path;
   }
 
-  /** Removes the folder of a volume; `onlyEmpty`: unless there is something in it. */
+  /** Removes the folder of a volume; with `onlyEmpty`, only if it is empty. */
   async remove(node: Node, name: string, path: string, onlyEmpty = false): Promise<void> {
     const query = new URLSearchParams({ path, ...(onlyEmpty ? { empty: 'true' } : {}) });
     await this.#ask(node, 'DELETE', `/${encodeURIComponent(name)}?${query}`);

@@ -62,7 +62,7 @@ export async function connect(
     },
     { ...asked.asked, ...(container ? { container } : {}) },
   );
-  // After admission, as in Kubernetes, where the upgrade is a matter of the proxy to the node.
+  // Checked after admission, as in Kubernetes, where the proxy to the node checks the upgrade.
   if (!upgrade)
     throw badRequest(
       isUpgradeRequest(context.http.request)
@@ -88,7 +88,7 @@ interface Asked {
   readonly root: string;
   /** For exec and attach; undefined for portforward. */
   readonly options?: SessionOptions;
-  /** What admission is shown of it. */
+  /** The options object that admission gets. */
   readonly asked: object;
   readonly kubeletQuery: (own: boolean) => string;
 }

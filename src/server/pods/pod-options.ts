@@ -31,7 +31,7 @@ export function sessionOptions(query: Query): SessionOptions {
 export interface SessionReader {
   /** With SPDY the client opens the streams, and the kubelet waits for each that was requested. */
   readonly spdy: boolean;
-  /** Wherry's own agent, which can be told that some streams are optional. */
+  /** Whether the kubelet is Wherry's own agent, which accepts optional streams. */
   readonly own: boolean;
 }
 

@@ -26,7 +26,7 @@ interface Way {
 }
 
 export class PodPorts {
-  /** By uid: a new pod of the same name has another. */
+  /** Dialers by the pod's uid, because a new pod of the same name is another pod. */
   readonly #ways = new Map<string, Way>();
 
   constructor(private readonly connecting: Connecting) {}
@@ -65,7 +65,7 @@ export class PodPorts {
       dialer.close();
     };
     const way: Way = { dialer, location, uses: 0, idle: undefined, close };
-    // Closed with all others when the server closes.
+    // The server closes it together with all other connections.
     const release = this.connecting.open.add(close);
     this.#ways.set(uid, way);
     return way;
@@ -75,7 +75,7 @@ export class PodPorts {
     const { upgradeToSpdy } = await import('../../streams/spdy/spdy-upgrade.ts');
     const answer = await upgradeToSpdy(() => this.connecting.nodes.connect(location), {
       method: 'POST',
-      // At the address of the pod, as any proxy reaches it; a client's port-forward goes to its loopback address.
+      // Dials the pod's address, as any proxy does; a client's port-forward dials the loopback address.
       path: `${kubeletPath('portForward', metadata.namespace, metadata.name, metadata.uid)}?at=address`,
       headers: [],
       protocols: [protocol],

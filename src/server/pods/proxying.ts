@@ -45,7 +45,7 @@ export class Proxying {
     }
   }
 
-  /** Webhooks may refuse it. */
+  /** Runs admission, which may refuse the connection. */
   #admit(
     context: RequestContext,
     { resource, namespace = '', name: id = '', proxy }: ProxiedInfo,

@@ -49,7 +49,7 @@ export class ServiceDialing {
     return connect();
   }
 
-  /** An address that a user has written into a slice, and that is no pod's. */
+  /** The endpoints of a service that are not pods: addresses that a user wrote into a slice. */
   #outside(namespace: string, name: string, portName: string): { ip: string; port: number } | undefined {
     const slices = this.#slices.contents(namespace, name) ?? [];
     const reachable = reachableEndpoints(endpointsOfPort(slices, portName));

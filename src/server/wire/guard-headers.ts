@@ -1,7 +1,8 @@
 /**
- * Guard headers, sent with every answer of the local door, which asks for no credentials: no other site's page may embed it (`Cross-Origin-Resource-Policy`), and no
- * browser may take it for another type than it says (`X-Content-Type-Options`). A browser that is talked into asking then
- * keeps the answer from the page. Pages that ask by CORS are not affected: whether they may is decided by their origin.
+ * Guard headers, sent with every answer of the local door, which asks for no credentials. No other site's page may
+ * embed the answer (`Cross-Origin-Resource-Policy`), and no browser may guess another type for it
+ * (`X-Content-Type-Options`). So even if a page makes a browser send a request, the browser does not show the answer to
+ * the page. CORS requests are not affected: their origin decides.
  */
 import { type OutgoingHttpHeader, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
@@ -13,18 +14,18 @@ const guardNames: ReadonlySet<string> = new Set(Object.keys(guards).map((name) =
 const guardLengths: ReadonlySet<number> = new Set([...guardNames].map(({ length }) => length));
 const guardList: readonly string[] = Object.entries(guards).flat();
 
-/** Whether a header is one of them; most are told apart by their length. */
+/** Whether a header is a guard header; the length rules out most others. */
 export const isGuard = (name: string): boolean =>
   guardLengths.has(name.length) && guardNames.has(name.toLowerCase());
 
-/** As lines of a head, each with its end. */
+/** The headers as lines, each with its line end. */
 export const guardLines = Object.entries(guards)
   .map(([name, value]) => `${name}: ${value}\r\n`)
   .join('');
 
 type Fields = OutgoingHttpHeaders | OutgoingHttpHeader[] | undefined;
 
-/** A response of Node's server that adds them to what a handler says. A proxied target cannot say otherwise. */
+/** A response of Node's server that adds the guard headers. A proxied target cannot replace them. */
 export class GuardedResponse extends ServerResponse {
   override writeHead(code: number, reason?: string, fields?: Fields): this;
   override writeHead(code: number, fields?: Fields): this;
@@ -44,7 +45,7 @@ function guarded(fields: Fields): Fields {
   return out;
 }
 
-/** The first bytes of an answer that is written to a bare socket, with the lines behind its status line. */
+/** Adds the guard headers to the first bytes of an answer written to a raw socket, after its status line. */
 export function guardedHead(bytes: Uint8Array | string): Buffer {
   const text =
     typeof bytes === 'string'

@@ -1,4 +1,4 @@
-/** Requests of HTTP/2: one stream of a connection each. To handlers they look like Node's own of HTTP/1.1. */
+/** HTTP/2 requests, one stream each. To handlers they look like Node's own HTTP/1.1 requests. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
@@ -9,7 +9,7 @@ export class Http2Request {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
-  /** Present when nothing comes behind the header. */
+  /** An empty body, when the request has none; otherwise undefined. */
   readonly body: Buffer | undefined;
   #rawHeaders: string[] | undefined;
 
@@ -25,11 +25,11 @@ export class Http2Request {
     this.headers = headers;
     headers.host ??= headers[':authority'] as string | undefined;
     if (stream.endAfterHeaders) this.body = noBody;
-    // HTTP/2 frames bodies by itself. What handlers and the servers behind them know is HTTP/1.1's way to say the same.
+    // Handlers and the servers behind them expect HTTP/1.1 framing headers, which HTTP/2 does not need.
     else if (headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked';
   }
 
-  /** Ends the connection when this request has its answer and all others of the connection have theirs. */
+  /** Closes the connection once this and all its other requests are answered. */
   endConnectionAfter(): void {
     const { session } = this.stream;
     this.stream.once('close', () => session?.close());
@@ -43,9 +43,9 @@ export class Http2Request {
     return this.stream.destroyed;
   }
 
-  /** Names and values in turn, without what stands for the first line of HTTP/1.1. */
+  /** Names and values in turn, without the pseudo-headers that stand for the first line of HTTP/1.1. */
   get rawHeaders(): string[] {
-    // One list, as Node has it: what is taken out of it stays out.
+    // Built once, so that removed headers stay removed, as with Node's requests.
     this.#rawHeaders ??= this.received.flatMap((name, i) =>
       i % 2 === 0 && !name.startsWith(':') ? [name, this.received[i + 1]!] : [],
     );

@@ -2,12 +2,12 @@
 import type { IncomingMessage } from 'node:http';
 import { isCredential } from '../../streams/proxy/forwarded-headers.ts';
 
-/** @param isIdentity tells headers, in small letters, that are identity on this server beside the usual ones */
+/** @param isIdentity whether a lower-case header name carries identity on this server, beside the usual ones */
 export function removeIdentity(request: IncomingMessage, isIdentity: (name: string) => boolean): void {
   const { headers, rawHeaders } = request;
   const isRemoved = (name: string): boolean => isCredential(name) || isIdentity(name);
   for (const name of Object.keys(headers)) if (isRemoved(name)) delete headers[name];
-  // Moved up in place, in one pass: taking them out one by one would move all others each time.
+  // Compacted in place, in one pass: removing headers one by one would take quadratic time.
   let kept = 0;
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     if (isRemoved(rawHeaders[i]!.toLowerCase())) continue;

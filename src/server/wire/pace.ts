@@ -1,6 +1,6 @@
 /**
- * The pace of long work: pauses it whenever it has held the event loop for some milliseconds, so that other requests get
- * their turn, and work that is short, or done already, never waits.
+ * Paces long work: pauses it whenever it has held the event loop for some milliseconds, so that other requests are
+ * served. Short work never waits.
  */
 
 /** How long work may hold the event loop. */

@@ -104,7 +104,7 @@ function readFields(text: string): IncomingHttpHeaders | undefined {
   return fields;
 }
 
-/** Without the spaces at its end. By a regular expression, each space of a long row would be looked at again and again. */
+/** Removes trailing spaces. A regular expression would take quadratic time for a long row of spaces. */
 function withoutBlanks(value: string): string {
   let end = value.length;
   while (end > 0 && value[end - 1] === ' ') end--;

@@ -34,7 +34,7 @@ export class Query {
     return this.#values.has(name);
   }
 
-  /** Absent, `false` and `0` are false; everything else is true, also an empty value. */
+  /** A boolean parameter: absent, `false` and `0` are false; everything else is true, also an empty value. */
   flag(name: string): boolean {
     return this.optionalFlag(name) ?? false;
   }

@@ -1,4 +1,4 @@
-/** Status lines: when an answer starts, and with which code, for the audit log. */
+/** Detects when an answer starts, and with which code, for the audit log. */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { guardedHead } from './guard-headers.ts';
@@ -16,8 +16,8 @@ const statusLine = /^HTTP\/1\.[01] (\d{3}) /;
 const statusLineChars = 'HTTP/1.1 200 '.length;
 
 /**
- * The same for a bare socket, to which several parts of the server may write their answer as bytes. Its head gets the
- * guard headers here, because this is the one place that all such answers pass.
+ * The same for a raw socket, to which several parts of the server write answers as bytes. It also adds the guard
+ * headers, because all such answers pass here.
  */
 export function onSocketStarted(socket: Socket, told: (code: number) => void): void {
   const begin = (chunk: unknown): unknown => {

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Headers of the connection's own request that hold for its watches. Those about identity were removed from it. */
+/** Headers of the connection's own request that also apply to its watches. Identity headers were removed from it. */
 const sharedHeaders = ['host', 'user-agent', 'x-forwarded-for', 'x-real-ip'];
 
 export class WatchRequest {
@@ -29,7 +29,7 @@ export class WatchRequest {
     this.rawHeaders.push(name, String(value));
   }
 
-  /** It has no body, and is there as a whole: there is nothing to listen to or to read. */
+  /** Does nothing: the request has no body, so there is nothing to listen to or to read. */
   on(): this {
     return this;
   }
