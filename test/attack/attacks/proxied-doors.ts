@@ -2,7 +2,9 @@
  * The doors of this machine, reached through a pod that shares its network, through a service, a node and a port that is
  * forwarded: those of the server itself and of another one. The local door would take every such request for its owner's.
  */
+import { once } from 'node:events';
 import { WebSocket } from 'ws';
+import { PortDialer } from '../../../src/streams/spdy/port-dialer.ts';
 import { type Attack, codesText } from '../attack.ts';
 import { AttackedServer } from '../attacked-server.ts';
 
@@ -38,8 +40,13 @@ export const attack: Attack = {
             codes.push(status);
             if (!text.includes(refusal)) gotIn.push(`${path}: ${status} ${text.slice(0, 100)}`);
           }
-        const said = await forwarded(server, port);
-        if (!said.includes(refusal)) gotIn.push(`port ${port} forwarded: ${said.slice(0, 100)}`);
+        for (const [protocol, forward] of [
+          ['a WebSocket', forwarded],
+          ['SPDY', forwardedBySpdy],
+        ] as const) {
+          const said = await forward(server, port);
+          if (!said.includes(refusal)) gotIn.push(`port ${port} over ${protocol}: ${said.slice(0, 100)}`);
+        }
       }
       return { gotIn, says: codesText(codes) };
     } finally {
@@ -80,7 +87,9 @@ async function prepare(server: AttackedServer, ports: readonly number[]): Promis
   return JSON.parse(text).items[0].metadata.name;
 }
 
-/** What a request to a forwarded port brings, or why it was not forwarded. */
+const requestText = `GET /${secrets} HTTP/1.0\r\nHost: localhost\r\n\r\n`;
+
+/** What a request to a port that is forwarded over a WebSocket brings, or why it was not forwarded. */
 function forwarded(server: AttackedServer, port: number): Promise<string> {
   const url = `${server.secureUrl.replace('https:', 'wss:')}${ns}/pods/way/portforward?ports=${port}`;
   const socket = new WebSocket(url, 'v4.channel.k8s.io', {
@@ -89,9 +98,7 @@ function forwarded(server: AttackedServer, port: number): Promise<string> {
   });
   let said = '';
   return new Promise((resolve) => {
-    socket.on('open', () =>
-      socket.send(Buffer.from(`\0GET /${secrets} HTTP/1.0\r\nHost: localhost\r\n\r\n`)),
-    );
+    socket.on('open', () => socket.send(Buffer.from(`\0${requestText}`)));
     socket.on('message', (message: Buffer) => {
       // Both channels begin with the port.
       if (message.length > 3) said += message.subarray(1).toString('latin1');
@@ -99,6 +106,33 @@ function forwarded(server: AttackedServer, port: number): Promise<string> {
     });
     socket.on('error', (error) => resolve(error.message)).on('close', () => resolve(said));
   });
+}
+
+/** The same over SPDY, as kubectl before 1.31 does it. */
+async function forwardedBySpdy(server: AttackedServer, port: number): Promise<string> {
+  const open = async () => {
+    const socket = await server.connection();
+    socket.write(
+      `POST ${ns}/pods/way/portforward HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n` +
+        `Content-Length: 0\r\nX-Stream-Protocol-Version: portforward.k8s.io\r\n` +
+        `Authorization: ${server.headersOf('nobody').authorization}\r\n\r\n`,
+    );
+    const [head] = (await once(socket, 'data')) as [Buffer];
+    if (!head.includes('HTTP/1.1 101 ')) throw new Error(head.toString('latin1'));
+    return { socket, head: head.subarray(head.indexOf('\r\n\r\n') + 4) };
+  };
+  const dialer = new PortDialer({ open });
+  try {
+    const stream = await dialer.dial(port);
+    stream.end(requestText);
+    let said = '';
+    for await (const chunk of stream) said += chunk;
+    return said;
+  } catch (error) {
+    return (error as Error).message;
+  } finally {
+    dialer.close();
+  }
 }
 
 async function until(holds: () => Promise<boolean>): Promise<void> {

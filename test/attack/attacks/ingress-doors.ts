@@ -1,0 +1,110 @@
+/**
+ * The doors of this machine as backends of an ingress: a tenant writes a service without a selector and an EndpointSlice
+ * that leads to them. The local door would take every request of the ingress for its owner's.
+ */
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { type Attack, codesText } from '../attack.ts';
+import type { Answered, AttackedServer } from '../attacked-server.ts';
+import { until } from '../pods.ts';
+
+const slices = '/apis/discovery.k8s.io/v1/namespaces/attack/endpointslices';
+const services = '/api/v1/namespaces/attack/services';
+const ingresses = '/apis/networking.k8s.io/v1/namespaces/attack/ingresses';
+const harmless = 'a backend like any other';
+/** What the ingress answers when it cannot, or must not, connect to a backend. */
+const refusal = 'cannot be reached';
+const answerMaxMs = 20_000;
+
+/** Addresses of this machine that an EndpointSlice may have: loopback is refused by validation. */
+const addresses = Object.values(networkInterfaces()).flatMap((list) =>
+  (list ?? []).filter(({ family, internal }) => family === 'IPv4' && !internal).map(({ address }) => address),
+);
+
+export const attack: Attack = {
+  name: 'doors as backends of the ingress',
+  options: ['up', '--ingress-port', '0'],
+  run: async (server) => {
+    const gotIn: string[] = [];
+    const codes: number[] = [];
+    const doors = [server.url!, server.secureUrl].map((url) => Number(new URL(url).port));
+    for (const address of ['127.0.0.1', '127.3.2.1', '0.0.0.0'])
+      for (const door of doors) {
+        const { status } = await lead(server, `loop-${address}-${door}`.replaceAll('.', '-'), address, door);
+        codes.push(status);
+        if (status !== 422) gotIn.push(`a slice with ${address}:${door} is answered with ${status}`);
+      }
+    const backend = createServer((_request, response) => response.end(harmless)).listen(0, '0.0.0.0');
+    try {
+      const port = await until('the ingress listens', async () => {
+        const found = /ingress at http:\/\/[^:]+:(\d+)/.exec(server.said);
+        return found ? Number(found[1]) : undefined;
+      });
+      for (const [index, address] of addresses.entries()) {
+        for (const door of doors) await route(server, `door-${index}-${door}`, address, door);
+        // Created last: when it answers, the ingress knows the others, too.
+        const control = `harmless-${index}`;
+        await route(server, control, address, (backend.address() as AddressInfo).port);
+        await until('the ingress leads to the machine', async () =>
+          (await get(port, control)).text === harmless ? true : undefined,
+        );
+        for (const door of doors) {
+          const { status, text } = await get(port, `door-${index}-${door}`);
+          codes.push(status);
+          if (status !== 503 || !text.endsWith(refusal))
+            gotIn.push(`${address}:${door} by the ingress: ${status} ${text.slice(0, 100)}`);
+        }
+      }
+      return { gotIn, says: codesText(codes) };
+    } finally {
+      backend.close();
+      for (const place of [ingresses, services, slices]) await server.remove(place);
+    }
+  },
+};
+
+/** Makes a service without a selector, and a slice that says where it leads; returns the answer to the slice. */
+async function lead(server: AttackedServer, name: string, address: string, port: number): Promise<Answered> {
+  const post = (path: string, body: object) => server.ask('tenant', path, { method: 'POST', body });
+  await post(services, { metadata: { name }, spec: { ports: [{ port: 80 }] } });
+  return post(slices, {
+    metadata: { name, labels: { 'kubernetes.io/service-name': name } },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: [address], conditions: { ready: true } }],
+    ports: [{ name: '', port }],
+  });
+}
+
+/** Makes an ingress whose host `name` leads to a port of this machine. */
+async function route(server: AttackedServer, name: string, address: string, port: number): Promise<void> {
+  const { status, text } = await lead(server, name, address, port);
+  if (status >= 300 || status === 0) throw new Error(`the slice ${name} is answered with ${status} ${text}`);
+  const backend = { service: { name, port: { number: 80 } } };
+  const paths = [{ path: '/', pathType: 'Prefix', backend }];
+  await server.create(ingresses, { metadata: { name }, spec: { rules: [{ host: name, http: { paths } }] } });
+}
+
+/** Asks the ingress for the secrets of the server behind a host. */
+function get(port: number, host: string): Promise<Answered> {
+  return new Promise((resolve) => {
+    const options = {
+      port,
+      host: '127.0.0.1',
+      path: '/api/v1/secrets',
+      headers: { host },
+      timeout: answerMaxMs,
+    };
+    const sent = request(options, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (part: string) => {
+        text += part;
+      });
+      response.on('error', () => undefined);
+      response.on('close', () => resolve({ status: response.statusCode!, text }));
+    });
+    sent.on('timeout', () => sent.destroy(new Error('no answer')));
+    sent.on('error', (error) => resolve({ status: 0, text: error.message }));
+    sent.end();
+  });
+}
