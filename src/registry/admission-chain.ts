@@ -13,15 +13,15 @@ import type { Registry } from './registry.ts';
 import type { Request } from './request.ts';
 import type { Target } from './target.ts';
 
-/** A write on its way through the chain. */
+/** A write in the admission chain. */
 export interface Admission {
-  /** Who writes, and how. */
+  /** The user, verb and options of the write. */
   readonly request: Request;
-  /** What is written. With `generateName`, the name is set only after the mutating plugins have run. */
+  /** The object that is written. With `generateName`, the name is set only after the mutating plugins have run. */
   readonly target: Target;
   readonly operation: 'create' | 'update' | 'delete' | 'connect';
   /**
-   * The new object; undefined for a delete. For a part that is no object of its kind, such as `token`, what was sent.
+   * The new object; undefined for a delete. For a subresource with a body of its own, such as `token`, that body.
    * Plugins change it in place.
    */
   readonly object: ApiObject | undefined;
@@ -31,15 +31,15 @@ export interface Admission {
    * Called when the write has failed, or has succeeded and is in the view. Plugins release their reservations here.
    */
   readonly afterwards: ((stored: boolean) => void)[];
-  /** What a delete asks for. */
+  /** The options of a delete. */
   readonly options?: DeleteOptions;
-  /** Set by a plugin that has changed the object for a reason the plugins before it do not know: they run once more. */
+  /** Set by a plugin whose change requires that the plugins before it run once more. */
   reinvoke?: boolean;
-  /** 1 in the second run. */
+  /** 1 in the second run of the plugins. */
   round?: number;
-  /** What is written with the object, if an allocator has something. */
+  /** Further objects to write together with this one, from an allocator. */
   companion?: Companion;
-  /** Locks of this server under which the write was decided, if there are any. */
+  /** Locks of this server that the write depends on. */
   locks?: Lock[];
 }
 
@@ -52,27 +52,27 @@ export function holdLock(admission: Admission, lock: Lock | undefined): void {
 }
 
 export interface AdmissionPlugin {
-  /** It refuses objects in namespaces that do not exist. */
+  /** Whether the plugin refuses objects in namespaces that do not exist. */
   readonly asksForNamespaces?: true;
-  /** By which it is enabled and disabled; Kubernetes' own. */
+  /** The plugin's name in Kubernetes, by which it is enabled and disabled. */
   readonly name: string;
-  /** The kinds that it looks at; undefined: all. */
+  /** The kinds it applies to; undefined: all. */
   readonly kinds?: readonly ResourceId[];
   mutate?(registry: Registry, admission: Admission): void | Promise<void>;
   validate?(registry: Registry, admission: Admission): void | Promise<void>;
-  /** Refuses what is asked of a part that is no write of the object itself: an eviction, a token, a connection. */
+  /** Refuses a request to a subresource that does not write the object itself: an eviction, a token, a connection. */
   connect?(registry: Registry, admission: Admission): void | Promise<void>;
 }
 
-/** Refuses creates and updates after the plugins have changed them, and before the rules of the kind are looked at. */
+/** Refuses creates and updates after plugins have changed them, and before the rules of the kind are checked. */
 export type Guard = (registry: Registry, admission: Admission) => void | Promise<void>;
 
-/** A rule of a kind that needs more than its objects: cryptography, or other objects. It cannot be disabled. */
+/** A rule of a kind that needs more than the object: cryptography, or other objects. It cannot be disabled. */
 export interface WriteRule {
   readonly kinds: readonly ResourceId[];
   /** Its errors come before those of the kind's own rules. */
   readonly isFirst?: true;
-  /** For creates and updates, together with the rules of the kind. */
+  /** The errors of a create or update, reported together with those of the kind's rules. */
   errors(registry: Registry, admission: Admission): readonly FieldError[];
 }
 
@@ -84,7 +84,7 @@ interface Steps {
 }
 
 export class AdmissionChain {
-  /** The plugins that look at a kind. */
+  /** The plugins for each kind. */
   readonly #steps = new Memo<Kind, Steps>((kind) => this.#stepsFor(kind));
 
   /** Whether every namespaced object is in a namespace that exists. */
@@ -133,7 +133,7 @@ export class AdmissionChain {
     }
   }
 
-  /** The errors of the kind's own rules, and of those that need more than its objects. */
+  /** The errors of the kind's own rules and of its write rules. */
   errors(registry: Registry, admission: Admission, own: () => FieldError[]): FieldError[] {
     const { rules } = this.#steps.of(admission.target.kind);
     if (rules.length === 0) return own();
@@ -145,8 +145,8 @@ export class AdmissionChain {
   }
 
   /**
-   * Validates a write, carries it out, and tells those who reserved something for it how it ended. A write that
-   * answers undefined has lost against another writer.
+   * Validates a write, carries it out, and calls the `afterwards` functions with its outcome. A write that returns
+   * undefined has lost against another writer.
    */
   async admitted<T>(
     registry: Registry,

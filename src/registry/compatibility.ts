@@ -1,5 +1,5 @@
 /**
- * Compatibility: whose answers are given where the contract's API, which is that of Kubernetes 1.1, and a current API server
- * differ in how they refuse a request or report a success. Objects are the same in both, but for `metadata.selfLink`.
+ * Compatibility: whether refusals and successes are reported as in Kubernetes 1.1 (`contract`) or as in a current API
+ * server (`kubernetes`), where these differ. Objects are the same in both, except for `metadata.selfLink`.
  */
 export type Compatibility = 'contract' | 'kubernetes';

@@ -1,4 +1,4 @@
-/** What a delete asks for. */
+/** The options of a delete. */
 import { invalidOptions } from '../api/errors/errors.ts';
 import { type FieldError, invalid, notSupported } from '../api/errors/field-error.ts';
 

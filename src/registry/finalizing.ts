@@ -1,23 +1,27 @@
 /**
- * Finalizing: which finalizers of its own a server puts on objects. A finalizer holds an object until something takes
- * it off, so it is put on only where something does.
+ * Finalizing: which finalizers this server puts on objects. A finalizer keeps an object until a controller removes it,
+ * so it is put on only where such a controller runs.
  */
 export interface Finalizing {
-  /** Claims and volumes are held while they are in use. */
+  /** Whether claims and volumes are kept while they are in use. */
   readonly protection: boolean;
-  /** Owners are held until their dependents are orphaned, or deleted before them. */
+  /** Whether owners are kept until their dependents are orphaned or deleted. */
   readonly collection: boolean;
   /**
-   * As in Kubernetes 1.1, what need not be held goes with the request: a claim that no pod uses, a controller whose
-   * pods are to stay. Otherwise it goes when a controller takes the finalizer off, as a current server has it.
+   * As in Kubernetes 1.1, an object that need not be kept is removed within the delete request: a claim that no pod
+   * uses, or a controller whose pods are to stay. Otherwise it is removed when a controller removes the finalizer, as
+   * on a current server.
    */
   readonly prompt: boolean;
   /**
-   * A PUT that leaves out the finalizers that hold claims and volumes does not take them off, because clients of
-   * Kubernetes 1.1 do not know finalizers. On a current server it does.
+   * Whether a PUT without the finalizers of claims and volumes keeps them, because clients of Kubernetes 1.1 do not
+   * know finalizers. On a current server such a PUT removes them.
    */
   readonly kept: boolean;
-  /** Clients may finalize a namespace that the server is about to remove, or has removed: see `late-finalize.ts`. */
+  /**
+   * Whether clients may finalize a namespace that the server is about to remove, or has removed: see
+   * `late-finalize.ts`.
+   */
   readonly late?: boolean;
 }
 

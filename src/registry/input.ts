@@ -17,9 +17,9 @@ import { type ApiObject, isJsonObject, type JsonObject } from '../api/text/objec
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
-/** Characters of a body that an error quotes. */
+/** Maximum number of characters of a body that an error quotes. */
 const quotedMax = 65_536;
-/** Bytes of a body that stand for it in an error. */
+/** Maximum number of bytes of a body shown in an error as a summary. */
 const summaryMax = 30;
 const openingBrace = 0x7b;
 
@@ -28,7 +28,7 @@ export interface Input {
   readonly value: unknown;
   /** Paths of duplicate keys. */
   readonly duplicates: readonly Duplicate[];
-  /** Length of the body, if it is so long that others are let in between passes over it. */
+  /** Length of the body, set only if it is so long that other work should run between passes over it. */
   readonly bytes?: number;
   /** The body as it was sent, for errors that quote its beginning. */
   readonly sent?: Buffer;
@@ -81,9 +81,11 @@ export interface Patched {
   readonly value: unknown;
   /** Paths of duplicate keys in the patch. */
   readonly duplicates: readonly Duplicate[];
-  /** What was found in the patch itself. */
+  /** Problems found in the patch itself. */
   readonly findings: readonly string[];
-  /** A strategic merge patch: it is converted, not decoded, and Kubernetes finds other words. */
+  /**
+   * Whether it is a strategic merge patch, which Kubernetes converts instead of decoding, with other error messages.
+   */
   readonly isConverted: boolean;
   /** What errors quote: the object, or the strategic merge patch. */
   quoted(): string;
@@ -101,7 +103,9 @@ export function readPatched(expected: Expected, patched: Patched, options: ReadO
   }
 }
 
-/** Numbers that are too large for their fields are cut, as Go cuts them. */
+/**
+ * Converts the result of a strategic merge patch. Numbers that are too large for their fields are truncated, as in Go.
+ */
 function convert(expected: Expected, patched: Patched, options: ReadOptions): ApiObject {
   try {
     return decodeStrictly(expected, patched, options);
@@ -141,14 +145,14 @@ function findingsOf(
   { fieldValidation }: ReadOptions,
 ): readonly string[] {
   if (fieldValidation === 'Ignore' || !(unknown.length || duplicates.length)) return findings;
-  // A patch is looked at first, and the fields of what it leads to are sorted.
+  // Report the problems of the patch first; the fields of its result are sorted.
   if (isConverted)
     return [...findingsInOrder(value, duplicates, []), ...findingsInOrder(value, [], [...unknown].sort())];
   const others = duplicates.filter(({ path }) => !unknown.includes(path));
   return [...findings, ...findingsInOrder(value, others, unknown)];
 }
 
-/** A body whose kind and version cannot be read. */
+/** The error for a body whose kind and version cannot be read. */
 const noKind = (expected: Expected, why: string, { value, sent }: Input): Error =>
   badRequest(
     `the object provided is unrecognized (must be of type ${expected.kind}): couldn't get version/kind; json parse error: json: ${why} (${summaryOf(sent ?? Buffer.from(jsonText(value)))})`,
@@ -188,7 +192,10 @@ function checkKind(
   throw badRequest(`${sentKind} in version "${version}" cannot be handled as a ${expected.kind}: ${why}`);
 }
 
-/** Custom objects must say what they are. A wrong kind is found by validation in Kubernetes, hence the 422. */
+/**
+ * Checks kind and version of custom objects, which must be given. In Kubernetes, validation finds a wrong kind, hence
+ * the 422.
+ */
 function checkCustomKind(expected: Expected, value: JsonObject, { sent }: Pick<Input, 'sent'>): void {
   const { kind, apiVersion } = value;
   if (!kind) {

@@ -1,4 +1,4 @@
-/** Names of field managers: their bounds, and what is wrong with one. */
+/** Names of field managers: their bounds and validation. */
 import { type FieldError, tooLong } from '../api/errors/field-error.ts';
 import { goQuoted } from '../api/model/go-format.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Remains of namespaces: objects that are still there when their namespace is gone. A namespace is emptied before it
- * goes, but what empties it need not know every kind, and a write that was let in before the deletion may come after it.
- * Nothing may hold such objects: a namespace that is made anew must not find them.
+ * Removes objects that remain when their namespace is gone. A namespace is emptied before it is removed, but the
+ * controller need not know every kind, and a write that was accepted before the deletion may be stored after it. A new
+ * namespace of the same name must not contain such objects.
  */
 import type { Kind, ResourceId } from '../api/kind/kind.ts';
 import { SEPARATOR, type Store, type Stored } from '../store/store.ts';
@@ -14,7 +14,7 @@ import { Filter } from './view/filter.ts';
 import { endOfKeys, parseStoreKey, storeKey } from './view/key.ts';
 import { actingAs } from './writers.ts';
 
-/** Removals that are under way at once. */
+/** Maximum number of concurrent removals. */
 const width = 64;
 /** Objects of unknown kinds that are read from the store at once. */
 const pageSize = 1000;
@@ -23,8 +23,8 @@ export const namespaceExists = (registry: Registry, namespace: string): boolean 
   registry.view.collection('core/namespaces').get('', namespace) !== undefined;
 
 /**
- * Removes an object that was just made if its namespace has gone meanwhile, and says whether it had: the namespace was
- * there when the request was let in, and everything that was in it then has been removed.
+ * Removes an object that was just created if its namespace has been deleted meanwhile; returns whether it was. The
+ * namespace existed when the request was accepted, and everything in it has been removed since.
  */
 export async function withdrawn(
   registry: Registry,
@@ -38,8 +38,8 @@ export async function withdrawn(
 }
 
 /**
- * Removes what is left in a namespace that went with the write of a revision. If it has been made anew since, what was
- * written after that revision is not touched.
+ * Removes the remaining objects of a namespace that was deleted at a revision. If the namespace was created again,
+ * objects written after that revision are kept.
  */
 export async function removeRemains(registry: Registry, namespace: string, revision: number): Promise<void> {
   const inNamespace = new Filter(namespace, undefined, undefined, undefined);
@@ -71,7 +71,9 @@ async function removeRemaining(registry: Registry, first: Entry, revision: numbe
   }
 }
 
-/** Objects of kinds that are not served are in the store alone, and would be there again when their kind comes back. */
+/**
+ * Removes objects of kinds that are not served. They exist in the store only, and would appear again with their kind.
+ */
 async function removeUnserved(registry: Registry, namespace: string, revision: number): Promise<void> {
   const { store } = registry;
   for (const id of await unservedIds(registry)) {
@@ -94,7 +96,7 @@ async function removeStored(store: Store, item: Stored, revision: number): Promi
   }
 }
 
-/** Kinds of which the store has objects and the table knows nothing, found by going from one kind's keys to the next. */
+/** The kinds of stored objects that the kind table does not know, found by jumping from one kind's keys to the next. */
 async function unservedIds({ store, kinds }: Registry): Promise<ResourceId[]> {
   const served = new Set<ResourceId>([...kinds.stored()].map(({ id }: Kind) => id));
   const unserved: ResourceId[] = [];

@@ -39,9 +39,9 @@ export interface Sources {
   randomBelow(bound: number): number;
 }
 
-/** What a registry is made of beside store, view, kinds and clock. */
+/** The parts of a registry besides store, view, kinds and clock. */
 export interface RegistryParts {
-  /** What is done after removals. */
+  /** Functions that run after objects were removed. */
   readonly removals?: readonly Removal<Registry>[];
   /** Whether objects have `metadata.selfLink`, as in Kubernetes 1.1. Default: yes. */
   readonly selfLinks?: boolean;
@@ -76,7 +76,7 @@ export class Registry {
     return formatTime(this.sources.nowMs());
   }
 
-  /** Waits for a promise; throws a 504 if the deadline has passed by then. */
+  /** Waits for a promise; throws a 504 when the deadline has passed by then. */
   async inTime(waiting: Promise<void>, deadlineMs: number | undefined): Promise<void> {
     await waiting;
     this.assertInTime(deadlineMs);
@@ -118,7 +118,7 @@ export class Registry {
     }
     const managed = current && managedOf(meta);
     if (!managed?.retimed || !current!.holdsRest(value, Buffer.byteLength(managed.text))) return value;
-    // Nothing but times would change, and that is no write.
+    // Do not write an object of which only the times of managed fields would change.
     setManaged(meta, managed.retimed);
     return bytesOf(kind, object);
   }
@@ -218,7 +218,7 @@ function byKind(removals: readonly Removal<Registry>[]): Map<ResourceId, Removal
   return byId;
 }
 
-/** Nothing is wrong with the request: it may be sent again. */
+/** Whether the store did not answer in time: the request may be sent again. */
 const isTimeout = (error: unknown): boolean =>
   error instanceof DeadlineError || error instanceof OutcomeUnknownError || error instanceof LockLostError;
 

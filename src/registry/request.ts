@@ -21,7 +21,7 @@ export interface RequestForm {
   /** The `fieldManager` parameter, or ''. */
   readonly fieldManager?: string;
   readonly dryRun?: boolean;
-  /** It is a server-side apply. */
+  /** Whether this is a server-side apply. */
   readonly isApply?: boolean;
   readonly fieldValidation?: FieldValidation;
   /** The `fieldValidation` parameter, or ''. */
@@ -30,20 +30,20 @@ export interface RequestForm {
   readonly warnings?: string[];
   /** Deadline on the registry's clock; undefined: none. */
   readonly deadlineMs?: number;
-  /** It comes from a part of this process, not from a client that says to be one. */
+  /** Whether the request comes from a part of this process, not from a client with such a name. */
   readonly internal?: boolean;
-  /** Where annotations for the audit log are added; undefined: they are dropped. */
+  /** Receives annotations for the audit log; undefined: they are dropped. */
   readonly annotated?: Annotated;
-  /** The connection that it came on; undefined: it came on none, but from a part of this process. */
+  /** The connection of the client; undefined for requests of this process itself. */
   readonly connection?: Connection;
 }
 
-/** Asked for its address by few requests, and that is a system call. */
+/** A client's connection. Its address is read on demand, because that is a system call and few requests need it. */
 export interface Connection {
   readonly remoteAddress?: string | undefined;
 }
 
-/** What annotations for the audit log can be added to. */
+/** Receives annotations for the audit log. */
 export interface Annotated {
   readonly annotations: Record<string, string>;
 }
@@ -85,7 +85,7 @@ export class Request {
     return this.#namedManager || managers.of(this.userAgent);
   }
 
-  /** Whether a part of Wherry makes it: one of this process, or a node agent of this release. */
+  /** Whether a part of Wherry makes the request: one of this process, or a node agent of this release. */
   get isOwn(): boolean {
     return this.internal || this.userAgent.includes(release);
   }
@@ -106,7 +106,7 @@ export class Request {
   }
 }
 
-/** Clients send the same user agent with every request, and few send another one in between. */
+/** Cached for the last user agent: clients send the same one with every request. */
 const managers = new LastMemo(managerOf);
 
 const everyUnprintable = new RegExp(unprintable, 'gu');

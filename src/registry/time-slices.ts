@@ -1,12 +1,15 @@
 /**
- * Long computations share the event loop of the process: together they take one slice of each turn, so that requests
- * that need little are answered in between. Computations that take no time never wait.
+ * Shares the event loop among long computations: together they take one slice of each turn, so that other requests are
+ * answered in between. Short computations never wait.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Steps of expressions that run in one turn of the event loop before others wait; about 10 ms. */
+/**
+ * Cost of the computations, in evaluation steps, that run in one turn of the event loop before others wait; about 10
+ * ms.
+ */
 const sliceCostMax = 250_000;
-/** Spending below this is not worth a timer. */
+/** A turn with less cost than this does not need a timer. */
 const negligibleCost = 10_000;
 
 let spent = 0;
@@ -28,12 +31,12 @@ async function turnInQueue(): Promise<void> {
   }
 }
 
-/** Steps that a pass over a byte of an object's text takes, roughly. */
+/** Approximate number of steps that a pass over one byte of an object's text costs. */
 const byteSteps = 2;
 
 /**
- * To be called after a pass over an object: a promise to await before the next pass; undefined when the object is so small
- * that several passes fit into a turn of the event loop.
+ * Call after a pass over an object: returns a promise to await before the next pass, or undefined when the object is so
+ * small that several passes fit into a turn of the event loop.
  */
 export function afterPass(bytes: number): Promise<void> | undefined {
   const steps = bytes * byteSteps;
@@ -42,7 +45,7 @@ export function afterPass(bytes: number): Promise<void> | undefined {
   return turnToCompute();
 }
 
-/** Work that pauses after each pass over an object of so many bytes. */
+/** Adds a pause after each pass over an object of this many bytes. */
 function* inPasses<T>(work: Generator<void, T>, bytes: number): Generator<number, T> {
   for (;;) {
     const { done, value } = work.next();
@@ -52,8 +55,8 @@ function* inPasses<T>(work: Generator<void, T>, bytes: number): Generator<number
 }
 
 /**
- * The result of work that pauses after each pass over an object: at once, unless it is so large that others are let in
- * between passes.
+ * Runs work that yields after each pass over an object. Returns its result at once, unless the object is so large that
+ * other work runs between passes.
  */
 export function givenInPasses<T>(work: Generator<void, T>, bytes: number): T | Promise<T> {
   if (bytes * byteSteps >= negligibleCost) return givenInSlices(inPasses(work, bytes));
@@ -63,7 +66,7 @@ export function givenInPasses<T>(work: Generator<void, T>, bytes: number): T | P
   }
 }
 
-/** Runs work in slices that gives something in the end; a promise when it is not done at once. */
+/** Runs work in slices and returns its result; a promise when it is not done at once. */
 export function givenInSlices<T>(work: Generator<number, T>): T | Promise<T> {
   let result: T;
   const all = function* (): Generator<number, void> {
@@ -73,7 +76,7 @@ export function givenInSlices<T>(work: Generator<number, T>): T | Promise<T> {
   return rest ? rest.then(() => result) : result!;
 }
 
-/** Runs work that tells with each `yield` how many steps it has taken; undefined when it is done at once. */
+/** Runs work that reports with each `yield` how many steps it has taken; undefined when it is done at once. */
 export function inSlices(work: Generator<number, void>): Promise<void> | undefined {
   const turn = turnToCompute() ?? advanced(work);
   return turn && finished(work, turn);
@@ -97,7 +100,7 @@ function advanced(work: Generator<number, void>): Promise<void> | undefined {
   return undefined;
 }
 
-/** Tells how many steps a computation has taken. */
+/** Records how many steps a computation has taken. */
 export function computed(steps: number): void {
   if (steps < negligibleCost) return;
   if (spent === 0)

@@ -6,14 +6,17 @@ import { privilegedRefusal } from '../api/rules/pod/security-context.ts';
 import { KEY_BYTES_MAX } from '../store/engine.ts';
 import { storeKey } from './view/key.ts';
 
-/** Errors listed in one answer. A body can hold a million wrong values, and each error is longer than its value. */
+/**
+ * Maximum number of errors in one answer. A body can hold a million wrong values, and each error is longer than its
+ * value.
+ */
 const errorsMax = 100;
 
 const notAscii = /[^\x00-\x7f]/;
 /** A lone surrogate has no UTF-8 form; it can come from YAML escapes, and from cutting a generateName. */
 const surrogate = /\p{Surrogate}/u;
 
-/** What a server may allow beyond the rules of kinds. */
+/** Exceptions from the rules of kinds that a server may allow. */
 export interface Allowance {
   /** Whether containers may be privileged. */
   readonly privileged: boolean;

@@ -1,4 +1,4 @@
-/** Access to devices for monitoring, also to those in use: only namespaces with a label allow it. */
+/** Admin access to devices (for monitoring, also of devices in use): allowed only in namespaces with a label for it. */
 import { forbidden } from '../../api/errors/field-error.ts';
 import type { ResourceClaimTemplate, ResourceClaimV1 } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind/kind.ts';
@@ -10,7 +10,7 @@ const label = 'resource.kubernetes.io/admin-access';
 const claims = 'resource.k8s.io/resourceclaims';
 const templates = 'resource.k8s.io/resourceclaimtemplates';
 
-/** For new claims and templates: what they request cannot be changed. */
+/** Checks new claims and templates only: their requests cannot be changed later. */
 export const adminAccess: WriteRule = {
   kinds: [claims, templates],
   errors({ view }, { operation, target, object }) {

@@ -1,4 +1,4 @@
-/** CertificateApproval: who approves or denies a signing request must be allowed to for its signer. */
+/** CertificateApproval: a user who approves or denies a signing request must be allowed to do so for its signer. */
 
 import type { Authorizer } from '../../api/kind/access.ts';
 import type { AdmissionPlugin } from '../admission-chain.ts';

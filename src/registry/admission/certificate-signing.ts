@@ -1,4 +1,7 @@
-/** CertificateSigning: who stores a certificate, or says that there will be none, must be allowed to sign as the signer. */
+/**
+ * CertificateSigning: a user who stores a certificate, or marks a request as failed, must be allowed to sign as the
+ * signer.
+ */
 import type { Authorizer } from '../../api/kind/access.ts';
 import { semanticEqual } from '../../api/text/object.ts';
 import type { AdmissionPlugin } from '../admission-chain.ts';

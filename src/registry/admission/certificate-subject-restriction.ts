@@ -1,4 +1,4 @@
-/** CertificateSubjectRestriction: refuses requests for client certificates of the group that may do everything. */
+/** CertificateSubjectRestriction: refuses requests for client certificates of the group `system:masters`. */
 import { forbidden } from '../../api/errors/errors.ts';
 import type { CertificateSigningRequest } from '../../api/generated/types.ts';
 import { masters } from '../../api/values/user.ts';

@@ -15,6 +15,6 @@ export async function ensureDefaultAccount(
   if (!entry || entry.object().metadata.deletionTimestamp) return;
   const kind = registry.kinds.resource('v1', 'serviceaccounts')!;
   await registry.seed(request, collectionOf(kind, namespace), { metadata: { name: 'default' } });
-  // It may have gone meanwhile.
+  // The namespace may have been deleted meanwhile.
   if (!namespaceExists(registry, namespace)) await removeRemains(registry, namespace, registry.view.revision);
 }

@@ -22,7 +22,7 @@ export class DefaultClasses {
   }
 }
 
-/** The name of the default class: the newest of several, and the first by name of those that are equally new. */
+/** The name of the default class: the newest of several, and of equally new ones the first by name. */
 function nameOfDefault({ entries }: Page, isDefault: (object: ApiObject) => boolean): string | undefined {
   const created = ({ metadata }: ApiObject): string => metadata.creationTimestamp ?? '';
   let newest: ApiObject | undefined;

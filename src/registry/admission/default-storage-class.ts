@@ -17,7 +17,7 @@ export const defaultStorageClass: AdmissionPlugin = {
   mutate(registry, { operation, target: { part }, object }) {
     if (operation !== 'create' || subresourceOf(part)) return;
     const claim = object as PersistentVolumeClaim;
-    // An empty name is a name: such a claim is for volumes without a class.
+    // An empty name counts: such a claim asks for a volume without a class.
     if (claimClass(claim) !== undefined) return;
     const name = defaultStorageClasses.nameIn(registry);
     if (name !== undefined) claim.spec = { ...claim.spec, storageClassName: name };

@@ -11,7 +11,7 @@ const conditions = [
   ['node.kubernetes.io/unreachable', 'unreachable'],
 ] as const;
 
-/** How long pods stay, by what is wrong with their node. */
+/** How many seconds pods stay, by the condition of their node. */
 export interface TolerationSeconds {
   readonly notReady: number;
   readonly unreachable: number;
@@ -39,6 +39,6 @@ export const defaultTolerations = (seconds: TolerationSeconds): AdmissionPlugin 
   },
 });
 
-/** An empty key stands for every key, an empty effect for every effect. */
+/** Whether a toleration covers a condition. An empty key stands for every key, an empty effect for every effect. */
 const covers = ({ key, effect }: Toleration, condition: string): boolean =>
   (!key || key === condition) && (!effect || effect === 'NoExecute');

@@ -1,4 +1,4 @@
-/** NamespaceLifecycle: nothing is created in a namespace that does not exist or is going away. */
+/** NamespaceLifecycle: refuses creates in a namespace that does not exist or is being deleted. */
 import { forbidden, namespaceNotFound, namespaceTerminating } from '../../api/errors/errors.ts';
 import { Memo } from '../../memo.ts';
 import type { AdmissionPlugin } from '../admission-chain.ts';

@@ -1,6 +1,6 @@
 /**
- * NodeRestriction: a node changes its own objects and those of the pods that are bound to it, and gets tokens for these
- * pods only. Nodes are recognised by user name and group; all other users are not looked at.
+ * NodeRestriction: a node may change its own objects and those of the pods bound to it, and gets tokens for these pods
+ * only. Nodes are recognised by user name and group; other users are not checked.
  */
 import { forbidden, notFound } from '../../api/errors/errors.ts';
 import type { CertificateSigningRequest, Node, Pod, TokenRequest } from '../../api/generated/types.ts';
@@ -19,13 +19,13 @@ import { requestIn, signingRequestId } from './signing-requests.ts';
 
 const leaseNamespace = 'kube-node-lease';
 
-/** What checks look at beside the write. */
+/** The context of a check besides the write itself. */
 interface Scene {
   readonly registry: Registry;
   readonly authorizer: Authorizer;
 }
 
-/** Why a write is refused; undefined when it is not. A check of a node's own name for each kind that nodes write. */
+/** Returns why a write is refused, or undefined. There is one check for each kind that nodes write. */
 type Check = (
   scene: Scene,
   node: string,
@@ -50,7 +50,7 @@ const checks: Readonly<Record<string, Check>> = {
 
 function check(scene: Scene, admission: Admission): void | Promise<void> {
   const { request, target } = admission;
-  // Few users are nodes, and a name is compared faster than groups are searched.
+  // Fast path: few users are nodes, and comparing a name is faster than searching groups.
   if (!request.user.name.startsWith(nodeUserPrefix)) return;
   const node = nodeOf(request.user);
   const refusal = node === undefined ? undefined : checks[target.kind.id]?.(scene, node, admission);
@@ -72,12 +72,12 @@ export const nodeRestriction = (scene: Scene): AdmissionPlugin => ({
   },
 
   validate(_registry, admission) {
-    // Creates and updates have been looked at before they were changed any further.
+    // Creates and updates were checked in `mutate`, before other plugins changed them.
     if (admission.operation === 'delete') return check(scene, admission);
   },
 });
 
-/** Signers of certificates with which nodes show who they are. */
+/** Signers whose certificates identify nodes. */
 const nodeSigners: readonly string[] = ['kubernetes.io/kube-apiserver-client-kubelet', kubeletServingSigner];
 
 function checkSigningRequest(
@@ -98,7 +98,7 @@ function checkSigningRequest(
 
 // Nodes
 
-/** By this annotation an administrator says what may be in the node's certificate. */
+/** Why the change is refused: with this annotation an administrator decides what the node's certificate may contain. */
 const listedText = `is not allowed to modify the annotation ${JSON.stringify(servingAddressesAnnotation)}`;
 
 function checkNode(_scene: Scene, node: string, admission: Admission): string | undefined {
@@ -128,7 +128,7 @@ function checkNode(_scene: Scene, node: string, admission: Admission): string | 
 
 type Labels = Readonly<Record<string, string>> | undefined;
 
-/** Labels that differ and are not the node's to change, sorted; undefined without such labels. */
+/** Labels that differ and that the node may not change, sorted; undefined without such labels. */
 function forbiddenChanges(now: Labels = {}, before: Labels = {}): string | undefined {
   const changed = Object.keys({ ...now, ...before }).filter((key) => now[key] !== before[key]);
   return changed.filter(isForbiddenLabel).sort().join(', ') || undefined;
@@ -185,7 +185,7 @@ function checkPod({ registry }: Scene, node: string, admission: Admission): stri
   }
 }
 
-/** What keeps a node from making a pod: it may only show the pods that it runs by itself. */
+/** Why a node may not create a pod: it may only create mirror pods, which show the static pods that it runs. */
 function mirrorProblem(registry: Registry, node: string, { metadata, spec = {} }: Pod): string | undefined {
   const me = `node ${JSON.stringify(node)}`;
   if (metadata.annotations?.[mirrorAnnotation] === undefined)

@@ -1,4 +1,4 @@
-/** The plugins of admission, in the order in which they run, and which of them a server has. */
+/** The admission plugins in the order in which they run, and which of them a server uses. */
 
 import { AdmissionChain, type AdmissionPlugin } from '../admission-chain.ts';
 import type { AdmissionParts } from '../writing.ts';
@@ -25,27 +25,30 @@ import { signingRequestRule } from './signing-requests.ts';
 import { storageProtection } from './storage-protection.ts';
 
 /**
- * Plugins that ask what users have defined: webhooks and policies. They are made by the extensions, which know how to
- * call and to compute.
+ * Plugins that evaluate what users have defined: webhooks and policies. The extensions layer makes them, because it
+ * knows how to call webhooks and evaluate expressions.
  */
 interface ExtensionPlugins {
   readonly mutating: readonly AdmissionPlugin[];
   readonly validating: readonly AdmissionPlugin[];
 }
 
-/** What plugins are made with. */
+/** Settings of the plugins. */
 export interface PluginSettings {
   readonly extensions?: ExtensionPlugins;
-  /** Default: nothing is forbidden but by labels of namespaces. */
+  /** Default: only what labels of namespaces forbid. */
   readonly podSecurity?: PodSecuritySettings | undefined;
   readonly tolerationSeconds?: TolerationSeconds;
-  /** Pods get the token of their account from a secret, as in Kubernetes 1.1. Default: no. */
+  /** Whether pods get the token of their account from a secret, as in Kubernetes 1.1. Default: no. */
   readonly tokenSecrets?: boolean;
-  /** What is used of each quota. Default: counted for this chain of plugins alone. */
+  /** The accounts of quota usage. Default: accounts of this chain's own. */
   readonly quotas?: QuotaAccounts;
 }
 
-/** What comes later sees what came earlier; quota is last, because it counts what will be stored. All run by default. */
+/**
+ * All plugins, which run by default, in order: a later one sees the changes of earlier ones. Quota is last, because it
+ * counts what will be stored.
+ */
 const pluginsWith = (
   { registry, authorizer, finalizing }: AdmissionParts,
   {
@@ -77,7 +80,9 @@ const pluginsWith = (
   resourceQuota(quotas),
 ];
 
-/** Plugins of kube-apiserver that this server lacks. They can be disabled, which changes nothing, and not be enabled. */
+/**
+ * Plugins of kube-apiserver that this server lacks. They may be named as disabled, without effect, but not be enabled.
+ */
 const foreign = new Set([
   'AlwaysAdmit',
   'AlwaysDeny',
@@ -97,7 +102,7 @@ const foreign = new Set([
   'TaintNodesByCondition',
 ]);
 
-/** Which plugins run: those that do by default, with some and without others. */
+/** Which plugins run: the default ones, plus `enabled`, without `disabled`. */
 export interface AdmissionOptions {
   /** Names of plugins that run beside those that do by default. */
   readonly enabled?: readonly string[];
@@ -105,7 +110,7 @@ export interface AdmissionOptions {
   readonly disabled?: readonly string[];
 }
 
-/** Throws a sentence when a name is unknown, or is in both lists. */
+/** Builds the chain. Throws an error with a sentence when a name is unknown, or is in both lists. */
 export function admissionChain(
   parts: AdmissionParts,
   { enabled = [], disabled = [] }: AdmissionOptions = {},

@@ -32,7 +32,7 @@ export const openPodSecurity: PodSecuritySettings = {
 const group = 'pod-security.admission.config.k8s.io';
 const versions = [`${group}/v1`, `${group}/v1beta1`, `${group}/v1alpha1`];
 
-/** Reads a PodSecurityConfiguration. Throws a sentence when something is wrong with it. */
+/** Parses a PodSecurityConfiguration. Throws an error with a sentence about what is wrong with it. */
 export function readPodSecuritySettings(document: ConfigurationValue): PodSecuritySettings {
   const { defaults, exemptions } = configurationFields(
     document,

@@ -1,4 +1,7 @@
-/** What pods that are there already would break of a policy that their namespace gets: texts for warnings. */
+/**
+ * Surveys the existing pods of a namespace that gets a stricter policy: which of them violate it, as texts for
+ * warnings.
+ */
 import type { Pod } from '../../api/generated/types.ts';
 import { type PolicyLevel, policyText } from '../../api/rules/pod-security/policy.ts';
 import { reasonsText, violations } from '../../api/rules/pod-security/standard.ts';
@@ -6,10 +9,10 @@ import type { Registry } from '../registry.ts';
 import type { Entry } from '../view/entry.ts';
 import { Filter } from '../view/filter.ts';
 
-/** Bounds of one survey; the warnings say when not all pods were looked at. */
+/** Bounds of one survey; the warnings say when not all pods were checked. */
 const podsMax = 3_000;
 const timeMaxMs = 1_000;
-/** Pods after which other requests get their turn. */
+/** After this many pods, other requests get their turn. */
 const sliceSize = 100;
 
 interface Group {
@@ -17,7 +20,7 @@ interface Group {
   count: number;
 }
 
-/** What is asked about. */
+/** The pods and the policy of one survey. */
 interface Survey {
   readonly namespace: string;
   readonly policy: PolicyLevel;
@@ -34,7 +37,7 @@ export async function existingPodWarnings(
     .collection('core/pods')
     .select(new Filter(namespace, undefined, undefined, undefined));
   const endMs = performance.now() + timeFor(registry, deadlineMs);
-  /** By what is wrong with them: replicas are usually alike. */
+  /** Pods by violation: replicas usually have the same. */
   const groups = new Map<string, Group>();
   let looked = 0;
   for (const entry of oneOfEachFirst(entries).slice(0, podsMax)) {

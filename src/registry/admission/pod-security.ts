@@ -55,7 +55,7 @@ const templateReaders: ReadonlyMap<Kind['id'], TemplateReader> = new Map([
   ['batch/cronjobs', jobTemplate],
 ]);
 
-/** A server's settings, and the objects that it decides about. */
+/** The settings of the server, and the registry. */
 interface Scene {
   readonly settings: PodSecuritySettings;
   readonly registry: Registry;
@@ -151,12 +151,15 @@ function evaluate(
   if (found('warn').length) warn(request, told('warn'));
 }
 
-/** An update may be tried several times, and is to warn once. */
+/** Adds a warning once, because an update may be tried several times. */
 function warn({ warnings }: Request, text: string): void {
   if (!warnings.includes(text)) warnings.push(text);
 }
 
-/** Other changes of a pod that runs must stay possible, also when its namespace has become stricter. */
+/**
+ * Whether an update changes what runs. Other updates of a running pod stay allowed when its namespace has become
+ * stricter.
+ */
 function changesWhatRuns(pod: Pod, old: Pod): boolean {
   const names = ['containers', 'initContainers'] as const;
   for (const name of names) {
@@ -171,7 +174,7 @@ function changesWhatRuns(pod: Pod, old: Pod): boolean {
   );
 }
 
-/** Labels that are wrong are refused; pods that break a stricter policy are warned of. */
+/** Refuses invalid labels, and warns of existing pods that violate a stricter policy. */
 function checkNamespace(
   { settings, registry }: Scene,
   { request, target: { kind, name, part }, object, old }: Admission,
@@ -199,7 +202,7 @@ const sameLabels = (a: Readonly<Record<string, string>>, b: Readonly<Record<stri
     [mode, `${mode}-version`].every((name) => a[labelPrefix + name] === b[labelPrefix + name]),
   );
 
-/** A change of the version may ask for more, whatever the level. */
+/** Whether the enforced policy became stricter. Another version may require more, so it counts at every level. */
 function isTightened({ enforce }: Policy, { enforce: before }: Policy): boolean {
   if (enforce.level === 'privileged') return false;
   return enforce.version !== before.version || isStricter(enforce.level, before.level);

@@ -1,6 +1,6 @@
 /**
- * Tells the writer of a network policy where it is not enforced: nodes whose pods have networks of their own say in
- * their status that they apply policies; on others the policy is stored only.
+ * Warns the writer of a network policy when some nodes do not enforce it: nodes that apply policies declare that in
+ * their status; on others the policy is stored without effect.
  */
 import type { Node } from '../../api/generated/types.ts';
 import type { Guard } from '../admission-chain.ts';

@@ -47,7 +47,7 @@ interface Account {
   readonly claims: Claim[];
   readonly recounts: Waiting[];
   readonly reserved: Set<Demands>;
-  /** A recount saw reservations, and may have counted their objects twice. */
+  /** Whether a recount saw reservations, and may have counted their objects twice. */
   doubtful: boolean;
   running: boolean;
 }
@@ -118,7 +118,7 @@ export class QuotaAccounts {
     });
   }
 
-  /** Refuses what waits when the lock is not to be had. */
+  /** Takes the lock; refuses the waiting writes when it cannot be had. */
   async #enter(namespace: string, account: Account): Promise<Lock | undefined> {
     try {
       return await this.registry.enter(`quota/${namespace}`);
@@ -232,7 +232,7 @@ export class QuotaAccounts {
     return true;
   }
 
-  /** False: another writer changed the quota first. */
+  /** Stores the status of a quota; false when another writer changed the quota first. */
   async #store(
     request: Request,
     entry: Entry,

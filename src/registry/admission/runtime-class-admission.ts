@@ -28,7 +28,7 @@ export const runtimeClassAdmission: AdmissionPlugin = {
     if (runtime.scheduling) addScheduling(target, spec, runtime.scheduling);
   },
 
-  // A webhook may have changed the pod since then.
+  // Check again: a webhook may have changed the pod since `mutate`.
   validate(registry, admission) {
     if (!isNewPod(admission)) return;
     const { target, object } = admission;

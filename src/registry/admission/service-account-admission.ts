@@ -38,7 +38,7 @@ export const serviceAccountAdmission = (tokenSecrets: boolean): AdmissionPlugin 
   },
 });
 
-/** Resolves when the account is there, or will not come. */
+/** Waits for the default account; resolves when it exists or will not come. */
 async function defaultAccount(registry: Registry, namespace: string): Promise<void> {
   for (let look = 1; ; look++) {
     await ensureDefaultAccount(registry, actingAs('kube-apiserver', 'create'), namespace);
@@ -48,7 +48,7 @@ async function defaultAccount(registry: Registry, namespace: string): Promise<vo
   }
 }
 
-/** A pod that a node runs by itself has no account, and nothing that is given to accounts. */
+/** Refuses mirror pods (static pods of a node) that name an account or use secrets or other things of accounts. */
 function checkMirror({ kind, name }: Target, spec: PodSpec): void {
   const reference =
     spec.serviceAccountName || spec.serviceAccount
@@ -133,7 +133,7 @@ function mountToken(registry: Registry, spec: PodSpec): void {
   for (const container of without) mount(container, name);
 }
 
-/** Containers that have no mount where the token goes. */
+/** Containers without a mount at the token's path. */
 const withoutToken = ({ initContainers = [], containers = [] }: PodSpec): Container[] =>
   [...initContainers, ...containers].filter(
     ({ volumeMounts }) => !volumeMounts?.some((mount) => mount.mountPath === mountPath),

@@ -1,4 +1,7 @@
-/** Who may approve for a signer, or sign as it: a permission on the signer's name, or on all of its domain. */
+/**
+ * Checks whether a user may approve for a signer, or sign as it: by a permission on the signer's name or on its whole
+ * domain.
+ */
 import { forbidden } from '../../api/errors/errors.ts';
 import type { CertificateSigningRequest } from '../../api/generated/types.ts';
 import type { Authorizer } from '../../api/kind/access.ts';
@@ -6,7 +9,7 @@ import type { Admission } from '../admission-chain.ts';
 
 const group = 'certificates.k8s.io';
 
-/** Throws when the user may not. Controllers of this process may: each does only what its signer is for. */
+/** Throws when the user is not allowed. Controllers of this process are allowed: each acts for its own signer only. */
 export async function checkSigner(
   authorizer: Authorizer,
   { request, target, old }: Admission,

@@ -1,6 +1,6 @@
 /**
- * The rules of signing requests that need cryptography, which the rules of kinds do without: the request can be read and
- * is signed with its own key, and what a signer stores is a certificate.
+ * Rules of certificate signing requests that need cryptography, which rules of kinds must not use: the request can be
+ * parsed and is signed with its own key, and what a signer stores is a certificate.
  */
 import { X509Certificate } from 'node:crypto';
 import { type FieldError, invalid } from '../../api/errors/field-error.ts';
@@ -14,13 +14,16 @@ export const signingRequestId: ResourceId = 'certificates.k8s.io/certificatesign
 
 const none: readonly FieldError[] = [];
 
-/** The request that an object holds; throws a `SigningRequestError`. */
+/** Parses the request in an object; throws a `SigningRequestError`. */
 export const requestIn = ({ spec }: CertificateSigningRequest): SigningRequest =>
   readSigningRequest(textOf(spec?.request));
 
 const textOf = (base64: string | undefined): string => Buffer.from(base64 ?? '', 'base64').toString('latin1');
 
-/** The request itself cannot be changed, so it is looked at once; certificates come with updates of the status. */
+/**
+ * The request is checked once, at creation, because it cannot be changed; certificates are checked when the status is
+ * updated.
+ */
 export const signingRequestRule: WriteRule = {
   kinds: [signingRequestId],
   isFirst: true,

@@ -1,7 +1,10 @@
-/** StorageObjectInUseProtection: claims, volumes and classes of attributes carry a finalizer while they are in use. */
+/**
+ * StorageObjectInUseProtection: puts a finalizer on claims, volumes and VolumeAttributesClasses, which keeps them while
+ * they are in use.
+ */
 import type { AdmissionPlugin } from '../admission-chain.ts';
 
-/** @param protects whether a controller takes the finalizer off again */
+/** @param protects whether a controller runs that removes the finalizer */
 export const storageProtection = (protects: boolean): AdmissionPlugin => ({
   name: 'StorageObjectInUseProtection',
   kinds: ['core/persistentvolumes', 'core/persistentvolumeclaims', 'storage.k8s.io/volumeattributesclasses'],

@@ -1,6 +1,6 @@
 /**
- * IPAddress objects: one for each cluster IP, written and removed together with its service. An object under the name of
- * an address takes that address, also when a user or another program has made it.
+ * IPAddress objects: one for each cluster IP, written and removed together with its service. An IPAddress takes its
+ * address, also when a user or another program created it.
  */
 import type { IPAddress } from '../../api/generated/types.ts';
 import { familyOf } from '../../api/rules/service/service-addresses.ts';
@@ -92,20 +92,20 @@ export class AddressObjects {
     };
   }
 
-  /** Removes the objects of a service that was removed; those made since then belong to a new one of its name. */
+  /** Removes the IPAddresses of a deleted service; newer ones belong to a new service of the same name. */
   async removeOf(registry: Registry, service: ServicePlace, removed: number): Promise<void> {
     const gone = this.of(service).filter(({ revision }) => revision < removed);
     await Promise.all(gone.map((entry) => removeAddress(registry, entry)));
   }
 }
 
-/** Makes the object of an address that a service has already. False: there is one of that name. */
+/** Creates the IPAddress of an address that a service has already. False: there is one of that name. */
 export async function plantAddress(registry: Registry, ip: string, service: ServicePlace): Promise<boolean> {
   const { request, target, value } = encodedAddress(registry, ip, service);
   return (await registry.commit(request, target, value, 0)) !== undefined;
 }
 
-/** Removes an object; one that has changed meanwhile stays. */
+/** Removes an IPAddress, unless it has changed meanwhile. */
 export async function removeAddress(registry: Registry, entry: Entry): Promise<void> {
   await registry.commit(actingAs('kube-apiserver', 'delete'), entry, null, entry.revision);
 }

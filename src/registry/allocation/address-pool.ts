@@ -1,6 +1,6 @@
 /**
- * An address pool: the addresses of one range, without that of the network and, for IPv4, the broadcast address. Of
- * larger ranges only the lowest 2^32 are given out; the others can be asked for by name.
+ * An address pool: the addresses of one range, without the network address and, for IPv4, the broadcast address. Of
+ * larger ranges only the lowest 2^32 are picked; the others can be requested explicitly.
  */
 import type { AddressRange } from '../../api/values/addresses.ts';
 import { NumberPool } from './number-pool.ts';
@@ -14,7 +14,7 @@ const pickedMax = 2 ** 32;
 export class AddressPool {
   readonly #first: bigint;
   readonly #last: bigint;
-  /** By their distance from the first address of the range. */
+  /** Addresses as distances from the first address of the range. */
   readonly #numbers: NumberPool;
 
   constructor(private readonly range: AddressRange) {

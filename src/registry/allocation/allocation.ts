@@ -14,8 +14,8 @@ import type { Place } from '../target.ts';
 import type { Writing } from '../writing.ts';
 
 /**
- * Stores an object, and its companion if it has one: both are handed to the store in one tick and share a commit, so
- * the companion costs no time. If the object is not stored, the companion is withdrawn.
+ * Stores an object, and its companion if it has one: both go to the store in one tick and share a commit, so the
+ * companion costs no extra time. If the object is not stored, the companion is removed again.
  */
 export function committed(
   registry: Registry,
@@ -34,7 +34,7 @@ async function accompanied(
   locks: readonly Lock[] | undefined,
   write: () => Promise<number | undefined>,
 ): Promise<number | undefined> {
-  // Not written: the object has no companion then, which is repaired later.
+  // Ignored: the object then lacks its companion, which a controller repairs later.
   const beside = companion.write(place, locks).catch(() => undefined);
   let revision: number | undefined;
   try {

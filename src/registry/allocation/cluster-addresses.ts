@@ -30,7 +30,10 @@ export class ClusterAddresses {
     for (const ips of this.#families.values()) ips.setRanges(ranges);
   }
 
-  /** Text that is no address, and addresses of a family that the cluster does not have, are ignored. */
+  /**
+   * Marks an address as held. Text that is not an address, and addresses of a family that the cluster lacks, are
+   * ignored.
+   */
   hold(ip: string): void {
     const address = parseIP(ip);
     if (address) this.#families.get(address.family)?.hold(address.value);
@@ -52,7 +55,7 @@ export class ClusterAddresses {
   }
 }
 
-/** The one way to write an address, which IPAddress objects have as their name; undefined for text that is no address. */
+/** The canonical form of an address, which is the name of its IPAddress; undefined for text that is not an address. */
 export function canonicalAddress(ip: string): string | undefined {
   const address = parseIP(ip);
   return address && addressText(address);

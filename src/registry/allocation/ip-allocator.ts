@@ -1,7 +1,7 @@
 /**
- * IP allocation: the addresses of ranges of one family. Ranges may come, go and overlap; an address that is held is held
- * in all of them. In the family of the `kubernetes` service the first address of the cluster's own range is reserved for
- * it, whether or not it exists.
+ * IP allocation for the ranges of one family. Ranges may be added, removed and overlap; a held address is held in all
+ * of them. In the family of the `kubernetes` service the first address of the cluster's own range is reserved for it,
+ * whether or not the service exists.
  */
 import { type AddressRange, addressText, isCIDR, parseCIDR, parseIP } from '../../api/values/addresses.ts';
 import { AddressPool } from './address-pool.ts';
@@ -32,7 +32,7 @@ export function parseIPRanges(text: string): readonly AddressRange[] | undefined
 
 export class IPAllocator {
   readonly #first: bigint;
-  /** Holders of each address, inside and outside of all ranges: ranges may come later. */
+  /** Number of holders of each address, also outside of all ranges, because ranges may be added later. */
   readonly #held = new Map<bigint, number>();
   readonly #pools = new Map<string, AddressPool>();
 
@@ -95,8 +95,8 @@ export class IPAllocator {
 
   /**
    * Why an address cannot be allocated; undefined when it can.
-   * @param owner whether the `kubernetes` service asks
-   * @param own how often the address is held by what belongs to the one who asks
+   * @param owner whether it is for the `kubernetes` service
+   * @param own how many of its holders belong to the requesting object
    */
   problemWith(ip: string, owner = false, own = 0): string | undefined {
     const address = parseIP(ip);

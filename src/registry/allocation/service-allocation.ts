@@ -45,7 +45,7 @@ export interface ServiceRanges {
 /** The `kubernetes` service; the first address of the range is reserved for it. */
 export const kubernetesService = { namespace: 'default', name: 'kubernetes' } as const;
 
-/** What a stored service holds. */
+/** The addresses and ports of a stored service. */
 interface Holding {
   readonly addresses: readonly string[];
   readonly ports: ReadonlySet<number>;
@@ -58,7 +58,7 @@ export class ServiceAllocator implements Allocator {
   readonly #stored: Follower<Holding>;
   readonly #ranges: StoredServiceRanges;
   readonly #objects: AddressObjects;
-  /** Addresses that writes under way take. */
+  /** Addresses reserved by writes under way. */
   readonly #reserved: ReservedAddresses;
 
   constructor(view: View, ranges: ServiceRanges) {
@@ -91,7 +91,7 @@ export class ServiceAllocator implements Allocator {
     return { addresses: this.#ips.heldCount, ports: this.#ports.pool.heldCount };
   }
 
-  /** For IPAddresses that clients make: their addresses are taken from the same ranges. */
+  /** An allocator for IPAddresses that clients create: their addresses come from the same ranges. */
   get addresses(): Allocator {
     const reserved = this.#reserved;
     const catchUp = () => this.#catchUp();
@@ -161,8 +161,8 @@ export class ServiceAllocator implements Allocator {
   }
 
   /**
-   * Allocates an address for each family of the service that has none; whether a client may change it later is decided by
-   * validation. Gives the addresses that were taken.
+   * Allocates an address for each family for which the service has none; validation decides whether a client may change
+   * it later. Returns the allocated addresses.
    */
   #allocateAddresses(spec: ServiceSpec, before: readonly string[], target: Target, draft: Draft): string[] {
     if (isHeadless(spec)) return [];
@@ -205,7 +205,9 @@ export class ServiceAllocator implements Allocator {
     return ip;
   }
 
-  /** Ports of one service with the same number, such as DNS over TCP and UDP, share a node port. */
+  /**
+   * Allocates node ports. Ports of one service with the same number, such as DNS over TCP and UDP, share a node port.
+   */
   #allocateNodePorts(spec: ServiceSpec, before: ServiceSpec | undefined, target: Target, draft: Draft): void {
     if (!hasNodePorts(spec)) return;
     const ports = spec.ports ?? [];
@@ -250,7 +252,7 @@ export class ServiceAllocator implements Allocator {
       throw internal('failed to allocate a HealthCheck NodePort: range is full');
   }
 
-  /** Deletes the IPAddresses of a service. One that cannot be deleted now is found by its controller. */
+  /** Deletes the IPAddresses of a service. Its controller deletes later what cannot be deleted now. */
   removed(registry: Registry, { namespace, name }: Place, revision: number): Promise<void> {
     return this.#objects.removeOf(registry, { namespace, name }, revision).catch(() => undefined);
   }
@@ -258,13 +260,13 @@ export class ServiceAllocator implements Allocator {
 
 const canonical = (ips: readonly string[]): string[] => ips.flatMap((ip) => canonicalAddress(ip) ?? []);
 
-/** What values are taken from. */
+/** A pool from which values are taken. */
 interface Pool<T> {
   hold(value: T): void;
   release(value: T): void;
 }
 
-/** Addresses that writes under way take, which are held in the ranges, too. */
+/** Addresses reserved by writes under way; they are also held in the ranges. */
 class ReservedAddresses implements Pool<string> {
   readonly #holders = new Map<string, number>();
 
@@ -293,7 +295,7 @@ class Draft {
 
   constructor(
     readonly randomBelow: (bound: number) => number,
-    /** Nothing will be stored, so Kubernetes does not ask whether the values that a client names are free. */
+    /** Whether this is a dry run. Nothing is stored then, so, as in Kubernetes, requested values need not be free. */
     readonly isDry: boolean,
   ) {}
 

@@ -1,6 +1,6 @@
 /**
- * Ciphers of stored values. A sealed value is `k8s:enc:<cipher>:v1:<key name>:` and bytes, as Kubernetes writes it, so that
- * the key that opens it is known from the value.
+ * Ciphers for stored values. An encrypted value is `k8s:enc:<cipher>:v1:<key name>:` followed by bytes, as Kubernetes
+ * writes it, so the value names its key.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { openSecretbox, secretboxKeyBytes, secretboxNonceBytes } from './secretbox.ts';
@@ -12,11 +12,11 @@ export type CipherName = (typeof cipherNames)[number];
 export interface ValueCipher {
   readonly name: CipherName;
   readonly keyName: string;
-  /** What sealed values begin with. */
+  /** The prefix of values encrypted with this key. */
   readonly prefix: Buffer;
-  /** @param path of the key in the store: a value that is moved to another cannot be opened */
+  /** Encrypts. @param path of the value in the store: moved to another path, it cannot be decrypted */
   seal(plain: Buffer, path: Buffer): Buffer;
-  /** Throws when it was sealed with another key, or changed. */
+  /** Decrypts. Throws when the value was encrypted with another key, or changed. */
   open(sealed: Buffer, path: Buffer): Buffer;
 }
 

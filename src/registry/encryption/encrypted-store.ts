@@ -1,6 +1,6 @@
 /**
- * A store whose values are encrypted for some resources. It stands between the registry and the store, and passes on
- * everything else: keys stay readable, and so do the values of other resources. A backup has values as they are stored.
+ * Encrypts the values of some resources on their way to the store, and decrypts them on the way back. Everything else
+ * is passed on: keys stay readable, and so do values of other resources. A backup contains values as they are stored.
  */
 import { groupResource, type ResourceId } from '../../api/kind/kind.ts';
 import type { KindTable } from '../../api/kinds/kinds.ts';
@@ -24,13 +24,13 @@ import type { SealingRule } from './encryption-configuration.ts';
 
 type Keys = SealingRule['keys'];
 
-/** Prefix, nonce, padding and tag. */
+/** Maximum bytes that encryption adds: prefix, nonce, padding and tag. */
 const overheadBytesMax = 512;
 
 export class EncryptedStore implements Store {
-  /** By resource; undefined: its values are not encrypted. */
+  /** Keys by resource; undefined for a resource whose values are not encrypted. */
   readonly #keys = new Map<ResourceId, Keys | undefined>();
-  /** Keys in the store whose values were not written as they would be now. */
+  /** Keys in the store whose values were written with an older cipher key, or unencrypted. */
   readonly #stale = new Set<string>();
 
   constructor(
@@ -39,7 +39,7 @@ export class EncryptedStore implements Store {
     private readonly kinds: Pick<KindTable, 'versions'>,
   ) {}
 
-  /** Whether a value is to be written again although it does not change: its key is an old one. */
+  /** Whether a value should be written again although it does not change, because its cipher key is an old one. */
   isStale(key: string): boolean {
     return this.#stale.has(key);
   }
@@ -175,7 +175,7 @@ export class EncryptedStore implements Store {
     return keys;
   }
 
-  /** A resource is known by its names in all groups that serve it. */
+  /** Whether a pattern of the configuration means a resource, under any group that serves it. */
   #isMeant(pattern: string, id: ResourceId): boolean {
     const names = [groupResource(id), ...this.kinds.versions(id)];
     return names.some(({ group, resource }) => {
@@ -193,5 +193,8 @@ export class EncryptedStore implements Store {
 const startsWith = (value: Buffer, prefix: Buffer): boolean =>
   value.length >= prefix.length && value.compare(prefix, 0, prefix.length, 0, prefix.length) === 0;
 
-/** `/registry/core/secrets/team/x`: a value that is copied to another key is not opened there. */
+/**
+ * The path that is bound to the ciphertext, such as `/registry/core/secrets/team/x`: a value copied to another key
+ * cannot be decrypted there.
+ */
 const pathOf = (key: string): Buffer => Buffer.from(`/registry/${key.replaceAll(SEPARATOR, '/')}`);

@@ -1,21 +1,21 @@
-/** The encryption configuration: which resources are sealed in the store, by which keys. */
+/** The encryption configuration: which resources are encrypted in the store, with which keys. */
 import { type ConfigurationValue, readConfiguration } from '../../api/text/configuration.ts';
 import { type CipherName, cipherNames, keyLengths, makeCipher, type ValueCipher } from './cipher.ts';
 
-/** How values of some resources are written and read. */
+/** How the values of some resources are encrypted and decrypted. */
 export interface SealingRule {
   /** `secrets`, `deployments.apps`, `*.apps`, `*.` for the core group, `*.*`. */
   readonly resources: readonly string[];
-  /** The first writes, all read; undefined is for values that are not encrypted. */
+  /** The first key encrypts, all can decrypt; undefined stands for values that are not encrypted. */
   readonly keys: readonly (ValueCipher | undefined)[];
 }
 
-/** It is part of every value. */
+/** Maximum length of a key's name, which is part of every value. */
 const keyNameCharsMax = 128;
 
 const versions = ['apiserver.config.k8s.io/v1'];
 
-/** Throws a sentence when something is wrong with it. */
+/** Parses a configuration. Throws an error with a sentence about what is wrong with it. */
 export async function readEncryptionConfiguration(text: string): Promise<SealingRule[]> {
   const { resources } = readConfiguration(text, 'EncryptionConfiguration', versions, 'resources');
   const seen = new Set<string>();

@@ -1,6 +1,7 @@
 /**
- * Opens a view of a store that may hold encrypted values. Values of the current state must be readable. Values of history
- * need not be: after a key has been replaced, history has values that only the old key opens. That history is given up.
+ * Opens a view of a store that may contain encrypted values. All values of the current state must be readable. Values
+ * in history need not be: after a key was replaced, some can only be decrypted with the old key. Such history is
+ * dropped.
  */
 import type { KindTable } from '../../api/kinds/kinds.ts';
 import type { Store } from '../../store/store.ts';

@@ -10,7 +10,7 @@ const tagBytes = 16;
 export interface Secretbox {
   /** Tag and ciphertext. */
   seal(plain: Buffer, nonce: Buffer): Buffer;
-  /** undefined: it was not sealed with this key and nonce. */
+  /** Decrypts; undefined when it was not encrypted with this key and nonce. */
   open(box: Buffer, nonce: Buffer): Buffer | undefined;
 }
 

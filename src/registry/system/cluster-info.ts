@@ -1,4 +1,6 @@
-/** Cluster info: where the cluster is and whom to trust, in a ConfigMap that machines read before they join. */
+/**
+ * Cluster info: address and certificate authority of the cluster, in a ConfigMap that machines read before they join.
+ */
 import type { ConfigMap } from '../../api/generated/types.ts';
 import { writeYaml } from '../../api/text/yaml.ts';
 import { collectionOf, named } from '../target.ts';
@@ -14,7 +16,7 @@ export interface ClusterAddress {
   readonly certificateAuthority: string;
 }
 
-/** Writes the kubeconfig without a user, unless it is there already. Signatures beside it are for the signer. */
+/** Writes the ConfigMap with a kubeconfig without a user, unless it exists. A controller adds the signatures to it. */
 export async function plantClusterInfo(writing: Writing, address: ClusterAddress): Promise<void> {
   const kind = writing.registry.kinds.resource('v1', 'configmaps')!;
   const { namespace, name } = clusterInfo;

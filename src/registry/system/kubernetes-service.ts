@@ -20,7 +20,7 @@ import type { Writing } from '../writing.ts';
 import { KubernetesSlices } from './kubernetes-slices.ts';
 import { restoreServiceRange } from './own-service-range.ts';
 
-/** A server, as it is announced to the others that share its store. */
+/** The address of a server, as announced to the other servers that share its store. */
 interface Address {
   readonly ip: string;
   readonly port: number;
@@ -39,9 +39,9 @@ const endpointsLabels = { 'endpointslice.kubernetes.io/skip-mirror': 'true' };
 export interface Advertised extends Address {
   /** Address of the service in the cluster. */
   readonly clusterIP: string;
-  /** The cluster's own range of addresses, which is kept as an object. Default: it is not. */
+  /** The cluster's own range of addresses, to be stored as a ServiceCIDR. Default: it is not stored. */
   readonly serviceRange?: string;
-  /** Its port on every node. Default: it has none. */
+  /** The node port of the service. Default: none. */
   readonly nodePort?: number | undefined;
   /** Whether endpoints are written. Default true. */
   readonly endpoints?: boolean | undefined;
@@ -59,7 +59,7 @@ export class KubernetesService {
   #timer: NodeJS.Timeout | undefined;
   #unfollow: (() => void) | undefined;
   #running: Promise<void> | undefined;
-  /** Servers have changed while a check ran. */
+  /** Whether servers have changed while a check ran. */
   #changed = false;
   #closed = false;
 
@@ -119,7 +119,7 @@ export class KubernetesService {
     await this.#running;
   }
 
-  /** A server that is not among the live ones, because its lease has just expired, still counts for itself. */
+  /** Reads the addresses of all live servers. This server counts even if its lease has just expired. */
   async #findServers(peers: Peers): Promise<void> {
     const found = new Map<string, Address>();
     for (const text of [...(await peers.announced()), JSON.stringify(this.advertised)]) {
@@ -136,8 +136,9 @@ export class KubernetesService {
   // The service
 
   /**
-   * The port is 443 and named https, as clients expect, though its target may be the local door, which speaks plain
-   * HTTP. Of servers with different ports the first counts: all of them write the same.
+   * The spec of the service. Its port is 443 and named https, as clients expect, though its target may be the local
+   * door, which speaks plain HTTP. If servers have different ports, the first one's is used, so that all write the
+   * same.
    */
   #spec(): ServiceSpec {
     const { clusterIP, nodePort } = this.advertised;
@@ -181,7 +182,10 @@ export class KubernetesService {
     });
   }
 
-  /** Undefined: another server has made it at the same time, and it is looked at again when the view tells of it. */
+  /**
+   * Creates the service. Undefined when another server created it at the same time: it is checked again when the view
+   * shows it.
+   */
   async #create(): Promise<Entry | undefined> {
     const service: Service = { metadata: { name, labels: { ...serviceLabels } }, spec: this.#spec() };
     try {
@@ -204,8 +208,8 @@ export class KubernetesService {
   }
 
   /**
-   * Written without validation: the address is loopback, which Endpoints may not contain. Here it is right, as the
-   * local door listens on loopback only, and pods run as processes of this machine.
+   * Writes the Endpoints without validation, because a loopback address is not valid in Endpoints. Here it is right:
+   * the local door listens on loopback only, and pods run as processes of this machine.
    */
   async #restoreEndpoints(): Promise<void> {
     const entry = this.#find(this.#endpoints);

@@ -1,6 +1,6 @@
 /**
- * The endpoint slices of the `kubernetes` service: one for each port that servers of the cluster listen at, which is
- * one slice, named like the service, where all listen at the same. They have no owner and no managing controller.
+ * The endpoint slices of the `kubernetes` service: one for each port at which servers listen. Usually all listen at the
+ * same port, and the only slice is named like the service. The slices have no owner and no managing controller.
  */
 import type { EndpointSlice } from '../../api/generated/types.ts';
 import type { Kind, Verb } from '../../api/kind/kind.ts';
@@ -18,7 +18,7 @@ import { ServiceSlices } from './service-slices.ts';
 
 const { namespace, name: service } = kubernetesService;
 const labels = { [serviceNameLabel]: service };
-/** Names of slices of further ports. */
+/** Names of the slices for further ports. */
 const furtherName = new RegExp(`^${service}-\\d+$`);
 
 type Content = Pick<EndpointSlice, 'addressType' | 'endpoints' | 'ports'>;
@@ -63,7 +63,7 @@ export class KubernetesSlices {
   }
 }
 
-/** What each slice is to have, by its name. */
+/** The desired content of each slice, by its name. */
 function contents(servers: readonly { ip: string; port: number }[]): Map<string, Content> {
   const byPort = new Map<number, string[]>();
   for (const { ip, port } of servers) byPort.set(port, [...(byPort.get(port) ?? []), ip]);

@@ -1,6 +1,6 @@
 /**
- * The cluster's own range of cluster IPs: the ServiceCIDR `kubernetes`. It is made with the range that the first server
- * was started with; from then on the stored one rules.
+ * The cluster's own range of cluster IPs: the ServiceCIDR `kubernetes`. The first server creates it with the range it
+ * was started with; from then on the stored one counts.
  */
 import type { ServiceCIDR } from '../../api/generated/types.ts';
 import { ownRangeName, rangeId } from '../allocation/service-ranges.ts';
@@ -18,12 +18,11 @@ export function storedServiceRange(view: View): string | undefined {
   return stored?.spec?.cidrs?.join(',');
 }
 
-/** Whether a range adds a second family to the stored one, which is the only change that a cluster takes. */
+/** Whether a range adds a second family to the stored one: the only change that is allowed. */
 export const addsFamily = (range: string, stored: string): boolean => range.startsWith(`${stored},`);
 
 /**
- * Makes the object if it is missing, adds a second family that the server was started with, and says that the ranges are
- * ready if the object does not.
+ * Creates the object if it is missing, adds a second family that the server was started with, and marks it as ready.
  */
 export async function restoreServiceRange(writing: Writing, range: string): Promise<void> {
   const kind = writing.registry.kinds.resource('networking.k8s.io/v1', 'servicecidrs')!;

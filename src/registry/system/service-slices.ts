@@ -1,6 +1,6 @@
 /**
- * The EndpointSlices of each service, found by their label. It is never behind the view: every query first applies
- * pending changes, and it costs nothing as long as nobody asks.
+ * An index of the EndpointSlices of each service, by their label. It is always as current as the view: every query
+ * first applies pending changes, and without queries it costs nothing.
  */
 import type { EndpointSlice, Endpoints } from '../../api/generated/types.ts';
 import { mirrorOf } from '../../api/rules/service/mirrored-endpoints.ts';
@@ -40,7 +40,7 @@ export class ServiceSlices {
   }
 
   /**
-   * What is behind a service: its slices, or its Endpoints where no controller has made slices of them. Undefined when
+   * The slices of a service, or its Endpoints in the form of slices where no controller has made slices. Undefined when
    * there is neither.
    */
   contents(namespace: string, service: string): EndpointSlice[] | undefined {

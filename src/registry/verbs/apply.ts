@@ -1,6 +1,7 @@
 /**
- * Apply: a PATCH with everything that a manager wants of an object. It is merged into the stored object; what the manager
- * applied before and leaves out now is removed; what others own and it would change is a conflict.
+ * Server-side apply: a PATCH with all fields that a manager wants to set. It is merged into the stored object. Fields
+ * that the manager applied before and leaves out now are removed; changing fields that other managers own is a
+ * conflict.
  */
 import { ownershipModel } from '../../api/custom-schema/ownership-model.ts';
 import { badRequest, conflict, invalid, notFound, plain, StatusError } from '../../api/errors/errors.ts';
@@ -48,20 +49,20 @@ import { rescale, type Scale, type ScaleForm } from './scale.ts';
 import { entriesFromScale, scaleEntries } from './scale-ownership.ts';
 import { checkName } from './update.ts';
 
-/** Attempts to create or change an object that others create and delete at the same time. */
+/** Maximum number of attempts when others create and delete the object at the same time. */
 const triesMax = 8;
 
-/** What a client applies. */
+/** The body of an apply. */
 export interface ApplyPatch {
   readonly value: unknown;
-  /** Keys that stand in a map twice, as warnings name them: `line 1: key "a" already set in map`. */
+  /** Duplicate keys, as warnings name them: `line 1: key "a" already set in map`. */
   readonly duplicates: readonly string[];
   readonly force: boolean;
-  /** Length of the body; default: so short that it is merged at once. */
+  /** Length of the body, if it is so long that merging should be paused. Default: it is merged at once. */
   readonly bytes?: number;
 }
 
-/** Checks what can be checked without the stored object, and gives the body as an object. */
+/** Checks what can be checked without the stored object, and returns the body as an object. */
 function readApply({ kind, apiVersion, model }: Expected, { value }: ApplyPatch): JsonObject {
   const body = value ?? {};
   if (!isJsonObject(body))
@@ -91,7 +92,7 @@ function nameText({ apiVersion, kind, metadata }: JsonObject): string {
   return `${textOf(meta.namespace)}/${textOf(meta.name)}; ${kindText(apiVersion, kind)}`;
 }
 
-/** Applies to an object or its status; `created` when there was none. */
+/** Applies to an object or its status; `created` when the object did not exist. */
 export async function apply(
   writing: Writing,
   request: Request,
@@ -272,18 +273,18 @@ function decodedOrWrapped(model: Model, merged: JsonObject): JsonObject {
   }
 }
 
-/** Reports keys that stand twice. This comes after the merge: a conflict is more important. */
+/** Reports duplicate keys, after the merge: a conflict is more important. */
 function reportDuplicates({ duplicates }: ApplyPatch, { fieldValidation, warnings }: Request): void {
   if (!duplicates.length || fieldValidation === 'Ignore') return;
   if (fieldValidation === 'Strict')
     throw badRequest(
       `error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n${duplicates.map((text) => `  ${text}`).join('\n')}`,
     );
-  // The change is worked out again when another writer was faster; warnings are added once.
+  // The change may be computed several times; add each warning once.
   for (const text of duplicates) if (!warnings.includes(text)) warnings.push(text);
 }
 
-/** Who owns what an apply would change: `"alice"`, `"kubectl" with subresource "scale" using apps/v1`. */
+/** The owner of a field, for conflict messages: `"alice"`, `"kubectl" with subresource "scale" using apps/v1`. */
 const ownerText = ({ manager, operation, apiVersion, subresource }: Managed): string =>
   goQuoted(manager) +
   (subresource ? ` with subresource ${goQuoted(subresource)}` : '') +

@@ -1,4 +1,7 @@
-/** Binding: assigns an object as a Binding says, by the rules of its kind. Only the object is stored; the Binding is not. */
+/**
+ * Binding: assigns an object to another as a Binding says (a pod to a node), by the rules of its kind. Only the object
+ * is stored, not the Binding.
+ */
 import { badRequest, invalid, plain, type StatusError } from '../../api/errors/errors.ts';
 import type { FieldError } from '../../api/errors/field-error.ts';
 import type { Binding } from '../../api/generated/types.ts';
@@ -29,7 +32,7 @@ export async function bind(
   });
 }
 
-/** Kubernetes 1.1 refused these as it refuses any invalid object; a current server answers with a bare 500. */
+/** The error for an invalid target: 422 as in Kubernetes 1.1, or a bare 500 as on a current server. */
 function targetRefusal(
   name: string,
   errors: readonly FieldError[],

@@ -1,7 +1,7 @@
 /**
- * Conversion by a webhook of what is written: it takes time, so objects are converted before they are stored, and the
- * rest of the registry finds the results by the object. `view/entry-conversion.ts` does the same for what is read. Kinds
- * without a webhook never come here with anything to do.
+ * Conversion of written objects by webhooks. A webhook takes time, so objects are converted before they are stored, and
+ * the rest of the registry finds the result by the object. `view/entry-conversion.ts` does the same for reads. Kinds
+ * without a webhook are not affected.
  */
 import { plain, StatusError } from '../../api/errors/errors.ts';
 import type { Kind } from '../../api/kind/kind.ts';
@@ -10,7 +10,7 @@ import type { ApiObject } from '../../api/text/object.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 
-/** Calls that comparing one write with the owners of fields in other versions may take. */
+/** Maximum number of webhook calls for comparing one write with field owners in other versions. */
 const comparisonCallsMax = 100;
 
 /** The stored forms of objects that are about to be written. */
@@ -31,10 +31,10 @@ export function preparedForm(object: ApiObject): ApiObject {
   return stored;
 }
 
-/** What a webhook has answered for a request, by version and text of the object; an error when it failed. */
+/** The webhook's answers for a request, by version and text of the object; an error when it failed. */
 interface Answers {
   readonly known: Map<string, ApiObject | StatusError>;
-  /** Writes of the request that use them: a request may change several objects at the same time. */
+  /** Number of writes that use the answers: a request may change several objects at the same time. */
   writes: number;
 }
 
@@ -51,7 +51,7 @@ class ConversionNeeded extends Error {
   }
 }
 
-/** An object in another version. Throws unless it runs within `withConversions`. */
+/** An object in another version. Throws `ConversionNeeded` when the webhook has not converted it yet. */
 export function answeredAs(request: Request, to: Kind, object: ApiObject): ApiObject {
   const key = `${to.apiVersion} ${jsonText(object)}`;
   const answer = answers.get(request)?.known.get(key);
@@ -61,8 +61,8 @@ export function answeredAs(request: Request, to: Kind, object: ApiObject): ApiOb
 }
 
 /**
- * Runs a computation that may need objects in versions into which a webhook converts. Each time it lacks one, it is given
- * up, and begins again when the webhook has answered.
+ * Runs a computation that may need objects in versions into which a webhook converts. When one is missing, the
+ * computation is abandoned, and started again when the webhook has answered.
  */
 export async function withConversions<T>(
   registry: Registry,

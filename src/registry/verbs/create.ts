@@ -44,9 +44,9 @@ export function settleNamespace(kind: Pick<Kind, 'namespaced'>, object: ApiObjec
 class Creation {
   readonly registry: Registry;
   readonly kind: Kind;
-  /** Made when admission is asked; with a generated name, its target is named later. */
+  /** Set when admission starts; with a generated name, its target gets the name later. */
   admission!: Omit<Admission, 'target'> & { target: Target };
-  /** Its name was generated here, and may be taken. */
+  /** Whether the name was generated here, and so may be taken. */
   isNamed = false;
   entry!: Entry;
 
@@ -84,9 +84,9 @@ export async function create(
   request: Request,
   collection: Target,
   object: ApiObject,
-  /** How ownership is worked out; an apply has done that before. */
+  /** Computes the managed fields; an apply has computed them before. */
   track: TrackCreate = trackCreate,
-  /** Length of a body that is long. */
+  /** Length of the body, if it is long. */
   bytes = 0,
 ): Promise<Entry> {
   const creation = new Creation(writing, request, collection, object, track, bytes);
@@ -94,12 +94,12 @@ export async function create(
   return creation.entry;
 }
 
-/** Some kinds have no new objects for now. */
+/** Refuses objects of kinds that cannot be created at the moment. */
 function refuse({ kind, object }: Creation): void {
   if (kind.createRefusal) throw forbidden(kind, object.metadata.name ?? '', kind.createRefusal);
 }
 
-/** Lets others compute, after a pass over a long body. */
+/** Lets other work run after a pass over a long body. */
 function pause({ bytes }: Creation): void | Promise<void> {
   return afterPass(bytes);
 }
@@ -119,7 +119,10 @@ function noteOwner(creation: Creation): void | Promise<void> {
   });
 }
 
-/** Another server may just have created or deleted the namespace, or an object of this name. */
+/**
+ * Waits until the view is current: another server may just have created or deleted the namespace, or an object of this
+ * name.
+ */
 function catchUp({ registry, request }: Creation): void | Promise<void> {
   const behind = registry.view.caughtUp();
   if (behind) return registry.inTime(behind, request.deadlineMs);
@@ -137,7 +140,7 @@ async function letPluginsChange(creation: Creation): Promise<void> {
   creation.admission.target = named(collection, object.metadata.name ?? '');
 }
 
-/** Gives the object its time, uid and name, and takes from it what clients may not set. */
+/** Sets creation time, uid and name, and removes fields that clients may not set. */
 function identify(creation: Creation): void {
   const { registry, request, kind, collection, object } = creation;
   const meta = object.metadata;
@@ -159,7 +162,7 @@ function examine({ registry, request, kind, object }: Creation): void | Promise<
   if (examining) return registry.inTime(examining, request.deadlineMs);
 }
 
-/** Addresses and ports are reserved first, so that they are validated, too. */
+/** Reserves addresses and ports first, so that they are validated, too. */
 function allocateAndValidate(creation: Creation): void | Promise<void> {
   const { writing, registry, kind, object, admission } = creation;
   const { namespace, name } = admission.target;
@@ -183,7 +186,7 @@ async function admitAndStore(creation: Creation): Promise<void> {
   creation.entry = entry!;
 }
 
-/** Sets the namespace, and removes what a new object cannot have yet. */
+/** Sets the namespace, and removes fields that a new object cannot have yet. */
 function settleNew(kind: Kind, object: ApiObject, namespace: string): void {
   settleNamespace(kind, object, namespace);
   const meta = object.metadata;
@@ -191,7 +194,7 @@ function settleNew(kind: Kind, object: ApiObject, namespace: string): void {
   meta.deletionGracePeriodSeconds = undefined;
 }
 
-/** Whether it is the version of some object: not 0, and no other text. */
+/** Whether a text is the resourceVersion of an object, that is, a number other than 0. */
 const isVersion = (text = ''): boolean =>
   /^\d{1,20}$/.test(text) && BigInt(text) > 0n && BigInt(text) <= versionMax;
 
@@ -206,7 +209,7 @@ async function insert(
   const { request } = admission;
   const { kind, namespace } = first;
   const meta = object.metadata;
-  // Kubernetes' store refuses it, so admission and validation have their say before, and dry runs end before.
+  // In Kubernetes the store refuses this, so it comes after admission and validation, and not for dry runs.
   if (!request.dryRun && isVersion(meta.resourceVersion))
     throw plain('resourceVersion should not be set on objects to be created');
   for (let target = first, tries = 1; ; tries++) {

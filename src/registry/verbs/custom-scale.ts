@@ -36,7 +36,7 @@ export function customScale(object: ApiObject, kind: Kind, paths: ScalePaths): S
   return partialScale(object, kind, paths);
 }
 
-/** The same for one that may have none yet. */
+/** The scale of an object that may have no replicas yet. */
 export function partialScale(object: ApiObject, kind: Kind, paths: ScalePaths): Scale {
   const { name = '', namespace, selfLink: link, uid, resourceVersion, creationTimestamp } = object.metadata;
   const replicas = replicasAt(object, paths.spec);
@@ -65,7 +65,7 @@ function replicasAt(object: ApiObject, path: string): number | undefined {
   return Number.isInteger(value) ? (value as number) : undefined;
 }
 
-/** What a scale that is about to be changed shows for an object without replicas; nobody can want that. */
+/** Stands for the missing replicas of a scale that is about to be changed: a value that no client would send. */
 const unsetReplicas = -2_147_483_648;
 
 /** The scale that a change begins with. */

@@ -184,8 +184,8 @@ export function checkDeletePreconditions(
 }
 
 /**
- * Whether a deletion lets dependents forget the object before it is answered: always where no garbage collector would do
- * it later, and for kinds that Kubernetes 1.1 deleted at once, unless something else is asked for.
+ * Whether dependents are orphaned before the delete is answered: where no garbage collector would do it later, and for
+ * kinds that Kubernetes 1.1 deleted at once, unless the client asks for something else.
  */
 function orphansAtOnce(
   { finalizing }: Writing,

@@ -1,6 +1,6 @@
 /**
- * Eviction: deletes an object and notes the reason in it, if its guard allows that. What guards it, and when, are rules of
- * the kinds (`EvictionRules`, `GuardRules`); pods are guarded by disruption budgets.
+ * Eviction: deletes an object and records the reason in it, if its guard allows that. Which objects guard it, and how,
+ * is defined by the kinds (`EvictionRules`, `GuardRules`); pods are guarded by disruption budgets.
  */
 
 import { badRequest, modified, plain, StatusError } from '../../api/errors/errors.ts';
@@ -17,7 +17,7 @@ import type { Writing } from '../writing.ts';
 import { checkDeletePreconditions, remove } from './delete.ts';
 import { modify } from './modify.ts';
 
-/** Attempts, when object or guard change meanwhile. */
+/** Maximum number of attempts, when object or guard change meanwhile. */
 const roundsMax = 20;
 
 /** The object has changed since the decision was made. */

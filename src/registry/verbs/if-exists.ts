@@ -1,7 +1,7 @@
 /** Writes to objects that another writer may have removed before. */
 import { StatusError } from '../../api/errors/errors.ts';
 
-/** What was written; undefined when the object is not there any more. */
+/** The result of a write; undefined when the object no longer exists. */
 export async function ifExists<T>(write: Promise<T>): Promise<T | undefined> {
   try {
     return await write;

@@ -1,10 +1,10 @@
-/** Protection of objects that are in use: kinds say by which finalizer, and what uses their objects. */
+/** Protects objects that are in use from removal: kinds define the finalizer, and what uses their objects. */
 import type { DeletionRules, OtherObjects } from '../../api/kind/kind.ts';
 import type { ApiObject } from '../../api/text/object.ts';
 import { Filter } from '../view/filter.ts';
 import type { View } from '../view/view.ts';
 
-/** What is stored, for the rules of kinds that look at other objects. */
+/** Read access to stored objects, for rules of kinds that look at other objects. */
 export const otherObjects = (view: View): OtherObjects => ({
   some(of, namespace, mark, test) {
     const bytes = Buffer.from(mark);
@@ -15,7 +15,7 @@ export const otherObjects = (view: View): OtherObjects => ({
   },
 });
 
-/** Takes the protection off an object that is being deleted, and that nothing uses. */
+/** Removes the protection finalizer from an object that is being deleted and is not in use. */
 export function releaseUnused(view: View, { protection }: DeletionRules<ApiObject>, object: ApiObject): void {
   const meta = object.metadata;
   if (!protection || !meta.finalizers?.includes(protection.finalizer)) return;

@@ -1,7 +1,7 @@
 /**
- * From client-side to server-side apply: objects that `kubectl apply` made have what was applied in an annotation. The
- * first server-side apply of kubectl takes over what that annotation says; afterwards it is kept up to date, so that a
- * client may go back.
+ * Migration from client-side to server-side apply. `kubectl apply` keeps what it applied in an annotation. The first
+ * server-side apply by kubectl takes over the fields in that annotation; afterwards the annotation is kept up to date,
+ * so that a client may go back.
  */
 import { ownershipModel } from '../../api/custom-schema/ownership-model.ts';
 import type { StatusError } from '../../api/errors/errors.ts';
@@ -23,7 +23,7 @@ const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
 const clientSideManager = 'kubectl';
 const annotationsBytesMax = 256 * 1024;
 
-/** Applies; conflicts about what the annotation says and still holds are no conflicts for kubectl. */
+/** Applies for kubectl: fields of the annotation that the object still has cause no conflicts. */
 export function* unlessApplied(
   application: Application,
   kind: Kind,
@@ -46,7 +46,7 @@ export function* unlessApplied(
   }
 }
 
-/** What the annotation says and the object still has; undefined when there is no annotation of this version. */
+/** The fields of the annotation that the object still has; undefined without an annotation of this version. */
 function stillApplied(kind: Kind, live: ApiObject, document: JsonObject): FieldSet | undefined {
   const text = live.metadata.annotations?.[annotation];
   if (!text) return undefined;

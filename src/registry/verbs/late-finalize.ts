@@ -1,7 +1,7 @@
 /**
- * Finalizing a namespace late. Test suites that were written for servers without a namespace controller delete a namespace,
- * read it and take its finalizer off themselves. Where a controller does that, too, both succeed: a write that finalizes a
- * namespace which is newer, or gone already, is not a conflict.
+ * Late finalizing of namespaces. Test suites for servers without a namespace controller delete a namespace, read it,
+ * and remove its finalizer themselves. Where a controller does that, too, both succeed: finalizing a namespace that has
+ * changed or is gone already is not a conflict.
  */
 import { StatusError } from '../../api/errors/errors.ts';
 import type { ApiObject } from '../../api/text/object.ts';
@@ -11,7 +11,7 @@ import { Entry } from '../view/entry.ts';
 import type { Writing } from '../writing.ts';
 import { modify } from './modify.ts';
 
-/** @param replacement reads the namespace that the client sent, anew with every call */
+/** @param replacement decodes the namespace that the client sent, again with every call */
 export async function finalizeLate(
   writing: Writing,
   request: Request,

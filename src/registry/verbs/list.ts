@@ -22,7 +22,7 @@ export interface ListResult {
   readonly continue: string | undefined;
 }
 
-/** The object, synchronously when the view is current; a promise when the read has to wait. */
+/** Reads an object: synchronously when the view is current; a promise when the read has to wait. */
 export function read(
   registry: Registry,
   place: Place,
@@ -61,7 +61,7 @@ export async function list(
 
 interface PageQuery {
   readonly limit: number | undefined;
-  /** undefined: the current state. */
+  /** The revision to read; undefined is the current state. */
   readonly revision: number | undefined;
   readonly start?: string;
 }

@@ -74,18 +74,18 @@ async function modifyInTurn(
   throw modified(kind, name);
 }
 
-/** A change that is worked out from one state of the object, and stored if that is still current. */
+/** A change computed from one state of the object, and stored if that state is still current. */
 class Attempt {
   readonly registry: Registry;
   readonly kind: Kind;
-  /** What a change of this part of the object may touch, and which rules hold for it. */
+  /** Which fields a change of this part of the object may touch, and which rules apply. */
   readonly rules: Change;
-  /** Sent when the change is stored. */
+  /** Warnings, sent only when the change is stored. */
   readonly warnings: string[] = [];
   old!: ApiObject;
   object!: ApiObject;
   admission!: Admission;
-  /** Undefined: another writer was faster. */
+  /** The stored object; undefined when another writer was faster. */
   stored: Entry | undefined;
 
   constructor(
@@ -143,24 +143,24 @@ function changeAndNoteOwner(attempt: Attempt): void | Promise<void> {
   take(made);
 }
 
-/** Lets others compute, after a pass over a long object. */
+/** Lets other work run after a pass over a long object. */
 function pause({ current }: Attempt): void | Promise<void> {
   return afterPass(current.length);
 }
 
-/** Skipped for changes that the server itself has worked out. */
+/** Runs the mutating plugins, but not for changes that the server itself computed. */
 function letPluginsChange({ writing, rules, admission }: Attempt): void | Promise<void> {
   if (!rules.isComputed) return writing.admission.mutate(writing.registry, admission);
 }
 
-/** The parts of the validation that may take long. */
+/** Runs the parts of the validation that may take long. */
 function examine({ registry, request, rules, object, old }: Attempt): void | Promise<void> {
   const examining =
     rules.examine?.(object, old) ?? (rules.preparation && inSlices(rules.preparation(object, old)));
   if (examining) return registry.inTime(examining, request.deadlineMs);
 }
 
-/** Addresses and ports are reserved first, so that they are validated, too. */
+/** Reserves addresses and ports first, so that they are validated, too. */
 function allocateAndValidate(attempt: Attempt): void | Promise<void> {
   const { writing, request, target, kind, object, admission } = attempt;
   const errors = (): FieldError[] =>
@@ -207,7 +207,7 @@ async function put(
     : registry.entryOf(target, value, revision);
 }
 
-/** Encrypted with an old key, for example. */
+/** Whether the object should be written again although it does not change, such as one encrypted with an old key. */
 const isStale = ({ store }: Registry, { kind, namespace, name }: Target): boolean =>
   store.isStale?.(storeKey(kind.storage.id, namespace, name)) ?? false;
 
@@ -240,7 +240,7 @@ export function checkPreconditions(
     );
 }
 
-/** Takes from the stored object what this change may not touch. */
+/** Copies from the stored object what this change may not touch. */
 function prepareUpdate({ registry, kind, rules, object, old, current }: Attempt): void {
   checkPreconditions(kind, current.name, object.metadata, current, old);
   settleNamespace(kind, object, current.namespace);
@@ -277,11 +277,14 @@ function differs(
   return !isSameField(field, partOf(object), partOf(old));
 }
 
-/** Stored objects have null where a list is written so, and objects that were just read have nothing there. */
+/**
+ * Whether two objects have the same content. Stored objects may have null for an empty list, where decoded ones have
+ * nothing.
+ */
 const sameContent = ({ custom, model }: Kind, a: JsonObject, b: JsonObject): boolean =>
   custom ? sameJson(a, b) : encodesEqual(model, a, b);
 
-/** Everything but the metadata and the status, if that is written on its own. */
+/** Everything but the metadata, and the status where it has its own subresource. */
 function contentOf({ hasStatus }: Kind, object: ApiObject): JsonObject {
   const { metadata: _metadata, kind: _kind, apiVersion: _apiVersion, status, ...content } = object;
   return (hasStatus ? content : { ...content, status }) as JsonObject;

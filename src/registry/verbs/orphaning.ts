@@ -1,6 +1,6 @@
 /**
- * Orphaning: the dependents of an object forget it, so that it can go and they stay. The garbage collector does the same
- * when it sees the owner marked, and may be faster.
+ * Orphaning: removes the owner references to an object from its dependents, so that it can be deleted and they stay.
+ * The garbage collector does the same when it sees the owner marked, and may be faster.
  */
 
 import type { Registry } from '../registry.ts';
@@ -14,7 +14,10 @@ import { isReleased, modify } from './modify.ts';
 
 const request = () => actingAs('generic-garbage-collector', 'update');
 
-/** Lets the dependents of an object forget it. They are in its namespace; those of a cluster-scoped one anywhere. */
+/**
+ * Removes the owner references of the dependents. They are in the owner's namespace, or anywhere for a cluster-scoped
+ * owner.
+ */
 export async function orphanDependents(writing: Writing, owner: Entry): Promise<void> {
   const { uid } = owner.peek().metadata;
   for (const dependent of dependentsOf(writing.registry, owner, uid))
@@ -39,7 +42,7 @@ function dependentsOf(registry: Registry, { namespace }: Entry, uid: string | un
     );
 }
 
-/** Takes the collector's finalizer off an owner whose dependents are orphaned. True: the owner is gone. */
+/** Removes the collector's finalizer from an owner whose dependents are orphaned. True: the owner is gone. */
 export async function finishOrphaning(writing: Writing, owner: Entry): Promise<boolean> {
   const left = await ifExists(
     modify(writing, request(), targetOf(owner, 'whole'), (current) => {

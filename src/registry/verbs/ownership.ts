@@ -1,6 +1,6 @@
 /**
- * Ownership: keeps `metadata.managedFields` of every write that is no apply. It is worked out from what the client asked
- * for, with defaults, and before admission: what the server itself puts in is owned by nobody.
+ * Ownership: maintains `metadata.managedFields` for every write that is not an apply. It is computed from what the
+ * client sent, with defaults, before admission: fields that the server itself sets have no owner.
  */
 
 import { ownershipModel } from '../../api/custom-schema/ownership-model.ts';
@@ -52,7 +52,7 @@ export const managerOf = (
   subresource: subresourceOf(part) ?? '',
 });
 
-/** What an object of a model is written as when nothing is set. */
+/** The normalized form of an empty object of a model. */
 const zeroObjects = new Memo((model: Model) => normalized(model, {}));
 
 export const zeroObject = (kind: Kind): JsonObject => zeroObjects.of(kind.model);
@@ -115,7 +115,7 @@ export type Track = (
 
 export const trackUpdate: Track = (...change) => track(...change, undefined);
 
-/** For changes of the metadata alone: nothing else is compared. */
+/** Like `track`, for changes of the metadata only: nothing else is compared. */
 export const trackMetadata: Track = (...change) => track(...change, 'metadata');
 
 function track(
@@ -125,13 +125,13 @@ function track(
   object: ApiObject,
   old: ApiObject,
   current: Entry,
-  /** The field of the root that alone may have changed; undefined: any. */
+  /** The only top-level field that may have changed; undefined: any. */
   only: string | undefined,
 ): void | Promise<void> {
   const meta = object.metadata;
   const { part } = target;
   const sent = part === 'main' && !request.internal ? meta.managedFields : undefined;
-  // Not compared, and in no version but as it is.
+  // managedFields itself is not compared, and is the same in every version.
   meta.managedFields = undefined;
   const stored = current.managed;
   const base = sent ? baseOf(target, sent, stored) : stored;
@@ -144,7 +144,10 @@ function track(
   return managed instanceof Promise ? managed.then(finish) : finish(managed);
 }
 
-/** None when a webhook does not convert the object to a version in which fields are owned, as in Kubernetes. */
+/**
+ * The updated entries; none when a webhook cannot convert the object to a version in which fields are owned, as in
+ * Kubernetes.
+ */
 function* updatedOrLost(...change: Parameters<typeof updated>): Generator<void, ManagedText | undefined> {
   try {
     return yield* updated(...change);
@@ -154,7 +157,7 @@ function* updatedOrLost(...change: Parameters<typeof updated>): Generator<void, 
   }
 }
 
-/** Pauses after each pass over the object or its sets of fields. */
+/** Computes the updated entries; pauses after each pass over the object or its field sets. */
 function* updated(
   registry: Registry,
   request: Request,
@@ -182,7 +185,7 @@ function* updated(
   yield;
   const known = base.entries;
   yield;
-  // Types of custom kinds change with their definitions, and what was owned in parts may be owned as a whole now.
+  // The types of custom kinds change with their definitions: a field may have become atomic.
   const typeAt = (apiVersion: string): FieldType | undefined => {
     const version = versionOf(registry, kind, apiVersion);
     return version && structOf(ownershipModel(version.model));
@@ -194,10 +197,10 @@ function* updated(
   return now.length ? ManagedText.of(now) : undefined;
 }
 
-/** For changes that have worked out the entries themselves. */
+/** For changes that have computed the entries themselves. */
 export const trackedAlready = (): void => {};
 
-/** The entries on which an update builds: those that it sent, unless they cannot be read. */
+/** The entries that an update starts from: those the client sent, unless they are invalid. */
 function baseOf(
   target: Target,
   sent: readonly ManagedFieldsEntry[],
@@ -210,7 +213,7 @@ function baseOf(
   return entries.length ? ManagedText.of(entries) : undefined;
 }
 
-/** The entries that a client sent; none for `[{}]`; undefined when they cannot be read. */
+/** The entries that a client sent; empty for `[{}]`; undefined when they are invalid. */
 function readSent(
   { kind }: Target,
   name: string,
@@ -247,7 +250,7 @@ export function versionOf(registry: Registry, kind: Kind, apiVersion: string): K
 
 /**
  * An object in another version of its kind. Custom objects get no defaults there: a field that was just removed would
- * come back in the words of the other version.
+ * come back under its name in the other version.
  */
 export function converted(
   request: Request,

@@ -34,7 +34,7 @@ export interface Patch {
 export function readPatch(type: PatchType, body: unknown, duplicates: readonly Duplicate[]): Patch {
   const operations = type === 'json' ? asStatus(() => parseJsonPatch(body)) : undefined;
   if (type === 'json' || isJsonObject(body)) return { type, body, duplicates, operations };
-  // Nothing is an empty map to strategic merge patches.
+  // To a strategic merge patch, null is an empty map.
   if (body === null && type === 'strategic') return { type, body: {}, duplicates, operations };
   const problem = cannotUnmarshal(body, 'value of type map[string]interface {}');
   if (type === 'strategic') throw badRequest(problem);
@@ -60,7 +60,7 @@ export function patched(
   expected: Expected,
   document: unknown,
   options: ReadOptions,
-  /** The document once more, to quote what it becomes in an error; decoding changes custom objects. */
+  /** The document once more, for errors that quote it; decoding changes custom objects. */
   original = () => document,
 ): ApiObject {
   const value = applyPatch(patch, expected.model, document);
@@ -84,7 +84,7 @@ export function patched(
     },
     { fieldValidation, warnings },
   );
-  // The patch is applied again when another writer was faster; warnings are added once.
+  // The patch may be applied several times; add each warning once.
   for (const text of warnings) if (!options.warnings.includes(text)) options.warnings.push(text);
   return object;
 }
@@ -104,7 +104,7 @@ export function patch(writing: Writing, request: Request, target: Target, change
     settleNamespace(kind, object, namespace);
     if (object.metadata.uid && object.metadata.uid !== uid) {
       const error = invalidField('metadata.uid', object.metadata.uid, 'field is immutable');
-      // Kubernetes finds it twice in custom objects.
+      // Kubernetes reports the error twice for custom objects.
       throw invalid(kind, name, kind.custom ? [error, error] : [error]);
     }
     if (object.metadata.resourceVersion && object.metadata.resourceVersion !== resourceVersion)
@@ -114,7 +114,7 @@ export function patch(writing: Writing, request: Request, target: Target, change
   return modify(writing, request, target, edit, ofMetadata ? trackMetadata : trackUpdate);
 }
 
-/** Whether a patch changes nothing but metadata. Defaults of other fields do not depend on it. */
+/** Whether a patch changes only metadata, on which the defaults of other fields do not depend. */
 function isOfMetadata(patch: Patch): boolean {
   if (patch.operations) return pathsOf(patch).every((path) => path.startsWith('/metadata/'));
   return Object.keys(patch.body as object).every((name) => name === 'metadata');

@@ -1,6 +1,7 @@
 /**
- * Ownership through a scale. A Scale has entries of its own while it is written: those of the scaled object that own the
- * number of replicas, in the version of the Scale. Only that field is carried over and back.
+ * Ownership for the scale subresource. While a Scale is written it has managed fields of its own: the entries of the
+ * scaled object that own the number of replicas, converted to the version of the Scale. Only that field is converted,
+ * both ways.
  */
 
 import type { Kind } from '../../api/kind/kind.ts';
@@ -15,7 +16,7 @@ import { managerOf, type Track, versionOf } from './ownership.ts';
 
 const replicas: FieldSet = { 'f:spec': { 'f:replicas': {} } };
 
-/** The number of replicas in the words of a version; null when it has no scale, undefined when it is unknown. */
+/** The path of the replicas field in a version; null when that version has no scale, undefined when it is unknown. */
 function replicasAt(registry: Registry, kind: Kind, apiVersion: string): FieldSet | null | undefined {
   const version = versionOf(registry, kind, apiVersion);
   if (!version?.custom) return version && replicas;

@@ -52,7 +52,7 @@ const table: Pick<ScaleForm, 'columns' | 'cells'> = {
   },
 };
 
-/** That of all kinds but those of the former extensions group. */
+/** The form for all kinds but those of the former extensions group. */
 export const usualScale: ScaleForm = {
   kind: 'Scale',
   apiVersion: 'autoscaling/v1',
@@ -103,7 +103,7 @@ export function scaleOfObject(kind: Kind, object: ApiObject, form: ScaleForm): S
       namespace,
       selfLink: link && `${selfLink(servedBy(kind, form), namespace!, name!)}/scale`,
       uid,
-      // That of 1.1 had none, so a PUT of what was read before the controller changed is no conflict.
+      // The Scale of 1.1 had no resourceVersion, so a PUT is no conflict when the object has changed meanwhile.
       ...(form.selectorIsMap ? {} : { resourceVersion }),
       creationTimestamp,
     },
@@ -115,7 +115,7 @@ export function scaleOfObject(kind: Kind, object: ApiObject, form: ScaleForm): S
   };
 }
 
-/** Where a scale is read: below what is scaled, or below its name in the group that served it first. */
+/** The path of a scale: below the scaled object, or below its name in the group that served it first. */
 const servedBy = ({ apiVersion, resource }: Kind, form: ScaleForm) => ({
   apiVersion: form.selectorIsMap ? form.apiVersion : apiVersion,
   resource,

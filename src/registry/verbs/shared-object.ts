@@ -1,6 +1,6 @@
 /**
- * Objects that every server of a cluster makes at its start if they are missing, and puts right otherwise. Servers that start
- * at the same time on one store find each other's: whichever is first makes an object, the others take it over.
+ * Objects that every server of a cluster creates at its start if they are missing, and corrects otherwise. When servers
+ * start at the same time on one store, the first creates an object, and the others use it.
  */
 import { StatusError } from '../../api/errors/errors.ts';
 import type { ApiObject } from '../../api/text/object.ts';
@@ -11,14 +11,14 @@ import type { Writing } from '../writing.ts';
 import { create } from './create.ts';
 import { modify } from './modify.ts';
 
-/** Times that others may make or delete the object between a look and a write. */
+/** How often others may create or delete the object between a read and a write. */
 const attemptsMax = 5;
 
 export interface SharedObject {
   readonly target: Target;
-  /** Absent: an object that is missing stays missing. */
+  /** Makes a missing object; absent: it stays missing. */
   readonly make: (() => ApiObject) | undefined;
-  /** What is to be stored in place of an object that is there; undefined: it is right. */
+  /** The object to store in place of the current one; undefined when the current one is right. */
   change(current: Entry): ApiObject | undefined;
 }
 
@@ -39,7 +39,7 @@ export async function makeOrChange(writing: Writing, { target, make, change }: S
       return;
     } catch (error) {
       const raced = error instanceof StatusError && error.reason === (current ? 'NotFound' : 'AlreadyExists');
-      // The write has waited until the view shows what was in its way.
+      // The failed write has waited until the view shows the conflicting state.
       if (!raced || attempt === attemptsMax) throw error;
     }
   }

@@ -1,9 +1,11 @@
-/** The steps of a write: `create.ts` and `modify.ts` list theirs. */
+/** The steps of a write; `create.ts` and `modify.ts` list theirs. */
 
-/** A step that has nothing to wait for answers nothing. */
+/** A step of a write. It returns a promise only if it has to wait. */
 export type Step<T> = (write: T) => void | Promise<void>;
 
-/** Takes the steps one after the other. Most are done at once: an await for each would cost a microtask for nothing. */
+/**
+ * Runs the steps one after the other. Most return synchronously: an await for each would cost a microtask for nothing.
+ */
 export async function inOrder<T>(steps: readonly Step<T>[], write: T): Promise<void> {
   for (const step of steps) {
     const waiting = step(write);

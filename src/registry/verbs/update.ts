@@ -22,7 +22,7 @@ export function checkName(object: ApiObject, name: string): void {
     throw badRequest(`the name of the object (${sent}) does not match the name on the URL (${name})`);
 }
 
-/** Takes from the stored object what the server itself put there and the client left out. */
+/** Copies from the stored object values that the server set and the client left out. */
 function takeServerValues({ finalizing }: Writing, kind: Kind, object: ApiObject, current: Entry): void {
   const finalizer = finalizing.kept ? kind.storage.deletion.protection?.finalizer : undefined;
   if (!kind.takeServerValues && !finalizer) return;
@@ -37,7 +37,7 @@ export async function update(
   request: Request,
   target: Target,
   read: () => ApiObject,
-  /** Rejects when the client may not create the object: asked only if the object does not exist. */
+  /** Rejects when the client may not create the object; called only if the object does not exist. */
   mayCreate: () => Promise<void> = async () => undefined,
 ): Promise<{ entry: Entry; created: boolean }> {
   const { kind, namespace, name, part } = target;

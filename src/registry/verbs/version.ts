@@ -12,7 +12,7 @@ export type VersionMatch = 'Exact' | 'NotOlderThan' | undefined;
 const syntaxError = (text: string) =>
   invalid('resourceVersion', text, `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`);
 
-/** undefined when the request names no version. A version above 2^53 is treated as one in the future. */
+/** The version a request names; undefined for none. A version above 2^53 is treated as one in the future. */
 export function parseVersion(
   text: string | undefined,
   verb: 'get' | 'list' | 'watch',
@@ -21,7 +21,7 @@ export function parseVersion(
   if (text === undefined || text === '') return undefined;
   if (/^\d{1,20}$/.test(text)) return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
   const error = syntaxError(text);
-  // Kubernetes 1.1 refused a watch for it as invalid; a current server answers with a bare 500.
+  // Kubernetes 1.1 answered 422 for a watch; a current server answers with a bare 500.
   if (verb === 'watch' && compatibility === 'contract') throw invalidOptions('ListOptions', [error]);
   const message = `${error.field}: ${error.message}`;
   throw verb === 'list' ? badRequest(`invalid resource version: ${message}`) : plain(message);

@@ -1,14 +1,14 @@
 /**
- * Conversion by a webhook of what is read: it takes time, so entries are converted before they are read as another
- * version, and keep the results.
+ * Conversion of read objects by webhooks. A webhook takes time, so entries are converted before they are read in
+ * another version, and keep the result.
  */
 import type { Kind } from '../../api/kind/kind.ts';
 import type { Entry } from './entry.ts';
 
-/** Bytes of objects that are converted with one call; its answer is bounded, too. */
+/** Maximum bytes of objects converted in one call; its answer is bounded, too. */
 const batchBytesMax = 2 * 1024 * 1024;
 
-/** Makes entries ready to be read as a kind; undefined when they are. */
+/** Converts entries so that they can be read as a kind; undefined when that is not needed. */
 export function converted(kind: Kind, entries: readonly Entry[]): Promise<void> | undefined {
   if (!kind.conversion) return undefined;
   const missing = entries.filter((entry) => !entry.isReadableAs(kind));

@@ -18,7 +18,7 @@ import { keepRecent } from './recent-objects.ts';
 import { stamped, uidEnd } from './stamp.ts';
 import { isSealed, withoutConfiguration } from './unreadable.ts';
 
-/** Stands before the uid. */
+/** This field comes before the uid. */
 const linkMarker = '"selfLink":"';
 
 const comma = 0x2c;
