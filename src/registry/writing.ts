@@ -1,6 +1,6 @@
 /**
- * Writing: what the verbs that write are handed beside the registry: admission, allocators and limits. A server makes one
- * at its start, and it never changes.
+ * Writing: what the writing verbs need besides the registry: admission, allocators and limits. A server makes one at
+ * its start, and it never changes.
  */
 import { type Authorizer, allowAll } from '../api/kind/access.ts';
 import type { ResourceId } from '../api/kind/kind.ts';
@@ -17,44 +17,44 @@ import type { Allowance } from './validation.ts';
 import type { View } from './view/view.ts';
 
 /**
- * Which writes are tracked. `all`: every write. `applied`: those of objects that were applied once. `off`: only
- * applies.
+ * For which writes `metadata.managedFields` is kept. `all`: every write. `applied`: writes of objects that were applied
+ * at least once. `off`: only applies.
  */
 export type ManagedFieldsMode = 'all' | 'applied' | 'off';
 
 export interface Writing {
   readonly registry: Registry;
   readonly admission: AdmissionChain;
-  /** Says what users may do, to plugins of admission and to reviews. */
+  /** The authorizer, for admission plugins and access reviews. */
   readonly authorizer: Authorizer;
   readonly allocators: ReadonlyMap<ResourceId, Allocator>;
   readonly finalizing: Finalizing;
   /** Which writes are tracked in `metadata.managedFields`. */
   readonly managedFields: ManagedFieldsMode;
   readonly allowance: Allowance;
-  /** Writes of one object wait for each other here. */
+  /** Serializes concurrent writes of one object. */
   readonly keyQueue: KeyQueue;
 }
 
-/** What plugins of admission are made with. */
+/** The parts that admission plugins are made with. */
 export type AdmissionParts = Pick<Writing, 'registry' | 'authorizer' | 'finalizing'>;
 
 interface WritingParts extends Omit<RegistryParts, 'removals'> {
-  /** Makes what may change or refuse a write. */
+  /** Makes the admission chain. */
   readonly admission: (parts: AdmissionParts) => AdmissionChain;
-  /** Default: everybody may do everything. */
+  /** Default: every user may do everything. */
   readonly authorizer?: Authorizer;
   readonly allocators?: readonly Allocator[];
-  /** What is done after removals, beside what allocators and namespaces do. */
+  /** Actions after removals, besides those of allocators and namespaces. */
   readonly removals?: readonly Removal<Writing>[];
   readonly finalizing?: Finalizing;
   /** Default: all. */
   readonly managedFields?: ManagedFieldsMode;
-  /** Default: nothing beyond the rules of kinds. */
+  /** Exceptions from the rules of kinds. Default: none. */
   readonly allowance?: Allowance;
 }
 
-/** Makes a registry, and all that is needed to write to it. */
+/** Makes a registry, and everything needed to write to it. */
 export function makeWriting(
   store: Store,
   view: View,

@@ -45,7 +45,7 @@ export interface FedView {
   reached(revision: number): Promise<void>;
   /** Applies changes, in order. */
   take(changes: readonly Change[]): void;
-  /** There is no further change up to a revision. */
+  /** Called when there is no further change up to a revision. */
   passed(revision: number): void;
   /** All objects in the view, by store key. */
   held(): Iterable<readonly [key: string, entry: Entry]>;
@@ -67,11 +67,13 @@ export class FeedRecovery {
   readonly #times: RecoveryTimes;
   readonly #onError: (error: Error) => void;
   #subscription: Subscription | undefined;
-  /** A change may have been applied in part, so view and store are compared before the feed continues. */
+  /**
+   * Whether a change may have been applied only in part; then view and store are compared before the feed continues.
+   */
   #doubtful = false;
   #waitMs = 0;
   #followsSinceMs = 0;
-  /** Closed or lost. */
+  /** Whether the feed is closed or lost. */
   #over = false;
   #deadline: NodeJS.Timeout | undefined;
   #pause: NodeJS.Timeout | undefined;
@@ -175,7 +177,8 @@ export class FeedRecovery {
     const unseen = new Map(this.view.held());
     const changed: Stored[] = [];
     const replaced: string[] = [];
-    // What came after the oldest state that can be read is then told by the feed, so that history begins there.
+    // If the view is older than the oldest readable state, start from that state: the feed then delivers what came
+    // after it.
     let revision = before < this.store.compacted ? this.store.compacted : undefined;
     for (let start: string | undefined = ''; start !== undefined; ) {
       const query = { start, limit: comparePageSize };

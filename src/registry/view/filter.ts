@@ -49,7 +49,10 @@ export class Filter {
     return !this.#fields || this.#fields.matches((path) => entry.field(path, this.as));
   }
 
-  /** Makes objects ready for `selects`; undefined when they are. Only a webhook takes time. */
+  /**
+   * Converts objects so that `selects` can read them; undefined when that is not needed. Only conversion webhooks take
+   * time.
+   */
   prepared(entries: readonly (Entry | undefined)[]): Promise<void> | undefined {
     if (!this.as?.conversion) return undefined;
     return converted(
@@ -58,7 +61,7 @@ export class Filter {
     );
   }
 
-  /** The same without fields. */
+  /** The same filter without field selectors. */
   get withoutFields(): Filter {
     return new Filter(this.namespace, this.name, this.#labels, undefined);
   }

@@ -1,10 +1,10 @@
 /**
- * Forms of entries: what some clients get instead of the JSON text, such as a protobuf message or the row of a table.
- * A form is made when it is first asked for, once per version of an object, and kept while it is being asked for: one
- * that is not for a minute or two is dropped. What nobody asks for is never made, and takes no memory in entries.
+ * Forms of entries: what some clients get instead of the JSON text, such as a protobuf message or the row of a table. A
+ * form is built when it is first requested, once per version of an object, and cached while it is being requested: a
+ * form that is not requested for a minute or two is dropped. Forms that no client requests are never built.
  *
- * There are two generations. A form that is asked for moves to the young one; when that is full, or a minute old, it
- * becomes the old one and the old one is dropped. Nothing has to be counted or searched for that.
+ * The cache has two generations. A requested form moves to the young one; when that is full, or a minute old, it
+ * becomes the old one, and the previous old one is dropped. So nothing has to be counted or searched.
  *
  * On a busy machine, a table of 1,000 pods went from 28 to 3 ms, and a list of them in protobuf, after one has changed,
  * from 70 to 3.
@@ -12,14 +12,14 @@
 import { optimized } from '../../switches.ts';
 import type { Entry } from './entry.ts';
 
-/** Bytes of the forms in one generation of a keeper. */
+/** Maximum bytes of the forms in one generation. */
 const generationBytesMax = 32 * 1024 * 1024;
 const generationMs = 60_000;
-/** What a kept form takes beside its own bytes. */
+/** Memory that a cached form takes besides its own bytes. */
 const overheadBytes = 200;
 
 interface Ageing {
-  /** Starts a new generation; false when nothing is kept any more. */
+  /** Starts a new generation; false when nothing is cached any more. */
   age(): boolean;
 }
 
@@ -29,7 +29,7 @@ export class Form<Value> implements Ageing {
 
   constructor(
     private readonly make: (entry: Entry) => Value,
-    /** Bytes that a value takes. */
+    /** The number of bytes that a value takes. */
     private readonly size: (value: Value) => number,
     private readonly keeper = sharedKeeper,
   ) {}
@@ -53,9 +53,9 @@ export class Form<Value> implements Ageing {
 }
 
 /**
- * Lets all its forms grow old together. The forms of a process share one, whose bound is that of the process.
+ * Ages all its forms together. The forms of a process share one keeper, so its bound is that of the process.
  *
- * @public Tests of forms have a keeper of their own, which no other test has begun to use.
+ * @public Tests of forms have a keeper of their own.
  */
 export class Keeper {
   readonly #forms = new Set<Ageing>();
@@ -66,7 +66,7 @@ export class Keeper {
     if (this.#youngBytes + bytes > generationBytesMax) this.#age();
     this.#youngBytes += bytes;
     this.#forms.add(form);
-    // Does not keep the process alive.
+    // The timer does not keep the process alive.
     this.#timer ??= setInterval(() => this.#age(), generationMs).unref();
   }
 

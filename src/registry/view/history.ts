@@ -17,7 +17,7 @@ export interface HistoryBounds {
 export const defaultHistory: HistoryBounds = { ageMaxMs: 10 * 60_000, changesMax: 50_000 };
 
 const intervalMs = 1_000;
-/** A store of several servers is compacted less often: it is work for all of them. */
+/** Compaction interval of a store with several servers: longer, because compaction is work for all of them. */
 const sharedCompactionMs = 60_000;
 
 export class History {

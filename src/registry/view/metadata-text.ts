@@ -9,9 +9,9 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
 /**
- * A view of the metadata in a text, given where it should begin; undefined when something else is there.
- * @param at behind kind and apiVersion: metadata is the next field of all objects
- * @param managed where its managed fields are, which are most of it and are not read
+ * A view of the metadata in a text; undefined when it is not where it should begin.
+ * @param at position behind kind and apiVersion: metadata is the next field of all objects
+ * @param managed position of its managed fields, which are most of it and are skipped
  */
 export function metadataText(text: Buffer, at: number, managed?: Span): Buffer | undefined {
   const start = at + marker.length;
@@ -28,7 +28,7 @@ export function metadataText(text: Buffer, at: number, managed?: Span): Buffer |
   return undefined;
 }
 
-/** Where the quote is that ends a string. */
+/** Position of the quote that ends a string. */
 function stringEnd(text: Buffer, start: number): number {
   let end = start + 1;
   while (end < text.length && text[end] !== quote) end += text[end] === backslash ? 2 : 1;

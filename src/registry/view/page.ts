@@ -17,7 +17,7 @@ const entriesMax = 200_000;
 const textBytesMax = 16 * 1024 * 1024;
 const pageTextBytesMax = 4 * 1024 * 1024;
 
-/** Stands for the JSON text among the forms of a page. */
+/** The key of the JSON text among the cached forms of a page. */
 const json = {};
 
 const openBrace = 0x7b;
@@ -25,7 +25,7 @@ const comma = 0x2c;
 
 export class Page {
   #textBytes: number | undefined;
-  /** The entries in one piece, by form; undefined for one that was asked for once and is not cached yet. */
+  /** All entries joined, by form; undefined for a form that was requested once and is not cached yet. */
   readonly #joined = new Map<object, Buffer | undefined>();
   /** Whether so many bytes may be cached. */
   mayKeep: (bytes: number) => boolean = () => false;
@@ -54,12 +54,12 @@ export class Page {
     return this.#kept(form, () => itemsMessage(form, this.entries, 0, this.entries.length));
   }
 
-  /** Whether these are there already, in one piece. */
+  /** Whether the joined messages of this form are cached. */
   hasMessages(form: Form<ProtobufDocument>): boolean {
     return this.#joined.get(form) !== undefined;
   }
 
-  /** From the second request on it is cached. */
+  /** Returns the joined bytes of a form; caches them from the second request on. */
   #kept(form: object, make: () => Buffer): Buffer {
     const known = this.#joined.get(form);
     if (known) return known;
@@ -69,7 +69,7 @@ export class Page {
     return bytes;
   }
 
-  /** The same in parts of about this size, for a text that is too long to be built in one event loop tick. */
+  /** The same text in parts of about this size, when it is too long to be built in one event loop tick. */
   *textParts(bytes: number): Generator<Buffer, void, undefined> {
     const { entries } = this;
     for (const [from, to] of this.#ranges(bytes))
@@ -80,12 +80,12 @@ export class Page {
     for (const [from, to] of this.#ranges(bytes)) yield itemsMessage(form, this.entries, from, to);
   }
 
-  /** Bytes of the messages of all entries, added up part by part, because all entries may have to be encoded. */
+  /** Adds up the bytes of all messages, part by part, because all entries may have to be encoded. */
   *messageBytes(form: Form<ProtobufDocument>, bytes: number): Generator<number, void, undefined> {
     for (const [from, to] of this.#ranges(bytes)) yield messageBytesOf(form, this.entries, from, to);
   }
 
-  /** Ranges of entries with about so many bytes of JSON. */
+  /** Ranges of entries with about this many bytes of JSON. */
   *#ranges(bytes: number): Generator<[from: number, to: number], void, undefined> {
     const { entries } = this;
     for (let from = 0; from < entries.length; ) {

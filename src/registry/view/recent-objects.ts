@@ -1,11 +1,11 @@
 /**
- * The objects that were parsed last, kept so that all readers of a change share one: admission, controllers and selectors
- * usually read it in the event loop tick in which it was made. The number is bounded, because what is kept survives
- * collections of young objects. So does what is weakly referenced: with weak references, 8,000 merge patches moved 21 MB
- * into the old generation, and 7 MB since.
+ * A cache of the objects parsed last, so that all readers of a change share one: admission, controllers and selectors
+ * usually read it in the event loop tick in which it was made. The number is bounded, because cached objects survive
+ * minor garbage collections. So do weakly referenced ones: with weak references, 8,000 merge patches moved 21 MB into
+ * the old generation, and 7 MB since.
  */
 
-/** Objects that are kept, and bytes of their text; the newest is kept whatever its size. */
+/** Maximum number of cached objects, and bytes of their text; the newest is kept whatever its size. */
 const countMax = 128;
 const bytesMax = 1024 * 1024;
 
@@ -24,7 +24,7 @@ let start = 0;
 let count = 0;
 let bytes = 0;
 
-/** Called by a holder that has parsed its object. The holder has to forget the object when enough others came after it. */
+/** Called by a holder that has parsed its object. `forget` is called when enough others came after it. */
 export function keepRecent(holder: Holder): void {
   const { length } = holder;
   bytes += length;

@@ -37,8 +37,8 @@ export function filterOf(kind: Kind, selection: Selection): Filter {
 }
 
 /**
- * The version in which fields are read: custom kinds may have them elsewhere in each version. Undefined: the stored one
- * will do.
+ * The version in which fields are read, because custom kinds may have them elsewhere in each version. Undefined when
+ * the stored version will do.
  */
 function fieldsVersion(kind: Kind, { terms }: FieldSelector): Kind | undefined {
   if (!kind.custom || (kind === kind.storage && !kind.conversion)) return undefined;

@@ -2,10 +2,10 @@
 import { groupResource } from '../../api/kind/kind.ts';
 import { StoreUnavailableError } from '../../store/store.ts';
 
-/** What sealed values begin with (`cipher.ts`). Others are JSON. */
+/** The prefix of encrypted values (`cipher.ts`). Other values are JSON. */
 const sealedMark = Buffer.from('k8s:enc:');
 
-/** The message is a sentence for the operator. Trying again does not help. */
+/** A value cannot be decrypted. The message is a sentence for the operator. Retrying does not help. */
 export class UnreadableValueError extends StoreUnavailableError {
   constructor(message: string, options: ErrorOptions = {}) {
     super(message, { ...options, permanent: true });
@@ -17,7 +17,7 @@ export const isSealed = (value: Buffer): boolean =>
   value.length > sealedMark.length &&
   value.compare(sealedMark, 0, sealedMark.length, 0, sealedMark.length) === 0;
 
-/** `the key "k1" (aesgcm)`, as far as a sealed value tells. */
+/** Describes the key of an encrypted value, as far as the value names it: `the key "k1" (aesgcm)`. */
 export function keyTold(sealed: Buffer): string {
   const [, , cipher = '', , keyName = ''] = sealed.toString('latin1', 0, 512).split(':', 5);
   return `the key ${JSON.stringify(keyName)} (${cipher})`;

@@ -23,7 +23,7 @@ const loadPageSize = 1000;
 export interface ViewOptions extends RecoveryOptions {
   /** Called once, when the feed broke and could not be restored: the view stays stale. */
   readonly onLost?: (error: Error) => void;
-  /** Objects that were stored with `metadata.selfLink` are read without. */
+  /** Whether to remove `metadata.selfLink` from stored objects when they are read. */
   readonly dropsSelfLinks?: boolean | undefined;
   /** Which kinds are in the store; default: all. */
   readonly holds?: ((id: ResourceId) => boolean) | undefined;
@@ -48,7 +48,7 @@ export class View {
   #waiters: Waiter[] = [];
   readonly #feed: FeedRecovery;
   #failure: Error | undefined;
-  /** The question for the newest revision that was asked last, and what follows from its answer. */
+  /** The newest question for the newest revision, and what follows from its answer. */
   #asked: Promise<number> | undefined;
   #answered: Promise<void> | undefined;
   #leaveTable: (() => void) | undefined;
@@ -104,7 +104,7 @@ export class View {
     await this.#feed.start();
   }
 
-  /** A change of a server that writes `metadata.selfLink`, or from before this one did not. */
+  /** Removes `metadata.selfLink` from a change, which was written by a server that stores it. */
   #shown(change: Change): Change {
     return this.options.dropsSelfLinks && change.value
       ? { ...change, value: withoutSelfLink(change.value) }
@@ -269,7 +269,7 @@ export class View {
     return this.#collections.get(id) ?? this.#elsewhere.get(id)?.findCollection(id);
   }
 
-  /** Objects of this kind are in another store, whose revisions have nothing to do with those of this one. */
+  /** Registers that objects of this kind are in another store, with revisions of its own. */
   lead(id: ResourceId, to: View): void {
     this.#elsewhere.set(id, to);
   }
@@ -308,7 +308,7 @@ export class View {
     if (this.#failure) return Promise.reject(this.#failure);
     const revision = this.store.revision();
     if (typeof revision === 'number') return revision <= this.#revision ? undefined : this.reached(revision);
-    // Callers that share a question share what follows from its answer.
+    // Callers that share a question share the wait for its answer.
     if (revision !== this.#asked) {
       this.#asked = revision;
       this.#answered = revision.then((known) => this.reached(known));
@@ -316,7 +316,7 @@ export class View {
     return this.#answered;
   }
 
-  /** Asks ahead of calls of `caughtUp()`; undefined where the store needs no question. */
+  /** Asks for the newest revision ahead of calls of `caughtUp()`; undefined where the store knows it without asking. */
   get prefetchRevision(): Store['prefetchRevision'] {
     return this.store.prefetchRevision?.bind(this.store);
   }

@@ -45,22 +45,22 @@ export class Notice {
 
   constructor(
     readonly type: EventType,
-    /** The newest state of the object; of one that the watcher loses sight of, the last state before that. */
+    /** The newest state of the object; for an object that no longer matches the filter, the last state that did. */
     private readonly state: Entry,
     /** The change; undefined for the initial state of a watch. */
     readonly event: WatchEvent | undefined,
   ) {}
 
   /**
-   * The object as the watcher is shown it: the last state is under the revision of the change. That copies the text, so it
-   * is done when it is asked for: controllers look at the change alone.
+   * The object as the watcher gets it. A last state is shown under the revision of the change; that copies the text, so
+   * it is done on demand: controllers need only the change.
    */
   get entry(): Entry {
     this.#entry ??= this.type === 'DELETED' ? this.state.restamped(this.event!.revision) : this.state;
     return this.#entry;
   }
 
-  /** About as many bytes as the line that tells of it. */
+  /** Approximate number of bytes of the line for this notice. */
   get length(): number {
     return this.state.length;
   }

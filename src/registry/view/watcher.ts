@@ -172,7 +172,7 @@ export class Watcher {
     }
   }
 
-  /** Goes on when a webhook has converted what the filter has to see. */
+  /** Continues when a webhook has converted the objects that the filter needs. */
   #goOnAfter(preparing: Promise<void>): void {
     this.#scheduled = true;
     preparing.then(
