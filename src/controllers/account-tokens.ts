@@ -20,7 +20,7 @@ export const tokenSecrets = (registry: Registry, namespace: string): Entry[] =>
     .select(new Filter(namespace, undefined, undefined, undefined))
     .entries.filter(isTokenSecret);
 
-/** What a write of a token needs. */
+/** What is needed to write a token. */
 export type TokenWriting = Writer & Pick<SharedContext, 'tokens'>;
 
 /** Puts the token of its account into a secret, or deletes the secret when the account is gone. */

@@ -47,14 +47,14 @@ interface Findings {
   readonly scaled: boolean;
 }
 
-/** What one evaluation works on. */
+/** The input of one evaluation. */
 interface Evaluation {
   readonly autoscaler: HorizontalPodAutoscalerV2;
   /** The kind of the object that is scaled, and the object. */
   readonly kind: Kind;
   readonly target: Entry;
   readonly current: number;
-  /** Those that the status will have, in their order. */
+  /** The conditions of the new status, in their order. */
   readonly conditions: HorizontalPodAutoscalerCondition[];
 }
 
@@ -156,7 +156,7 @@ class Autoscalers {
     return { autoscaler, kind, target, current, conditions };
   }
 
-  /** Sets what the metrics propose, as fast as the autoscaler's behaviour allows. */
+  /** Sets the replicas that the metrics propose, as fast as the autoscaler's behaviour allows. */
   async #scaleByMetrics(key: string, evaluation: Evaluation): Promise<Findings> {
     const { autoscaler, target, current, conditions } = evaluation;
     const { replicas, name, metrics, error } = await this.#measure(autoscaler, target, current);

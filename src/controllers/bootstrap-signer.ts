@@ -21,7 +21,7 @@ import { WorkQueue } from './shared/work-queue.ts';
 import { isBootstrapSecret } from './token-cleaner.ts';
 
 const signaturePrefix = 'jws-kubeconfig-';
-/** The one key of the queue. */
+/** The only key of the queue. */
 const sign = 'sign';
 
 export const bootstrapSigner: Controller = {
@@ -93,7 +93,7 @@ function signed(
   return Object.fromEntries([...others, ...signatures]);
 }
 
-/** A JSON Web Signature without its content, which stands beside it. */
+/** A detached JSON Web Signature: without its content, which is stored beside it. */
 function detachedSignature(content: string, { id, secret }: BootstrapToken): string {
   const header = Buffer.from(JSON.stringify({ alg: 'HS256', kid: id })).toString('base64url');
   const input = `${header}.${Buffer.from(content).toString('base64url')}`;

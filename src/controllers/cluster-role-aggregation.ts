@@ -1,6 +1,6 @@
 /**
- * The cluster role aggregation controller: a cluster role with an aggregation rule has the rules of all cluster roles that
- * its selectors choose, in the order of the selectors and of the roles' names.
+ * The cluster role aggregation controller: a cluster role with an aggregation rule gets the rules of all cluster roles
+ * that its selectors match, in the order of the selectors and of the roles' names.
  */
 import type { ClusterRole, PolicyRule } from '../api/generated/types.ts';
 import { type LabelSelectorObject, selectorFromObject } from '../api/kind/label-selector.ts';
@@ -12,9 +12,9 @@ import { type Controller, ifUnchanged, observe, running, type Writer } from './s
 import { WorkQueue } from './shared/work-queue.ts';
 
 const resource = 'rbac.authorization.k8s.io/clusterroles';
-/** How the text of a role says that it gathers others. */
+/** The text in a role's JSON that shows that it aggregates others. */
 const mark = Buffer.from('"aggregationRule":{');
-/** Roles that are made together are gathered once. */
+/** Delay, so that roles created together are aggregated once. */
 const gatherMs = 20;
 
 export const clusterRoleAggregation: Controller = {
@@ -57,7 +57,7 @@ async function gather({ registry, writing, request }: Writer, name: string): Pro
       }
   }
   if (semanticEqual(role.rules, rules)) return;
-  // Its version makes the write fail when the role has changed, which brings it back into the queue.
+  // The resourceVersion makes the write fail when the role has changed; that change adds the role to the queue again.
   const change = () => ({ ...entry.object(), rules: structuredClone(rules) });
   await ifUnchanged(modify(writing, request('update'), targetOf(entry), change));
 }

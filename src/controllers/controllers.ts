@@ -110,8 +110,8 @@ function controllersNamed(word: string): readonly Controller[] {
 }
 
 /**
- * What the API forbids (a quota that is used up, a namespace that is being deleted) is no failure of a controller: events
- * of the object tell it, and the controller tries again.
+ * Whether the API refused a write (a used-up quota, a namespace being deleted). That is not a failure of the
+ * controller: it records an event on the object and tries again.
  */
 const isRefusal = (error: Error): boolean => error instanceof StatusError && error.code === 403;
 
@@ -135,7 +135,7 @@ export function startControllers(
         return pods;
       },
     });
-  // It looks after nodes without a report, too.
+  // The node lifecycle controller does the work of the controller for unreported nodes, too.
   const all = chosen.includes(nodeLifecycleController)
     ? chosen.filter((controller) => controller !== unreportedNodesController)
     : chosen;

@@ -15,7 +15,7 @@ export type Expectation =
   | {
       readonly expectedPods: number;
       readonly desiredHealthy: number;
-      /** Pods without a controller, where their controllers' replicas are needed. */
+      /** Number of pods without a controller, when the replicas of controllers are needed. */
       readonly unmanaged: number;
     }
   | { readonly failure: string };

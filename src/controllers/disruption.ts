@@ -100,7 +100,7 @@ class Disruption {
       this.#targets.addAfter(keyOf(pod!.namespace, pod!.name), sinceMs + departureMs - this.#nowMs);
   }
 
-  /** A pod may be in one budget: which of several counts for it, nobody can say. */
+  /** Records an event for a pod that several budgets select: it is undefined which one counts. */
   #tellAmbiguity({ entry, namespace, name, labels }: IndexedPod): void {
     const [first, ...others] = [...this.#selectors.selecting(namespace, labels)].sort();
     if (others.length === 0) return;

@@ -34,7 +34,7 @@ const SEPARATOR = '\u0000';
 type Place = string;
 const placeOf = (entry: Entry): Place => [entry.kind.id, entry.namespace, entry.name].join(SEPARATOR);
 
-/** Deleted owners that are remembered, where only their dependents are collected. */
+/** Maximum number of remembered deleted owners, when only dependents of observed deletions are collected. */
 const deletedOwnersMax = 100_000;
 
 /** `unknown`: an owner that this collector has never seen. */
@@ -56,7 +56,10 @@ class GarbageCollector implements RunningController {
   readonly #dependents = new Map<string, Set<Place>>();
   /** Dependents of owners of unknown kinds, by version and kind. */
   readonly #waiting = new Map<string, Set<Place>>();
-  /** Uids of objects that were deleted while this ran, the newest last; undefined: all missing owners count as deleted. */
+  /**
+   * Uids of objects that were deleted while this collector ran, the newest last; undefined: all missing owners count as
+   * deleted.
+   */
   readonly #deleted: Set<string> | undefined;
 
   constructor(context: SharedContext) {
@@ -223,7 +226,7 @@ class GarbageCollector implements RunningController {
     else if (this.#waitsForItself(entry)) await this.#unblockOwners(entry);
   }
 
-  /** Whether its blocking dependents, all waiting like it, lead back to it. */
+  /** Whether the chain of its blocking dependents, which all wait, leads back to the owner itself. */
   #waitsForItself(entry: Entry): boolean {
     const seen = new Set<string>();
     const ahead = [entry];
@@ -277,10 +280,10 @@ class GarbageCollector implements RunningController {
   }
 }
 
-/** Owners because of which a dependent stays. */
+/** States of an owner that keep its dependents. */
 const keeping: ReadonlySet<OwnerState> = new Set<OwnerState>(['present', 'unknown kind', 'unknown']);
 
-/** What users write into a reference may hold anything. */
+/** The version and kind in a reference, which users may fill with anything. */
 const ownerKindName = ({ apiVersion = '', kind = '' }: Pick<OwnerReference, 'apiVersion' | 'kind'>): string =>
   composedKey(apiVersion, kind);
 

@@ -1,6 +1,6 @@
 /**
  * In-use protection: keeps a deleted claim until no pod uses it, a deleted volume until no claim is bound to it, and a
- * deleted class of attributes until no claim and no volume names it.
+ * deleted VolumeAttributesClass until no claim and no volume names it.
  */
 
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../api/generated/types.ts';
@@ -43,7 +43,7 @@ export const protectionController: Controller = {
       onError: (_, error) => onError(error),
     });
     const classes = registry.view.collection('storage.k8s.io/volumeattributesclasses');
-    /** A claim or volume that no longer names a class may have been the last. */
+    /** Processes the class that a claim or volume named before: it may have been the last. */
     const forget = (previous: Entry | undefined): void => {
       if (classes.size === 0 || !previous || !mayNameAttributes(previous)) return;
       const named = attributesClassesOf(previous.peek() as PersistentVolume | PersistentVolumeClaim);
@@ -85,7 +85,7 @@ async function releaseVolume(writer: Writer, name: string): Promise<void> {
   if (volume) await release(writer, volume);
 }
 
-/** Takes the finalizer off a deleted class that nothing names, and puts it on one that has lost it. */
+/** Removes the finalizer from a deleted class that nothing names, and restores it on one that lost it. */
 async function settleAttributes(writer: Writer, name: string): Promise<void> {
   const { registry, writing, request } = writer;
   const entry = registry.view.collection('storage.k8s.io/volumeattributesclasses').get('', name);
@@ -101,7 +101,7 @@ async function settleAttributes(writer: Writer, name: string): Promise<void> {
     });
 }
 
-/** Takes the finalizer off an object that is being deleted, and that nothing uses. */
+/** Removes the finalizer from an object that is being deleted and is not in use. */
 async function release(writer: Writer, entry: Entry): Promise<void> {
   const { finalizer, isInUse } = entry.kind.deletion.protection!;
   if (isHeld(entry, finalizer) && !isInUse(entry.peek(), otherObjects(writer.registry.view)))

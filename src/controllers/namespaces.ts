@@ -47,7 +47,8 @@ export const namespaceController: Controller = {
           else queue.add(entry.name);
         } else if (kind.namespaced && (!entry || !previous)) {
           const { namespace } = (entry ?? previous)!;
-          // A write that was let in before the deletion began may come after it, and even after the namespace is gone.
+          // A write that was accepted before the deletion began may be stored after it, even after the namespace is
+          // gone.
           if (isGoing(writing, namespace)) queue.add(namespace);
         }
       },

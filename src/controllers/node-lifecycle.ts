@@ -35,9 +35,11 @@ import { recorderFor } from './shared/event-sink.ts';
 import { WorkQueue } from './shared/work-queue.ts';
 import { TaintEvictions } from './taint-evictions.ts';
 
-/** The key in the queue for giving up nodes that wait for it; no node has this name. */
+/** The queue key for tainting lost nodes; no node has this name. */
 const givingUp = '';
-/** Shares of a node's grace period: a node that has spoken within this one is alive; how soon it is looked for again. */
+/**
+ * Shares of a node's grace period: within the first a node counts as alive; the second is how soon it is checked again.
+ */
 const aliveShare = 0.5;
 const againShare = 0.1;
 
@@ -101,12 +103,12 @@ class NodeLifecycle {
     this.#tell(node, 'RemovingNode', `Node ${name} event: Removing Node ${name} from Controller`);
   }
 
-  /** Looks at all nodes again when zones are in another state: they may get, or lose, their NoExecute taints. */
+  /** Processes all nodes again when the state of a zone has changed: they may get or lose their NoExecute taints. */
   #followZones(): void {
     if (!this.#zones.hasChanged) return;
     const { allLost } = this.#zones;
     const nowMs = this.#registry.sources.nowMs();
-    // After a silence of all nodes each of them gets its time again to speak.
+    // After all nodes were silent, each gets its full grace period again.
     if (this.#allLost && !allLost) for (const heard of this.#heard.values()) heard.atMs = nowMs;
     this.#allLost = allLost;
     for (const name of this.#registered) this.#queue.add(name);
@@ -133,7 +135,7 @@ class NodeLifecycle {
     await this.#podsNotReady(now);
   }
 
-  /** Gives nodes that are lost their NoExecute taint, as far as their zones allow it now. */
+  /** Gives lost nodes their NoExecute taint, as far as their zones allow it now. */
   async #giveUp(): Promise<void> {
     if (!this.#lost.size || this.#zones.allLost) return;
     const { nodeGraceMs } = this.context.settings;
@@ -142,8 +144,8 @@ class NodeLifecycle {
       if (!node || conditionOf(node, 'Ready')?.status !== 'True') return false;
       return this.#silentMs(node) < nodeGraceMs * aliveShare;
     };
-    // If no node has spoken for a while, all of them may have fallen silent together, as when this server is cut off:
-    // the first ones are not given up before it is known of the others.
+    // If no node has reported for a while, all may have become unreachable together, as when this server is cut off: do
+    // not taint the first ones before the state of the others is known.
     if (![...this.#registered].some(hasSpoken))
       return this.#queue.addAfter(givingUp, nodeGraceMs * againShare);
     const nowMs = this.#registry.sources.nowMs();
@@ -162,7 +164,7 @@ class NodeLifecycle {
     return this.#registry.view.collection('core/nodes').get('', name)?.peek() as Node | undefined;
   }
 
-  /** How long a node may still be silent. */
+  /** How long a node may remain silent. */
   #patienceMs(node: Node): number {
     const { nodeGraceMs } = this.context.settings;
     const graceMs = conditionOf(node, 'Ready') ? nodeGraceMs : nodeGraceMs * firstGraceShare;
@@ -183,7 +185,7 @@ class NodeLifecycle {
     const said = JSON.stringify([lease?.spec?.renewTime, lease?.spec?.holderIdentity, beats]);
     const heard = this.#heard.get(name);
     if (heard?.said === said) return nowMs - heard.atMs;
-    // Reports from before this controller started count from their own time.
+    // Reports from before the start of this controller count from their own time.
     const spokenMs = heard
       ? nowMs
       : Math.max(

@@ -1,4 +1,4 @@
-/** What tells that a node is silent: its conditions and its taints. */
+/** The conditions and taints of nodes that have stopped reporting. */
 import type { Node, NodeCondition, Taint } from '../api/generated/types.ts';
 
 /** Additional time for a new node until its first report. */
@@ -29,7 +29,7 @@ const ownKeys = new Set([
   ),
 ]);
 
-/** The conditions of a node that does not speak: those that it has reported end, those that it never has begin. */
+/** The conditions of a silent node: reported ones become Unknown, and those that it never reported are added. */
 export function silentConditions(node: Node, now: string): NodeCondition[] {
   const known = node.status?.conditions ?? [];
   return [
@@ -67,13 +67,13 @@ const same = (a: Taint, b: Taint): boolean => a.key === b.key && a.effect === b.
 
 const readinessKeys = [`${prefix}not-ready`, `${prefix}unreachable`];
 
-/** Whether the node has a taint that evicts its pods because it is not ready. */
+/** Whether the node has the NoExecute taint that evicts its pods because it is not ready. */
 export const isGivenUp = ({ spec }: Node): boolean =>
   spec?.taints?.some(({ key, effect }) => effect === 'NoExecute' && readinessKeys.includes(key!)) === true;
 
 /**
  * The taints a node should have; existing ones keep their timeAdded.
- * @param evicts whether it evicts its pods while it is not ready
+ * @param evicts whether to evict its pods while it is not ready
  */
 export function taintsFor(node: Node, now: string, evicts: boolean): Taint[] {
   const wanted: Taint[] = [];

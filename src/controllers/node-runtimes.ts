@@ -1,6 +1,6 @@
 /**
- * The node runtimes controller: makes the RuntimeClass objects of what nodes can run pods with, as their labels say. Nodes
- * with credentials of their own may not make them.
+ * The node runtimes controller: creates the RuntimeClass objects for the runtimes that nodes offer, as their labels
+ * say. Nodes themselves are not allowed to create them.
  */
 import type { Node } from '../api/generated/types.ts';
 import { runtimeClassOf, runtimesOf } from '../api/rules/shared/node-runtimes.ts';
@@ -29,7 +29,7 @@ export const nodeRuntimesController: Controller = {
     const observation = observe(context, 'core/nodes', (entry) => {
       if (!entry) return;
       for (const name of runtimesOf(entry.peek() as Node)) {
-        // Once for each: a class that was deleted stays away.
+        // Created once: a class that a user deleted is not created again.
         if (!known.has(name)) queue.add(name);
         known.add(name);
       }

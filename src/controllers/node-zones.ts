@@ -1,16 +1,16 @@
 /**
- * Zones of nodes, and how fast the nodes of each are given up. A node that is not ready is one of:
+ * Zones of nodes, and how fast lost nodes of a zone are evicted. The state of a zone is one of:
  *
- *   normal    few nodes of its zone are lost: the usual rate
- *   partial   many are lost, so the fault may be on our side: a lower rate in a large zone, no eviction in a small one
- *   full      all nodes of the zone are lost: the usual rate, because pods can move to other zones
+ * normal    few of its nodes are lost: the usual rate
+ * partial   many are lost, so the fault may be on our side: a lower rate in a large zone, no eviction in a small one
+ * full      all are lost: the usual rate, because pods can move to other zones
  *
- * When the nodes of all zones are lost, it is likely that this server is cut off from them: nothing is evicted.
- * Rules and figures are those of Kubernetes' node lifecycle controller.
+ * When the nodes of all zones are lost, this server is probably cut off from them: nothing is evicted. Rules and
+ * figures are those of Kubernetes' node lifecycle controller.
  */
 import type { Node } from '../api/generated/types.ts';
 
-/** A zone with fewer lost nodes is normal, however small it is. */
+/** A zone with fewer lost nodes than this is normal, however small it is. */
 const lostMin = 3;
 const labelKeys = {
   region: ['topology.kubernetes.io/region', 'failure-domain.beta.kubernetes.io/region'],
@@ -20,13 +20,13 @@ const labelKeys = {
 const excludedLabel = 'node.kubernetes.io/exclude-disruption';
 
 export interface EvictionRates {
-  /** Nodes per second that are given up in a zone, unless too many are lost. */
+  /** Nodes per second that are evicted in a zone, unless too many are lost. */
   readonly nodeEvictionRate: number;
-  /** The same where too many are lost, in a large zone. */
+  /** The same rate for a large zone where too many are lost. */
   readonly secondaryNodeEvictionRate: number;
-  /** The share of lost nodes from which on too many are lost. */
+  /** The share of lost nodes from which too many are lost. */
   readonly unhealthyZoneThreshold: number;
-  /** A zone with more nodes is large. */
+  /** A zone with more nodes than this is large. */
   readonly largeClusterSizeThreshold: number;
 }
 
@@ -35,7 +35,7 @@ type ZoneState = 'normal' | 'partial' | 'full';
 interface Zone {
   ready: number;
   lost: number;
-  /** When a node of it was last given up. */
+  /** When a node of the zone was last evicted. */
   takenAtMs: number;
 }
 
@@ -75,7 +75,7 @@ export class NodeZones {
     return states.length > 0 && states.every(([, state]) => state === 'full');
   }
 
-  /** Whether the state of a zone is another than when this was last asked. */
+  /** Whether the state of a zone has changed since the last call. */
   get hasChanged(): boolean {
     const summary = JSON.stringify(this.#states());
     const changed = summary !== this.#summary;
@@ -84,8 +84,8 @@ export class NodeZones {
   }
 
   /**
-   * Takes the right to give up a node. Returns 0 when it is granted, else how long to wait: for ever as long as no node
-   * of the zone may be given up.
+   * Asks to evict a node. Returns 0 when it is allowed, otherwise how long to wait: Infinity while no node of the zone
+   * may be evicted.
    */
   take(name: string, nowMs: number): number {
     const member = this.#members.get(name);
@@ -94,7 +94,7 @@ export class NodeZones {
     const rate = this.#rateOf(zone);
     if (rate <= 0) return Number.POSITIVE_INFINITY;
     const sinceMs = nowMs - zone.takenAtMs;
-    // A clock that was set back must not keep the zone waiting.
+    // Ignore a clock that was set back, so that the zone does not wait.
     if (sinceMs >= 0 && sinceMs < 1000 / rate) return 1000 / rate - sinceMs;
     zone.takenAtMs = nowMs;
     return 0;
@@ -112,7 +112,7 @@ export class NodeZones {
     return lost >= lostMin && share >= this.rates.unhealthyZoneThreshold ? 'partial' : 'normal';
   }
 
-  /** The states of zones that have nodes which count. */
+  /** The states of zones with at least one node that counts. */
   #states(): [zone: string, state: ZoneState][] {
     return [...this.#zones]
       .filter(([, { ready, lost }]) => ready + lost > 0)
@@ -128,7 +128,7 @@ export class NodeZones {
   }
 }
 
-/** The zone with its region; empty for nodes without these labels, which are one zone. */
+/** Region and zone of a node; empty for nodes without these labels, which form one zone. */
 function zoneOf({ metadata }: Node): string {
   const of = (keys: readonly string[]): string =>
     keys.map((key) => metadata.labels?.[key]).find((value) => value !== undefined) ?? '';

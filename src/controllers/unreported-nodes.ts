@@ -1,7 +1,7 @@
 /**
- * The unreported nodes controller: a node that no agent has ever reported gets its conditions as Unknown, and the taint
- * that says so, when the time for its first report is over. It is for servers without the node lifecycle controller, which
- * does the same. Nodes that an agent or a client has reported are left as they are.
+ * The unreported nodes controller: sets the conditions of a node that no agent has ever reported to Unknown, and adds
+ * the taint for that, when the time for its first report is over. It is for servers without the node lifecycle
+ * controller, which does the same. Nodes that an agent or a client has reported are left alone.
  */
 import type { Node } from '../api/generated/types.ts';
 import { timeToMs } from '../api/values/time.ts';
@@ -34,7 +34,7 @@ export const unreportedNodesController: Controller = {
 
 class UnreportedNodes {
   readonly #queue: WorkQueue;
-  /** Nodes that were marked, and have spoken since. */
+  /** Nodes that were marked, and have reported since. */
   readonly #speaking = new Set<string>();
 
   constructor(private readonly context: SharedContext) {
@@ -72,7 +72,7 @@ class UnreportedNodes {
     const dueMs = timeToMs(node.metadata.creationTimestamp!) + settings.nodeGraceMs * firstGraceShare;
     const waitMs = dueMs - registry.sources.nowMs();
     if (waitMs > 0) return this.#queue.addAfter(name, waitMs);
-    // Its agent lives, and has not come to its status yet.
+    // The agent is alive, but has not reported its status yet.
     if (registry.view.collection('coordination.k8s.io/leases').get(leaseNamespace, name)) return;
     await this.#modify(name, 'status', (current) => {
       if (!conditionOf(current, 'Ready'))
@@ -102,5 +102,5 @@ class UnreportedNodes {
   }
 }
 
-/** Whether its conditions say that it was never reported. */
+/** Whether its conditions say that the node was never reported. */
 const isMarked = (node: Node): boolean => conditionOf(node, 'Ready')?.reason === neverUpdated;

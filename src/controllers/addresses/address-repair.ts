@@ -1,7 +1,7 @@
 /**
- * Repairs IPAddress objects: each cluster IP of a service has one that refers to the service, and none stays without its
- * service. They are written together with services, so there is something to repair only after a crash, an upgrade of an
- * older cluster, or when a user has deleted or changed one.
+ * Repairs IPAddress objects: each cluster IP of a service has one that refers to the service, and no IPAddress stays
+ * without its service. They are written together with services, so a repair is needed only after a crash, an upgrade of
+ * an older cluster, or when a user has deleted or changed one.
  */
 
 import type { IPAddress, Service, ServiceCIDR } from '../../api/generated/types.ts';
@@ -33,7 +33,7 @@ import {
 import { recorderFor } from '../shared/event-sink.ts';
 import { WorkQueue } from '../shared/work-queue.ts';
 
-/** An address and its service are written at the same time; wait until both are certainly seen. */
+/** Delay before a repair: an address and its service are written at the same time, and both must have been seen. */
 const settleMs = 2_000;
 /** An object without its service is left alone for this long: the service may be about to be written. */
 const leakedMs = 60_000;
@@ -54,7 +54,10 @@ class AddressKeeper {
   readonly #recorder: EventRecorder;
   readonly #services: WorkQueue;
   readonly #addresses: WorkQueue;
-  /** Services that were there at the start: an older version has made no objects for them, which is no defect. */
+  /**
+   * Services that existed at the start: an older version made no IPAddresses for them, so a missing one is not
+   * reported.
+   */
   readonly #first = new Set<string>();
 
   constructor(private readonly context: SharedContext) {
@@ -119,7 +122,7 @@ class AddressKeeper {
         );
       const known = registry.view.collection(addressId).get('', ip);
       if (known && parentKeyOf(known) === memberKey(namespace, name)) continue;
-      // One that refers to something else is made anew.
+      // One that refers to something else is replaced.
       if (known && this.#hasOwner(known)) continue;
       if (known) await removeAddress(registry, known);
       if ((await plantAddress(registry, ip, { namespace, name })) && !silent)
@@ -141,7 +144,7 @@ class AddressKeeper {
     );
   }
 
-  /** Whether an object is the address of the service that it refers to, or none of the allocator's. */
+  /** Whether an IPAddress belongs to an existing service, or was not made by the allocator. */
   #hasOwner(entry: Entry): boolean {
     if (entry.labels?.[managedByLabel] !== addressManager) return true;
     const { namespace = '', name = '' } = (entry.peek() as IPAddress).spec?.parentRef ?? {};

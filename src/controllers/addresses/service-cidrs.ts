@@ -1,6 +1,6 @@
 /**
- * The service CIDR controller: says that ranges are ready, and holds a range that is being deleted until no address of
- * a service would be without one.
+ * The service CIDR controller: marks ranges as ready, and keeps a range that is being deleted until all addresses of
+ * services are in other ranges.
  */
 
 import type { Condition, ServiceCIDR } from '../../api/generated/types.ts';
@@ -24,7 +24,7 @@ import {
 import { WorkQueue } from '../shared/work-queue.ts';
 
 const finalizer = 'networking.k8s.io/service-cidr-finalizer';
-/** Servers that have not seen the deletion yet may give out addresses for this long. */
+/** How long servers that have not seen the deletion yet may still allocate addresses from the range. */
 const graceMs = 10_000;
 
 const readyMessage = 'Kubernetes Service CIDR is ready';
@@ -62,7 +62,7 @@ class RangeKeeper {
     return running(observations, [this.#queue]);
   }
 
-  /** Ranges that wait for their addresses to go, or for another range that has them. */
+  /** Processes ranges again that wait for their addresses to be released, or for another range that contains them. */
   #lookAgain(): void {
     for (const entry of this.#all(rangeId))
       if ((entry.peek() as ServiceCIDR).metadata.deletionTimestamp) this.#queue.add(entry.name);
@@ -98,7 +98,7 @@ class RangeKeeper {
     await this.#setFinalizer(entry, false);
   }
 
-  /** Whether other ranges have all its addresses, or at least those in use. */
+  /** Whether other ranges contain all its addresses, or at least those in use. */
   #isSpare({ name }: Entry, range: ServiceCIDR): boolean {
     const others = this.#all(rangeId)
       .filter((other) => other.name !== name)

@@ -1,6 +1,6 @@
 /**
- * The approver: approves requests of nodes for client certificates when the user who asks may have one, and requests of
- * nodes for serving certificates when all names in them are the node's own. All others wait for people.
+ * The approver: approves requests of nodes for client certificates if the requesting user may have one, and requests
+ * for serving certificates if all names in them belong to the node. All other requests wait for an administrator.
  */
 
 import type { CertificateSigningRequest, Node } from '../../api/generated/types.ts';
@@ -142,7 +142,7 @@ async function approve(
   };
   await ifUnchanged(
     modify(writing, request('update'), targetOf(entry, 'approval'), () => {
-      // With its resourceVersion: another decision must not be overwritten.
+      // With its resourceVersion, so that another decision is not overwritten.
       const object = entry.object() as CertificateSigningRequest;
       object.status = { ...object.status, conditions: [...conditionsOf(object), approved] };
       return object;

@@ -1,4 +1,4 @@
-/** The cleaner: signing requests are of no use when they are decided; once an hour those that are old enough go. */
+/** The cleaner: deletes old signing requests, once an hour. A request is of no use once it is decided. */
 import { X509Certificate } from 'node:crypto';
 import type { CertificateSigningRequest } from '../../api/generated/types.ts';
 import { conditionsOf } from '../../api/rules/access/signing-conditions.ts';
@@ -13,7 +13,7 @@ import { WorkQueue } from '../shared/work-queue.ts';
 
 const hourMs = 3_600_000;
 const sweepMs = hourMs;
-/** How long requests stay: those that are decided to the end, and those that still wait for something. */
+/** How long requests are kept: decided ones, and those still waiting. */
 const decidedMs = hourMs;
 const waitingMs = 24 * hourMs;
 /** The single key of the work queue. */

@@ -1,6 +1,6 @@
 /**
- * The publisher of the root certificates: every namespace has a ConfigMap with what programs in pods verify the API
- * server with. It is put right when it is changed or deleted.
+ * The root certificate publisher: every namespace has a ConfigMap with the certificates by which programs in pods
+ * verify the API server. It is restored when it is changed or deleted.
  */
 import type { ConfigMap, Namespace } from '../../api/generated/types.ts';
 import { semanticEqual } from '../../api/text/object.ts';

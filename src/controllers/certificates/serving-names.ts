@@ -1,8 +1,9 @@
 /**
- * Which names and addresses the certificate of an agent may have without a person's approval: those by which nobody but
- * the node can be reached, and that it has proved to be its own. What a node reports in its status proves nothing.
+ * Decides which names and addresses the serving certificate of a node agent may have without approval by an
+ * administrator: those that only this node has, and that it has proved to be its own. What a node reports in its status
+ * proves nothing.
  *
- * - its own name, and the name that agents have in no other place (`agentNameOf`);
+ * - its own name, and the name that only its agent has (`agentNameOf`);
  * - the address that its request came from;
  * - names and addresses that an administrator listed in an annotation of its Node, which nodes cannot write.
  *
@@ -21,9 +22,9 @@ import { everything } from '../../registry/view/filter.ts';
 import type { ClusterTrust } from '../shared/controller.ts';
 
 const clusterDomain = 'cluster.local';
-/** Names below these are given to services, pods, this machine and agents. */
+/** Domains whose names belong to services, pods, this machine and agents. */
 const takenDomains = ['svc', clusterDomain, 'localhost', agentDomain];
-/** Loopback, link-local, multicast, "this network" and broadcast. */
+/** Ranges that no node may claim: loopback, link-local, multicast, "this network" and broadcast. */
 const takenRanges = [
   '0.0.0.0/8',
   '127.0.0.0/8',
@@ -59,7 +60,7 @@ export function areOwnNames(
   );
 }
 
-/** Names and addresses at which others answer. */
+/** Names and addresses that belong to others. */
 class TakenNames {
   readonly #nodes: ReadonlySet<string>;
 

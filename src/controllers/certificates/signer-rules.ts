@@ -19,7 +19,7 @@ const rules: Readonly<Record<string, Rule>> = {
 
 export const isOwnSigner = (name: string): boolean => Object.hasOwn(rules, name);
 
-/** Why a signer refuses a request; undefined: it signs. */
+/** Why a signer refuses a request; undefined when it signs. */
 export const signerProblem = (
   signer: string,
   request: SigningRequest,
@@ -67,7 +67,7 @@ const isOfNodes = ({ organizations }: SigningRequest['read']): boolean =>
 const nameProblem = ({ commonName }: SigningRequest['read']): string | undefined =>
   commonName.startsWith(nodePrefix) ? undefined : `subject common name does not begin with ${nodePrefix}`;
 
-/** Key encipherment is for RSA keys, so requests of other keys may leave it out. */
+/** Checks the usages. Key encipherment is for RSA keys, so requests with other keys may leave it out. */
 function usagesProblem(usages: readonly string[], wanted: readonly string[]): string | undefined {
   const missing = wanted.filter((usage) => !usages.includes(usage));
   const fits =

@@ -1,6 +1,6 @@
 /**
- * The signer: signs approved requests of the built-in signers, with the authority of the cluster; those of agents for
- * certificates to serve with, with the authority for nodes.
+ * The signer: signs approved requests of the built-in signers with the cluster's authority, and serving certificates of
+ * agents with the authority for nodes.
  */
 import type { CertificateSigningRequest } from '../../api/generated/types.ts';
 import { conditionsOf, hasCondition } from '../../api/rules/access/signing-conditions.ts';
@@ -69,7 +69,7 @@ async function sign(context: SharedContext, trust: ClusterTrust, name: string): 
     await writeStatus(context, entry, { conditions: [...conditionsOf(object), failed] });
     return;
   }
-  // Also when a user approved the request, and not the approver.
+  // Done here, too, because an administrator may have approved the request instead of the approver.
   if (signerName === kubeletClientSigner) await addNodeProxier(context, request.read.commonName);
   const askedMs = expirationSeconds === undefined ? lifeMaxMs : expirationSeconds * 1000;
   const lifeMs = Math.min(Math.max(askedMs, lifeMinMs), lifeMaxMs);
@@ -84,7 +84,7 @@ async function sign(context: SharedContext, trust: ClusterTrust, name: string): 
   });
 }
 
-/** With its authority, by which the agent recognises the API server. */
+/** Signs a serving certificate, and appends the authority by which the agent recognises the API server. */
 async function servingCertificate(
   { nodeAuthority }: ClusterTrust,
   grant: Grant,

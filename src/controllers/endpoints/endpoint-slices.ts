@@ -112,7 +112,7 @@ class SliceKeeper {
     this.#selectingChanged([pod, previous]);
   }
 
-  /** A node that has come, has gone or is in another zone. */
+  /** Called when a node was added, deleted or moved to another zone. */
   #nodeChanged(entry: Entry | undefined, previous: Entry | undefined): void {
     if (entry && previous && zoneOf(entry) === zoneOf(previous)) return;
     this.#selectingChanged(this.context.pods.onNode((entry ?? previous)!.name));
@@ -164,7 +164,7 @@ class SliceKeeper {
     const metadata = metadataFor(service, triggerMs);
     const existing = livingSlices(this.#slices, managerName, namespace, name);
     const families = (service.spec?.ipFamilies ?? ['IPv4']) as AddressFamily[];
-    // Left by a deleted service of this name, or of a family that the service no longer has.
+    // Slices left by a deleted service of this name, or of an address family that the service no longer has.
     const isOurs = (slice: StoredSlice): boolean =>
       isOwnedBy(slice, metadata.owner) && families.includes(slice.addressType as AddressFamily);
     const isCurrent = (slice: StoredSlice): boolean => sameLabels(slice, metadata.labels);

@@ -36,7 +36,7 @@ import {
 
 const managerName = 'endpointslicemirroring-controller.k8s.io';
 const skipLabel = 'endpointslice.kubernetes.io/skip-mirror';
-/** Endpoints that older programs elect a leader with, and rewrite every second or two. */
+/** Marks Endpoints that older programs use for leader election, and rewrite every second or two. */
 const leaderAnnotation = 'control-plane.alpha.kubernetes.io/leader';
 const uncopiedAnnotations: readonly string[] = [
   'endpoints.kubernetes.io/last-change-trigger-time',
@@ -140,7 +140,7 @@ class MirrorKeeper {
   }
 }
 
-/** Undefined when there is no service. */
+/** Whether the service has a selector; undefined when there is no service. */
 const hasSelector = (service: Entry | undefined): boolean | undefined => {
   const selector = service && (service.peek() as Service).spec?.selector;
   return service && selector !== undefined && Object.keys(selector).length > 0;

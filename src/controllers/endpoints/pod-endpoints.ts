@@ -8,7 +8,7 @@ import { type IndexedPod, isFinished } from '../shared/indexed-pod.ts';
 
 /** A node that pods run on. */
 export interface KnownNode {
-  /** Undefined when it has none. */
+  /** The node's zone; undefined when it has none. */
   readonly zone: string | undefined;
 }
 
@@ -41,7 +41,7 @@ export function endpointGroups(
   return [...groups.values()];
 }
 
-/** Undefined for a pod that is no endpoint: finished, without an address, or on a node that is not known. */
+/** The endpoint of a pod; undefined when it has none: finished, without an address, or on an unknown node. */
 function endpointOf(
   { metadata, spec = {} }: Service,
   pod: IndexedPod,
@@ -84,7 +84,7 @@ function hintsOf(
   return Object.keys(hints).length ? { hints } : {};
 }
 
-/** Ports whose name the pod does not have are left out. */
+/** The ports of a pod for a service, without those that it does not declare. */
 const portsOf = ({ spec = {} }: Service, pod: IndexedPod): EndpointPortV1[] =>
   (spec.ports ?? []).flatMap((port) => {
     const number = podPort(port, pod);

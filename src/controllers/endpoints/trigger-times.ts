@@ -1,7 +1,7 @@
 /**
- * Since when the slices of a service were out of date: the time of the oldest change that its next write answers.
- * Clients measure with it how long changes take to arrive. Known are the creation of services, and when pods became
- * ready or stopped to be.
+ * Tracks since when the slices of a service are out of date: the time of the oldest change that the next write covers.
+ * Clients measure with it how long changes take to arrive. Times are known for the creation of services and for changes
+ * of pods' readiness.
  */
 import type { IndexedPod } from '../shared/indexed-pod.ts';
 
@@ -9,7 +9,7 @@ export class TriggerTimes {
   /** Readiness times that were seen, by service and then by pod. */
   readonly #seen = new Map<string, ReadonlyMap<string, number>>();
 
-  /** Undefined when no time is known of what has changed. */
+  /** The time of the oldest change; undefined when it is not known. */
   since(key: string, createdMs: number, pods: readonly IndexedPod[]): number | undefined {
     const before = this.#seen.get(key);
     const times = new Map<string, number>();

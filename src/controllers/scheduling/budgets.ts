@@ -1,4 +1,4 @@
-/** Disruption budgets, as preemption sees them: which pods cannot go without violating one. */
+/** Disruption budgets for preemption: which pods cannot be evicted without violating one. */
 import type { PodDisruptionBudget } from '../../api/generated/types.ts';
 import {
   type LabelSelectorObject,
@@ -12,12 +12,12 @@ import type { PodFacts } from './pod-facts.ts';
 interface Budget {
   readonly namespace: string;
   readonly selects: (pod: PodFacts) => boolean;
-  /** Pods that the budget has been charged for already. */
+  /** Pods that the budget has already counted as disrupted. */
   readonly disrupted: Readonly<Record<string, unknown>>;
   allowed: number;
 }
 
-/** The pods whose disruption is not allowed any more, if all went in this order. */
+/** The pods whose eviction a budget would not allow, if all were evicted in this order. */
 export function violatingBudgets({ view }: Registry, pods: readonly PodFacts[]): ReadonlySet<PodFacts> {
   const violating = new Set<PodFacts>();
   const collection = view.collection('policy/poddisruptionbudgets');

@@ -12,7 +12,7 @@ export interface NodeRefusal {
   readonly hopeless: boolean;
 }
 
-/** What is computed once per pod and used for every node. */
+/** Values computed once per pod and used for every node. */
 export interface Wish {
   readonly pod: PodFacts;
   readonly affinity: PodAffinity | undefined;

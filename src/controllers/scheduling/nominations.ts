@@ -1,6 +1,6 @@
 /**
- * Nominations: pods that wait for others to leave a node, after they have preempted them. What they need there is kept
- * free from pods of lower priority.
+ * Nominations: pods that have preempted others on a node and wait for them to end. The resources they need there are
+ * kept free from pods of lower priority.
  */
 import type { PodFacts } from './pod-facts.ts';
 
@@ -28,18 +28,18 @@ export class Nominations {
     this.#byUid.delete(uid);
   }
 
-  /** A waiting pod was written by anyone: a client may withdraw a nomination. */
+  /** Updates the nomination of a waiting pod after any write: a client may have withdrawn it. */
   observe(pod: PodFacts, before: string | undefined): void {
     if (pod.nominatedNodeName) this.set(pod, pod.nominatedNodeName);
     else if (before) this.delete(pod.uid);
   }
 
-  /** The pods nominated to a node whose claim is stronger than that of another pod, or as strong. */
+  /** Pods nominated to a node with at least the priority of another pod. */
   rivalsOf(pod: PodFacts, nodeName: string): PodFacts[] {
     return this.#on(nodeName, (other) => other.uid !== pod.uid && other.priority >= pod.priority);
   }
 
-  /** The pods nominated to a node that lose their claim to another pod. */
+  /** Pods nominated to a node with a lower priority than another pod, to which they lose their claim. */
   weakerThan(pod: PodFacts, nodeName: string): PodFacts[] {
     return this.#on(nodeName, (other) => other.priority < pod.priority);
   }

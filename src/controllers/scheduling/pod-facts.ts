@@ -14,11 +14,11 @@ import { jsonText } from '../../api/text/json-text.ts';
 import { milliValue, parseQuantity, toNumber } from '../../api/values/quantity.ts';
 import { timeToMs } from '../../api/values/time.ts';
 
-/** Requests that a pod without any counts for in scores, so that such pods spread, too. */
+/** Requests assumed in scores for a pod without any, so that such pods spread, too. */
 const assumedMilliCpu = 100;
 const assumedMemoryBytes = 200 * 1024 * 1024;
 
-/** The reason of the condition DisruptionTarget of a pod that has to go for one of higher priority. */
+/** The reason in the DisruptionTarget condition of a preempted pod. */
 export const preemptionReason = 'PreemptionByScheduler';
 
 /** Amounts by resource: milli-units of cpu, whole units of everything else. */
@@ -43,15 +43,15 @@ export interface PodFacts {
   readonly preemptionPolicy: string | undefined;
   /** The node that it waits for, after preempting pods there. */
   readonly nominatedNodeName: string | undefined;
-  /** It is being deleted because a pod of higher priority needs its place. */
+  /** Whether it is being deleted because a pod of higher priority needs its place. */
   readonly preempted: boolean;
   readonly createdMs: number;
-  /** When its node has taken it; infinite before. */
+  /** When its node accepted it; Infinity before. */
   readonly startedMs: number;
   readonly schedulerName: string;
   readonly gated: boolean;
   readonly deleting: boolean;
-  /** It has finished, and uses nothing. */
+  /** Whether it has finished, and uses nothing. */
   readonly finished: boolean;
   readonly requests: Amounts;
   /** Its requests for scores. */
@@ -63,7 +63,7 @@ export interface PodFacts {
   readonly tolerations: readonly Toleration[];
   readonly spread: readonly TopologySpreadConstraint[];
   readonly claims: readonly string[];
-  /** Those of its claims that belong to ephemeral volumes. */
+  /** Those of its claims that are for ephemeral volumes. */
   readonly ephemeralClaims: readonly string[];
   readonly disks: readonly string[];
   /** Changes when the pod should be tried again. */

@@ -1,7 +1,7 @@
 /**
- * Preemption: which pods of lower priority have to go so that a pod fits, chosen as kube-scheduler does. On each node
- * all of them are taken away in the scheduler's cache; as many as possible are put back, those with a disruption budget
- * that allows no more first, then the more important ones. Of the nodes, the one is taken where the least is lost.
+ * Preemption: which pods of lower priority are evicted so that a pod fits, chosen as kube-scheduler does. On each node
+ * all of them are removed in the scheduler's cache; then as many as possible are put back, first those whose disruption
+ * budget would be violated, then the more important ones. The node where the least is lost is chosen.
  */
 import type { ClusterFacts } from './cluster-facts.ts';
 import type { NodeFacts } from './node-facts.ts';
@@ -10,11 +10,11 @@ import type { PodFacts } from './pod-facts.ts';
 /** In a large cluster the search stops at this many nodes. */
 const candidatesMax = 100;
 
-/** A node, and the pods on it that have to go, the most important first. */
+/** A node, and its pods to evict, the most important first. */
 export interface Candidate {
   readonly node: NodeFacts;
   readonly victims: readonly PodFacts[];
-  /** How many of them go against a disruption budget. */
+  /** How many of them violate a disruption budget. */
   readonly violations: number;
 }
 
@@ -22,11 +22,11 @@ export interface PreemptionContext {
   readonly cluster: ClusterFacts;
   /** Whether the pod fits, with the cluster as it is in the cache now. */
   readonly fits: (pod: PodFacts, node: NodeFacts) => boolean;
-  /** Those whose disruption a budget does not allow, if all of them went in this order. */
+  /** The pods whose eviction a budget would not allow, if all were evicted in this order. */
   readonly violating: (pods: readonly PodFacts[]) => ReadonlySet<PodFacts>;
 }
 
-/** Why a pod does not preempt others at all. */
+/** Why a pod may not preempt others. */
 export function ineligibility(pod: PodFacts, nominated: NodeFacts | undefined): string | undefined {
   if (pod.preemptionPolicy === 'Never') return 'not eligible due to preemptionPolicy=Never.';
   const leaving = [...(nominated?.pods.values() ?? [])].some(
@@ -81,11 +81,11 @@ function candidateOn(
 const byImportance = (a: PodFacts, b: PodFacts): number =>
   b.priority - a.priority || a.startedMs - b.startedMs || (a.key < b.key ? -1 : 1);
 
-/** What counts between candidates, in this order; less is better. */
+/** Criteria for comparing candidates, in order; less is better. */
 const losses: readonly ((candidate: Candidate) => number)[] = [
   ({ violations }) => violations,
   ({ victims }) => victims[0]!.priority,
-  // Shifted to above zero, so that more victims are never less.
+  // Shifted above zero, so that more victims never count as less.
   ({ victims }) => victims.reduce((sum, { priority }) => sum + priority + 2 ** 31, 0),
   ({ victims }) => victims.length,
   ({ victims }) =>

@@ -158,7 +158,7 @@ class Scheduler implements RunningController {
     const reach = this.#volumes.reach(pod);
     const { nodes } = this.#cluster;
     if (reach.nowhere !== undefined) {
-      // Kubernetes looks for nodes where preemption would help, and has none to look at.
+      // As in Kubernetes: there is no node where preemption could help.
       const text = `0/${nodes.length} nodes are available: ${reach.nowhere}. not found`;
       return this.#refuse(pod, nodes.length ? text : refusalText(0, []));
     }
@@ -173,7 +173,7 @@ class Scheduler implements RunningController {
   }
 
   async #bindWithVolumes(pod: PodFacts, node: NodeFacts, plan: VolumePlan): Promise<void> {
-    // The plan counts for other pods from this call on.
+    // Other pods see the plan from this call on.
     const binding = this.#volumes.bind(pod, node, plan);
     const [bound] = await Promise.allSettled([binding, this.#nominate(pod, node.name)]);
     if (bound.status === 'rejected') return this.#volumesFailed(pod, bound.reason as Error);
@@ -185,7 +185,7 @@ class Scheduler implements RunningController {
     if (this.#closed) return;
     const entry = this.#registry.view.collection('core/pods').get(pod.namespace, pod.name);
     const current = entry && podFacts(entry.peek() as Pod);
-    // It is gone, another pod, or has got a node from another scheduler.
+    // The pod is gone, was replaced, or has got a node from another scheduler.
     if (current?.uid !== pod.uid || current.nodeName || current.deleting) return this.#lookAgain(pod);
     if (!(error instanceof VolumeBindingError)) this.context.onError(error);
     const text = `running PreBind plugin "VolumeBinding": binding volumes: ${error.message}`;
@@ -219,7 +219,10 @@ class Scheduler implements RunningController {
     return node && !this.#refusal(wish, node) ? node : undefined;
   }
 
-  /** A pod must fit without the pods that are nominated to the node, which may go elsewhere, and with them. */
+  /**
+   * Why a pod does not fit. It must fit both with the pods nominated to the node and without them, since they may go
+   * elsewhere.
+   */
   #refusal(wish: Wish, node: NodeFacts): NodeRefusal | undefined {
     const alone = refusalOf(wish, node);
     if (alone || this.#nominations.none) return alone;
@@ -244,7 +247,7 @@ class Scheduler implements RunningController {
     const before = this.#nominations.nodeOf(pod.uid);
     const ineligible = ineligibility(pod, before === undefined ? undefined : this.#cluster.node(before));
     if (ineligible !== undefined) return this.#refuse(pod, text(ineligible), before);
-    // What depends on other pods has to be worked out anew for each trial.
+    // Rules that depend on other pods must be evaluated again for each trial.
     const depends = pod.affinity?.podAffinity || pod.affinity?.podAntiAffinity || pod.spread.length;
     const lasting = !depends && this.#cluster.choosy.size === 0;
     const hopeful = [...refusals].filter(([, { hopeless }]) => !hopeless).map(([node]) => node);
@@ -363,8 +366,8 @@ class Scheduler implements RunningController {
   }
 
   /**
-   * Records on the pod, and in an event, why it is not scheduled: its wishes, or an error, which may pass; and which node
-   * it waits for.
+   * Records on the pod, and in an event, why it is not scheduled (its requirements, or an error that may pass), and
+   * which node it waits for.
    */
   #refuse(
     pod: PodFacts,
@@ -379,7 +382,7 @@ class Scheduler implements RunningController {
     this.#track(this.#nominate(pod, nominated, { type: 'PodScheduled', status: 'False', reason, message }));
   }
 
-  /** Shows on a pod without a node which one it is going to have, and why it has none yet. */
+  /** Writes to a pod's status which node it is nominated to, and why it is not scheduled yet. */
   async #nominate(pod: PodFacts, nodeName: string | undefined, why?: PodCondition): Promise<void> {
     await this.#changeStatus(pod, (status, { spec }) => {
       if (spec?.nodeName) return;

@@ -12,7 +12,7 @@ interface Waiting {
   readonly pod: PodFacts;
   readonly attempts: number;
   readonly notBeforeMs: number;
-  /** The cluster has changed since the last attempt. */
+  /** Whether the cluster has changed since the last attempt. */
   worthATry: boolean;
 }
 
@@ -63,7 +63,7 @@ export class SchedulingQueue {
     }
   }
 
-  /** No node was found. `again`: the reason was an error, not the state of the cluster. */
+  /** Called when no node was found. `again`: the reason was an error, not the state of the cluster. */
   failed(pod: PodFacts, again: boolean): void {
     const attempts = (this.#attempts.get(pod.uid) ?? 0) + 1;
     this.#attempts.set(pod.uid, attempts);
@@ -72,12 +72,12 @@ export class SchedulingQueue {
     if (again) this.#retry();
   }
 
-  /** The cluster has changed in a way that may help. */
+  /** Called when the cluster has changed in a way that may help. */
   clusterChanged(): void {
     this.#encourage(() => true);
   }
 
-  /** A pod was placed: that may help pods with affinity or spread constraints. */
+  /** Called when a pod was placed: that may help pods with affinity or spread constraints. */
   podPlaced(): void {
     this.#encourage(({ affinity, spread }) => affinity?.podAffinity !== undefined || spread.length > 0);
   }

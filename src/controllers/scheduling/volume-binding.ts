@@ -38,7 +38,7 @@ export class VolumeBinding {
   readonly #registry: Registry;
   readonly #volumes = new Map<string, string>();
   readonly #nodes = new Map<string, string>();
-  /** By the uid of the pod. */
+  /** Waiting pods by uid. */
   readonly #waiting = new Map<string, Waiting>();
 
   constructor(private readonly context: SharedContext) {
@@ -63,12 +63,12 @@ export class VolumeBinding {
     }
   }
 
-  /** A claim or a volume has changed: waiting pods may go on. */
+  /** Called when a claim or a volume has changed: waiting pods may go on. */
   changed(): void {
     for (const { check } of this.#waiting.values()) check();
   }
 
-  /** The pod is gone, or has a node. */
+  /** Called when the pod is gone, or has a node. */
   forget(uid: string): void {
     this.#waiting.get(uid)?.end(new VolumeBindingError('the pod is gone'));
   }
@@ -86,7 +86,7 @@ export class VolumeBinding {
         lost = Boolean(object.spec?.claimRef) && !refersTo(object, claim);
         if (lost || object.spec!.claimRef?.uid) return;
         const kind = 'PersistentVolumeClaim';
-        // A volume that an administrator has reserved keeps that mark.
+        // A volume that an administrator has reserved is not marked as bound by the controller.
         if (!object.spec!.claimRef) annotate(object, { [boundByController]: 'yes' });
         object.spec!.claimRef = { kind, namespace, name, uid, apiVersion: 'v1', resourceVersion };
       });

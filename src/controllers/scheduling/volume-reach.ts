@@ -32,13 +32,13 @@ const fullReason = 'node(s) did not have enough free storage';
 
 /** What has to be done for the claims of a pod before it is bound to its node. */
 export interface VolumePlan {
-  /** Volumes that are there, and the claims that get them. */
+  /** Existing volumes, and the claims that get them. */
   readonly reserved: readonly { readonly claim: PersistentVolumeClaim; readonly volume: PersistentVolume }[];
-  /** Claims for which a volume has to be made. */
+  /** Claims for which a volume has to be provisioned. */
   readonly ordered: readonly PersistentVolumeClaim[];
 }
 
-/** A reason why the pod is unschedulable, or a check for each node, with the plan if the node is taken. */
+/** A reason why the pod is unschedulable, or a check for each node, which returns the plan for that node. */
 export type VolumeReach =
   | { readonly nowhere: string }
   | {
@@ -49,9 +49,9 @@ export type VolumeReach =
 
 /** Decisions of the scheduler that the view does not show yet. */
 export interface Assumptions {
-  /** Volumes that were given to claims, by name, with the uid of the claim. */
+  /** Volumes assigned to claims: the uid of the claim by the name of the volume. */
   readonly volumes: ReadonlyMap<string, string>;
-  /** Nodes that were chosen for claims, by the uid of the claim. */
+  /** Nodes chosen for claims, by the uid of the claim. */
   readonly nodes: ReadonlyMap<string, string>;
 }
 
@@ -97,7 +97,7 @@ export const isBoundClaim = ({ spec, status }: PersistentVolumeClaim): boolean =
 
 export const requiredNodes = ({ spec }: PersistentVolume) => spec?.nodeAffinity?.required;
 
-/** Why no node will do. */
+/** Why no node is suitable for a claim. */
 function claimProblem(
   pod: PodFacts,
   name: string,
@@ -182,7 +182,7 @@ class NodeVolumes {
       );
     };
     const best = bestVolume(claim, this.#free, isFree);
-    // A volume that is reserved for the claim is chosen whatever else there is; its node must be this one.
+    // A volume that is reserved for the claim is always chosen; it must be usable on this node.
     return best && isFree(best) ? best : undefined;
   }
 
@@ -197,7 +197,7 @@ class NodeVolumes {
     return this.#hasRoom(claim, metadata.name!, provisioner, node) ? undefined : fullReason;
   }
 
-  /** Whether the driver says that it has room for the claim on the node; most drivers do not say. */
+  /** Whether the driver has room for the claim on the node; true for drivers that do not report capacity. */
   #hasRoom(
     claim: PersistentVolumeClaim,
     className: string,

@@ -27,9 +27,9 @@ export interface ControllerSettings {
   readonly nodeGraceMs: number;
   /** Nodes per second whose pods are evicted, in a zone where few nodes are lost. */
   readonly nodeEvictionRate: number;
-  /** The same where many are lost, in a zone with many nodes; in smaller ones no pods are evicted then. */
+  /** The same rate where many nodes are lost, in a zone with many nodes; in smaller zones no pods are evicted then. */
   readonly secondaryNodeEvictionRate: number;
-  /** The share of nodes from which on many are lost. */
+  /** The share of lost nodes from which many are lost. */
   readonly unhealthyZoneThreshold: number;
   /** A zone with more nodes than this has many. */
   readonly largeClusterSizeThreshold: number;
@@ -39,13 +39,13 @@ export interface ControllerSettings {
   readonly eventLifeMs: number;
   /** How often autoscalers compare the usage of pods with their target. */
   readonly autoscalerSyncMs: number;
-  /** Every service account gets a secret with a token without expiry, as in Kubernetes 1.1. */
+  /** Whether every service account gets a secret with a token without expiry, as in Kubernetes 1.1. */
   readonly serviceAccountTokenSecrets: boolean;
-  /** How long a deleted namespace keeps its content, so that clients can see that it is going. */
+  /** How long a deleted namespace keeps its content, so that clients can see that it is being deleted. */
   readonly namespaceGraceMs: number;
   /**
-   * The garbage collector deletes only dependents of owners that it has seen being deleted, not those of owners that
-   * never were: tests make objects with owners that they made up.
+   * Whether the garbage collector deletes only dependents of owners whose deletion it has seen, not those of owners
+   * that never existed: tests create objects with made-up owners.
    */
   readonly collectOnlyDeletedOwners: boolean;
 }
@@ -74,19 +74,22 @@ interface PodUsage {
 export interface ClusterTrust {
   /** Signs certificates of users and nodes as clients of the API. */
   readonly authority: Authority;
-  /** Signs certificates of agents as servers. The API server trusts no other for agents, and no door trusts it. */
+  /**
+   * Signs serving certificates of node agents. The API server accepts only these from agents; no door accepts them from
+   * clients.
+   */
   readonly nodeAuthority: () => Promise<Authority>;
-  /** The certificates that the secure door shows. */
+  /** The serving certificates of the secure door. */
   readonly shown: readonly X509Certificate[];
-  /** PEM of what clients in the cluster verify the API server with. */
+  /** PEM certificates by which clients in the cluster verify the API server. */
   readonly rootCertificates: string;
-  /** Calls back when one of them has changed; gives how to stop that. */
+  /** Calls back when one of them has changed; returns a function that stops this. */
   follow(changed: () => void): () => void;
 }
 
 /** Folders of volumes on the disks of nodes, made and removed by the nodes themselves. */
 export interface NodeVolumes {
-  /** Makes the folder of a volume, below a folder with a relative path, and gives its path. Can be repeated. */
+  /** Makes the folder of a volume below a folder with a relative path; returns its path. Can be repeated. */
   make(node: Node, name: string, under: string): Promise<string>;
   /** Removes the folder of a volume, or only if it is empty. Can be repeated. */
   remove(node: Node, name: string, path: string, onlyEmpty?: boolean): Promise<void>;
@@ -96,7 +99,7 @@ export interface NodeVolumes {
 
 /** Signs tokens of service accounts. */
 interface AccountTokens {
-  /** A token without an end, kept in a secret. */
+  /** A token without expiry, to be stored in a secret. */
   legacy(account: ServiceAccount, secretName: string): Promise<string>;
 }
 
@@ -104,12 +107,12 @@ export interface ControllerContext {
   readonly registry: Registry;
   /** For verbs that write. */
   readonly writing: Writing;
-  /** What namespaces have used of their quotas: the accounts that admission keeps. */
+  /** The usage of quotas by namespace, as admission keeps it. */
   readonly quotas: QuotaAccounts;
   readonly tokens: AccountTokens;
-  /** Absent where there is no secure door: then no certificates are signed or published. */
+  /** Absent without a secure door: then no certificates are signed or published. */
   readonly trust?: ClusterTrust | undefined;
-  /** Absent where nodes cannot be reached: then no volumes are made for claims. */
+  /** Absent where nodes cannot be reached: then no volumes are provisioned. */
   readonly nodeVolumes?: NodeVolumes | undefined;
   /** Usage of the pods of a namespace, by name; absent where no metrics are available. */
   readonly podUsage?: (namespace: string) => Promise<ReadonlyMap<string, PodUsage>>;
@@ -125,7 +128,7 @@ export interface SharedContext extends ControllerContext {
   readonly request: (verb: Verb) => Request;
 }
 
-/** Who writes, and what a write needs. */
+/** Everything needed to write as a controller. */
 export type Writer = Pick<SharedContext, 'registry' | 'writing' | 'request' | 'trust'>;
 
 export interface RunningController {
@@ -140,8 +143,8 @@ export interface Controller {
   /** Its name in `--controllers`. */
   readonly name: string;
   /**
-   * It belongs to the API itself: it finishes deletions and creates what every namespace has. Without it a server
-   * would accept such requests and never complete them, so it runs wherever the API does.
+   * Whether it belongs to the API itself: it finishes deletions, or creates what every namespace has. Without it a
+   * server would accept such requests and never complete them, so it runs wherever the API does.
    */
   readonly housekeeping?: true;
   /** The user of its writes. */

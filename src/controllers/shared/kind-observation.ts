@@ -13,9 +13,9 @@ export interface KindsObserver {
   wants?(kind: Kind): boolean;
   /** Like an `Observer`, with the stored kind of the object. */
   observed(kind: Kind, entry: Entry | undefined, previous: Entry | undefined): void;
-  /** A kind or another version of one was added; its objects are observed. */
+  /** Called when a kind or another version of one was added; its objects are observed. */
   came?(kind: Kind): void;
-  /** A stored kind was removed. Its objects are no longer served, but have not been deleted. */
+  /** Called when a stored kind was removed. Its objects are no longer served, but have not been deleted. */
   went?(kind: Kind, entries: readonly Entry[]): void;
 }
 

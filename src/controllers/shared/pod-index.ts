@@ -128,7 +128,7 @@ export class PodIndex {
     }
   }
 
-  /** At the start, and when history has moved past this index. */
+  /** Reads all pods: at the start, and when history has moved past this index. */
   #takeAll(): void {
     const { entries } = this.#collection.select(everything);
     this.#position = this.#collection.endNumber;

@@ -1,4 +1,4 @@
-/** Marks in the text of objects that have to do with storage: those without them need not be read. */
+/** Searches the text of objects for storage fields: objects without them need not be parsed. */
 import { attributesMark, claimMark } from '../../api/rules/pod/in-use-protection.ts';
 import type { Entry } from '../../registry/view/entry.ts';
 
@@ -8,5 +8,5 @@ const attributesBytes = Buffer.from(attributesMark);
 /** Whether a pod may use claims. */
 export const mayUseClaims = ({ document }: Entry): boolean => document.includes(claimBytes);
 
-/** Whether a claim or volume may name a class of attributes. */
+/** Whether a claim or volume may name a VolumeAttributesClass. */
 export const mayNameAttributes = ({ document }: Entry): boolean => document.includes(attributesBytes);

@@ -15,7 +15,7 @@ const timerMaxMs = 2 ** 31 - 1;
 const soonMs = 1_000;
 
 export interface WorkQueueOptions {
-  /** Default: those of the system. */
+  /** Default: the system's timers. */
   readonly timers?: Timers;
   /** Reconciles the object of a key. */
   readonly work: (key: string) => Promise<void>;
@@ -25,7 +25,7 @@ export interface WorkQueueOptions {
   readonly width?: number;
   /** Tries before a key is dropped. Infinity for work that may succeed without a change of its object. */
   readonly triesMax?: number;
-  /** The wait after the first failure, doubled with each further one, and the longest one. */
+  /** The delay after the first failure, which doubles with each further one, and the maximum delay. */
   readonly retry?: { readonly firstMs: number; readonly maxMs: number };
 }
 
@@ -76,7 +76,10 @@ export class WorkQueue {
     this.#appointments.set(key, { timer, atMs });
   }
 
-  /** Whether no key waits, is processed, is to be retried, or is due soon. While time stands still, nothing is due. */
+  /**
+   * Whether no key waits, is processed, is to be retried, or is due soon. While a test has stopped the clock, nothing
+   * is due.
+   */
   get settled(): boolean {
     if (this.#waiting.size + this.#working.size > 0) return false;
     if (!this.#timers.isRunning) return true;

@@ -1,6 +1,6 @@
 /**
- * Ephemeral volumes: a pod's `ephemeral` volume gets a claim of its own, made from the template in the pod. The pod
- * owns it, so it goes with the pod.
+ * Ephemeral volumes: creates a claim for each `ephemeral` volume of a pod, from the template in the pod. The pod owns
+ * the claim, so it is deleted with the pod.
  */
 import type { PersistentVolumeClaim, Pod, Volume } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind/kind.ts';
@@ -54,7 +54,7 @@ class EphemeralVolumes {
   start(): RunningController {
     const observations = [
       observe(this.context, 'core/pods', (entry) => entry && this.#consider(entry)),
-      // A claim that was deleted is made again while its pod lives; one that was in the way may be gone.
+      // A deleted claim is created again while its pod lives; a foreign claim of that name may be gone now.
       observe(this.context, 'core/persistentvolumeclaims', (entry, previous) => {
         if (entry) return;
         const owners = previous!.peek().metadata.ownerReferences ?? [];

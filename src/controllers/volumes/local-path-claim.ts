@@ -1,4 +1,4 @@
-/** Claims of the local-path provisioner: what it cannot make, and the volume it makes. */
+/** Claims of the local-path provisioner: why a claim is refused, and the volume that is made for one. */
 import type {
   Node,
   PersistentVolume,
@@ -8,11 +8,11 @@ import type {
 import { provisionedBy, storageProvisioner } from './storage-classes.ts';
 
 export const localPath = 'wherry.dev/local-path';
-/** Keeps a volume whose folder is to be deleted until that is done. */
+/** The finalizer that keeps a volume until its folder is deleted. */
 export const localPathFinalizer = 'wherry.dev/local-path';
 const hostnameLabel = 'kubernetes.io/hostname';
 const accessModes: readonly string[] = ['ReadWriteOnce', 'ReadWriteOncePod'];
-/** What a class may say. */
+/** Parameters that a class may set. */
 const parameters: readonly string[] = ['path'];
 
 /** Whether the binder waits for this provisioner to make a volume for the claim. */
@@ -26,7 +26,7 @@ export const isLocalPath = ({ metadata }: PersistentVolume): boolean =>
 
 export const volumeNameFor = ({ metadata }: PersistentVolumeClaim): string => `pvc-${metadata.uid}`;
 
-/** Why no node can make a volume for the claim. */
+/** Why no node can make a volume for the claim; undefined when one can. */
 export function refusalOf(
   { spec = {} }: PersistentVolumeClaim,
   storageClass: StorageClass,

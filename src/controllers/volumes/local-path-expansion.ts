@@ -1,6 +1,6 @@
 /**
- * Expansion of local-path volumes. A folder has no size of its own, so there is nothing to do but to note the new size:
- * first that it is being changed, then on the volume, last on the claim.
+ * Expansion of local-path volumes. A folder has no size of its own, so only the new size is recorded: first that it is
+ * being changed, then on the volume, last on the claim.
  */
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generated/types.ts';
 import type { SharedContext } from '../shared/controller.ts';

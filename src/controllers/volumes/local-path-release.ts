@@ -19,18 +19,18 @@ export class LocalPathRelease {
     private readonly recorders: NodeRecorders,
   ) {}
 
-  /** False: the folder cannot be removed now. */
+  /** Removes the folder and the object; false when the folder cannot be removed now. */
   async release(volume: PersistentVolume, findNode: FindNode): Promise<boolean> {
     const isMarked = volume.metadata.deletionTimestamp !== undefined;
     const isFree = ['Released', 'Failed'].includes(volume.status?.phase ?? '');
     if (!isLocalPath(volume) || !(isFree || (isMarked && !this.#isClaimed(volume)))) return true;
     if (volume.spec?.persistentVolumeReclaimPolicy !== 'Delete') {
-      // The folder is retained, and is the user's from now on.
+      // The folder is retained: it belongs to the user from now on.
       if (isMarked) await this.#letGo(volume);
       return true;
     }
     const node = findNode(hostnameOf(volume));
-    // The disk has gone with its node, and a user wants the object to go, too.
+    // The node and its disk are gone, and a user deletes the object.
     if (!node && isMarked) {
       await this.#letGo(volume);
       return true;

@@ -104,7 +104,7 @@ class LocalPathProvisioner {
     return running(observations, [this.#claims, this.#volumes, this.#sweeps, this.#recorders]);
   }
 
-  /** A node that becomes ready may make volumes that wait for it, and remove those that are to go. */
+  /** Called when a node becomes ready: volumes that wait for it can be made or removed. */
   #nodeChanged(entry: Entry | undefined, previous: Entry | undefined): void {
     const wasReady = previous !== undefined && isReady(previous.peek() as Node);
     if (!entry || wasReady || !isReady(entry.peek() as Node)) return;
@@ -165,7 +165,7 @@ class LocalPathProvisioner {
     const path = await this.nodes.make(node, volumeName, storageClass.parameters?.['path'] ?? '');
     const kind = registry.kinds.resource('v1', 'persistentvolumes')!;
     const volume = structuredClone(volumeFor(claim, storageClass, node, path)) as ApiObject;
-    // A conflict means that it is there already.
+    // A conflict means that the volume exists already.
     await ifUnchanged(create(writing, request('create'), collectionOf(kind, ''), volume));
     recorder.normal(
       claimSubject(claim),
@@ -179,7 +179,7 @@ class LocalPathProvisioner {
     this.#recorders.of(node?.metadata.name).warning(claimSubject(claim), 'ProvisioningFailed', message);
   }
 
-  /** Lets the scheduler choose another node. */
+  /** Removes the chosen node from a claim, so that the scheduler chooses another. */
   async #unselect(claim: PersistentVolumeClaim): Promise<void> {
     if (!selectedNodeOf(claim)) return;
     await changeStorage(this.context, 'persistentvolumeclaims', claim, 'main', (object) => {
@@ -229,10 +229,10 @@ class LocalPathProvisioner {
     else this.#volumes.addAfter(name, this.#pauses.next(key));
   }
 
-  /** Removes empty folders that were made for claims which went before their volume was there. */
+  /** Removes empty folders of claims that were deleted before their volume existed. */
   async #sweep(nodeName: string): Promise<void> {
     const node = this.#nodeNamed(nodeName);
-    // A node that cannot be asked now is asked when it becomes ready again.
+    // A node that cannot be reached is asked again when it becomes ready.
     const paths = node ? await this.nodes.list(node).catch(() => []) : [];
     if (!node || paths.length === 0) return;
     const claimed = new Set(

@@ -13,7 +13,7 @@ export class Pauses {
     return Math.min(firstMs * 2 ** failures, maxMs);
   }
 
-  /** The work has succeeded, or is no longer wanted. */
+  /** Called when the work has succeeded, or is no longer wanted. */
   forget(key: string): void {
     this.#failures.delete(key);
   }

@@ -1,20 +1,20 @@
-/** Storage classes, for the controllers of storage and the scheduler: how volumes of a class are bound and made. */
+/** Storage classes, for the storage controllers and the scheduler: how volumes of a class are bound and provisioned. */
 import type { PersistentVolumeClaim, StorageClass } from '../../api/generated/types.ts';
 import type { View } from '../../registry/view/view.ts';
 
 export const classes = 'storage.k8s.io/storageclasses';
 /** The node that the scheduler has chosen for the volume of a claim. */
 export const selectedNode = 'volume.kubernetes.io/selected-node';
-/** Who makes the volume of a claim; the second is the annotation's older name, which is still written. */
+/** The provisioner of a claim's volume; the second is the annotation's older name, which is still written. */
 export const storageProvisioner = 'volume.kubernetes.io/storage-provisioner';
 export const formerStorageProvisioner = 'volume.beta.kubernetes.io/storage-provisioner';
-/** Who has made a volume. */
+/** The provisioner that made a volume. */
 export const provisionedBy = 'pv.kubernetes.io/provisioned-by';
-/** Volumes of classes with this provisioner are made by hand. */
+/** Volumes of classes with this provisioner are created by hand. */
 export const noProvisioner = 'kubernetes.io/no-provisioner';
 export const boundByController = 'pv.kubernetes.io/bound-by-controller';
 
-/** Provisioners that were part of Kubernetes once, and the CSI drivers that have taken over. */
+/** Provisioners that were once part of Kubernetes, and the CSI drivers that replaced them. */
 const movedToCsi = new Map([
   ['kubernetes.io/aws-ebs', 'ebs.csi.aws.com'],
   ['kubernetes.io/azure-disk', 'disk.csi.azure.com'],
@@ -30,11 +30,11 @@ export function classNamed(view: View, name: string): StorageClass | undefined {
   return view.collection(classes).get('', name)?.peek() as StorageClass | undefined;
 }
 
-/** Whether volumes of the class are bound or made only when a pod that uses them has a node. */
+/** Whether volumes of the class are bound or provisioned only when a pod that uses them has a node. */
 export const isDelayed = (storageClass: StorageClass | undefined): boolean =>
   storageClass?.volumeBindingMode === 'WaitForFirstConsumer';
 
-/** The external provisioner of a class; undefined when its name is one of Kubernetes' own, which none has. */
+/** The external provisioner of a class; undefined for names reserved for Kubernetes' own provisioners. */
 export function externalProvisioner({ provisioner = '' }: StorageClass): string | undefined {
   const name = movedToCsi.get(provisioner) ?? provisioner;
   return name.startsWith('kubernetes.io/') ? undefined : name;
@@ -43,7 +43,7 @@ export function externalProvisioner({ provisioner = '' }: StorageClass): string 
 export const selectedNodeOf = ({ metadata }: PersistentVolumeClaim): string | undefined =>
   metadata.annotations?.[selectedNode] || undefined;
 
-/** Whether volumes of the class may be made for nodes with these labels. No topologies: anywhere. */
+/** Whether volumes of the class may be provisioned for nodes with these labels. Without topologies: anywhere. */
 export function allowsNode(
   { allowedTopologies = [] }: StorageClass,
   labels: Readonly<Record<string, string>>,

@@ -1,6 +1,7 @@
 /**
- * Unmet claims: what the binder does with a claim that no volume fits. It gets the default class if it has none; the
- * provisioner of its class is asked for a volume, by an annotation; or an event says what it waits for.
+ * Unmet claims: what the binder does with a claim that no volume fits. It sets the default class if the claim has none;
+ * it asks the provisioner of the class for a volume, by an annotation; or it records an event about what the claim
+ * waits for.
  */
 import type { PersistentVolumeClaim, Pod, StorageClass } from '../../api/generated/types.ts';
 import { usesClaim } from '../../api/rules/pod/in-use-protection.ts';
@@ -31,7 +32,7 @@ export class UnmetClaims {
     const wanted = classOf(claim);
     if (claimClass(claim) === undefined) {
       const byDefault = defaultStorageClasses.nameIn(this.context.registry);
-      // The change brings the claim back.
+      // Setting the class is a change, which adds the claim to the queue again.
       if (byDefault !== undefined) return this.#give(claim, byDefault);
     }
     if (!wanted)

@@ -83,7 +83,7 @@ class VolumeBinder {
   #podChanged(entry: Entry | undefined, previous: Entry | undefined): void {
     const recycled = this.#reclaimer.volumeOf((entry ?? previous)!);
     if (recycled) this.#volumes.add(recycled);
-    // The scheduler has found no node for the pod: its claims say that they wait for that.
+    // The scheduler found no node for the pod: its claims report that they wait for a pod to be scheduled.
     if (!entry || !previous || !mayUseClaims(entry)) return;
     const pod = entry.peek() as Pod;
     if (!pod.spec?.nodeName)
@@ -95,7 +95,7 @@ class VolumeBinder {
     this.#claimsWaiting(metadata.name);
   }
 
-  /** Looks at the pending claims again, and at those of a volume. */
+  /** Processes pending claims again, and the claims of a volume. */
   #claimsWaiting(volumeName?: string): void {
     for (const entry of this.#registry.view.collection('core/persistentvolumeclaims').select(everything)
       .entries) {
@@ -188,7 +188,7 @@ class VolumeBinder {
     return this.#claimPhase(claim, 'Lost');
   }
 
-  /** `chosen`: this controller has chosen the volume. */
+  /** Binds a claim and a volume. `chosen`: this controller chose the volume. */
   async #bind(claim: PersistentVolumeClaim, volume: PersistentVolume, chosen: boolean): Promise<void> {
     const { namespace, name, uid, resourceVersion } = claim.metadata;
     const volumeName = volume.metadata.name!;
@@ -240,7 +240,10 @@ class VolumeBinder {
     else await this.#letGo(volume);
   }
 
-  /** The claim has another volume: one chosen by this controller becomes free, a pre-bound one stays reserved. */
+  /**
+   * Releases a volume whose claim has another one: a volume chosen by this controller becomes free, a pre-bound one
+   * stays reserved.
+   */
   async #letGo(volume: PersistentVolume): Promise<void> {
     await changeStorage(this.context, 'persistentvolumes', volume, 'main', (object) => {
       if (object.metadata.annotations?.[boundByController]) {

@@ -1,4 +1,6 @@
-/** The volume expander: says of a claim that asks for more than it has that another controller has to expand it. */
+/**
+ * The volume expander: records on a claim that requests more than it has that an external controller must expand it.
+ */
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generated/types.ts';
 import { type Controller, observe, running } from '../shared/controller.ts';
 import { recorderFor } from '../shared/event-sink.ts';

@@ -10,11 +10,11 @@ type Classed = {
   readonly spec?: { readonly storageClassName?: string };
 };
 
-/** The old annotation wins over the field. */
+/** The class of a claim or volume; the old annotation wins over the field. */
 export const classOf = ({ metadata, spec }: Classed): string =>
   metadata.annotations?.[classAnnotation] ?? spec?.storageClassName ?? '';
 
-/** Why a claim cannot have the volume that it names, in the words of the event. */
+/** Why a claim cannot have the volume that it names, as text for an event. */
 export function mismatch(claim: PersistentVolumeClaim, volume: PersistentVolume): string | undefined {
   if (sizeOf(volume) === undefined || compare(sizeOf(volume)!, wishOf(claim)) < 0)
     return 'requested PV is too small';
@@ -28,7 +28,7 @@ export function mismatch(claim: PersistentVolumeClaim, volume: PersistentVolume)
 }
 
 export const sizeOf = ({ spec }: PersistentVolume): string | undefined => spec?.capacity?.storage;
-/** What a claim asks for. */
+/** The requested size of a claim. */
 export const wishOf = ({ spec }: PersistentVolumeClaim): string => spec?.resources?.requests?.storage ?? '0';
 export const compare = (a: string, b: string): number =>
   compareQuantities(parseQuantity(a), parseQuantity(b));
@@ -38,7 +38,10 @@ export const refersTo = ({ spec }: PersistentVolume, claim: PersistentVolumeClai
   spec?.claimRef?.name === claim.metadata.name &&
   (!spec?.claimRef?.uid || spec.claimRef.uid === claim.metadata.uid);
 
-/** A volume reserved for the claim wins; otherwise the smallest that is large enough, of those that `suits` admits. */
+/**
+ * The best volume for a claim: one reserved for it, otherwise the smallest that is large enough, among those that
+ * `suits` accepts.
+ */
 export function bestVolume(
   claim: PersistentVolumeClaim,
   volumes: Iterable<PersistentVolume>,
@@ -61,7 +64,7 @@ export function bestVolume(
   return best;
 }
 
-/** Whether a bound claim asks for more than it has. */
+/** Whether a bound claim requests more than it has. */
 export const wantsMore = (claim: PersistentVolumeClaim): boolean => {
   const { spec, status } = claim;
   if (status?.phase !== 'Bound' || !spec?.volumeName || !status.capacity?.['storage']) return false;

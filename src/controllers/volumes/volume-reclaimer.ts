@@ -1,6 +1,6 @@
 /**
- * The volume reclaimer: what happens to a volume whose claim is gone: it is retained, recycled for the next claim, or
- * deleted. A pod removes the data, because only a node can reach the storage.
+ * The volume reclaimer: handles a volume whose claim is gone: it is retained, recycled for the next claim, or deleted.
+ * A pod removes the data, because only a node can reach the storage.
  */
 
 import type { ObjectMeta, PersistentVolume, Pod } from '../../api/generated/types.ts';
@@ -21,7 +21,10 @@ const podPrefix = 'recycler-for-';
 /** Timeout of that pod. */
 const deadlineSeconds = 300;
 
-/** WHERRY_ROOT is the folder in which a container without a mount namespace finds its mounts. */
+/**
+ * The shell script of that pod. WHERRY_ROOT is the folder in which a container without a mount namespace finds its
+ * mounts.
+ */
 const script = ['cd "$WHERRY_ROOT/scrub" || exit 1', 'rm -rf ..?* .[!.]* ./*', 'test -z "$(ls -A .)"'].join(
   '\n',
 );
@@ -51,7 +54,7 @@ export class VolumeReclaimer {
       );
       return;
     }
-    // Another provisioner has made the volume, and deletes it.
+    // The volume was made by an external provisioner, which deletes it.
     const provisioner = volume.metadata.annotations?.[provisionedBy];
     if (policy === 'Delete' && provisioner && !provisioner.startsWith('kubernetes.io/')) return;
     const path = volume.spec?.hostPath?.path;

@@ -112,7 +112,7 @@ class DaemonSets {
     }
   }
 
-  /** Nodes report often; only few changes affect where pods may run. */
+  /** Called for changes of nodes. Nodes report often; only few changes affect where pods may run. */
   #nodeChanged(entry: Entry | undefined, previous: Entry | undefined): void {
     const { name } = (entry ?? previous)!;
     const before = this.#nodes.get(name);

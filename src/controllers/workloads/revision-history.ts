@@ -201,7 +201,7 @@ function templateOf(data: unknown): PodTemplateSpec {
   return template as PodTemplateSpec;
 }
 
-/** Numbers of revisions have 64 bits; the last of them has none behind it. */
+/** The next revision number. Numbers have 64 bits; at the maximum there is no next one. */
 function after(number: number | bigint): number {
   const next = BigInt(number) + 1n;
   return exactNumber(String(isInt64(next) ? next : number)) as number;

@@ -34,7 +34,7 @@ export function numberIn({ metadata }: ApiObject, key: string): number | undefin
   return text !== undefined && /^-?\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-/** Revisions have 64 bits in Kubernetes, and other servers hand out numbers beyond 2^53. */
+/** Parses a revision number. Kubernetes uses 64 bits, and other servers may use numbers beyond 2^53. */
 function revisionIn(text: string | undefined): bigint | undefined {
   const revision =
     text !== undefined && /^[-+]?\d{1,19}$/.test(text) ? BigInt(text.replace('+', '')) : undefined;
@@ -44,7 +44,10 @@ function revisionIn(text: string | undefined): bigint | undefined {
 const revisionOf = ({ metadata }: ReplicaSet): bigint =>
   revisionIn(metadata.annotations?.[revisionKey]) ?? 0n;
 
-/** The revision of the newest template, given the sets of all others. The last of 64 bits has none behind it. */
+/**
+ * The revision number for the newest template, given the sets of all others. At the 64-bit maximum there is no next
+ * one.
+ */
 export function nextRevision(oldSets: readonly ReplicaSet[]): bigint {
   let newest = 0n;
   for (const set of oldSets) if (revisionOf(set) > newest) newest = revisionOf(set);
