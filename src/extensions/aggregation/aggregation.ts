@@ -10,9 +10,9 @@ import { LocalServices } from './local-services.ts';
 
 export interface AggregationOptions {
   readonly dial: ServiceDial;
-  /** With which this server shows other servers who it is; undefined: it has none. */
+  /** The client certificate with which this server identifies itself to other servers; undefined: it has none. */
   readonly client: () => Certified | undefined;
-  /** Versions that this server serves and has no stored kinds of. */
+  /** Versions that this server serves without stored kinds. */
   readonly computed: readonly string[];
   readonly report: (error: Error) => void;
 }
@@ -56,7 +56,7 @@ export class Aggregation {
 
   async #check(remote: RemoteVersion): Promise<JsonObject> {
     const { checkDiscovery } = await import('./discovery-check.ts');
-    // Whether its certificate can be trusted is for requests to find out: this is only whether it answers.
+    // Certificates are not verified here: requests verify them, and this only checks whether the server answers.
     return checkDiscovery({ ...remote, insecure: true, caBundle: '' }, (to) => this.connect(to));
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The versions that other servers serve, from the APIServices of the cluster. Changes of the view are taken in when
- * a version is looked up; a cluster without such versions pays a comparison per request.
+ * The versions that other servers serve, from the APIServices of the cluster. Changes of the view are applied when a
+ * version is looked up; a cluster without such versions only pays for one comparison per request.
  */
 import type { APIService } from '../../api/generated/types.ts';
 import { apiService, isAvailable } from '../../api/kinds/apiregistration/api-service.ts';
@@ -18,7 +18,7 @@ export interface RemoteVersion {
   readonly version: string;
   readonly apiVersion: string;
   readonly service: { readonly namespace: string; readonly name: string; readonly port: number };
-  /** Certificates in PEM, in base64; '': those of the system. */
+  /** PEM certificates in base64; '' means those of the system. */
   readonly caBundle: string;
   readonly insecure: boolean;
   readonly available: boolean;
@@ -27,7 +27,7 @@ export interface RemoteVersion {
 
 function remoteOf({ metadata, spec = {}, ...rest }: APIService): RemoteVersion | undefined {
   const { service, group = '', version = '', caBundle = '', insecureSkipTLSVerify = false } = spec;
-  // The core cannot be served by another server: every request of this one would depend on it.
+  // The core group cannot be served by another server: every request to this one would depend on it.
   if (!service || !group) return undefined;
   const { namespace = '', name = '', port = servicePortDefault } = service;
   return {
@@ -67,7 +67,7 @@ export class ApiServices {
     });
   }
 
-  /** Increases when a version that another server serves comes, changes or goes. */
+  /** Increases when a version of another server is added, changed or removed. */
   get generation(): number {
     this.#catchUp();
     return this.#generation;

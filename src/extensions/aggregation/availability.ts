@@ -1,6 +1,6 @@
 /**
- * Whether the servers of remote versions can be reached, written into the status of their APIServices. Looked at when an
- * APIService, its service or the endpoints change, and every half a minute.
+ * Checks whether the servers of remote versions can be reached, and writes that into the status of their APIServices:
+ * when an APIService, its service or the endpoints change, and every half a minute.
  */
 import type { APIService, APIServiceCondition, Service } from '../../api/generated/types.ts';
 import { apiService } from '../../api/kinds/apiregistration/api-service.ts';
@@ -15,7 +15,7 @@ import type { ApiServices, RemoteVersion } from './api-services.ts';
 import { watchChanges } from './change-watch.ts';
 
 const intervalMs = 30_000;
-/** Requests that are sent at once; one answer is enough. */
+/** Number of concurrent requests per check; one answer is enough. */
 const tries = 5;
 
 /** Asks the server of a version for its resources. Rejects when there is no valid answer. */
@@ -30,7 +30,7 @@ interface Finding {
 export class Availability {
   readonly #slices: ServiceSlices;
   readonly #closers: (() => void)[] = [];
-  /** Names of APIServices that are looked at now, and whether once more afterwards. */
+  /** APIServices that are being checked, and whether each has to be checked again afterwards. */
   readonly #looking = new Map<string, boolean>();
   /** The resources of each version, as its server listed them last. */
   readonly #resources = new Map<string, JsonObject>();
@@ -62,7 +62,7 @@ export class Availability {
       watchChanges(view.collection('core/endpoints'), ofService),
       watchChanges(view.collection(sliceId), (namespace, name) => {
         const slice = view.collection(sliceId).get(namespace, name);
-        // A slice that is deleted does not say any more which service it belonged to.
+        // A deleted slice no longer shows which service it belonged to.
         if (slice) ofService(namespace, serviceOf(slice) ?? '');
         else all();
       }),
@@ -152,7 +152,7 @@ export class Availability {
     const service = view.collection('core/services').get(namespace, name)?.peek() as Service | undefined;
     if (!service) return refused('ServiceNotFound', `${about} is not present`);
     const { type, ports = [] } = service.spec ?? {};
-    // As in Kubernetes, of other services only the answer counts.
+    // As in Kubernetes, services of other types are judged by the answer alone.
     if ((type ?? 'ClusterIP') !== 'ClusterIP') return undefined;
     const served = ports.find((candidate) => candidate.port === port);
     if (!served) return refused('ServicePortError', `${about} is not listening on port ${port}`);

@@ -3,7 +3,7 @@ import type { Collection } from '../../registry/view/collection.ts';
 import { everything } from '../../registry/view/filter.ts';
 import { Watcher } from '../../registry/view/watcher.ts';
 
-/** Returns a function that ends it. */
+/** Starts the watch; returns a function that ends it. */
 export function watchChanges(
   collection: Collection,
   changed: (namespace: string, name: string) => void,

@@ -80,7 +80,7 @@ function asked(connection: Duplex, path: string, host: string, url: string): Pro
   });
 }
 
-/** A server that answers is available, whatever it says. */
+/** The body as JSON; an empty object otherwise: a server that answers is available, whatever it answers. */
 function documentIn(bytes: Buffer): JsonObject {
   try {
     const { value } = readJson(bytes);

@@ -1,6 +1,6 @@
 /**
- * The APIServices of what this server serves itself. Those of built-in versions are made at the start; those of custom
- * kinds come and go with their versions, and come back when they are deleted.
+ * The APIServices of the versions that this server itself serves. Those of built-in versions are created at the start;
+ * those of custom kinds come and go with their versions. Deleted ones are created again.
  */
 import type { APIService } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind/kind.ts';
@@ -17,7 +17,7 @@ import { localPriority } from './priorities.ts';
 const label = 'kube-aggregator.kubernetes.io/automanaged';
 const atStart = 'onstart';
 const always = 'true';
-/** Served by this API itself, and so not by an entry in it. */
+/** The version of APIService itself, which has no APIService. */
 const ownVersion = apiService.apiVersion;
 
 export class LocalServices {
@@ -71,7 +71,9 @@ export class LocalServices {
     return versions;
   }
 
-  /** Makes what is missing of custom versions, and removes what is too much; several changes are handled together. */
+  /**
+   * Creates missing APIServices of custom versions and removes superfluous ones; several changes are handled together.
+   */
   #settle(): void {
     if (this.#closed) return;
     this.#again = true;
@@ -79,7 +81,7 @@ export class LocalServices {
       .catch(this.report)
       .finally(() => {
         this.#working = undefined;
-        // A change may have come after the last look and before this.
+        // A change may have come after the last pass.
         if (this.#again) this.#settle();
       });
   }

@@ -11,7 +11,7 @@ const handshakeMs = 10_000;
 
 export const remoteHost = ({ service }: RemoteVersion): string => `${service.name}.${service.namespace}.svc`;
 
-/** Rejects with an error in Go's words. */
+/** Connects; rejects with an error in Go's words. */
 export async function connectRemote(
   remote: RemoteVersion,
   dial: ServiceDial,

@@ -1,8 +1,8 @@
-/** What an HTTP answer that is no success says, in the words of Kubernetes' own client. */
+/** Describes an HTTP answer that is not a success, in the words of Kubernetes' own client. */
 import { isUtf8 } from 'node:buffer';
 import { isJsonObject } from '../../api/text/object.ts';
 
-/** Longest text of a server that is quoted. */
+/** Maximum length of a server's text that is quoted. */
 const quotedCharsMax = 2_000;
 
 const texts: Readonly<Record<number, string>> = {
@@ -17,7 +17,7 @@ const texts: Readonly<Record<number, string>> = {
   504: 'the server was unable to return a response in the time allotted, but may still be processing the request',
 };
 
-/** `value` is the body, when it is JSON. A Status speaks for itself. */
+/** Describes an answer; `value` is the body, when it is JSON. A Status is shown with its own message. */
 export function answerProblem(
   { code, contentType, body }: { code: number; contentType: string; body: Buffer },
   value: unknown,

@@ -1,4 +1,4 @@
-/** What a `caBundle` makes of a TLS connection. */
+/** TLS options for a `caBundle`. */
 import type { TrustedOptions } from '../../pki/trusted-tls.ts';
 
 export const bundleTrust = (caBundle: string | undefined): Pick<TrustedOptions, 'ca'> =>

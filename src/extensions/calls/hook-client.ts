@@ -23,7 +23,7 @@ export class HookCallError extends Error {
 
 const brace = 0x7b;
 
-/** What asks webhooks. */
+/** Calls webhooks. */
 export interface HookCaller {
   call(config: WebhookClientConfig, review: string, timeoutMs: number): Promise<JsonObject>;
 }
@@ -75,7 +75,7 @@ const typeMeta =
 
 function reviewOf(answer: HookAnswer): JsonObject {
   const { code, body } = answer;
-  // What is no JSON is text: Kubernetes would read it as YAML.
+  // A body that is not JSON is treated as text, because Kubernetes would read it as YAML.
   let value: unknown = body.toString('latin1');
   let problem: string | undefined;
   try {

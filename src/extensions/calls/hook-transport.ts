@@ -1,6 +1,6 @@
 /**
- * The connections to webhooks. A call is bounded in time, its answer in size, and the calls to one host in number;
- * further ones wait for their turn, within their time.
+ * The connections to webhooks. A call is bounded in time, its answer in size, and the concurrent calls to one host in
+ * number; further calls wait, within their own timeout.
  */
 import type { IncomingMessage } from 'node:http';
 import { type Agent, request as openRequest } from 'node:https';
@@ -20,11 +20,11 @@ const idleMs = 60_000;
 const hostsMax = 256;
 
 export interface HookPlace {
-  /** With the query. */
+  /** The URL with its query. */
   readonly url: string;
-  /** Certificates in PEM, in base64; '': those of the system. */
+  /** PEM certificates in base64; '' means those of the system. */
   readonly caBundle: string;
-  /** Where to connect to, when that is no host of the URL. */
+  /** The service to connect to, if it is not the host of the URL. */
   readonly service: { readonly namespace: string; readonly name: string; readonly port: number } | undefined;
 }
 
@@ -35,7 +35,7 @@ export interface HookAnswer {
 }
 
 export class HookTransport {
-  /** By address and certificates. */
+  /** Agents by address and certificates. */
   readonly #agents = new Map<string, Agent>();
 
   constructor(private readonly dial: ServiceDial) {}

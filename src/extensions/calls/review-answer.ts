@@ -8,7 +8,7 @@ import { modelOf } from '../../api/model/model.ts';
 import type { JsonObject } from '../../api/text/object.ts';
 import { HookCallError } from './hook-client.ts';
 
-/** As messages of Kubernetes name the list of kinds that a webhook may answer with. */
+/** The name by which Kubernetes' error messages call the list of accepted kinds. */
 const scheme = 'k8s.io/apiserver/pkg/util/webhook/client.go:71';
 
 /** The type of review that was sent. */
@@ -16,14 +16,14 @@ export interface ReviewType {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
-  /** The field table that has it. */
+  /** The field table that describes it. */
   readonly table: string;
 }
 
 /** Versions of reviews that webhooks may answer with, of any group. */
 export const reviewVersions: readonly string[] = ['v1', 'v1beta1'];
 
-/** Throws a HookCallError when the answer is no such review. */
+/** Reads the review; throws a HookCallError when the answer is not one. */
 export function readReview(answer: JsonObject, { group, version, kind, table }: ReviewType): JsonObject {
   const sentKind = textOf(answer.kind, 'kind') || kind;
   const sent = textOf(answer.apiVersion, 'apiVersion') || `${group}/${version}`;

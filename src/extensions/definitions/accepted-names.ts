@@ -84,7 +84,7 @@ function compared(
   const names: CustomResourceDefinitionNames = { ...before, categories: wanted.categories };
   let conflict: { reason: string; message: string } | undefined;
   const inUse = (name: string): string => `${JSON.stringify(name)} is already in use`;
-  // A definition's own names are taken, too: its singular cannot become what is its short name.
+  // A definition's own names count as taken, too: its singular cannot become its short name.
   const own = takenNames([before]);
   const resources = new Set([...taken.resources, ...own.resources]);
   const kinds = new Set([...taken.kinds, ...own.kinds]);

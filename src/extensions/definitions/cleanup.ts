@@ -19,7 +19,7 @@ import { Watcher } from '../../registry/view/watcher.ts';
 import { actingAs } from '../../registry/writers.ts';
 import type { Writing } from '../../registry/writing.ts';
 
-/** How often objects that stay are looked at again, and how long until the definition says that they stay. */
+/** How often remaining objects are checked, and after how long the definition's status says that they remain. */
 const checkMs = 5000;
 const patienceMs = 60_000;
 
@@ -36,7 +36,7 @@ const inProgress: Progress = {
   reason: 'InstanceDeletionInProgress',
   message: 'CustomResource deletion is in progress',
 };
-/** Kubernetes says so for a moment, then tries again. */
+/** The first condition: Kubernetes reports it for a moment, then tries again. */
 const unconfirmed: Progress = {
   status: 'True',
   reason: 'InstanceDeletionCheck',
@@ -57,14 +57,14 @@ export class Cleanup {
   #watcher: Watcher | undefined;
   #timer: NodeJS.Timeout | undefined;
   #looking = false;
-  /** Since when objects are waited for. */
+  /** Since when the cleanup waits for objects. */
   #sinceMs: number | undefined;
   #again = false;
   #closed = false;
 
   constructor(
     private readonly writing: Writing,
-    /** The kind as which the objects are stored; undefined when there was none. */
+    /** The kind in which the objects are stored; undefined when there was none. */
     private readonly kind: Kind | undefined,
     private readonly options: CleanupOptions,
   ) {}
@@ -128,7 +128,7 @@ export class Cleanup {
         setProgress(definition, progress, this.writing.registry.now()),
       );
       const request = actingAs('kube-apiserver', 'deletecollection');
-      // Not a client's delete: policies and webhooks are not asked, as they could hold a definition for ever.
+      // Not a client's delete: policies and webhooks are skipped, because they could keep a definition for ever.
       const target = targetOf(collectionOf(kind, ''), 'whole');
       await removeCollection(this.writing, request, target, everything, {}, undefined);
     }

@@ -31,7 +31,7 @@ import { digestOf } from './digest.ts';
 import { printerColumns } from './printer-columns.ts';
 import { webhookConversion } from './webhook-conversion.ts';
 
-/** In the order in which Kubernetes lists them for custom kinds. */
+/** Verbs in the order in which Kubernetes lists them for custom kinds. */
 const verbs: readonly Verb[] = [
   'delete',
   'deletecollection',
@@ -44,7 +44,7 @@ const verbs: readonly Verb[] = [
 ];
 const lastVerbs: readonly Verb[] = ['delete', 'deletecollection', 'get', 'list', 'watch'];
 
-/** What kinds need beyond their definition. */
+/** Functions that custom kinds need beyond their definition. */
 export interface KindTools {
   readonly hooks: HookCaller;
   /** A new uid. */
@@ -52,8 +52,8 @@ export interface KindTools {
 }
 
 /**
- * The kinds of a definition whose names are accepted, one for each version. Those that are not served are hidden:
- * objects may be stored as them, and fields may be owned in their words.
+ * The kinds of a definition whose names are accepted, one for each version. Versions that are not served are hidden
+ * kinds: objects may be stored in them, and managed fields may refer to them.
  */
 export function kindsOf(definition: CustomResourceDefinition, tools: KindTools): Kind[] {
   const stored = storageVersionOf(definition);
@@ -112,7 +112,7 @@ function versionKind(
     pruneApplied: (object) => void schema.prune(object as unknown as JsonObject, 'applied'),
     refresh: (object) => shape(schema, object),
     defaults: (object) => schema.applyDefaults(object as unknown as JsonObject),
-    // The status that was sent has gone; one with a default is shown from the start.
+    // The status that was sent is dropped; a status with a default is set from the start.
     prepareForCreate(object) {
       dropUnset(object);
       schema.applyDefaults(object as unknown as JsonObject);
@@ -128,13 +128,15 @@ function versionKind(
   return defineKind(form);
 }
 
-/** The order of steps sets parts to undefined; to the schema, a key without a value is null. */
+/**
+ * Removes keys whose value is undefined: the write steps unset parts that way, and the schema would treat them as null.
+ */
 function dropUnset(object: ApiObject): void {
   const fields = object as unknown as JsonObject;
   for (const name of Object.keys(fields)) if (fields[name] === undefined) delete fields[name];
 }
 
-/** Brings an object from the store into the shape of its schema: it may have been written with another one. */
+/** Applies the schema to a stored object, which may have been written with another one. */
 function shape(schema: CompiledSchema, object: ApiObject): void {
   schema.prune(object as unknown as JsonObject, 'stored');
   schema.applyDefaults(object as unknown as JsonObject);
@@ -142,7 +144,7 @@ function shape(schema: CompiledSchema, object: ApiObject): void {
 
 type Stored = NonNullable<KindForm<ApiObject>['stored']>;
 
-/** Conversion by a webhook, which has been asked before (`registry/verbs/conversion.ts`). */
+/** Conversion by a webhook, which was called before (`registry/verbs/conversion.ts`). */
 const convertedTo = (storage: Kind): Stored => ({
   kind: storage,
   toStored(object) {
@@ -155,7 +157,7 @@ const convertedTo = (storage: Kind): Stored => ({
   },
 });
 
-/** Conversion without a webhook: the version is another one, and what it does not know is dropped. */
+/** Conversion without a webhook: changes the version, and drops fields that it does not know. */
 function renamed(storage: Kind, schema: CompiledSchema): Stored {
   return {
     kind: storage,
@@ -227,7 +229,7 @@ function selectable({ selectableFields = [] }: CustomResourceDefinitionVersion) 
 const scalarText = (value: unknown): string =>
   value === undefined || value === null || typeof value === 'object' ? '' : String(value);
 
-/** The model, and what documents show of the kind. */
+/** The model, and what OpenAPI documents show of the kind. */
 function thinModel(
   group: string,
   { kind = '', listKind }: CustomResourceDefinitionNames,

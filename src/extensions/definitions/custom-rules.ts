@@ -15,11 +15,11 @@ export interface CustomVersion {
   readonly scale: ScalePaths | undefined;
 }
 
-/** The hooks of a kind that validate. */
+/** The validation hooks of a kind. */
 export function customErrors({ schema, scale }: CustomVersion) {
-  /** Rules that fail on values that have not changed only warn; they are found with the errors, and asked for later. */
+  /** Warnings of rules that fail on unchanged values. They are found together with the errors, and requested later. */
   const warned = new WeakMap<ApiObject, readonly string[]>();
-  /** What was found before `validate` is called. */
+  /** Results that were computed before `validate` is called. */
   const examined = new WeakMap<ApiObject, Validation>();
   const begin = (object: ApiObject, old: ApiObject | undefined, only?: 'status'): ValidationWork =>
     schema.begin(object as unknown as JsonObject, {
@@ -74,7 +74,7 @@ export function customErrors({ schema, scale }: CustomVersion) {
   };
 }
 
-/** One slice of a validation. */
+/** Runs one slice of a validation. */
 function advance(work: ValidationWork): Validation | undefined {
   const before = work.spent;
   const validation = work.advance();
@@ -113,7 +113,10 @@ function selectorErrors(object: ApiObject, path: string | undefined): FieldError
 /** Finalizers of Kubernetes itself. */
 const standardFinalizers: readonly string[] = ['foregroundDeletion', 'kubernetes', 'orphan'];
 
-/** Any name is a finalizer of a custom object, but those without a domain may meet. Only new ones are looked at. */
+/**
+ * Warns of finalizers without a domain, which may collide. Custom objects may have any finalizer; only new ones are
+ * checked.
+ */
 function finalizerWarnings(finalizers: readonly string[] = [], old: readonly string[] = []): string[] {
   const added = [...new Set(finalizers)].filter((name) => !old.includes(name)).sort();
   return added.flatMap((name) => {

@@ -1,4 +1,4 @@
-/** The names of all definitions by group, so that comparing those of one does not read all others. */
+/** An index of the names of all definitions by group, so that comparing one definition does not read all others. */
 import type { CustomResourceDefinition, CustomResourceDefinitionNames } from '../../api/generated/types.ts';
 import { definitionCondition } from '../../api/kinds/apiextensions/custom-resource-definition.ts';
 
@@ -20,7 +20,7 @@ export class DefinitionIndex {
     });
   }
 
-  /** The name of a definition ends with its group. */
+  /** Removes a definition, whose name ends with its group. */
   delete(name: string): void {
     const group = name.slice(name.indexOf('.') + 1);
     const definitions = this.#groups.get(group);

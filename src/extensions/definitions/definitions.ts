@@ -37,12 +37,15 @@ import { removeForgottenObjects, removeObjectsOf } from './leftovers.ts';
 
 /** How long a definition waits after an error before it is looked at again. */
 const retryMs = 1000;
-/** Groups whose definitions are handled at once. In a group it is one after the other: they compare their names. */
+/**
+ * Maximum number of groups processed concurrently. Definitions of one group are processed one after the other, because
+ * their names are compared.
+ */
 const groupsMax = 16;
 
 /** The kinds of a definition that are in the table. */
 interface Served {
-  /** What they were made from. */
+  /** Digest of the definition that they were made from. */
   readonly source: string;
   readonly kinds: readonly Kind[];
 }
@@ -50,7 +53,7 @@ interface Served {
 export class Definitions {
   readonly #collection: Collection;
   #watcher: Watcher | undefined;
-  /** Names of definitions that wait to be looked at, in order. */
+  /** Names of definitions that wait to be processed, in order. */
   readonly #waiting = new Set<string>();
   #working: Promise<void> | undefined;
   readonly #served = new Map<string, Served>();
@@ -62,7 +65,7 @@ export class Definitions {
 
   constructor(
     private readonly writing: Writing,
-    /** Asks conversion webhooks. */
+    /** Calls conversion webhooks. */
     hooks: HookCaller,
     private readonly report: (error: Error) => void,
   ) {
@@ -129,7 +132,7 @@ export class Definitions {
   #begin(): void {
     this.#working ??= this.#work().finally(() => {
       this.#working = undefined;
-      // One may have been added after the last was handled.
+      // A definition may have been added after the last was processed.
       if (this.#waiting.size && !this.#closed) this.#begin();
     });
   }
@@ -224,7 +227,7 @@ export class Definitions {
     ]);
   }
 
-  /** A name may have become free for definitions that wait for it. */
+  /** Processes the waiting definitions of the group: a name may have become free. */
   #enqueueGroup({ metadata, spec }: CustomResourceDefinition): void {
     for (const name of this.#index.waitingIn(spec?.group ?? ''))
       if (name !== metadata.name) this.#enqueue(name);
@@ -245,7 +248,7 @@ export class Definitions {
   async #exchange(before: readonly Kind[], wanted: readonly Kind[]): Promise<void> {
     const had = new Map(before.map((kind) => [kind.apiVersion, kind]));
     const versions = new Set(wanted.map(({ apiVersion }) => apiVersion));
-    // Kinds of another incarnation are others, even if they have the same names.
+    // Kinds of a definition that was deleted and created again are different kinds, even with the same names.
     const isSame = (kind: Kind): boolean => had.get(kind.apiVersion)?.incarnation === kind.incarnation;
     const remove = before.filter(
       (kind) => !versions.has(kind.apiVersion) || kind.incarnation !== wanted[0]?.incarnation,
@@ -294,7 +297,7 @@ export class Definitions {
     cleanup.start();
   }
 
-  /** Changes a definition, unless it has been made anew. Undefined: it is gone. */
+  /** Changes a definition, unless it was deleted and created again. Undefined: it is gone. */
   async #write(
     { metadata }: CustomResourceDefinition,
     change: (current: CustomResourceDefinition) => void,
@@ -331,7 +334,7 @@ const isEstablished = (definition: CustomResourceDefinition): boolean => isTrue(
 const isServed = (definition: CustomResourceDefinition): boolean =>
   isEstablished(definition) || (isAccepted(definition) && establishedCondition(definition).status === 'True');
 
-/** Whether nothing is left to do about a definition, but to serve it. */
+/** Whether nothing is left to do for a definition, except to serve it. */
 const isSettled = (definition: CustomResourceDefinition): boolean =>
   isEstablished(definition) &&
   isAccepted(definition) &&
@@ -341,7 +344,7 @@ const isSettled = (definition: CustomResourceDefinition): boolean =>
 const namesChanged = (before: CustomResourceDefinition, after: CustomResourceDefinition): boolean =>
   jsonText(before.status?.acceptedNames) !== jsonText(after.status?.acceptedNames);
 
-/** What the kinds of a definition are made from. */
+/** The text from which the kinds of a definition are made. */
 const sourceOf = (definition: CustomResourceDefinition): string =>
   digestOf([
     definition.metadata.uid,

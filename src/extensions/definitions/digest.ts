@@ -1,4 +1,4 @@
-/** A short text that differs when a value does: definitions are large, and there may be thousands. */
+/** A short digest of a value, to compare definitions: they are large, and there may be thousands. */
 import { createHash } from 'node:crypto';
 import { jsonText } from '../../api/text/json-text.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Objects whose definition is gone: nobody can reach them, because keys of custom objects contain the uid of their
- * definition. They are there when a definition's finalizer was removed by hand, or a server ended in the middle.
+ * Removes objects whose definition is gone. They cannot be reached, because keys of custom objects contain the uid of
+ * their definition. They remain when a definition's finalizer was removed by hand, or a server ended in the middle.
  */
 import type { ResourceId } from '../../api/kind/kind.ts';
 import { groupResource } from '../../api/kind/kind.ts';
@@ -23,13 +23,13 @@ export async function removeObjectsOf({ store }: Registry, id: ResourceId): Prom
   }
 }
 
-/** Removes the objects of definitions that are not there any more. */
+/** Removes the objects of definitions that no longer exist. */
 export async function removeForgottenObjects(registry: Registry): Promise<void> {
   for (const id of await customIds(registry))
     if (!(await isDefined(registry, id))) await removeObjectsOf(registry, id);
 }
 
-/** The ids of custom kinds of which the store has objects, found by going from one kind's keys to the next. */
+/** The ids of stored custom kinds, found by jumping from one kind's keys to the next. */
 async function customIds({ store }: Registry): Promise<ResourceId[]> {
   const ids: ResourceId[] = [];
   for (let start = ''; ; ) {
@@ -42,7 +42,10 @@ async function customIds({ store }: Registry): Promise<ResourceId[]> {
   }
 }
 
-/** Read from the store: the view of this server may not show a definition that another server has just created. */
+/**
+ * Whether a definition exists. Reads the store, because this server's view may not show a definition that another
+ * server has just created.
+ */
 async function isDefined({ store }: Registry, id: ResourceId): Promise<boolean> {
   const { group, resource } = groupResource(id);
   const key = storeKey(customResourceDefinition.id, '', `${resource}.${group}`);

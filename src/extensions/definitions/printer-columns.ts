@@ -77,10 +77,10 @@ function cellValue(path: JsonPath, type: string, object: ApiObject): Cell {
   }
 }
 
-/** Null as Go's templates print it. */
+/** How Go's templates print null. */
 const noValue = '<no value>';
 
-/** Empty dates are unknown; `null` is one, because old clients wrote that. */
+/** A cell with an age. An empty date is unknown; so is `null`, which old clients wrote. */
 function dateCell(value: string): Cell {
   if (value === '' || value === 'null') return elapsed(undefined);
   try {

@@ -1,4 +1,4 @@
-/** What a policy or binding is for: rules, exceptions and selectors. */
+/** Match rules of a policy or binding: rules, exceptions and selectors. */
 import type { MatchResources, NamedRuleWithOperations } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind/kind.ts';
 import {
@@ -15,7 +15,7 @@ export class Match {
   readonly objectSelector: LabelSelector;
   readonly #rules: readonly NamedRuleWithOperations[];
   readonly #excluded: readonly NamedRuleWithOperations[];
-  /** Whether the rules are for other versions of a resource, too. */
+  /** Whether the rules also match other versions of a resource. */
   readonly #equivalent: boolean;
 
   constructor(match: MatchResources) {
@@ -26,12 +26,15 @@ export class Match {
     this.#equivalent = match.matchPolicy !== 'Exact';
   }
 
-  /** Whether the rules may be for a write, whatever the name of its object. */
+  /** Whether the rules may match a write, whatever the name of its object. */
   isFor(question: WriteQuestion, kinds: KindTable): boolean {
     return this.#rules.length === 0 || this.#ruled(this.#rules, question, kinds, undefined) !== undefined;
   }
 
-  /** The version of its kind in which a write is looked at; undefined when it is not. Without rules, as it is. */
+  /**
+   * The version in which the policy sees a write; undefined when it does not match. Without rules: the version of the
+   * write.
+   */
   versionFor(write: AskedWrite, kinds: KindTable): Kind | undefined {
     const { question, name } = write;
     if (!write.isSelectedBy(this)) return undefined;

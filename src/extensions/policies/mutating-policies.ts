@@ -1,6 +1,6 @@
 /**
- * MutatingAdmissionPolicy: policies that change objects, one after the other, sorted by name. Those that ask for it run
- * once more when a policy has changed the object; Kubernetes counts their own changes, too.
+ * MutatingAdmissionPolicy: policies that change objects, one after the other, sorted by name. Policies with
+ * reinvocation run once more when a policy has changed the object; as in Kubernetes, their own changes count, too.
  */
 
 import type { Value } from '../../api/cel/values/values.ts';
@@ -43,7 +43,7 @@ export class MutatingPolicies implements AdmissionPlugin {
   readonly name = 'MutatingAdmissionPolicy';
   readonly #registry: Registry;
   readonly #index: PolicyIndex<MutatingPolicy, PolicyBinding>;
-  /** What ran in the first round of a write. */
+  /** The invocations of the first round of a write. */
   readonly #invoked = new WeakMap<Admission, Set<string>>();
 
   constructor(
@@ -85,7 +85,7 @@ export class MutatingPolicies implements AdmissionPlugin {
     const denials: Denial[] = [];
     const invoked = this.#invokedOf(admission);
     let applied = false;
-    // Everything is configured before anything is run: Kubernetes tells problems in this order.
+    // All configuration is read before anything runs: Kubernetes reports problems in this order.
     for (const invocation of await this.#invocations(found, write, denials)) {
       const { policy, key } = invocation;
       const again = (admission.round ?? 0) > 0;
@@ -144,7 +144,7 @@ export class MutatingPolicies implements AdmissionPlugin {
     return invocations;
   }
 
-  /** Mutations that fail are reported, and the others still run. */
+  /** Runs the mutations. One that fails is reported, and the others still run. */
   async #run(
     { policy, binding, param, version }: Invocation,
     write: AskedWrite,
@@ -178,7 +178,7 @@ export class MutatingPolicies implements AdmissionPlugin {
   }
 }
 
-/** What a configuration gives, or undefined when it cannot be used, which is reported. */
+/** The result of reading a configuration; undefined when it cannot be used, which is reported. */
 function configured<T>(
   { policy, binding }: Pick<Denial, 'policy' | 'binding'>,
   denials: Denial[],

@@ -1,4 +1,4 @@
-/** A mutating policy made ready to run: its expressions make objects to merge, or JSON patches. */
+/** A compiled mutating policy: its expressions compute objects to merge, or JSON patches. */
 
 import type { CheckedExpression } from '../../api/cel/admission.ts';
 import { type Condition, expressionFailure } from '../../api/cel/conditions.ts';
@@ -49,7 +49,7 @@ export class MutatingPolicy {
   readonly name: string;
   readonly match: Match;
   readonly paramKind: ParamKind | undefined;
-  /** Whether a policy that cannot be applied is passed over. */
+  /** Whether errors of the policy are ignored. */
   readonly ignoresErrors: boolean;
   /** Whether it runs again when the object was changed after it. */
   readonly reinvoked: boolean;
@@ -65,12 +65,12 @@ export class MutatingPolicy {
     this.#spec = spec;
   }
 
-  /** How many mutations there are; each is run by itself, because it sees what the one before has changed. */
+  /** Number of mutations; each runs on its own, because it sees the changes of the one before. */
   get mutations(): number {
     return this.#parts().mutations.length;
   }
 
-  /** Whether the policy concerns a write. Throws a MutationProblem. */
+  /** Whether the policy applies to a write. Throws a MutationProblem. */
   async concerns(values: WriteValues, params: Value): Promise<boolean> {
     const { conditions, scope } = this.#parts();
     const { variables } = new PolicyRun(values, params, scope.variables);
@@ -79,7 +79,7 @@ export class MutatingPolicy {
     return outcome === 'hold';
   }
 
-  /** The object as one mutation leaves it. Throws a MutationProblem. */
+  /** The object after one mutation. Throws a MutationProblem. */
   async mutated(
     index: number,
     values: WriteValues,
@@ -120,7 +120,7 @@ export class MutatingPolicy {
   }
 }
 
-/** Merged as by apply: maps by key, lists by the keys of their items where they have any. */
+/** Merges as server-side apply does: maps by key, lists by the keys of their items where they have any. */
 function merged(document: JsonObject, value: Value, version: Kind): unknown {
   if (!(value instanceof StructValue))
     throw new MutationProblem('unsupported return type from ApplyConfiguration expression');
@@ -134,7 +134,7 @@ function merged(document: JsonObject, value: Value, version: Kind): unknown {
       `error applying patch: failed to convert patch object to typed object: ${problem}`,
     );
   const type = structOf(model);
-  // What the expression leaves out of them would be lost, so Kubernetes refuses it.
+  // Refused, as in Kubernetes: fields of an atomic value that the expression leaves out would be lost.
   const atomic = atomicPaths(type, configuration);
   if (atomic.length)
     throw new MutationProblem(
@@ -143,7 +143,7 @@ function merged(document: JsonObject, value: Value, version: Kind): unknown {
   return merge(type, document, configuration);
 }
 
-/** `Object{spec: Object.metadata{}}` is a mistake: the name of a type says where its value belongs. */
+/** Checks that type names match their place: `Object{spec: Object.metadata{}}` is a mistake. */
 function checkNames(value: Value, name: string): void {
   if (value instanceof ListValue) for (const item of value) checkNames(item, name);
   if (!(value instanceof StructValue)) return;
@@ -184,7 +184,7 @@ function patched(document: JsonObject, value: Value, version: Kind): unknown {
     } catch (error) {
       if (!(error instanceof PatchError)) throw error;
       const { text, testFailed } = jsonPatchFailure(document, patch);
-      // The patch was not meant for this object.
+      // A `test` operation failed: the patch does not apply to this object.
       if (testFailed) return document;
       throw new MutationProblem(`JSON Patch: ${text}`);
     }
@@ -194,7 +194,7 @@ function patched(document: JsonObject, value: Value, version: Kind): unknown {
   }
 }
 
-/** Fields that a built-in kind does not have are an error of the policy, whatever its failure policy. */
+/** Refuses fields that a built-in kind does not have: an error of the policy, whatever its failure policy. */
 function checkKnown(result: unknown, { model, custom }: Kind): void {
   if (custom) return;
   const unknown: string[] = [];

@@ -8,7 +8,7 @@ import type { Registry } from '../../registry/registry.ts';
 import type { Entry } from '../../registry/view/entry.ts';
 import { Filter } from '../../registry/view/filter.ts';
 
-/** Objects that one binding may select; each is a run of the whole policy. */
+/** Maximum number of objects that one binding may select; the whole policy runs for each. */
 const paramsMax = 1000;
 
 /** A policy or binding that cannot be used as it is. */
@@ -16,7 +16,7 @@ export class ConfigurationProblem extends Error {
   override readonly name = 'ConfigurationProblem';
 }
 
-/** Throws when there is no such kind. */
+/** The kind of the parameters. Throws when there is no such kind. */
 export function paramKindOf(registry: Registry, { apiVersion = '', kind = '' }: ParamKind): Kind {
   const found = registry.kinds.kind(apiVersion, kind);
   if (found) return found;
@@ -27,8 +27,8 @@ export function paramKindOf(registry: Registry, { apiVersion = '', kind = '' }: 
 }
 
 /**
- * The parameters with which a policy is run, once for each; none: it is not run at all.
- * @param namespace of the write; '' for objects of the cluster
+ * The parameters for which a policy runs, once for each; empty: it does not run at all.
+ * @param namespace of the write; '' for cluster-scoped objects
  */
 export async function paramsOf(
   registry: Registry,

@@ -1,6 +1,7 @@
 /**
- * The policies of a kind with their bindings, by what they are for. It takes in changes of the view when it is asked, so
- * a policy is in force with the answer to the write that bound it; a cluster without any pays a comparison.
+ * An index of the policies of a kind with their bindings, by what they match. It applies changes of the view when it is
+ * queried, so a policy is in force as soon as the write of its binding is answered; a cluster without policies only
+ * pays for one comparison.
  */
 import type { ResourceId } from '../../api/kind/kind.ts';
 import type { KindTable } from '../../api/kinds/kinds.ts';
@@ -39,7 +40,7 @@ export class PolicyIndex<P extends IndexedPolicy, B extends IndexedBinding> {
   readonly #kinds: KindTable;
   readonly #policies: Followed<P>;
   readonly #bindings: Followed<B>;
-  /** The policies for questions that were asked since something changed last. */
+  /** Cached results of queries since the last change. */
   readonly #answers = new Map<string, readonly BoundPolicy<P, B>[]>();
   #bound: readonly BoundPolicy<P, B>[] = [];
   #generation = -1;
@@ -50,7 +51,7 @@ export class PolicyIndex<P extends IndexedPolicy, B extends IndexedBinding> {
     this.#bindings = new Followed(view, form.bindings, form.readBinding);
   }
 
-  /** Policies that may be for a write, sorted by name. */
+  /** Policies that may match a write, sorted by name. */
   find(question: WriteQuestion): readonly BoundPolicy<P, B>[] {
     const policiesChanged = this.#policies.catchUp();
     if (this.#bindings.catchUp() || policiesChanged) this.#bind();
@@ -86,7 +87,7 @@ export class PolicyIndex<P extends IndexedPolicy, B extends IndexedBinding> {
   }
 }
 
-/** The objects of a collection, read once each. */
+/** The objects of a collection, each parsed once. */
 class Followed<T extends { readonly name: string }> {
   readonly #collection: Collection;
   readonly #follower: Follower<T>;
@@ -102,7 +103,7 @@ class Followed<T extends { readonly name: string }> {
     });
   }
 
-  /** Whether something has changed. */
+  /** Applies changes; returns whether there were any. */
   catchUp(): boolean {
     if (this.#collection.endNumber === this.#seen) return false;
     this.#follower.catchUp();

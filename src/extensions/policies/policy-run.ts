@@ -7,7 +7,7 @@ import { CelError, MapValue, type Value } from '../../api/cel/values/values.ts';
 import type { PolicyScope } from '../../api/rules/admission/policy-scope.ts';
 import type { Variables, WriteValues } from '../writes/write-values.ts';
 
-/** Steps of all expressions of one run. */
+/** Maximum cost of all expressions of one run, in steps. */
 const runCostMax = 10_000_000;
 
 export class PolicyRun {
@@ -25,7 +25,7 @@ export class PolicyRun {
     );
   }
 
-  /** Throws a CelError or BudgetExceeded. */
+  /** Evaluates an expression. Throws a CelError or BudgetExceeded. */
   evaluate(program: Program): Promise<Value> {
     return this.#values.evaluated(() => {
       this.#budget = new Budget(Math.min(callCostMax, this.#left));
@@ -39,7 +39,7 @@ export class PolicyRun {
   }
 }
 
-/** `variables.x`: each is worked out once, when it is first used. */
+/** `variables.x`: each variable is evaluated once, when it is first used. */
 class VariableValues extends MapValue {
   readonly #programs: ReadonlyMap<string, Program>;
   readonly #run: (program: Program) => Value;

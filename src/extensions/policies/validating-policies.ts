@@ -57,7 +57,7 @@ export class ValidatingPolicies implements AdmissionPlugin {
     return found?.length ? this.#check(admission, question as WriteQuestion, found) : undefined;
   }
 
-  /** All policies are looked at, for their warnings and annotations; the first that denies makes the answer. */
+  /** Evaluates all policies, for their warnings and annotations; the first that denies determines the answer. */
   async #check(
     admission: Admission,
     question: WriteQuestion,
@@ -119,7 +119,7 @@ function bindingOf({ metadata, spec = {} }: ValidatingAdmissionPolicyBinding): B
   return { ...policyBinding(metadata, spec), actions: spec.validationActions ?? [] };
 }
 
-/** What all policies together say of a write. */
+/** The combined result of all policies for a write. */
 class Verdict {
   readonly #write: AskedWrite;
   readonly #annotations = new Map<string, Set<string>>();

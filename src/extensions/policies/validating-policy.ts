@@ -1,4 +1,4 @@
-/** A validating policy made ready to run, and what comes out of a run. */
+/** A compiled validating policy, and the result of a run. */
 import type { CheckedExpression } from '../../api/cel/admission.ts';
 import { type Condition, expressionFailure } from '../../api/cel/conditions.ts';
 import { CelError, type Value } from '../../api/cel/values/values.ts';
@@ -13,7 +13,7 @@ import type { WriteValues } from '../writes/write-values.ts';
 import { Match } from './match.ts';
 import { PolicyRun } from './policy-run.ts';
 
-/** Bytes of texts that expressions make. */
+/** Maximum bytes of a text that an expression computes. */
 const textBytesMax = 5120;
 
 interface Validation {
@@ -24,7 +24,7 @@ interface Validation {
   readonly reason: string;
 }
 
-/** A validation that does not hold, or could not be worked out. */
+/** A validation that is false, or could not be evaluated. */
 export interface Failure {
   /** The index of the validation; undefined when the conditions could not be evaluated. */
   readonly index: number | undefined;
@@ -51,7 +51,7 @@ export class ValidatingPolicy {
   readonly name: string;
   readonly match: Match;
   readonly paramKind: ParamKind | undefined;
-  /** Whether expressions that cannot be worked out are let pass. */
+  /** Whether evaluation errors are ignored. */
   readonly ignoresErrors: boolean;
   readonly #spec: ValidatingAdmissionPolicySpec;
   #compiled: Compiled | undefined;
@@ -84,7 +84,7 @@ export class ValidatingPolicy {
     return { failures, annotations: await this.#annotations(run, annotations) };
   }
 
-  /** Compiled with the first write that the policy is for. */
+  /** The compiled parts. Compiled when the first write matches the policy. */
   #parts(): Compiled {
     if (this.#compiled) return this.#compiled;
     const { matchConditions = [], validations = [], auditAnnotations = [] } = this.#spec;
@@ -141,7 +141,7 @@ async function failureText(
   return usable ? made : message || `failed expression: ${expression}`;
 }
 
-/** The text that an expression makes; undefined when it fails or gives no usable text. */
+/** The text that an expression computes; undefined when it fails or is not usable. */
 async function usableText(run: PolicyRun, { program }: CheckedExpression): Promise<string | undefined> {
   if (!program) return undefined;
   try {

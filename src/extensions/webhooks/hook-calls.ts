@@ -1,4 +1,4 @@
-/** One hook asked about one write: whether it is concerned, what it answers, and what its failure means. */
+/** Calls one webhook for one write: whether it applies, what it answers, and what its failure means. */
 
 import { badRequest, forbidden, internal, type StatusDetails, StatusError } from '../../api/errors/errors.ts';
 import type { AdmissionResponse } from '../../api/generated/types.ts';
@@ -13,14 +13,14 @@ import type { Hook } from './hook.ts';
 import type { HookMatch } from './hook-index.ts';
 import { InvalidAnswer, responseOf, reviewText } from './review.ts';
 
-/** Status codes that a webhook may refuse with. */
+/** Status codes with which a webhook may refuse. */
 const refusalCodes = { min: 400, max: 599 } as const;
 
-/** Warnings of one hook that are passed on, and their length: answers have room for fewer. */
+/** Maximum number and length of warnings passed on from one webhook. */
 const warningsMax = 100;
 const warningCharsMax = 4_096;
 
-/** A hook has failed, and its policy says that the write fails with it. */
+/** A webhook failed, and its failure policy lets the write fail. */
 class HookFailure extends Error {
   override readonly name = 'HookFailure';
 }
@@ -34,8 +34,8 @@ export class HookCalls {
   ) {}
 
   /**
-   * The response of a hook that allows a write; throws a Status when it refuses. Undefined: the write does not concern
-   * the hook, or the hook has failed, and its policy is to ignore that.
+   * The response of a webhook that allows a write; throws a Status when it refuses. Undefined when the webhook does not
+   * apply to the write, or has failed and its failure policy is Ignore.
    */
   async ask(write: AskedWrite, match: HookMatch, place: string): Promise<AdmissionResponse | undefined> {
     const { hook } = match;
@@ -60,7 +60,7 @@ export class HookCalls {
     }
   }
 
-  /** Whether the conditions of a hook hold. */
+  /** Whether the match conditions of a webhook hold. */
   async #isConcerned(write: AskedWrite, { hook, kind }: HookMatch): Promise<boolean> {
     await write.prepare(kind);
     const values = new WriteValues(this.registry, this.authorizer, write, kind);
@@ -82,7 +82,7 @@ export class HookCalls {
     return responseOf(answer, hook, uid, this.mutating);
   }
 
-  /** The hook's own time, or what is left of the request's when that is less. */
+  /** The timeout of the webhook, or the time left for the request when that is less. */
   #timeoutMs({ deadlineMs }: Request, { timeoutMs }: Hook): number {
     return deadlineMs === undefined
       ? timeoutMs
@@ -90,7 +90,7 @@ export class HookCalls {
   }
 }
 
-/** Warnings and annotations count, whatever the hook has decided. */
+/** Passes on warnings and annotations, whatever the webhook has decided. */
 function note(
   request: Request,
   hook: Hook,
@@ -118,7 +118,7 @@ function checkPatchType({ patch, patchType }: AdmissionResponse): void {
     throw new HookFailure(`unsupported patch type ${JSON.stringify(patchType)}`);
 }
 
-/** undefined: no failure of the hook. */
+/** The message about a webhook's failure; undefined when the error is not one. */
 function failureText(error: unknown): string | undefined {
   if (error instanceof HookCallError) return `failed to call webhook: ${error.message}`;
   if (error instanceof InvalidAnswer) return `received invalid webhook response: ${error.message}`;

@@ -1,6 +1,7 @@
 /**
- * The hooks of all configurations of a kind, by what they are for. It takes in changes of the view when it is asked, so
- * a configuration is in force with the answer to the write that made it; a cluster without any pays a comparison.
+ * An index of the webhooks of all configurations of a kind, by what they match. It applies changes of the view when it
+ * is queried, so a configuration is in force as soon as its write is answered; a cluster without webhooks only pays for
+ * one comparison.
  */
 import type { Kind, ResourceId } from '../../api/kind/kind.ts';
 import type { KindTable } from '../../api/kinds/kinds.ts';
@@ -11,7 +12,7 @@ import type { View } from '../../registry/view/view.ts';
 import { isRuled, type WriteQuestion } from '../writes/write-question.ts';
 import { type Hook, hooksOf } from './hook.ts';
 
-/** A hook that is to be asked, and the version of the kind it is asked in. */
+/** A webhook to call, and the version of the kind that it gets. */
 export interface HookMatch {
   readonly hook: Hook;
   readonly kind: Kind;
@@ -23,10 +24,10 @@ export class HookIndex {
   readonly #collection: Collection;
   readonly #follower: Follower<{ name: string; hooks: readonly Hook[] }>;
   readonly #configurations = new Map<string, readonly Hook[]>();
-  /** The matches of questions that were asked since something changed last. */
+  /** Cached results of queries since the last change. */
   readonly #answers = new Map<string, readonly HookMatch[]>();
   #sorted: readonly Hook[] = [];
-  /** Up to which change of the collection, and for which kinds, the answers are right. */
+  /** The state of the collection and of the kind table for which the cached results are valid. */
   #seen = -1;
   #generation = -1;
 
@@ -43,7 +44,7 @@ export class HookIndex {
     });
   }
 
-  /** In the order in which they are called: by configuration name, then as they are listed there. */
+  /** The matching webhooks in the order in which they are called: by configuration name, then as listed there. */
   find(question: WriteQuestion): readonly HookMatch[] {
     if (this.#collection.endNumber !== this.#seen) this.#catchUp();
     if (this.#sorted.length === 0) return none;

@@ -1,4 +1,4 @@
-/** Hooks: webhooks of configurations, made ready to be matched and called. */
+/** Webhooks of configurations, compiled for matching and calling. */
 
 import type { Condition } from '../../api/cel/conditions.ts';
 import type {
@@ -25,7 +25,7 @@ export interface Hook {
   readonly name: string;
   readonly client: WebhookClientConfig;
   readonly rules: readonly RuleWithOperations[];
-  /** Whether the rules are for other versions of a resource, too. */
+  /** Whether the rules also match other versions of a resource. */
   readonly equivalent: boolean;
   readonly namespaceSelector: LabelSelector;
   readonly objectSelector: LabelSelector;
@@ -35,7 +35,7 @@ export interface Hook {
   readonly takesDryRun: boolean;
   readonly timeoutMs: number;
   readonly reviewVersion: string;
-  /** Whether it is called again when a later one has changed the object. */
+  /** Whether the webhook is called again when a later one has changed the object. */
   readonly reinvoked: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * MutatingAdmissionWebhook: hooks that may change objects, called one after the other. When one has changed the object,
- * the plugins before it run once more, and so do hooks before it that ask for that.
+ * MutatingAdmissionWebhook: calls webhooks that may change objects, one after the other. When one has changed the
+ * object, the plugins before it run once more, and so do webhooks before it with reinvocation.
  */
 
 import type { Authorizer } from '../../api/kind/access.ts';
@@ -13,13 +13,13 @@ import type { Hook } from './hook.ts';
 import { HookCalls } from './hook-calls.ts';
 import { HookIndex, type HookMatch } from './hook-index.ts';
 
-/** What happened to a write in the first round. */
+/** The first round of a write. */
 interface FirstRound {
-  /** Hooks that want to be called again when the object is changed after their call. */
+  /** Webhooks with reinvocation that were called. */
   readonly called: Set<Hook>;
-  /** Those of them for which that has happened. */
+  /** Those of them to call again, because the object was changed after their call. */
   readonly again: Set<Hook>;
-  /** The object as the last hook left it. */
+  /** The object after the last webhook. */
   left: string;
 }
 
@@ -42,7 +42,7 @@ export class MutatingWebhooks implements AdmissionPlugin {
     return this.#asked(admission);
   }
 
-  /** Creates and updates were changed before; a delete comes only here. */
+  /** Calls webhooks for deletes; creates and updates were handled in `mutate`. */
   validate(_registry: Registry, admission: Admission): void | Promise<void> {
     return admission.operation === 'delete' ? this.#asked(admission) : undefined;
   }
@@ -66,7 +66,7 @@ export class MutatingWebhooks implements AdmissionPlugin {
     const { round = 0 } = admission;
     const first = this.#firstRound(admission);
     const { kind } = question;
-    // Plugins of the server have changed the object in the second round.
+    // Plugins of the server changed the object in the second round.
     if (round > 0 && write.objectText(kind) !== first.left) requireAgain(first);
     for (const [at, match] of matches.entries()) {
       const { hook } = match;
@@ -91,7 +91,7 @@ export class MutatingWebhooks implements AdmissionPlugin {
     return first;
   }
 
-  /** Whether the hook has changed the object. */
+  /** Calls a webhook; returns whether it has changed the object. */
   async #call(write: AskedWrite, match: HookMatch, place: string): Promise<boolean> {
     const { admission } = write;
     const response = await this.#calls.ask(write, match, place);
@@ -111,7 +111,7 @@ export class MutatingWebhooks implements AdmissionPlugin {
   }
 }
 
-/** Moves the hooks that were called so far to those that are called again. */
+/** Marks all webhooks called so far to be called again. */
 function requireAgain({ called, again }: FirstRound): void {
   for (const hook of called) again.add(hook);
   called.clear();

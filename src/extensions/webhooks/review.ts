@@ -1,4 +1,4 @@
-/** AdmissionReview: what a webhook is asked, and what its answer says. Fields are in the order of Kubernetes. */
+/** AdmissionReview: the request to a webhook, and its response. Fields are in the order of Kubernetes. */
 import type { AdmissionResponse, AdmissionReview } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind/kind.ts';
 import type { JsonObject } from '../../api/text/object.ts';

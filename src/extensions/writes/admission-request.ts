@@ -1,10 +1,12 @@
-/** The request in an AdmissionReview, with its fields in the order of Kubernetes: what webhooks and expressions learn of a write. */
+/**
+ * The request in an AdmissionReview, which webhooks and expressions get, with its fields in the order of Kubernetes.
+ */
 import type { Kind } from '../../api/kind/kind.ts';
 import type { Admission } from '../../registry/admission-chain.ts';
 import type { AskedWrite } from './asked-write.ts';
 import type { Operation } from './write-question.ts';
 
-/** What expressions see as `request`: all but the uid and the objects. */
+/** JSON of `request` for expressions: everything but the uid and the objects. */
 export function requestText(write: AskedWrite, version: Kind): string {
   const { admission, question } = write;
   const parts = [
@@ -15,7 +17,7 @@ export function requestText(write: AskedWrite, version: Kind): string {
   return `{${parts.join(',')}}`;
 }
 
-/** What a request is about. */
+/** The fields that describe the target of the request. */
 export function requestParts(write: AskedWrite, version: Kind): string[] {
   const { question, admission, name, namespace } = write;
   const { kind: requested, subresource, operation } = question;

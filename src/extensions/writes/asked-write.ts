@@ -1,6 +1,6 @@
 /**
- * A write as webhooks are asked about it: the same object in the version that each of them understands, its labels, and
- * what becomes of the object when a webhook patches it.
+ * A write as webhooks and policies see it: the object in the version that each of them understands, its labels, and the
+ * object after a webhook has patched it.
  */
 
 import { badRequest, internal } from '../../api/errors/errors.ts';
@@ -22,7 +22,7 @@ import { customScaleForm, rescaled } from '../../registry/verbs/custom-scale.ts'
 import { type Scale, type ScaleForm, scaleFormOf, scaleOfObject } from '../../registry/verbs/scale.ts';
 import type { Operation, WriteQuestion } from './write-question.ts';
 
-/** Configurations and policies of admission are never sent: a broken one could not be repaired. */
+/** Admission configurations and policies are exempt from webhooks: a broken one could not be repaired otherwise. */
 const exemptGroup = 'admissionregistration.k8s.io';
 
 const operations: Readonly<Record<Admission['operation'], Operation>> = {
@@ -32,12 +32,12 @@ const operations: Readonly<Record<Admission['operation'], Operation>> = {
   connect: 'CONNECT',
 };
 
-/** Parts whose body is no object of the kind they belong to. */
+/** Subresources whose body is not an object of their resource's kind. */
 const ownBodies = new Set(['binding', 'eviction', 'token', 'exec', 'attach', 'portforward', 'proxy']);
 
-/** What the rules of hooks are looked at for; undefined for writes that hooks are not asked about. */
+/** What the rules of webhooks are matched against; undefined for writes that webhooks do not see. */
 export function questionOf({ target, operation }: Admission): WriteQuestion | undefined {
-  // A whole object is written by the server itself.
+  // A `whole` object is written by the server itself.
   if (target.part === 'whole' || target.kind.group === exemptGroup) return undefined;
   return {
     kind: target.kind,
@@ -52,7 +52,7 @@ export interface GroupVersionKind {
   readonly kind: string;
 }
 
-/** Which objects a webhook or policy is for. */
+/** The selectors of a webhook or policy. */
 interface Selectors {
   readonly namespaceSelector: LabelSelector;
   readonly objectSelector: LabelSelector;
@@ -65,7 +65,7 @@ interface Versioned {
 }
 
 export class AskedWrite {
-  /** What a conversion webhook has made of the objects. */
+  /** Objects converted by a conversion webhook. */
   readonly #converted = new Map<Kind, Versioned>();
 
   constructor(
@@ -74,7 +74,7 @@ export class AskedWrite {
     readonly question: WriteQuestion,
   ) {}
 
-  /** The namespace of the write; a namespace is in itself. */
+  /** The namespace of the write; a namespace counts as being inside itself. */
   get namespace(): string {
     const { kind, namespace } = this.admission.target;
     return kind.id === 'core/namespaces' ? this.name : namespace;
@@ -105,7 +105,7 @@ export class AskedWrite {
     return this.registry.view.collection('core/namespaces').get('', this.namespace)?.peek().metadata.labels;
   }
 
-  /** Labels of the new object and of the stored one, as far as there are any. */
+  /** The labels of the new and of the stored object, where they exist. */
   #labelSets(): Labels[] {
     const { object, old } = this.admission;
     return [object, old].flatMap((one) => (one?.metadata ? [one.metadata.labels ?? {}] : []));
@@ -120,7 +120,7 @@ export class AskedWrite {
     return { group: version.group, version: version.version, kind: version.kind };
   }
 
-  /** Must be called before the texts of a version are asked for: a webhook may have to convert the objects. */
+  /** Converts the objects to a version; call it before requesting their text, because a webhook may be needed. */
   async prepare(version: Kind): Promise<void> {
     const { object, old, target } = this.admission;
     if (version === target.kind || !version.conversion || this.#converted.has(version)) return;
@@ -153,14 +153,14 @@ export class AskedWrite {
   }
 
   /**
-   * Applies a JSON patch to the object in the version that was sent, and takes the result over. Answers whether it
-   * changed anything; throws a Status when the patch cannot be applied.
+   * Applies a JSON patch to the object in the version that was sent, and adopts the result. Returns whether it changed
+   * anything; throws a Status when the patch cannot be applied.
    */
   async patch(version: Kind, patchText: string): Promise<boolean> {
     return this.replace(version, patchedDocument(parseExact(this.objectText(version)), patchText));
   }
 
-  /** Takes over what has become of the object in a version. Answers whether that is a change. */
+  /** Adopts a changed object in a version. Returns whether it differs. */
   async replace(version: Kind, document: unknown): Promise<boolean> {
     const { kind } = this.question;
     const before = this.objectText(kind);
@@ -209,7 +209,7 @@ function groupVersionKind({ kind, apiVersion }: { kind: string; apiVersion: stri
   return { group: apiVersion.slice(0, Math.max(slash, 0)), version: apiVersion.slice(slash + 1), kind };
 }
 
-/** An object in another version of its kind; `old` has the fields that the first version lacks. */
+/** An object in another version of its kind; `old` provides fields that the first version lacks. */
 function inVersion(object: ApiObject, from: Kind, to: Kind, old?: ApiObject): ApiObject {
   if (from === to) return object;
   // Versions of custom kinds differ in their name alone; defaults come with the next read.
@@ -252,7 +252,7 @@ function decoded(model: Model, value: unknown): JsonObject {
   }
 }
 
-/** The verbs hold on to the object, so it stays the same one. */
+/** Replaces the content in place, because the verbs keep a reference to the object. */
 function replaceContent(object: ApiObject, content: ApiObject): void {
   const target = object as unknown as JsonObject;
   for (const key of Object.keys(target)) delete target[key];

@@ -1,4 +1,4 @@
-/** Match conditions of webhooks: whether a write concerns them. */
+/** Match conditions of webhooks: whether a webhook applies to a write. */
 import { type CheckedExpression, compileCondition } from '../../api/cel/admission.ts';
 import {
   type Condition,
@@ -11,7 +11,7 @@ import {
 import { Budget } from '../../api/cel/values/budget.ts';
 import type { WriteValues } from './write-values.ts';
 
-/** A condition of a webhook, compiled when it is first looked at. */
+/** A match condition, compiled when it is first used. */
 export function hookCondition(expression: string): Condition {
   let checked: CheckedExpression | undefined;
   return {
@@ -23,7 +23,7 @@ export function hookCondition(expression: string): Condition {
   };
 }
 
-/** The outcome of conditions that see a write; each runs in its turn, as other expressions about writes do. */
+/** The result of the conditions for a write. Long evaluations share the event loop like other expressions. */
 export async function writeConditionsOutcome(
   conditions: readonly Condition[],
   values: WriteValues,

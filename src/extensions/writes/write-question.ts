@@ -1,18 +1,18 @@
-/** What a write is for the rules of webhooks and policies, and whether one of them is for it. */
+/** What the rules of webhooks and policies are matched against, and the match itself. */
 import type { RuleWithOperations } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind/kind.ts';
 
-/** What admission calls operations, in capitals. */
+/** Operations as admission names them. */
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 
 export interface WriteQuestion {
   readonly kind: Kind;
-  /** '' for the object itself. */
+  /** The subresource; '' for the object itself. */
   readonly subresource: string;
   readonly operation: Operation;
 }
 
-/** Whether one of the rules is for an operation on a resource, or on a part of it ('' for the object itself). */
+/** Whether a rule matches an operation on a resource or a subresource ('' for the object itself). */
 export const isRuled = (
   rules: readonly RuleWithOperations[],
   kind: Pick<Kind, 'group' | 'version' | 'resource' | 'namespaced'>,
@@ -34,7 +34,7 @@ const fits = (patterns: readonly string[] = [], value: string): boolean =>
 const fitsScope = (scope = '*', namespaced: boolean): boolean =>
   scope === '*' || scope === (namespaced ? 'Namespaced' : 'Cluster');
 
-/** `pods` and `*` are for objects alone, `pods/*` and `*\/*` for them and all their parts. */
+/** Whether a pattern matches. `pods` and `*` match objects only, `pods/*` and `*\/*` also all their subresources. */
 function fitsResource(pattern: string, resource: string, subresource: string): boolean {
   const slash = pattern.indexOf('/');
   const wanted = slash < 0 ? pattern : pattern.slice(0, slash);

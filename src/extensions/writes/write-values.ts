@@ -25,12 +25,15 @@ import type { AskedWrite } from './asked-write.ts';
 
 export type Variables = Record<string, Value>;
 
-/** Steps of all expressions of policies and conditions together, for one request. */
+/** Maximum cost of all expressions of policies and conditions together for one request, in steps. */
 const writeCostMax = 50_000_000;
-/** Answers of the authorizer that one expression may wait for. */
+/** Maximum number of authorizer answers that one expression may wait for. */
 const waitsMax = 100;
 
-/** The authorizer has not answered yet: the expression is run again when it has. No CelError, so nothing hides it. */
+/**
+ * Thrown while the authorizer has not answered: the expression runs again afterwards. It is not a CelError, so
+ * expressions cannot catch it.
+ */
 class AnswerPending extends Error {
   override readonly name = 'AnswerPending';
   readonly answered: Promise<void>;
@@ -40,12 +43,12 @@ class AnswerPending extends Error {
   }
 }
 
-/** Steps that expressions of policies and conditions have taken for a request. */
+/** Steps that expressions have taken for each request. */
 const spent = new WeakMap<Request, number>();
 const stepsOf = ({ admission }: AskedWrite): number => spent.get(admission.request) ?? 0;
 
 export class WriteValues {
-  /** Made when an expression first uses them. */
+  /** The variables, computed when an expression first uses them. */
   readonly variables: Variables;
   readonly #registry: Registry;
   readonly #authorizer: Authorizer;
@@ -69,8 +72,8 @@ export class WriteValues {
   }
 
   /**
-   * Runs an expression in its turn, and again whenever an answer of the authorizer that it waited for has come. The
-   * expression tells what it has taken by `spend`.
+   * Evaluates an expression when it is its turn, and again whenever an answer of the authorizer has arrived. The
+   * expression reports its cost with `spend`.
    */
   async evaluated<T>(run: () => T): Promise<T> {
     for (let waits = 0; ; waits++) {
@@ -95,7 +98,7 @@ export class WriteValues {
   #namespaceObject(): Value {
     const { namespace, admission } = this.#write;
     const { kind } = admission.target;
-    // Kubernetes gives none for a namespace itself, though that counts as being in itself elsewhere.
+    // As in Kubernetes, null for a namespace itself, although it counts as being inside itself elsewhere.
     if (!namespace || !kind.namespaced) return null;
     const found = this.#registry.view.collection('core/namespaces').get('', namespace)?.peek();
     return found ? namespaceValue(found) : null;
@@ -128,7 +131,7 @@ export class WriteValues {
   }
 }
 
-/** An object whose values are made when they are first read. */
+/** An object whose values are computed when they are first read. */
 function lazily(makers: Record<string, () => Value>): Variables {
   const values: Variables = {};
   for (const [name, make] of Object.entries(makers))
@@ -144,7 +147,7 @@ function lazily(makers: Record<string, () => Value>): Variables {
   return values;
 }
 
-/** Fields as Kubernetes types them: times are timestamps here, and the uid is in capitals. */
+/** The namespace with Kubernetes' types: times are timestamps, and the uid is the field `UID`. */
 function namespaceValue({ metadata, spec, status }: ApiObject): Value {
   const { uid, creationTimestamp, deletionTimestamp, ...meta } = metadata;
   const entries: [Value, Value][] = Object.entries(meta).flatMap(([name, json]) =>
