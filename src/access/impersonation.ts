@@ -1,8 +1,9 @@
 /**
- * Impersonation: a user asks to act as another. Since Kubernetes 1.36 there are five modes; the first four are constrained,
- * which means that a role says as whom, and beside that what may be done so. The last is what all versions before had.
+ * Impersonation: a user asks to act as another. Since Kubernetes 1.36 there are five modes. The first four are
+ * constrained: a role says which users may be impersonated, and additionally which actions are allowed as them. The
+ * last is the mode of all earlier versions.
  *
- * The mode that last let a user through is tried first, and its words are what the user hears when all refuse.
+ * The mode that last succeeded for a user is tried first, and its error is reported when all refuse.
  */
 import type { Action, Attributes, Authorizer, ResourceAction } from '../api/kind/access.ts';
 import { isLabel1123, isSubdomain1123 } from '../api/values/names.ts';
@@ -11,9 +12,9 @@ import { accountGroups } from './authentication/service-accounts.ts';
 import { BoundedCache } from './shared/bounded-cache.ts';
 import { extraProblem } from './shared/extra-keys.ts';
 
-/** Users whose mode is remembered. */
+/** Maximum number of users whose mode is cached. */
 const rememberedMax = 10_000;
-/** From so many groups or extra values on, one check for all of them is tried first. */
+/** From this many groups or extra values on, one check for all of them is tried first. */
 const manyChecks = 4;
 
 const group = 'authentication.k8s.io';
@@ -22,14 +23,14 @@ const unauthenticated = 'system:unauthenticated';
 const nodeNameKey = 'authentication.kubernetes.io/node-name';
 
 /**
- * Who a user wants to be, as the request says it. All but the first two are asked for when the user may have the name: a
- * request may read them only then.
+ * The user that a request wants to act as. All but the first two fields are read only when the requester may use the
+ * name.
  */
 export interface WantedUser {
   readonly name: string;
-  /** Whether nothing but a name is wanted. */
+  /** Whether only a name is wanted. */
   readonly isAlone: boolean;
-  /** '' when it is not said. */
+  /** The uid; '' when none is wanted. */
   readonly uid: string;
   readonly groups: readonly string[];
   readonly extra: Readonly<Record<string, readonly string[]>>;
@@ -41,7 +42,7 @@ export interface Impersonated {
   readonly constraint: string | undefined;
 }
 
-/** The user may not do this as another. */
+/** The requester may not act as this user. */
 export class ImpersonationRefused extends Error {
   constructor(
     readonly action: Action,
@@ -55,7 +56,7 @@ export class ImpersonationRefused extends Error {
 interface Mode {
   /** The verb of its checks. */
   readonly verb: string;
-  /** The verb that is checked for the request itself; undefined: no such check. */
+  /** The verb that is checked for the request itself; undefined: there is no such check. */
   readonly onVerb?: string;
   applies(wanted: WantedUser, requester: User): boolean;
 }
@@ -85,7 +86,7 @@ const modes: readonly Mode[] = [
 export class Impersonation {
   readonly #last = new BoundedCache<Mode>(rememberedMax);
 
-  /** The user that the requester is from now on. Rejects with what the first mode that applied refused. */
+  /** Returns the impersonated user. Rejects with the error of the first mode that applied. */
   async become(
     wanted: WantedUser,
     { user, info }: Attributes,
@@ -124,7 +125,7 @@ async function becomeBy(mode: Mode, wanted: WantedUser, checks: Checks, info: Ac
   return { user, constraint: mode === legacy ? undefined : mode.verb };
 }
 
-/** Checks the name. Returns the groups that such a user has if none are wanted; undefined: none. */
+/** Checks the name. Returns the default groups of such a user; undefined: none. */
 async function checkName(
   mode: Mode,
   { name }: WantedUser,
@@ -133,7 +134,7 @@ async function checkName(
   const node = mode === legacy ? undefined : nodeOf(name);
   const account = accountOf(name);
   if (node !== undefined) {
-    // One check for all nodes: that the account runs on this one is known already.
+    // One check for all nodes: it is known already that the account runs on this one.
     await checks.resource({ resource: 'nodes', name: mode === associatedNode ? '*' : node });
     return ['system:nodes'];
   }
@@ -174,7 +175,7 @@ async function checkExtra(mode: Mode, { extra }: WantedUser, checks: Checks): Pr
 
 type Checked = Partial<ResourceAction> & Pick<ResourceAction, 'resource'>;
 
-/** The checks of one mode, each a question to the authorizer about the requester. */
+/** The checks of one mode; each asks the authorizer about the requester. */
 class Checks {
   readonly #user: User;
 
@@ -196,7 +197,7 @@ class Checks {
     return this.allowed(this.#action(checked, group));
   }
 
-  /** Names and groups are resources of the core group in the legacy mode. */
+  /** Checks a name or group; in the legacy mode they are resources of the core group. */
   identity(checked: Checked): Promise<void> {
     return this.allowed(this.#action(checked, this.mode === legacy ? '' : group));
   }
@@ -226,7 +227,7 @@ class Checks {
   }
 }
 
-/** Where a pod runs must not matter to what its account may do: authorizers see which keys there are, not their values. */
+/** The user without the values of its extra fields: where a pod runs must not influence what its account may do. */
 function withKeysOnly(user: User): User {
   const keys = Object.keys(user.extra ?? {}).sort();
   return { ...user, extra: { 'authentication.kubernetes.io/associated-node-keys': keys } };

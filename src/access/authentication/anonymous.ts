@@ -6,12 +6,12 @@ const anonymous: User = { name: 'system:anonymous', groups: ['system:unauthentic
 
 export interface AnonymousAccess {
   readonly enabled: boolean;
-  /** Only these paths, exactly; undefined: all. */
+  /** The only paths that are allowed, compared exactly; undefined: all. */
   readonly paths?: ReadonlySet<string>;
 }
 
 export class Anonymous implements Authenticator {
-  /** @param access asked with every request, because a configuration file may change it */
+  /** @param access called for every request, because a configuration file may change it */
   constructor(private readonly access: () => AnonymousAccess) {}
 
   authenticate({ path }: Credentials): User | undefined {

@@ -9,19 +9,19 @@ import type { OidcConfiguration } from './oidc-tokens.ts';
 
 export interface AuthenticationConfiguration {
   readonly issuers: readonly OidcConfiguration[];
-  /** undefined: the file does not say. */
+  /** Settings of anonymous access; undefined when the file has none. */
   readonly anonymous: AnonymousAccess | undefined;
 }
 
 const versions = ['v1', 'v1beta1', 'v1alpha1'].map((version) => `apiserver.config.k8s.io/${version}`);
 const issuersMax = 64;
-/** Rules, and keys of extra, of one issuer. */
+/** Maximum number of rules, and of extra keys, of one issuer. */
 const expressionsMax = 64;
 
-/** Every algorithm that a key pair signs with. */
+/** All signature algorithms with key pairs. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'];
 
-/** Throws a sentence that names the field which is wrong. */
+/** Parses the file. Throws an error with a sentence that names the wrong field. */
 export function readAuthenticationConfiguration(text: string): AuthenticationConfiguration {
   const root = readConfiguration(text, 'AuthenticationConfiguration', versions, 'jwt', 'anonymous');
   const issuers = itemsOf(root.jwt, issuersMax).map(issuerOf);
@@ -132,7 +132,7 @@ function mappingsOf(value: ConfigurationValue): Mappings {
   };
 }
 
-/** undefined: neither a claim nor an expression is named. */
+/** The source of a value; undefined when neither a claim nor an expression is named. */
 function sourceOf(value: ConfigurationValue, prefixed: boolean): ClaimSource | undefined {
   const names = prefixed ? ['claim', 'prefix', 'expression'] : ['claim', 'expression'];
   const { claim, prefix, expression } = value.fields(...names) as Record<
@@ -165,7 +165,7 @@ function extraOf(list: ConfigurationValue): Required<OidcConfiguration>['extra']
   });
 }
 
-/** The server itself says things about users under these domains. */
+/** Why a key is refused: the server itself uses keys under these domains. */
 function reservedProblem(key: string): string | undefined {
   const domain = `.${key.slice(0, key.indexOf('/'))}`;
   return domain.endsWith('.k8s.io') || domain.endsWith('.kubernetes.io')
@@ -173,7 +173,7 @@ function reservedProblem(key: string): string | undefined {
     : undefined;
 }
 
-/** With a claim, an unconfirmed address is refused; an expression has to look at that itself, or another one. */
+/** Checks how email addresses are used. A claim refuses unverified addresses; an expression must check that itself. */
 function checkEmail({ username, extra = [] }: Mappings, rules: readonly AccessRule[], place: string): void {
   if ('claim' in username || !readsClaim(username.text, 'email')) return;
   const texts = [username, ...extra.map(({ values }) => values), ...rules].map(({ text }) => text);
@@ -200,7 +200,7 @@ function neither({ path }: ConfigurationValue): never {
   throw new Error(`${path}: claim or expression is required`);
 }
 
-/** Throws when it is not an https URL without user, query and fragment. */
+/** Returns the URL; throws unless it is an https URL without user, query and fragment. */
 export function secureUrl(text: string, place: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 'https:' || url.username || url.password || url.search || url.hash)

@@ -1,6 +1,6 @@
 /**
- * Authentication: all methods together, in Kubernetes' order. The first that knows the user wins; an error of one does not
- * keep the others from being asked, but where none knows the user, any error means 401: a wrong credential is never
+ * Authentication: combines all methods, in Kubernetes' order. The first that knows the user wins. An error of one
+ * method does not stop the others; but if none knows the user, any error means 401: a wrong credential never becomes
  * "anonymous".
  */
 import { authenticated, type User } from '../../api/values/user.ts';
@@ -13,19 +13,19 @@ import { nameProblem } from './user-names.ts';
 
 const unauthenticated = 'system:unauthenticated';
 
-/** What a review of a token says. */
+/** The result of a token review. */
 export type TokenVerdict =
   | { readonly user: User; readonly audiences: readonly string[] }
   | { readonly error: string };
 
 export interface AuthenticationParts {
-  /** Certificates and front proxies, in their order. */
+  /** Client certificates and front proxies, in order. */
   readonly methods: readonly Authenticator[];
   readonly tokens: BearerTokens;
   readonly anonymous: Authenticator;
-  /** Whether a header, in small letters, is one by which a front proxy names users. */
+  /** Whether a front proxy uses this (lower-case) header to name users. */
   readonly isIdentityHeader: (name: string) => boolean;
-  /** Told of failures that are not the fault of a credential. */
+  /** Called for failures that are not caused by a credential. */
   readonly onError: (error: Error) => void;
   readonly close: () => Promise<void> | void;
 }
@@ -46,7 +46,7 @@ export class Authentication implements Authenticator {
     return this.#conclude(found, credentials, failures);
   }
 
-  /** Whose token it is, for one of these audiences. */
+  /** The user of a token, if it is valid for one of these audiences. */
   async reviewToken(token: string, audiences: readonly string[]): Promise<TokenVerdict> {
     const failures: unknown[] = [];
     const question = { audiences, warnings: [], annotations: {} };
@@ -69,7 +69,7 @@ export class Authentication implements Authenticator {
     }
   }
 
-  /** Whether a header, in small letters, says who a user is: it is not handed on. */
+  /** Whether a (lower-case) header carries identity, so that it must not be forwarded. */
   isIdentityHeader(name: string): boolean {
     return this.parts.isIdentityHeader(name);
   }
@@ -93,7 +93,7 @@ export class Authentication implements Authenticator {
   }
 }
 
-/** The user with the group of all who are known. Throws for one that no program could have meant. */
+/** Adds the group of authenticated users. Throws for names that no authenticator may produce. */
 function completed(user: User): User {
   const { name, groups } = user;
   const problem = nameProblem(user);

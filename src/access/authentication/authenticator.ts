@@ -1,10 +1,10 @@
-/** Authenticators: who sends a request. Each knows one kind of credential. */
+/** Authenticators: identify the sender of a request. Each knows one kind of credential. */
 
 import type { X509Certificate } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { User } from '../../api/values/user.ts';
 
-/** What a request shows of its sender. */
+/** The credentials of a request. */
 export interface Credentials {
   readonly headers: IncomingHttpHeaders;
   /** Header names and values in turn, as they were sent: for headers that may come several times. */
@@ -20,14 +20,14 @@ export interface Credentials {
   readonly annotations: Record<string, string>;
 }
 
-/** One object per connection, so that what was worked out of it can be kept by it. */
+/** The certificate of a connection. There is one object per connection, so results can be cached by it. */
 export interface PeerCertificate {
   readonly leaf: X509Certificate;
-  /** What the client sent beside it. */
+  /** Further certificates that the client sent. */
   readonly intermediates: readonly X509Certificate[];
 }
 
 export interface Authenticator {
-  /** The user; undefined: no credential of this kind was shown. Throws when one was shown that is not good. */
+  /** Identifies the user; undefined without a credential of this kind. Throws when the credential is invalid. */
   authenticate(credentials: Credentials): User | undefined | Promise<User | undefined>;
 }

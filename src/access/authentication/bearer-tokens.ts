@@ -1,6 +1,6 @@
 /**
- * Bearer tokens: from the `Authorization` header, or from a WebSocket subprotocol, for pages that cannot set headers. The
- * methods that know tokens are asked in their order.
+ * Bearer tokens: from the `Authorization` header, or from a WebSocket subprotocol, for pages that cannot set headers.
+ * Token methods are tried in order.
  */
 import type { User } from '../../api/values/user.ts';
 import type { Authenticator, Credentials } from './authenticator.ts';
@@ -25,7 +25,7 @@ export function bearerToken(header: string, warnings: string[]): string | undefi
   const tokenEnd = rest.indexOf(' ');
   const token = tokenEnd < 0 ? rest : rest.slice(0, tokenEnd);
   if (token !== '') return token;
-  // A space where the token should begin: what follows is not taken for one.
+  // Two spaces: the text after the second one is not taken for a token.
   if (tokenEnd >= 0) warnings.push(extraSpace);
   return undefined;
 }
@@ -49,7 +49,7 @@ export class BearerTokens implements Authenticator {
     return userOf(answer, failures);
   }
 
-  /** @param failures of methods that knew the token and refused it are added here */
+  /** @param failures collects errors of methods that recognised the token and refused it */
   ask(
     token: string,
     question: TokenQuestion,
@@ -60,7 +60,7 @@ export class BearerTokens implements Authenticator {
   }
 }
 
-/** The user of a token. A token that no method knows is answered with 401; it does not make an anonymous request. */
+/** The user of a token. An unknown token is answered with 401, never treated as an anonymous request. */
 function userOf(answer: TokenAnswer | undefined, failures: readonly unknown[]): User {
   if (answer) return answer.user;
   throw failures[0] ?? new CredentialError('invalid bearer token');

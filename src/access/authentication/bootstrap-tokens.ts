@@ -20,7 +20,7 @@ interface Known {
 }
 
 export class BootstrapTokens extends ServerTokens {
-  /** By the secret's state, so that a token has the same user object until its secret changes. */
+  /** The token of each state of a secret, so that a token has the same user object until its secret changes. */
   readonly #known = new Memo((entry: Entry): Known | undefined => {
     const secret = entry.peek() as Secret;
     const token = secret.metadata.deletionTimestamp ? undefined : bootstrapTokenOf(secret);

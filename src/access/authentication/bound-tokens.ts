@@ -1,6 +1,6 @@
 /**
- * Bound tokens: service account tokens that expire. They are valid only while their account, and the secret, pod or node they
- * are bound to, exist with the same uid. That is looked up with every request.
+ * Bound tokens: service account tokens that expire. They are valid only while their account, and the secret, pod or
+ * node they are bound to, exist with the same uid. This is checked with every request.
  */
 
 import type { ApiObject } from '../../api/text/object.ts';
@@ -17,17 +17,17 @@ import {
   type TokenQuestion,
 } from './token-authenticator.ts';
 
-/** Clocks differ. An account or pod that is being deleted may use its token this much longer. */
+/** Tolerated clock difference. An account or pod that is being deleted may use its token this much longer. */
 const leewaySeconds = 60;
 const extraPrefix = 'authentication.kubernetes.io/';
 
 interface Reference {
   readonly name: string;
-  /** '' when it is not said: of a node that was gone when the token was made. */
+  /** The uid; '' when the token has none: the node was gone when the token was made. */
   readonly uid: string;
 }
 
-/** What a token says, read once. */
+/** The parsed claims of a token. */
 interface BoundClaims {
   readonly namespace: string;
   readonly account: Reference;
@@ -43,7 +43,7 @@ interface BoundClaims {
 }
 
 export class BoundTokens implements TokenAuthenticator {
-  /** By the token, so that it has the same user object with every request. */
+  /** Claims by token, so that a token has the same user object with every request. */
   readonly #read = new WeakMap<SignedToken, BoundClaims>();
 
   constructor(
@@ -101,7 +101,7 @@ export class BoundTokens implements TokenAuthenticator {
     const { registry } = this;
     if (secret) check('secret', findObject(registry, 'core/secrets', namespace, secret.name), secret);
     if (pod) check('pod', findObject(registry, 'core/pods', namespace, pod.name), pod);
-    // The node of a pod is only told of: the token is the pod's, whatever becomes of the node.
+    // The node of a pod is informational: the token is the pod's, whatever happens to the node.
     else if (node) check('node', findObject(registry, 'core/nodes', '', node.name), node);
   }
 
@@ -120,7 +120,7 @@ function checkTimes({ expires, notBefore, issued }: BoundClaims, nowSeconds: num
     throw new CredentialError('service account token is issued in the future');
 }
 
-/** Throws when the claims are not those of such a token. */
+/** Parses the claims; throws when they are not those of such a token. */
 function readClaims(claims: Claims): BoundClaims {
   const own = (claims['kubernetes.io'] ?? {}) as Claims;
   const { namespace } = own;
@@ -171,7 +171,7 @@ function audiencesOf(value: unknown): string[] | undefined {
   return list.length ? list : undefined;
 }
 
-/** Throws when it is there and is no number: a time that is not understood is not ignored. */
+/** A number; throws for other values, so that an invalid time is not ignored. */
 function numberOf(value: unknown): number | undefined {
   if (value === undefined) return undefined;
   if (typeof value !== 'number' || !Number.isFinite(value)) throw new CredentialError();

@@ -1,4 +1,7 @@
-/** Expressions over the claims of a token and over the user that they make. An operator writes them, tokens feed them. */
+/**
+ * Expressions over the claims of a token and over the user made from them. An operator writes them; tokens are their
+ * input.
+ */
 import { compileClaims, compileUserRule } from '../../api/cel/access.ts';
 import type { CheckedExpression } from '../../api/cel/admission.ts';
 import type { Program } from '../../api/cel/cel.ts';
@@ -10,16 +13,16 @@ import { CredentialError } from './token-authenticator.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** An expression that gives a text or texts. */
+/** An expression with one or several texts as result. */
 export class ClaimExpression {
   readonly #program: Program;
 
-  /** Throws when the text is no expression over claims. */
+  /** Compiles; throws when the text is not an expression over claims. */
   constructor(readonly text: string) {
     this.#program = programOf(compileClaims(text));
   }
 
-  /** @param what for messages: `username`. */
+  /** Evaluates to one text. @param what for messages: `username`. */
   textOf(claims: Claims, what: string): string {
     const value = this.#run(claims, what);
     if (typeof value === 'string') return value;
@@ -44,7 +47,7 @@ export class ClaimExpression {
 export class AccessRule {
   readonly #program: Program;
 
-  /** Throws when the text is no expression over claims, or over users, that gives a bool. */
+  /** Compiles; throws when the text is not a boolean expression over claims or users. */
   constructor(
     private readonly about: 'claims' | 'user',
     readonly text: string,
@@ -87,7 +90,7 @@ function programOf({ program, problem }: CheckedExpression): Program {
 const failure = (what: string, why: string): CredentialError =>
   new CredentialError(`oidc: error evaluating ${what} expression: ${why}`);
 
-/** Claims may be large: an expression that takes too many steps fails. */
+/** Evaluates under a cost limit, because claims may be large. */
 function run(
   text: string,
   program: Program,

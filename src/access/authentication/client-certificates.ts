@@ -1,7 +1,7 @@
 /**
- * Client certificates: the user is the common name of the subject, the groups are its organisations. What the subject says
- * and who signed it is worked out once per connection; whether it still holds is looked at with every request, because
- * certificates end and authorities change while connections stay.
+ * Client certificates: the user is the common name of the subject, the groups are its organisations. Subject and
+ * signature are evaluated once per connection; validity is checked with every request, because certificates expire and
+ * authorities change while connections stay open.
  */
 import { createHash, X509Certificate } from 'node:crypto';
 import type { User } from '../../api/values/user.ts';
@@ -11,7 +11,7 @@ import { certificatesIn } from '../../pki/pem.ts';
 import type { Authenticator, Credentials, PeerCertificate } from './authenticator.ts';
 import { CredentialError } from './token-authenticator.ts';
 
-/** A certificate that did not hold is looked at again after this time: it may only have been too early. */
+/** An invalid certificate is checked again after this time: it may not have been valid yet. */
 const refusedMs = 1_000;
 
 interface Verdict {
@@ -21,13 +21,13 @@ interface Verdict {
   readonly problem: string | undefined;
 }
 
-/** The authorities whose certificates are trusted, and what is known of connections that show one. */
+/** The trusted authorities, and cached results for connections with certificates. */
 export class ClientAuthorities {
   readonly #verdicts = new WeakMap<PeerCertificate, Verdict>();
   #pem: string;
   #certificates: readonly X509Certificate[];
 
-  /** Throws a sentence when there is no certificate in the text. */
+  /** Throws an error with a sentence when the text contains no certificate. */
   constructor(
     pem: string,
     private readonly nowMs: () => number,
@@ -40,13 +40,13 @@ export class ClientAuthorities {
     return this.#pem;
   }
 
-  /** Takes other authorities from now on, also for connections that are open. Throws when the text has no certificate. */
+  /** Replaces the authorities, also for open connections. Throws when the text contains no certificate. */
   replace(pem: string): void {
     this.#certificates = readAuthorities(pem);
     this.#pem = pem;
   }
 
-  /** Throws when the certificate does not hold. */
+  /** Throws when the certificate is not valid. */
   verify(peer: PeerCertificate): void {
     const now = this.nowMs();
     let verdict = this.#verdicts.get(peer);

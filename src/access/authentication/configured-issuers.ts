@@ -1,4 +1,4 @@
-/** The OpenID Connect issuers that are configured, by options or by a file; those of a file change with it. */
+/** The configured OpenID Connect issuers, from options or a file; those of a file change with it. */
 import { WatchedFiles } from '../../pki/watched-files.ts';
 import type { AnonymousAccess } from './anonymous.ts';
 import { readAuthenticationConfiguration, secureUrl } from './authentication-configuration.ts';
@@ -7,9 +7,9 @@ import { type OidcConfiguration, OidcTokens } from './oidc-tokens.ts';
 import type { TokenAnswer, TokenAuthenticator, TokenQuestion } from './token-authenticator.ts';
 
 export interface IssuerSettings {
-  /** As whom the server reads tokens. */
+  /** The server's own audiences. */
   readonly audiences: readonly string[];
-  /** Issuers of service account tokens: no other may be called so. */
+  /** Issuers of service account tokens, which no configured issuer may be named like. */
   readonly reserved: readonly string[];
   readonly nowMs: () => number;
   readonly onError: (error: Error) => void;
@@ -24,7 +24,7 @@ export class ConfiguredIssuers implements TokenAuthenticator {
 
   constructor(private readonly settings: IssuerSettings) {}
 
-  /** Throws when an issuer cannot be used. */
+  /** Replaces the issuers. Throws when one cannot be used. */
   use(configurations: readonly OidcConfiguration[]): void {
     const former = this.#issuers;
     this.#issuers = this.#open(configurations);
@@ -50,7 +50,7 @@ export class ConfiguredIssuers implements TokenAuthenticator {
     }
   }
 
-  /** What the file says of anonymous access; undefined: nothing. */
+  /** The file's settings of anonymous access; undefined when it has none. */
   get anonymous(): AnonymousAccess | undefined {
     return this.#anonymous;
   }
@@ -85,7 +85,7 @@ export class ConfiguredIssuers implements TokenAuthenticator {
   }
 }
 
-/** Each token is of one issuer, so there is at most one failure. */
+/** Adds the failure to the list, if there is one; each token has one issuer, so there is at most one. */
 function orFailure(answer: TokenAnswer | undefined, failures: readonly unknown[]): TokenAnswer | undefined {
   if (!answer && failures.length) throw failures[0];
   return answer;

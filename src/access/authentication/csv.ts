@@ -1,6 +1,6 @@
 /** Comma-separated values, as Go reads them: quoted fields may hold commas, line ends and doubled quotes. */
 
-/** The records, empty lines left out. Throws a sentence that names the line. */
+/** Parses the records, without empty lines. Throws an error with a sentence that names the line. */
 export function readCsv(text: string): string[][] {
   const records: string[][] = [];
   let at = 0;

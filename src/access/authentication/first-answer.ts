@@ -1,9 +1,6 @@
-/** Asks one method after the other until one answers. Without a promise as long as none of them makes one. */
+/** Tries methods in order until one answers; synchronously, as long as no method returns a promise. */
 
-/**
- * The first answer, or undefined. What methods throw is added to `failures`, and the next one is
- * asked.
- */
+/** The first answer, or undefined. Errors of methods are added to `failures`, and the next method is tried. */
 export function firstAnswer<Method, Answer>(
   methods: readonly Method[],
   ask: (method: Method) => Answer | undefined | Promise<Answer | undefined>,

@@ -1,6 +1,6 @@
 /**
- * The front proxy: a server in front of this one that has identified the user, and says so in headers. They count only from
- * a client whose certificate was signed by the authority for proxies; from all others they are ignored.
+ * The front proxy: a server in front of this one that has authenticated the user, and passes the user on in headers.
+ * The headers count only from a client whose certificate was signed by the authority for proxies.
  */
 import type { User } from '../../api/values/user.ts';
 import type { Authenticator, Credentials, PeerCertificate } from './authenticator.ts';
@@ -36,7 +36,7 @@ export class FrontProxy implements Authenticator {
     };
   }
 
-  /** @param name in small letters */
+  /** @param name in lower case */
   reads(name: string): boolean {
     const { usernameHeaders, uidHeaders, groupHeaders, extraHeaderPrefixes } = this.#headers;
     return (

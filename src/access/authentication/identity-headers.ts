@@ -1,16 +1,16 @@
-/** Headers that say who a user is: those of front proxies and of impersonation. */
+/** Headers that carry identity: those of front proxies and of impersonation. */
 import type { IncomingHttpHeaders } from 'node:http';
 
 export interface SentHeaders {
   readonly headers: IncomingHttpHeaders;
-  /** Names and values in turn; empty where no header came twice. */
+  /** Names and values in turn; empty when no header is repeated. */
   readonly rawHeaders: readonly string[];
 }
 
 /**
- * What some headers say, read in one pass however many there are.
- * @param isWanted of a name in small letters
- * @returns all values of each wanted header, in the order they were sent, by its name in small letters
+ * Reads the values of some headers in one pass.
+ * @param isWanted gets lower-case names
+ * @returns all values of each wanted header, in the order they were sent, by lower-case name
  */
 export function headerValues(
   { headers, rawHeaders }: SentHeaders,
@@ -22,11 +22,11 @@ export function headerValues(
     if (values) values.push(textOf(value));
     else found.set(name, [textOf(value)]);
   };
-  // Node puts values that came on several lines together, so that they cannot be told apart.
+  // Node joins the values of repeated headers, so they are read from the raw headers.
   if (rawHeaders.length > 0)
     for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
       const name = rawHeaders[i]!.toLowerCase();
-      // What was taken out of the headers is not looked for among those that were sent.
+      // Skip headers that were removed from the request but are still among the raw ones.
       if (isWanted(name) && headers[name] !== undefined) add(name, rawHeaders[i + 1]!);
     }
   else
@@ -35,7 +35,7 @@ export function headerValues(
   return found;
 }
 
-/** What headers with a prefix say, by the rest of their name; undefined without such headers. */
+/** The values of headers with a prefix, by the rest of their name; undefined without such headers. */
 export function extraOf(
   found: ReadonlyMap<string, readonly string[]>,
   prefixes: readonly string[],
@@ -50,11 +50,11 @@ export function extraOf(
     if (known) for (const value of values) known.push(value);
     else extra.set(key, [...values]);
   }
-  // A key may be `__proto__`: entries make it a property like any other.
+  // A key may be `__proto__`: `fromEntries` makes it an ordinary property.
   return extra && Object.fromEntries(extra);
 }
 
-/** Percent-decoded; a key that is not well encoded is taken as it is. */
+/** Percent-decodes a key; an invalid one is used as it is. */
 function decoded(key: string): string {
   try {
     return decodeURIComponent(key);
@@ -63,6 +63,6 @@ function decoded(key: string): string {
   }
 }
 
-/** Node reads headers as one character per byte; they are UTF-8. */
+/** Decodes UTF-8: Node reads headers as one character per byte. */
 const textOf = (value: string): string =>
   /[\u0080-\u00ff]/.test(value) ? Buffer.from(value, 'latin1').toString('utf8') : value;

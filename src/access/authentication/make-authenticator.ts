@@ -1,4 +1,4 @@
-/** Puts authentication together from its options: files are read, and followed where they may change. */
+/** Builds authentication from its options: reads files, and follows those that may change. */
 
 import { WatchedFiles } from '../../pki/watched-files.ts';
 import type { Registry } from '../../registry/registry.ts';
@@ -24,7 +24,7 @@ import { StaticTokens, type StaticUser, staticUsers, tokenFileUsers } from './st
 import type { TokenAuthenticator } from './token-authenticator.ts';
 import type { TokenWebhook } from './token-webhook.ts';
 
-/** Authorities in PEM that may change. */
+/** A source of PEM authorities that may change. */
 interface AuthoritySource {
   readonly pem: () => string;
   /** Calls back after each change. Returns a function that ends it. */
@@ -36,15 +36,15 @@ export interface AuthenticationContext {
   readonly writing: Writing;
   /** Tokens of service accounts. */
   readonly tokens: Tokens;
-  /** Users with tokens, beside those of the token file. */
+  /** Users with tokens, in addition to those of the token file. */
   readonly users?: readonly StaticUser[];
   /** Authorities of client certificates; undefined: none are accepted. */
   readonly clients?: AuthoritySource;
-  /** Whether authorization allows everything: then anonymous requests are not let in. Asked with every such request. */
+  /** Whether authorization allows everything: then anonymous requests are refused. Called for every such request. */
   readonly allowsAll?: () => boolean;
-  /** Whether others may learn how users are known, from a ConfigMap: when there is a door where they are. */
+  /** Whether to publish in a ConfigMap how users are authenticated, for extension API servers. */
   readonly publish?: boolean;
-  /** This server, when it forwards requests to others, unless front proxies are configured. */
+  /** The identity with which this server forwards requests, used unless front proxies are configured. */
   readonly ownProxy?: { readonly names: readonly string[]; readonly ca: () => string };
   readonly onError: (error: Error) => void;
   readonly onWarning: (message: string) => void;
@@ -112,7 +112,7 @@ async function assemble(
   });
 }
 
-/** Extension API servers believe what this server says about users. */
+/** The settings by which extension API servers accept identity headers of this server. */
 function ownProxy({ ownProxy: own }: AuthenticationContext): Published['proxy'] {
   return own && { ca: own.ca(), headers: { ...requestHeaderDefaults, allowedNames: own.names } };
 }
@@ -145,7 +145,7 @@ async function configuredIssuers(
     throw new Error(
       'an OIDC issuer is set by options and by an authentication configuration file; only one is possible',
     );
-  // Loaded where it is asked for, like all that calls other servers.
+  // Loaded on demand, like all code that calls other servers.
   const { ConfiguredIssuers } = await import('./configured-issuers.ts');
   const nowMs = (): number => registry.sources.nowMs();
   const issuers = new ConfiguredIssuers({ audiences, reserved, nowMs, onError, log: onWarning });
@@ -181,7 +181,7 @@ async function oidcConfiguration(options: OidcOptions): Promise<OidcConfiguratio
 
 type Closers = (() => Promise<void> | void)[];
 
-/** undefined: no client certificate is accepted. */
+/** The authorities of client certificates; undefined when none are accepted. */
 function clientAuthorities(
   { registry, clients, onError }: AuthenticationContext,
   changed: () => void,
@@ -280,6 +280,6 @@ async function tokenWebhook(
   });
 }
 
-/** Without what is undefined, which would hide a default. */
+/** Without undefined values, which would hide defaults. */
 const defined = <T extends object>(options: T): Partial<T> =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<T>;

@@ -1,6 +1,7 @@
 /**
- * The keys of an OpenID Connect issuer: found by its discovery document, fetched in the background, and again when no key
- * has signed a token: the issuer may have another one, also under the same name. Refetching is rate-limited, so that forged tokens cannot make the server call the issuer each time.
+ * The keys of an OpenID Connect issuer: found by its discovery document and fetched in the background. They are fetched
+ * again when no known key has signed a token, because the issuer may have a new one, even under the same name.
+ * Refetching is rate-limited, so that forged tokens cannot make the server call the issuer each time.
  */
 
 import type { Agent } from 'node:https';
@@ -8,19 +9,19 @@ import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
 import { callRemote, remoteAgent } from '../shared/remote-call.ts';
 
 const callTimeoutMs = 10_000;
-/** Keys are not fetched again sooner than this, whatever tokens say. */
+/** Minimum time between two fetches, whatever tokens say. */
 const refetchMs = 10_000;
-/** Until the first keys are there, they are tried for again after this time. */
+/** Retry interval until the first fetch succeeds. */
 const retryMs = 10_000;
 const keysMax = 1_000;
-/** Requests that wait for keys at once; more are refused without waiting. */
+/** Maximum number of requests that wait for keys; more are refused at once. */
 const waitingMax = 200;
 
 export interface OidcIssuerOptions {
   readonly url: string;
-  /** Where the discovery document is. Default: below the issuer's URL. */
+  /** URL of the discovery document. Default: below the issuer's URL. */
   readonly discoveryUrl?: string;
-  /** PEM. Default: those that Node trusts. */
+  /** PEM of the authorities of the issuer's certificate. Default: those that Node trusts. */
   readonly certificateAuthority?: string;
   readonly nowMs: () => number;
   readonly onError: (error: Error) => void;
@@ -29,7 +30,7 @@ export interface OidcIssuerOptions {
 export class OidcIssuer {
   readonly #agent: Agent;
   #keys: JWTVerifyGetKey | undefined;
-  /** The text of these keys. */
+  /** The JSON text of these keys. */
   #text = '';
   #waiting = 0;
   #fetching: Promise<void> | undefined;
@@ -50,12 +51,12 @@ export class OidcIssuer {
     return this.#keys;
   }
 
-  /** The keys at this moment; the same object until the issuer has others. */
+  /** The current keys; the same object until the issuer has others. */
   get current(): JWTVerifyGetKey | undefined {
     return this.#keys;
   }
 
-  /** Fetches the keys again, unless that was done a moment ago. False: it was. */
+  /** Fetches the keys again, unless that was done a moment ago; returns whether it fetched. */
   async refetch(): Promise<boolean> {
     if (!this.#fetching && this.options.nowMs() - this.#fetchedMs < refetchMs) return false;
     return this.#fetched();
@@ -96,7 +97,7 @@ export class OidcIssuer {
 
   #failed(error: Error): void {
     if (this.#closed) return;
-    // Told of once, until it has worked again.
+    // Reported once, until a fetch has succeeded again.
     if (!this.#failing)
       this.options.onError(
         new Error(`the keys of the OIDC issuer ${this.options.url} cannot be fetched: ${error.message}`),

@@ -1,13 +1,13 @@
-/** What an OpenID Connect token must say, and the user that its claims make. */
+/** Which claims an OpenID Connect token must have, and the user made from them. */
 import type { User } from '../../api/values/user.ts';
 import type { AccessRule, ClaimExpression } from './claim-expressions.ts';
 import { CredentialError } from './token-authenticator.ts';
 
-/** Where a part of the user comes from: a claim with a prefix, or an expression over all claims. */
+/** The source of a user's field: a claim with a prefix, or an expression over all claims. */
 export type ClaimSource = { readonly claim: string; readonly prefix: string } | ClaimExpression;
 
 export interface OidcMapping {
-  /** The token must be for one of them. */
+  /** Accepted audiences; the token must be for one of them. */
   readonly audiences: readonly string[];
   readonly requiredClaims: Readonly<Record<string, string>>;
   readonly claimRules?: readonly AccessRule[];
@@ -20,10 +20,10 @@ export interface OidcMapping {
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** go-oidc lets clocks differ this much at the beginning of a token's life, and not at its end. */
+/** Tolerated clock difference at the beginning of a token's life, as in go-oidc; there is none at its end. */
 const notBeforeLeewaySeconds = 300;
 
-/** Throws when the token is not good now. */
+/** Throws when the token is not valid now. */
 export function checkOidcTimes({ exp, nbf }: Claims, nowSeconds: number): void {
   if (typeof exp !== 'number') throw new CredentialError('oidc: verify token: oidc: token has no expiry');
   if (nowSeconds >= exp) throw new CredentialError('oidc: verify token: oidc: token is expired');
@@ -31,7 +31,7 @@ export function checkOidcTimes({ exp, nbf }: Claims, nowSeconds: number): void {
     throw new CredentialError('oidc: verify token: oidc: current time is before the nbf (not before) time');
 }
 
-/** The user; throws when the claims do not allow one. */
+/** The user; throws when the claims do not yield one. */
 export function oidcUser(mapping: OidcMapping, claims: Claims): User {
   checkAudience(mapping, claims.aud);
   const { username, groups, uid: uidSource, claimRules = [], userRules = [] } = mapping;
@@ -61,7 +61,7 @@ function usernameOf(claims: Claims, source: ClaimSource): string {
   const { claim, prefix } = source;
   const name = textClaim(claims, claim, 'username');
   if (name === '') throw new CredentialError(`oidc: parse username claims ${JSON.stringify(claim)}: empty`);
-  // An unconfirmed address may belong to another person.
+  // An unverified address may belong to another person.
   if (claim === 'email' && claims.email_verified !== undefined && claims.email_verified !== true)
     throw new CredentialError('oidc: email not verified');
   return prefix + name;
@@ -70,7 +70,7 @@ function usernameOf(claims: Claims, source: ClaimSource): string {
 const uidOf = (claims: Claims, source: ClaimSource): string =>
   'claim' in source ? textClaim(claims, source.claim, 'uid') : source.textOf(claims, 'uid');
 
-/** What expressions say, and by which token the user was known. Keys without values are left out. */
+/** The extra values of a user: results of expressions, and the id of the token. Keys without values are left out. */
 function extraOf({ extra = [] }: OidcMapping, claims: Claims): Record<string, readonly string[]> {
   const { jti } = claims;
   const said = extra.map(({ key, values }) => [key, values.textsOf(claims, 'extra')] as const);
@@ -103,7 +103,7 @@ function textClaim(claims: Claims, claim: string, what: string): string {
   return value;
 }
 
-/** One group as a text, or a list; none when the claim is absent. */
+/** The groups: a text or a list; none when the claim is absent. */
 function groupsOf(claims: Claims, source: ClaimSource): readonly string[] {
   if (!('claim' in source)) return source.textsOf(claims, 'group');
   const { claim, prefix } = source;

@@ -1,4 +1,4 @@
-/** OpenID Connect: tokens that an identity provider has signed. Only those that name it as their issuer are looked at. */
+/** OpenID Connect: tokens signed by an identity provider. Tokens of other issuers are ignored. */
 import type { JWTVerifyGetKey } from 'jose';
 import type { User } from '../../api/values/user.ts';
 import { BoundedCache } from '../shared/bounded-cache.ts';
@@ -7,9 +7,9 @@ import { checkOidcTimes, type OidcMapping, oidcUser } from './oidc-mapping.ts';
 import { CredentialError, digestOf, ServerTokens } from './token-authenticator.ts';
 import { readUnverified } from './unverified-token.ts';
 
-/** Tokens whose user is remembered until they end. */
+/** Maximum number of tokens whose user is cached until they expire. */
 const rememberedMax = 10_000;
-/** Keys that are tried for a token that does not name its key. */
+/** Maximum number of keys tried for a token that does not name its key. */
 const keyTriesMax = 20;
 
 /** One issuer, as flags or a configuration file describe it. */
@@ -23,7 +23,7 @@ type Claims = Readonly<Record<string, unknown>>;
 interface Known {
   readonly user: User;
   readonly claims: Claims;
-  /** With which it was checked: when the issuer has others, it is checked again. */
+  /** The keys it was verified with: when the issuer has others, it is verified again. */
   readonly keys: JWTVerifyGetKey;
 }
 
@@ -72,7 +72,7 @@ export class OidcTokens extends ServerTokens {
         return { claims: await this.#verified(token, keys), keys };
       } catch (error) {
         if (!(error instanceof errors.JOSEError)) throw error;
-        // No key of those that are known has signed it; the issuer may have changed them since.
+        // No known key has signed the token; the issuer may have changed its keys since.
         const isOther =
           error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
         if (!isOther || attempt > 1 || !(await this.#issuer.refetch()))
@@ -81,7 +81,7 @@ export class OidcTokens extends ServerTokens {
     }
   }
 
-  /** The claims of a token that one of the keys has signed; a token that does not name its key may be of any. */
+  /** The claims of a token that one of the keys has signed; a token that does not name its key may be signed by any. */
   async #verified(token: string, keys: JWTVerifyGetKey): Promise<Claims> {
     const { compactVerify, errors } = await import('jose');
     const algorithms = [...this.configuration.algorithms];

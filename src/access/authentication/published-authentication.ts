@@ -1,6 +1,7 @@
 /**
- * What extension API servers need to identify users as this server does: the authorities of clients and of front proxies, in the
- * ConfigMap kube-system/extension-apiserver-authentication. One that is changed or deleted is put right within a minute.
+ * Publishes what extension API servers need to authenticate users as this server does: the authorities of clients and
+ * of front proxies, in the ConfigMap kube-system/extension-apiserver-authentication. A changed or deleted one is
+ * restored within a minute.
  */
 import type { ConfigMap } from '../../api/generated/types.ts';
 import { semanticEqual } from '../../api/text/object.ts';
@@ -35,7 +36,7 @@ export class PublishedAuthentication {
     this.#timer.unref();
   }
 
-  /** Writes what has changed, one after the other. */
+  /** Writes changes, one at a time. */
   refresh(): void {
     this.#running = this.#running.then(() => this.#write()).catch(this.onError);
   }
@@ -60,7 +61,7 @@ export class PublishedAuthentication {
   }
 }
 
-/** Keys only for what is configured; lists as JSON. */
+/** The data of the ConfigMap: keys only for what is configured; lists as JSON. */
 function dataOf({ clientCA, proxy }: Published): Record<string, string> {
   return {
     ...(clientCA === undefined ? {} : { 'client-ca-file': clientCA }),

@@ -1,4 +1,4 @@
-/** What both kinds of service account tokens are checked by: the account, and the user that it stands for. */
+/** Checks that both kinds of service account tokens share: the account, and its user. */
 import type { Secret, ServiceAccount } from '../../api/generated/types.ts';
 import type { ResourceId } from '../../api/kind/kind.ts';
 import type { ApiObject } from '../../api/text/object.ts';
@@ -42,7 +42,7 @@ export function findAccount(registry: Registry, namespace: string, name: string)
   return account as ServiceAccount;
 }
 
-/** Those of the asked audiences that a token is meant for. Throws when the token is meant for no asked audience. */
+/** The requested audiences for which a token is valid. Throws when there are none. */
 export function meantFor(said: readonly string[], asked: readonly string[]): string[] {
   const both = audiencesInCommon(said, asked);
   if (both.length) return both;

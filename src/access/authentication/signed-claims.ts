@@ -9,15 +9,15 @@ import type { Tokens } from '../tokens/tokens.ts';
 import { CredentialError, digestOf } from './token-authenticator.ts';
 import { readUnverified } from './unverified-token.ts';
 
-/** Tokens whose signature is remembered. */
+/** Maximum number of tokens whose verification is cached. */
 const rememberedMax = 10_000;
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** One object for a token as long as it is remembered, so that what was worked out of it can be kept by it. */
+/** A verified token. The object stays the same while it is cached, so results can be cached by it. */
 export interface SignedToken {
   readonly claims: Claims;
-  /** With which it was checked. */
+  /** The keys it was verified with. */
   readonly keys: readonly TokenKey[];
 }
 
@@ -35,7 +35,7 @@ export class SignedClaims {
     const unverified = readUnverified(token);
     if (!unverified || !issuers.includes(unverified.claims.iss as string)) return undefined;
     const { kid } = unverified.header;
-    // A token without the name of its key may be of any.
+    // A token that does not name its key may be signed by any.
     const possible = kid === undefined ? keys : keys.filter((key) => key.kid === kid);
     if (possible.length === 0) throw new CredentialError('invalid signature, no keys found');
     return this.#check(token, digest, possible, keys);
@@ -50,7 +50,7 @@ export class SignedClaims {
     const { compactVerify, errors } = await import('jose');
     for (const { key, algorithm } of possible) {
       try {
-        // The algorithm is that of the key, whatever the token says: a public key is not a secret to compute with.
+        // Use the key's algorithm, not the token's: otherwise a public key could be used as an HMAC secret.
         const { payload } = await compactVerify(token, key, { algorithms: [algorithm] });
         const claims = JSON.parse(Buffer.from(payload).toString('utf8')) as Claims;
         const signed = { claims, keys };

@@ -1,4 +1,7 @@
-/** Static tokens: of a file (`token,user,uid[,"group1,group2"]` per line), and of the users an embedding program names. */
+/**
+ * Static tokens: from a file (`token,user,uid[,"group1,group2"]` per line), and of users that an embedding program
+ * names.
+ */
 import type { User } from '../../api/values/user.ts';
 import { readCsv } from './csv.ts';
 import { digestOf, ServerTokens } from './token-authenticator.ts';
@@ -25,7 +28,7 @@ export class StaticTokens extends ServerTokens {
   }
 }
 
-/** The tokens of a file; of those that are there twice the last counts. Throws a sentence when a line is too short. */
+/** The tokens of a file; of duplicates the last counts. Throws an error with a sentence when a line is too short. */
 export function tokenFileUsers(text: string, warn: (message: string) => void): [token: string, user: User][] {
   return readCsv(text).flatMap((record, index) => {
     const [token, name, uid, groups] = record;

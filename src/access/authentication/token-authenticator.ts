@@ -1,12 +1,12 @@
-/** What authenticators of tokens share: the question, the answer, and how a token is refused. */
+/** What token authenticators share: the question, the answer, and the error for a refused token. */
 import { createHash } from 'node:crypto';
 import type { User } from '../../api/values/user.ts';
 
-/** Longer ones are not looked at. */
+/** Longer tokens are refused without being parsed. */
 export const tokenCharsMax = 64 * 1024;
 
 export interface TokenQuestion {
-  /** The token must be for one of them. */
+  /** Accepted audiences; the token must be for one of them. */
   readonly audiences: readonly string[];
   /** Texts for Warning headers are added here. */
   readonly warnings: string[];
@@ -16,12 +16,15 @@ export interface TokenQuestion {
 
 export interface TokenAnswer {
   readonly user: User;
-  /** Those of the audiences asked for that the token is meant for. */
+  /** The requested audiences for which the token is valid. */
   readonly audiences: readonly string[];
 }
 
 export interface TokenAuthenticator {
-  /** Whose token it is; undefined: not one of this kind. Throws a `CredentialError` when it is one that is not good. */
+  /**
+   * Identifies the user of a token; undefined when it is of another kind. Throws a `CredentialError` when it is
+   * invalid.
+   */
   authenticateToken(
     token: string,
     question: TokenQuestion,
@@ -30,7 +33,7 @@ export interface TokenAuthenticator {
 
 /** A credential is not valid. The message is for the log; clients get a 401 without a reason. */
 export class CredentialError extends Error {
-  /** @param told what a TokenReview shows, in Kubernetes' words; '' where it shows nothing more */
+  /** @param told text for a TokenReview, in Kubernetes' words; '' when it shows nothing more */
   constructor(
     readonly told = '',
     message = told || 'the signature or the claims of the token are not valid',
@@ -40,13 +43,13 @@ export class CredentialError extends Error {
   }
 }
 
-/** What a token is remembered by: not the token, which a memory dump would show. */
+/** The cache key of a token: a hash, so that a memory dump does not show the token. */
 export const digestOf = (token: string): string => createHash('sha256').update(token).digest('base64');
 
 export const audiencesInCommon = (said: readonly string[], asked: readonly string[]): string[] =>
   said.filter((audience) => asked.includes(audience));
 
-/** A method whose tokens say nothing of audiences: they are for the server, and not looked at for others. */
+/** A method whose tokens have no audience: they are valid for the server only. */
 export abstract class ServerTokens implements TokenAuthenticator {
   constructor(private readonly serverAudiences: readonly string[]) {}
 

@@ -10,7 +10,7 @@ const pemBlock = /-----BEGIN ([A-Z ]+)-----[\s\S]*?-----END \1-----/g;
 const maxSecondsMin = 3600;
 const maxSecondsMax = 2 ** 32;
 
-/** Rejects with a sentence when a file cannot be read or a value makes no sense. */
+/** Rejects with a sentence when a file cannot be read or a value is invalid. */
 export async function readTokenSettings({
   serviceAccounts = {},
   apiAudiences,
@@ -35,7 +35,7 @@ export async function readTokenSettings({
   };
 }
 
-/** The keys of a file; parameters of curves, which OpenSSL writes beside them, are left out. */
+/** The keys of a file, without the curve parameters that OpenSSL writes beside them. */
 async function keysIn(file: string): Promise<string[]> {
   const text = await readTextFile(file, 'key file');
   const keys = (text.match(pemBlock) ?? []).filter((block) => !block.startsWith('-----BEGIN EC PARAMETERS'));

@@ -1,4 +1,4 @@
-/** The token webhook: another server is asked whose token it is, by a TokenReview. */
+/** The token webhook: asks another server whose token it is, by a TokenReview. */
 import { isJsonObject, type JsonObject } from '../../api/text/object.ts';
 import type { User } from '../../api/values/user.ts';
 import type { RemoteService } from '../shared/remote-configuration.ts';
@@ -12,7 +12,7 @@ import {
   type TokenQuestion,
 } from './token-authenticator.ts';
 
-/** All attempts for one token together. */
+/** Timeout of all attempts for one token together. */
 const totalMs = 30_000;
 const attemptMs = 10_000;
 const groupsMax = 10_000;
@@ -20,13 +20,13 @@ const groupsMax = 10_000;
 export interface TokenWebhookOptions {
   readonly service: RemoteService;
   readonly version: 'v1' | 'v1beta1';
-  /** How long answers are remembered. */
+  /** How long answers are cached. */
   readonly cacheMs: number;
   readonly serverAudiences: readonly string[];
   readonly nowMs: () => number;
 }
 
-/** Whose token it is, or why it is nobody's. */
+/** The user of a token, or why it is invalid. */
 interface Verdict {
   readonly answer: TokenAnswer | undefined;
   readonly error: string;
@@ -69,7 +69,7 @@ export class TokenWebhook implements TokenAuthenticator {
 
   #answerOf(status: JsonObject, asked: readonly string[]): TokenAnswer | undefined {
     const said = textsOf(status.audiences);
-    // A service that knows nothing of audiences means this server.
+    // An answer without audiences means this server.
     const audiences = audiencesInCommon(said.length ? said : this.options.serverAudiences, asked);
     return audiences.length ? { user: userOf(status.user), audiences } : undefined;
   }

@@ -1,11 +1,11 @@
-/** JSON Web Tokens before verification: only to find the issuer and the key id. */
+/** Parses JSON Web Tokens without verification: only to find the issuer and the key id. */
 
 export interface UnverifiedToken {
   readonly header: Readonly<Record<string, unknown>>;
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-/** undefined: not such a token. */
+/** The header and claims; undefined when it is not such a token. */
 export function readUnverified(token: string): UnverifiedToken | undefined {
   const parts = token.split('.', 4);
   if (parts.length !== 3) return undefined;

@@ -1,6 +1,6 @@
 /**
- * ABAC: who may do what, from a file with one policy per line, read once. There are two forms of a policy; the older one,
- * of Kubernetes 1.1, has no version, and is turned into the other when it is read.
+ * ABAC: permissions from a file with one policy per line, read once. The older form of a policy, of Kubernetes 1.1, has
+ * no version and is converted when it is read.
  */
 import {
   type Attributes,
@@ -18,10 +18,10 @@ import { matchesPath } from './rule-set.ts';
 const version = 'abac.authorization.kubernetes.io/v1beta1';
 const all = '*';
 const readVerbs: readonly string[] = ['get', 'list', 'watch'];
-/** Policies are looked through one by one for each decision. */
+/** Maximum number of policies: each decision goes through them one by one. */
 const policiesMax = 100_000;
 
-/** Properties that are not set are ''. */
+/** A policy; properties that are not set are ''. */
 interface Policy {
   readonly user: string;
   readonly group: string;
@@ -34,7 +34,7 @@ interface Policy {
 
 type Properties = Partial<Record<keyof Policy, unknown>>;
 
-/** Reads the text of a policy file. Throws a sentence that names the line that cannot be read. */
+/** Parses a policy file. Throws an error with a sentence that names the invalid line. */
 export function readPolicies(text: string, file: string): readonly Policy[] {
   const policies: Policy[] = [];
   for (const [at, raw] of text.split('\n').entries()) {
@@ -86,7 +86,7 @@ function propertiesOf(value: JsonObject, names: readonly string[]): Policy {
   return policy as Policy;
 }
 
-/** What a policy without a version means today. */
+/** Converts a policy without a version to the current form. */
 function modern({ user, group, readonly, resource, namespace }: Policy): Policy {
   const everyone = user === all || group === all || (!user && !group);
   return {

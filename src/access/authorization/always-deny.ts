@@ -1,4 +1,4 @@
-/** AlwaysDeny: allows nothing; authorizers beside it may. */
+/** AlwaysDeny: allows nothing; other authorizers may still allow a request. */
 import { type Authorizer, noRules } from '../../api/kind/access.ts';
 
 export const alwaysDeny: Authorizer = {

@@ -1,4 +1,4 @@
-/** The file of `--authorization-config`: which authorizers there are, as kind AuthorizationConfiguration. */
+/** The file of `--authorization-config`: the list of authorizers, as kind AuthorizationConfiguration. */
 import { compileReviewCondition } from '../../api/cel/access.ts';
 import type { Condition } from '../../api/cel/conditions.ts';
 import { type ConfigurationValue, readConfiguration } from '../../api/text/configuration.ts';
@@ -6,7 +6,7 @@ import { parseDurationMs } from '../../api/values/duration.ts';
 import { type AuthorizationMode, authorizationModes } from './authorization-options.ts';
 import type { WebhookOptions } from './webhook.ts';
 
-/** One authorizer: a mode, and what a webhook needs. */
+/** One authorizer: its mode, and the settings of a webhook. */
 export interface ConfiguredAuthorizer {
   readonly mode: AuthorizationMode;
   readonly webhook?: WebhookSettings;
@@ -21,7 +21,7 @@ const authorizersMax = 64;
 const conditionsMax = 64;
 const timeoutMaxMs = 30_000;
 
-/** Throws a sentence that names the field which is wrong. */
+/** Parses the file. Throws an error with a sentence that names the wrong field. */
 export function readAuthorizationConfiguration(text: string): readonly ConfiguredAuthorizer[] {
   const root = readConfiguration(text, 'AuthorizationConfiguration', versions, 'authorizers');
   const authorizers = root.authorizers.items();
@@ -83,7 +83,7 @@ function durationMs(value: ConfigurationValue, otherwiseMs: number): number {
   return ms;
 }
 
-/** Compiled at once: a start with a condition that cannot be used would let decisions fail later. */
+/** Match conditions, compiled at once: an invalid condition should fail the start, not later decisions. */
 function conditionsOf(list: ConfigurationValue, version: ConfigurationValue): readonly Condition[] {
   const items = list.items();
   if (items.length > 0 || version.isSet) version.oneOf(['v1']);

@@ -1,8 +1,8 @@
 /**
- * The default roles of a cluster, as kube-apiserver 1.36 has them, in a form that is short to load: parsed when they are
- * planted or asked for. The head of a role is its name, behind its namespace if it has one; `>x` marks it for the rules
- * of role x, and `<x` lets it gather what is marked so. A line below it is a rule: verbs, then paths, or groups, resources
- * and perhaps names. `core` is the group without a name.
+ * The default roles of a cluster, as in kube-apiserver 1.36, in a compact form that is parsed when needed. The head
+ * line of a role is its name, after its namespace if it has one; `>x` labels it for aggregation into role x, and `<x`
+ * aggregates the roles with that label. Each line below is a rule: verbs, then paths, or groups, resources and
+ * optionally names. `core` is the group without a name.
  */
 export const roleLines = `
 admin <admin

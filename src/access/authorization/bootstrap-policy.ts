@@ -20,7 +20,7 @@ const metadataOf = (place: string, gathered: readonly string[]) => {
 
 const linesOf = (text: string): string[] => text.split('\n').filter(Boolean);
 
-/** Roles and cluster roles; those with a namespace are roles. */
+/** All default roles and cluster roles; those with a namespace are roles. */
 export function defaultRoles(): ClusterRole[] {
   const roles: ClusterRole[] = [];
   for (const line of linesOf(roleLines)) {
@@ -30,7 +30,7 @@ export function defaultRoles(): ClusterRole[] {
   return roles;
 }
 
-/** The rules of one default role, without making the others. */
+/** The rules of one default role, without parsing the others. */
 export function defaultRules(role: string): PolicyRule[] {
   const lines = linesOf(roleLines);
   const first = lines.indexOf(role) + 1;
@@ -66,7 +66,7 @@ function ruleOf(line: string): PolicyRule {
   };
 }
 
-/** Bindings of both kinds; those with a namespace bind roles of it. */
+/** All default bindings; those with a namespace are RoleBindings. */
 export const defaultBindings = (): RoleBinding[] =>
   linesOf(bindingLines).map((line) => {
     const [place = '', role = '', ...subjects] = line.split(' ');

@@ -1,6 +1,6 @@
 /**
- * Bootstrap: at start the default roles and bindings are there, with all that they grant by default. What users have added
- * to them stays, and objects whose annotation says so are left alone.
+ * Bootstrap: ensures at the start that the default roles and bindings exist with everything they grant by default.
+ * Additions of users stay, and objects with an annotation that says so are left alone.
  */
 import type { ClusterRole, RoleBinding, Subject } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind/kind.ts';
@@ -17,7 +17,7 @@ import { uncovered } from './coverage.ts';
 
 const autoUpdate = 'rbac.authorization.kubernetes.io/autoupdate';
 
-/** All missing objects are written at once, so that they share a few commits. */
+/** Writes all missing objects at once, so that they share a few commits. */
 export async function ensureDefaultPolicy(writing: Writing): Promise<void> {
   const kindOf = (resource: string): Kind => writing.registry.kinds.resource(`${rbacGroup}/v1`, resource)!;
   const ensure = (cluster: Kind, namespaced: Kind, object: ApiObject, complete: Complete): Promise<void> =>
@@ -30,7 +30,7 @@ export async function ensureDefaultPolicy(writing: Writing): Promise<void> {
   ]);
 }
 
-/** Adds to an object what it has by default; undefined when it has to be made anew. */
+/** Adds the defaults to an object; undefined when it must be created anew. */
 type Complete = (existing: ApiObject, wanted: ApiObject) => ApiObject | undefined;
 
 async function ensureObject(
@@ -54,7 +54,10 @@ async function ensureObject(
   await writing.registry.seed(actingAs('kube-apiserver', 'create'), collection, wanted);
 }
 
-/** At nearly every start each object is as it was planted, which its text shows without being parsed. */
+/**
+ * Whether an object is complete. At nearly every start it is unchanged, which a search of its text shows without
+ * parsing.
+ */
 function isComplete(entry: Entry, wanted: ApiObject, complete: Complete): boolean {
   if (textsOf(wanted).every((text) => entry.document.includes(text))) return true;
   const existing = entry.peek();
@@ -62,7 +65,7 @@ function isComplete(entry: Entry, wanted: ApiObject, complete: Complete): boolea
   return semanticEqual(existing, complete(existing, wanted));
 }
 
-/** What the text of an object holds that has all it is to have: lists as a whole, labels and annotations one by one. */
+/** Texts that a complete object contains: lists as a whole, labels and annotations one by one. */
 function textsOf(wanted: ApiObject): string[] {
   const { metadata, ...body } = wanted;
   const pairs = [...Object.entries(body), ...Object.entries({ ...metadata.labels, ...metadata.annotations })];

@@ -1,7 +1,7 @@
 /**
- * The authorizers that are chosen, in a union. When a configuration file chooses them, they change with the file. Those that
- * have state of the cluster (Node, RBAC) or a file of their own (ABAC) are made at the start and kept: as with Kubernetes,
- * a file that changes may take them away and bring them back, and may not add one that was not there at the start.
+ * The union of the chosen authorizers. When a configuration file chooses them, they change with the file. Authorizers
+ * with state of the cluster (Node, RBAC) or a file of their own (ABAC) are made at the start and kept: as in
+ * Kubernetes, a changed file may remove them and bring them back, but not add one that was not there at the start.
  */
 import type { Authorizer } from '../../api/kind/access.ts';
 import { WatchedFiles } from '../../pki/watched-files.ts';
@@ -25,13 +25,13 @@ export class ChosenAuthorizers {
   readonly #kept = new Map<AuthorizationMode, Authorizer>();
   #webhooks: readonly WebhookAuthorizer[] = [];
   #file: WatchedFiles | undefined;
-  /** Versions of the file are used one after the other. */
+  /** Serializes changes of the file. */
   #using: Promise<void> = Promise.resolve();
   #closed = false;
 
   constructor(private readonly makers: AuthorizerMakers) {}
 
-  /** Rejects when one cannot be made; then those before stay. */
+  /** Replaces the authorizers. Rejects when one cannot be made; then the former ones stay. */
   async use(chosen: readonly ConfiguredAuthorizer[]): Promise<void> {
     const made: Authorizer[] = [];
     for (const one of chosen) made.push(await this.#make(one));
@@ -43,7 +43,10 @@ export class ChosenAuthorizers {
     if (this.#closed) this.close();
   }
 
-  /** Uses what a file chooses, and again when it changes. Rejects with a sentence when it cannot be used now. */
+  /**
+   * Uses the authorizers of a file, and again when it changes. Rejects with a sentence when the file cannot be used
+   * now.
+   */
   async follow(file: string, read: Read, log: (message: string) => void): Promise<void> {
     let used = await readTextFile(file, 'authorization configuration file');
     try {

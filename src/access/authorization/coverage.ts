@@ -1,23 +1,23 @@
 /**
- * Coverage: which parts of some rules are not held by the owner of others. Rules are broken into single pieces, each with
- * one group, resource, verb and name, or one path and verb, and every piece must be covered by one rule of the owner.
+ * Coverage: which parts of some rules the owner of other rules does not have. Rules are split into pieces, each with
+ * one group, resource, verb and name, or one path and verb; every piece must be covered by one rule of the owner.
  */
 import type { PolicyRule } from '../../api/generated/types.ts';
 import { matchesPath } from './rule-set.ts';
 
 /** Rules that break into more pieces are not compared: a small rule can stand for billions. */
 const piecesMax = 50_000;
-/** Lines of one refusal. */
+/** Maximum number of lines of one refusal. */
 const linesMax = 1_000;
 
-/** Says of rules that they are too many to be compared. */
+/** The rules have too many pieces to be compared. */
 export class TooManyPieces extends Error {
   constructor() {
     super(`the rules stand for more than ${piecesMax} single permissions, which are too many to be compared`);
   }
 }
 
-/** All that a cluster can grant. */
+/** Rules that grant everything. */
 export const everything: readonly PolicyRule[] = [
   { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
   { verbs: ['*'], nonResourceURLs: ['*'] },
@@ -58,7 +58,7 @@ function pieces({
   return found;
 }
 
-/** Whether one rule holds all that another does. */
+/** Whether one rule grants everything that another does. */
 function covers(own: PolicyRule, wanted: PolicyRule): boolean {
   return (
     holdsAll(own.verbs, wanted.verbs) &&
@@ -83,7 +83,7 @@ function holdsResource(own: readonly string[], wanted: string): boolean {
 const holdsNames = (own: readonly string[], wanted: readonly string[]): boolean =>
   own.length === 0 || (wanted.length > 0 && wanted.every((name) => own.includes(name)));
 
-/** Pieces as lines, verbs of the same resource and name put together, sorted. */
+/** Describes pieces as sorted lines; verbs of the same resource and name share a line. */
 export function describePieces(found: readonly PolicyRule[]): string {
   const joined = new Map<string, PolicyRule>();
   for (const piece of found) {

@@ -1,6 +1,6 @@
 /**
- * Escalation: users can only grant permissions they have. A user who writes a role must hold all that its rules allow, or may
- * `escalate` it; a user who writes a binding must hold what the role allows, or may `bind` it.
+ * Escalation: users can only grant permissions they have. To write a role, a user must have all permissions of its
+ * rules, or the verb `escalate`; to write a binding, all permissions of the role, or the verb `bind`.
  */
 
 import { forbidden, notFound } from '../../api/errors/errors.ts';
@@ -48,14 +48,14 @@ export class Escalation {
   async #checkBinding(admission: Admission): Promise<void> {
     const { request, target, object } = admission;
     const { kind: roleKind = '', name: roleName = '' } = (object as RoleBinding).roleRef ?? {};
-    // Other references are refused as invalid.
+    // Validation refuses other references.
     if (roleKind !== 'Role' && roleKind !== 'ClusterRole') return;
     const place = { namespace: target.namespace || undefined, name: roleName };
     const resource = roleKind === 'Role' ? 'roles' : 'clusterroles';
     if (await this.#may(request.user, 'bind', resource, place)) return;
     this.index.catchUp();
     const granted = this.index.role(roleKind, target.namespace, roleName);
-    // Kubernetes names the resource of the binding here.
+    // As in Kubernetes, the error names the resource of the binding.
     if (!granted) throw notFound(target.kind, roleName);
     this.#checkHeld(admission, granted.rules);
   }
@@ -95,7 +95,7 @@ export class Escalation {
   }
 }
 
-/** Set by the server, so they say nothing of what a client changes. */
+/** Fields that the server sets; they are ignored when comparing. */
 const serverFields = [
   'resourceVersion',
   'uid',
@@ -105,7 +105,7 @@ const serverFields = [
   'generation',
 ];
 
-/** Whether nothing differs but finalizers and owners: what the garbage collector changes to get an object deleted. */
+/** Whether only finalizers and owners differ: the garbage collector changes these to delete an object. */
 function isCollectorsChange(object: ApiObject, old: ApiObject): boolean {
   const rest = (whole: ApiObject): unknown => {
     const { metadata, kind, apiVersion, ...body } = whole as unknown as JsonObject & { metadata: JsonObject };

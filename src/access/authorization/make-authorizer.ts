@@ -1,4 +1,4 @@
-/** Authorization put together from options: the union of authorizers, and the checks of roles and bindings. */
+/** Builds authorization from options: the union of authorizers, and the checks of roles and bindings. */
 import { type Authorizer, allowAll } from '../../api/kind/access.ts';
 import type { Guard } from '../../registry/admission-chain.ts';
 import type { Registry } from '../../registry/registry.ts';
@@ -29,12 +29,12 @@ export interface Authorization {
   readonly authorizer: Authorizer;
   /** Refuses roles and bindings that grant more than their writer has. */
   readonly guard: Guard;
-  /** In the order in which they are asked. */
+  /** The modes, in the order in which they are tried. */
   readonly modes: readonly AuthorizationMode[];
   close(): void;
 }
 
-/** Rejects with a sentence that says what is wrong with an option or a file. @param log told when a file changes */
+/** Rejects with a sentence about an invalid option or file. @param log called when a file changes */
 export async function makeAuthorizer(
   options: AuthorizationOptions,
   { view, sources }: Pick<Registry, 'view' | 'sources'>,

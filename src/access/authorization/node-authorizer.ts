@@ -1,6 +1,6 @@
 /**
- * The Node authorizer: what nodes may do. They read what the pods that are bound to them need, and write about themselves
- * and their pods; that they write about no others is for the admission plugin NodeRestriction to see to.
+ * The Node authorizer: nodes may read what the pods bound to them need, and write their own objects and those of their
+ * pods. That they write no others is checked by the admission plugin NodeRestriction.
  */
 import {
   type Attributes,
@@ -24,7 +24,7 @@ const ownVerbs = new Set(['get', 'create', 'update', 'patch', 'delete']);
 const readVerbs = new Set(['get', 'list', 'watch']);
 const changeVerbs = new Set(['update', 'patch']);
 
-/** One question: a node, and what it wants to do to a resource. */
+/** A node, and its action on a resource. */
 interface Asked {
   readonly node: string;
   readonly verb: string;
@@ -32,11 +32,11 @@ interface Asked {
 }
 
 export class NodeAuthorizer implements Authorizer {
-  /** By group and resource. */
+  /** Checks by group and resource. */
   readonly #checks: ReadonlyMap<string, (asked: Asked) => Decision>;
   #rules: RuleSet | undefined;
 
-  /** @param loadRules what nodes may do apart from that; loaded when the first node asks */
+  /** @param loadRules loads the general rules for nodes, when the first node makes a request */
   constructor(
     private readonly graph: NodeGraph,
     private readonly loadRules: () => RuleSet,
@@ -135,7 +135,7 @@ function getProblem({ verb, resource }: Asked): Decision | undefined {
   return resource.subresource ? refused('cannot get subresource') : undefined;
 }
 
-/** Decides about kinds that this server does not serve: no object of them is related to a node. */
+/** The decision about kinds that this server does not serve: no object of them is related to a node. */
 const getNone = (asked: Asked): Decision => getProblem(asked) ?? unrelated(asked.node);
 
 function nodeDecision({ node, verb, resource: { subresource, name } }: Asked): Decision {
@@ -154,7 +154,7 @@ function leaseDecision({ node, verb, resource: { namespace, name } }: Asked): De
   if (!ownVerbs.has(verb)) return refused('can only get, create, update, patch, or delete a node lease');
   if (namespace !== leaseNamespace)
     return refused(`can only access leases in the "${leaseNamespace}" system namespace`);
-  // The name of what is made is not known here; admission checks it.
+  // For a create the name is not known here; admission checks it.
   if (verb !== 'create' && name !== node)
     return refused('can only access node lease with the same name as the requesting node');
   return allowed;

@@ -1,6 +1,6 @@
 /**
- * The graph of nodes: which objects the pods of a node need, so that the node may read these and no others. It is kept from
- * the view's changes, and takes them in when it is asked.
+ * The graph of nodes: which objects the pods of a node need, so that the node may read only these. It is derived from
+ * the view's changes, which are applied when it is queried.
  */
 import type { PersistentVolume, Pod } from '../../api/generated/types.ts';
 import { mirrorAnnotation, podReferences, volumeSecretPlaces } from '../../api/rules/pod/pod-references.ts';
@@ -8,7 +8,7 @@ import type { Entry } from '../../registry/view/entry.ts';
 import { Follower } from '../../registry/view/follower.ts';
 import type { View } from '../../registry/view/view.ts';
 
-/** What a node can reach, by resource. */
+/** Resources that a node may reach. */
 export type Reached =
   | 'pods'
   | 'secrets'
@@ -26,16 +26,16 @@ interface PodEdges {
 }
 
 interface VolumeEdges {
-  /** The claim that it is bound to. */
+  /** The claim it is bound to. */
   readonly claim: string;
-  /** The volume itself, and the secrets that it is mounted with. */
+  /** The volume itself, and the secrets that mounting it needs. */
   readonly places: readonly string[];
 }
 
 export class NodeGraph {
-  /** How many pods of a node need a place. */
+  /** How many pods of each node need an object. */
   readonly #byNode = new Map<string, Map<string, number>>();
-  /** Which claims lead to a place by way of volumes, and by how many. */
+  /** Which claims lead to an object through volumes, and through how many. */
   readonly #claims = new Map<string, Map<string, number>>();
   readonly #followers: readonly { catchUp(): void }[];
 
@@ -70,7 +70,7 @@ export class NodeGraph {
   }
 }
 
-/** Adds to the numbers of places under a key; what is at zero goes. */
+/** Adds to a counter; removes it at zero. */
 function count(
   counts: Map<string, Map<string, number>>,
   key: string,
@@ -99,7 +99,7 @@ function podEdges(entry: Entry): PodEdges {
   const { namespace, name } = entry;
   const own = placeOf('pods', namespace, name);
   const { metadata, spec = {} } = entry.peek() as Pod;
-  // What a mirror pod names is of no account: its node made it, and could name anything.
+  // References of a mirror pod do not count: its node made it, and could reference anything.
   if (metadata.annotations?.[mirrorAnnotation] !== undefined) return { node, places: [own] };
   const { secrets, configMaps, claims } = podReferences(name, spec);
   const places = [own];

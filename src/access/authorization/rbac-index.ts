@@ -1,6 +1,6 @@
 /**
- * The index of roles and bindings, kept in line with the view: bindings by namespace and subject, rules by role. It takes
- * in the changes of the view when it is asked, so a decision sees every write that was answered before it.
+ * The index of roles and bindings: bindings by namespace and subject, rules by role. It applies changes of the view
+ * when it is queried, so a decision sees every write that was answered before it.
  */
 import type { PolicyRule, RoleBinding, Subject } from '../../api/generated/types.ts';
 import type { ResourceId } from '../../api/kind/kind.ts';
@@ -17,14 +17,14 @@ const cluster = '';
 
 export interface Grant {
   readonly name: string;
-  /** '' for a ClusterRoleBinding. */
+  /** The namespace; '' for a ClusterRoleBinding. */
   readonly namespace: string;
   readonly roleKind: string;
   readonly roleName: string;
   readonly subjects: readonly Subject[];
 }
 
-/** A role. Its rules are read when a decision first needs them: most default roles are never used. */
+/** A role. Its rules are parsed when a decision first needs them: most default roles are never used. */
 class NamedRules {
   readonly key: string;
   #rules: RuleSet | undefined;
@@ -42,7 +42,7 @@ class NamedRules {
 const userKey = (name: string): string => `u${name}`;
 const groupKey = (name: string): string => `g${name}`;
 
-/** The user that a service account of a subject is; undefined when its namespace is not known. */
+/** The user name of a service account subject; undefined when its namespace is unknown. */
 export function accountUser({ name, namespace }: Subject, { namespace: own }: Grant): string | undefined {
   const place = namespace || own;
   return place ? `system:serviceaccount:${place}:${name}` : undefined;
@@ -62,7 +62,7 @@ export class RbacIndex {
   readonly #grants = new Map<string, Map<string, Grant[]>>();
   readonly #collections: readonly Collection[];
   readonly #followers: readonly { catchUp(): void }[];
-  /** Sum of the numbers of changes that were taken in. */
+  /** Sum of the change numbers processed so far. */
   #seen = -1;
   #generation = 0;
 
@@ -94,7 +94,7 @@ export class RbacIndex {
     );
   }
 
-  /** Takes in what has changed. Answers with a number that is another one after every change. */
+  /** Applies changes. Returns a number that is different after every change. */
   catchUp(): number {
     let number = 0;
     for (const collection of this.#collections) number += collection.endNumber;
@@ -106,7 +106,7 @@ export class RbacIndex {
     return this.#generation;
   }
 
-  /** What is granted to a user: in the whole cluster, then in the namespace, each by name. */
+  /** The grants of a user: in the whole cluster, then in the namespace, each by name. */
   grantsOf(user: User, namespace: string | undefined): readonly Grant[] {
     const everywhere = this.#grantsIn(cluster, user);
     return namespace ? [...everywhere, ...this.#grantsIn(namespace, user)] : everywhere;
@@ -162,7 +162,7 @@ const keysOf = (grant: Grant): Set<string> =>
 
 const byName = (a: Grant, b: Grant): number => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
 
-/** Where a name is, or belongs, in a sorted list. */
+/** The position of a name in a sorted list, or where it belongs. */
 function placeOf(list: readonly Grant[], { name }: Grant): number {
   let low = 0;
   let high = list.length;

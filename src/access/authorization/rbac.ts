@@ -1,7 +1,7 @@
 /**
- * RBAC: users may do what the rules of their roles say. Decisions are remembered per user, verb and resource until a role
- * or a binding changes; names are looked up in what is remembered, so that a client that asks for many objects is
- * decided about once.
+ * RBAC: users may do what the rules of their roles allow. Decisions are cached per user, verb and resource until a role
+ * or a binding changes; object names are looked up in the cached decision, so that a client that reads many objects
+ * needs one evaluation.
  */
 
 import type { PolicyRule, Subject } from '../../api/generated/types.ts';
@@ -12,16 +12,16 @@ import { Memo } from '../../memo.ts';
 import { accountUser, type Grant, type RbacIndex } from './rbac-index.ts';
 import { matchesPath } from './rule-set.ts';
 
-/** What is remembered of all users together; more, and everything is worked out anew. */
+/** Maximum number of cached decisions; when exceeded, the cache is cleared. */
 const answersMax = 50_000;
-/** Longer descriptions of users and of what they ask for are not remembered. */
+/** Users and actions with longer keys are not cached. */
 const keyCharsMax = 2_000;
 
 /** The decisions for one user, verb and resource. */
 interface Answers {
-  /** Decisions by rules that are for single names. */
+  /** Decisions for names that rules list. */
   readonly byName: ReadonlyMap<string, Decision>;
-  /** Whatever the name is. */
+  /** The decision for all other names. */
   readonly otherwise: Decision;
 }
 
@@ -58,7 +58,7 @@ export class RbacAuthorizer implements Authorizer {
     };
   }
 
-  /** All rules that are granted to a user in a namespace. Paths are granted in the whole cluster only. */
+  /** All rules granted to a user in a namespace. Paths are only granted in the whole cluster. */
   policyRules(user: User, namespace: string | undefined): PolicyRule[] {
     this.index.catchUp();
     return this.index
@@ -70,7 +70,7 @@ export class RbacAuthorizer implements Authorizer {
       );
   }
 
-  /** Says which roles are bound to a user that there are not. */
+  /** Describes roles that are bound to a user but do not exist. */
   missingRoles(user: User, namespace: string | undefined): string[] {
     const missing = this.index.grantsOf(user, namespace).filter((grant) => !this.index.rulesOf(grant));
     return [...new Set(missing.map(notFoundText))];
@@ -157,7 +157,7 @@ export class RbacAuthorizer implements Authorizer {
   }
 }
 
-/** One credential gives the same object with every request. */
+/** Cached per user object, which is the same for all requests with one credential. */
 const userKeys = new Memo(({ name, groups }: User) => composedKey(name, ...groups));
 const keyOf = (user: User): string => userKeys.of(user);
 

@@ -1,11 +1,11 @@
-/** Rule sets: the rules of one role, made ready to be asked about an action. */
+/** Rule sets: the rules of one role, indexed for decisions. */
 
 import type { PolicyRule } from '../../api/generated/types.ts';
 import type { ResourceAction } from '../../api/kind/access.ts';
 
 const all = '*';
 
-/** The names a rule is for; undefined: all. */
+/** The names a rule applies to; undefined: all. */
 export type Names = ReadonlySet<string> | undefined;
 
 interface ResourceRule {
@@ -15,7 +15,7 @@ interface ResourceRule {
 }
 
 export class RuleSet {
-  /** By what stands in `resources`: `pods`, `pods/log`, `*`, and the wildcard `*` with `/scale` behind it. */
+  /** Rules by entry of `resources`: `pods`, `pods/log`, `*`, or the wildcard `*` followed by `/scale`. */
   readonly #byResource = new Map<string, ResourceRule[]>();
   readonly #pathRules: readonly PolicyRule[];
 
@@ -38,7 +38,7 @@ export class RuleSet {
     }
   }
 
-  /** Tells of the names that rules for a verb and a resource are for, until `told` answers true. */
+  /** Calls `told` with the names of each rule for a verb and a resource, until it returns true. */
   names(
     verb: string,
     { group, resource, subresource }: ResourceAction,
@@ -62,14 +62,14 @@ export class RuleSet {
       .flatMap(({ nonResourceURLs }) => nonResourceURLs!);
   }
 
-  /** Whether an action is allowed, all parts of it looked at. */
+  /** Whether an action is allowed, including its name and subresource. */
   allows(verb: string, resource: ResourceAction): boolean {
     const { name } = resource;
     return this.names(verb, resource, (names) => !names || (name !== undefined && names.has(name)));
   }
 }
 
-/** A pattern is a path, or the beginning of paths with a star behind it. */
+/** Whether a pattern matches: a path, or a prefix of paths followed by a star. */
 export function matchesPath(pattern: string, path: string): boolean {
   if (pattern === path) return true;
   let end = pattern.length;

@@ -15,12 +15,12 @@ import type { User } from '../../api/values/user.ts';
 export class UnionAuthorizer implements Authorizer {
   constructor(private authorizers: readonly Authorizer[]) {}
 
-  /** Asks these from now on; what is being decided goes on with those before. */
+  /** Replaces the authorizers; decisions under way continue with the former ones. */
   use(authorizers: readonly Authorizer[]): void {
     this.authorizers = authorizers;
   }
 
-  /** Without a promise as long as no authorizer makes one. */
+  /** Decides; synchronously, as long as no authorizer returns a promise. */
   decide(attributes: Attributes): Decision | Promise<Decision> {
     if (isMaster(attributes.user)) return allowed;
     return ask(this.authorizers, attributes, 0, []);

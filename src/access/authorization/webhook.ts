@@ -1,6 +1,6 @@
 /**
- * The webhook authorizer: another server is asked whether a user may do something, by a SubjectAccessReview. Conditions
- * may say which questions it is asked.
+ * The webhook authorizer: asks another server whether a user may do something, by a SubjectAccessReview. Match
+ * conditions may limit which requests it is asked about.
  */
 import { createHash } from 'node:crypto';
 import { type Condition, type ConditionOutcome, conditionsOutcome } from '../../api/cel/conditions.ts';
@@ -19,20 +19,20 @@ import type { User } from '../../api/values/user.ts';
 import type { RemoteService } from '../shared/remote-configuration.ts';
 import { type ReadAnswer, ReviewClient } from '../shared/review-client.ts';
 
-/** Length of the reason in an answer, which goes into answers to clients and into logs. */
+/** Maximum length of the reason in an answer, which is shown to clients and in logs. */
 const reasonCharsMax = 10_000;
 
 export interface WebhookOptions {
   readonly service: RemoteService;
   readonly version: 'v1' | 'v1beta1';
-  /** How long answers that allow, and those that do not, are remembered; 0: not at all. */
+  /** How long allowing and other answers are cached; 0: not at all. */
   readonly allowedMs: number;
   readonly refusedMs: number;
-  /** All attempts for one question together. */
+  /** Timeout of all attempts for one question together. */
   readonly timeoutMs: number;
-  /** What a failure means: nothing, or a refusal that no other authorizer can change. */
+  /** What a failure means: no opinion, or a refusal that no other authorizer can override. */
   readonly onFailure: 'NoOpinion' | 'Deny';
-  /** Asked only where all of them hold. */
+  /** The webhook is asked only if all of them hold. */
   readonly conditions?: readonly Condition[];
   readonly nowMs: () => number;
 }
@@ -73,7 +73,7 @@ export class WebhookAuthorizer implements Authorizer {
     return { ...noRules, incomplete: true, errors };
   }
 
-  /** Closes it when the questions that are open are answered. */
+  /** Closes the client when all open questions are answered. */
   retire(): Promise<void> {
     return this.#client.retire();
   }
@@ -115,7 +115,7 @@ const userOf = ({ name, uid, extra }: User): JsonObject => ({
   ...(extra && Object.keys(extra).length ? { extra } : {}),
 });
 
-/** The spec of a review as conditions see it: texts are there also where they are empty, as in Kubernetes. */
+/** The spec of a review for conditions, with empty texts included, as in Kubernetes. */
 function requestOf(user: User, info: Action): JsonObject {
   const { resourceAttributes, ...other } = attributesOf(info);
   const texts = { namespace: '', verb: '', group: '', version: '', resource: '', subresource: '', name: '' };
@@ -157,7 +157,7 @@ const operators: Readonly<Record<LabelRequirement['operator'], string | undefine
   notin: 'NotIn',
   exists: 'Exists',
   '!': 'DoesNotExist',
-  // Reviews have no words for these; without them the question is about more objects, not fewer.
+  // Reviews cannot express these operators; without them the question is about more objects, not fewer.
   '>': undefined,
   '<': undefined,
 };

@@ -1,7 +1,7 @@
 /**
- * A fair share: a bound on something that all users take from, such as connections or memory. No user may have more than
- * a fraction of what the others leave, so one alone never fills it, and a user who comes later still finds room: with one
- * half, the first user may have a half, the second a quarter.
+ * A fair share: divides a bounded resource, such as connections or memory, among users. No user may have more than a
+ * fraction of what the others leave. So one user alone never fills it, and a later user still finds room: with the
+ * fraction one half, the first user may have a half, the second a quarter.
  */
 export class FairShare {
   readonly #byOwner = new Map<string, number>();
@@ -17,7 +17,7 @@ export class FairShare {
     return this.#taken;
   }
 
-  /** Takes some; false when that would be more than the owner's share, and nothing is taken. */
+  /** Takes some; returns false, and takes nothing, when that would exceed the owner's share. */
   take(owner: string, count = 1): boolean {
     const own = this.#byOwner.get(owner) ?? 0;
     const others = this.#taken - own;

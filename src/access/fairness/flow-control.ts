@@ -1,6 +1,6 @@
 /**
- * Flow control: puts every request into a flow, by the first flow schema that matches, and lets the priority level of the
- * schema say when it may go on. What is stored is read again when it has changed, never per request.
+ * Flow control: assigns every request to a flow, by the first flow schema that matches; the priority level of the
+ * schema decides when it may go on. Stored schemas and levels are read again when they have changed, not per request.
  */
 
 import type { FlowSchema, PriorityLevelConfiguration } from '../../api/generated/types.ts';
@@ -16,7 +16,7 @@ import { type LevelSettings, PriorityLevel } from './priority-level.ts';
 
 const group = 'flowcontrol.apiserver.k8s.io';
 
-/** Where a request belongs. */
+/** The flow of a request. */
 export interface Flow {
   readonly schemaUid: string;
   readonly level: PriorityLevel;
@@ -34,10 +34,10 @@ interface Schema {
 
 export class FlowControl {
   #schemas: readonly Schema[] = [];
-  /** For users that are in no group. */
+  /** The schema `catch-all`, for requests that no schema matches: those of users without groups. */
   #catchAll: Schema | undefined;
   #levels = new Map<string, PriorityLevel>();
-  /** Positions in the changes of the two collections up to which they have been read. */
+  /** How far the changes of the two collections have been read. */
   #schemasRead = -1;
   #levelsRead = -1;
 
@@ -71,7 +71,7 @@ export class FlowControl {
     this.#readSchemas(schemas.select(everything).entries);
   }
 
-  /** Levels that stay keep what is under way. One that is gone lets those who wait go on or time out. */
+  /** Reads the levels. Existing levels keep their requests; a removed one lets waiting requests go on or time out. */
   #readLevels(entries: readonly Entry[]): void {
     const stored = entries.map((entry) => entry.peek() as PriorityLevelConfiguration);
     const all = withFixed(stored, fixedLevels);
@@ -117,13 +117,13 @@ export class FlowControl {
 
 const precedence = ({ spec }: FlowSchema): number => spec?.matchingPrecedence ?? 0;
 
-/** What tells the flows of a schema apart. */
+/** The value that distinguishes the flows of a schema. */
 function told({ method }: Schema, user: User, { resource }: Action): string {
   if (method === 'ByUser') return user.name;
   return method === 'ByNamespace' ? (resource?.namespace ?? '') : '';
 }
 
-/** Two of each kind are there even when they are not stored. */
+/** Adds the two mandatory objects of each kind, even when they are not stored. */
 function withFixed<T extends FlowSchema | PriorityLevelConfiguration>(
   stored: readonly T[],
   fixed: ReadonlyMap<string, T['spec']>,

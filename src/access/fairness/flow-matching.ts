@@ -1,4 +1,4 @@
-/** Which requests a flow schema is for: users, groups and accounts, and what they ask for. Compiled once per schema. */
+/** Matches requests against flow schemas: users, groups, accounts, and actions. Compiled once per schema. */
 
 import type {
   FlowSchema,
@@ -12,7 +12,7 @@ import type { User } from '../../api/values/user.ts';
 
 type Test<T> = (value: T) => boolean;
 
-/** A test of one word against a list in which a star stands for all. */
+/** A test whether a list contains a word; a star matches all. */
 function oneOf(list: readonly string[] = []): Test<string> {
   if (list.includes('*')) return () => true;
   const set = new Set(list);

@@ -1,6 +1,6 @@
 /**
- * The default flow schemas and priority levels, kept as they are by default unless an annotation says that an
- * operator has changed them; and the statuses of schemas, which say whether their level is there.
+ * Maintains the default flow schemas and priority levels, unless an annotation says that an operator has changed them,
+ * and the statuses of schemas, which say whether their level exists.
  */
 import type { FlowSchema, PriorityLevelConfiguration } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind/kind.ts';
@@ -36,7 +36,7 @@ export class FlowPolicy {
     this.#levels = registry.kinds.resource(version, 'prioritylevelconfigurations')!;
   }
 
-  /** Resolves when all defaults are there. All missing objects are written at once, so that they share a commit. */
+  /** Resolves when all defaults exist. All missing objects are written at once, so that they share a commit. */
   async start(): Promise<void> {
     await Promise.all([
       ...[...defaultLevels].map(([name, spec]) => this.#ensure(this.#levels, name, spec)),
@@ -70,7 +70,7 @@ export class FlowPolicy {
     }));
   }
 
-  /** The levels of default schemas are planted with them. */
+  /** Whether the level of a schema exists; those of default schemas are created with them. */
   #foundNow(spec: { readonly priorityLevelConfiguration?: { readonly name?: string } }): object {
     return {
       ...dangling(spec.priorityLevelConfiguration?.name ?? '', true),
@@ -88,7 +88,7 @@ export class FlowPolicy {
         return true;
       },
       stateSent: () => undefined,
-      // History went past it: everything is looked at again, from the present on.
+      // History has moved past the watch: start again from the current state.
       expired: () => {
         if (this.#isClosed) return;
         this.#follow(kind);
@@ -98,7 +98,7 @@ export class FlowPolicy {
     this.#watchers.push(watcher);
   }
 
-  /** One round at a time; what changes meanwhile is looked at in another. */
+  /** Runs one round at a time; changes in the meantime start another. */
   #work(): Promise<void> {
     this.#isDirty = true;
     this.#working ??= this.#rounds().finally(() => {
@@ -140,7 +140,7 @@ export class FlowPolicy {
         (current) => (change(current.object() as FlowSchema) ?? current.object()) as ApiObject,
       );
     } catch (error) {
-      // It may have been deleted meanwhile.
+      // The schema may have been deleted meanwhile.
       if (this.writing.registry.view.collection(this.#schemas).get('', entry.name))
         this.onError(error as Error);
     }

@@ -1,28 +1,29 @@
 /**
- * A priority level: the requests of its flows that are under way, and those that wait for it.
+ * A priority level: the requests of its flows that are under way, and those that wait.
  *
- *   enter ──a seat is free──▶ under way ──leave──▶ over
- *     │                          ▲
- *     ├──▶ waiting in a queue ───┘ in turn, queue by queue
- *     │         └──▶ refused: it has waited too long
- *     └──▶ refused: the queue is full, or the level has none
+ * enter ──a seat is free──▶ under way ──leave──▶ over
+ * │                          ▲
+ * ├──▶ waiting in a queue ───┘ in turn, queue by queue
+ * │         └──▶ refused: it has waited too long
+ * └──▶ refused: the queue is full, or the level has none
  *
- * Most requests are answered at once, in the tick of the event loop in which they arrive, so they are never many at a
- * time, and can still take all of the processor. So a level also starts only as many requests per tick as took it a few
- * milliseconds before; the others wait for the next tick, where every queue gets its turn.
+ * Most requests are answered in the tick of the event loop in which they arrive. So few are under way at any moment,
+ * although together they can use all of the processor. Therefore a level also bounds how many requests it starts per
+ * tick: as many as took a few milliseconds in earlier ticks. The others wait for the next tick, where every queue gets
+ * its turn.
  */
 import type { PriorityLevelConfiguration } from '../../api/generated/types.ts';
 import { handOf } from './shuffle-sharding.ts';
 
-/** What is started in one tick should be done in this time. */
+/** Target duration of the requests started in one tick. */
 const tickMaxMs = 4;
-/** How long Retry-After may become. */
+/** Maximum of Retry-After. */
 const retryAfterSecondsMax = 32;
 
 interface Waiter {
   readonly start: () => void;
   readonly refuse: (why: Refusal) => void;
-  /** Its client has gone. */
+  /** Whether its client has gone. */
   readonly isGone: () => boolean;
   timer: NodeJS.Timeout | undefined;
 }
@@ -35,7 +36,7 @@ interface Queue {
 export type Refusal = 'queue-full' | 'concurrency-limit' | 'time-out' | 'cancelled';
 
 export interface LevelSettings {
-  /** Seats of all levels together. */
+  /** Number of seats of all levels together. */
   readonly seats: number;
   readonly waitMaxMs: number;
   readonly nowMs: () => number;
@@ -48,9 +49,9 @@ export class PriorityLevel {
   #turns: number[] = [];
   #waiting = 0;
   #underWay = 0;
-  /** Requests that were started in this tick. */
+  /** Requests started in this tick. */
   #started = 0;
-  /** Requests that may be started in one tick. */
+  /** Maximum number of requests started per tick. */
   #budget = 1;
   #tickBegunMs = 0;
   #isTickScheduled = false;
@@ -64,7 +65,7 @@ export class PriorityLevel {
   constructor(
     configuration: PriorityLevelConfiguration,
     private readonly settings: LevelSettings,
-    /** Seats that other levels have to lend now. */
+    /** Seats that other levels can lend now. */
     private readonly lent: (borrower: PriorityLevel) => number,
   ) {
     this.configure(configuration, 0);
@@ -107,7 +108,7 @@ export class PriorityLevel {
     return this.#waiting;
   }
 
-  /** Requests that were let go on since the start, and those that were refused. */
+  /** Numbers of requests that were started and refused since the start. */
   get dispatched(): number {
     return this.#dispatched;
   }
@@ -120,12 +121,12 @@ export class PriorityLevel {
     return this.#retryAfterSeconds;
   }
 
-  /** Seats beyond its own that it uses now. */
+  /** Seats it uses now beyond its own. */
   get borrowed(): number {
     return this.isExempt ? 0 : Math.max(this.#underWay - this.#nominal, 0);
   }
 
-  /** Seats that it does not need now, as far as it may lend them. */
+  /** Seats it does not need now and may lend. */
   get lendable(): number {
     const { limited, exempt } = this.#configuration.spec ?? {};
     const percent = (limited ?? exempt)?.lendablePercent ?? 0;
@@ -134,8 +135,8 @@ export class PriorityLevel {
   }
 
   /**
-   * Takes a seat. undefined: it was free. A promise resolves when it is, and rejects with what `refusal` gives when the
-   * request has to go. Throws that when there is no place to wait.
+   * Takes a seat; undefined when one was free. Otherwise a promise that resolves when the request gets a seat, and
+   * rejects with the error of `refusal` when it is refused. Throws that error when there is no place to wait.
    */
   enter(flow: string, isGone: () => boolean, refusal: () => Error): undefined | Promise<void> {
     if (this.isExempt) {
@@ -213,7 +214,7 @@ export class PriorityLevel {
     this.#turns = this.#turns.filter((one) => one !== number);
   }
 
-  /** Once per tick in which requests were started or wait. */
+  /** Schedules the end of the tick, once per tick in which requests were started or wait. */
   #scheduleTick(): void {
     if (this.#isTickScheduled) return;
     this.#isTickScheduled = true;
@@ -226,14 +227,14 @@ export class PriorityLevel {
     });
   }
 
-  /** Twice as many after a quick tick, as many as there was time for after a long one. */
+  /** Doubles the budget after a quick tick; after a long one, reduces it to what fitted into the time. */
   #adjustBudget(tookMs: number): void {
     if (this.#started === 0) return;
     const wanted = tookMs > tickMaxMs ? Math.floor((this.#started * tickMaxMs) / tookMs) : this.#budget * 2;
     this.#budget = Math.max(1, Math.min(wanted, this.#nominal));
   }
 
-  /** Starts those who wait, one of each queue in turn. */
+  /** Starts waiting requests, one of each queue in turn. */
   #dispatch(): void {
     while (this.#waiting > 0 && this.#hasSeat()) {
       const number = this.#turns.shift()!;
@@ -252,7 +253,10 @@ export class PriorityLevel {
     }
   }
 
-  /** Retry-After doubles with every second in which as many are refused as the level has seats. */
+  /**
+   * Refuses a request. Retry-After doubles with every second in which as many requests are refused as the level has
+   * seats.
+   */
   #refuse(why: Refusal, refusal: () => Error): Error {
     this.#refused.set(why, (this.#refused.get(why) ?? 0) + 1);
     const second = Math.floor(this.settings.nowMs() / 1000);

@@ -1,6 +1,6 @@
 /**
- * Shuffle sharding: every flow gets a few queues of many, by its hash, and a request of it waits in the shortest of these.
- * A flow that fills its queues then leaves others nearly always one that it does not share.
+ * Shuffle sharding: every flow gets a few of many queues, by its hash, and its requests wait in the shortest of them.
+ * So a flow that fills its queues nearly always leaves other flows a queue of their own.
  */
 import { createHash } from 'node:crypto';
 
@@ -12,7 +12,7 @@ export function handOf(flow: string, queues: number, handSize: number): number[]
     const left = BigInt(queues - i);
     let card = Number(hash % left);
     hash /= left;
-    // The card counts among those that are not in the hand yet.
+    // The card is an index into the queues that are not in the hand yet.
     for (const taken of [...hand].sort((a, b) => a - b)) if (taken <= card) card++;
     hand.push(card);
   }

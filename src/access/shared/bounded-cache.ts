@@ -1,4 +1,4 @@
-/** A cache with a bound: when it is full, the entry that was added first goes. */
+/** A cache with a maximum number of entries: when it is full, the oldest entry is dropped. */
 export class BoundedCache<Value> {
   readonly #entries = new Map<string, Value>();
 
@@ -13,7 +13,7 @@ export class BoundedCache<Value> {
   }
 
   set(key: string, value: Value): void {
-    // Added anew, so that what was set last goes last.
+    // Deleted first, so that the entry moves to the end.
     this.#entries.delete(key);
     this.#entries.set(key, value);
     if (this.#entries.size <= this.entriesMax) return;

@@ -1,7 +1,7 @@
-/** The paths that Kubernetes' own HTTP client asks for: cleaned, whatever a configuration says. */
+/** Normalises paths as Kubernetes' own HTTP client does, whatever a configuration says. */
 import { posix } from 'node:path';
 
-/** `//a/./b/../c/` is asked for as `/a/c`; escapes are read first, so `%2e%2e` is a step up, too. */
+/** Normalises a path: `//a/./b/../c/` becomes `/a/c`. Escapes are decoded first, so `%2e%2e` is a step up, too. */
 export function clientPath(decoded: string): string {
   const cleaned = posix.join('/', decoded).replace(/(?<=.)\/$/, '');
   return encodeURI(Buffer.from(cleaned).toString()).replace(
@@ -10,9 +10,9 @@ export function clientPath(decoded: string): string {
   );
 }
 
-/** A URL whose path is cleaned, without query and fragment; as it is when it cannot be read. */
+/** A URL with a normalised path, without query and fragment; unchanged when it cannot be parsed. */
 export function clientUrl(url: string): string {
-  // Not Node's URL for the path: that one takes steps before escapes are read.
+  // Not Node's URL: it resolves dots before decoding escapes.
   const [, origin, path = ''] = /^([a-z]+:\/\/[^/?#]*)([^?#]*)/i.exec(url) ?? [];
   if (origin === undefined) return url;
   return origin + clientPath(unescaped(path));

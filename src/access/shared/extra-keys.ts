@@ -1,9 +1,11 @@
-/** What the keys of a user's extra may be in constrained impersonation and of issuers: a domain and a path, in small letters. */
+/**
+ * Validates keys of a user's extra, in constrained impersonation and of issuers: a domain and a path, in lower case.
+ */
 import { isSubdomain1123 } from '../../api/values/names.ts';
 
 const pathForm = /^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/;
 
-/** What is wrong with the extra of a wanted user; undefined: nothing. */
+/** Why the extra of a wanted user is refused; undefined when it is valid. */
 export function extraProblem(extra: Readonly<Record<string, readonly string[]>>): string | undefined {
   for (const [key, values] of Object.entries(extra)) {
     if (key === '') return 'impersonating the empty string key in extra is not allowed';
@@ -17,7 +19,7 @@ export function extraProblem(extra: Readonly<Record<string, readonly string[]>>)
   return undefined;
 }
 
-/** What is wrong with a key that an operator chooses; undefined: nothing. */
+/** Why a key that an operator chose is refused; undefined when it is valid. */
 export const extraKeyProblem = (key: string): string | undefined =>
   keyProblem(key) ?? (key === key.toLowerCase() ? undefined : 'it must be in small letters');
 

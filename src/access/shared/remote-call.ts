@@ -1,4 +1,4 @@
-/** Calls to other servers that take part in deciding who comes in: bounded in time and size. */
+/** Calls to other servers that take part in authentication and authorization: bounded in time and size. */
 import { request as plainRequest } from 'node:http';
 import { type Agent, request as tlsRequest } from 'node:https';
 import { boundInterim } from '../../interim-answers.ts';
@@ -11,9 +11,9 @@ export interface RemoteCall {
   readonly method: 'GET' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** For connections that stay open; undefined: the default of Node. */
+  /** Keeps connections open; undefined: Node's default. */
   readonly agent?: Agent;
-  /** The answer must be complete by then. */
+  /** Timeout of the whole answer. */
   readonly timeoutMs: number;
 }
 
@@ -22,11 +22,11 @@ export interface RemoteAnswer {
   readonly text: string;
 }
 
-/** An agent for one server: its connections are kept, and so is what the server is verified with. */
+/** An agent for one server: keeps connections and the TLS settings. */
 export const remoteAgent = (options: ConstructorParameters<typeof TrustedAgent>[0]): Agent =>
   new TrustedAgent({ keepAlive: true, maxSockets: 100, ...options });
 
-/** Rejects when there is no answer in time, or one that is too long. */
+/** Calls; rejects when the answer is late or too long. */
 export function callRemote(call: RemoteCall): Promise<RemoteAnswer> {
   const { url, method, headers, body, agent, timeoutMs } = call;
   return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** The kubeconfig that names a service to be asked: where it is, how it is verified, and who we are to it. */
+/** Reads a kubeconfig that names a service to call: its URL, its authorities, and our credentials. */
 import { readFile } from 'node:fs/promises';
 import type { Agent } from 'node:https';
 import path from 'node:path';
@@ -60,7 +60,7 @@ async function serviceOf(config: Fields, folder: string): Promise<RemoteService>
   };
 }
 
-/** An entry of a list by its name; the first where no name is said. */
+/** An entry of a list by its name; the first when no name is given. */
 function named(list: unknown, name: string | undefined, what: string): unknown {
   const entries = Array.isArray(list) ? list.map(fieldsOf) : [];
   const found = name === undefined ? entries[0] : entries.find((entry) => entry.name === name);

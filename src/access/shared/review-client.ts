@@ -1,13 +1,13 @@
 /**
- * Asks another server by reviews: TokenReviews about tokens, SubjectAccessReviews about what users may do. Answers are
- * remembered for a while, and the same question is asked once at a time.
+ * Asks another server with reviews: TokenReviews about tokens, SubjectAccessReviews about permissions. Answers are
+ * cached for a while, and concurrent equal questions are sent once.
  */
 import { isJsonObject, type JsonObject } from '../../api/text/object.ts';
 import { BoundedCache } from './bounded-cache.ts';
 import { callRemote } from './remote-call.ts';
 import type { RemoteService } from './remote-configuration.ts';
 
-/** Questions that are asked at the same time; more fail at once. */
+/** Maximum number of concurrent questions; more fail at once. */
 const callsMax = 200;
 const rememberedMax = 10_000;
 const attemptsMax = 5;
@@ -20,13 +20,13 @@ export interface ReviewClientOptions {
   readonly name: string;
   readonly kind: 'TokenReview' | 'SubjectAccessReview';
   readonly apiVersion: string;
-  /** All attempts for one question together, and each of them. */
+  /** Timeouts of all attempts for one question together, and of each. */
   readonly timeoutMs: number;
   readonly attemptMs?: number;
   readonly nowMs: () => number;
 }
 
-/** What an answer means, and how long it is remembered; 0: not at all. */
+/** The meaning of an answer, and how long it is cached; 0: not at all. */
 export interface ReadAnswer<T> {
   readonly answer: T;
   readonly keptMs: number;
@@ -40,9 +40,9 @@ export class ReviewClient<T> {
   constructor(private readonly options: ReviewClientOptions) {}
 
   /**
-   * Throws or rejects when there is no answer.
-   * @param key stands for the question in the memory of answers
-   * @param read makes an answer of the status of the review
+   * Asks. Throws or rejects when there is no answer.
+   * @param key identifies the question in the cache
+   * @param read parses the status of the review
    */
   ask(key: string, spec: JsonObject, read: (status: JsonObject) => ReadAnswer<T>): T | Promise<T> {
     const known = this.#remembered.get(key);
@@ -56,7 +56,7 @@ export class ReviewClient<T> {
     return asked;
   }
 
-  /** Closes it when the questions that are open are answered. */
+  /** Closes the client when all open questions are answered. */
   async retire(): Promise<void> {
     await Promise.allSettled(this.#asking.values());
     this.close();
@@ -76,7 +76,7 @@ export class ReviewClient<T> {
     return answer;
   }
 
-  /** The text of the answer. Tried again when the service is busy or fails. */
+  /** Sends a review; returns the text of the answer. Retries when the service is busy or fails. */
   async #post(body: string): Promise<string> {
     const { service, name, timeoutMs, attemptMs = timeoutMs } = this.options;
     const { url, headers, agent } = service;

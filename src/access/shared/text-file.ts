@@ -1,4 +1,4 @@
-/** Configuration files: small texts, read with a sentence for the operator when that fails. */
+/** Reads configuration files: small texts; errors are sentences for the operator. */
 import { readFile, stat } from 'node:fs';
 import { promisify } from 'node:util';
 

@@ -1,6 +1,6 @@
 /**
- * Keys of service account tokens. Without keys of its own choice a server signs with one that is kept in a secret of
- * kube-system, so that every server on one store signs and checks with the same; it is made with the first token.
+ * Keys of service account tokens. Unless the operator chooses keys, servers sign with a key in a secret of kube-system,
+ * so that all servers on one store use the same; it is created with the first token.
  */
 import { createHash, createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -15,15 +15,15 @@ const modulusBits = 2048;
 
 export interface TokenKey {
   readonly key: KeyObject;
-  /** By which a token names it: the hash of the public key. */
+  /** The id by which tokens name the key: the hash of the public key. */
   readonly kid: string;
-  /** `RS256`, `ES256`, …: what the key signs with, and the only algorithm that is accepted with it. */
+  /** The algorithm that the key signs with (`RS256`, `ES256`, …), and the only one accepted with it. */
   readonly algorithm: string;
 }
 
 /**
- * `rsa` is what Kubernetes' own documents name and every verifier knows, and takes some tenths of a second to make; `ec` takes
- * none.
+ * `rsa` is the default of Kubernetes and known to every verifier, but takes some tenths of a second to generate; `ec`
+ * takes next to none.
  */
 export type KeyType = 'rsa' | 'ec';
 
@@ -48,7 +48,7 @@ export class TokenKeys {
   #signing: Promise<TokenKey> | undefined;
   #stored: StoredKey | undefined;
 
-  /** Throws a sentence when a key cannot be used. */
+  /** Throws an error with a sentence when a key cannot be used. */
   constructor(
     private readonly registry: Registry,
     /** The type of a key that is made here. */
@@ -71,7 +71,7 @@ export class TokenKeys {
     return this.#signing;
   }
 
-  /** What tokens are checked with, the same list until it changes; empty when none can have been signed yet. */
+  /** The verification keys, the same list until it changes; empty when no token can have been signed yet. */
   verification(): readonly TokenKey[] {
     return this.#chosenSigning ? this.#chosen : (this.#readStored()?.keys ?? this.#chosen);
   }
@@ -87,7 +87,7 @@ export class TokenKeys {
       type: 'Opaque',
       data: { key: Buffer.from(pem).toString('base64') },
     };
-    // When another server made one at the same moment, that one counts.
+    // If another server created one at the same moment, that one is used.
     const request = actingAs('kube-apiserver', 'create');
     if (await this.registry.seed(request, collectionOf(kind, keyNamespace), secret))
       return tokenKey(privateKey);

@@ -1,9 +1,11 @@
-/** Service account tokens: signed statements of who a process is. They are checked in `../authentication/`. */
+/**
+ * Service account tokens: signed statements about the identity of a process. They are verified in `../authentication/`.
+ */
 import type { ServiceAccount } from '../../api/generated/types.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { type ChosenKeys, type KeyType, type TokenKey, TokenKeys } from './token-keys.ts';
 
-/** Who signs tokens that live as long as their secret. */
+/** The issuer of tokens that are valid as long as their secret exists. */
 export const legacyIssuer = 'kubernetes/serviceaccount';
 
 export interface TokenSettings {
@@ -17,9 +19,9 @@ export interface TokenSettings {
   readonly keyType: KeyType;
   /** Whether tokens of pods are valid longer than requested, for programs that read them once. */
   readonly extendExpiration: boolean;
-  /** Longer lives are shortened to this. */
+  /** Longer lifetimes are shortened to this. */
   readonly expirationMaxSeconds?: number;
-  /** Where the discovery document says that the public keys are. Default: at the door that is asked. */
+  /** URL of the public keys in the discovery document. Default: at the door of the request. */
   readonly keysUrl?: string;
 }
 
@@ -65,7 +67,7 @@ export class Tokens {
     this.#keys = new TokenKeys(registry, settings.keyType, settings.keys);
   }
 
-  /** A token without an end, kept in a secret. */
+  /** A token without expiry, to be stored in a secret. */
   async legacy(account: ServiceAccount, secretName: string): Promise<string> {
     const { name, namespace, uid } = account.metadata;
     return this.#sign({
