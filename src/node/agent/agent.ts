@@ -52,9 +52,9 @@ export interface AgentOptions {
   readonly runtimes?: Runtimes;
   /** The agent's folder on disk; the file system it is on counts as the node's disk. */
   readonly folder: string;
-  /** The folder that `/logs/` of the kubelet API serves; absent: none. */
+  /** The folder that `/logs/` of the kubelet API serves; absent: it serves none. */
   readonly logFolder?: LogFolder;
-  /** Folders that the node makes for claims; absent: it makes none. */
+  /** Makes folders for claims; absent: this node makes none. */
   readonly volumes?: NodeVolumes;
   /** The node's address, which pods see as their host IP. */
   readonly address: string;
@@ -63,7 +63,7 @@ export interface AgentOptions {
   /** Reported as an address of the node as well, if it resolves to `address`. */
   readonly hostname?: string;
   readonly labels?: Readonly<Record<string, string>>;
-  /** What the node declares in its status, besides what all agents can do. */
+  /** Further features that the node declares in its status. */
   readonly features?: readonly string[];
   /** Overrides of the machine's own capacity. */
   readonly capacity?: Readonly<Record<string, string>>;
@@ -87,7 +87,7 @@ export interface AgentOptions {
   readonly now?: () => number;
   /** Timers on the same clock. */
   readonly timers?: Timers;
-  /** Told of every event that the agent records. */
+  /** Called with every event that the agent records. */
   readonly onEvent?: RecorderOptions['onRecorded'];
   readonly onError?: (error: Error) => void;
 }
@@ -96,7 +96,7 @@ export class Agent {
   readonly #workers = new Map<string, PodWorker>();
   /** The newest pod of each `namespace/name`. */
   readonly #byName = new Map<string, PodWorker>();
-  /** Pods whose runtime is being found, with their newest state; undefined: gone meanwhile. */
+  /** Pods whose runtime is being chosen, with their newest state; undefined when the pod is gone meanwhile. */
   readonly #choosing = new Map<string, Pod | undefined>();
   readonly #runtimes: Runtimes;
   readonly #recorder: EventRecorder;
@@ -195,7 +195,7 @@ export class Agent {
     });
   }
 
-  /** The certificate of the kubelet API was renewed. */
+  /** Called when the certificate of the kubelet API was renewed. */
   useServingCertificate(tls: KubeletListening['tls']): void {
     this.#kubelet.useCertificate(tls);
   }
@@ -235,7 +235,7 @@ export class Agent {
       await this.#services.start();
     }
     const makeClasses = (): Promise<void> => makeRuntimeClasses(client, names);
-    // Before the node is ready, so that its pods can name them; again if the server does not answer yet.
+    // Created before the node is ready, so that its pods can name them; repeated if the server does not answer yet.
     const early = await makeClasses().then(
       () => true,
       () => false,

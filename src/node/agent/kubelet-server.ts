@@ -35,7 +35,10 @@ export interface KubeletListening {
   readonly tls: { readonly cert: string; readonly key: string; readonly ca: string };
 }
 
-/** The authority signs certificates of agents, too: only the API server itself may do everything to pods. */
+/**
+ * Whether the client is the API server. The authority signs certificates of agents, too, but only the API server may
+ * act on pods.
+ */
 function isApiServer(socket: TLSSocket): boolean {
   const certificate = socket.authorized ? socket.getPeerX509Certificate() : undefined;
   if (!certificate) return false;
@@ -83,7 +86,7 @@ export class KubeletServer {
     return (server.address() as AddressInfo).port;
   }
 
-  /** Shows another certificate on new connections. */
+  /** Uses another certificate for new connections. */
   useCertificate(tls: KubeletListening['tls']): void {
     this.#secure?.setSecureContext({ ...tls, minVersion: 'TLSv1.2' });
   }

@@ -17,11 +17,11 @@ import type { NodeStats } from './stats.ts';
 const sessionsMax = 1_000;
 const portsMax = 128;
 
-/** What the kubelet API shows of an agent. */
+/** The parts of an agent that the kubelet API uses. */
 export interface KubeletHost {
   readonly logFolder: LogFolder | undefined;
   readonly stats: NodeStats;
-  /** Absent: this node makes no volumes for claims. */
+  /** Makes volumes for claims; absent: this node makes none. */
   readonly volumes: NodeVolumes | undefined;
   readonly sessions: { count: number };
   readonly now: () => number;
@@ -110,7 +110,7 @@ function session(
     });
 }
 
-/** For a container made without stdin: drops what the client sends. */
+/** A session without stdin: drops what the client sends, for a container made without stdin. */
 function withoutInput(session: Session): Session {
   session.stdin?.resume();
   return {
@@ -137,7 +137,7 @@ function forwarding(host: KubeletHost, path: readonly string[], query: URLSearch
   if (ports.length > portsMax || ports.some((port) => !Number.isInteger(port) || port < 1 || port > 65_535))
     throw new KubeletRefusal(400, 'query parameter "port" must be a list of port numbers');
   if (worker.ended.aborted) throw new KubeletRefusal(500, `pod ${name} is not running`);
-  // Only Wherry's own API server asks for it, on behalf of a proxy: those reach a pod at its address.
+  // Set only by Wherry's own API server on behalf of a proxy: proxies reach a pod at its address.
   const atAddress = query.get('at') === 'address';
   return (request, socket, head) =>
     servePortForward(request, socket, head, {

@@ -18,7 +18,7 @@ export const lateSimulation = (now: () => number): LateRuntime => ({
   },
 });
 
-/** Docker or Podman. `off` as the socket: never. */
+/** Docker or Podman; never, if the socket is `off`. */
 export const lateDocker = (socket: string | undefined, options: EngineRuntimeOptions): LateRuntime =>
   lateEngine('docker', dockerSockets(socket), async () => {
     const [{ DockerApi }, { openDocker }, { DockerRuntime }] = await Promise.all([
@@ -33,7 +33,7 @@ export const lateDocker = (socket: string | undefined, options: EngineRuntimeOpt
     };
   });
 
-/** containerd or CRI-O. `off` as the socket: never. */
+/** containerd or CRI-O; never, if the socket is `off`. */
 export const lateCri = (socket: string | undefined, options: CriRuntimeOptions): LateRuntime =>
   lateEngine('cri', criSockets(socket), async () => {
     const [{ CriApi }, { openCri }, { CriRuntime }] = await Promise.all([
@@ -49,7 +49,7 @@ export const lateCri = (socket: string | undefined, options: CriRuntimeOptions):
   });
 
 interface EngineCode<Api> {
-  /** Undefined when no engine answers. */
+  /** Finds the engine; undefined when none answers. */
   find(): Promise<Api | undefined>;
   at(socket: string): Api;
   runtime(api: Api): Runtime;
@@ -66,7 +66,7 @@ const lateEngine = <Api>(
     const code = await load();
     const api = await code.find();
     if (api) return code.runtime(api);
-    // Its pods wait until it answers.
+    // No engine answers now: its pods wait until it does.
     const first = existing(sockets)[0] ?? sockets[0];
     return wanted && first !== undefined ? code.runtime(code.at(first)) : undefined;
   },

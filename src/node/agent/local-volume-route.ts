@@ -1,4 +1,4 @@
-/** `/localvolumes` of the kubelet API: the API server lets a node make and remove the folders of volumes. */
+/** `/localvolumes` of the kubelet API: lets the API server make and remove the folders of volumes on this node. */
 import { LocalVolumeError } from '../volumes/local-volumes.ts';
 import { KubeletRefusal, notFound } from './kubelet-sessions.ts';
 import type { Asked } from './kubelet-views.ts';

@@ -52,7 +52,7 @@ export interface NodeNetworkOptions {
   readonly nodePortHost?: string | undefined;
   /** The range the API server gives cluster IPs from. */
   readonly serviceRange: string;
-  /** Where the service `kubernetes` may lead on this machine. */
+  /** The API server on this machine to which the service `kubernetes` may lead. */
   readonly apiDoor?: ApiDoor | undefined;
   readonly onError: (error: Error) => void;
   /** Whether the client may read the pods of all nodes, without which policies cannot be enforced. Default true. */
@@ -85,7 +85,7 @@ export class NodeNetwork implements NetworkAdvice {
     private readonly options: NodeNetworkOptions,
     private readonly spawner: Spawner,
     private readonly bridge: NodeBridge | undefined,
-    /** Why pods do not have networks of their own, if they do not. */
+    /** Why pods have no networks of their own; undefined when they have. */
     private readonly why: string | undefined,
   ) {
     const { address, onError } = options;
@@ -189,7 +189,7 @@ export class NodeNetwork implements NetworkAdvice {
     this.#followRanges(client);
   }
 
-  /** Undefined where policies are not enforced. */
+  /** Follows network policies; undefined where they are not enforced. */
   async #followPolicies(client: Client): Promise<PolicyTable | undefined> {
     if (!this.#filters) return undefined;
     const policies = new PolicyTable(client, this.options.onError);
@@ -199,7 +199,7 @@ export class NodeNetwork implements NetworkAdvice {
     return policies;
   }
 
-  /** A cluster may get further ranges of services while the node runs. */
+  /** Follows the ranges of services, to which a cluster may add while the node runs. */
   #followRanges(client: Client): void {
     const netns = this.#netns;
     if (!netns || this.#closing) return;

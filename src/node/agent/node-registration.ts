@@ -42,7 +42,7 @@ const retryMaxMs = 7_000;
 const farewellMaxMs = 2_000;
 /** After this many missed renewals the agent reads its Node object, at this renewal and the next: it may have been marked unreachable. */
 const missedRenewals = 2;
-/** Share of its interval by which a heartbeat may be late when a test moves the clock: not so late that one is missed. */
+/** Share of its interval by which a heartbeat may be late when a test moves the clock, so that none is missed. */
 const heartbeatSlack = 0.5;
 /** Features of this kubelet that the API server may use. */
 const declaredFeatures = ['ExtendWebSocketsToKubelet', 'PodPortsThroughKubelet'];
@@ -67,7 +67,7 @@ export interface RegistrationOptions {
   /** Reported as an address as well, if it resolves to `address`. */
   readonly hostname?: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** What this node can do besides what all agents can. */
+  /** Further features of this node. */
   readonly features: readonly string[];
   /** Overrides of the machine's own capacity. */
   readonly capacity: Readonly<Record<string, string>>;
@@ -90,7 +90,7 @@ type Fixed = Omit<NodeStatus, 'conditions'>;
 interface NodeResources {
   readonly capacity: ResourceList;
   readonly allocatable: ResourceList;
-  /** Whether the extended resources that are allocatable have to be written. */
+  /** Whether the allocatable extended resources have to be written. */
   readonly changed: boolean;
 }
 
@@ -217,9 +217,9 @@ export class NodeRegistration {
   }
 
   /**
-   * Clients of Kubernetes 1.1 look for the address of its name. Adds the host name only if it resolves to the node's own address. The API server prefers a host name over
-   * the IP, so one that does not resolve, or resolves to loopback (common on laptops), would make the node
-   * unreachable.
+   * The addresses of the node. Its name is among them, because clients of Kubernetes 1.1 look for it. The host name is
+   * added only if it resolves to the node's own address: the API server prefers a host name over the IP, so one that
+   * does not resolve, or resolves to loopback (common on laptops), would make the node unreachable.
    */
   async #addresses(): Promise<NodeAddress[]> {
     const { address, hostname, simulated } = this.options;
@@ -327,8 +327,8 @@ export class NodeRegistration {
   }
 
   /**
-   * What the machine has, and the extended resources that other writers have put into the node's capacity: a kubelet
-   * keeps them, and makes them allocatable.
+   * The machine's resources, and the extended resources that other writers have put into the node's capacity: as a
+   * kubelet does, keeps them and makes them allocatable.
    */
   #resources(status: NodeStatus | undefined): NodeResources {
     const given = extendedOf(status?.capacity);
@@ -377,7 +377,7 @@ export class NodeRegistration {
     }
   }
 
-  /** On a server without leases the status is the sign of life, as in Kubernetes 1.1, and is written each time. */
+  /** Writes the status as a heartbeat, each time: for servers without leases, as in Kubernetes 1.1. */
   #beatByStatus(): Promise<void> {
     this.#writtenAtMs = 0;
     return this.#look();
@@ -414,7 +414,7 @@ export class NodeRegistration {
       spec: { drivers: [] },
     };
     await client.create(csiNodes, undefined, csiNode).catch((error: unknown) => {
-      // It is there, or this is a server without such objects.
+      // It exists already, or the server does not have such objects.
       const isExpected = error instanceof StatusError && (error.code === 409 || error.code === 404);
       if (!isExpected) this.#report(error as Error);
     });

@@ -4,11 +4,11 @@ import { runtimeClassOf } from '../../api/rules/shared/node-runtimes.ts';
 import type { Client } from '../../client/client.ts';
 import { runtimeClasses } from '../../client/resources.ts';
 
-/** Makes the classes that are missing. A node with credentials of its own may not: then a controller does. */
+/** Creates missing classes. A node with its own credentials may not do that: then a controller does. */
 export async function makeRuntimeClasses(client: Client, names: readonly string[]): Promise<void> {
   for (const name of names)
     await client.create(runtimeClasses, undefined, runtimeClassOf(name)).catch((error: unknown) => {
-      // It is there, this node may not make it, or this is a server without such objects.
+      // It exists already, this node may not create it, or the server does not have such objects.
       if (!(error instanceof StatusError && [403, 404, 409].includes(error.code))) throw error;
     });
 }

@@ -1,7 +1,7 @@
 /**
- * A short-lived cache of the config maps and secrets that pods of this node refer to. When a hundred pods
- * refresh their volumes at the same time, the server is asked once. Those that volumes show are followed, one watch for
- * each, where the agent may do so: then volumes change with them.
+ * A short-lived cache of the config maps and secrets that pods of this node refer to. When a hundred pods refresh their
+ * volumes at the same time, the server is asked once. Objects shown in volumes are watched, if the agent may do so, one
+ * watch for each: then volumes change with them.
  */
 import { StatusError } from '../../api/errors/errors.ts';
 import type { ConfigMap, Secret } from '../../api/generated/types.ts';
@@ -15,7 +15,7 @@ import { composedKey } from '../../composed-key.ts';
 const ageMaxMs = 3_000;
 /** Maximum number of cached objects; each may be a megabyte. */
 const objectsMax = 100;
-/** Maximum number of objects that are followed; volumes of others are refreshed from time to time. */
+/** Maximum number of watched objects; volumes of others are refreshed periodically. */
 const followedMax = 500;
 
 /**
@@ -79,7 +79,7 @@ export class ConfigObjects {
     return this.#read(secrets, namespace, name, freshness);
   }
 
-  /** Calls the listener when the object has changed, and at the beginning; returns how to end that. */
+  /** Calls the listener at the beginning and when the object has changed; returns a function that ends this. */
   follow(shown: ShownObject, listener: () => void): () => void {
     const { resource, namespace, name } = shown;
     const key = composedKey(resource, namespace, name);
@@ -113,7 +113,7 @@ export class ConfigObjects {
         fieldSelector: `metadata.name=${name}`,
         changed: (object) => {
           this.#entries.delete(key);
-          // Volumes keep the files of an object that is deleted.
+          // Volumes keep the files of a deleted object.
           if (!object) return;
           for (const listener of listeners) listener();
         },

@@ -23,7 +23,7 @@ export const servingRequest = {
   prefix: 'csr-',
 } as const;
 
-/** Automatic approval takes less; after this time a person has to approve. */
+/** Automatic approval takes less than this; afterwards the request waits for an administrator. */
 const patienceMs = 3_000;
 
 export interface Wanted {
@@ -33,11 +33,11 @@ export interface Wanted {
   readonly hosts?: readonly string[];
   /** Ends the waiting. */
   readonly signal: AbortSignal;
-  /** Called when a person has to approve the request. */
+  /** Called when the request waits for an administrator. */
   readonly onWaiting?: (name: string) => void;
 }
 
-/** The certificate, in PEM. */
+/** Requests a certificate; resolves with its PEM. */
 export async function requestCertificate(client: Client, wanted: Wanted): Promise<string> {
   const { kind, key, subject, hosts = [] } = wanted;
   const { signerName, usages } = kind;
@@ -52,7 +52,7 @@ export async function requestCertificate(client: Client, wanted: Wanted): Promis
   } as CertificateSigningRequest;
   const made = await client.create(signingRequests, undefined, object).catch(async (error: unknown) => {
     if (!(error instanceof StatusError && error.code === 409)) throw error;
-    // Asked before a restart, with the same key.
+    // The request was made before a restart, with the same key.
     const there = await client.get(signingRequests, undefined, name);
     if (!isOfKey(there, publicKey))
       throw new JoinError(`there is a signing request ${name} already, of another key; delete it`);
@@ -61,7 +61,7 @@ export async function requestCertificate(client: Client, wanted: Wanted): Promis
   return certificateOf(client, made, wanted);
 }
 
-/** Stable for a key and what it is for: a restart finds its own request again. */
+/** The name of a request, stable for a key and its purpose: after a restart the node finds its own request again. */
 const nameOf = (publicKey: Buffer, words: readonly string[]): string =>
   createHash('sha512-256').update(publicKey).update(JSON.stringify(words)).digest('base64url');
 
@@ -102,7 +102,7 @@ function certificateOf(
     const informer = new Informer(client, signingRequests, {
       fieldSelector: `metadata.name=${name}`,
       changed: look,
-      // Repeated by the informer, unless the server will not let this user watch at all.
+      // The informer retries, unless the server does not allow this user to watch at all.
       onError: (error) => {
         if (error instanceof StatusError && (error.code === 401 || error.code === 403)) fail(error.message);
       },

@@ -1,7 +1,7 @@
 /**
- * How a machine that joins comes to trust a cluster: it reads where the cluster is and who signs its certificates from a
- * public document, and trusts it because the document is signed with the token the machine was given,
- * and, with a hash, because the authority in it is the one that was named.
+ * How a joining machine comes to trust a cluster. It reads the address and the certificate authority of the cluster
+ * from a public document. It trusts the document because it is signed with the token the machine was given, and, if a
+ * hash was given, because the authority in it has that hash.
  */
 import { createHash, createHmac, timingSafeEqual, X509Certificate } from 'node:crypto';
 import { request } from 'node:https';
@@ -19,7 +19,7 @@ const answerMaxMs = 15_000;
 export interface Discovery {
   readonly server: string;
   readonly token: string;
-  /** `sha256:<hex>` of the public key of the authority; absent: who has the token is believed. */
+  /** `sha256:<hex>` of the authority's public key; absent: the signature with the token is enough. */
   readonly caHash?: string | undefined;
 }
 
@@ -44,7 +44,7 @@ export async function discoverAuthority({ server, token, caHash }: Discovery): P
     throw new JoinError(
       `the authority of ${server} has the hash ${hashOf(certificatesIn(authority)[0]!)}, not the one that --ca-hash says: this is not the cluster the command was made for`,
     );
-  // Once more over a verified connection: the server there must have a certificate of this authority.
+  // Read again over a verified connection: the server must have a certificate of this authority.
   const again = await clusterInfo(server, authority);
   if (again['kubeconfig'] !== kubeconfig)
     throw new JoinError(`${server} says something else of its cluster over a verified connection`);
@@ -93,7 +93,7 @@ function authorityIn(kubeconfig: string): string | undefined {
   }
 }
 
-/** The data of the document. Without an authority the server is not verified: nothing secret is sent. */
+/** Reads the document. Without an authority the server is not verified: nothing secret is sent. */
 async function clusterInfo(server: string, ca: string | undefined): Promise<Record<string, string>> {
   const { status, text } = await get(new URL(documentPath, server), ca);
   if (status === 404)
@@ -104,7 +104,7 @@ async function clusterInfo(server: string, ca: string | undefined): Promise<Reco
     const { data } = JSON.parse(text) as { data?: Record<string, string> };
     if (status === 200 && data) return data;
   } catch {
-    // Said below.
+    // The error is reported below.
   }
   throw new JoinError(`${server} does not answer like an API server (code ${status})`);
 }

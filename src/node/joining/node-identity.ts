@@ -1,6 +1,6 @@
 /**
- * Who a node is to its cluster: the authority it trusts, the client certificate it shows and the certificate its kubelet
- * API shows. All are in a folder of the node; the token with which it joined is not kept.
+ * The identity of a node in its cluster: the authority it trusts, its client certificate, and the serving certificate
+ * of its kubelet API. All are in a folder of the node; the token with which it joined is not kept.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -24,7 +24,7 @@ import { RotatingCertificate } from './rotating-certificate.ts';
 
 const authorityFile = 'ca.crt';
 const authorityBytesMax = 1024 * 1024;
-/** A self-signed certificate is shown until the cluster has signed one. */
+/** Lifetime of the self-signed certificate that is used until the cluster has signed one. */
 const selfSignedMs = 365 * 86_400_000;
 
 interface JoinOptions {
@@ -39,7 +39,7 @@ export interface IdentityOptions extends JoinOptions {
   /** The folder of the node; keys are in `pki` below it. */
   readonly folder: string;
   readonly now: () => number;
-  /** Called with notes for the operator: that a person has to approve, or which server the node trusts. */
+  /** Called with messages for the operator: that an administrator has to approve, or which server the node trusts. */
   readonly tell: (message: string) => void;
   readonly onError: (error: Error) => void;
 }
@@ -104,7 +104,9 @@ export class NodeIdentity {
     writeKubeconfig(pki, server, certificate.file, options.name);
   }
 
-  /** Where the kubelet API listens, with the certificate there is: of the cluster, or self-signed until there is one. */
+  /**
+   * Listening options of the kubelet API, with the certificate of the cluster, or a self-signed one until there is one.
+   */
   listening(host: string, port: number): KubeletListening {
     const { name, now } = this.options;
     this.#serving = new RotatingCertificate({
@@ -126,13 +128,13 @@ export class NodeIdentity {
       hosts: [name, host],
       lifeMs: selfSignedMs,
     };
-    // Nobody has a certificate of this authority: the API server is let in when the cluster has signed one.
+    // No client has a certificate of this authority: the API server is let in once the cluster has signed one.
     return { host, port, tls: { ...new Authority(own).issue(issue, now()), ca: own.cert } };
   }
 
   #agent: Agent | undefined;
 
-  /** From now on the certificate of the kubelet API is kept signed. The node must be registered, with its addresses. */
+  /** Keeps the certificate of the kubelet API signed from now on. The node must be registered, with its addresses. */
   keepServing(agent: Agent): void {
     this.#agent = agent;
     this.#serving?.keep();
@@ -151,7 +153,10 @@ export class NodeIdentity {
     if (current && ca !== undefined) this.#agent?.useServingCertificate({ ...current, ca });
   }
 
-  /** By the name of the agent alone: the API server knows it by that, and other names might be those of others, too. */
+  /**
+   * Requests a serving certificate for the agent's own name only: the API server knows the agent by it, and other names
+   * might belong to others, too.
+   */
   async #askForServing(key: KeyPair): Promise<string> {
     const { name, tell } = this.options;
     const cert = await requestCertificate(this.client, {
@@ -173,7 +178,9 @@ export class NodeIdentity {
   }
 }
 
-/** The authority that comes with the certificate of an agent: it signs that of the API server at agents, too. */
+/**
+ * The authority that comes with the agent's certificate; it also signs the certificate the API server shows to agents.
+ */
 function authorityOf({ cert }: Pick<Certified, 'cert'>): string | undefined {
   const [, authority] = certificatesIn(cert);
   return authority && pem('CERTIFICATE', authority);
@@ -251,7 +258,7 @@ function checkName(current: Certified | undefined, { name }: IdentityOptions, { 
     );
 }
 
-/** For people and tools on the machine: kubectl can do with it what the node may do. */
+/** Writes a kubeconfig for people and tools on the machine: kubectl can do with it what the node may do. */
 function writeKubeconfig({ folder }: PkiFolder, server: string, certificateFile: string, name: string): void {
   const user = `${nodeUserPrefix}${name}`;
   const config = {

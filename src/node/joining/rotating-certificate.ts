@@ -1,6 +1,6 @@
 /**
- * A certificate of a node: kept in a file with its key, and replaced by one with a new key long before it ends. The key is
- * in a file before its certificate is asked for, so that a restart goes on with the same request.
+ * A certificate of a node: kept in a file with its key, and replaced by one with a new key long before it expires. The
+ * key is stored before its certificate is requested, so that a restart continues the same request.
  */
 import { X509Certificate } from 'node:crypto';
 import { readFileSync, rmSync } from 'node:fs';
@@ -10,24 +10,24 @@ import { type KeyPair, keyPairOf, newKeyPair, privatePem } from '../../pki/key-p
 import { type PkiFolder, writePrivately } from '../../pki/pki-folder.ts';
 import { JoinError } from './join-error.ts';
 
-/** Renewed at a random point between these shares of its life, so that nodes do not all ask at once. */
+/** The certificate is renewed at a random point between these shares of its life, so that not all nodes ask at once. */
 const renewFrom = 0.7;
 const renewTo = 0.9;
 const retryFirstMs = 1_000;
 const retryMaxMs = 5 * 60_000;
-/** Timers that are longer than this end early, and are set again. */
+/** Longer timers end early, and are set again. */
 const sleepMaxMs = 3_600_000;
 
 export interface RotatingOptions {
   readonly folder: PkiFolder;
-  /** Such as `kubelet-client`. */
+  /** The name of the file, such as `kubelet-client`. */
   readonly name: string;
   readonly ask: (key: KeyPair) => Promise<string>;
   readonly now: () => number;
   /** Called with each new certificate. */
   readonly changed: (certified: Certified) => void;
   readonly onError: (error: Error) => void;
-  /** From 0 to 1; for tests. */
+  /** Returns a number from 0 to 1; for tests. */
   readonly random?: () => number;
 }
 
@@ -48,7 +48,7 @@ export class RotatingCertificate {
     return this.#current && endOf(this.#current) > now() ? this.#current : undefined;
   }
 
-  /** There was one, and its time is over. */
+  /** Whether there was a certificate and it has expired. */
   get hadEnded(): boolean {
     return this.#current !== undefined && this.current === undefined;
   }
@@ -58,7 +58,7 @@ export class RotatingCertificate {
     return path.join(this.options.folder.folder, `${this.options.name}-current.pem`);
   }
 
-  /** What is there cannot be used: another is asked for. */
+  /** Called when the certificate cannot be used: another one is requested. */
   forget(): void {
     this.#current = undefined;
   }
@@ -68,7 +68,7 @@ export class RotatingCertificate {
     return this.current ?? this.#replace();
   }
 
-  /** Renews it from now on, until it is closed. */
+  /** Renews the certificate from now on, until it is closed. */
   keep(): void {
     this.#appoint();
   }

@@ -26,7 +26,7 @@ type Controller = (typeof controllers)[number];
 export interface CgroupLimits {
   readonly memoryBytes?: number;
   readonly milliCpu?: number;
-  /** What it asks for: its share when processors are scarce. */
+  /** The requested CPU: its share when processors are scarce. */
   readonly milliCpuRequest?: number;
 }
 
@@ -100,11 +100,11 @@ export class Cgroup {
   constructor(
     private readonly version: 1 | 2,
     private readonly folders: ReadonlyMap<Controller, string>,
-    /** Where the machine has its hierarchies, by controller. */
+    /** Mount points of the hierarchies, by controller. */
     private readonly points: ReadonlyMap<Controller, string> = new Map(),
   ) {}
 
-  /** Mounts that show a container its own groups where it would see those of the machine. */
+  /** Mounts that show a container its own groups instead of the machine's. */
   views(): { readonly path: string; readonly source: string; readonly readOnly: true }[] {
     const views = [...this.folders].flatMap(([controller, source]) => {
       const path = this.points.get(controller);

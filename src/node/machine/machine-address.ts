@@ -1,7 +1,7 @@
-/** The address of this machine that others reach it by, and whether an address is one of its own. */
+/** The address of this machine by which others reach it, and whether an address is one of its own. */
 import { networkInterfaces } from 'node:os';
 
-/** Bridges of nodes on this machine, which are skipped. */
+/** Names of bridges of nodes on this machine, which are skipped. */
 const ownInterface = /^wh[0-9a-f]{8}/;
 
 /** Whether a listener at this address listens at all addresses of the machine. */

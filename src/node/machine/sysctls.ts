@@ -1,7 +1,7 @@
 /** Kernel parameters (sysctls): which ones a pod may set on this node, and where the kernel has them. */
 import type { Pod } from '../../api/generated/types.ts';
 
-/** What a kubelet allows without being told: these affect the pod alone, and cannot harm the node. */
+/** Parameters that a kubelet allows by default: they affect the pod alone, and cannot harm the node. */
 const safeNames: ReadonlySet<string> = new Set([
   'kernel.shm_rmid_forced',
   'net.ipv4.ip_local_port_range',
@@ -28,7 +28,7 @@ export const isNetworkSysctl = (name: string): boolean => dotted(name).startsWit
 /** The file of a parameter. */
 export const sysctlPath = (name: string): string => `/proc/sys/${swapped(dotted(name))}`;
 
-/** The first separator of a name is the one between its parts; the other kind belongs to a part. */
+/** A name with dots. The first separator of a name separates its parts; the other character belongs to a part. */
 const dotted = (name: string): string => (/^[^.]*\//.test(name) ? swapped(name) : name);
 
 const swapped = (name: string): string =>

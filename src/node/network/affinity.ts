@@ -1,4 +1,4 @@
-/** Session affinity: which target a client was sent to, for as long as a service wants it to stay there. */
+/** Session affinity: remembers which target a client was sent to, for as long as the service wants it to stay there. */
 
 import { composedKey } from '../../composed-key.ts';
 import type { ServiceTarget } from './service-ports.ts';

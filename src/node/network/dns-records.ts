@@ -194,7 +194,7 @@ class NamedService {
   }
 }
 
-/** Services that publish addresses which are not ready have made them ready already. */
+/** The hosts behind a service. Slices of services that publish unready addresses mark them as ready. */
 const hostsOf = ({ endpoints }: EndpointSlice): Host[] =>
   (endpoints ?? [])
     .filter(isReady)

@@ -42,7 +42,7 @@ export class NetnsNetwork implements PodNetwork {
   readonly #numbers = new Set<number>();
   /** Numbers of pods that have not joined again yet, by uid. */
   readonly #reserved = new Map<string, number>();
-  /** By their text. */
+  /** Ranges by their text. */
   readonly #furtherRanges = new Map<string, Subnet>();
   #lastNumber = podNumberMin - 1;
   #closed = false;
@@ -93,7 +93,7 @@ export class NetnsNetwork implements PodNetwork {
     await this.#remove(attached);
   }
 
-  /** Also reaches a server that listens on the pod's loopback address only. */
+  /** Dials a port inside the pod's network, so that servers on the pod's loopback address are reached, too. */
   async dial(uid: string, port: number): Promise<Duplex> {
     const attached = await this.#pods.get(uid);
     if (!attached) return dialTcp(['127.0.0.1', this.options.address], port);
@@ -106,20 +106,20 @@ export class NetnsNetwork implements PodNetwork {
     }
   }
 
-  /** A pod with hostNetwork has the address of the node. */
+  /** Dials a port at the pod's address; a pod with hostNetwork has that of the node. */
   async reach(uid: string, port: number): Promise<Duplex> {
     const attached = await this.#pods.get(uid);
     return dialTcp([attached?.attachment.ip ?? sharedAddress(this.options.address)], port);
   }
 
-  /** Services answer at these ranges, too, besides the node's own. */
+  /** Sets the further ranges at which services answer, besides the node's own. */
   async setServiceRanges(ranges: readonly Subnet[]): Promise<void> {
     const { bridge } = this.options;
     const wanted = new Map(ranges.map((range) => [range.text, range]));
     const gone = [...this.#furtherRanges.values()].filter(({ text }) => !wanted.has(text));
     const added = ranges.filter(({ text }) => !this.#furtherRanges.has(text));
     for (const range of added) await bridge.addServiceRange(range);
-    // Before the pods there are: one that is attached meanwhile gets its routes from here.
+    // Added before the routes of existing pods: a pod that is attached meanwhile gets its routes from here.
     for (const range of added) this.#furtherRanges.set(range.text, range);
     for (const { text } of gone) this.#furtherRanges.delete(text);
     const commands = [
@@ -133,7 +133,7 @@ export class NetnsNetwork implements PodNetwork {
     for (const range of gone) await bridge.removeServiceRange(range);
   }
 
-  /** Opening the bridge removes what was left. */
+  /** Does nothing: opening the bridge removes what was left. */
   async recover(): Promise<void> {
     await this.options.bridge.open();
   }

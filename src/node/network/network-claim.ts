@@ -30,7 +30,7 @@ interface Claim extends ClaimingProcess {
   readonly boot: string;
   /** The pid and network namespaces of the agent: pids and interface names only have a meaning in these. */
   readonly spaces: string;
-  /** What is owned, for people who read the file, and for other agents that look for a way to its pods. */
+  /** The owned objects, for people who read the file, and for other agents that need a route to its pods. */
   readonly owns: Readonly<Record<string, string>>;
 }
 
@@ -65,7 +65,7 @@ export class NetworkClaims {
     return found;
   }
 
-  /** What other living agents of this machine own, by their ids. */
+  /** The claims of other living agents of this machine, by id. */
   async others(id: string): Promise<ReadonlyMap<string, Readonly<Record<string, string>>>> {
     const names = (await readdir(this.folder).catch(() => [])).slice(0, claimsMax);
     const spaces = await ownSpaces();

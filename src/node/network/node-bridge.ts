@@ -25,7 +25,7 @@ import { defaultPodRange, parsePodRange, Subnet } from './subnet.ts';
 /** Attempts to take a free part of the range, as other agents may take parts at the same time. */
 const claimsTriedMax = 16;
 
-/** Under this name a claim says where packets for the pods of the node are sent. */
+/** The key under which a claim records where packets for the pods of the node are sent. */
 const routerName = 'router';
 
 const gatewayNumber = 1;
@@ -95,7 +95,7 @@ export class NodeBridge {
     return this.subnet.address(serviceNumber);
   }
 
-  /** What pods reach by way of the services' namespace: pods of other nodes, and services. */
+  /** Ranges that pods reach through the services' namespace: pods of other nodes, and services. */
   get routedRanges(): readonly Subnet[] {
     const { serviceRange, subnet } = this;
     return [
@@ -104,7 +104,7 @@ export class NodeBridge {
     ];
   }
 
-  /** Pods of other nodes of this machine that those of this node do not reach: they are in another range. */
+  /** Nodes of this machine whose pods cannot be reached from here: they are in another range. */
   get strangers(): readonly string[] {
     return this.#strangers;
   }
@@ -239,7 +239,7 @@ export class NodeBridge {
     for (const [id, { pods, [routerName]: router }] of await this.#claims.others(this.id)) {
       const subnet = Subnet.parse(pods ?? '');
       if (!subnet || !router) continue;
-      // Pods have a route to their own range only; to others they come where the machine itself forwards.
+      // Pods have a route to their own range only; other ranges are reached only if the machine itself forwards.
       if (!this.#podRange.overlaps(subnet) && !(await machineForwards())) this.#strangers.push(subnet.text);
       const other = `${namespacePrefix(id)}services`;
       const [there, here] = [linkPrefix(id), linkPrefix(this.id)];
@@ -263,7 +263,7 @@ export class NodeBridge {
     }
   }
 
-  /** Lets services answer at one more range. Pods need a route, too. */
+  /** Lets services answer at one more range. Pods need a route to it, too. */
   async addServiceRange(range: Subnet): Promise<void> {
     await this.ip.batch([`route add local ${range.text} dev lo`], this.namespace('services'));
     if ((await this.ip.routes()).some(({ to }) => to.overlaps(range))) return;

@@ -1,6 +1,6 @@
 /**
- * The zone of a node, for services whose traffic should stay near. It is followed from the first time it is asked for:
- * most clusters have no zones.
+ * The zone of a node, for services whose traffic should stay near. It is followed from its first use on, because most
+ * clusters have no zones.
  */
 import type { Node } from '../../api/generated/types.ts';
 import type { Client } from '../../client/client.ts';
@@ -21,7 +21,7 @@ export class NodeZone {
     private readonly onError: (error: Error) => void,
   ) {}
 
-  /** Undefined when the node has none, or as long as it is not known yet. */
+  /** The zone; undefined when the node has none, or it is not known yet. */
   get name(): string | undefined {
     if (!this.#informer && !this.#closed) {
       const { client, nodeName, onError } = this;

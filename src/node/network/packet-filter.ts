@@ -1,6 +1,6 @@
 /**
- * The packet filter of a pod: rules of nftables inside the pod's own network namespace, so that the filter of the machine
- * is never touched, and everything goes with the namespace. Replies pass by connection tracking.
+ * The packet filter of a pod: nftables rules inside the pod's own network namespace, so that the machine's filter is
+ * never touched, and the rules vanish with the namespace. Replies pass by connection tracking.
  */
 import { spawn } from 'node:child_process';
 import type { Spawner } from '../process/spawner.ts';
@@ -12,19 +12,20 @@ const table = 'inet wherry';
 const runMs = 30_000;
 const complaintCharsMax = 500;
 
-/** What a pod may always reach, or be reached from. */
+/** Addresses that a pod may always reach or be reached from. */
 export interface FilterSurroundings {
   /** Addresses of the node: traffic of a pod with its own node is always allowed. */
   readonly node: readonly string[];
-  /** Where the name server answers. */
+  /** The address of the name server. */
   readonly nameServer: string;
-  /** Ranges of services: the service proxy decides about those connections, where it knows the pod behind. */
+  /** Ranges of services: the service proxy decides about those connections, because it knows the pod behind them. */
   readonly services: readonly string[];
 }
 
-/** The commands that set the rules of a pod; those that remove them when it is not isolated. */
+/** The commands that set the rules of a pod, or remove them when it is not isolated. */
 export function filterScript({ ingress, egress }: PodRules, around: FilterSurroundings): string {
-  // Adding the table first makes deleting it work also when it does not exist. All of it takes effect at once, or not at all.
+  // Adding the table first makes deleting it work even if it does not exist. The script takes effect as a whole or not
+  // at all.
   const lines = [`add table ${table}`, `delete table ${table}`];
   if (!ingress && !egress) return `${lines.join('\n')}\n`;
   lines.push(`add table ${table}`);

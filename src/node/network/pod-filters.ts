@@ -1,4 +1,7 @@
-/** Keeps the packet filters of a node's pods as network policies say. A pod gets its rules before its containers run. */
+/**
+ * Keeps the packet filters of a node's pods in line with network policies. A pod gets its rules before its containers
+ * run.
+ */
 import type { Pod } from '../../api/generated/types.ts';
 import type { Spawner } from '../process/spawner.ts';
 import { type FilterSurroundings, filterScript, runFilter } from './packet-filter.ts';
@@ -7,9 +10,9 @@ import type { PolicyTable } from './policy-table.ts';
 interface FilteredPod {
   readonly pod: Pod;
   readonly namespace: string;
-  /** The script that ran last; undefined when none did. */
+  /** The script that ran last; undefined before the first. */
   script: string | undefined;
-  /** Ends when the scripts so far have run: they run one after the other. */
+  /** Resolves when all scripts so far have run; they run one after the other. */
   work: Promise<void>;
 }
 
@@ -25,7 +28,7 @@ export class PodFilters {
 
   constructor(private readonly options: PodFiltersOptions) {}
 
-  /** Begins to apply policies, to pods that are attached already, too. */
+  /** Starts to apply policies, also to pods that are attached already. */
   async follow(table: PolicyTable): Promise<void> {
     this.#table = table;
     table.onChange(() => this.refresh());
@@ -46,7 +49,7 @@ export class PodFilters {
   refresh(): void {
     for (const filtered of this.#pods.values())
       this.#apply(filtered).catch((error: Error) => {
-        // Its namespace may just have been removed.
+        // The pod's namespace may just have been removed.
         if (this.#pods.has(filtered.pod.metadata.uid!)) this.options.onError(error);
       });
   }

@@ -1,8 +1,8 @@
 /**
- * What network policies allow a pod, as addresses and ports. Pure: from policies, pods and namespaces to rules, which
- * the packet filter of a pod and the service proxy both apply.
+ * Translates network policies for a pod into addresses and ports. Pure: from policies, pods and namespaces to rules,
+ * which the packet filter of a pod and the service proxy both apply.
  *
- * A pod that no policy of a direction selects may do everything. One that is selected may do what one rule of one policy
+ * A pod that no policy of a direction selects may do everything. A selected pod may do what any rule of any policy
  * allows: policies add up, and none forbids.
  */
 
@@ -28,21 +28,21 @@ export interface AllowedPorts {
   readonly last: number;
 }
 
-/** One thing that is allowed: connections with any of these addresses, at any of these ports. */
+/** One allowance: connections with any of these addresses, at any of these ports. */
 export interface Allowance {
-  /** Undefined: all. */
+  /** Allowed addresses; undefined: all. */
   readonly addresses: readonly AllowedAddresses[] | undefined;
-  /** Undefined: all. */
+  /** Allowed ports; undefined: all. */
   readonly ports: readonly AllowedPorts[] | undefined;
 }
 
-/** Undefined for a direction in which the pod is not isolated. */
+/** The rules of a pod; undefined for a direction in which it is not isolated. */
 export interface PodRules {
   readonly ingress: readonly Allowance[] | undefined;
   readonly egress: readonly Allowance[] | undefined;
 }
 
-/** What rules are worked out from. */
+/** The input of the computation. */
 export interface PolicyWorld {
   policies(namespace: string): Iterable<NetworkPolicy>;
   pods(): Iterable<Pod>;
@@ -79,7 +79,7 @@ export function rulesOf(pod: Pod, world: PolicyWorld): PodRules {
 
 const isEmpty = (list: readonly unknown[] | undefined): boolean => list?.length === 0;
 
-/** The name of a port means another number in each pod that connections go to. */
+/** Egress rules. A named port has its own number in each target pod. */
 function egressOf(
   to: readonly NetworkPolicyPeer[] = [],
   ports: readonly NetworkPolicyPort[] = [],
@@ -123,7 +123,7 @@ function podsOf(peer: NetworkPolicyPeer, namespace: string, world: PolicyWorld):
   );
 }
 
-/** Pods on the network of their node have no address of their own, and finished ones have none any more. */
+/** The addresses of a pod; none for pods on the network of their node and for finished ones. */
 export const podAddresses = ({ spec, status }: Pod): string[] => {
   if (spec?.hostNetwork || isFinished(status?.phase ?? '')) return [];
   const all = [status?.podIP, ...(status?.podIPs ?? []).map(({ ip }) => ip)];
@@ -133,7 +133,7 @@ export const podAddresses = ({ spec, status }: Pod): string[] => {
 const singleAddresses = (pod: Pod): AllowedAddresses[] =>
   podAddresses(pod).map((ip) => ({ cidr: `${ip}/32`, except: [] }));
 
-/** @param pod where a port's name has its meaning */
+/** @param pod in which a port name is looked up */
 function portsOf({ port, endPort, protocol = 'TCP' }: NetworkPolicyPort, pod?: Pod): AllowedPorts[] {
   if (port === undefined) return [{ protocol, first: 1, last: portMax }];
   if (typeof port === 'number') return [{ protocol, first: port, last: endPort ?? port }];

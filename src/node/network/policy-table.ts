@@ -1,8 +1,8 @@
 /**
- * The network policies of a cluster, as a node applies them: to the packet filters of its pods, and to connections that
- * go through its service proxy, whose packets have the address of the node and not that of the client.
+ * The network policies of a cluster, as a node applies them: to the packet filters of its pods, and to connections
+ * through its service proxy, whose packets have the address of the node instead of the client's.
  *
- * As long as there is no policy, only policies are watched; the first one starts watches of pods and namespaces.
+ * Without policies only policies are watched; the first one starts watches of pods and namespaces.
  */
 import type { Namespace, NetworkPolicy, Pod } from '../../api/generated/types.ts';
 import { semanticEqual } from '../../api/text/object.ts';
@@ -24,7 +24,7 @@ export class PolicyTable {
   readonly #byNamespace = new Map<string, Map<string, NetworkPolicy>>();
   /** Pods by address. */
   readonly #byAddress = new Map<string, Pod>();
-  /** Rules that were worked out since the last change, by uid of the pod. */
+  /** Rules computed since the last change, by uid of the pod. */
   #rules = new Map<string, PodRules>();
   #following: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -70,13 +70,13 @@ export class PolicyTable {
     return this.#rulesOf(pod);
   }
 
-  /** Whether a client may connect to an endpoint by way of the service proxy. */
+  /** Whether a client may connect to an endpoint through the service proxy. */
   allows(client: string, ip: string, protocol: string, port: number): boolean {
     if (this.#byNamespace.size === 0) return true;
     const source = this.#byAddress.get(client.replace(/^::ffff:/, ''));
     const target = this.#byAddress.get(ip);
     if (source && !permits(this.#rulesOf(source).egress, ip, protocol, port)) return false;
-    // Whatever is no pod is the node itself, which may reach its pods.
+    // An address that is not a pod's is the node itself, which may reach its pods.
     if (!source || !target) return true;
     return permits(this.#rulesOf(target).ingress, client.replace(/^::ffff:/, ''), protocol, port);
   }

@@ -1,12 +1,12 @@
 /**
- * Which services an address belongs to, as cluster IP or as an endpoint of a headless service: for queries that ask for
- * the name of an address. Built with the first query and kept up to date from then on.
+ * An index of the services to which an address belongs, as cluster IP or as an endpoint of a headless service: for
+ * reverse DNS queries. Built with the first query and kept up to date from then on.
  */
 import { isIPv4 } from 'node:net';
 import type { NamedService, ServiceDirectory } from '../../client/service-directory.ts';
 
 export class ServiceAddresses {
-  /** Undefined until the first query. */
+  /** Services by address; undefined until the first query. */
   #services: Map<string, Map<string, NamedService>> | undefined;
   /** The addresses of each service, as they are in the map above. */
   readonly #addresses = new Map<string, ReadonlySet<string>>();

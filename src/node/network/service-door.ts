@@ -1,4 +1,4 @@
-/** Service doors: open sockets for services, in the machine's network namespace or in the one for services. */
+/** Opens listening sockets for services, in the machine's network namespace or in the one for services. */
 import { createSocket, type Socket as DatagramSocket } from 'node:dgram';
 import { createServer, isIPv6, type Server } from 'node:net';
 import type { NodeBridge } from './node-bridge.ts';
@@ -34,7 +34,7 @@ export const hostDoor: ServiceDoor = {
 
 /** The door for cluster IPs, and a sentence about which clients reach them. */
 export interface ClusterDoor {
-  /** Undefined when cluster IPs cannot be served here. */
+  /** The door; undefined when cluster IPs cannot be served here. */
   readonly door: ServiceDoor | undefined;
   readonly words: string;
 }

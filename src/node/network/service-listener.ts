@@ -79,7 +79,7 @@ export class ServiceListener {
     this.#again = true;
     this.#working ??= this.#work().finally(() => {
       this.#working = undefined;
-      // Updates of the same tick come after the loop has ended, when nothing in it had to be waited for.
+      // Updates of the same tick may come after the loop has ended without waiting.
       if (this.#again) this.#sync();
     });
   }

@@ -25,20 +25,26 @@ const listenersMax = 4_096;
 /** Targets tried for one connection: the first may just have gone. */
 const triesMax = 3;
 
-/** The one door of this machine to which the service `kubernetes` may lead; connections to all others are refused. */
+/**
+ * The one Wherry server on this machine to which the service `kubernetes` may lead; connections to all others are
+ * refused.
+ */
 export interface ApiDoor {
   readonly port: number;
-  /** Whether it asks for credentials. One that does not is reached at the cluster IP alone, which only this machine has. */
+  /**
+   * Whether it requires credentials. A server that does not is only reachable at the cluster IP, which only this
+   * machine has.
+   */
   readonly isSecure: boolean;
 }
 
 export interface ServiceProxySettings {
-  /** Absent: connections to every door of this machine are refused. */
+  /** Absent: connections to every Wherry server of this machine are refused. */
   readonly apiDoor?: ApiDoor | undefined;
   /** Started by its owner, not here. */
   readonly directory: ServiceDirectory;
   readonly nodeName: string;
-  /** Where the node is. */
+  /** The zone of the node. */
   readonly zone?: NodeZone;
   /** The address of the node. */
   readonly address: string;
@@ -51,7 +57,7 @@ export interface ServiceProxySettings {
   readonly sharedNetwork: boolean;
   /** Whether a client may connect to a target; absent: it always may. */
   readonly allows?: (client: string, target: ServiceTarget, protocol: string) => boolean;
-  /** Ranges besides `serviceRange`, as they are now. */
+  /** The current ranges besides `serviceRange`. */
   readonly furtherRanges?: () => readonly Subnet[];
   readonly onError: (error: Error) => void;
   readonly now?: () => number;

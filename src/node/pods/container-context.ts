@@ -17,9 +17,9 @@ export interface ContainerContext {
   readonly secondMs: number;
   readonly now: () => number;
   readonly timers: Timers;
-  /** Called on every change: the pod worker has to look again. */
+  /** Called on every change, so that the pod worker runs again. */
   readonly changed: () => void;
-  /** Asks the pod worker to look again after this time. */
+  /** Asks the pod worker to run again after this time. */
   readonly wakeIn: (ms: number) => void;
   readonly tell: (type: 'Normal' | 'Warning', reason: string, message: string, fieldPath: string) => void;
   readonly onError: (error: Error) => void;

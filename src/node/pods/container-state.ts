@@ -55,7 +55,7 @@ export function restoredStatus(before: ContainerStatus, nowMs: number): Containe
   };
 }
 
-/** Status of a container that an earlier agent has started and that goes on. */
+/** Status of a container that an earlier agent started and that still runs. */
 export function adoptedStatus(
   before: ContainerStatus,
   { startupProbe }: Container,

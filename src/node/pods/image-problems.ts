@@ -1,4 +1,4 @@
-/** What a container shows, and which events it gets, when its image cannot be used. */
+/** The state and the events of a container whose image cannot be used. */
 import { ImageError, type ImageProblem } from '../runtime/runtime.ts';
 
 /** Reasons of a failed pull, which become `ImagePullBackOff` until the next attempt. */

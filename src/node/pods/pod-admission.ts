@@ -34,8 +34,9 @@ export function refusalOf(
 }
 
 /**
- * Pod security asks less of a pod that says it is for Windows, so such a pod must not run on anything else. A pod may be
- * bound without the scheduler, which would have looked at the selector.
+ * Why a pod for another operating system is refused. Pod security is less strict for pods that say they are for
+ * Windows, so such a pod must not run on another system. Pods may be bound without the scheduler, which would have
+ * checked the selector.
  */
 function otherSystem({ spec }: Pod, system: string): PodRefusal | undefined {
   const wanted = spec?.nodeSelector?.['kubernetes.io/os'];
@@ -79,7 +80,7 @@ function tooMany({ count }: Held, { pods }: ResourceList): PodRefusal | undefine
 }
 
 function tooMuch(pod: Pod, held: Held, allocatable: ResourceList): PodRefusal | undefined {
-  // As in a kubelet, extended resources that the node does not know of are the scheduler's business alone.
+  // As in a kubelet, extended resources that the node does not know are left to the scheduler.
   const wanted = Object.entries(podRequests(pod.spec ?? {})).filter(
     ([name, amount]) =>
       name !== 'pods' &&

@@ -57,7 +57,7 @@ export class PodContainer {
     this.#restarts = new BackOff(backOff);
     this.#pulls = new BackOff(backOff);
     this.#repairs = new BackOff({ ...backOff, firstMs: backOff.firstMs / 10, maxMs: backOff.firstMs });
-    // Containers that outlive the agent are as before, until the runtime is asked for them.
+    // Containers that outlive the agent keep their status until the runtime is asked for them.
     const restored = before && (context.runtime.adopt ? before : restoredStatus(before, context.now()));
     this.#status = restored ?? newStatus(container, waitingReason);
   }
@@ -149,7 +149,7 @@ export class PodContainer {
       .catch((error: Error) => this.#notStarted(error))
       .finally(() => {
         this.#starting = false;
-        // Stopped before it was started.
+        // The container was stopped before it was started.
         if (!this.#running) {
           this.#stopping?.close();
           this.#stopping = undefined;
@@ -158,7 +158,7 @@ export class PodContainer {
       });
   }
 
-  /** Goes on with the run that an earlier agent has started, if there is one. Called once, when the pod has its place. */
+  /** Continues the run that an earlier agent started, if there is one. Called once, when the pod has its place. */
   adopt(): void {
     const { runtime, pod, now } = this.context;
     if (!runtime.adopt || this.active || this.#closed) return;
@@ -303,7 +303,7 @@ export class PodContainer {
     this.#probe(running, false);
   }
 
-  /** Whether it is to run as long as the pod. */
+  /** Whether it is to run as long as the pod: not an init container, unless it is a sidecar. */
   get #lasts(): boolean {
     return this.role === 'main' || (this.role === 'init' && isSidecar(this.container));
   }

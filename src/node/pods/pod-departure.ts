@@ -64,7 +64,7 @@ export class PodDeparture {
         if (this.#state === 'deleting') this.#state = 'deleted';
       },
       (error: Error) => {
-        // The next agent of this node deletes the pod: a request that was cut off by the end of this one is no error.
+        // Not an error: the next agent of this node deletes the pod.
         if (this.#state === 'closed') return;
         this.options.onError(error);
         if (this.#state === 'deleting') this.#state = 'staying';
@@ -106,7 +106,7 @@ export class PodDeparture {
     if (this.#state === 'removing') removed();
   }
 
-  /** Asked after a pause, in which close() may have been called. */
+  /** Checks again after an await, during which close() may have been called. */
   #isClosed(): boolean {
     return this.#state === 'closed';
   }

@@ -8,18 +8,18 @@ export interface PodSetup {
   /** Sets up the volumes; throws `MountError` when one cannot be set up, and may be repeated. */
   prepare(place: PodPlace): Promise<void>;
   /**
-   * `pod` is its newest state: annotations and labels change. Throws `ConfigError` when the container cannot be created
-   * as its pod describes it.
+   * The parts of a container; `pod` is its newest state, because annotations and labels change. Throws `ConfigError`
+   * when the container cannot be created as its pod describes it.
    */
   parts(pod: Pod, container: Container, image: ImageCommand | undefined): Promise<LaunchParts>;
-  /** Takes a newer state of the pod, whose labels and annotations volumes may show. */
+  /** Called with a newer state of the pod: volumes may show its labels and annotations. */
   update(pod: Pod): void;
   /** Updates volumes from the API objects they show. */
   refresh(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** For simulated pods. */
+/** A setup that does nothing, for simulated pods. */
 export const emptySetup: PodSetup = {
   prepare: async () => undefined,
   parts: async () => ({ command: [], env: {}, workingDir: undefined, mounts: [] }),

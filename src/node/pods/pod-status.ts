@@ -33,7 +33,7 @@ export interface PodStatusFacts {
   readonly init: readonly ContainerStatus[];
   readonly containers: readonly ContainerStatus[];
   readonly ephemeral: readonly ContainerStatus[];
-  /** Nothing runs any more and nothing will: the phase must be `Succeeded` or `Failed`. */
+  /** Whether nothing runs any more and nothing will: the phase must be `Succeeded` or `Failed`. */
   readonly over: boolean;
   /** Why the node has ended the pod; shown when nothing runs any more. */
   readonly verdict?: { readonly reason: string; readonly message: string };
@@ -184,7 +184,8 @@ function conditionsOf(facts: PodStatusFacts, phase: Phase): PodCondition[] {
 
 function condition({ pod, last, now }: PodStatusFacts, type: string, verdict: Verdict): PodCondition {
   const { status, reason, message } = verdict;
-  // The API shows writes late: a time chosen by what it shows could change with every write, without end.
+  // Compare with what was last written: the API shows writes late, and a time chosen by what it shows could change with
+  // every write, without end.
   const before = last.conditions?.find((one) => one.type === type && one.status === status);
   const { generation } = pod.metadata;
   return {

@@ -103,9 +103,9 @@ export class PodWorker {
   /** Whether the pod no longer exists in the API. */
   #gone = false;
   #status: PodStatus;
-  /** Whether containers of an earlier agent may run, which are known once the pod has its place. */
+  /** Whether containers of an earlier agent may still run; that is found out once the pod has its place. */
   #awaitsAdoption: boolean;
-  /** Known before the pod is placed, while volumes may still be missing. */
+  /** The pod's place; known before the pod is placed, while volumes may still be missing. */
   #place: PodPlace | undefined;
   #verdict: NodeVerdict | undefined;
   #ending: GracePeriod | undefined;
@@ -173,12 +173,12 @@ export class PodWorker {
     return !this.#is('over');
   }
 
-  /** The version of the pod that it has seen. */
+  /** The resourceVersion of the pod that the worker has seen. */
   get version(): string | undefined {
     return this.#pod.metadata.resourceVersion;
   }
 
-  /** Whether it works on the pod now, rather than waits for a change or a moment. */
+  /** Whether it works on the pod now, rather than waiting for a change or a timer. */
   get busy(): boolean {
     return this.#is('preparing') || this.#departure.busy || this.#all().some(({ changing }) => changing);
   }

@@ -9,10 +9,10 @@ export interface ProberOptions {
   readonly target: ProbeTarget;
   /** Whether the container has passed its startup probe under an earlier agent. */
   readonly hasStarted?: boolean;
-  /** The container has passed its startup probe. */
+  /** Called when the container has passed its startup probe. */
   readonly started: () => void;
   readonly ready: (ready: boolean) => void;
-  /** The container must be restarted. */
+  /** Called when the container must be restarted. */
   readonly sick: (kind: ProbeKind, probe: Probe) => void;
   /** Called with the text of every result that is not a success. */
   readonly unhealthy: (message: string) => void;

@@ -5,16 +5,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { passingConditions } from './pod-status.ts';
 
-/** Lists that a merge patch would only add to. */
+/** Lists that are replaced as a whole, because a merge patch would only add to them. */
 const replacedLists = new Set(['podIPs', 'hostIPs', 'addresses']);
-/** Maps of which keys may go: a merge patch removes only those it names. */
+/** Maps whose missing keys must be removed explicitly, because a merge patch keeps them. */
 const shrinkingMaps = new Set(['capacity', 'allocatable']);
 
 interface Condition {
   readonly type?: string;
 }
 
-/** Undefined when nothing has changed. */
+/** The patch; undefined when nothing has changed. */
 export function statusPatch(before: object, after: object): Record<string, unknown> | undefined {
   const patch: Record<string, unknown> = {};
   const old = before as Record<string, unknown>;

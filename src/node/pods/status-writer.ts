@@ -94,7 +94,7 @@ export class StatusWriter {
     this.#closed = true;
     for (const entry of this.#entries.values())
       if (entry.timer) {
-        // It has failed before, and there is no time for a retry.
+        // It has failed before, and there is no time for a retry now.
         clearTimeout(entry.timer);
         this.#drop(entry);
       }
@@ -155,7 +155,7 @@ export class StatusWriter {
     entry.writing = false;
     this.#writes--;
     this.#next();
-    // In a later tick: a status that waits was made from the pod before this write, and may be made anew from it.
+    // In a later tick: a waiting status was computed before this write, and may be computed again from its result.
     if (entry.dirty && !entry.timer) this.#enqueue(entry);
     else if (!entry.dirty) this.#settle(entry);
   }

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { open, readdir, rename, rm, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-/** What follows the name of a file in the name of its temporary one. */
+/** The suffix of the temporary file. */
 const unfinishedEnd = /\.[0-9a-f]{12}\.new$/;
 
 /** Sets the mode exactly, whatever the umask. */

@@ -20,7 +20,7 @@ const host =
 const tagForm = /^\w[\w.-]{0,127}$/;
 const digestForm = /^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$/;
 
-/** Undefined for a text that no registry can have as a name. */
+/** Parses a name; undefined when no registry can have it. */
 export function parseImageName(text: string): ImageName | undefined {
   const at = text.indexOf('@');
   const digest = at < 0 ? undefined : text.slice(at + 1);
@@ -45,7 +45,7 @@ export function parseImageName(text: string): ImageName | undefined {
 /** The repository: registry and path. */
 export const repositoryOf = ({ registry, path }: ImageName): string => `${registry}/${path}`;
 
-/** By digest if there is one: its tag may have moved. */
+/** The reference to pull: by digest if there is one, because its tag may have moved. */
 export const referenceOf = (name: ImageName): string =>
   name.digest ? `${repositoryOf(name)}@${name.digest}` : `${repositoryOf(name)}:${name.tag ?? 'latest'}`;
 

@@ -59,7 +59,7 @@ export class ImageTable {
     throw new ImageError(this.#advice(image));
   }
 
-  /** The command of a container's image. A container that has a command of its own can run without the image. */
+  /** The command of a container's image. A container with its own command can run without the image. */
   async resolveFor({ image = '', command }: Container): Promise<ImageCommand> {
     try {
       return await this.resolve(image);
@@ -78,7 +78,7 @@ export class ImageTable {
     return this.#entry(image) !== undefined;
   }
 
-  /** Where the files of an image are. Throws `ImageError`. */
+  /** The path of an image's files. Throws `ImageError`. */
   async files(image: string): Promise<string> {
     await this.#refresh().catch((error: Error) => {
       throw new ImageError(error.message);

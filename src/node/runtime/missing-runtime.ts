@@ -1,4 +1,4 @@
-/** Stands for a runtime that a pod asks for and this node does not have: the pod gets no place, and its events say why. */
+/** Stands for a runtime that a pod asks for and this node lacks: the pod gets no place, and its events say why. */
 import type { ContainerUsage, ImageCommand, PodPlace, RunningContainer, Runtime } from './runtime.ts';
 
 export class MissingRuntime implements Runtime {
@@ -40,15 +40,15 @@ export class MissingRuntime implements Runtime {
   }
 
   async removePod(): Promise<void> {
-    // It has nothing.
+    // Nothing to do.
   }
 
   async recover(): Promise<void> {
-    // It has nothing.
+    // Nothing to do.
   }
 
   async close(): Promise<void> {
-    // It has nothing.
+    // Nothing to do.
   }
 
   #refuse(): Promise<never> {

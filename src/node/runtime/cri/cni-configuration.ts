@@ -1,6 +1,6 @@
 /**
- * The file that tells the network plugins (CNI) of an engine how to connect sandboxes. If the engine has none, the agent
- * writes one; files of others are never changed.
+ * The configuration file by which an engine's network plugins (CNI) connect sandboxes. If the engine has none, the
+ * agent writes one; files of others are never changed.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -11,12 +11,12 @@ import type { CriApi } from './cri-api.ts';
 const folderDefault = '/etc/cni/net.d';
 const networkName = 'wherry';
 const fileName = '90-wherry.conflist';
-/** Where the plugin that gives out addresses notes them. */
+/** The folder in which the address plugin records the addresses it has given out. */
 const addressFolder = `/var/lib/cni/networks/${networkName}`;
-/** Addresses that are replaced at once, and lead nowhere. */
+/** The range for temporary addresses, which the agent replaces at once; they lead nowhere. */
 const subnet = '169.254.192.0/18';
 
-/** A bridge for each folder of configurations, so that engines have nothing in common. */
+/** The name of the bridge: one for each configuration folder, so that engines share nothing. */
 export const bridgeOf = (folder: string): string =>
   `wherry-${createHash('sha256').update(folder).digest('hex').slice(0, 8)}`;
 
@@ -52,7 +52,7 @@ export async function networkOwner(folder: string): Promise<'ours' | 'others' | 
 
 export async function writeConfiguration(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
-  // In place: containerd does not notice a file that is renamed into the folder.
+  // Written in place, because containerd does not notice a file that is renamed into the folder.
   await writeFile(join(folder, fileName), JSON.stringify(configuration(folder), null, 2));
 }
 
@@ -64,7 +64,7 @@ export async function removeConfiguration(folder: string, spawner: Spawner): Pro
   await rm(join(folder, fileName), { force: true });
   const ip = spawner.tool('ip');
   if (ip) await spawner.run([ip, 'link', 'del', bridge]);
-  // Other engines use the same folder: an address in it is a file with its name.
+  // Other engines may use the same folder: each address in use is a file named like it.
   const notes = await readdir(addressFolder).catch(() => []);
   if (!notes.some((name) => /^[\d.]+$/.test(name))) await rm(addressFolder, { recursive: true, force: true });
 }

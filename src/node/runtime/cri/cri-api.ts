@@ -1,6 +1,6 @@
 /**
- * CRI over the unix socket of an engine: containerd, CRI-O. One connection, which is made again when it has ended. Errors
- * are `CallError`, with the engine's own words.
+ * CRI over the unix socket of an engine (containerd, CRI-O), with one connection, which is made again when it has
+ * ended. Errors are `CallError`, with the engine's own words.
  */
 import { CallError, GrpcCode } from '../../../grpc/call-error.ts';
 import { type CallStream, Connection, type StreamListener } from '../../../grpc/connection.ts';
@@ -10,7 +10,7 @@ import { type Answer, containerEvents, type Method, methods, type Request } from
 const connectMs = 5_000;
 /** Limit for calls that do not wait for a container. */
 const callMs = 120_000;
-/** gRPC can express no longer limit in milliseconds. */
+/** The longest time limit that gRPC can express in milliseconds. */
 const longestMs = 99_999_999;
 
 export interface CallOptions {
@@ -77,9 +77,9 @@ const hasCode =
   (error: unknown): boolean =>
     error instanceof CallError && codes.includes(error.code);
 
-/** What was asked about is not there, or not any more. */
+/** Whether the object of a call does not exist, or no longer. */
 export const isGone = hasCode(GrpcCode.notFound);
-/** The engine does not answer: nothing is known. */
+/** Whether the engine does not answer, so that nothing is known. */
 export const isUnreachable = hasCode(GrpcCode.unavailable, GrpcCode.cancelled, GrpcCode.deadlineExceeded);
-/** The engine does not have this method, or has CRI switched off. */
+/** Whether the engine lacks this method, or has CRI switched off. */
 export const isMissing = hasCode(GrpcCode.unimplemented);

@@ -1,4 +1,4 @@
-/** What is sent to create the sandbox of a pod and its containers. */
+/** The requests that create the sandbox of a pod and its containers. */
 import type { Pod } from '../../../api/generated/types.ts';
 import { cpuPeriod, type EngineLimits, engineLimits, oomScore } from '../engine/container-limits.ts';
 import type { ContainerRights } from '../engine/container-rights.ts';
@@ -10,7 +10,7 @@ import type { ContainerConfig, Resources, SandboxConfig } from './cri-messages.t
 const Namespace = { pod: 0, container: 1, node: 2, target: 3 } as const;
 const Profile = { runtimeDefault: 0, unconfined: 1, localhost: 2 } as const;
 const Propagation: Partial<Record<string, number>> = { HostToContainer: 1, Bidirectional: 2 };
-/** CRI numbers signals in its own order; 0 is that of the image. */
+/** CRI's own numbers of signals; 0 is the signal of the image. */
 const Signal: Partial<Record<string, number>> = {
   SIGHUP: 8,
   SIGINT: 10,
@@ -41,7 +41,7 @@ export interface SandboxParts {
   readonly hostname: string | undefined;
   /** The folder of the pod, which gets its logs. */
   readonly folder: string;
-  /** Whether it has the network of the machine. */
+  /** Whether it uses the machine's network. */
   readonly sharesNetwork: boolean;
 }
 
@@ -49,7 +49,7 @@ function namespacesOf({ spec }: Pod, sharesNetwork: boolean) {
   const { hostPID, hostIPC, shareProcessNamespace } = spec ?? {};
   return {
     network: sharesNetwork ? Namespace.node : Namespace.pod,
-    // Always sent: the default is one namespace for all processes of the pod.
+    // Always sent, because the default is one namespace for all processes of the pod.
     pid: hostPID ? Namespace.node : shareProcessNamespace ? Namespace.pod : Namespace.container,
     ipc: hostIPC ? Namespace.node : Namespace.pod,
   };
@@ -62,7 +62,7 @@ export function sandboxConfig(parts: SandboxParts): SandboxConfig {
   const sysctls = (securityContext?.sysctls ?? []).map(({ name = '', value = '' }) => [name, value]);
   return {
     metadata: { name: metadata.name, uid: metadata.uid, namespace: metadata.namespace, attempt },
-    // A sandbox with the machine's network has its name, too, and must not be given another.
+    // A sandbox with the machine's network has the machine's name, and must not get another.
     hostname: sharesNetwork ? '' : hostname,
     logDirectory: folder,
     labels: sandboxLabels(owner, pod, attempt),
@@ -130,7 +130,7 @@ export function containerConfig(parts: ContainerParts): ContainerConfig {
   };
 }
 
-/** Memory with swap is the same as without: containers get no swap. */
+/** Limits in CRI's form. The limit of memory with swap equals that of memory: containers get no swap. */
 export const resourcesOf = ({ cpuShares, cpuQuota, memoryBytes }: EngineLimits): Resources => ({
   cpuPeriod,
   cpuQuota,

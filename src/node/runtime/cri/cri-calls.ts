@@ -1,4 +1,4 @@
-/** What all engines are asked alike, for those that speak CRI; and how one of them is found. */
+/** The calls that all engines have in common, for engines with CRI; and how an engine is found. */
 
 import { existing } from '../docker/docker-sockets.ts';
 import type { EngineCalls, FoundContainer } from '../engine/container-engine.ts';
@@ -10,7 +10,7 @@ const firstAnswerMs = 5_000;
 
 const states = ['created', 'running', 'ended'] as const;
 export const runningState = states.indexOf('running');
-/** The state of a sandbox that is ready. */
+/** CRI's code of a sandbox that is ready. */
 export const readyState = 0;
 
 /** The first engine that answers. Docker's containerd has a socket, too, but does not speak CRI by default. */
@@ -43,9 +43,9 @@ export const criCalls = (api: CriApi): EngineCalls => ({
         ({ id = '', labels: of = {}, state = 0, sandbox = '', imageRef = '', imageId }): FoundContainer => ({
           id,
           labels: of,
-          // Unknown: it is not running as far as the engine can tell.
+          // Unknown states count as ended: the engine cannot tell that it runs.
           state: states[state] ?? 'ended',
-          // New engines name the image apart; the reference of others is its id.
+          // New engines have a field for the image; with others the reference is its id.
           imageId: imageId || imageRef,
           sandbox,
         }),
@@ -76,7 +76,7 @@ export const criCalls = (api: CriApi): EngineCalls => ({
   removeImage: async (id) => {
     const image = { image: id };
     const { pinned, tags = [] } = (await api.call('ImageStatus', { image })).image ?? {};
-    // An image is removed with all its names, and some of them may be those of others.
+    // An image is removed with all its names, some of which may belong to others.
     if (pinned || tags.length > 1) return false;
     await api.call('RemoveImage', { image });
     return true;

@@ -9,13 +9,13 @@ import type { CriEngine } from './cri-pod.ts';
 import { execSync, serveAt, wishOf } from './cri-session.ts';
 import { EngineLogFile } from './engine-log-file.ts';
 
-/** The engine kills a container this long after it was asked to stop. The agent does so itself, and earlier. */
+/** Time after which the engine itself kills a container that was asked to stop. The agent kills it earlier. */
 const stopSeconds = 86_400;
 
 export class CriContainer extends EngineContainer<CriEngine> {
   readonly log: EngineLogFile;
   readonly #tty: boolean;
-  /** Shows the log in the folder of logs, again whenever it was rotated. */
+  /** Links the log into the log folder, again whenever it was rotated. */
   show: () => void = () => undefined;
 
   static of(
@@ -39,7 +39,7 @@ export class CriContainer extends EngineContainer<CriEngine> {
   override kill(signal: NodeJS.Signals): void {
     if (this.over) return;
     const timeout = signal === 'SIGKILL' ? 0 : stopSeconds;
-    // Answers when the container has ended.
+    // This call returns when the container has ended.
     this.engine.api
       .call('StopContainer', { id: this.id, timeout }, { timeoutMs: 0 })
       .then(() => this.look())

@@ -1,6 +1,7 @@
 /**
- * The ends of containers. Engines that have events say so at once; others are asked once a second for all containers that
- * are waited for. When the stream of events breaks, it is opened again, and everything is looked at once.
+ * Notices the ends of containers. Engines with events report them at once; others are asked once a second about all
+ * containers that are waited for. When the stream of events breaks, it is opened again, and all containers are checked
+ * once.
  */
 import { GrpcCode } from '../../../grpc/call-error.ts';
 import type { CallStream } from '../../../grpc/connection.ts';
@@ -13,7 +14,7 @@ import { containerEvents } from './cri-messages.ts';
 const pollMs = 1_000;
 const retryFirstMs = 100;
 const retryMaxMs = 5_000;
-/** Types of events from which on a container does not run: stopped, deleted. */
+/** Event types after which a container no longer runs: stopped, deleted. */
 const stopped = 2;
 
 export class CriEvents implements EndEvents {
@@ -74,7 +75,7 @@ export class CriEvents implements EndEvents {
 
   async #poll(): Promise<void> {
     if (this.#waiting.size) {
-      // An engine that does not answer is asked again.
+      // If the engine does not answer, it is asked again later.
       const found = await this.calls.list({ [labels.node]: this.node }).catch(() => undefined);
       const running = new Set(found?.filter(({ state }) => state === 'running').map(({ id }) => id));
       if (found) for (const [id, look] of [...this.#waiting]) if (!running.has(id)) look();

@@ -1,16 +1,16 @@
 /**
- * What an engine can do, by its version: engines do not say so, and silently ignore fields of a request that they do not
- * know.
+ * The features of an engine, by its version: engines do not report them, and silently ignore request fields that they
+ * do not know.
  */
 
 export interface CriFeatures {
-  /** Mounts the files of an image as a volume. */
+  /** Whether it can mount the files of an image as a volume. */
   readonly imageMounts: boolean;
-  /** Mounts a folder of such files. */
+  /** Whether it can mount a folder of an image. */
   readonly imageSubPaths: boolean;
 }
 
-/** From which version an engine has a feature. */
+/** The version since which an engine has a feature. */
 const since: Readonly<Record<keyof CriFeatures, Partial<Record<string, readonly [number, number]>>>> = {
   imageMounts: { containerd: [2, 1], 'cri-o': [1, 31] },
   imageSubPaths: { containerd: [2, 2], 'cri-o': [1, 33] },

@@ -8,7 +8,7 @@ import type { CriApi } from './cri-api.ts';
 /** Reasons that engines put before the text of an error. */
 const reasons = ['RegistryUnavailable', 'SignatureValidationFailed'] as const;
 
-/** The configuration of an image, as the engine tells it in JSON. */
+/** The configuration of an image, from the engine's JSON. */
 interface ImageConfig {
   readonly Entrypoint?: readonly string[] | null;
   readonly Cmd?: readonly string[] | null;
@@ -42,7 +42,7 @@ export class CriImages implements ImageStore {
     };
   }
 
-  /** CRI says nothing about progress. */
+  /** Pulls an image; CRI does not report progress. */
   async pull(name: ImageName, credentials: Credentials | undefined): Promise<void> {
     const request = { image: { image: referenceOf(name) }, auth: credentials };
     try {

@@ -1,4 +1,4 @@
-/** The methods of CRI (`runtime.v1`) that are used here, and of their messages the fields that are used. */
+/** The methods of CRI (`runtime.v1`) used here, and the fields used of their messages. */
 import type { MessageOf, MessageTable } from '../../../grpc/message-table.ts';
 
 const none = {} as const;
@@ -111,7 +111,7 @@ const usedDisk = { place: [2, { folder: [1, 'text'] }] } as const;
 const runtime = 'RuntimeService';
 const images = 'ImageService';
 
-/** By name: the service, the request and the answer. */
+/** Methods by name: the service, the request and the answer. */
 export const methods = {
   Version: [runtime, none, { name: [2, 'text'], version: [3, 'text'] }],
   Status: [
@@ -200,7 +200,7 @@ export const methods = {
     },
     url,
   ],
-  // The order differs from that of Exec.
+  // The fields are in another order than those of Exec.
   Attach: [
     runtime,
     { id: [1, 'text'], stdin: [2, 'flag'], tty: [3, 'flag'], stdout: [4, 'flag'], stderr: [5, 'flag'] },
@@ -258,7 +258,7 @@ export type Resources = MessageOf<typeof resources>;
 export type ContainerState = NonNullable<Answer<'ContainerStatus'>['status']>;
 export type ContainerStats = MessageOf<typeof stats>;
 
-/** A stream of the engine; not every version has it. */
+/** A stream that not every version of an engine has. */
 export const containerEvents = {
   path: '/runtime.v1.RuntimeService/GetContainerEvents',
   event: { id: [1, 'text'], type: [2, 'int'] },

@@ -1,11 +1,12 @@
 /**
- * The network of sandboxes that speak CRI. Their engine calls plugins (CNI) for it, as a file in a folder of the engine
- * says, and starts no pod with a network of its own without one:
+ * The network of CRI sandboxes. Their engine calls network plugins (CNI), as configured by a file in a folder of the
+ * engine; without a file it starts no pod with its own network:
  *
- *   a file of others   the pod has the address that these plugins give it
- *   no file            the agent writes one, if pods have networks of their own here; else pods share the machine's network
- *   the agent's file   its plugins only make an interface that the agent replaces by one on its own bridge, so that
- *                      services, names, policies and host ports are the same as for all other pods
+ * a foreign file     the pod has the address that these plugins give it
+ * no file            the agent writes one, if pods have networks of their own here; else pods share the machine's
+ * network
+ * the agent's file   its plugins only make an interface that the agent replaces by one on its own bridge, so that
+ * services, names, policies and host ports are the same as for all other pods
  */
 import type { Pod } from '../../../api/generated/types.ts';
 import type { EngineBase } from '../engine/container-engine.ts';
@@ -24,7 +25,7 @@ export class CriNetwork {
     private readonly base: EngineBase,
   ) {}
 
-  /** Whether plugins of others connect sandboxes. */
+  /** Whether foreign plugins connect sandboxes. */
   get isForeign(): boolean {
     return this.#kind === 'others';
   }
@@ -34,7 +35,7 @@ export class CriNetwork {
     return this.#kind === 'absent';
   }
 
-  /** Finds out how sandboxes are connected. */
+  /** Finds out how sandboxes are connected: must be called before `connect`. */
   prepare(): Promise<void> {
     this.#preparing ??= this.#prepare().catch((error) => {
       this.#preparing = undefined;
@@ -43,12 +44,12 @@ export class CriNetwork {
     return this.#preparing;
   }
 
-  /** Finds it out anew before the next sandbox: what is configured may have changed. */
+  /** Forgets the result, because the configuration may have changed: `prepare` looks again before the next sandbox. */
   forget(): void {
     this.#preparing = undefined;
   }
 
-  /** Connects a sandbox, made by this agent or an earlier one; returns its address. To be prepared before. */
+  /** Connects a sandbox of this agent or an earlier one; returns its address. */
   async connect(pod: Pod, id: string): Promise<string> {
     const { status, info } = await this.api.call('PodSandboxStatus', { id, verbose: true });
     if (this.#kind === 'ours') return this.#join(pod, pidIn(info?.['info']));
@@ -61,7 +62,7 @@ export class CriNetwork {
     const { network, spawner } = this.base;
     const [nsenter, ip] = [spawner.tool('nsenter'), spawner.tool('ip')];
     if (!pid || !nsenter || !ip) throw new Error('the network of the sandbox cannot be reached');
-    // That of the plugins. A sandbox of an earlier agent has none any more.
+    // Remove the plugins' interface. A sandbox of an earlier agent no longer has it.
     await spawner.run([nsenter, '-t', String(pid), '-n', ip, 'link', 'del', 'eth0']);
     return (await network.join!(pod, pid)).ip;
   }

@@ -23,7 +23,7 @@ import type { CriFeatures } from './cri-features.ts';
 import type { SandboxConfig } from './cri-messages.ts';
 import type { CriNetwork } from './cri-network.ts';
 
-/** What all pods of an engine share. */
+/** The state that all pods of an engine share. */
 export interface CriEngine extends EngineContext {
   readonly api: CriApi;
   readonly cni: CriNetwork;
@@ -31,7 +31,7 @@ export interface CriEngine extends EngineContext {
   readonly features: CriFeatures;
 }
 
-/** Making a sandbox may include the pull of its image, and calls of network plugins. */
+/** Timeout of making a sandbox, which may include pulling its image and calling network plugins. */
 const sandboxMs = 240_000;
 
 export class CriPod extends EnginePod<CriEngine> {
@@ -72,7 +72,7 @@ export class CriPod extends EnginePod<CriEngine> {
       return (await api.call('RunPodSandbox', { config }, { timeoutMs: sandboxMs })).id!;
     } catch (error) {
       cni.forget();
-      // A failed one may remain, and would be in the way of the next.
+      // A failed sandbox may remain, and its name would block the next one.
       const left = await calls.list({ [labels.node]: owner.node, [labels.podUid]: this.uid }).catch(() => []);
       for (const { id, state, labels: of } of left)
         if (state === 'ended' && identityOf(of)?.isSandbox) await calls.delete(id, true).catch(onError);
@@ -85,7 +85,7 @@ export class CriPod extends EnginePod<CriEngine> {
       const { status } = await this.engine.api.call('PodSandboxStatus', { id });
       return (status?.state ?? readyState) === readyState;
     } catch (error) {
-      // Nothing is concluded from an engine that does not answer.
+      // If the engine does not answer, nothing is known: assume that it still exists.
       if (this.engine.calls.isUnreachable(error)) return true;
       if (isGone(error)) return false;
       throw error;

@@ -16,11 +16,11 @@ import { CriImages } from './cri-images.ts';
 import { CriNetwork } from './cri-network.ts';
 import { type CriEngine, CriPod } from './cri-pod.ts';
 
-/** Log files are looked at this often, whether they have to be rotated. */
+/** How often log files are checked for rotation. */
 const rotateMs = 10_000;
 
 export interface CriRuntimeOptions extends EngineRuntimeOptions {
-  /** Gets links to the logs. */
+  /** The folder for links to the logs. */
   readonly logFolder: LogFolder | undefined;
 }
 
@@ -94,7 +94,7 @@ export class CriRuntime extends EngineRuntime<CriEngine> {
 
   protected override async update({ api }: CriEngine, id: string, limits: EngineLimits): Promise<void> {
     const linux = resourcesOf(limits);
-    // 0 means "as it is" here; what is no longer limited is set to -1.
+    // Here 0 means unchanged, so limits that are removed are set to -1.
     await api.call('UpdateContainerResources', {
       id,
       linux: {

@@ -24,16 +24,16 @@ export const wishOf = ({ tty, stdin, stdout, stderr }: Session): SessionWish => 
   tty,
   stdin: stdin !== undefined,
   stdout: stdout !== undefined,
-  // A terminal has one output; engines refuse to be asked for two.
+  // A terminal has one output; engines refuse a request for two.
   stderr: stderr !== undefined && !tty,
 });
 
-/** Carries on a session at the address that the engine has named. */
+/** Runs a session at the URL that the engine has returned. */
 export function serveAt(address: string, session: Session, wish: SessionWish): Promise<SessionResult> {
   const { hostname, port, pathname, search } = new URL(address);
   const open = () =>
     openRemoteCommand(
-      // Old engines leave out the host.
+      // Old engines leave the host out of the URL.
       () => dialTcp([hostname.replace(/^\[(.*)\]$/, '$1') || '127.0.0.1'], Number(port || 80)),
       { method: 'POST', path: pathname + search, headers: [['Host', `${hostname}:${port}`]] },
       session.gone,

@@ -1,6 +1,6 @@
 /**
- * The log of a run that a container engine writes to a file. The agent rotates it: the file is renamed, and the engine told
- * to begin a new one. Readers see whole lines only.
+ * The log of a run that a container engine writes to a file. The agent rotates it: it renames the file, and asks the
+ * engine to begin a new one. Readers see whole lines only.
  */
 import { closeSync, type FSWatcher, fstatSync, openSync, readdirSync, readSync, watch } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import type { ContainerLog, LogQuery } from '../runtime.ts';
 
 const segmentBytesDefault = 10 * 1024 * 1024;
 const segmentsMax = 5;
-/** Where the system does not say when a file grows. */
+/** Polling interval where the system does not report that a file grows. */
 const pollMs = 500;
 
 interface Segment extends LogSegment {
@@ -28,7 +28,7 @@ export class EngineLogFile implements LogSource, ContainerLog {
 
   constructor(
     private readonly path: string,
-    /** Makes the engine begin a new file at the path. */
+    /** Asks the engine to begin a new file at the path. */
     private readonly reopen: () => Promise<unknown>,
     private readonly segmentBytes = segmentBytesDefault,
   ) {}
@@ -48,7 +48,7 @@ export class EngineLogFile implements LogSource, ContainerLog {
 
   watch(listener: () => void): () => void {
     if (!this.#watcher && !this.#timer) this.#listen();
-    // Before the listener is added: it must not be called before it can be removed.
+    // Before the listener is added, because it must not be called before it can be removed.
     this.refresh();
     this.#listeners.add(listener);
     return () => {
@@ -57,7 +57,7 @@ export class EngineLogFile implements LogSource, ContainerLog {
     };
   }
 
-  /** Finds out what was written since. */
+  /** Reads how far the file has been written. */
   refresh(): void {
     if (!this.segments.length) this.#find();
     const current = this.segments.at(-1);
@@ -68,7 +68,7 @@ export class EngineLogFile implements LogSource, ContainerLog {
     this.#tell();
   }
 
-  /** No more lines will come. */
+  /** Called when no more lines will come. */
   end(): void {
     this.refresh();
     this.#ended = true;
@@ -76,7 +76,7 @@ export class EngineLogFile implements LogSource, ContainerLog {
     this.#deafen();
   }
 
-  /** Begins a new file if the current one is large; returns whether it has. */
+  /** Begins a new file if the current one is large; returns whether it did. */
   async rotate(): Promise<boolean> {
     this.refresh();
     const current = this.segments.at(-1);
@@ -87,12 +87,12 @@ export class EngineLogFile implements LogSource, ContainerLog {
     try {
       await this.reopen();
     } catch (error) {
-      // It goes on in the file that it has, under its former name.
+      // The engine continues with the old file: give it its former name again.
       await rename(aside, this.path);
       current.path = this.path;
       throw error;
     }
-    // What was written between the two.
+    // Include what was written between the two steps.
     this.refresh();
     this.segments.push({ path: this.path, bytes: 0 });
     while (this.segments.length > segmentsMax) await rm(this.segments.shift()!.path, { force: true });
@@ -108,7 +108,7 @@ export class EngineLogFile implements LogSource, ContainerLog {
     try {
       names = readdirSync(dirname(this.path));
     } catch {
-      // It is not there yet.
+      // The file does not exist yet.
     }
     const own = basename(this.path);
     const aside = names.filter((name) => name.startsWith(`${own}.`) && numberOf(name) > 0);
@@ -140,10 +140,10 @@ export class EngineLogFile implements LogSource, ContainerLog {
   }
 }
 
-/** The number of a file that was put aside; 0 for another. */
+/** The number of a rotated file; 0 for another. */
 const numberOf = (path: string): number => Number(/\.log\.(\d{1,9})$/.exec(path)?.[1] ?? 0);
 
-/** The size of a file that ends with a whole line; 0 when it does not, because a line is being written. */
+/** The size of a file that ends with a whole line; 0 while a line is being written. */
 function wholeLines(path: string): number {
   let file: number | undefined;
   try {

@@ -9,7 +9,7 @@ const answerBytesMax = 16 * 1024 * 1024;
 const callMs = 120_000;
 const socketsMax = 32;
 
-/** An answer that is no success, with the engine's own words; `status` is 0 when there was no answer. */
+/** An answer that is not a success, with the engine's own words; `status` is 0 when there was no answer. */
 export class DockerError extends Error {
   override readonly name = 'DockerError';
 
@@ -24,7 +24,7 @@ export class DockerError extends Error {
 
 export interface DockerCall {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
-  /** Sent as JSON, or as it is if it is a buffer. */
+  /** The body: sent as JSON, or unchanged if it is a buffer. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
@@ -34,7 +34,7 @@ export interface DockerCall {
 
 export interface Hijacked {
   readonly socket: Socket;
-  /** What arrived together with the answer. */
+  /** Bytes received together with the answer. */
   readonly head: Buffer;
 }
 

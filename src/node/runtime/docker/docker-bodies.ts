@@ -1,4 +1,4 @@
-/** What is sent to create the sandbox of a pod and its containers. */
+/** The requests that create the sandbox of a pod and its containers. */
 import type { Pod, SELinuxOptions } from '../../../api/generated/types.ts';
 import {
   cpuPeriod,
@@ -17,7 +17,10 @@ const shmBytes = 64 * 1024 * 1024;
 const log = { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '5' } };
 const neverRestarted = { Name: 'no' };
 
-/** How a sandbox is connected: not at all, so that the agent does it; by the engine; or it shares the machine's. */
+/**
+ * How a sandbox is connected: not at all, because the agent does it; by the engine; or by sharing the machine's
+ * network.
+ */
 export type SandboxNetwork = 'none' | 'bridge' | 'published' | 'host';
 
 export interface SandboxParts {
@@ -27,7 +30,7 @@ export interface SandboxParts {
   readonly image: string;
   readonly network: SandboxNetwork;
   readonly hostname: string | undefined;
-  /** Whether the agent may give a process a negative score. */
+  /** Whether the agent may set a negative OOM score. */
   readonly lowScores: boolean;
 }
 
@@ -45,7 +48,7 @@ export function sandboxBody(parts: SandboxParts): object {
       NetworkMode: network === 'published' ? 'bridge' : network,
       ...(network === 'host' ? { UTSMode: 'host' } : {}),
       PortBindings: Object.fromEntries(ports.map((key) => [key, [{ HostIp: '127.0.0.1', HostPort: '' }]])),
-      // Podman refuses a size for the memory of the machine.
+      // Podman refuses a size of shared memory when the machine's is used.
       ...(hostIPC ? { IpcMode: 'host' } : { IpcMode: 'shareable', ShmSize: shmBytes }),
       CpuShares: 2,
       OomScoreAdj: lowScores ? sandboxOomScore : 0,
@@ -68,7 +71,7 @@ const portKeys = ({ spec }: Pod): string[] => [
 
 export interface ContainerParts extends NewRun {
   readonly owner: Owner;
-  /** Podman gives every container a host name of its own. */
+  /** The host name; needed because Podman gives every container its own. */
   readonly hostname: string | undefined;
   readonly lowScores: boolean;
 }
@@ -82,7 +85,7 @@ export function containerBody(parts: ContainerParts): object {
   return {
     ...(hostname === undefined ? {} : { Hostname: hostname }),
     Image: image!.engine!.id,
-    // The whole command line: an entry point alone clears the image's own arguments.
+    // The whole command line: setting an entry point clears the image's arguments.
     Entrypoint: command,
     Cmd: [],
     Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
@@ -121,7 +124,7 @@ export function containerBody(parts: ContainerParts): object {
   };
 }
 
-/** Memory with swap is the same as without: containers get no swap. */
+/** Limits in Docker's form. The limit of memory with swap equals that of memory: containers get no swap. */
 export function limitsBody({ cpuShares, cpuQuota, memoryBytes }: EngineLimits): object {
   return {
     CpuShares: cpuShares,

@@ -1,4 +1,4 @@
-/** What all engines are asked alike, for Docker and Podman; and how one of them is found. */
+/** The calls that all engines have in common, for Docker and Podman; and how an engine is found. */
 import type { EngineCalls, FoundContainer } from '../engine/container-engine.ts';
 import { labels } from '../engine/pod-identity.ts';
 import { DockerApi, DockerError, isDone, isUnreachable } from './docker-api.ts';
@@ -23,8 +23,8 @@ export async function openDocker(socket: string | undefined): Promise<DockerApi 
 }
 
 /**
- * 404: it is gone; 409: a container uses it, or its removal is under way. Podman keeps a sandbox as long as it has
- * containers; it is removed after them.
+ * Ignores 404 (it is gone) and 409 (a container uses it, or its removal is under way). Podman keeps a sandbox as long
+ * as it has containers; it is removed after them.
  */
 function ignoreGone(error: unknown): void {
   if (isDone(error)) return;

@@ -29,7 +29,7 @@ export class DockerContainer extends EngineContainer<DockerEngine> {
 
   override kill(signal: NodeJS.Signals): void {
     if (this.over) return;
-    // An image may name another signal that asks its program to stop.
+    // An image may name its own stop signal.
     const sent = signal === 'SIGTERM' ? this.#stopSignal : signal;
     this.engine.api
       .json('POST', `/containers/${this.id}/kill`, { query: { signal: sent } })
@@ -81,7 +81,7 @@ export class DockerContainer extends EngineContainer<DockerEngine> {
   }
 }
 
-/** Whether a container could not be killed because it is not running any more: 409, or Podman's words. */
+/** Whether a container could not be killed because it no longer runs: 409, or Podman's message. */
 const isOver = (error: unknown): boolean =>
   error instanceof DockerError && (error.status === 409 || /only kill running/.test(error.message));
 
@@ -100,7 +100,7 @@ const stateOf = (inspected: InspectedContainer): RunState => {
   };
 };
 
-/** A time of the engine; undefined for the year 1, which it shows in the place of an unset time. */
+/** A time of the engine; undefined for the year 1, which stands for an unset time. */
 function timeOf(text: string | undefined): number | undefined {
   const ms = Date.parse(text ?? '');
   return Number.isFinite(ms) && ms > 0 ? ms : undefined;

@@ -1,6 +1,6 @@
 /**
- * The ends of containers: one stream of events for all of them. When it breaks, it is opened again, and everything that
- * is waited for is looked at once, because events may have been missed.
+ * Notices the ends of containers by one stream of events for all. When it breaks, it is opened again, and all
+ * containers that are waited for are checked once, because events may have been missed.
  */
 import type { IncomingMessage } from 'node:http';
 import { labels } from '../engine/pod-identity.ts';
@@ -9,7 +9,7 @@ import type { DockerEvent } from './docker-types.ts';
 
 const retryFirstMs = 100;
 const retryMaxMs = 5_000;
-/** A line of an event is at most this long. */
+/** Maximum length of the line of an event. */
 const lineCharsMax = 1024 * 1024;
 
 /** Podman calls the end of a container `died`. */

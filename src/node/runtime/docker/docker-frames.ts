@@ -28,7 +28,7 @@ export class FrameReader {
       this.#head = Buffer.concat([this.#head, rest.subarray(0, missing)]);
       rest = rest.subarray(missing);
       if (this.#head.length < headBytes) return;
-      // Stream 3 carries an error of the engine.
+      // Stream 3 carries errors of the engine.
       this.#stream = this.#head[0]! >= 2 ? 'stderr' : 'stdout';
       this.#left = this.#head.readUInt32BE(4);
       this.#head = Buffer.alloc(0);
@@ -56,13 +56,13 @@ export function unframe(
   });
 }
 
-/** The same for a terminal, which has one stream without frames. */
+/** The same for a terminal, whose output is one stream without frames. */
 export const copyRaw = (source: Readable, target: Writable | undefined): Promise<void> =>
   pass(source, (chunk) =>
     target && !target.destroyed && !target.writableEnded && !target.write(chunk) ? target : undefined,
   );
 
-/** Hands chunks over; `take` returns the target to wait for, if one is full. */
+/** Passes chunks on; `take` returns the target to wait for, if one is full. */
 function pass(source: Readable, take: (chunk: Buffer) => Writable | undefined): Promise<void> {
   return new Promise((resolve) => {
     source.on('data', (chunk: Buffer) => {

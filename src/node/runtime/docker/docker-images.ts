@@ -52,7 +52,7 @@ export class DockerImages implements ImageStore {
     });
     const layers = new Map<string, { current: number; total: number }>();
     for await (const { error, id = '', progressDetail } of jsonLines<PullLine>(answer)) {
-      // An error after the first byte comes inside of a success.
+      // An error after the first byte is reported inside a successful answer.
       if (error) throw new DockerError(500, error);
       const { current, total } = progressDetail ?? {};
       if (!current || !total) continue;
@@ -61,7 +61,7 @@ export class DockerImages implements ImageStore {
     }
   }
 
-  /** The image of sandboxes, made on the spot. */
+  /** The image of sandboxes, built locally. */
   pause(architecture: string): Promise<string> {
     this.#pause ??= this.#makePause(architecture).catch((error) => {
       this.#pause = undefined;
@@ -115,7 +115,7 @@ export class DockerImages implements ImageStore {
   }
 }
 
-/** The padding is needed: without it Docker uses no credentials, and says nothing. */
+/** The header with the credentials. The padding is needed: without it Docker silently uses none. */
 const registryAuth = ({ registry }: ImageName, { username, password, identityToken }: Credentials): string =>
   Buffer.from(
     JSON.stringify(
@@ -150,7 +150,7 @@ function progressText(layers: readonly { readonly current: number; readonly tota
   return `${megabytes(sum('current'))} of ${megabytes(sum('total'))} MB`;
 }
 
-/** The objects of an answer that has one on each line. Lines that are no JSON are skipped. */
+/** Parses an answer with one JSON object per line; other lines are skipped. */
 async function* jsonLines<T>(answer: IncomingMessage): AsyncGenerator<T> {
   answer.setEncoding('utf8');
   let rest = '';

@@ -23,7 +23,7 @@ import type { DockerImages } from './docker-images.ts';
 import { isOfContainer } from './docker-session.ts';
 import type { InspectedContainer } from './docker-types.ts';
 
-/** What all pods of an engine share. */
+/** The state that all pods of an engine share. */
 export interface DockerEngine extends EngineContext {
   readonly api: DockerApi;
   readonly architecture: string;
@@ -32,7 +32,7 @@ export interface DockerEngine extends EngineContext {
 }
 
 export class DockerPod extends EnginePod<DockerEngine> {
-  /** Host ports of published ports, by the port in the pod; only where containers run elsewhere. */
+  /** Host ports of published ports, by the port in the pod; only for containers on another (virtual) machine. */
   readonly #published = new Map<number, number>();
 
   override async dial(port: number): Promise<Duplex> {
@@ -159,7 +159,7 @@ export class DockerPod extends EnginePod<DockerEngine> {
 
   /** Creates and starts a container. Throws `StartFailure`. */
   async #run(name: string, body: () => object): Promise<InspectedContainer> {
-    // As it is now: of several containers that start together, another may find out first that it does not work.
+    // Read now: another container that starts at the same time may find out first that low scores do not work.
     const { api, calls, onError, lowScores } = this.engine;
     const { Id } = await this.#create(name, body);
     try {
@@ -187,7 +187,7 @@ export class DockerPod extends EnginePod<DockerEngine> {
         error instanceof DockerError && (error.status === 409 || /already in use/.test(error.message));
       if (!taken) throw new StartFailure('CreateContainerError', (error as Error).message);
     }
-    // Left by an agent that was killed between creating and starting it.
+    // A container left by an agent that was killed between creating and starting it.
     const { Id, Config } = await this.#inspect(name);
     if (Config?.Labels?.[labels.node] !== owner.node)
       throw new StartFailure('CreateContainerError', `a container called ${name} belongs to another node`);

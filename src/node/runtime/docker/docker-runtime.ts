@@ -61,7 +61,7 @@ export class DockerRuntime extends EngineRuntime<DockerEngine> {
   }
 
   protected override async update({ api }: DockerEngine, id: string, limits: EngineLimits): Promise<void> {
-    // 0 means "as it is" here; what is no longer limited is set to -1.
+    // Here 0 means unchanged, so limits that are removed are set to -1.
     const body = {
       ...limitsBody(limits),
       CpuQuota: limits.cpuQuota || -1,

@@ -73,7 +73,7 @@ async function serve(
   if (tty) session.onResize((size) => void resize(api, path, size));
   const { stdin } = session;
   const stop = stdin && copy(stdin, socket, socketPace);
-  // Half of the connection is closed: output goes on.
+  // Close only the sending half: output continues.
   stdin?.once('end', () => socket.end());
   if (head.length) socket.unshift(head);
   const output = tty ? copyRaw(socket, session.stdout) : unframe(socket, session.stdout, session.stderr);
@@ -87,7 +87,7 @@ async function serve(
   }
 }
 
-/** The terminal may not be there yet, or any more. */
+/** Resizes the terminal; ignores errors, because it may not exist yet, or no longer. */
 const resize = (api: DockerApi, path: string, { width, height }: TerminalSize): Promise<unknown> =>
   api.json('POST', `${path}/resize`, { query: { w: width, h: height } }).catch(() => undefined);
 
@@ -118,7 +118,10 @@ async function exitCode(api: DockerApi, path: string): Promise<number> {
 
 const resultOf = (code: number): SessionResult => (code ? { kind: 'exit', code } : { kind: 'success' });
 
-/** The engine has no call for it. The process is killed if it is one of this machine, and belongs to the container. */
+/**
+ * Kills a command; the engine has no call for it. The process is killed only if it is on this machine and belongs to
+ * the container.
+ */
 async function killExec(api: DockerApi, path: string, container: string): Promise<void> {
   try {
     const { Running, Pid } = await api.json<ExecState>('GET', `${path}/json`);

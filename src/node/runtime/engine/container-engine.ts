@@ -1,4 +1,4 @@
-/** A container engine as the code sees it that all engines share. */
+/** The interface to a container engine, for the code that all engines share. */
 import type { PodNetwork } from '../../network/pod-network.ts';
 import type { Spawner } from '../../process/spawner.ts';
 import type { MemoryMounts } from '../memory-mounts.ts';
@@ -17,19 +17,19 @@ export interface FoundContainer {
 }
 
 export interface EngineCalls {
-  /** Containers and sandboxes that have all of these labels. */
+  /** The containers and sandboxes with all of these labels. */
   list(wanted: Readonly<Record<string, string>>): Promise<FoundContainer[]>;
-  /** Kills and removes one. It is no error when it is not there any more. */
+  /** Kills and removes one; ignores one that no longer exists. */
   delete(id: string, isSandbox: boolean): Promise<void>;
-  /** A folder on the disk that holds the images; empty when it is not known. */
+  /** A folder on the disk with the images; empty when it is not known. */
   imageFolder(): Promise<string>;
-  /** Returns whether it is gone: one that is in use, or has several names, stays. */
+  /** Removes an image unless it is in use or has several names; returns whether it is gone. */
   removeImage(id: string): Promise<boolean>;
   /** Whether a call has failed because the engine does not answer: then nothing is known about its containers. */
   isUnreachable(error: unknown): boolean;
 }
 
-/** Says when containers may have ended. */
+/** Reports when containers may have ended. */
 export interface EndEvents {
   /** Calls `look` when a container may have ended, or when it is not known whether it has. */
   watch(id: string, look: () => void): void;
@@ -37,7 +37,7 @@ export interface EndEvents {
   close(): void;
 }
 
-/** What the pods of an engine share, apart from the engine itself. */
+/** The state that all pods of an engine share, apart from the engine itself. */
 export interface EngineBase {
   readonly owner: Owner;
   readonly network: PodNetwork;
@@ -47,9 +47,11 @@ export interface EngineBase {
   readonly folder: string;
   readonly spawner: Spawner;
   readonly memory: MemoryMounts;
-  /** Whether processes may be protected from the kernel when memory is short; not allowed everywhere. */
+  /**
+   * Whether processes may get a negative OOM score, which protects them when memory is short; not allowed everywhere.
+   */
   lowScores: boolean;
-  /** Whether containers run on another machine, or a virtual one: then their namespaces are out of reach. */
+  /** Whether containers run on another or a virtual machine, so that their namespaces cannot be entered. */
   isElsewhere: boolean;
   readonly now: () => number;
   readonly onError: (error: Error) => void;

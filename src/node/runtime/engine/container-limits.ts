@@ -1,4 +1,4 @@
-/** Limits of containers as engines take them: shares and quotas of processors, bytes of memory, and who is killed first. */
+/** Limits of containers in the form that engines take: CPU shares and quotas, bytes of memory, and OOM scores. */
 import type { Container, Pod } from '../../../api/generated/types.ts';
 import { parseQuantity, toNumber } from '../../../api/values/quantity.ts';
 import { memoryBytes } from '../../machine/machine.ts';
@@ -7,15 +7,15 @@ const sharesMin = 2;
 const sharesMax = 262_144;
 export const cpuPeriod = 100_000;
 const quotaMin = 1_000;
-/** The sandbox is killed after all of its containers. */
+/** The OOM score of the sandbox, which is killed after all of its containers. */
 export const sandboxOomScore = -998;
 const guaranteedOomScore = -997;
 
 export interface EngineLimits {
   readonly cpuShares: number;
-  /** 0 for none. */
+  /** CPU quota; 0 for no limit. */
   readonly cpuQuota: number;
-  /** 0 for none. */
+  /** Memory limit; 0 for no limit. */
   readonly memoryBytes: number;
 }
 
@@ -33,7 +33,10 @@ export function engineLimits({ resources }: Container): EngineLimits {
   };
 }
 
-/** From -997 for a pod with guaranteed resources to 1000 for one without any: the higher, the sooner it is killed. */
+/**
+ * The OOM score, from -997 for a pod with guaranteed resources to 1000 for one without any: a higher one is killed
+ * sooner.
+ */
 export function oomScore(pod: Pod, { resources }: Container): number {
   const qos = pod.status?.qosClass;
   if (qos === 'Guaranteed') return guaranteedOomScore;

@@ -1,4 +1,4 @@
-/** The rights of a container as engines take them: user, groups, capabilities, seccomp and the paths it must not see. */
+/** The rights of a container in the form that engines take: user, groups, capabilities, seccomp and hidden paths. */
 import { readFile } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import type { Container, Pod, SeccompProfile } from '../../../api/generated/types.ts';
@@ -23,7 +23,7 @@ export interface ContainerRights {
 /** `default` is the engine's own profile. */
 type Seccomp = 'default' | 'unconfined' | { readonly profile: string; readonly path: string };
 
-/** Throws `StartFailure` for a container that must not run as root and would. */
+/** The rights; throws `StartFailure` for a container that must not run as root but would. */
 export async function containerRights(
   pod: Pod,
   container: Container,
@@ -81,7 +81,7 @@ function checkNonRoot(user: number | undefined, imageUser: string): void {
     );
 }
 
-/** As for kubelets without `seccompDefault`, a container that asks for nothing is not confined. */
+/** The seccomp profile. As with kubelets without `seccompDefault`, a container without one is not confined. */
 async function seccompOf(profile: SeccompProfile | undefined, folder: string): Promise<Seccomp> {
   if (!profile || profile.type === 'Unconfined') return 'unconfined';
   if (profile.type === 'RuntimeDefault') return 'default';

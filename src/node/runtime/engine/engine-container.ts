@@ -1,4 +1,4 @@
-/** One run of a container in an engine, started by this agent or an earlier one: how its end is noticed. */
+/** One run of a container in an engine, started by this agent or an earlier one, and how its end is noticed. */
 import type { Session, SessionResult } from '../../../streams/session/session.ts';
 import { terminationMessage } from '../../logs/termination-message.ts';
 import type {
@@ -12,7 +12,7 @@ import type { EngineContext } from './container-engine.ts';
 
 const execsMax = 512;
 
-/** What is known of a run, from the pod or from labels. */
+/** Facts about a run, from the pod or from labels. */
 export interface RunFacts {
   readonly uid: string;
   readonly name: string;
@@ -23,7 +23,7 @@ export interface RunFacts {
   readonly terminationFile: string;
 }
 
-/** What an engine says about a run. */
+/** The state of a run, from the engine. */
 export interface RunState {
   readonly running: boolean;
   readonly startedMs: number | undefined;
@@ -74,9 +74,9 @@ export abstract class EngineContainer<E extends EngineContext = EngineContext> i
   }
 
   abstract kill(signal: NodeJS.Signals): void;
-  /** Undefined when it has ended meanwhile. */
+  /** Its usage; undefined when it has ended meanwhile. */
   abstract usage(): Promise<ContainerUsage | undefined>;
-  /** Undefined when the engine does not know the container any more. */
+  /** Its state; undefined when the engine no longer knows the container. */
   protected abstract inspect(): Promise<RunState | undefined>;
   protected abstract run(
     command: readonly string[],
@@ -86,10 +86,10 @@ export abstract class EngineContainer<E extends EngineContext = EngineContext> i
   protected abstract join(session: Session): Promise<SessionResult>;
   /** Called when it has ended, before its log is read for the last time. */
   protected async ended(): Promise<void> {
-    // Only some engines have something to do.
+    // Most engines have nothing to do.
   }
 
-  /** Finds out whether it has ended. */
+  /** Checks whether it has ended. */
   look(): void {
     if (this.#over) return;
     this.#again = this.#looking;
@@ -130,7 +130,7 @@ export abstract class EngineContainer<E extends EngineContext = EngineContext> i
     }
   }
 
-  /** Takes what the engine says; the run is over when it is not running. */
+  /** Applies the engine's answer; the run is over when it is not running. */
   async take({ running, exitCode, outOfMemory, problem, finishedMs }: RunState): Promise<void> {
     if (this.#over || running) return;
     this.#over = true;
@@ -146,7 +146,7 @@ export abstract class EngineContainer<E extends EngineContext = EngineContext> i
       exitCode,
       reason: outOfMemory ? 'OOMKilled' : exitCode ? 'Error' : 'Completed',
       ...(message ? { message } : {}),
-      // The engine may note an end before the start of a very short run.
+      // Engines may record an end before the start of a very short run.
       finishedAt: new Date(Math.max(finishedMs ?? now(), this.startedAt.getTime())),
     });
   }
@@ -156,7 +156,7 @@ export abstract class EngineContainer<E extends EngineContext = EngineContext> i
     try {
       state = await this.inspect();
     } catch (error) {
-      // Nothing is concluded from an engine that does not answer.
+      // If the engine does not answer, nothing is known.
       if (this.engine.calls.isUnreachable(error)) return;
       throw error;
     }

@@ -1,7 +1,6 @@
 /**
- * Removes what is no longer needed: containers of pods that are gone, runs and sandboxes that are no longer kept,
- * containers of agents that were killed and left no folder, and, when the disk is nearly full, images that this agent has
- * pulled.
+ * Removes what is no longer needed: containers of deleted pods, old runs and sandboxes, containers of killed agents
+ * without a folder, and, when the disk is nearly full, images that this agent has pulled.
  */
 
 import { composedKey } from '../../../composed-key.ts';
@@ -12,7 +11,7 @@ import { identityOf, labels } from './pod-identity.ts';
 
 const containersMs = 60_000;
 const imagesMs = 300_000;
-/** Images are removed when the disk is this full, until it is less than that full. */
+/** Images are removed from this fullness of the disk on, until it is below the second. */
 const fullFrom = 0.85;
 const fullUntil = 0.8;
 /** An image stays for this long after its last use. */
@@ -29,7 +28,7 @@ async function fullnessOf(folder: string): Promise<number> {
   return disk ? 1 - disk.availableBytes / disk.capacityBytes : 0;
 }
 
-/** Sandboxes that have ended and hold no container, except the newest of each pod: it says which number comes next. */
+/** Ended sandboxes without containers, except the newest of each pod, which holds the number of the next one. */
 function deadSandboxes(all: readonly FoundContainer[]): string[] {
   const used = new Set(all.map(({ sandbox }) => sandbox));
   const newest = new Map<string, number>();
@@ -88,7 +87,7 @@ export class EngineGarbage {
       }
     }
     for (const uid of gone) await this.pods.removePod(uid);
-    // The newest two: the last run, and the one before it if the last one has ended, too.
+    // Keep the newest two: the last run, and the one before it if the last one has ended, too.
     for (const runs of ended.values())
       for (const { id } of runs.sort((a, b) => b.attempt - a.attempt).slice(2)) await calls.delete(id, false);
     for (const id of deadSandboxes(all)) await calls.delete(id, true);
@@ -102,7 +101,7 @@ export class EngineGarbage {
     for (const { id, usedAt } of await images.pulledImages()) {
       if ((await this.fullness(folder)) < fullUntil) return;
       if (used.has(id) || now() - usedAt < unusedMs) continue;
-      // The note of an image that stays says for which pods it is.
+      // The record of an image that remains says which pods may use it.
       if (await calls.removeImage(id)) await images.forget(id);
     }
   }

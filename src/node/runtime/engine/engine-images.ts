@@ -1,7 +1,7 @@
 /**
  * Images of a container engine: pulled by policy and with the secrets of the pod, one pull at a time for each image and
- * credentials. An image that was pulled with credentials is used for another pod only if that pod has them, too. What
- * was pulled is noted in a file: the notes also tell which images of a shared engine are this agent's to remove.
+ * credentials. An image that was pulled with credentials is used for another pod only if that pod has them, too. Pulls
+ * are recorded in a file; the records also tell which images of a shared engine this agent may remove.
  */
 import { readFile } from 'node:fs/promises';
 import type { Pod, Secret } from '../../../api/generated/types.ts';
@@ -28,9 +28,9 @@ export interface StoredImage {
 
 /** The images that an engine has. */
 export interface ImageStore {
-  /** Undefined when it is not there. */
+  /** Finds an image; undefined when the engine does not have it. */
   find(image: string): Promise<StoredImage | undefined>;
-  /** Throws an error with the registry's words. */
+  /** Pulls an image; throws an error with the registry's words. */
   pull(
     name: ImageName,
     credentials: Credentials | undefined,
@@ -41,13 +41,13 @@ export interface ImageStore {
 interface PullNote {
   /** When it was last used, in milliseconds since 1970. */
   usedAt: number;
-  /** By repository: hashes of the credentials that it was pulled with; an empty one for none. */
+  /** Hashes of the credentials it was pulled with, by repository; an empty hash for none. */
   readonly secrets: Record<string, string[]>;
 }
 
 export interface EngineImagesOptions {
   readonly store: ImageStore;
-  /** Where pulls are noted. */
+  /** The file with the records of pulls. */
   readonly file: string;
   readonly secret: (namespace: string, name: string) => Promise<Secret | undefined>;
   readonly now: () => number;
@@ -75,7 +75,7 @@ export class EngineImages {
     return (await this.#get(pod, image, policy, () => undefined)).stored.id;
   }
 
-  /** Images that this agent has pulled, the one that was not used for the longest time first. */
+  /** Images that this agent has pulled, the least recently used first. */
   async pulledImages(): Promise<readonly { readonly id: string; readonly usedAt: number }[]> {
     const notes = [...(await this.#read())].map(([id, { usedAt }]) => ({ id, usedAt }));
     return notes.sort((a, b) => a.usedAt - b.usedAt);
@@ -180,7 +180,7 @@ export class EngineImages {
     return credentialsFor(name, secrets);
   }
 
-  /** Images that others have put into the engine, or named there, are free for all. */
+  /** Whether a pod may use an image. Images that others have pulled or named in the engine are free for all. */
   async #mayUse(id: string, name: ImageName, credentials: readonly Credentials[]): Promise<boolean> {
     const hashes = (await this.#read()).get(id)?.secrets[repositoryOf(name)];
     if (!hashes || hashes.includes('')) return true;
@@ -227,7 +227,7 @@ export class EngineImages {
   }
 }
 
-/** The digest that the registry of the image knows it by, if there is one. */
+/** The digest under which the image's registry knows it, if there is one. */
 function shownIdOf({ id, repoDigests }: StoredImage, image: string): string {
   const wanted = parseImageName(image);
   const same = repoDigests.find((text) => {

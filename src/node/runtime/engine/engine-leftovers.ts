@@ -9,24 +9,24 @@ import { labels, sandboxName } from './pod-identity.ts';
 import { SubPathMounts } from './sub-path-mounts.ts';
 
 export interface Leftovers {
-  /** Whose containers are removed; undefined: those of all nodes. */
+  /** The node whose containers are removed; undefined: all nodes. */
   readonly node: string | undefined;
   /** The folder of the node's runtime. */
   readonly folder: string;
-  /** Whether an agent lives that has this folder: its containers are left alone. */
+  /** Whether a living agent uses this folder: its containers are left alone. */
   isInUse(folder: string): boolean;
   removeNetwork?: ((spawner: Spawner) => Promise<void>) | undefined;
 }
 
-/** How many containers were removed, and the folders of agents whose containers were left alone. */
+/** The number of removed containers, and the folders of agents whose containers were left alone. */
 export interface Removal {
   readonly removed: number;
   readonly spared: readonly string[];
 }
 
 /**
- * Removes the containers of a node, or of all of them, the folders of the node's pods, and, when no node has containers
- * any more, what the agents have made for the network. Containers that others have made are never touched.
+ * Removes the containers of a node, or of all nodes, the folders of the node's pods, and, when no node has containers
+ * any more, the network configuration of the agents. Containers of others are never touched.
  */
 export async function removeLeftovers(
   calls: EngineCalls,

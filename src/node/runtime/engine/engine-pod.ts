@@ -25,13 +25,13 @@ export interface Sandbox {
   readonly attempt: number;
 }
 
-/** What is needed to make a container. */
+/** The parts needed to make a container. */
 export interface NewRun {
   readonly launch: ContainerLaunch;
   readonly rights: ContainerRights;
   readonly sandbox: Sandbox;
   readonly facts: RunFacts;
-  /** The container whose processes an ephemeral container is to see. */
+  /** The container whose processes an ephemeral container sees. */
   readonly target: string | undefined;
 }
 
@@ -55,7 +55,7 @@ export abstract class EnginePod<E extends EngineContext = EngineContext> {
     this.#subPaths = new SubPathMounts(engine.spawner, join(this.folder, 'volume-subpaths'));
   }
 
-  /** Mounts need the rights of root, and an engine on this machine. */
+  /** Whether the agent may mount: that needs root rights, and an engine on this machine. */
   get #mayMount(): boolean {
     return process.platform === 'linux' && process.getuid?.() === 0 && !this.engine.isElsewhere;
   }
@@ -64,16 +64,16 @@ export abstract class EnginePod<E extends EngineContext = EngineContext> {
     return this.#ip;
   }
 
-  /** A connection to a port of the pod: at its loopback address where the agent can enter its network. */
+  /** A connection to a port of the pod: at its loopback address if the agent can enter its network. */
   abstract dial(port: number): Promise<Duplex>;
   /** A connection to a port of the pod at its address; the error names that address. */
   abstract reach(port: number): Promise<Duplex>;
-  /** Where the agent reaches a port of the pod; undefined where the network serves host ports, or none is needed. */
+  /** How the agent reaches a port of the pod; undefined where the network serves host ports, or none is needed. */
   protected abstract hostPortTarget(pod: Pod): ((port: number) => HostPortTarget) | undefined;
   /** Makes a sandbox; returns its id. Throws `StartFailure`. */
   protected abstract startSandbox(pod: Pod, attempt: number): Promise<string>;
   protected abstract isSandboxRunning(id: string): Promise<boolean>;
-  /** Connects a sandbox, if the engine has not done so; undefined when it needs a sandbox of another kind. */
+  /** Connects a sandbox, if the engine has not done so; undefined when the pod needs a sandbox of another kind. */
   protected abstract connect(pod: Pod, sandbox: string): Promise<string | undefined>;
   /** Makes and starts a container. Throws `StartFailure`. */
   protected abstract startRun(wanted: NewRun): Promise<EngineContainer>;
@@ -89,7 +89,7 @@ export abstract class EnginePod<E extends EngineContext = EngineContext> {
     return undefined;
   }
 
-  /** Takes what an earlier agent has left: a running sandbox, and the runs of containers. */
+  /** Adopts what an earlier agent left: a running sandbox, and the runs of containers. */
   adoptSandbox(id: string, attempt: number, running: boolean): void {
     this.#lastAttempt = Math.max(this.#lastAttempt, attempt);
     if (running && attempt >= this.#lastAttempt) this.#keep({ id, attempt });
@@ -103,7 +103,7 @@ export abstract class EnginePod<E extends EngineContext = EngineContext> {
     );
   }
 
-  /** The address it has had under an earlier agent. */
+  /** The pod's address under an earlier agent. */
   savedAddress(): Promise<string> {
     return readFile(join(this.folder, 'address'), 'utf8').catch(() => '');
   }
@@ -171,17 +171,17 @@ export abstract class EnginePod<E extends EngineContext = EngineContext> {
       },
     });
     this.adoptRun(run);
-    // It may have ended between its start and the first look at it.
+    // It may have ended between its start and this check.
     run.look();
     return run;
   }
 
-  /** Ends what the agent does for the pod; its containers run on. */
+  /** Stops serving the pod; its containers keep running. */
   async close(): Promise<void> {
     await this.#hostPorts?.close();
   }
 
-  /** Removes everything that the engine has of the pod. */
+  /** Removes everything of the pod from the engine. */
   async remove(): Promise<void> {
     this.removing = true;
     await this.#making?.catch(() => undefined);
@@ -201,7 +201,7 @@ export abstract class EnginePod<E extends EngineContext = EngineContext> {
     await removeFolder(this.folder);
   }
 
-  /** Makes sure that there is a sandbox, and that it is connected. */
+  /** Ensures that there is a connected sandbox. */
   #connect(pod: Pod): Promise<void> {
     this.#making ??= this.#makeSandbox(pod).finally(() => {
       this.#making = undefined;
@@ -282,16 +282,16 @@ export abstract class EnginePod<E extends EngineContext = EngineContext> {
 
   /** Called when a run is no longer kept. */
   protected async forgotten(_run: EngineContainer): Promise<void> {
-    // Only some engines leave something.
+    // Most engines leave nothing behind.
   }
 }
 
-/** Turns the engine's words about a program that cannot be started into a failure. */
+/** Turns an engine's message about a program that cannot be started into a failure. */
 export function startFailure(message: string, isRefusal = false): StartFailure {
   if (isRefusal || /executable file not found|no such file or directory|permission denied/.test(message))
     return new StartFailure('ContainerCannotRun', message, message.includes('permission denied') ? 126 : 127);
   return new StartFailure('RunContainerError', message);
 }
 
-/** How runc and others say that a process may not get a lower score. */
+/** How runc and others report that a process may not get a lower OOM score. */
 export const isScoreProblem = /final child's PID from pipe|oom_score_adj|oom score/i;

@@ -1,6 +1,6 @@
 /**
- * Pods in the containers of an engine. Containers outlive the agent: the next one finds them by their labels. Nothing is
- * concluded from an engine that does not answer; what is asked of it then fails, and is tried again.
+ * Pods in the containers of an engine. Containers outlive the agent: the next agent finds them by their labels. While
+ * the engine does not answer, nothing is assumed; calls fail then, and are tried again.
  */
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -150,7 +150,7 @@ export abstract class EngineRuntime<E extends EngineContext> implements Runtime 
 
   async recover(bound: ReadonlySet<string>): Promise<void> {
     this.#bound = bound;
-    // An engine that does not answer is asked again with the first pod.
+    // If the engine does not answer, it is asked again with the first pod.
     await this.ready().catch(this.options.onError);
   }
 
@@ -186,7 +186,7 @@ export abstract class EngineRuntime<E extends EngineContext> implements Runtime 
     return new EngineImages({ store, file: join(folder, 'images.json'), secret, now, onError });
   }
 
-  /** Throws when the pod is not on this node. */
+  /** The pod; throws when it is not on this node. */
   #present(uid: string): EnginePod {
     const pod = this.#pods.get(uid);
     if (!pod) throw new Error('the pod is not on this node');
@@ -235,7 +235,7 @@ export abstract class EngineRuntime<E extends EngineContext> implements Runtime 
     return engine;
   }
 
-  /** Finds the containers of an earlier agent, and removes those of pods that are not bound to this node any more. */
+  /** Adopts the containers of an earlier agent, and removes those of pods that are no longer bound to this node. */
   async #adoptAll(engine: E): Promise<void> {
     const { folder, calls, network, onError, owner } = engine;
     const strangers = new Set<string>();
@@ -261,7 +261,7 @@ export abstract class EngineRuntime<E extends EngineContext> implements Runtime 
     const { uid, container: name, attempt, isSandbox } = identityOf(of)!;
     const pod = this.#pod(engine, uid);
     if (isSandbox) return pod.adoptSandbox(id, attempt, state === 'running');
-    // Created but never started.
+    // It was created but never started.
     if (state === 'created') return engine.calls.delete(id, false);
     const run = await this.adopted(engine, id, {
       uid,

@@ -8,7 +8,7 @@
  * The sources are `pause-amd64.s` and `pause-arm64.s`; `node scripts/pause-program.mjs` assembles them and compares.
  */
 
-/** By the name that Go has for the architecture. */
+/** Programs by Go's name of the architecture. */
 const programs: Partial<Record<string, string>> = {
   amd64:
     'f0VMRgIBAQAAAAAAAAAAAAIAPgABAAAAeABAAAAAAABAAAAAAAAAAAAAAAAAAAAAAAAAAEAAOAABAAAAAAAAAAEAAAAFAAAAAAAAAAAAAAAA' +
@@ -43,7 +43,7 @@ function tarHeader(name: string, bytes: number): Buffer {
   header.write(octal(0, 8), 116);
   header.write(octal(bytes, 12), 124);
   header.write(octal(0, 12), 136);
-  // The checksum is made with blanks in its own place.
+  // The checksum is computed with blanks in its own place.
   header.write('        ', 148);
   header.write('0', 156);
   header.write('ustar\u000000', 257, 'latin1');

@@ -1,15 +1,18 @@
 /**
- * How pods and containers are recognised in a container engine, also by an agent that did not make them: by labels of
- * Kubernetes, and one that says which agent they belong to. Others may use the same engine, so the agent's label is part
- * of every search.
+ * How pods and containers are recognised in a container engine, also by an agent that did not make them: by Kubernetes'
+ * labels, and a label that names their agent. Others may use the same engine, so the agent's label is part of every
+ * search.
  */
 import type { Container, Pod } from '../../../api/generated/types.ts';
 
 export const labels = {
   node: 'io.wherry.node',
-  /** Says which process the agent is, if it leaves nothing behind; else empty, so that no label of a pod is taken for it. */
+  /**
+   * Identifies the agent process, if containers must not outlive it; otherwise empty, so that no label of a pod is
+   * taken for it.
+   */
   agent: 'io.wherry.agent',
-  /** The folder of the agent's runtime, by which others find out whether the agent lives. */
+  /** The folder of the agent's runtime, from which others find out whether the agent is alive. */
   folder: 'io.wherry.folder',
   podName: 'io.kubernetes.pod.name',
   podNamespace: 'io.kubernetes.pod.namespace',
@@ -26,7 +29,7 @@ export const labels = {
 
 export const sandboxName = 'POD';
 
-/** Whose containers they are. */
+/** The owner of containers. */
 export interface Owner {
   readonly node: string;
   /** Set when containers must not outlive the agent. */
@@ -44,7 +47,7 @@ const podLabels = ({ node, agent, folder }: Owner, { metadata, spec }: Pod): Rec
   [labels.grace]: String(spec?.terminationGracePeriodSeconds ?? 30),
 });
 
-/** The labels of the pod itself come first: they cannot replace those that identify it. */
+/** The labels of a sandbox. The pod's own labels come first, so that they cannot replace the identifying ones. */
 export const sandboxLabels = (owner: Owner, pod: Pod, attempt: number): Record<string, string> => ({
   ...pod.metadata.labels,
   ...podLabels(owner, pod),
@@ -69,11 +72,11 @@ export const containerLabels = (
   [labels.messagePolicy]: container.terminationMessagePolicy ?? '',
 });
 
-/** A name that only one container of an engine can have, which makes it a lock. */
+/** A name that only one container of an engine can have, so it works as a lock. */
 export const containerName = ({ metadata }: Pod, container: string, attempt: number): string =>
   ['k8s', container, metadata.name, metadata.namespace, metadata.uid, attempt].join('_');
 
-/** What labels say about a container; undefined when they are not complete. */
+/** The identity in the labels of a container; undefined when they are not complete. */
 export interface Identity {
   readonly uid: string;
   readonly container: string;

@@ -14,7 +14,7 @@ export interface Credentials {
   readonly identityToken?: string;
 }
 
-/** Says whether two pods have the same credentials, without keeping them. */
+/** A hash to compare the credentials of two pods without storing them. */
 export const credentialsHash = ({ username, password, identityToken }: Credentials): string =>
   createHash('sha256')
     .update(JSON.stringify([username, password, identityToken]))
@@ -62,7 +62,7 @@ function readCredentials(entry: unknown): Credentials | undefined {
   return user ? { username: user, password: withoutZeros(secret), ...identityToken } : undefined;
 }
 
-/** Keys may be URLs: `https://index.docker.io/v1/` is Docker Hub. */
+/** Host and path of a key, which may be a URL: `https://index.docker.io/v1/` is Docker Hub. */
 function placeOf(server: string): { host: string; path: string } {
   const [host = '', ...parts] = server.replace(/^https?:\/\//, '').split('/');
   const path = parts.filter(Boolean).join('/');
@@ -89,7 +89,7 @@ function withoutZeros(text: string): string {
   return text.slice(0, end);
 }
 
-/** Whether a text fits a pattern in which stars stand for anything. Each piece is looked for once, where it comes first. */
+/** Whether a text matches a pattern with stars. Each piece is searched once, at its first occurrence. */
 function fitsPattern(pattern: string, text: string): boolean {
   const pieces = pattern.split('*');
   if (pieces.length === 1) return pattern === text;

@@ -1,7 +1,7 @@
 /**
- * Sub paths of volumes for container engines, which mount by path. A container that shares the volume could replace a
- * part of the path by a link after it was checked, and lead the engine elsewhere. So the place is opened, checked where
- * it is, and mounted by its file descriptor at a path that only the agent can change.
+ * Mounts sub paths of volumes for container engines, which mount by path. A container that shares the volume could
+ * replace a part of the path by a link after it was checked, and lead the engine elsewhere. So the sub path is opened,
+ * the open descriptor is checked, and then it is mounted by its descriptor at a path that only the agent can change.
  */
 import { constants } from 'node:fs';
 import { mkdir, open, readlink, realpath, writeFile } from 'node:fs/promises';
@@ -9,17 +9,17 @@ import { dirname, join, sep } from 'node:path';
 import { mountsBelow } from '../../machine/folder-care.ts';
 import type { Spawner } from '../../process/spawner.ts';
 
-/** Opens a place without reading it; Node has no name for it. */
+/** Linux' flag to open a file without reading it; Node has no name for it. */
 const O_PATH = 0o10000000;
 
 export class SubPathMounts {
   constructor(
     private readonly spawner: Spawner,
-    /** A folder of the agent alone. */
+    /** A folder that only the agent can change. */
     private readonly folder: string,
   ) {}
 
-  /** Mounts a place inside of a volume; returns where. An earlier mount there is replaced. */
+  /** Mounts a sub path of a volume; returns the mount point. An earlier mount there is replaced. */
   async bind(volume: string, place: string, name: string): Promise<string> {
     const target = join(this.folder, name);
     await this.#unmount(target);
@@ -33,7 +33,7 @@ export class SubPathMounts {
         await mkdir(dirname(target), { recursive: true });
         await writeFile(target, '');
       }
-      // Not made canonical: that would look the path up again.
+      // `-c`: do not canonicalize, which would look the path up again.
       await this.#run('mount', '-c', '--bind', `/proc/${process.pid}/fd/${handle.fd}`, target);
     } finally {
       await handle.close();

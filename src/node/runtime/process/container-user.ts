@@ -7,7 +7,7 @@ import { StartFailure } from '../runtime.ts';
 export interface ProcessUser {
   /** Goes before the command; empty when nothing changes. */
   readonly prefix: readonly string[];
-  /** The home folder of the container's user, if it is one of this machine's for programs. */
+  /** The home folder of the container's user, if it is a system user of this machine. */
   readonly home?: string | undefined;
   /** Whether the command has fewer rights than the prefix before it. */
   readonly dropsRights: boolean;
@@ -15,7 +15,7 @@ export interface ProcessUser {
 
 const unchanged: ProcessUser = { prefix: [], dropsRights: false };
 
-/** For containers that must not be root and do not say who they are: the user of most images that are built so. */
+/** The user of containers that must not be root and name no user: that of most such images. */
 const unprivileged: UserIds = { user: 65_532, group: 65_532 };
 
 /** The first id that systems give to people. */
@@ -70,7 +70,7 @@ export function containerUser(
       'CreateContainerError',
       'a securityContext needs the program setpriv (util-linux)',
     );
-  // The ids of people are those of images by accident: their folders are not for containers.
+  // User ids of people match those of images only by accident: their home folders are not for containers.
   const isOwn = user !== undefined && user > 0 && (ofImage !== undefined || user < peopleMin);
   const home = isOwn ? accounts('/etc/passwd', 2, user)?.[5] : undefined;
   return { prefix: [setpriv, ...args, '--'], dropsRights: true, home };
@@ -95,7 +95,7 @@ const primaryGroup = (user: number): number | undefined => {
   return group === undefined ? undefined : Number(group);
 };
 
-/** The ids of a user as images name it. Throws `StartFailure` for a name that this machine does not know. */
+/** The ids of a user as images name it. Throws `StartFailure` for a name that this machine does not have. */
 function idsOf(text: string): UserIds {
   const [user = '', group] = text.split(':');
   const id = (name: string, file: string): number => {
@@ -106,7 +106,7 @@ function idsOf(text: string): UserIds {
   return { user: id(user, '/etc/passwd'), group: group === undefined ? undefined : id(group, '/etc/group') };
 }
 
-/** The line of a file of users or groups that has a value in a field. */
+/** The line of a users or groups file with a given value in a field. */
 function accounts(file: string, field: number, value: string | number): string[] | undefined {
   try {
     return readFileSync(file, 'utf8')
@@ -118,7 +118,7 @@ function accounts(file: string, field: number, value: string | number): string[]
   }
 }
 
-/** The capabilities of a container that does not ask for others; those of containerd. */
+/** The default capabilities of a container; those of containerd. */
 const capabilitiesDefault = [
   'audit_write',
   'chown',

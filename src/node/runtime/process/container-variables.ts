@@ -4,8 +4,8 @@ import type { ContainerRoot } from './container-root.ts';
 import type { ProcessUser } from './container-user.ts';
 
 /**
- * `HOME` is that of the container's user, else the root of the container; never that of the agent's user, whose files
- * (such as `.kube/config`) a container must not read.
+ * The variables. `HOME` is that of the container's user, else the root of the container; never that of the agent's
+ * user, whose files (such as `.kube/config`) a container must not read.
  */
 export function processVariables(
   { env, container }: Pick<ContainerLaunch, 'env' | 'container'>,
