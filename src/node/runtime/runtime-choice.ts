@@ -1,11 +1,11 @@
 /**
- * The runtimes of a node, side by side, and which of them runs a pod:
+ * The runtimes of a node, and which of them runs a pod:
  *
- *   1. the one that `runtimeClassName` names: a RuntimeClass whose handler is `process`, `docker`, `cri` or `simulated`
- *   2. the one that has run the pod before, under an earlier agent
- *   3. the one that `--runtime` names
- *   4. with `auto`: processes, if every image is mapped to a command, is called `host`, or is no name of an image; else
- *      containers, if a container engine answers; else processes
+ * 1. the one that `runtimeClassName` names: a RuntimeClass whose handler is `process`, `docker`, `cri` or `simulated`
+ * 2. the one that has run the pod before, under an earlier agent
+ * 3. the one that `--runtime` names
+ * 4. with `auto`: processes, if every image is mapped to a command, is called `host`, or is not a valid image name;
+ * else containers, if a container engine answers; else processes
  *
  * Every runtime but that of processes is loaded with the first pod that needs it, or when its engine is found.
  */
@@ -21,9 +21,9 @@ export type RuntimeMode = RuntimeName | 'auto';
 /** A runtime that is loaded when it is needed. */
 export interface LateRuntime {
   readonly name: RuntimeName;
-  /** Whether this machine seems to have what the runtime needs; costs next to nothing. */
+  /** Whether this machine seems to have what the runtime needs; a cheap check. */
   isThere(): boolean;
-  /** Undefined when its engine does not answer, unless `wanted` says that no other runtime will do. */
+  /** Opens it; undefined when its engine does not answer, unless `wanted`: then no other runtime will do. */
   open(wanted: boolean): Promise<Runtime | undefined>;
 }
 
@@ -31,7 +31,7 @@ export interface RuntimeChoiceOptions {
   readonly mode: RuntimeMode;
   /** Processes of this machine. */
   readonly main: Runtime;
-  /** Engines first, in the order in which `auto` tries them. */
+  /** The other runtimes, engines first, in the order in which `auto` tries them. */
   readonly late: readonly LateRuntime[];
   /** Whether an image is a command of this machine. */
   readonly isMapped: (image: string) => Promise<boolean>;
@@ -42,13 +42,13 @@ export interface RuntimeChoiceOptions {
 
 /** The runtimes of a node. */
 export interface Runtimes {
-  /** The runtime of a pod: at once if no engine is needed to tell. */
+  /** The runtime of a pod; a promise only if an engine has to be asked. */
   of(pod: Pod): Runtime | Promise<Runtime>;
   /** Names of the runtimes that can be used at present, the main one first. */
   available(): Promise<string[]>;
-  /** The one that runs pods which ask for no other, as a node shows it: `containerd://2.1.4`. */
+  /** The runtime of pods that ask for no other, as a node reports it: `containerd://2.1.4`. */
   shown(): Promise<string>;
-  /** As of `Runtime`, for all of them. */
+  /** Like `Runtime.recover`, for all of them. */
   recover(bound: ReadonlySet<string>): Promise<void>;
   usage(): Promise<readonly ContainerUsage[]>;
   close(): Promise<void>;
@@ -76,7 +76,7 @@ export class RuntimeChoice implements Runtimes {
     const names = [this.options.main.name];
     for (const late of this.options.late) {
       if (!late.isThere()) continue;
-      // A simulation needs nothing; an engine must answer.
+      // A simulation is always available; an engine must answer.
       if (late.name === 'simulated' || (await this.#opened(late, false))) names.push(late.name);
     }
     return names;
@@ -100,7 +100,7 @@ export class RuntimeChoice implements Runtimes {
   async recover(bound: ReadonlySet<string>): Promise<void> {
     this.#bound = bound;
     for (const runtime of this.#running.values()) await runtime.recover(bound);
-    // Containers of an earlier agent have to be found before its pods are looked after.
+    // Containers of an earlier agent must be found before its pods are processed.
     for (const late of this.#engines) if (late.isThere()) await this.#opened(late, false);
   }
 
@@ -157,7 +157,7 @@ export class RuntimeChoice implements Runtimes {
     return this.options.isMapped(image);
   }
 
-  /** Opens a runtime once. One that was not there is tried again. */
+  /** Opens a runtime once. One that was not available is tried again. */
   async #opened(late: LateRuntime, wanted: boolean): Promise<Runtime | undefined> {
     const known = this.#running.get(late.name);
     if (known || this.#closed) return known;
@@ -184,7 +184,7 @@ export class RuntimeChoice implements Runtimes {
   }
 }
 
-/** Engines that speak CRI say their own name, too: `containerd 2.1.4`. */
+/** The version of a runtime. Engines with CRI include their own name: `containerd 2.1.4`. */
 function shownVersion({ name, version }: Pick<Runtime, 'name' | 'version'>): string {
   const [, engine = name, number] = /^(?:(\S+) )?(.*)$/.exec(version) ?? [];
   return `${engine}://${number || 'unknown'}`;

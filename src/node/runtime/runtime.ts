@@ -13,7 +13,7 @@ export interface Runtime {
   readonly version: string;
   /** Whether containers are simulated: then no events are emitted about them. */
   readonly simulated: boolean;
-  /** The operating system that containers see, in Go's word; absent: that of the machine. */
+  /** The operating system that containers see, as Go names it; absent: that of the machine. */
   readonly system?: string;
   /** The image of a container, pulled if its policy says so; throws `ImageError` when it cannot be used. */
   resolveImage(request: ImageRequest): Promise<ImageCommand>;
@@ -124,8 +124,8 @@ export interface PodPlace {
   /** Mounts a tmpfs at a folder; absent where that is not possible. */
   readonly mountMemory?: (path: string, mount: MemoryMount) => Promise<void>;
   /**
-   * Mounts a place inside of a volume where no container can change the way to it; returns where. Absent where containers
-   * are given the place itself. `name` tells the mounts of a pod apart.
+   * Mounts a sub path of a volume where no container can change the path to it; returns the mount point. Absent where
+   * containers get the sub path directly. `name` distinguishes the mounts of a pod.
    */
   readonly bindSubPath?: (volume: string, place: string, name: string) => Promise<string>;
   /** The folder with the files of an image; throws `ImageError`. Absent where images have no files. */

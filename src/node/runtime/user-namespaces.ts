@@ -1,9 +1,9 @@
-/** User namespaces of pods (`hostUsers: false`), which no runtime gives. */
+/** User namespaces of pods (`hostUsers: false`), which no runtime supports. */
 import type { Pod } from '../../api/generated/types.ts';
 
 /**
- * Throws for a pod that wants users of its own, in the words of a kubelet: such a pod may be root where pod security lets
- * no other be, because it is not the root of the machine. Here it would be.
+ * Throws for a pod that wants a user namespace, in the words of a kubelet. Pod security allows such a pod to be root,
+ * because it would not be root of the machine; without the namespace it would be.
  * @param runtime the name of the runtime, which is the handler of a runtime class
  */
 export function refuseOwnUsers({ spec }: Pod, runtime: string): void {

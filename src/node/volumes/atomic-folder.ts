@@ -43,7 +43,7 @@ export interface ProjectedFile {
   readonly uid?: number;
 }
 
-/** By path. */
+/** Files by path. */
 export type ProjectedFiles = ReadonlyMap<string, ProjectedFile>;
 
 export interface AtomicFolderOptions {
@@ -51,7 +51,7 @@ export interface AtomicFolderOptions {
   readonly now: () => number;
   /** The group that may read the files; only if the agent may change owners (root). */
   readonly group: number | undefined;
-  /** The files are in the folder itself, without links, and are replaced one by one, as in Kubernetes 1.1. */
+  /** Whether the files are in the folder itself, without links, and are replaced one by one, as in Kubernetes 1.1. */
   readonly isPlain?: boolean;
 }
 
@@ -85,7 +85,7 @@ export class AtomicFolder {
     return true;
   }
 
-  /** Each file is written aside and moved to its place, so that programs never read a part of it. */
+  /** Writes each file to a temporary name and moves it into place, so that programs never read a part of it. */
   async #writePlain(files: ProjectedFiles, digest: string): Promise<boolean> {
     const aside = await this.#writeData(files);
     try {
@@ -135,7 +135,7 @@ export class AtomicFolder {
     if (folder === '.' || made.has(folder)) return;
     await this.#makeFolders(data, dirname(folder), made);
     const path = join(data, folder);
-    // A plain folder may have it from before; what is no folder was put there by a container.
+    // A plain folder may have it from before; anything but a folder was put there by a container.
     if (!(await lstat(path).catch(() => undefined))?.isDirectory()) {
       await rm(path, { force: true });
       await mkdir(path);

@@ -1,16 +1,16 @@
 /**
- * Local volumes: folders on this node's disk that are made for claims, and removed when the API server says so. The
- * server names a volume and, at removal, its path; this node checks that the path is inside the folder of its volumes,
- * that no symbolic link leads out of it, and that the folder is called after the volume. Nothing else is ever removed.
+ * Local volumes: folders on this node's disk, made for claims and removed at the request of the API server. The server
+ * names a volume and, at removal, its path. This node checks that the path is inside its volumes folder, that no
+ * symbolic link leads out of it, and that the folder is named after the volume. Nothing else is ever removed.
  */
 import { chmod, lstat, mkdir, readdir, rmdir } from 'node:fs/promises';
 import { basename, isAbsolute, join, posix, relative, resolve, sep } from 'node:path';
 import { isSubdomain1123 } from '../../api/values/names.ts';
 import { makeFolders, removeFolder } from '../machine/folder-care.ts';
 
-/** Depth of folders between that of all volumes and a volume. */
+/** Maximum depth of a volume below the volumes folder. */
 const depthMax = 16;
-/** Names in an answer of `list`. */
+/** Maximum number of names in an answer of `list`. */
 const namesMax = 100_000;
 const segment = /^[\w-][\w.-]{0,252}$/;
 
@@ -20,11 +20,11 @@ export class LocalVolumeError extends Error {
 }
 
 export interface NodeVolumes {
-  /** Makes the folder of a volume below `under`, a relative path, unless it is there. Gives its path. */
+  /** Makes the folder of a volume below `under`, a relative path, unless it exists. Returns its path. */
   make(name: string, under: string): Promise<string>;
-  /** Removes the folder with all that is in it, or only if it is `empty`. Succeeds when it is gone already. */
+  /** Removes the folder with its content, or only if it is empty. Succeeds when it is gone already. */
   remove(name: string, path: string, onlyEmpty: boolean): Promise<void>;
-  /** Paths of the volumes directly in the folder of all volumes and one level below. */
+  /** Paths of the volumes directly in the volumes folder and one level below. */
   list(): Promise<string[]>;
 }
 
@@ -84,7 +84,7 @@ export class LocalVolumes implements NodeVolumes {
     return found;
   }
 
-  /** Whether it exists; throws when it is no folder, or a link to one. */
+  /** Whether it exists; throws when it is not a folder, or a link to one. */
   async #checkFolder(path: string): Promise<boolean> {
     const stats = await lstat(path).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return undefined;

@@ -61,7 +61,7 @@ export interface PodVolumesOptions {
   readonly now: () => number;
   /** Called with errors of refreshing; a `MountError` if it concerns one volume. */
   readonly onError: (error: Error) => void;
-  /** For sub paths that refer to service variables. */
+  /** All services, for sub paths that refer to service variables. */
   services?(): readonly Service[];
   /** The pod's resolv.conf, if it differs from the machine's. */
   resolvConf?(): Promise<string | undefined>;
@@ -73,9 +73,9 @@ export interface PodVolumesOptions {
   readonly bindSubPath?: PodPlace['bindSubPath'];
   /** The files of an image; absent where images have none. */
   readonly imageFolder?: PodPlace['imageFolder'];
-  /** Why images cannot be mounted, where they cannot. */
+  /** Why images cannot be mounted; undefined where they can. */
   readonly imageProblem?: string | undefined;
-  /** Where the engine mounts images itself. */
+  /** Returns the id of an image that the engine mounts itself. */
   readonly imageToMount?: PodPlace['imageToMount'];
 }
 
@@ -98,7 +98,7 @@ export class PodVolumes {
   /** The tail of a queue: operations run one at a time, so that no two write to one folder. */
   #last: Promise<unknown> = Promise.resolve();
   #closed = false;
-  /** Ends following the objects that the volumes show. */
+  /** Functions that stop following the objects that the volumes show. */
   readonly #unfollow: (() => void)[] = [];
   #refreshing: Promise<void> | undefined;
 
@@ -158,7 +158,7 @@ export class PodVolumes {
     return mounts;
   }
 
-  /** Takes a newer state of the pod: if its volumes show labels or annotations, they show the new ones. */
+  /** Called with a newer state of the pod: volumes that show labels or annotations are updated. */
   update(pod: Pod): void {
     const before = this.#pod.metadata;
     const { labels, annotations } = pod.metadata;
@@ -172,7 +172,7 @@ export class PodVolumes {
    * deleted keeps its files. Never throws.
    */
   refresh(): Promise<void> {
-    // One that has not begun yet will see what has changed until it does.
+    // A refresh that has not begun yet will see this change, too.
     this.#refreshing ??= this.#inTurn(async () => {
       this.#refreshing = undefined;
       const following = [...this.#prepared.values()].filter(({ files }) => files);
@@ -381,8 +381,8 @@ export class PodVolumes {
   }
 
   /**
-   * Writes a file that all containers of the pod mount. One that has this text stays: containers that start together
-   * share it.
+   * Writes a file that all containers of the pod mount. A file with the same text is kept, because containers that
+   * start together share it.
    */
   async #writeFile(name: string, text: string): Promise<string> {
     const path = join(this.options.folder, name);
@@ -399,7 +399,7 @@ export class PodVolumes {
   }
 }
 
-/** The text of a file that is no link; undefined when there is no such file. */
+/** The text of a file that is not a link; undefined when there is no such file. */
 async function ownText(path: string): Promise<string | undefined> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined);
   try {

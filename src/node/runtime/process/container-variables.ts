@@ -36,7 +36,7 @@ const loaderVariable = /^(LD_|GLIBC_)/;
 
 export interface SplitEnvironment {
   readonly early: Record<string, string>;
-  /** As `NAME=VALUE`, for the `env` program. */
+  /** Variables to set late, as `NAME=VALUE`, for the `env` program. */
   readonly late: string[];
 }
 

@@ -1,7 +1,7 @@
 /**
- * Files of images, for volumes of the type `image`. The table of images says where they are on this machine: a folder
- * with the files, a tar archive of them, or an OCI image as a folder or an archive. Archives and images are unpacked
- * once, and again when they have changed.
+ * Files of images, for volumes of the type `image`. The image table says where they are on this machine: a folder with
+ * the files, a tar archive of them, or an OCI image as a folder or an archive. Archives and images are unpacked once,
+ * and again when they have changed.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, rename, stat } from 'node:fs/promises';
@@ -21,7 +21,7 @@ export class ImageFolders {
 
   constructor(
     private readonly images: ImageTable,
-    /** Where images are unpacked. */
+    /** The folder into which images are unpacked. */
     private readonly folder: string,
     private readonly spawner: Spawner,
   ) {}
@@ -43,7 +43,7 @@ export class ImageFolders {
     }
   }
 
-  /** Removes what was unpacked, when no container runs. */
+  /** Removes unpacked images; only when no container runs. */
   async clear(): Promise<void> {
     await removeFolder(this.folder);
   }
@@ -85,7 +85,7 @@ export class ImageFolders {
     await mkdir(folder);
     const tar = this.spawner.tool('tar');
     if (!tar) throw new Error('there is no program "tar" on this machine');
-    // Into an empty folder: tar itself sees to it that no link in the archive leads out of it.
+    // Unpacked into an empty folder: tar itself ensures that no link in the archive leads out of it.
     const { code, stderr } = await this.spawner.run([tar, '-xf', archive, '-C', folder], unpackMs);
     if (code) throw new Error(stderr.trim().replaceAll('\n', '; ') || 'tar has failed');
   }

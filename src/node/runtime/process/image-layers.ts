@@ -1,14 +1,14 @@
 /**
- * Layers of an image, put upon each other. Each is unpacked into a folder of its own and then moved into place piece by
- * piece, so that a link in a lower layer cannot lead a file of a higher one out of the image. Devices, sockets and
- * pipes are left out.
+ * Combines the layers of an image. Each is unpacked into a folder of its own and then moved into place piece by piece,
+ * so that a link in a lower layer cannot lead a file of a higher one out of the image. Devices, sockets and pipes are
+ * left out.
  */
 import { chmod, lchown, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** A file of this prefix in a layer removes the file of the rest of its name from the layers below. */
+/** A file with this prefix in a layer removes the file with the rest of its name from the layers below. */
 const whiteout = '.wh.';
-/** Removes everything that the layers below have in its folder. */
+/** A file of this name removes everything that the layers below have in its folder. */
 const opaque = '.wh..wh..opq';
 
 /** Moves the files of an unpacked layer into the folder of the image. */
@@ -31,7 +31,7 @@ async function place(from: string, to: string): Promise<void> {
     const there = await lstat(to).catch(() => undefined);
     if (there && !there.isDirectory()) await rm(to);
     if (!there?.isDirectory()) await mkdir(to);
-    // Writable until its files are in it.
+    // Writable until its files are moved into it.
     await chmod(to, 0o700);
     await applyLayer(from, to);
     if (process.getuid?.() === 0) await lchown(to, stats.uid, stats.gid);

@@ -51,9 +51,9 @@ const setupMs = 20_000;
 /** Maximum number of entries in rebuilt folders. Each is a mount. */
 const entriesMax = 10_000;
 const messageBytesMax = 2_000;
-/** What is there stays writable in a read-only root. */
+/** Folders whose content stays writable in a read-only root. */
 const kernelFolders = ['/proc', '/sys', '/dev'];
-/** File systems that are of no use in a container: files of other containers, and what is mounted when it is opened. */
+/** File system types that are hidden from containers: files of other containers, and automounts. */
 const hiddenTypes: ReadonlySet<string> = new Set(['overlay', 'nsfs', 'autofs']);
 
 /**

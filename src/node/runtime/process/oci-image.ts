@@ -1,6 +1,6 @@
 /**
- * OCI images on disk: which layers the files of an image are made of. Understood are an OCI image layout (`oci-layout`,
- * `index.json`, `blobs`) and what `docker save` writes (`manifest.json`).
+ * OCI images on disk: finds the layers of an image. Supported are an OCI image layout (`oci-layout`, `index.json`,
+ * `blobs`) and the output of `docker save` (`manifest.json`).
  */
 import { lstat, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,11 +9,13 @@ import { goArch, goOs } from '../../machine/machine.ts';
 
 const documentBytesMax = 4 * 1024 * 1024;
 const layersMax = 1024;
-/** Indexes inside indexes. */
+/** Maximum depth of indexes inside indexes. */
 const depthMax = 4;
 const layerTypes = /^application\/vnd\.(oci\.image|docker\.image\.rootfs)\..*\btar\b/;
 
-/** Paths of the layers, the lowest first; undefined when the folder is no image but the files themselves. */
+/**
+ * Paths of the layers, the lowest first; undefined when the folder is not an image but contains the files themselves.
+ */
 export async function layersOf(folder: string): Promise<string[] | undefined> {
   const isThere = (name: string): Promise<boolean> =>
     stat(join(folder, name)).then(
@@ -42,7 +44,7 @@ async function layoutLayers(folder: string): Promise<string[]> {
   });
 }
 
-/** The manifest for this machine; one without a platform is for all. */
+/** The manifest for this machine; a manifest without a platform fits all. */
 function chosenManifest(manifests: readonly unknown[]): unknown {
   const fits = (one: unknown): boolean => {
     const platform = isJsonObject(one) ? one['platform'] : undefined;
@@ -65,7 +67,7 @@ async function savedLayers(folder: string): Promise<string[] | undefined> {
   const saved: unknown = JSON.parse(await readText(join(folder, 'manifest.json')));
   const [first] = Array.isArray(saved) ? saved : [];
   const layers = isJsonObject(first) ? first['Layers'] : undefined;
-  // The files of an image may have a file of that name, too.
+  // Not an image: its files may include one of that name, too.
   if (!Array.isArray(layers)) return undefined;
   if (layers.length > layersMax) throw new Error('it has too many layers');
   return layers.map((layer: unknown) => {
@@ -82,7 +84,7 @@ async function readDocument(path: string): Promise<Record<string, unknown>> {
 }
 
 async function readText(path: string): Promise<string> {
-  // No link: one in an archive could lead anywhere.
+  // Links are refused: a link in an archive could lead anywhere.
   const stats = await lstat(path);
   if (!stats.isFile() || stats.size > documentBytesMax)
     throw new Error(`${path} is not a file of a valid size`);

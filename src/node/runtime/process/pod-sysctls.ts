@@ -13,7 +13,7 @@ import type { NamespaceTools } from './namespace-root.ts';
 const setupMs = 20_000;
 const messageCharsMax = 500;
 
-/** Arguments: path and value in turn. */
+/** Writes values to files. Arguments: path and value in turn. */
 const script = 'set -e; while [ $# -gt 0 ]; do printf "%s" "$2" > "$1"; shift 2; done';
 
 export class PodSysctls {

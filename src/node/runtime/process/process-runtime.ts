@@ -329,7 +329,7 @@ export class ProcessRuntime implements Runtime {
       () => removeFolder(path('termination')),
     ];
     try {
-      // Before its root, where it sees its own groups.
+      // Created before its root, where the container sees its own groups.
       const cgroup = await this.#makeCgroup(uid, container, means);
       undo.unshift(async () => cgroup?.remove());
       const root = await this.#makeRoot(launch, path, cgroup, means);
@@ -364,7 +364,7 @@ export class ProcessRuntime implements Runtime {
     }
   }
 
-  /** Starts the program of a container for which everything else is there. */
+  /** Starts the program of a container whose root, cgroup and log are ready. */
   async #launch(
     { command }: ContainerLaunch,
     pod: PreparedPod,
@@ -427,7 +427,7 @@ export class ProcessRuntime implements Runtime {
     const { hostname } = place;
     const folder = path('root');
     const readOnly = container.securityContext?.readOnlyRootFilesystem;
-    // After the volumes of the pod, which may be mounted over them.
+    // After the volumes of the pod, which may be mounted over these files.
     const files = Object.entries(image?.paths ?? {}).map(([path, source]) => ({
       path,
       source,

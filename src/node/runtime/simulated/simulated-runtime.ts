@@ -44,7 +44,7 @@ export class SimulatedAddresses {
   readonly #taken = new Set<number>();
   #next = 0;
 
-  /** @param wished taken if it is free */
+  /** Takes an address. @param wished taken if it is free */
   take(wished?: string): { ip: string; number: number } {
     if (this.#taken.size >= room) throw new Error('no address is left for simulated pods');
     const number = (wished && this.#freeNumber(wished)) || this.#nextNumber();
@@ -58,7 +58,7 @@ export class SimulatedAddresses {
     return this.#next;
   }
 
-  /** The number of an address; 0 when it is another address, or not free. */
+  /** The number of an address; 0 when it is not in the range, or not free. */
   #freeNumber(ip: string): number {
     const [first, second = 0, third = 0, fourth = 0] = ip.split('.').map(Number);
     const number = ((second - 128) << 16) + (third << 8) + fourth;
@@ -85,7 +85,9 @@ export class SimulatedRuntime implements Runtime {
   readonly #pods = new Map<string, SimulatedPod>();
   readonly adopt?: Runtime['adopt'];
 
-  /** @param resumes whether containers go on that run according to their pods' statuses: those of a copied cluster do */
+  /**
+   * @param resumes whether containers that run according to their pods' statuses go on: those of a copied cluster do
+   */
   constructor(
     private readonly addresses: SimulatedAddresses,
     private readonly now: () => number,
@@ -168,7 +170,7 @@ export class SimulatedRuntime implements Runtime {
   }
 
   async recover(): Promise<void> {
-    // Nothing of a simulated pod is left by an earlier agent.
+    // Nothing to do: an earlier agent leaves nothing of a simulated pod.
   }
 
   async close(): Promise<void> {
