@@ -3,11 +3,11 @@ import type { Definitions } from '../extensions/definitions/definitions.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { LocalNodes } from './node/local-nodes.ts';
 
-/** The parts of a started cluster that instruments look at. */
+/** The parts of a started cluster that the test kit uses. */
 export interface ClusterParts {
   readonly registry: Registry;
   readonly definitions: Definitions;
   readonly nodes: LocalNodes;
-  /** Undefined while none run. */
+  /** The running controllers; undefined while none run. */
   controllers(): RunningController | undefined;
 }

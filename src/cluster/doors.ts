@@ -15,7 +15,7 @@ export interface DoorOptions {
   readonly port?: number | 'off' | undefined;
   /** The address of the service `kubernetes`. */
   readonly serviceIP: string;
-  /** Where that service leads, in place of the address that the server listens on. */
+  /** The address for the endpoints of that service, instead of the one the server listens on. */
   readonly advertiseAddress?: string | undefined;
 }
 
@@ -42,7 +42,7 @@ export class Doors {
     this.all = [...new Set([first, ...(access ? [access.door] : []), ...(this.#inner ? [this.#inner] : [])])];
   }
 
-  /** Where clients of this machine are sent first. */
+  /** The URL that clients of this machine use first. */
   get url(): string {
     return this.#outer.url;
   }
@@ -56,16 +56,16 @@ export class Doors {
     return inner ? { url: inner.url, connect: () => inner.connect() } : { url: this.url };
   }
 
-  /** Where connections to the service `kubernetes` end on this machine. */
+  /** The door to which connections to the service `kubernetes` lead on this machine. */
   get apiDoor(): ApiDoor {
     return doorAt(this.secureUrl ?? this.url);
   }
 
-  /** Where the service `kubernetes` leads: to the secure door, as clients in pods expect, when it is open. */
+  /** The address for the service `kubernetes`: the secure door, as clients in pods expect, if it is open. */
   advertised(clusterIP: string): Advertised {
     const url = this.secureUrl ?? this.url;
     const ip = this.#advertised ?? new URL(url).hostname.replace(/^\[|\]$/g, '');
-    // Nobody can dial "all addresses".
+    // "All addresses" cannot be dialled: use an address of the machine.
     return { clusterIP, ip: isEveryAddress(ip) ? machineAddress() : ip, port: doorAt(url).port };
   }
 }

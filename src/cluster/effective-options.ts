@@ -1,4 +1,4 @@
-/** What a cluster is run with, defaults included, as its log tells it. */
+/** The effective options of a cluster, defaults included, for its log. */
 import path from 'node:path';
 import { defaultHistory } from '../registry/view/history.ts';
 import type { LimitKeeper } from '../server/http/limits.ts';

@@ -1,10 +1,12 @@
-/** Names that shells complete values with, by what they are names of. Loaded when a command line is completed. */
+/** Names for shell completion, by kind of name. Loaded when a command line is completed. */
 import { controllers } from '../controllers/controllers.ts';
 import { allRecords } from './named/cluster-record.ts';
 import type { NameKind } from './options/option.ts';
 import { SnapshotFolder } from './store/snapshot-shelf.ts';
 
-/** A new kind of names gets a word in `NameKind` and a line here; it may read files, and is asked at each press of the key. */
+/**
+ * A new kind of names gets a word in `NameKind` and a line here. It may read files, and is called at each key press.
+ */
 export const knownNames: Readonly<Record<NameKind, () => Promise<readonly string[]>>> = {
   clusters: async () => allRecords().map(({ name }) => name),
   snapshots: async () => {

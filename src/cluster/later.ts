@@ -1,8 +1,8 @@
-/** A part that others refer to before it is there, such as the server to which webhooks of its own objects lead back. */
+/** A part that others refer to before it exists, such as the server that webhooks for its own objects call. */
 export class Later<T> {
   #part: T | undefined;
 
-  /** @param missing the message of the error for those who need the part too early */
+  /** @param missing the error message when the part is needed too early */
   constructor(private readonly missing: string) {}
 
   get part(): T {
@@ -10,12 +10,12 @@ export class Later<T> {
     return this.#part;
   }
 
-  /** Undefined while it is not there. */
+  /** The part; undefined while it does not exist. */
   get current(): T | undefined {
     return this.#part;
   }
 
-  /** @param part undefined: it is gone again */
+  /** @param part undefined when it no longer exists */
   set(part: T | undefined): void {
     this.#part = part;
   }

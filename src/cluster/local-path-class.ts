@@ -1,6 +1,6 @@
 /**
- * The class `local-path`, the default for claims that name none: made once, with the first start of a cluster that has
- * nodes. That it was made is noted on the namespace `kube-system`, so that a class which was deleted stays deleted.
+ * The storage class `local-path`, the default for claims that name none. It is created once, at the first start of a
+ * cluster with nodes. An annotation on the namespace `kube-system` records that, so that a deleted class stays deleted.
  */
 import type { StorageClass } from '../api/generated/types.ts';
 import type { ApiObject } from '../api/text/object.ts';
@@ -34,7 +34,7 @@ export async function plantLocalPathClass(writing: Writing): Promise<void> {
   if (noted?.[mark] !== undefined) return;
   const kind = writing.registry.kinds.resource('storage.k8s.io/v1', 'storageclasses')!;
   const object = structuredClone(localPathClass) as ApiObject;
-  // A conflict: a class of this name is there already.
+  // A conflict means that a class of this name exists already.
   await ifUnchanged(create(writing, actingAs('kube-apiserver', 'create'), collectionOf(kind, ''), object));
   const target = targetOf({
     kind: writing.registry.kinds.resource('v1', 'namespaces')!,

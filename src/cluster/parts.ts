@@ -33,7 +33,7 @@ import { openView, type Storage } from './storage.ts';
 
 export interface Parts extends OpenRegistry {
   readonly definitions: Definitions;
-  /** Undefined: the secure door is closed. */
+  /** Access by the secure door; undefined when it is closed. */
   readonly access: Access | undefined;
   readonly policy: DefaultPolicy;
   readonly doors: Doors;
@@ -48,7 +48,7 @@ export interface Parts extends OpenRegistry {
   readonly delay: ShutdownDelay;
 }
 
-/** What is opened adds its closer, so that it is closed after everything that is made from it. */
+/** Makes the parts. Each opened part adds its closer, so that it is closed after everything that is made from it. */
 export async function makeParts(
   settings: ClusterSettings,
   { store, metrics }: Storage,
@@ -114,7 +114,7 @@ export async function makeParts(
   return { ...parts, server };
 }
 
-/** The objects that every cluster has. */
+/** Creates the objects that every cluster has. */
 async function fill(writing: Writing, settings: ClusterSettings, closers: Closers): Promise<void> {
   const namespaces = new SystemNamespaces(writing, settings.report);
   closers.add(() => namespaces.close());
@@ -122,7 +122,7 @@ async function fill(writing: Writing, settings: ClusterSettings, closers: Closer
   if (settings.makesLocalPathClass) await plantLocalPathClass(writing);
 }
 
-/** What users may do; undefined without a secure door, where everybody may do everything. */
+/** Authorization; undefined without a secure door, where every user may do everything. */
 async function authorizationOf(
   { options, sources, warn }: ClusterSettings,
   view: View,
@@ -136,7 +136,7 @@ async function authorizationOf(
   return openAuthorization({ view, sources }, secure === true ? {} : secure, warn);
 }
 
-/** Loaded by those who open the secure door: TLS takes Node some milliseconds. */
+/** Loaded when the secure door is opened: TLS takes Node some milliseconds. */
 async function secureAccess(
   { options, keeper, report, warn }: ClusterSettings,
   { registry, writing, tokens, services, policy }: OpenRegistry & Pick<Parts, 'policy'>,

@@ -1,6 +1,6 @@
 /**
- * Parts of a start that protect a cluster: settings of admission, the audit log with its policy, encryption. What reads
- * their files is loaded when there are any.
+ * Optional protection of a cluster: admission settings, the audit log with its policy, encryption. The code that reads
+ * their files is loaded only when there are files.
  */
 import type { Sources } from '../registry/registry.ts';
 import { type AuditLog, type AuditOptions, openAuditLog } from '../server/observe/audit-log.ts';
@@ -8,7 +8,7 @@ import type { AuditPolicy } from '../server/observe/audit-policy.ts';
 import type { AdmissionSettings } from './options/admission-file.ts';
 import { StartError } from './shared/start-error.ts';
 
-/** What the admission configuration file says, if there is one. */
+/** The settings in the admission configuration file, if there is one. */
 export async function admissionSettings(file: string | undefined): Promise<Partial<AdmissionSettings>> {
   if (file === undefined) return {};
   const { readAdmissionFile } = await import('./options/admission-file.ts');

@@ -1,4 +1,4 @@
-/** The registry of a cluster, and what it is handed: allocators, admission, settings. */
+/** Builds the registry of a cluster, with allocators, admission and settings. */
 
 import type { Authorization } from '../access/authorization/make-authorizer.ts';
 import { Tokens } from '../access/tokens/tokens.ts';
@@ -32,11 +32,11 @@ import { StartError } from './shared/start-error.ts';
 export interface OpenRegistry {
   readonly registry: Registry;
   readonly writing: Writing;
-  /** The accounts that admission keeps. */
+  /** The quota accounts that admission keeps. */
   readonly quotas: QuotaAccounts;
   readonly tokens: Tokens;
   readonly services: ServiceAllocator;
-  /** Where services get their addresses from. */
+  /** The range of service addresses. */
   readonly range: RangeInForce;
 }
 
@@ -45,7 +45,7 @@ export async function makeRegistry(
   store: Store,
   view: View,
   hooks: HookClient,
-  /** Undefined: everybody may do everything. */
+  /** Undefined: every user may do everything. */
   authorization: Authorization | undefined,
 ): Promise<OpenRegistry> {
   const { options, kinds, sources, finalizing, instruments } = settings;
@@ -85,7 +85,7 @@ export async function makeRegistry(
   };
 }
 
-/** What plugins are made with beside the settings of the cluster. */
+/** Further parts that plugins are made with, besides the settings of the cluster. */
 interface PluginParts {
   readonly hooks: HookClient;
   readonly podSecurity: PodSecuritySettings | undefined;

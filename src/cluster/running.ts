@@ -25,7 +25,7 @@ export interface Running {
   readonly nodes: LocalNodes;
 }
 
-/** Closing goes back the same way: ingress, controllers, nodes, and the server last. */
+/** Runs the parts. Closing goes in the opposite order: ingress, controllers, nodes, and the server last. */
 export async function run(settings: ClusterSettings, parts: Parts, closers: Closers): Promise<Running> {
   const { report } = settings;
   const { doors, access, delay } = parts;
@@ -62,7 +62,7 @@ export async function run(settings: ClusterSettings, parts: Parts, closers: Clos
   return { cluster, nodes };
 }
 
-/** Opens the doors, and writes what clients look for first. */
+/** Opens the doors, and writes the objects that clients look for first. */
 async function listen(settings: ClusterSettings, parts: Parts, closers: Closers): Promise<void> {
   const { options, apiServer, keeper, report, warn } = settings;
   const { registry, writing, server, aggregation, doors, services, range, access } = parts;
@@ -77,12 +77,12 @@ async function listen(settings: ClusterSettings, parts: Parts, closers: Closers)
   const { kubernetesNodePort: nodePort, kubernetesEndpoints: endpoints } = apiServer;
   const kubernetes = new KubernetesService(writing, { ...advertised, nodePort, endpoints }, report);
   closers.add(() => kubernetes.close());
-  // Together, so that what they write shares a commit.
+  // Together, so that their writes share a commit.
   await Promise.all([access?.announce(), capacity.start(), kubernetes.start()]);
   await tellRefusedRange(parts.writing, range, warn, report);
 }
 
-/** Closed before the server, so that nodes can report that they are going. */
+/** Starts the nodes. They are closed before the server, so that they can report that they are going. */
 const localNodes = (settings: ClusterSettings, { registry, doors, connections, range }: Parts): LocalNodes =>
   new LocalNodes({
     api: doors.inside,
@@ -96,7 +96,10 @@ const localNodes = (settings: ClusterSettings, { registry, doors, connections, r
     onError: settings.report,
   });
 
-/** Closed before the nodes: otherwise controllers would react to every pod of the closing nodes. */
+/**
+ * Starts the controllers. They are closed before the nodes: otherwise they would react to every pod of the closing
+ * nodes.
+ */
 function runControllers(settings: ClusterSettings, parts: Parts, closers: Closers): void {
   const { options, controllers: chosen, controllerSettings, isShared, report } = settings;
   const { registry, writing, quotas, tokens, connections, usage, access, nodeCredentials, controllers } =
@@ -128,7 +131,7 @@ function runControllers(settings: ClusterSettings, parts: Parts, closers: Closer
 /** A unique name of this server for leader election. */
 const identity = (): string => `${hostname()}_${randomUUID()}`;
 
-/** Loaded by those who have one. */
+/** Opens the ingress; its code is loaded only when there is one. */
 async function openIngress(
   { options, sources, report }: ClusterSettings,
   { doors }: Parts,

@@ -1,4 +1,4 @@
-/** The API server of a cluster: what it answers with, and which of its parts it tells about. */
+/** Builds the API server of a cluster from its parts. */
 
 import type { RequestObserver } from '../server/chain/step.ts';
 import { Dashboard } from '../server/dashboard/dashboard.ts';
@@ -17,7 +17,7 @@ import {
   viewCheck,
 } from './shared/health-checks.ts';
 
-/** The parts that the server needs beside those that others need, too. */
+/** The parts that the server needs. */
 interface ServerParts extends Omit<Parts, 'server'> {
   readonly audit: ServerOptions['audit'];
   readonly metrics: StoreMetrics;

@@ -1,6 +1,6 @@
 /**
- * Which range services get their addresses from: the stored one, if an earlier start has stored one. A server that is
- * started with another range says so and uses the stored one, because services have addresses of it.
+ * The range of service addresses in effect: the stored one, if an earlier start has stored one. A server that is
+ * started with another range reports that and uses the stored one, because services have addresses of it.
  */
 import type { Verb } from '../api/kind/kind.ts';
 import { recorderFor } from '../controllers/shared/event-sink.ts';
@@ -13,7 +13,7 @@ import type { Writing } from '../registry/writing.ts';
 
 export interface RangeInForce {
   readonly text: string;
-  /** What the server was started with, if that is another range. */
+  /** The range the server was started with, if it differs. */
   readonly refused?: string;
 }
 
@@ -24,7 +24,7 @@ export function rangeInForce(view: View, wanted: string): RangeInForce {
   return { text: stored, refused: wanted };
 }
 
-/** Tells about a range that is not used, in a warning and an event. */
+/** Reports a range that is not used, in a warning and an event. */
 export async function tellRefusedRange(
   writing: Writing,
   { text, refused }: RangeInForce,

@@ -1,4 +1,6 @@
-/** From options to settings: what a cluster is run with, with every default, checked before anything is opened. */
+/**
+ * From options to settings: all values that a cluster runs with, defaults included, checked before anything is opened.
+ */
 import { randomInt, randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { readTokenSettings } from '../access/authentication/token-settings.ts';
@@ -38,35 +40,35 @@ import type { ListenPort } from './shared/ports.ts';
 import { StartError } from './shared/start-error.ts';
 import { isShared } from './store/store-choice.ts';
 
-/** Frozen: a start changes nothing that was asked for. */
+/** The settings, frozen: a start changes nothing that was asked for. */
 export interface ClusterSettings {
-  /** As they were given, for parts that read their own. */
+  /** The options as given, for parts that read their own. */
   readonly options: StartOptions;
   readonly instruments: Instruments | undefined;
   readonly sources: Sources;
   readonly report: (error: Error) => void;
-  /** Tells that the store is lost. */
+  /** Reports that the store is lost. */
   readonly reportLoss: (error: Error) => void;
   readonly warn: (message: string) => void;
   readonly kinds: KindTable;
   readonly keeper: LimitKeeper;
-  /** Ranges that services are to get addresses and ports from; the store may hold another for addresses. */
+  /** Ranges for the addresses and ports of services; a range of addresses in the store takes precedence. */
   readonly ranges: ServiceRanges;
   readonly addressRange: string;
   readonly controllers: readonly Controller[];
   readonly controllerSettings: ControllerSettings;
   readonly finalizing: Finalizing;
-  /** Undefined: the defaults. */
+  /** Token settings; undefined: the defaults. */
   readonly tokens: TokenSettings | undefined;
   readonly history: HistoryBounds;
   /** Whether other servers may use the same store. */
   readonly isShared: boolean;
-  /** Undefined: no pods run on this machine. */
+  /** Options of the node; undefined: no pods run on this machine. */
   readonly node: NodeOptions | undefined;
   readonly makesLocalPathClass: boolean;
   readonly makesDefaultRoles: boolean;
   readonly apiServer: ServerSettings;
-  /** What the files of `apiServer` hold. */
+  /** The contents of the files that `apiServer` names. */
   readonly files: ReadSettings;
 }
 
@@ -162,7 +164,10 @@ async function tokenSettingsOf({ secure = false }: StartOptions): Promise<TokenS
   }
 }
 
-/** A stock API server puts finalizers on whether anything takes them off or not; here it depends on who runs. */
+/**
+ * Which finalizers are put on objects. A stock API server does so whether or not a controller removes them; here it
+ * depends on the running controllers.
+ */
 function finalizingOf({ like, controllerSettings }: StartOptions, chosen: readonly Controller[]): Finalizing {
   const runs = (wanted: string): boolean => like !== undefined || chosen.some(({ name }) => name === wanted);
   return {
@@ -170,7 +175,7 @@ function finalizingOf({ like, controllerSettings }: StartOptions, chosen: readon
     collection: runs('garbagecollector'),
     prompt: like === undefined,
     kept: like === undefined,
-    // Clusters in which namespaces stay for a moment have clients that watch them go.
+    // In clusters whose namespaces stay for a moment, clients may see and finalize them.
     late: (controllerSettings?.namespaceGraceMs ?? 0) > 0,
   };
 }
@@ -183,7 +188,7 @@ function nodeOptions({ node = false, dataDir }: StartOptions): NodeOptions | und
   return { folder, volumes, ...(node === true ? {} : node) };
 }
 
-/** Whether claims that name no class get volumes on the disks of nodes. */
+/** Whether claims without a class get volumes on the disks of nodes. */
 function wantsLocalPathClass(
   { defaultStorageClass, node = false, simulatedNodes = 0 }: StartOptions,
   chosen: readonly Controller[],
@@ -225,7 +230,7 @@ function limitKeeper({ limits = {} }: StartOptions): LimitKeeper {
   return new LimitKeeper(limits);
 }
 
-/** Ports that are asked for, and no other will do. */
+/** Ports that were requested explicitly, so no others will do. */
 export function fixedPorts({ host, port, secure, ingress, node }: StartOptions): ListenPort[] {
   const loopback = '127.0.0.1';
   const door = typeof secure === 'object' && !secure.orAnyPort ? secure : undefined;

@@ -1,4 +1,7 @@
-/** How long a cluster still serves after it was asked to close, so that those who send it requests can turn elsewhere. */
+/**
+ * Delays the shutdown: the cluster still serves for a while after it was asked to close, so that clients and load
+ * balancers can turn elsewhere.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export class ShutdownDelay {
@@ -10,7 +13,7 @@ export class ShutdownDelay {
     return this.#over !== undefined;
   }
 
-  /** Resolves when the delay is over, which begins with the first call. */
+  /** Resolves when the delay is over; it begins with the first call. */
   async pass(): Promise<void> {
     if (this.delayMs) await (this.#over ??= sleep(this.delayMs));
   }

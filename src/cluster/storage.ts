@@ -1,4 +1,4 @@
-/** What a cluster reads and writes: its store, the view of it, and the view's history. */
+/** The storage of a cluster: its store, the view of it, and the view's history. */
 import { openReadableView } from '../registry/encryption/readable-view.ts';
 import type { View } from '../registry/view/view.ts';
 import { StoreMetrics } from '../server/observe/store-metrics.ts';

@@ -1,4 +1,4 @@
-/** The secure door of a cluster, put together: certificates, who is let in, and what they may do. */
+/** Builds the secure door of a cluster: certificates, authentication and authorization. */
 
 import { X509Certificate } from 'node:crypto';
 import { hostname, networkInterfaces } from 'node:os';
@@ -37,16 +37,16 @@ import { sharedAuthority, storeAuthority } from './shared-authority.ts';
 export interface AccessOptions {
   readonly secure: SecureOptions;
   readonly users: readonly StaticUser[];
-  /** Where keys are kept; absent: in memory. */
+  /** The folder for keys; absent: they are kept in memory. */
   readonly dataDir: string | undefined;
-  /** Writes do not wait for the disk. */
+  /** Whether writes do not wait for the disk. */
   readonly unsafeNoFsync: boolean | undefined;
   /** The address of the service `kubernetes`. */
   readonly serviceIP: string;
   readonly registry: Registry;
   readonly writing: Writing;
   readonly tokens: Tokens;
-  /** What users may do; the registry has it already. */
+  /** Authorization; the registry uses the same. */
   readonly authorization: Authorization;
   readonly policy: DefaultPolicy;
   readonly limits: Limits;
@@ -97,7 +97,10 @@ interface OpenedCertificates {
   close(): void;
 }
 
-/** Those of all servers of the store; undefined: the store is this server's own, and so are its authorities. */
+/**
+ * The authorities that all servers of the store share; undefined when the store, and so its authorities, are this
+ * server's own.
+ */
 async function sharedAuthorities({
   registry,
   dataDir,
@@ -109,7 +112,7 @@ async function sharedAuthorities({
   return { cluster, proxies };
 }
 
-/** One that this server made when it had a store of its own. */
+/** An authority that this server made when it had a store of its own. */
 const ownAuthority = (dataDir: string | undefined, use: AuthorityUse): Certified | undefined =>
   dataDir === undefined ? undefined : readAuthority(pkiFolderOf(dataDir), use)?.pem;
 
@@ -191,13 +194,15 @@ export class Access {
     });
   }
 
-  /** With which this server shows aggregated API servers who it is. */
+  /** The client certificate by which this server identifies itself to aggregated API servers. */
   get proxyClient(): Certified {
     this.#proxyClient ??= this.certificates.proxyClient(proxyClientName);
     return this.#proxyClient;
   }
 
-  /** For controllers that sign and publish certificates. @param nodeAuthority signs those of agents */
+  /**
+   * What controllers need to sign and publish certificates. @param nodeAuthority signs serving certificates of agents
+   */
   trust(nodeAuthority: () => Promise<Authority>): ClusterTrust {
     const { certificates, tls } = this.opened;
     return {
@@ -220,7 +225,7 @@ export class Access {
   async announce(): Promise<void> {
     this.#writeKubeconfig();
     const certificateAuthority = this.opened.tls.servingAuthority;
-    // With an operator's own certificate only the operator knows whom to trust.
+    // With an operator's own certificate, only the operator knows which authority clients should trust.
     if (certificateAuthority === undefined) return;
     await plantClusterInfo(this.#writing, { server: reachable(this.door.url), certificateAuthority });
   }
@@ -253,7 +258,7 @@ export class Access {
   }
 }
 
-/** What every serving certificate is for: the API's names in the cluster, and this machine's own. */
+/** Names in every serving certificate: those of the API in the cluster, and the machine's own. */
 const servingNames = (): readonly string[] => [
   'kubernetes',
   'kubernetes.default',
@@ -265,7 +270,7 @@ const servingNames = (): readonly string[] => [
   '::1',
 ];
 
-/** A door on all addresses is reached by each of them. */
+/** The addresses at which a door is reached: those of the machine, if it listens at all addresses. */
 function addressesOf(host: string): string[] {
   if (!isEveryAddress(host)) return [host];
   return Object.values(networkInterfaces()).flatMap((list) =>
@@ -273,7 +278,7 @@ function addressesOf(host: string): string[] {
   );
 }
 
-/** Nobody can dial "all addresses". */
+/** The URL for clients: "all addresses" cannot be dialled, so they are replaced by an address of the machine. */
 function reachable(url: string): string {
   const { hostname: host, port } = new URL(url);
   return isEveryAddress(host.replace(/^\[|\]$/g, '')) ? `https://${machineAddress()}:${port || 443}` : url;

@@ -1,6 +1,6 @@
 /**
- * The binding that lets administrators do everything. It is made when it is missing and not put right afterwards: who
- * takes its subjects away, takes the administrator's certificate its rights.
+ * The binding that lets administrators do everything. It is created when it is missing, and not restored when it is
+ * changed: an operator who removes its subjects takes the rights of the administrator's certificate away.
  */
 import type { ClusterRoleBinding } from '../../api/generated/types.ts';
 import { rbacGroup as apiGroup } from '../../api/rules/access/rbac.ts';

@@ -1,10 +1,10 @@
-/** Authorization of a cluster, put together: what users may do. */
+/** Builds the authorization of a cluster. */
 import type { AuthorizationOptions } from '../../access/authorization/authorization-options.ts';
 import { type Authorization, makeAuthorizer } from '../../access/authorization/make-authorizer.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { StartError } from '../shared/start-error.ts';
 
-/** Throws a `StartError` when options or files cannot be used. It looks at objects when it is asked, and not before. */
+/** Throws a `StartError` when options or files cannot be used. Objects are read only when a decision is made. */
 export const openAuthorization = (
   facts: Pick<Registry, 'view' | 'sources'>,
   options: AuthorizationOptions,

@@ -26,17 +26,17 @@ import type { Kubeconfig } from './kubeconfig.ts';
 export interface TokenOptions {
   readonly action: 'create' | 'list' | 'delete';
   readonly dataDir: string;
-  /** For `delete`: the token, or the half before its dot. */
+  /** For `delete`: the token, or the part before its dot. */
   readonly token: string | undefined;
-  /** 0: it does not end. */
+  /** Lifetime; 0: it does not expire. */
   readonly ttlMs: number;
   readonly description: string | undefined;
-  /** Beside `system:bootstrappers`. Default: the group that may join. */
+  /** Groups besides `system:bootstrappers`. Default: the group that may join. */
   readonly groups: readonly string[] | undefined;
   readonly printJoinCommand: boolean;
 }
 
-/** How long a new token waits for its signature, and how often that is looked for. */
+/** How long the command waits until a new token is signed, and how often it checks. */
 const signedMaxMs = 3_000;
 const lookMs = 50;
 
@@ -44,7 +44,7 @@ const letters = 'abcdefghijklmnopqrstuvwxyz0123456789';
 const random = (length: number): string =>
   Array.from({ length }, () => letters[randomInt(letters.length)]).join('');
 
-/** What is to be printed, and what is to be said beside it. */
+/** Text for standard output, and messages beside it. */
 export interface TokenAnswer {
   readonly text: string;
   readonly warning?: string | undefined;
@@ -73,7 +73,7 @@ export async function runToken(options: TokenOptions): Promise<TokenAnswer> {
   }
 }
 
-/** What keeps other machines from the address of a server; undefined: nothing that is known here. */
+/** Why other machines cannot reach the address of a server; undefined when no reason is known. */
 function unreachable(server: string): string | undefined {
   if (!isLoopback(new URL(server).hostname)) return undefined;
   return `${server} is reached from this machine alone; for nodes elsewhere, start the cluster with --secure-host 0.0.0.0 or one of its addresses, and make the token then`;
@@ -81,7 +81,7 @@ function unreachable(server: string): string | undefined {
 
 export interface RunningCluster {
   readonly server: string;
-  /** Absent when the operator's own certificate is shown. */
+  /** PEM of the authority; absent when the operator's own certificate is used. */
   readonly ca?: string;
   readonly cert: string;
   readonly key: string;
@@ -137,7 +137,7 @@ async function createToken(client: Client, cluster: RunningCluster, options: Tok
   return options.printJoinCommand ? `${joinCommand(cluster, token)}\n` : `${token}\n`;
 }
 
-/** Nodes believe the cluster by a signature that a controller makes with the token: the command works when it is there. */
+/** Waits until a controller has signed the cluster info with the token: nodes trust the cluster by that signature. */
 async function signed(client: Client, id: string): Promise<void> {
   for (let waitedMs = 0; waitedMs < signedMaxMs; waitedMs += lookMs) {
     const { data } = await client.get(configMaps, clusterInfo.namespace, clusterInfo.name);
@@ -182,7 +182,7 @@ async function listTokens(client: Client): Promise<string> {
     .join('');
 }
 
-/** What others wrote must not move the cursor of a terminal. */
+/** Removes control characters: text of others must not move the cursor of a terminal. */
 const printable = (text: string): string => text.replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, '?');
 
 async function deleteToken(client: Client, token: string): Promise<string> {

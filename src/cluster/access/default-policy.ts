@@ -1,6 +1,6 @@
 /**
- * The default roles and bindings of a cluster. Where users are checked by them, they are there before the first answer;
- * everywhere else they are written right after it, so that the start does not take longer.
+ * The default roles and bindings of a cluster. With a secure door they exist before the first answer, because users are
+ * authorized by them; otherwise they are written right after it, so that the start does not take longer.
  */
 import type { Writing } from '../../registry/writing.ts';
 import type { HealthCheck } from '../../server/observe/health.ts';
@@ -13,7 +13,7 @@ export class DefaultPolicy {
 
   constructor(private readonly writing: Writing) {}
 
-  /** Writes what is missing, once; every caller waits for the same. */
+  /** Writes missing objects, once; all callers share the same promise. */
   plant(): Promise<void> {
     if (!this.#planting) {
       this.#planting = this.#plant();
@@ -22,12 +22,12 @@ export class DefaultPolicy {
     return this.#planting;
   }
 
-  /** Does so when what the start still has to do is done. */
+  /** Writes them when the start has finished its other work. */
   plantSoon(onError: (error: Error) => void): void {
     this.#soon = setImmediate(() => void this.plant().catch(onError));
   }
 
-  /** Whether the policy is there, by the name that it has in kube-apiserver. */
+  /** A health check whether the policy exists, under kube-apiserver's name. */
   get check(): HealthCheck {
     return {
       name: 'poststarthook/rbac/bootstrap-roles',
@@ -42,7 +42,7 @@ export class DefaultPolicy {
     await this.#planting?.catch(() => undefined);
   }
 
-  /** Loaded by those who need it: it is the longest text of the server that is no code. */
+  /** Loaded on demand: it is the longest data of the server. */
   async #plant(): Promise<void> {
     const { ensureDefaultPolicy } = await import('../../access/authorization/bootstrap.ts');
     await ensureDefaultPolicy(this.writing);

@@ -1,10 +1,10 @@
-/** Fair shares of a cluster with a secure door: the default policy, and what limits requests by it. */
+/** Flow control of a cluster with a secure door: the default policy, and the limits derived from it. */
 import { FlowControl } from '../../access/fairness/flow-control.ts';
 import { FlowPolicy } from '../../access/fairness/flow-policy.ts';
 import type { Writing } from '../../registry/writing.ts';
 import type { Limits } from '../../server/http/limits.ts';
 
-/** A request waits at most this part of the time that requests may take. */
+/** A request waits at most this fraction (1/n) of the request timeout. */
 const waitShare = 4;
 
 export interface OpenFairness {

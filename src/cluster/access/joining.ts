@@ -1,7 +1,7 @@
 /**
- * What a cluster prepares for machines that join it: a token of the group below may ask for a client certificate of a
- * node and gets it; nodes may renew theirs; and all may read where the cluster is. Names are those that kubeadm uses.
- * Objects are made when they are missing and not put right afterwards: who deletes a rule and makes another keeps it.
+ * What a cluster prepares for machines that join it: tokens of a group may request client certificates of nodes and get
+ * them, nodes may renew theirs, and everyone may read the cluster's address. Names are those that kubeadm uses. Objects
+ * are created when they are missing and not restored when they are changed, so that an operator may replace a rule.
  */
 import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from '../../api/generated/types.ts';
 import { rbacGroup } from '../../api/rules/access/rbac.ts';
@@ -35,10 +35,10 @@ const bindings: readonly ClusterRoleBinding[] = [
   bound('kubeadm:node-autoapprove-certificate-rotation', `${requests}:selfnodeclient`, nodesGroup),
 ];
 
-/** What the role below allowed before service proxies read endpoint slices. */
+/** The former rules of the role below, from before service proxies read endpoint slices. */
 const formerRules = [{ apiGroups: [''], resources: ['endpoints', 'services'], verbs: ['list', 'watch'] }];
 
-/** The agent of a node is its service proxy, too. Kubernetes' role for that also shows all nodes, which a node must not see. */
+/** The role of nodes as service proxies. Kubernetes' role for that also shows all nodes, which a node must not see. */
 const proxier: ClusterRole = {
   metadata: { name: nodeProxier },
   rules: [
@@ -70,7 +70,7 @@ export async function ensureJoining(writing: Writing): Promise<void> {
   await renewProxier(writing);
 }
 
-/** A role of an earlier version that nobody has changed gets the rules of today: nodes that joined need them. */
+/** Updates an unchanged role of an earlier version to the current rules, which joined nodes need. */
 async function renewProxier(writing: Writing): Promise<void> {
   const kind = writing.registry.kinds.resource(`${rbacGroup}/v1`, 'clusterroles')!;
   const entry = writing.registry.view.collection(kind).get('', nodeProxier);

@@ -1,6 +1,6 @@
 /**
- * The user's kubeconfig: contexts of clusters are put into it and taken out of it. It is locked as kubectl locks it,
- * replaced in one step, and only what changes is written: comments, order and unknown fields stay.
+ * Edits the user's kubeconfig: adds and removes contexts of clusters. It uses the same lock as kubectl, replaces the
+ * file in one step, and writes only what changes: comments, order and unknown fields stay.
  */
 import { closeSync, lstatSync, mkdirSync, openSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -12,21 +12,21 @@ import { StartError } from '../shared/start-error.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
 
 const fileBytesMax = 16 * 1024 * 1024;
-/** kubectl holds its lock for some milliseconds; one that stays was left by a program that was killed. */
+/** How long to wait for the lock. kubectl holds it for some milliseconds; one that stays was left by a killed program. */
 const lockMaxMs = 10_000;
 const lockLookMs = 20;
-/** Says of an entry whose it is. Clients keep extensions that they do not know. */
+/** The extension that names the owner of an entry. Clients keep extensions that they do not know. */
 const extensionName = 'wherry.dev/cluster';
 
-/** What a context is made of. */
+/** The entries of a context. */
 export interface ContextEntry {
-  /** The names of the three entries. */
+  /** The names of context, cluster and user. */
   readonly context: string;
   readonly clusterName: string;
   readonly userName: string;
   readonly cluster: Readonly<Record<string, unknown>>;
   readonly user: Readonly<Record<string, unknown>>;
-  /** Tells clusters of the same name apart: the folder of its record, or of its data. */
+  /** Distinguishes clusters of the same name: the folder of its record, or of its data. */
   readonly identity: string;
 }
 
@@ -35,7 +35,7 @@ export interface Merged {
   readonly isCurrent: boolean;
 }
 
-/** The entries of a named cluster, which have one name. @param text a kubeconfig as clusters make them */
+/** The entries of a named cluster, all with its name. @param text a kubeconfig of that cluster */
 export function contextEntry(name: string, identity: string, text: string): ContextEntry {
   const { clusters, users } = JSON.parse(text) as Kubeconfig;
   const cluster = clusters[0]!.cluster as ContextEntry['cluster'];
@@ -50,13 +50,13 @@ function kubeconfigFiles(env: NodeJS.ProcessEnv = process.env): string[] {
   return named.length ? [...new Set(named)] : [path.join(homedir(), '.kube', 'config')];
 }
 
-/** Where kubectl writes what is new: the first file that exists, else the last. */
+/** The file to which kubectl would write new entries: the first that exists, else the last. */
 const fileForNew = (files: readonly string[]): string =>
   files.length === 1 ? files[0]! : (files.find((file) => textOf(file) !== undefined) ?? files.at(-1)!);
 
 /**
- * Puts a context into the user's kubeconfig, or brings up to date the one that is there.
- * @param use make it the current one in any case, not only where there is no current one
+ * Adds a context to the user's kubeconfig, or updates it.
+ * @param use make it the current one always, not only when there is none
  */
 export async function mergeContext(entry: ContextEntry, use: boolean): Promise<Merged> {
   const files = kubeconfigFiles();
@@ -71,7 +71,9 @@ export async function mergeContext(entry: ContextEntry, use: boolean): Promise<M
   return { file, isCurrent: makesCurrent || current === entry.context };
 }
 
-/** Puts the first of some forms of a context into a file whose names no other cluster has there; undefined: none. */
+/**
+ * Adds the first of several alternatives whose names no other cluster uses in the file; undefined when there is none.
+ */
 export async function mergeContextInto(
   file: string,
   forms: readonly ContextEntry[],
@@ -104,7 +106,7 @@ const contextsOf = (document: Document, cluster: string): { context: string; use
     return context?.cluster === cluster ? [{ context: name, user: context.user ?? '' }] : [];
   });
 
-/** Takes a cluster with its contexts out of the files where it is. Returns those that were changed. */
+/** Removes a cluster with its contexts from all files. Returns the changed ones. */
 export async function removeContext(
   name: string,
   identity: string,
@@ -163,11 +165,11 @@ function clusterIn(document: Document, name: string): WrittenCluster | undefined
   return (entriesOf(document, 'clusters')[index]!.toJSON() as { cluster?: WrittenCluster }).cluster ?? {};
 }
 
-/** Whose entry it is; undefined when it does not say. */
+/** The owner of an entry; undefined when it names none. */
 const identityIn = (document: Document, name: string): string | undefined =>
   clusterIn(document, name)?.extensions?.find((one) => one?.name === extensionName)?.extension?.identity;
 
-/** Whether one of the names is there, for another cluster. */
+/** Whether one of the names is used by another cluster. */
 function isForeign(
   document: Document,
   { context, clusterName, userName, cluster, identity }: ContextEntry,
@@ -191,10 +193,10 @@ function textOf(file: string): string | undefined {
   }
 }
 
-/** A quick look, without parsing. */
+/** Whether a file mentions a name; a quick check without parsing. */
 const namesIn = (file: string, name: string): boolean => textOf(file)?.includes(name) ?? false;
 
-/** The current context that a file names; undefined when it names none. */
+/** The current context of a file; undefined when it has none. */
 async function currentIn(file: string): Promise<string | undefined> {
   const text = textOf(file);
   if (text === undefined || !text.includes('current-context')) return undefined;
@@ -209,7 +211,7 @@ const empty = 'apiVersion: v1\nkind: Config\npreferences: {}\n';
 /** Changes a file under its lock. */
 async function edited(file: string, change: (document: Document) => void | Promise<void>): Promise<void> {
   try {
-    // Through a link to where the file is, so that the link stays.
+    // Edit the target of a symbolic link, so that the link stays.
     const real = realOf(path.resolve(file));
     mkdirSync(path.dirname(real), { recursive: true, mode: 0o700 });
     await withLock(`${path.resolve(file)}.lock`, async () => {

@@ -1,4 +1,7 @@
-/** Kubeconfigs: how clients learn where a cluster is, and who they are to it. JSON is YAML. */
+/**
+ * Builds kubeconfigs, from which clients learn the address of a cluster and their credentials. Written as JSON, which
+ * is valid YAML.
+ */
 import type { Certified } from '../../pki/authority.ts';
 
 export interface Kubeconfig {
@@ -12,19 +15,19 @@ export interface Kubeconfig {
 
 const clusterName = 'wherry';
 
-/** For plain HTTP. Clients that insist on TLS take it only when told not to verify it. */
+/** A kubeconfig for plain HTTP. Clients that insist on TLS accept it only with verification switched off. */
 export const kubeconfigFor = (url: string): string =>
   kubeconfigText(assembled(clusterName, { server: url, 'insecure-skip-tls-verify': true }, {}));
 
 export interface SecureAccess {
   readonly url: string;
-  /** PEM of the authority that signed the server's certificate; undefined: one that clients know by themselves. */
+  /** PEM of the authority that signed the server's certificate; undefined: one that clients trust anyway. */
   readonly ca: string | undefined;
   readonly user: string;
   readonly client: Certified;
 }
 
-/** For a user with a client certificate. */
+/** A kubeconfig for a user with a client certificate. */
 export const secureKubeconfig = ({ url, ca, user, client }: SecureAccess): Kubeconfig =>
   assembled(
     user,

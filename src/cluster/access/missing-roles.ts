@@ -1,4 +1,4 @@
-/** Roles and bindings that a cluster makes when they are missing, and does not put right afterwards. */
+/** Creates roles and bindings that are missing, and leaves changed ones alone. */
 
 import { rbacGroup } from '../../api/rules/access/rbac.ts';
 import type { ApiObject } from '../../api/text/object.ts';

@@ -1,6 +1,6 @@
 /**
- * The cluster's authorities where several servers share a store: a secret holds each, so that a certificate that one
- * server has signed is good at all of them.
+ * The cluster's authorities when several servers share a store: each is in a secret, so that all servers accept
+ * certificates that one of them has signed.
  */
 import type { Secret } from '../../api/generated/types.ts';
 import { type Certified, makeAuthority } from '../../pki/authority.ts';
@@ -26,7 +26,7 @@ export async function sharedAuthority(
     const name = authorityNames[use];
     const made = own ?? makeAuthority(name, registry.sources.nowMs());
     const secret: Secret = { metadata: { name }, type: 'Opaque', data: dataOf(made) };
-    // When another server stores one at the same moment, that one counts.
+    // If another server stores one at the same moment, that one is used.
     const kind = registry.kinds.resource('v1', 'secrets')!;
     await registry.seed(actingAs('kube-apiserver', 'create'), collectionOf(kind, namespace), secret);
   }
@@ -35,7 +35,7 @@ export async function sharedAuthority(
   return { cert: text('ca.crt'), key: text('ca.key') };
 }
 
-/** After a renewal. */
+/** Stores an authority again after it was renewed. */
 export async function storeAuthority(
   writing: Writing,
   use: AuthorityUse,

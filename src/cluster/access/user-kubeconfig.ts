@@ -1,4 +1,4 @@
-/** Kubeconfigs of users, made from the authority in a data folder: what `wherry kubeconfig` does. */
+/** Makes kubeconfigs of users with the authority in a data folder, for `wherry kubeconfig`. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { wallClock } from '../../clock.ts';
@@ -13,21 +13,21 @@ export interface KubeconfigOptions {
   readonly dataDir: string;
   /** The cluster of the data folder, if it has a name. */
   readonly cluster?: { readonly name: string; readonly identity: string } | undefined;
-  /** Absent: the administrator. */
+  /** The user; absent: the administrator. */
   readonly user: string | undefined;
   readonly groups: readonly string[];
   readonly lifeMs: number | undefined;
-  /** Absent: where the last start was reached. */
+  /** The address of the server; absent: that of the last start. */
   readonly server: string | undefined;
-  /** A file to write, or one to add to; neither: the text is handed back. */
+  /** A file to write, or one to add to; with neither, the text is returned. */
   readonly output: string | undefined;
   readonly merge: string | undefined;
 }
 
-/** Names that are tried for a cluster without a name of its own. */
+/** Maximum number of names tried for a cluster without a name of its own. */
 const namesMax = 20;
 
-/** What is to be printed. Throws a `StartError` with a sentence. */
+/** Returns the text to print. Throws a `StartError` with a sentence. */
 export async function writeUserKubeconfig(options: KubeconfigOptions): Promise<string> {
   const { dataDir, output, merge } = options;
   const authority = authorityIn(dataDir);
@@ -60,7 +60,7 @@ function authorityIn(dataDir: string): Authority {
   );
 }
 
-/** What the last start wrote about where it is reached; undefined when it wrote nothing. */
+/** Address and authority that the last start wrote; undefined when there are none. */
 function formerCluster(dataDir: string): { server: string; ca: string | undefined } | undefined {
   try {
     const text = readFileSync(path.join(dataDir, 'kubeconfig'), 'utf8');
@@ -72,7 +72,7 @@ function formerCluster(dataDir: string): { server: string; ca: string | undefine
   }
 }
 
-/** Puts the entries into a file, by names that no other cluster has there. */
+/** Adds the entries to a file, under names that no other cluster uses there. */
 async function mergeInto(
   file: string,
   config: Kubeconfig,
@@ -96,7 +96,7 @@ async function mergeInto(
 
 type Names = Pick<ContextEntry, 'context' | 'clusterName' | 'userName'>;
 
-/** Names to choose from: those of the named cluster; else the usual ones, and others for when a cluster has these. */
+/** Possible names: those of the named cluster; else the usual ones, then numbered ones. */
 function namesOf(config: Kubeconfig, user: string, name: string | undefined, dataDir: string): Names[] {
   const of = (clusterName: string): Names => {
     const both = `${user}@${clusterName}`;

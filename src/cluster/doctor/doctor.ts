@@ -1,4 +1,4 @@
-/** `wherry doctor`: looks at the machine, and says what is missing, what follows from it, and what to do about it. */
+/** `wherry doctor`: checks the machine, and reports what is missing, what follows from it, and what to do about it. */
 import { type Asked, type Check, type Finding, states } from './finding.ts';
 import { machineChecks } from './machine-checks.ts';
 import type { Probe } from './probe.ts';
@@ -55,7 +55,7 @@ function summary(found: readonly Found[]): string {
   return count('note') ? 'wherry up starts; notes say what it can do less here.' : 'All is well.';
 }
 
-/** The findings that matter most for a cluster that has just been started: a line each, and none when all is well. */
+/** The most important findings for a cluster that has just been started, one line each; empty when all is well. */
 export async function startFindings(probe: Probe, asked: Asked): Promise<readonly string[]> {
   const found = await look(
     probe,

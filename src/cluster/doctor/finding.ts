@@ -1,4 +1,4 @@
-/** What a check of `wherry doctor` finds. */
+/** The result of a check of `wherry doctor`. */
 import type { Probe } from './probe.ts';
 
 /** `error`: `wherry up` does not start; `warning`: it will fail at some time; `note`: it can do less here. */
@@ -6,7 +6,7 @@ export const states = ['error', 'warning', 'note', 'ok'] as const;
 
 export interface Finding {
   readonly state: (typeof states)[number];
-  /** What is so. */
+  /** What was found. */
   readonly says: string;
   /** What follows from it. */
   readonly means?: string;
@@ -14,7 +14,7 @@ export interface Finding {
   readonly remedy?: string;
 }
 
-/** What the cluster is to have. */
+/** What the cluster should have. */
 export interface Asked {
   readonly dataDir: string;
   /** The port for plain HTTP. */
@@ -23,7 +23,7 @@ export interface Asked {
 
 export interface Check {
   readonly subject: string;
-  /** Whether the start of a cluster looks, too: only for checks that take no time. */
+  /** Whether the check also runs when a cluster starts: only for checks that take no time. */
   readonly isQuick?: true;
   look(probe: Probe, asked: Asked): Promise<Finding>;
 }

@@ -7,13 +7,15 @@ const diskErrorBytes = 100 * mebibyte;
 const diskWarnedBytes = gibibyte;
 const fileShareMin = 0.02;
 const memoryWarnedBytes = 256 * mebibyte;
-/** Each connection, watch and log of a pod takes one; kubectl and controllers keep several connections. */
+/** Minimum number of file descriptors: each connection, watch and log of a pod takes one. */
 const descriptorsMin = 4_096;
 const processesMin = 2_048;
-/** Below these the tools of a few pods fail; larger clusters of containers are advised to have the second figures. */
+/**
+ * Minimum inotify limits, below which tools in a few pods fail; the second figures are recommended for larger clusters.
+ */
 const inotifyMin = { instances: 128, watches: 8_192 };
 const inotifyGood = { instances: 512, watches: 65_536 };
-/** What Elasticsearch, OpenSearch and SonarQube refuse to start below. */
+/** The minimum that Elasticsearch, OpenSearch and SonarQube require. */
 const mapsGood = 262_144;
 
 const notLinux = (what: string, means: string): Finding => ({
@@ -71,7 +73,7 @@ const namespaces: Check = {
   },
 };
 
-/** The version that holds the limits of memory, and where it is mounted. A machine may have both. */
+/** The cgroup version that enforces memory limits, and its mount point. A machine may have both versions. */
 function groupsOf(mounts: string): readonly [version: 'v1' | 'v2' | undefined, folder: string] {
   const lines = mounts.split('\n');
   const first = lines.find((line) => / - cgroup \S+ (?:\S*,)?memory(?:,|$)/.test(line));
@@ -154,7 +156,9 @@ const memory: Check = {
   },
 };
 
-/** A line of /proc/self/limits: what holds, with unlimited as Infinity; undefined where it is not known. */
+/**
+ * The limit in effect from a line of /proc/self/limits, with unlimited as Infinity; undefined where it is not known.
+ */
 function limitOf(text: string | undefined, name: string): number | undefined {
   const value = text && new RegExp(`^${name}\\s+(\\S+)`, 'm').exec(text)?.[1];
   if (!value) return undefined;

@@ -13,7 +13,7 @@ import type { EngineAnswer, FreeSpace, Probe } from './probe.ts';
 const answerMaxMs = 5_000;
 const outputBytesMax = 64 * 1024;
 const host = '127.0.0.1';
-/** Where programs of the administrator are, which are not on the PATH of every user. */
+/** Folders of administrator programs, which are not on every user's PATH. */
 const adminFolders = ['/usr/sbin', '/sbin'];
 
 const isAllowed = (file: string): Promise<boolean> =>

@@ -4,7 +4,7 @@ import type { EngineAnswer } from './probe.ts';
 
 const nodeNeeded = [20, 19] as const;
 const securePort = 6443;
-/** Versions of kubectl and a server may differ by one; older ones do not know newer kinds. */
+/** The oldest minor version of kubectl that is not warned about: older ones do not know newer kinds. */
 const kubectlMinorMin = 30;
 
 const node: Check = {

@@ -1,6 +1,6 @@
 /**
- * Ports and ranges of a cluster that is started without saying which. What it had before it gets again; else the first
- * that no other cluster of the user has, running or not, and that is free on this machine.
+ * Chooses ports and ranges for a cluster that is started without naming them: those it had before, else the first that
+ * no other cluster of the user has, running or not, and that are free on this machine.
  */
 import { checkPorts } from '../shared/ports.ts';
 import { StartError } from '../shared/start-error.ts';
@@ -10,14 +10,14 @@ import { runningProcess } from './cluster-state.ts';
 const loopback = '127.0.0.1';
 const portFirst = 8080;
 const securePortFirst = 6443;
-/** Ports that are tried after the first. */
+/** Maximum number of ports tried after the first. */
 const portsTried = 500;
 const rangesTried = 200;
-/** Where the second numbers begin in ranges of pods: 10.217.0.0/16, 10.218.0.0/16, … */
+/** The second number of the first pod range: 10.217.0.0/16, 10.218.0.0/16, … */
 const podRangeFirst = 217;
 const podRangesTried = 38;
 
-/** What the command line leaves open. */
+/** Which values the command line leaves open. */
 export interface Open {
   readonly port: boolean;
   readonly securePort: boolean;

@@ -1,4 +1,7 @@
-/** Which cluster is meant: by a name, by a data folder, by a folder `.wherry` where the command is run, else `default`. */
+/**
+ * Finds the cluster that a command means: by a name, by a data folder, by a folder `.wherry` where the command is run,
+ * else `default`.
+ */
 import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { isClusterName, nameRule } from '../options/named.ts';
@@ -16,9 +19,9 @@ export interface Asked {
 
 export interface Choice {
   readonly name: string;
-  /** Where its data is, or is to be. */
+  /** Its data folder, which may not exist yet. */
   readonly dataDir: string;
-  /** Whether it is the folder `.wherry` in the current one, which was there before clusters had names. */
+  /** Whether it is the folder `.wherry` in the current one, as before clusters had names. */
   readonly isLocal: boolean;
   readonly record: ClusterRecord | undefined;
 }
@@ -59,7 +62,7 @@ function isSame(one: string, other: string): boolean {
   return real(one) === real(other);
 }
 
-/** A name for a folder: its own, or of the folder around it, with a number if another cluster has it. */
+/** A name for a folder: its own, or that of its parent, with a number if another cluster has it. */
 function freeName(dataDir: string): string {
   const folder = path.basename(dataDir) === localFolder ? path.dirname(dataDir) : dataDir;
   const plain =
@@ -76,7 +79,7 @@ function freeName(dataDir: string): string {
   }
 }
 
-/** The cluster of a command that takes a name, which must be known. */
+/** The cluster that a command names, which must exist. */
 export function knownCluster(name: string | undefined): ClusterRecord {
   if (name !== undefined && !isClusterName(name))
     throw new StartError(`the name of a cluster is ${nameRule}, not ${JSON.stringify(name)}`);
@@ -87,7 +90,7 @@ export function knownCluster(name: string | undefined): ClusterRecord {
   throw new StartError(`there is no cluster ${chosen}${there}`);
 }
 
-/** The name of the cluster with this data folder, and what tells it from others; undefined when it has no name. */
+/** The name and identity of the cluster with this data folder; undefined when it has no name. */
 export function namedIn(dataDir: string): { name: string; identity: string } | undefined {
   const known = recordIn(path.resolve(dataDir));
   return known && { name: known.name, identity: recordFolder(known.name) };
@@ -96,7 +99,7 @@ export function namedIn(dataDir: string): { name: string; identity: string } | u
 const recordIn = (dataDir: string): ClusterRecord | undefined =>
   allRecords().find((record) => record.dataDir !== undefined && isSame(record.dataDir, dataDir));
 
-/** The data folder that a command means which works on one. */
+/** The data folder that a command means. */
 export function dataFolderOf({ name, dataDir }: Asked): string {
   if (dataDir !== undefined) return dataDir;
   if (name === undefined && existsSync(localFolder)) return localFolder;

@@ -1,7 +1,7 @@
 /**
- * What is known of a named cluster: a file in its folder of the user's data folder, which says where its data is, which
- * process runs it, and what was chosen for it. The file stays when the cluster stops, so that it gets the same ports and
- * ranges again.
+ * The record of a named cluster: a file in the user's data folder, with its data folder, the process that runs it, and
+ * the ports and ranges chosen for it. The file stays when the cluster stops, so that it gets the same ports and ranges
+ * again.
  */
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -15,7 +15,7 @@ import { dataHome } from './data-home.ts';
 
 const fileName = 'cluster.json';
 const logName = 'wherry.log';
-/** Records that are read; more would be no clusters of one person. */
+/** Maximum number of records that are read. */
 const recordsMax = 1_000;
 const fileBytesMax = 1024 * 1024;
 /** How long a start waits while another one chooses its ports. */
@@ -24,11 +24,11 @@ const lockLookMs = 20;
 
 export interface ClusterRecord {
   readonly name: string;
-  /** Absolute; absent when objects are in memory. */
+  /** The data folder, as an absolute path; absent when objects are in memory. */
   readonly dataDir?: string;
   /** The process that runs it; absent when it was stopped. */
   readonly process?: Owner;
-  /** Identifies the run of the system in which the process was started; empty where that is not known. */
+  /** The id of the system boot during which the process was started; empty where it is not known. */
   readonly boot?: string;
   /** When it was last started, in ISO 8601. */
   readonly startedAt?: string;
@@ -37,7 +37,7 @@ export interface ClusterRecord {
   /** Where it answers, or has answered. */
   readonly url?: string;
   readonly secureUrl?: string;
-  /** What was chosen for it, and is chosen again. */
+  /** The ports and ranges chosen for it, which the next start uses again. */
   readonly port?: number;
   readonly securePort?: number;
   readonly serviceRange?: string;
@@ -56,7 +56,7 @@ export interface ClusterRecord {
 export const recordFolder = (name: string): string => path.join(dataHome(), name);
 export const logFile = (name: string): string => path.join(recordFolder(name), logName);
 
-/** Undefined when there is no such file, or it cannot be read. */
+/** Reads a record; undefined when there is none, or it cannot be read. */
 export function readRecord(name: string): ClusterRecord | undefined {
   try {
     const text = readFileSync(path.join(recordFolder(name), fileName), 'utf8');
@@ -74,7 +74,7 @@ export function writeRecord(record: ClusterRecord): void {
   writePrivately(path.join(folder, fileName), `${JSON.stringify(record, null, 2)}\n`);
 }
 
-/** Removes what is known of a cluster, with its log; folders only when they are empty then. */
+/** Removes the record of a cluster, and its log; folders only if they are empty then. */
 export function removeRecord(name: string): void {
   const folder = recordFolder(name);
   for (const file of [fileName, logName, `${logName}.1`]) rmSync(path.join(folder, file), { force: true });
@@ -86,7 +86,7 @@ function removeEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // It holds something, or is not there.
+    // The folder is not empty, or does not exist.
   }
 }
 
@@ -101,7 +101,7 @@ export function allRecords(): ClusterRecord[] {
   return names.flatMap((name) => readRecord(name) ?? []);
 }
 
-/** Runs work that no other process does at the same time for clusters of this user. */
+/** Runs work exclusively among all processes of this user that manage clusters. */
 export async function locked<T>(work: () => T | Promise<T>): Promise<T> {
   const home = dataHome();
   try {

@@ -1,4 +1,4 @@
-/** A run of a named cluster: its name is taken before the start, and its record says what runs until the end. */
+/** A run of a named cluster: takes the name before the start, and keeps its record up to date until the end. */
 import { existsSync, readdirSync } from 'node:fs';
 import { wallClock } from '../../clock.ts';
 import { bootId } from '../../node/process/process-table.ts';
@@ -18,7 +18,7 @@ import {
 import { runningProcess } from './cluster-state.ts';
 
 export interface RunAsked extends Asked {
-  /** Objects are kept in memory. */
+  /** Whether objects are kept in memory. */
   readonly inMemory: boolean;
   readonly open: Open;
   /** The options and the folder of this start, for the next one. */
@@ -40,7 +40,9 @@ export class ClusterRun {
     this.#record = record;
   }
 
-  /** Takes the name for this process, and chooses ports and ranges. Throws a `StartError` when the cluster runs. */
+  /**
+   * Takes the name for this process, and chooses ports and ranges. Throws a `StartError` when the cluster runs already.
+   */
   static take(asked: RunAsked): Promise<ClusterRun> {
     return locked(async () => {
       const choice = chooseCluster(asked);
@@ -82,7 +84,7 @@ export class ClusterRun {
         ? {}
         : { secure: { ...secure, port: securePort, orAnyPort: false } }),
       ...(serviceRange === undefined ? {} : { serviceClusterIPRange: serviceRange }),
-      // The default range needs no check, which loads what a start can do without.
+      // The default range needs no check, whose code a start can do without.
       ...(podRange === undefined || podRange === defaultPodRange || typeof node !== 'object'
         ? {}
         : { node: { ...node, podRange } }),
@@ -94,16 +96,16 @@ export class ClusterRun {
     writeRecord(this.#record);
   }
 
-  /** The start has failed: everything is known as before it. */
+  /** Called when the start has failed: restores the record. */
   fail(): void {
     if (this.former) writeRecord(this.former);
     else removeRecord(this.#record.name);
   }
 
-  /** The cluster was stopped. */
+  /** Called when the cluster was stopped. */
   end(): void {
     const { process: _ended, ...record } = this.#record;
-    // It may have been deleted meanwhile.
+    // The cluster may have been deleted meanwhile.
     if (readRecord(record.name)) writeRecord(record);
   }
 }
@@ -111,14 +113,14 @@ export class ClusterRun {
 const defaultPodRange = '10.217.0.0/16';
 const defaultServiceRange = '10.0.0.0/24';
 
-/** A folder with objects from before clusters had names keeps its services where they are. */
+/** A folder with objects from before clusters had names: its services keep their addresses. */
 const knownBefore = ({ inMemory }: RunAsked, { name, dataDir }: Choice): ClusterRecord | undefined =>
   inMemory || !hasObjects(dataDir) ? undefined : { name, serviceRange: defaultServiceRange };
 
 const hasObjects = (dataDir: string): boolean =>
   existsSync(dataDir) && readdirSync(dataDir).some((name) => /\.mdb$/.test(name) || name === 'pki');
 
-/** Throws a `StartError` when the cluster runs. */
+/** Throws a `StartError` when the cluster runs already. */
 export function refuseRunning({ name, record, isLocal }: Choice): void {
   const pid = record && runningProcess(record);
   if (pid === undefined) return;

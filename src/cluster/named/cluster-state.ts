@@ -1,4 +1,4 @@
-/** What a cluster is doing now: what its record says is believed only as far as the system confirms it. */
+/** The current state of a cluster: its record, as far as the system confirms it. */
 import { existsSync } from 'node:fs';
 import { bootId } from '../../node/process/process-table.ts';
 import { isAlive, livingOwner } from '../../store/owner.ts';
@@ -10,9 +10,9 @@ const answerMaxMs = 5_000;
 
 export interface ClusterState {
   readonly name: string;
-  /** `starting`: the process lives, and does not answer that it is ready. */
+  /** `starting`: the process is alive, but does not report that it is ready. */
   readonly status: 'running' | 'starting' | 'stopped' | 'missing';
-  /** What a person should know beside the status. */
+  /** Further information for people. */
   readonly notes: readonly string[];
   readonly pid: number | undefined;
   readonly record: ClusterRecord;
@@ -21,7 +21,7 @@ export interface ClusterState {
 /** The process that runs a cluster; undefined when no living one does. */
 export function runningProcess({ process, boot, dataDir }: ClusterRecord): number | undefined {
   if (process && isSameBoot(boot) && isAlive(process)) return process.pid;
-  // Another command may use the folder, such as wherry serve.
+  // Another command, such as wherry serve, may use the folder.
   return dataDir === undefined ? undefined : livingOwner(dataDir)?.pid;
 }
 

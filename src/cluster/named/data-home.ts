@@ -1,4 +1,4 @@
-/** The folder of the user in which clusters keep their data, one folder for each name. */
+/** The user's folder for clusters, with one folder for each name. */
 import { homedir } from 'node:os';
 import path from 'node:path';
 
@@ -10,7 +10,7 @@ interface Machine {
 
 const thisMachine: Machine = { env: process.env, platform: process.platform, home: homedir };
 
-/** The usual place of each system; `XDG_DATA_HOME` counts everywhere, if it is an absolute path. */
+/** The usual place of each system; `XDG_DATA_HOME` is honoured everywhere, if it is an absolute path. */
 export function dataHome({ env, platform, home }: Machine = thisMachine): string {
   const { XDG_DATA_HOME: chosen = '', LOCALAPPDATA: local = '' } = env;
   if (path.isAbsolute(chosen)) return path.join(chosen, 'wherry');

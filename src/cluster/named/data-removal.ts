@@ -18,9 +18,9 @@ const ownNames = [
 ];
 
 /**
- * Removes what a cluster has made in its data folder, and the folder if nothing else is in it. Throws when something is
- * mounted there, because that may be files of others.
- * @param ownFolder the folder of the cluster's own, which goes with all that is in it
+ * Removes the cluster's files from its data folder, and the folder if it is empty then. Throws when something is
+ * mounted there, because that may be foreign data.
+ * @param ownFolder the folder that belongs to the cluster alone, which is removed with all its content
  */
 export async function removeOwnFiles(dataDir: string, ownFolder: string): Promise<void> {
   const isOwn = path.resolve(dataDir) === path.resolve(ownFolder);

@@ -1,4 +1,4 @@
-/** Removes what a cluster or node has left in container engines, for one that will not be started again. */
+/** Removes what a cluster or node left in container engines, when it will not be started again. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Spawner } from '../../node/process/spawner.ts';
@@ -47,7 +47,7 @@ const engines = [
   { name: 'cri', option: 'criSocket', open: openCri },
 ] as const;
 
-/** Text for the user. Throws a `StartError`. */
+/** Removes it; returns text for the user. Throws a `StartError`. */
 export async function cleanUp(options: CleanupOptions): Promise<string> {
   const { dataDir, all } = options;
   const user = userOf(path.resolve(dataDir));
@@ -84,7 +84,7 @@ export async function cleanUp(options: CleanupOptions): Promise<string> {
     }
   }
   if (!asked) return `${dataDir} has no containers\n`;
-  // With --all, either engine will do: few machines have both.
+  // With --all, one answering engine is enough: few machines have both.
   if (answered < (all ? 1 : asked))
     throw new StartError('no container engine answers; name its socket by --docker-socket or --cri-socket');
   const left = [...spared].map((one) => `Left alone the containers of the node in ${one}, which runs\n`);

@@ -21,7 +21,7 @@ export interface RunningIngress {
   close(): Promise<void>;
 }
 
-/** Others reach the ingress only when its owner says so. */
+/** The default address: others reach the ingress only if its owner says so. */
 const loopback = '127.0.0.1';
 
 export async function startIngress(
@@ -40,7 +40,7 @@ export async function startIngress(
     port,
     tlsPort,
     address,
-    // Besides allowed addresses, the machine's own is dialled, which pods on its network share.
+    // Besides allowed addresses, the machine's own may be dialled, because pods on its network have it.
     dial: async ({ ip, port }) => {
       if (ip !== machine && !isAllowedTarget(ip)) throw new Error(`address ${ip} is not allowed`);
       return dialTcp([ip], port);
@@ -64,7 +64,7 @@ export async function startIngress(
   };
 }
 
-/** Makes the class of this controller, unless there is one of its name. */
+/** Creates the class of this controller, unless a class of that name exists. */
 async function ensureClass(client: Client): Promise<void> {
   try {
     await client.create(ingressClasses, undefined, ownIngressClass());

@@ -13,9 +13,9 @@ import { SimulatedNodes } from './simulated-nodes.ts';
 export interface LocalNodesOptions {
   readonly api: ApiAddress;
   readonly connections: NodeConnections;
-  /** Absent: no pods run on this machine. */
+  /** Options of the node; absent: no pods run on this machine. */
   readonly node: NodeOptions | undefined;
-  /** Where the service `kubernetes` leads on this machine. */
+  /** The door to which the service `kubernetes` leads on this machine. */
   readonly apiDoor?: ApiDoor | undefined;
   readonly simulated: number;
   /** Grace period before a silent node counts as lost. */
@@ -29,7 +29,7 @@ export class LocalNodes {
   readonly simulated: SimulatedNodes;
   readonly #client: Client;
   #node: OpenNode | undefined;
-  /** The name of the node that is not simulated, also while it has no power. */
+  /** The name of the node that is not simulated, also while it is stopped. */
   #ownName: string | undefined;
   #dropping: Promise<void> | undefined;
   #starting: Promise<void> | undefined;
@@ -82,7 +82,7 @@ export class LocalNodes {
     await opened.start();
   }
 
-  /** Stops a node as a power failure would: its containers are gone, and the API is not told. */
+  /** Stops a node as a power failure would: its containers are gone, and nothing is written to the API. */
   async drop(name: string): Promise<void> {
     const node = this.#node;
     if (!node || node.name !== name) return this.simulated.stop(name);
@@ -93,11 +93,11 @@ export class LocalNodes {
   }
 
   /**
-   * Starts a node that has no power, or a new simulated one. Resolves when it is registered.
-   * @param resumes whether containers of simulated nodes go on that run according to the statuses of their pods
+   * Starts a stopped node, or a new simulated one. Resolves when it is registered.
+   * @param resumes whether simulated containers that run according to the statuses of their pods go on
    */
   async restart(name: string, { resumes = false } = {}): Promise<void> {
-    // A failed start has been reported.
+    // The error of a failed start has been reported already.
     await this.#starting?.catch(() => undefined);
     if (name !== this.#ownName) return this.simulated.start(name, { resumes });
     await this.#dropping;

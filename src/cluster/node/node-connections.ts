@@ -31,7 +31,7 @@ export class NodeConnections implements NodeConnector {
     private readonly authority: () => Promise<NodeTrust>,
     /** How long all steps of a connection may take together. Default: each has a time of its own. */
     private readonly timeoutMs?: number,
-    /** Where the server itself listens, which is never dialled. */
+    /** Where this server itself listens, which is never dialled. */
     private readonly ownDoors?: OwnDoors,
   ) {}
 
@@ -121,9 +121,9 @@ async function handshake(
 }
 
 /**
- * Why a certificate of the authority for nodes is not that of a node. It is when it has a name that is the node's alone. An
- * address is not: a node reports its own, and could report that of another; so a certificate that names another node in
- * its subject is refused.
+ * Why a certificate of the authority for nodes does not belong to a node; undefined when it does. It does if it has a
+ * name that only this node has. An address does not count: a node reports its own, and could report that of another; so
+ * a certificate that names another node in its subject is refused.
  */
 function nodeProblem(
   check: typeof CheckServerIdentity,

@@ -77,7 +77,7 @@ async function orSentence<T>(work: Promise<T>, words?: string): Promise<T> {
 /** How the kubelet API of a node is served at an address and a port. */
 type Listen = (name: string, address: string, port: number) => Promise<KubeletListening>;
 
-/** Options of a node in the process of its server, which also hands it the clock's timers. */
+/** Options of a node in the same process as its server, which also passes the timers of its clock. */
 interface LocalNodeOptions extends NodeOptions {
   readonly timers?: Timers;
   readonly apiDoor?: ApiDoor | undefined;
@@ -106,13 +106,13 @@ const eventOf = (type: string, about: ObjectReference, reason: string, message: 
   return { type, reason, message, kind, namespace, name };
 };
 
-/** What the parts of a node have in common. */
+/** Values that the parts of a node share. */
 interface NodeBase {
   readonly client: Client;
   readonly options: LocalNodeOptions;
   readonly name: string;
   readonly address: string;
-  /** Absolute, as mounts need it. */
+  /** The folder, as an absolute path, which mounts need. */
   readonly folder: string;
   readonly logFolder: LogFolder;
   readonly now: () => number;
@@ -199,7 +199,8 @@ async function openFolders(
     await logFolder.prune();
   });
   await orSentence(parts.makeFolders(folder, 0o700), `the folder ${folder} of the node cannot be made`);
-  // Two agents on one folder would end each other's containers. A temporary one is claimed when it is made.
+  // Claim the folder: two agents on one folder would end each other's containers. A temporary folder is claimed when it
+  // is made.
   if (temporary === undefined) {
     claimFolder(folder);
     closers.add(() => releaseFolder(folder));
@@ -220,7 +221,7 @@ function runtimesOf(
   const engine = {
     network: network.pods,
     address,
-    // A temporary folder is gone with the node, and then nobody could take over its containers.
+    // A temporary folder is removed with the node, so no later agent could adopt its containers.
     lasting: options.folder !== undefined,
     secret: (namespace: string, secret: string) => client.get(secrets, namespace, secret),
     now,
@@ -314,8 +315,8 @@ function defaultName(): string {
 }
 
 /**
- * Runs a node that belongs to a server elsewhere. Resolves when the node is registered. A server over TLS knows the node
- * by a certificate, which the node asks for with the token in `join` when it has none yet; `access` names other
+ * Runs a node of a server elsewhere. Resolves when the node is registered. A server with TLS authenticates the node by
+ * a certificate, which the node requests with the token in `join` when it has none yet; `access` provides other
  * credentials.
  */
 export async function startNode(
@@ -399,5 +400,5 @@ async function openJoined(url: string, options: NodeOptions, closers: Closers): 
   };
 }
 
-/** The range that pods of a node reach: services have IPv6 addresses for clients of the API only. */
+/** The IPv4 range, which pods of a node can reach: IPv6 addresses of services are only shown in the API. */
 const ipv4Of = (ranges: string): string => ranges.split(',').find((range) => !range.includes(':')) ?? ranges;

@@ -11,7 +11,7 @@ import type { NodeConnections } from './node-connections.ts';
 
 /** Number of nodes registered concurrently. */
 const startWidth = 16;
-/** Long status interval: a thousand simulated nodes stay cheap. */
+/** Interval of status reports; long, so that a thousand simulated nodes stay cheap. */
 const heartbeatMs = 3_600_000;
 const leaseMs = 20_000;
 /** Share of the grace period between lease renewals: at least two fit into it. */
@@ -55,7 +55,7 @@ export class SimulatedNodes implements SimulatedPower {
     await Promise.all(Array.from({ length: Math.min(startWidth, count) }, work));
   }
 
-  /** @param resumes whether containers go on that run according to the statuses of their pods */
+  /** @param resumes whether containers that run according to the statuses of their pods go on */
   async start(name: string, { resumes = false }: { resumes?: boolean } = {}): Promise<void> {
     const [problem] = subdomainName(name, false);
     if (problem) throw new Error(`${JSON.stringify(name)} is no name for a node: ${problem}`);

@@ -5,10 +5,10 @@ import type { Entry } from '../../registry/view/entry.ts';
 import type { RequestObserver } from '../../server/chain/step.ts';
 import { type LogOptions, logEvent } from './log.ts';
 
-/** A request that takes longer to answer is slow. Watches and connections into pods last, and are not. */
+/** Requests that take longer are slow. Watches and connections into pods do not count. */
 const slowMs = 1_000;
 
-/** Tells of what happens from now on. */
+/** Logs what happens from now on. */
 export function observeActivity(context: ControllerContext, log: LogOptions): Observation[] {
   const { view, kinds } = context.registry;
   const since = view.revision;

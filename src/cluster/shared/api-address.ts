@@ -4,11 +4,11 @@ import type { ApiDoor } from '../../node/network/service-proxy.ts';
 /** How parts of this process reach the API. */
 export interface ApiAddress {
   readonly url: string;
-  /** A connection in memory; absent: over the network. */
+  /** Opens an in-memory connection; absent: over the network. */
   readonly connect?: (() => Duplex) | undefined;
 }
 
-/** A URL leaves out the port that its scheme has by default. */
+/** The door at a URL, which may leave out the default port of its scheme. */
 export function doorAt(url: string): ApiDoor {
   const { port, protocol } = new URL(url);
   const isSecure = protocol === 'https:';

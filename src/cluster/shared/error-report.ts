@@ -1,13 +1,13 @@
 /**
- * Reports failures of a cluster. The loss of its store is reported once. What fails because of it afterwards, such as the
- * next round of every controller, is nothing new, and is not reported.
+ * Reports failures of a cluster. The loss of its store is reported once; later failures caused by it, such as the next
+ * round of every controller, are not reported.
  */
 
-/** Causes of a cause that are looked at. */
+/** Maximum length of a chain of causes. */
 const causesMax = 10;
 
 export class ErrorReport {
-  /** What errors say that come from a loss. */
+  /** Messages of errors that were caused by a loss. */
   readonly #losses = new Set<string>();
 
   constructor(

@@ -21,7 +21,10 @@ export class Startup {
   }
 }
 
-/** Fails if the newest write has failed, or a read does. Starting a server anew does not heal a store that is shared. */
+/**
+ * Fails if the newest write has failed, or a read fails. Only for readiness: restarting a server does not heal a shared
+ * store.
+ */
 export const storeCheck = (registry: Registry): HealthCheck => ({
   name: 'store',
   failure: async () => {

@@ -1,6 +1,6 @@
 /**
- * Instruments: what the test kit (`src/testing/`) attaches to a cluster while it starts. A cluster without them has
- * none of their steps, wrappers and timers, and pays nothing for them.
+ * Instruments: hooks by which the test kit (`src/testing/`) observes and controls a cluster. A cluster without them has
+ * none of their steps, wrappers and timers.
  */
 import type { Sources } from '../../registry/registry.ts';
 import type { Request } from '../../registry/request.ts';

@@ -5,11 +5,11 @@ import { StartError } from './start-error.ts';
 
 export interface ListenPort {
   readonly host: string;
-  /** 0 or undefined: any port, or none. */
+  /** The port; 0 or undefined: any port, or none. */
   readonly port: number | undefined;
 }
 
-/** Throws a `StartError` for the first port that cannot be listened at, before anything is made for what would listen there. */
+/** Throws a `StartError` for the first port that cannot be listened at, before anything else is started. */
 export async function checkPorts(ports: readonly ListenPort[]): Promise<void> {
   for (const { host, port } of ports) {
     if (!port) continue;
@@ -24,7 +24,7 @@ export async function checkPorts(ports: readonly ListenPort[]): Promise<void> {
   }
 }
 
-/** A failure to listen as a `StartError`; any other as it is. */
+/** Turns a failure to listen into a `StartError`; returns other errors unchanged. */
 export function listenError(
   error: unknown,
   asked: { readonly host?: string | undefined; readonly port?: number | 'off' | undefined },

@@ -1,8 +1,8 @@
-/** The encryption of a store, which is loaded when there is a file that asks for it. */
+/** Encryption of a store; its code is loaded only when a configuration file asks for it. */
 import type { KindTable } from '../../api/kinds/kinds.ts';
 import type { Store } from '../../store/store.ts';
 
-/** The store, with what encrypts it when there is a file that says so. */
+/** The store, wrapped in encryption if there is a configuration file. */
 export async function encrypted(store: Store, kinds: KindTable, file: string | undefined): Promise<Store> {
   if (file === undefined) return store;
   try {

@@ -1,5 +1,5 @@
 /**
- * Events in an etcd of their own: a second store, which counts revisions for itself, and a view of it. The version of an
+ * Events in an etcd of their own: a second store with its own revisions, and a view of it. The resourceVersion of an
  * event, or of a list of events, is that of this store.
  */
 import type { ResourceId } from '../../api/kind/kind.ts';
@@ -15,11 +15,11 @@ import { etcdStoreOptions } from './store-choice.ts';
 
 const events: ResourceId = 'core/events';
 
-/** Which kinds the cluster's own store holds. */
+/** Which kinds are in the cluster's own store. */
 export const heldHere = ({ etcd }: StartOptions): ViewOptions['holds'] =>
   etcd?.eventServers ? (id) => id !== events : undefined;
 
-/** Opens the other store, if there is one, and lets the view lead to it. */
+/** Opens the second store, if there is one, and connects the view to it. */
 export async function openEventStore(
   options: StartOptions,
   kinds: KindTable,

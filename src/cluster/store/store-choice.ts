@@ -50,7 +50,7 @@ export async function openStore(
   });
 }
 
-/** What the store needs to know of the options. */
+/** The options of the etcd store, with the files they name. */
 export async function etcdStoreOptions({
   etcd,
   controllerSettings,
