@@ -20,7 +20,7 @@ export interface OidcMapping {
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** Tolerated clock difference at the beginning of a token's life, as in go-oidc; there is none at its end. */
+/** Tolerated clock difference at the beginning of a token's life, as in go-oidc, which tolerates nothing at its end. */
 const notBeforeLeewaySeconds = 300;
 
 /** Throws when the token is not valid now. */

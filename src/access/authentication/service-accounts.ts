@@ -42,7 +42,7 @@ export function findAccount(registry: Registry, namespace: string, name: string)
   return account as ServiceAccount;
 }
 
-/** The requested audiences for which a token is valid. Throws when there are none. */
+/** The requested audiences for which a token is valid. Throws for a token without any of them. */
 export function meantFor(said: readonly string[], asked: readonly string[]): string[] {
   const both = audiencesInCommon(said, asked);
   if (both.length) return both;
