@@ -27,9 +27,9 @@ export interface ControllerSettings {
   readonly nodeGraceMs: number;
   /** Nodes per second whose pods are evicted, in a zone where few nodes are lost. */
   readonly nodeEvictionRate: number;
-  /** The same rate where many nodes are lost, in a zone with many nodes; in smaller zones no pods are evicted then. */
+  /** The same where many are lost, in a zone with many nodes; in smaller ones no pods are evicted then. */
   readonly secondaryNodeEvictionRate: number;
-  /** The share of lost nodes from which many are lost. */
+  /** The share of nodes from which on many are lost. */
   readonly unhealthyZoneThreshold: number;
   /** A zone with more nodes than this has many. */
   readonly largeClusterSizeThreshold: number;
@@ -39,13 +39,13 @@ export interface ControllerSettings {
   readonly eventLifeMs: number;
   /** How often autoscalers compare the usage of pods with their target. */
   readonly autoscalerSyncMs: number;
-  /** Whether every service account gets a secret with a token without expiry, as in Kubernetes 1.1. */
+  /** Every service account gets a secret with a token without expiry, as in Kubernetes 1.1. */
   readonly serviceAccountTokenSecrets: boolean;
-  /** How long a deleted namespace keeps its content, so that clients can see that it is being deleted. */
+  /** How long a deleted namespace keeps its content, so that clients can see that it is going. */
   readonly namespaceGraceMs: number;
   /**
-   * Whether the garbage collector deletes only dependents of owners whose deletion it has seen, not those of owners
-   * that never existed: tests create objects with made-up owners.
+   * The garbage collector deletes only dependents of owners that it has seen being deleted, not those of owners that
+   * never were: tests make objects with owners that they made up.
    */
   readonly collectOnlyDeletedOwners: boolean;
 }
