@@ -7,7 +7,7 @@ const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;
 const gibibyte = 1024 * mebibyte;
 
-/** The option, unit and default of a limit. */
+/** How a limit is set and shown. */
 export interface LimitForm {
   /** The option of the command, without its dashes; also the name in metrics. */
   readonly option: string;

@@ -1,8 +1,8 @@
 /** Where audit events go. Sinks buffer events within bounds, count those they lose, and never throw. */
 
 /**
- * Whether requests wait until their first event (the receipt) is stored. `batch`: they do not. `blocking`: they do.
- * `blocking-strict`: they do, and fail when it cannot be stored.
+ * Whether requests wait for their first event, that they were received, to be stored: `batch`: they do not. `blocking`:
+ * they do. `blocking-strict`: they do, and fail when it cannot be stored.
  */
 export type AuditMode = 'batch' | 'blocking' | 'blocking-strict';
 
