@@ -102,7 +102,7 @@ const foreign = new Set([
   'TaintNodesByCondition',
 ]);
 
-/** Which plugins run: the default ones, plus `enabled`, without `disabled`. */
+/** Which plugins run: those that do by default, with some and without others. */
 export interface AdmissionOptions {
   /** Names of plugins that run beside those that do by default. */
   readonly enabled?: readonly string[];
