@@ -56,7 +56,7 @@ const fileForNew = (files: readonly string[]): string =>
 
 /**
  * Adds a context to the user's kubeconfig, or updates it.
- * @param use make it the current one always, not only when there is none
+ * @param use make it the current one always, not only when no file names one
  */
 export async function mergeContext(entry: ContextEntry, use: boolean): Promise<Merged> {
   const files = kubeconfigFiles();
@@ -71,9 +71,7 @@ export async function mergeContext(entry: ContextEntry, use: boolean): Promise<M
   return { file, isCurrent: makesCurrent || current === entry.context };
 }
 
-/**
- * Adds the first of several alternatives whose names no other cluster uses in the file; undefined when there is none.
- */
+/** Adds the first of several alternatives whose names no other cluster uses in the file; undefined when all are used. */
 export async function mergeContextInto(
   file: string,
   forms: readonly ContextEntry[],

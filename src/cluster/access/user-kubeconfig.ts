@@ -60,7 +60,7 @@ function authorityIn(dataDir: string): Authority {
   );
 }
 
-/** Address and authority that the last start wrote; undefined when there are none. */
+/** Address and authority that the last start wrote; undefined when it wrote nothing. */
 function formerCluster(dataDir: string): { server: string; ca: string | undefined } | undefined {
   try {
     const text = readFileSync(path.join(dataDir, 'kubeconfig'), 'utf8');

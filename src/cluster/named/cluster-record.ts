@@ -56,7 +56,7 @@ export interface ClusterRecord {
 export const recordFolder = (name: string): string => path.join(dataHome(), name);
 export const logFile = (name: string): string => path.join(recordFolder(name), logName);
 
-/** Reads a record; undefined when there is none, or it cannot be read. */
+/** Reads a record; undefined when it does not exist or cannot be read. */
 export function readRecord(name: string): ClusterRecord | undefined {
   try {
     const text = readFileSync(path.join(recordFolder(name), fileName), 'utf8');

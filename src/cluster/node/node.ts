@@ -315,8 +315,8 @@ function defaultName(): string {
 }
 
 /**
- * Runs a node of a server elsewhere. Resolves when the node is registered. A server with TLS authenticates the node by
- * a certificate, which the node requests with the token in `join` when it has none yet; `access` provides other
+ * Runs a node that belongs to a server elsewhere. Resolves when the node is registered. A server over TLS knows the node
+ * by a certificate, which the node asks for with the token in `join` when it has none yet; `access` names other
  * credentials.
  */
 export async function startNode(

@@ -22,8 +22,7 @@ export class Startup {
 }
 
 /**
- * Fails if the newest write has failed, or a read fails. Only for readiness: restarting a server does not heal a shared
- * store.
+ * Fails if the newest write has failed, or a read fails. A restart of the server does not heal a store that others share.
  */
 export const storeCheck = (registry: Registry): HealthCheck => ({
   name: 'store',
