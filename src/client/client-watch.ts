@@ -9,7 +9,7 @@ const lineCharactersMax = 64 * 1024 * 1024;
 
 export interface WatchHandlers<T> {
   changed(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void;
-  /** All events up to this version have been delivered. */
+  /** Called when all events up to this version have been delivered. */
   bookmark(resourceVersion: string): void;
   /** Called once, last; without an error when the server has ended the watch. */
   ended(error: Error | undefined): void;

@@ -83,12 +83,12 @@ export class Client {
     const agent = this.#secure
       ? new this.#secure.Agent({ ...kept, ca, ...this.#certificate })
       : new Agent(kept);
-    // Agents of Node take any stream for a connection, which their types do not say.
+    // Node's agents accept any stream as a connection, although their types do not say so.
     if (connect) Object.assign(agent, { createConnection: connect });
     return agent;
   }
 
-  /** Shows another client certificate on new connections. Requests and watches under way go on. */
+  /** Uses another client certificate for new connections. Requests and watches under way go on. */
   useCertificate(certificate: { readonly cert: string; readonly key: string }): void {
     const former = this.#agent;
     this.#certificate = certificate;
@@ -195,7 +195,9 @@ export class Client {
     });
   }
 
-  /** A watch has a connection of its own, which ends with it. Node looks at `createConnection` where no agent is named. */
+  /**
+   * Options for a connection of its own, which ends with the watch. Without an agent, Node calls `createConnection`.
+   */
   #alone(): object {
     const { connect } = this;
     const { ca } = this.options;

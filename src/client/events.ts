@@ -47,7 +47,7 @@ export interface RecorderOptions {
    */
   readonly actions?: Readonly<Record<string, string>>;
   readonly now: () => number;
-  /** Told of each event as it is recorded, the repeated ones too. */
+  /** Called with each event as it is recorded, also with repeated ones. */
   readonly onRecorded?: (type: string, about: ObjectReference, reason: string, message: string) => void;
   readonly onError: (error: Error) => void;
 }
@@ -64,7 +64,9 @@ export class EventRecorder {
   readonly #texts = new Map<string, { texts: Set<string>; sinceMs: number }>();
   readonly #allowance = new Map<string, { left: number; atMs: number }>();
   readonly #underWay = new Set<Promise<unknown>>();
-  /** Begins anywhere: several components may record an event about one object in the same millisecond. */
+  /**
+   * Starts at a random number, because several components may record an event about one object in the same millisecond.
+   */
   #sequence = randomInt(namesPerMs);
 
   constructor(
@@ -230,7 +232,7 @@ function referenceTo(subject: EventSubject, fieldPath: string | undefined): Obje
   };
 }
 
-/** The namespace of the object is being deleted, and takes no new events: that is no failure. */
+/** Whether an event was refused because the namespace of its object is being deleted: that is not a failure. */
 const isForbiddenByDeletion = (error: Error): boolean =>
   error instanceof StatusError &&
   error.status.details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') === true;

@@ -10,7 +10,7 @@ import type { Resource } from './resources.ts';
 
 const retryFirstMs = 50;
 const retryMaxMs = 5_000;
-/** Time between looks for a resource that the server does not have. */
+/** Interval of retries for a resource that the server does not have. */
 const absentRetryMs = 30_000;
 
 export interface InformerOptions<T> extends Selection {
@@ -19,7 +19,7 @@ export interface InformerOptions<T> extends Selection {
    * another of the same name is first reported as deleted.
    */
   readonly changed: (object: T | undefined, previous: T | undefined) => void;
-  /** Errors name the resource. That a server does not have it is reported once. */
+  /** Called with errors, which name the resource. A missing resource is reported once. */
   readonly onError: (error: Error) => void;
   /** Called once when the server does not have the resource; until it has, no objects are known. */
   readonly onAbsent?: () => void;
@@ -93,7 +93,7 @@ export class Informer<T> {
     }
   }
 
-  /** The server may get the resource later, with a definition or another version of itself. */
+  /** Called when the server does not have the resource; it may get it later, with a definition or a newer version. */
   #missed(error: Error): void {
     if (this.#closed) return;
     if (!this.#isAbsent) {

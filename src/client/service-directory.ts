@@ -17,7 +17,7 @@ export interface NamedService {
 export class ServiceDirectory {
   readonly #services: Informer<Service>;
   readonly #slices: Informer<EndpointSlice>;
-  /** Instead of slices, on a server that does not have them. */
+  /** Endpoints, used instead of slices on a server that does not have slices. */
   #endpoints: Informer<Endpoints> | undefined;
   /** The slices of each service, by their names. */
   readonly #byService = new Map<string, Map<string, EndpointSlice>>();
@@ -47,7 +47,7 @@ export class ServiceDirectory {
   /** Resolves when all existing objects are known. */
   async start(): Promise<void> {
     await Promise.all([this.#services.start(), this.#slices.start()]);
-    // Known by now: the slices have been asked for.
+    // Decided by now, because the slices were requested first.
     await this.#endpoints?.start();
   }
 
@@ -109,7 +109,7 @@ export class ServiceDirectory {
   }
 }
 
-/** The same addresses as slices. */
+/** The addresses of Endpoints in the form of slices. */
 function slicesOf(object: Endpoints): EndpointSlice[] {
   const { namespace, name = '' } = object.metadata;
   const { groups } = mirrorOf(object);
