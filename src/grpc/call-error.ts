@@ -1,6 +1,6 @@
-/** How calls fail. */
+/** Errors of gRPC calls. */
 
-/** The status codes of gRPC that are told apart here. */
+/** The status codes of gRPC that callers distinguish. */
 export const GrpcCode = {
   cancelled: 1,
   unknown: 2,
@@ -20,7 +20,7 @@ export const GrpcCode = {
 } as const;
 
 export class CallError extends Error {
-  /** The request did not reach the peer. */
+  /** Whether the request did not reach the peer. */
   readonly unsent: boolean;
 
   constructor(

@@ -1,9 +1,9 @@
 /** The client's side of one HTTP/2 connection, as calls of gRPC use it: `http2-session.ts`, or that of `node:http2` by `node-session.ts`. */
 import type { Headers, RequestHeaders } from './header-block.ts';
 
-/** Lets large answers through without waiting for the windows. */
+/** Flow-control window: large, so that large answers arrive without waiting. */
 export const WINDOW_BYTES = 16 * 1024 * 1024;
-/** The window of a connection that nobody has opened further. */
+/** The initial window of a connection. */
 export const DEFAULT_WINDOW_BYTES = 65_535;
 
 export interface RequestListener {
@@ -14,14 +14,14 @@ export interface RequestListener {
 }
 
 export interface SessionListener {
-  /** The peer has sent its settings. */
+  /** Called when the peer has sent its settings. */
   readonly ready: () => void;
-  /** No request can be made any more; those under way may still be answered. */
+  /** Called when no more requests can be made; those under way may still be answered. */
   readonly failed: (error: Error) => void;
 }
 
 export interface ClientSession {
-  /** Not to be called after a failure. */
+  /** Sends a request. Must not be called after a failure. */
   request(headers: RequestHeaders, listener: RequestListener): ClientRequest;
   /** Ends the connection and all requests. */
   destroy(error: Error): void;
@@ -29,6 +29,6 @@ export interface ClientSession {
 
 export interface ClientRequest {
   send(bytes: Buffer, end: boolean): void;
-  /** Gives it up: the listener hears nothing any more. */
+  /** Cancels the request: the listener is not called any more. */
   cancel(): void;
 }

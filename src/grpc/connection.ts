@@ -25,14 +25,14 @@ export interface ConnectionTls {
 export interface ConnectionOptions extends ConnectionTls {
   /** Headers of every call. */
   readonly metadata?: Headers;
-  /** What the peer should be, for messages. */
+  /** What the peer should be, such as `etcd`; for messages. */
   readonly peer?: string;
   /** Whether HTTP/2 is spoken by our own code; by `node:http2` otherwise. */
   readonly ownHttp2?: boolean;
 }
 
 const FRAME_BYTES = 5;
-/** A page of large objects can be large, and so can the events of one revision. */
+/** Maximum size of a message: a page of large objects, or the events of one revision, can be large. */
 const MESSAGE_BYTES_MAX = 2 ** 30;
 
 export interface CallStream {
@@ -44,16 +44,16 @@ export interface CallStream {
 
 export interface StreamListener {
   readonly message: (message: Buffer) => void;
-  /** Called once, also after close(); without an error if the peer has ended the call and says that all is well. */
+  /** Called once, also after close(); without an error if the peer has ended the call successfully. */
   readonly end: (error: CallError | undefined) => void;
 }
 
 export class Connection {
   readonly #session: ClientSession;
   readonly #deadlines = new Deadlines();
-  /** What is the same in all requests, by path. */
+  /** Encoded headers that are the same in all requests, by path. */
   readonly #headers = new Map<string, RequestHeaders>();
-  /** The same with the timeout that was used last, in whole milliseconds. */
+  /** The same with the timeout used last, in whole milliseconds. */
   readonly #timedHeaders = new Map<
     string,
     { readonly timeoutMs: number; readonly headers: RequestHeaders }
@@ -64,8 +64,8 @@ export class Connection {
   #quietSinceMs = 0;
 
   /**
-   * `url` is that of a server, or `unix://` and the path of a socket. Resolves when the peer has answered with its settings:
-   * TCP alone also connects to a process that is stopped.
+   * Opens a connection; `url` is that of a server, or `unix://` and the path of a socket. Resolves when the peer has
+   * sent its settings: TCP alone also connects to a stopped process.
    */
   static open(url: string, options: ConnectionOptions, timeoutMs: number): Promise<Connection> {
     return new Promise((resolve, reject) => {
@@ -110,7 +110,7 @@ export class Connection {
     });
   }
 
-  /** No new call can be made after a failure. */
+  /** The failure after which no new call can be made; undefined while the connection works. */
   get failure(): CallError | undefined {
     return this.#failure;
   }
@@ -120,7 +120,7 @@ export class Connection {
     return this.#waiting === 0 ? 0 : nowMs - this.#quietSinceMs;
   }
 
-  /** Begins to count silence anew: this process was paused itself, and answers may be waiting. */
+  /** Restarts the measurement of silence, because this process itself was paused and answers may be waiting. */
   excuse(): void {
     this.#quietSinceMs = performance.now();
   }
@@ -131,7 +131,7 @@ export class Connection {
     this.#session.destroy(error);
   }
 
-  /** One message each way. The signal gives the call up. */
+  /** A call with one message each way. The signal cancels the call. */
   unary(path: string, message: Buffer, timeoutMs: number, signal?: AbortSignal): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       let answer: Buffer | undefined;
@@ -162,7 +162,7 @@ export class Connection {
     });
   }
 
-  /** Messages both ways, until one side ends it. */
+  /** A call with messages both ways, until one side ends it. */
   stream(path: string, listener: StreamListener): CallStream {
     const call = this.#call(path, listener);
     return {
@@ -172,7 +172,7 @@ export class Connection {
     };
   }
 
-  /** Undefined when the call has already failed, and its listener knows. */
+  /** Starts a call; undefined when it has failed at once, which was reported to its listener. */
   #call(path: string, listener: StreamListener, timeoutMs?: number): Call | undefined {
     if (this.#failure) {
       const why = this.#failure.message;
@@ -229,23 +229,23 @@ function connectSocket(
 }
 
 interface CallContext {
-  /** What the peer should be. */
+  /** What the peer should be, for messages. */
   readonly peer: string | undefined;
   readonly heard: () => void;
   /** Makes the error of a call that has ended without an outcome. */
   readonly lost: (unsent: boolean, why: string | undefined) => CallError;
 }
 
-/** One call: puts messages together and finds the outcome. */
+/** One call: assembles messages and determines the outcome. */
 class Call {
   readonly #request: ClientRequest;
   readonly #listener: StreamListener;
-  /** What the peer has said: an error, or null for success. */
+  /** The outcome that the peer has reported: an error, or null for success. */
   #outcome: CallError | null | undefined;
   #isOver = false;
   #chunks: Buffer[] = [];
   #bytes = 0;
-  /** Bytes of the frame that is being received; known when its head is there. */
+  /** Size of the frame that is being received; known when its head has arrived. */
   #wanted = FRAME_BYTES;
 
   constructor(
@@ -273,7 +273,7 @@ class Call {
     if (!this.#isOver) this.#request.send(frame(message), isLast);
   }
 
-  /** Gives the call up. */
+  /** Cancels the call with an error. */
   fail(error: CallError): void {
     if (this.#isOver) return;
     this.#request.cancel();
@@ -320,7 +320,7 @@ class Call {
     }
   }
 
-  /** A message that cannot be read ends the call. */
+  /** Delivers a message; one that cannot be parsed ends the call. */
   #deliver(message: Buffer): void {
     if (this.#outcome) return;
     try {

@@ -1,7 +1,6 @@
 /**
- * What RFC 9113 demands of every frame, before anything is done with it: which frames belong to a stream and which to the
- * connection, and how long each is. A peer that breaks one of these rules cannot be understood any more, so the connection
- * ends.
+ * Rules of RFC 9113 for every frame, checked before the frame is processed: which frames belong to a stream and which
+ * to the connection, and their lengths. A peer that breaks one cannot be understood any more, so the connection ends.
  */
 
 export const Frame = {
@@ -21,7 +20,7 @@ export const Flag = { ack: 1, endStream: 1, endHeaders: 4, padded: 8, priority: 
 
 export const Setting = { enablePush: 2, concurrentMax: 3, windowBytes: 4, frameBytesMax: 5 } as const;
 
-/** Why a stream or a connection ends. */
+/** Error codes with which a stream or a connection ends. */
 export const Reason = {
   none: 0,
   protocol: 1,
@@ -33,7 +32,7 @@ export const Reason = {
   calm: 11,
 } as const;
 
-/** The largest frame unless larger ones are allowed, and the largest that may be allowed. */
+/** The default maximum frame size, and the largest that a setting may allow. */
 export const FRAME_BYTES_MAX = 16_384;
 const FRAME_BYTES_LIMIT = 2 ** 24 - 1;
 /** The largest window, and the largest id of a stream. */
@@ -57,7 +56,7 @@ const exactBytes = new Map<number, number>([
   [Frame.windowUpdate, 4],
 ]);
 
-/** Frames of the connection as a whole; an update of a window may be of either. */
+/** Frames of the connection as a whole; a window update may belong to either. */
 const ofConnection = new Set<number>([Frame.settings, Frame.ping, Frame.goAway]);
 const ofStream = new Set<number>([
   Frame.data,
@@ -69,14 +68,14 @@ const ofStream = new Set<number>([
 ]);
 
 /**
- * Throws when the frame breaks a rule. Those of unknown types are ignored, as the RFC demands.
- * @param nextId of the stream that this side opens next: from there on, none was opened
+ * Throws when a frame breaks a rule. Frames of unknown types are ignored, as the RFC requires.
+ * @param nextId the id of the next stream that this side opens: streams from there on do not exist yet
  */
 export function checkFrame(type: number, flags: number, id: number, bytes: number, nextId: number): void {
   if (type > Frame.continuation) return;
   if (id === 0 ? ofStream.has(type) : ofConnection.has(type))
     throw new ConnectionError(Reason.protocol, `a frame of type ${type} is for stream ${id}`);
-  // This side opens the odd ones; the peer could open even ones by a push, which the settings forbid.
+  // This side opens the odd streams; the peer could open even ones by a push, which the settings forbid.
   if (id !== 0 && type !== Frame.priority && type !== Frame.pushPromise && (id >= nextId || id % 2 === 0))
     throw new ConnectionError(Reason.protocol, `a frame is for stream ${id}, which was never opened`);
   const exact = exactBytes.get(type);
@@ -89,7 +88,7 @@ export function checkFrame(type: number, flags: number, id: number, bytes: numbe
 const wrongLength = (type: number, bytes: number): ConnectionError =>
   new ConnectionError(Reason.frameSize, `a frame of type ${type} has ${bytes} bytes`);
 
-/** Throws when a setting of the peer has a value that it must not have. */
+/** Throws when a setting of the peer has an invalid value. */
 export function checkSetting(setting: number, value: number): void {
   if (setting === Setting.enablePush && value !== 0)
     throw new ConnectionError(Reason.protocol, 'a server cannot ask for pushes');
@@ -99,7 +98,7 @@ export function checkSetting(setting: number, value: number): void {
     throw new ConnectionError(Reason.protocol, `frames cannot have up to ${value} bytes`);
 }
 
-/** The content of a frame, without what was added to hide its length, and without its priority. */
+/** The content of a frame without padding and priority. */
 export function unpadded(flags: number, payload: Buffer): Buffer {
   if (!(flags & (Flag.padded | Flag.priority))) return payload;
   const begin = (flags & Flag.padded ? 1 : 0) + (flags & Flag.priority ? 5 : 0);

@@ -1,12 +1,12 @@
 /**
- * Headers in HTTP/2 (HPACK, RFC 7541). Requests write all headers as they are. Answers are read as servers like to write
- * them: by their place in the table of known headers, which grows with each connection, or as text.
+ * Headers in HTTP/2 (HPACK, RFC 7541). Requests write all headers as plain text. Answers may refer to headers by their
+ * index in a table, which grows with each connection, or contain them as text.
  */
 import { ConnectionError, Reason } from './frame-rules.ts';
 import { decodeHuffman } from './huffman.ts';
 import { fieldProblem } from './response-rules.ts';
 
-/** Headers that every connection knows from its beginning, from 1 on. */
+/** The static table: headers that every connection knows, from index 1 on. */
 const known: readonly (readonly [string, string])[] = [
   [':authority', ''],
   [':method', 'GET'],
@@ -27,15 +27,15 @@ const known: readonly (readonly [string, string])[] = [
     .map((name) => [name, ''] as const),
 ];
 
-/** The table that answers refer to holds this much at most, counted as the RFC does. We never allow more. */
+/** Maximum size of the dynamic table, counted as the RFC does. Larger ones are never allowed. */
 const TABLE_BYTES_MAX = 4096;
 const ENTRY_OVERHEAD = 32;
-/** Changes of the table's size at the beginning of one block. */
+/** Maximum number of table size changes at the beginning of one block. */
 const RESIZES_MAX = 2;
 
 export type Headers = Readonly<Record<string, string>>;
 
-/** The headers of one frame, and what is wrong with one of them; undefined: nothing. */
+/** The headers of one frame, and why one of them is invalid; undefined when all are valid. */
 export interface HeaderBlock {
   readonly fields: Headers;
   readonly problem: string | undefined;
@@ -62,7 +62,7 @@ export class RequestHeaders {
   }
 }
 
-/** Encodes headers as text, so that they depend on nothing that was sent before. */
+/** Encodes headers as plain text, independent of earlier blocks. */
 export function encodeHeaders(headers: Headers): Buffer {
   const parts: Buffer[] = [];
   for (const [name, value] of Object.entries(headers)) parts.push(Buffer.from([0]), text(name), text(value));
@@ -78,18 +78,21 @@ function text(value: string): Buffer {
   return Buffer.concat([Buffer.from([...length, rest]), bytes]);
 }
 
-/** Decodes the header blocks of one connection, all of them and in the order in which they came. */
+/** Decodes the header blocks of one connection. It must see all of them, in order. */
 export class HeaderDecoder {
-  /** What this connection has added to the known headers, the newest first. */
+  /** The dynamic table: headers that this connection has added, the newest first. */
   readonly #added: (readonly [string, string])[] = [];
   #addedBytes = 0;
-  /** Blocks of two places in the table that were decoded since it changed: servers of gRPC answer nearly always so. */
+  /**
+   * Cache of decoded blocks that consist of two table indexes, until the table changes: gRPC servers nearly always
+   * answer with these.
+   */
   readonly #pairs = new Map<number, HeaderBlock>();
   #bytesMax = TABLE_BYTES_MAX;
   #block: Buffer = Buffer.alloc(0);
   #at = 0;
 
-  /** Throws when the block is not as it must be; then nothing more can be read from the connection. */
+  /** Throws when the block is invalid; then nothing more can be read from the connection. */
   decode(block: Buffer): HeaderBlock {
     try {
       if (!isPair(block)) return this.#decode(block);
@@ -105,7 +108,7 @@ export class HeaderDecoder {
     }
   }
 
-  /** All fields are decoded even if one of them is malformed: later blocks refer to them. */
+  /** Decodes all fields even if one is malformed, because later blocks refer to them. */
   #decode(block: Buffer): HeaderBlock {
     this.#block = block;
     this.#at = 0;
@@ -129,7 +132,10 @@ export class HeaderDecoder {
     throw new Error('the table of headers changes its size in the middle of a block');
   }
 
-  /** Sizes of the table stand at the beginning of a block: the smallest since the last one, and the current one. */
+  /**
+   * Applies table size changes at the beginning of a block: the smallest size since the last block, and the current
+   * one.
+   */
   #resize(): void {
     for (let count = 0; (this.#block[this.#at] ?? 0) >> 5 === 1; count++) {
       const bytesMax = this.#number(5);
@@ -193,7 +199,7 @@ export class HeaderDecoder {
   }
 }
 
-/** Whether a block is two places in the table, of a byte each. */
+/** Whether a block consists of two table indexes of one byte each. */
 const isPair = (block: Buffer): boolean =>
   block.length === 2 && block[0]! >= 0x80 && block[0] !== 0xff && block[1]! >= 0x80 && block[1] !== 0xff;
 

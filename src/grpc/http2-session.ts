@@ -33,9 +33,9 @@ import { takeHeaders } from './response-rules.ts';
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 const HEAD_BYTES = 9;
 const HEADERS_BYTES_MAX = 256 * 1024;
-/** Frames over which headers may go on: empty ones take no room, and would never end. */
+/** Maximum number of frames over which headers may continue: empty ones take no room, and would never end. */
 const CONTINUATIONS_MAX = 64;
-/** Answers to pings and settings that a peer leaves unread, although it sends more of them. */
+/** Maximum number of answers to pings and settings that the peer has not read. */
 const UNREAD_ANSWERS_MAX = 1_000;
 /** How long the answer to a ping waits for other frames. */
 const PONG_MS = 5;
@@ -48,15 +48,15 @@ interface Unsent {
 
 /** One request and its answer. */
 class Http2Request implements ClientRequest {
-  /** 0 until it is sent. */
+  /** Stream id; 0 until the request is sent. */
   id = 0;
   sendWindow = 0;
   received = 0;
-  /** This side has sent all it has to say. */
+  /** Whether this side has sent everything. */
   hasEnded = false;
-  /** The headers of the answer have come. */
+  /** Whether the headers of the answer have arrived. */
   hasBegun = false;
-  /** Bytes of the answer that are still to come, if it has said how long it is. */
+  /** Bytes of the answer still to come, if it has a content-length. */
   remaining: number | undefined;
   readonly unsent: Unsent[] = [];
 
@@ -104,7 +104,7 @@ export class Http2Session implements ClientSession {
   #lastProcessed = Number.POSITIVE_INFINITY;
   #failure: Error | undefined;
 
-  /** The socket is connected. */
+  /** `socket` must be connected. */
   constructor(socket: Socket, listener: SessionListener) {
     this.#socket = socket;
     this.#listener = listener;
@@ -181,7 +181,9 @@ export class Http2Session implements ClientSession {
     if (this.#nextId > WINDOW_MAX) this.#leave(new Error('the connection has made all its calls'));
   }
 
-  /** In as many frames as the peer's largest needs; nothing else may come between them. */
+  /**
+   * Writes headers in as many frames as the peer's maximum frame size requires; no other frame may come between them.
+   */
   #writeHeaders(id: number, block: Buffer): void {
     const bytesMax = this.#peerFrameBytesMax;
     for (let at = 0; at === 0 || at < block.length; at += bytesMax)
@@ -201,8 +203,8 @@ export class Http2Session implements ClientSession {
   }
 
   /**
-   * With the next frames, or after a while: Go's servers ping with each answer, to measure the connection, and an answer
-   * of its own would wake them up once more for each.
+   * Answers a ping together with the next frames, or after a while: Go's servers ping with each answer to measure the
+   * connection, and a separate answer would wake them up once more each time.
    */
   #answerPing(payload: Buffer): void {
     this.#countAnswer();
@@ -210,14 +212,14 @@ export class Http2Session implements ClientSession {
     this.#pong ??= setTimeout(() => this.#flush(), PONG_MS).unref();
   }
 
-  /** A peer that asks and does not read would fill the memory with answers. */
+  /** Counts answers: a peer that asks without reading would fill the memory with them. */
   #countAnswer(): void {
     if (!this.#socket.writableNeedDrain) this.#unreadAnswers = 0;
     else if (++this.#unreadAnswers > UNREAD_ANSWERS_MAX)
       throw new ConnectionError(Reason.calm, 'it asks without reading the answers');
   }
 
-  /** All frames that are written in one turn of the event loop are sent together, at its end. */
+  /** Collects frames; all frames of one turn of the event loop are sent together, at its end. */
   #write(type: number, flags: number, id: number, payload: Buffer): void {
     this.#queue(type, flags, id, payload);
     if (this.#flushing) return;
@@ -342,7 +344,7 @@ export class Http2Session implements ClientSession {
       this.#unfinished = { id, flags, block, frames: 1 };
       return;
     }
-    // Also of a request that was given up: later headers refer to these.
+    // Decode also the headers of a cancelled request, because later blocks refer to them.
     const headers = this.#decoder.decode(block);
     const request = this.#requests.get(id);
     if (!request) return;
@@ -356,7 +358,7 @@ export class Http2Session implements ClientSession {
     if (isLast) this.#finish(request);
   }
 
-  /** The answer breaks a rule, so its call fails; others go on. */
+  /** Fails the call of an answer that breaks a rule; others go on. */
   #malformed(request: Http2Request, problem: string): void {
     this.#sendReset(request.id, Reason.protocol);
     request.hasEnded = true;
@@ -425,9 +427,9 @@ export class Http2Session implements ClientSession {
     else this.pump(request);
   }
 
-  /** The peer answers what it has begun, and takes nothing more. */
+  /** Handles GOAWAY: the peer answers the streams it has begun, and accepts no more. */
   #goAway(payload: Buffer): void {
-    // It may say less later, never more.
+    // A later GOAWAY may name a smaller stream, never a larger one.
     this.#lastProcessed = Math.min(this.#lastProcessed, payload.readUInt32BE(0) & WINDOW_MAX);
     this.#leave(new Error('the member ended the connection'));
   }

@@ -28,7 +28,7 @@ for (let bits = 1; bits <= bitsMax; bits++) {
   codes[bits]!.first = (first + symbols.length) * 2;
 }
 
-/** Throws when the text is not coded as it must be. */
+/** Decodes a text; throws when the coding is invalid. */
 export function decodeHuffman(coded: Buffer): Buffer {
   const decoded: number[] = [];
   let code = 0;
@@ -45,7 +45,7 @@ export function decodeHuffman(coded: Buffer): Buffer {
         bits = 0;
       } else if (bits === bitsMax) throw new Error('a header contains an unknown code');
     }
-  // What remains of the last byte is filled with ones.
+  // The last byte is padded with ones.
   if (bits > 7 || code !== 2 ** bits - 1) throw new Error('a header ends in the middle of a code');
   return Buffer.from(decoded);
 }

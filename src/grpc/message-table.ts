@@ -30,7 +30,7 @@ type ValueOf<T> = T extends 'text'
             ? MessageOf<T>
             : never;
 
-/** A message as an object: what is absent has its default. */
+/** A message as an object; absent fields have their default. */
 export type MessageOf<T extends MessageTable> = {
   readonly [N in keyof T]?:
     | (T[N][2] extends '*' ? readonly ValueOf<T[N][1]>[] : ValueOf<T[N][1]>)
@@ -88,7 +88,7 @@ function read(table: MessageTable, reader: MessageReader): Record<string, unknow
     const { name, type, isList } = known;
     if (type === 'map') {
       const { key = '', value = '' } = read(mapEntry, reader.message()) as { key?: string; value?: string };
-      // A key such as __proto__ must not change the object.
+      // Defined as a property, so that a key such as __proto__ does not change the object.
       Object.defineProperty((message[name] ??= {}), key, { value, enumerable: true, configurable: true });
       continue;
     }

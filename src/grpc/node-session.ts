@@ -1,6 +1,6 @@
 /**
- * The client's side of one HTTP/2 connection by `node:http2`. It takes the place of `http2-session.ts` with `WHERRY_PLAIN=1`,
- * so that a failure can be told apart from one of our own code.
+ * The client's side of one HTTP/2 connection over `node:http2`. It replaces `http2-session.ts` with `WHERRY_PLAIN=1`,
+ * to find out whether a failure is caused by our own code.
  */
 import {
   type ClientHttp2Session,
@@ -24,7 +24,7 @@ export class NodeSession implements ClientSession {
   readonly #listener: SessionListener;
   #failure: Error | undefined;
 
-  /** The socket is connected. */
+  /** `socket` must be connected. */
   constructor(socket: Socket, listener: SessionListener) {
     this.#listener = listener;
     socket.setNoDelay(true);
@@ -89,7 +89,7 @@ class NodeRequest implements ClientRequest {
         'close',
         told(() => {
           const { rstCode, id } = stream;
-          // What was never sent has no id.
+          // A request that was never sent has no id.
           const unprocessed = id === undefined || rstCode === Reason.refusedStream;
           const wasReset = rstCode !== undefined && rstCode !== Reason.none && !isLost();
           listener.closed(unprocessed, wasReset ? reasonOf(rstCode, problem) : undefined);
@@ -113,7 +113,7 @@ const reasonOf = (rstCode: number, problem: string | undefined): string =>
     ? `Protocol error: ${problem}`
     : `the call was reset (${rstCode})`;
 
-/** Fields that came several times are joined, as HTTP does. */
+/** Joins repeated fields, as HTTP does. */
 function texts(headers: IncomingHttpHeaders): Headers {
   const fields: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers))
@@ -121,7 +121,7 @@ function texts(headers: IncomingHttpHeaders): Headers {
   return fields;
 }
 
-/** The same message as our own session has for what the peer did wrong; failures of the connection as they are. */
+/** Errors of the peer with the messages of our own session; failures of the connection unchanged. */
 const inOurWords = (error: NodeJS.ErrnoException): Error =>
   error.code?.startsWith('ERR_HTTP2')
     ? new Error(`Protocol error: ${error.message}`, { cause: error })

@@ -1,18 +1,18 @@
 /**
- * What RFC 9113 demands of the headers of one answer: an optional series of 1xx, then the answer's own, then data, then
+ * Rules of RFC 9113 for the headers of one answer: optional 1xx headers, then the answer's own, then data, then
  * trailers with the end. An answer that breaks a rule is malformed: its call fails, and the connection goes on.
  */
 import type { HeaderBlock, Headers } from './header-block.ts';
 
-/** Where an answer is. */
+/** The progress of an answer. */
 interface AnswerState {
-  /** Its own headers have come; what follows is data and trailers. */
+  /** Whether its own headers have arrived; data and trailers follow. */
   hasBegun: boolean;
-  /** Bytes that are still to come, if it has said how long it is. */
+  /** Bytes still to come, if it has a content-length. */
   remaining: number | undefined;
 }
 
-/** What belongs to one connection of HTTP/1.1, and so to no message of HTTP/2. */
+/** HTTP/1.1 connection headers, which HTTP/2 forbids. */
 const connectionFields = new Set([
   'connection',
   'keep-alive',
@@ -21,15 +21,15 @@ const connectionFields = new Set([
   'upgrade',
 ]);
 
-/** Letters, digits and what else a name may have; no capitals in HTTP/2. */
+/** Valid characters of a name; HTTP/2 allows no capitals. */
 const fieldName = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
-/** No line ends, no NUL, and nothing blank at either end. */
+/** Valid values: no line ends, no NUL, and no blanks at either end. */
 const fieldValue = /^(?:[^\0\r\n\t ](?:[^\0\r\n]*[^\0\r\n\t ])?)?$/;
 
 /**
- * What is wrong with a field of an answer by itself; undefined: nothing.
- * @param hasRegular a field that is not a pseudo-header came before it
- * @param isRepeated it was there before
+ * Why a single field of an answer is invalid; undefined when it is valid.
+ * @param hasRegular whether a field that is not a pseudo-header came before it
+ * @param isRepeated whether it was there before
  */
 export function fieldProblem(
   name: string,
@@ -51,8 +51,8 @@ export function fieldProblem(
 }
 
 /**
- * Takes the next headers of an answer. Returns those that are to be told of, undefined for those that only announce others,
- * and what is wrong as text.
+ * Processes the next headers of an answer. Returns headers to deliver, undefined for 1xx headers, or a text that says
+ * what is wrong.
  */
 export function takeHeaders(
   state: AnswerState,
