@@ -21,10 +21,11 @@ const kinds = { email: 1, dns: 2, uri: 6, ip: 7 } as const;
 export const isEmpty = ({ dns, ips, emails, uris }: AlternativeNames): boolean =>
   dns.length + ips.length + emails.length + uris.length === 0;
 
-/** Hosts as people write them: names and addresses mixed, each once. */
+/** Splits hosts, which may be names and addresses mixed, without duplicates. */
 export function namesOf(hosts: readonly string[]): AlternativeNames {
   const unique = [...new Set(hosts)];
-  // Only IPv6 addresses have colons; Node's own check compiles a pattern that takes longer than reading all certificates.
+  // Only IPv6 addresses have colons; Node's own check compiles a pattern, which takes longer than reading all
+  // certificates.
   const isAddress = (host: string): boolean => isIPv4(host) || host.includes(':');
   return { ...noNames, dns: unique.filter((host) => !isAddress(host)), ips: unique.filter(isAddress) };
 }

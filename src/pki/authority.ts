@@ -8,11 +8,11 @@ import { certificatesIn, pem } from './pem.ts';
 import type { SigningRequest } from './signing-request.ts';
 
 const dayMs = 86_400_000;
-/** Certificates are valid from a little before now on, because clocks differ. */
+/** Certificates are valid from a little before now, because clocks differ. */
 const skewMs = 5 * 60_000;
 const authorityMs = 10 * 365 * dayMs;
 export const yearMs = 365 * dayMs;
-/** Lives from this on are counted from when they begin, so that a year is no more than a year. */
+/** Lifetimes from this length on include that time, so that a year is no more than a year. */
 const longMs = 8 * 3_600_000;
 
 const authorityUsages = ['digital signature', 'key encipherment', 'cert sign', 'crl sign'];
@@ -23,7 +23,7 @@ export interface Certified {
   readonly key: string;
 }
 
-/** A new authority in PEM; `key` is that of one whose certificate is to be renewed. */
+/** A new authority in PEM; `key` is that of an authority whose certificate is renewed. */
 export function makeAuthority(commonName: string, nowMs: number, key: KeyPair = newKeyPair()): Certified {
   const publicKey = publicDer(key.publicKey);
   const name = encodeSubject({ commonName });
@@ -51,7 +51,7 @@ export interface Issue {
   readonly lifeMs: number;
 }
 
-/** What is signed of a request: its key, subject and names, for these usages and this long. */
+/** Parameters of signing a request: its key, subject and names, for these usages and this long. */
 export interface Grant {
   readonly request: SigningRequest;
   readonly usages: readonly string[];
@@ -67,7 +67,7 @@ export class Authority {
   /** The hash of the public key, by which joining nodes recognise the authority: `sha256:…`. */
   readonly keyHash: string;
 
-  /** Throws when the texts are no certificate and the key that belongs to it. */
+  /** Throws unless the texts are a certificate and its key. */
   constructor(readonly pem: Certified) {
     const [der] = certificatesIn(pem.cert);
     if (!der) throw new Error('there is no certificate in the text');
@@ -87,12 +87,12 @@ export class Authority {
     return this.#notAfterMs;
   }
 
-  /** The same authority with a certificate for another ten years: certificates of the old one stay good. */
+  /** The same authority with a certificate for another ten years; certificates signed by the old one stay valid. */
   renewed(commonName: string, nowMs: number): Authority {
     return new Authority(makeAuthority(commonName, nowMs, this.#key));
   }
 
-  /** A certificate with a new key. */
+  /** Issues a certificate with a new key. */
   issue({ subject, usages, hosts = [], lifeMs }: Issue, nowMs: number): Certified {
     const key = newKeyPair();
     const cert = this.#sign(
@@ -106,7 +106,7 @@ export class Authority {
     return { cert, key: privatePem(key) };
   }
 
-  /** A certificate, in PEM, for the key of a request. */
+  /** Signs a certificate, in PEM, for the key of a request. */
   sign({ request, usages, lifeMs }: Grant, nowMs: number): string {
     return this.#sign(request.publicKey, request.subject, request.names, usages, lifeMs, nowMs);
   }
@@ -134,6 +134,6 @@ export class Authority {
   }
 }
 
-/** What certificates of users are for. */
+/** Key usages of users' certificates. */
 export const clientUsages: readonly string[] = ['digital signature', 'key encipherment', 'client auth'];
 export const servingUsages: readonly string[] = ['digital signature', 'key encipherment', 'server auth'];

@@ -1,28 +1,31 @@
 /**
- * Certificate chains: whether a certificate was signed, directly or by way of others, by an authority that is trusted. OpenSSL
- * answers that for a handshake as a whole; here it is answered for one set of authorities at a time, and again when those
- * change while the connection stays.
+ * Certificate chains: whether a trusted authority has signed a certificate, directly or through others. OpenSSL answers
+ * that for a handshake as a whole; here it is answered for one set of authorities at a time, and again when they change
+ * while the connection stays.
  */
 import type { X509Certificate } from 'node:crypto';
 import { Memo } from '../memo.ts';
 import { type CertificateDetails, certificateDetails, pathLengthMax } from './certificate-details.ts';
 import { DerReader, oidText } from './der-reader.ts';
 
-/** Authorities between the certificate and a trusted one. */
+/** Maximum number of authorities between the certificate and a trusted one. */
 const depthMax = 6;
-/** Certificates beside its own that a client may send. */
+/** Maximum number of further certificates that a client may send. */
 const intermediatesMax = 16;
-/** Signatures that are checked for one certificate. */
+/** Maximum number of signature checks for one certificate. */
 const signaturesMax = 64;
 
-/** What a certificate may be used for. */
+/** Extended key usages. */
 export const clientAuth = '1.3.6.1.5.5.7.3.2';
 export const serverAuth = '1.3.6.1.5.5.7.3.1';
 const anyUsage = '2.5.29.37.0';
-/** Limits which names an authority may vouch for. Names are not checked here, so such an authority vouches for none. */
+/**
+ * Limits the names that an authority may sign. Names are not checked here, so an authority with this extension is
+ * refused.
+ */
 const nameConstraints = '2.5.29.30';
 
-/** Extensions that this file or OpenSSL checks, or that say nothing about who the holder is. */
+/** Extensions that this file or OpenSSL checks, or that do not restrict the use of the certificate. */
 const knownExtensions: ReadonlySet<string> = new Set([
   '2.5.29.15', // key usage: OpenSSL asks for that of an issuer
   '2.5.29.17', // alternative names: names are not checked
@@ -31,19 +34,19 @@ const knownExtensions: ReadonlySet<string> = new Set([
   '2.5.29.37', // extended key usage
 ]);
 
-/** Signatures that nobody can forge, the same as Go takes: RSA and ECDSA with SHA-256, 384 and 512, and Ed25519. */
+/** Accepted signature algorithms, the same as in Go: RSA and ECDSA with SHA-256, 384 and 512, and Ed25519. */
 const strongSignatures: ReadonlySet<string> = new Set([
   ...[11, 12, 13].map((n) => `1.2.840.113549.1.1.${n}`),
   ...[2, 3, 4].map((n) => `1.2.840.10045.4.3.${n}`),
   '1.3.101.112',
 ]);
-/** RSA with PSS names its hash beside it. */
+/** RSA-PSS, which names its hash in its parameters. */
 const pssSignature = '1.2.840.113549.1.1.10';
 const strongHashes: ReadonlySet<string> = new Set([1, 2, 3].map((n) => `2.16.840.1.101.3.4.2.${n}`));
-/** Bits of an RSA key, the same as Go asks for. */
+/** Minimum size of an RSA key in bits, the same as in Go. */
 const rsaBitsMin = 1_024;
 
-/** The time in which a chain holds, in milliseconds since 1970. */
+/** The time during which a chain is valid, in milliseconds since 1970. */
 export interface Validity {
   readonly fromMs: number;
   readonly untilMs: number;
@@ -55,12 +58,12 @@ export interface ChainQuestion {
   readonly leaf: X509Certificate;
   readonly intermediates: readonly X509Certificate[];
   readonly authorities: readonly X509Certificate[];
-  /** What the certificate must be allowed to be used for. */
+  /** The usage that the certificate must allow. */
   readonly usage: string;
   readonly nowMs: number;
 }
 
-/** How long the certificate is known to hold. Throws a sentence when it does not. */
+/** Verifies a chain; returns how long it is valid. Throws an error with a sentence when it is not. */
 export function verifyChain(question: ChainQuestion): Validity {
   const search = { ...question, intermediates: question.intermediates.slice(0, intermediatesMax) };
   let signatures = 0;
@@ -109,10 +112,10 @@ function certificateProblem(
   certificatesBelow: number,
 ): string | undefined {
   const { fromMs, untilMs } = validityOf(certificate);
-  // A time that cannot be read compares as neither.
+  // A time that cannot be parsed fails both comparisons.
   if (!(nowMs >= fromMs)) return 'the certificate is not valid yet';
   if (!(nowMs <= untilMs)) return 'the certificate has expired';
-  // Node calls the extended key usage so; a certificate without one may be used for everything.
+  // `keyUsage` is Node's name for the extended key usage; a certificate without one may be used for everything.
   const usages = certificate.keyUsage as readonly string[] | undefined;
   if (usages?.length && !usages.includes(usage) && !usages.includes(anyUsage))
     return 'the certificate is not meant for this use';
@@ -128,7 +131,7 @@ function certificateProblem(
   if (detail.extensions.some(({ oid }) => oid === nameConstraints))
     return 'the certificate is signed by an authority for some names only, which are not checked here';
   if (!certificate.ca) return 'the certificate is signed by one that is not an authority';
-  // The certificate itself is not counted, only authorities below this one.
+  // The certificate itself does not count, only authorities below this one.
   const lengthMax = pathLengthMax(detail);
   if (lengthMax !== undefined && certificatesBelow - 1 > lengthMax)
     return 'there are more authorities in the chain than one of them allows';
@@ -138,7 +141,7 @@ function certificateProblem(
 function hasStrongSignature({ signatureAlgorithm, signatureParameters }: CertificateDetails): boolean {
   if (signatureAlgorithm !== pssSignature) return strongSignatures.has(signatureAlgorithm);
   const parameters = new DerReader(signatureParameters).enter(0x30);
-  // Without one it is SHA-1.
+  // Without parameters the hash is SHA-1.
   if (parameters.nextTag !== 0xa0) return false;
   return strongHashes.has(oidText(parameters.enter(0xa0).enter(0x30).take(0x06).body));
 }

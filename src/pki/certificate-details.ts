@@ -1,6 +1,6 @@
 /**
- * What Node does not tell of a certificate, or only as text that cannot be read back without doubt: the attributes of its
- * subject, its extensions, and how it was signed.
+ * Parts of a certificate that Node does not provide, or only as ambiguous text: the attributes of its subject, its
+ * extensions, and its signature algorithm.
  */
 import type { X509Certificate } from 'node:crypto';
 import { DerError, DerReader, oidText } from './der-reader.ts';
@@ -8,7 +8,7 @@ import { type ReadSubject, readSubject } from './distinguished-name.ts';
 
 /** A certificate has at most so many extensions. */
 const extensionsMax = 100;
-/** Length of the number that says how many authorities may follow in a chain. */
+/** Maximum length of the number in a path length constraint. */
 const pathLengthBytesMax = 4;
 
 interface Extension {
@@ -21,7 +21,7 @@ export interface CertificateDetails {
   readonly subject: ReadSubject;
   /** Object identifier. */
   readonly signatureAlgorithm: string;
-  /** DER of what the algorithm needs to be told; empty: nothing. */
+  /** DER of the algorithm's parameters; empty: it has none. */
   readonly signatureParameters: Buffer;
   readonly extensions: readonly Extension[];
 }
@@ -37,7 +37,7 @@ export function certificateDetails({ raw }: X509Certificate): CertificateDetails
   signed.optional(0xa0);
   for (const tag of [0x02, 0x30, 0x30, 0x30]) signed.take(tag);
   const subject = readSubject(signed.take(0x30).whole);
-  // The public key, and what the first versions could say beside it.
+  // The public key, and optional fields of old versions.
   signed.take(0x30);
   signed.optional(0x81);
   signed.optional(0x82);
@@ -58,7 +58,10 @@ function extensionsOf(signed: DerReader): Extension[] {
   return extensions;
 }
 
-/** How many authorities may stand between this one and the certificate; undefined: any number. */
+/**
+ * The path length constraint: how many authorities may stand between this one and the certificate; undefined: any
+ * number.
+ */
 export function pathLengthMax({ extensions }: CertificateDetails): number | undefined {
   const constraints = extensions.find(({ oid }) => oid === '2.5.29.19');
   if (!constraints) return undefined;

@@ -17,18 +17,18 @@ import {
 import { splitUsages } from './usages.ts';
 
 export interface CertificatePlan {
-  /** DER of the name of who signs, and of what the certificate is for. */
+  /** DER of the names of issuer and subject. */
   readonly issuer: Buffer;
   readonly subject: Buffer;
   /** DER SubjectPublicKeyInfo. */
   readonly publicKey: Buffer;
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
-  /** In Kubernetes' words. */
+  /** Key usages in Kubernetes' words. */
   readonly usages: readonly string[];
   readonly names?: AlternativeNames;
   readonly isAuthority?: boolean;
-  /** Identifies the key that signs. */
+  /** Identifies the signing key. */
   readonly issuerKeyId: Buffer;
 }
 
@@ -60,7 +60,7 @@ export function makeCertificate(plan: CertificatePlan, signer: KeyObject): Buffe
   return sequence(body, algorithm, bitString(sign(digest(signer), body, signer)));
 }
 
-/** ECDSA, RSA (PKCS #1 v1.5) and Ed25519: what keys of own authorities may be. */
+/** The signature algorithm for a key: ECDSA, RSA (PKCS #1 v1.5) or Ed25519. */
 export function signatureAlgorithm(key: KeyObject): Buffer {
   if (key.asymmetricKeyType === 'ec') return sequence(oid('1.2.840.10045.4.3.2'));
   if (key.asymmetricKeyType === 'rsa') return sequence(oid('1.2.840.113549.1.1.11'), tagged(0x05));

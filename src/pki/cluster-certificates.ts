@@ -1,7 +1,7 @@
 /**
- * The certificates of a cluster: its authority, the one for front proxies, what the secure door shows, and the
- * administrator's. They are made once and kept in a folder, or in memory, and renewed while the server runs, long before
- * they end.
+ * The certificates of a cluster: its authority, the one for front proxies, the serving certificate of the secure door,
+ * and the administrator's. They are made once and kept in a folder, or in memory, and renewed while the server runs,
+ * long before they expire.
  */
 import { X509Certificate } from 'node:crypto';
 import { namesOf } from './alternative-names.ts';
@@ -17,15 +17,15 @@ import { keyPairOf } from './key-pair.ts';
 import { type PkiFolder, readPair } from './pki-folder.ts';
 
 /**
- * The authorities and their names. Users have certificates of `cluster`. Other API servers believe what a client with a
- * certificate of `proxies` says about users, so it signs this server's alone.
+ * The authorities and their names. Users have certificates of `cluster`. Other API servers accept identity headers from
+ * a client with a certificate of `proxies`, so it signs only this server's.
  */
 export const authorityNames = { cluster: 'wherry-ca', proxies: 'wherry-front-proxy-ca' } as const;
 export type AuthorityUse = keyof typeof authorityNames;
 export type CertifiedAuthorities = Readonly<Record<AuthorityUse, Certified>>;
 
 const uses = Object.keys(authorityNames) as AuthorityUse[];
-/** Who has the administrator's certificate; a binding gives the group its rights, so that they can be taken back. */
+/** The user of the administrator's certificate. A binding gives the group its rights, so that they can be revoked. */
 export const administrator = { name: 'wherry-admin', groups: ['wherry:admins'] } as const;
 
 const dayMs = 86_400_000;
@@ -37,16 +37,16 @@ const checkMs = 3_600_000;
 const files = { cluster: 'ca', proxies: 'front-proxy-ca', serving: 'apiserver', admin: 'admin' } as const;
 
 export interface ClusterCertificatesOptions {
-  /** Absent: in memory. */
+  /** The folder; absent: certificates are kept in memory. */
   readonly folder?: PkiFolder | undefined;
-  /** The authorities, if they are not this server's own to make. */
+  /** The authorities, if this server does not make its own. */
   readonly authorities?: CertifiedAuthorities | undefined;
-  /** Names and addresses at which the door is reached. */
+  /** Names and addresses of the secure door. */
   readonly hosts: readonly string[];
-  /** What is made when it is first asked for, and not at once: making and keeping a certificate takes some 10 ms. */
+  /** Certificates that are made when first used, because making and storing one takes some 10 ms. */
   readonly later?: readonly ('serving' | 'admin')[];
   readonly nowMs: () => number;
-  /** Told when a renewal failed; it is tried again. */
+  /** Called when a renewal failed; it is tried again. */
   readonly onError: (error: Error) => void;
 }
 
@@ -69,7 +69,7 @@ export class ClusterCertificates {
     return this.#authority('cluster');
   }
 
-  /** Signs certificates with which this server shows other API servers who it is. */
+  /** Signs the client certificate by which this server identifies itself to other API servers. */
   get proxyAuthority(): Authority {
     return this.#authority('proxies');
   }
@@ -89,13 +89,13 @@ export class ClusterCertificates {
     return this.#admin;
   }
 
-  /** Calls back after every renewal; gives how to stop that. */
+  /** Calls back after every renewal; returns a function that stops this. */
   follow(changed: () => void): () => void {
     this.#followers.add(changed);
     return () => this.#followers.delete(changed);
   }
 
-  /** Renews what ends soon. Done every hour. */
+  /** Renews certificates that expire soon. Called every hour. */
   renew(): void {
     try {
       const before = [...Object.values(this.#authorities), this.#serving, this.#admin];
@@ -119,7 +119,7 @@ export class ClusterCertificates {
     return issueClient(this.authority, { name, groups, lifeMs }, this.options.nowMs());
   }
 
-  /** A client certificate by which other API servers know this one. */
+  /** A client certificate by which other API servers recognise this one. */
   proxyClient(name: string): Certified {
     return issueClient(this.proxyAuthority, { name, groups: [], lifeMs: yearMs }, this.options.nowMs());
   }
@@ -139,7 +139,7 @@ export class ClusterCertificates {
     const given = authorities?.[use];
     if (given && stored?.cert !== given.cert) return this.#kept(use, new Authority(given));
     if (stored) return new Authority(stored);
-    // A key without its certificate was written by a start that did not get further.
+    // A key without its certificate was left by an interrupted start.
     const key = folder?.readKey(files[use]);
     const made = makeAuthority(authorityNames[use], nowMs(), key === undefined ? undefined : keyPairOf(key));
     return this.#kept(use, new Authority(made));
@@ -171,7 +171,9 @@ export class ClusterCertificates {
     return usable && isFor(new X509Certificate(usable.cert), this.options.hosts) ? usable : undefined;
   }
 
-  /** Whether it is of this authority, belongs to its key, and lasts long enough. */
+  /**
+   * The certificate, if it was signed by this authority, belongs to its key, and is valid long enough; else undefined.
+   */
   #usable(found: Certified | undefined): Certified | undefined {
     if (!found) return undefined;
     try {
@@ -186,7 +188,7 @@ export class ClusterCertificates {
         leftMs > renewMs;
       return good ? found : undefined;
     } catch {
-      // Not even a certificate: another is made.
+      // It cannot be parsed: another one is made.
       return undefined;
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Reading DER: one value after the other, from bytes that may be hostile. Lengths must fit what there is and be written
- * the short way; nesting is bounded by the readers, which go only as deep as their structure has levels.
+ * Reads DER, value by value, from bytes that may be hostile. Lengths must fit the input and have the short form;
+ * nesting is bounded, because readers only go as deep as their structure.
  */
 
 /** What cannot be read; the message says why. */
@@ -9,7 +9,7 @@ export class DerError extends Error {}
 export interface DerValue {
   readonly tag: number;
   readonly body: Buffer;
-  /** Tag and length included. */
+  /** The value with tag and length. */
   readonly whole: Buffer;
 }
 

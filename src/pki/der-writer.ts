@@ -1,4 +1,4 @@
-/** Writing DER, the binary form of certificates: each function gives the bytes of one value. */
+/** Writes DER, the binary form of certificates: each function returns the bytes of one value. */
 
 const tags = {
   boolean: 0x01,
@@ -15,7 +15,7 @@ const tags = {
   set: 0x31,
 } as const;
 
-/** The year from which on times have four digits for it. */
+/** From this year on, times are written with a four-digit year. */
 const generalizedFrom = 2050;
 
 /** A value with its tag and length in front. */
@@ -33,7 +33,7 @@ function lengthBytes(length: number): number[] {
 
 export const sequence = (...parts: readonly Uint8Array[]): Buffer => tagged(tags.sequence, ...parts);
 
-/** DER sorts the members of a set by their bytes. */
+/** A set; DER sorts its members by their bytes. */
 export const set = (...parts: readonly Uint8Array[]): Buffer =>
   tagged(tags.set, ...parts.map((part) => Buffer.from(part)).sort(Buffer.compare));
 
@@ -44,7 +44,7 @@ export const implicit = (number: number, bytes: Uint8Array): Buffer => tagged(0x
 
 export const boolean = (value: boolean): Buffer => tagged(tags.boolean, Buffer.from([value ? 0xff : 0]));
 
-/** A number without a sign, most significant byte first. */
+/** An unsigned integer from bytes, most significant first. */
 export function unsigned(bytes: Uint8Array): Buffer {
   let start = 0;
   while (start < bytes.length - 1 && bytes[start] === 0) start++;
@@ -54,7 +54,7 @@ export function unsigned(bytes: Uint8Array): Buffer {
 
 export const octetString = (bytes: Uint8Array): Buffer => tagged(tags.octetString, bytes);
 
-/** @param unused bits at the end of the last byte that do not count */
+/** @param unused number of unused bits at the end of the last byte */
 export const bitString = (bytes: Uint8Array, unused = 0): Buffer =>
   tagged(tags.bitString, Buffer.from([unused]), bytes);
 
@@ -73,7 +73,7 @@ function base128(value: number): number[] {
   return bytes;
 }
 
-/** Seconds are the smallest unit. */
+/** A time; seconds are the smallest unit. */
 export function time(ms: number): Buffer {
   const text = `${new Date(ms).toISOString().replace(/[-:T]|\.\d+/g, '')}`;
   return Number(text.slice(0, 4)) >= generalizedFrom

@@ -4,9 +4,12 @@ import { oid, sequence, set, utf8String } from './der-writer.ts';
 
 const commonNameOid = '2.5.4.3';
 const organizationOid = '2.5.4.10';
-/** What a signer takes over beside the common name: serial number, country, place, street, organization, unit, postcode. */
+/**
+ * Attributes that a signer copies besides the common name: serial number, country, place, street, organization, unit,
+ * postcode.
+ */
 const signedOids: ReadonlySet<string> = new Set([5, 6, 7, 8, 9, 10, 11, 17].map((n) => `2.5.4.${n}`));
-/** Holds the uid of a user in Kubernetes. */
+/** The attribute with the uid of a Kubernetes user. */
 const uidOid = '1.3.6.1.4.1.57683.2';
 
 /** A name has at most so many attributes. */
@@ -17,16 +20,16 @@ export interface Subject {
   readonly organizations?: readonly string[];
 }
 
-/** What a subject says of a user. */
+/** The user in a subject. */
 export interface ReadSubject {
-  /** The last one when there are several, as in Go; '' when it is missing. */
+  /** The common name; the last one when there are several, as in Go; '' when it is missing. */
   readonly commonName: string;
   /** In their order. */
   readonly organizations: readonly string[];
   readonly uids: readonly string[];
 }
 
-/** Organizations first, each in a set of its own, so that their order is kept. */
+/** Encodes a subject, organizations first, each in a set of its own, so that their order is kept. */
 export function encodeSubject({ commonName, organizations = [] }: Subject): Buffer {
   const attribute = (type: string, value: string): Buffer => set(sequence(oid(type), utf8String(value)));
   return sequence(
@@ -58,10 +61,10 @@ export function readSubject(name: Buffer): ReadSubject {
   return { commonName, organizations, uids };
 }
 
-/** The kinds of text that names are written in. */
+/** Decodes the text types that names may use. */
 function stringOf(tag: number, body: Buffer): string {
   if (tag === 0x0c || tag === 0x13 || tag === 0x16) return utf8(body);
-  // One byte for each character.
+  // T61String: one byte per character.
   if (tag === 0x14) return body.toString('latin1');
   if (tag === 0x1e && body.length % 2 === 0) return Buffer.from(body).swap16().toString('utf16le');
   throw new DerError(`a name holds a text of tag 0x${tag.toString(16)}`);
@@ -76,8 +79,8 @@ function utf8(body: Buffer): string {
 }
 
 /**
- * The name that a signer writes for a requested one: attributes it knows, and one common name, the one that is read. So
- * all who read the certificate see the same subject.
+ * The subject that a signer writes for a requested one: only known attributes, and one common name, the one that is
+ * used. So all readers of the certificate see the same subject.
  */
 export function signedSubject(name: Buffer): Buffer {
   const kept: Buffer[] = [];

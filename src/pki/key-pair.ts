@@ -8,7 +8,7 @@ export interface KeyPair {
 
 export const newKeyPair = (): KeyPair => generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
-/** Throws when the text is no private key. */
+/** Throws when the text is not a private key. */
 export function keyPairOf(privatePem: string): KeyPair {
   const privateKey = createPrivateKey(privatePem);
   return { privateKey, publicKey: createPublicKey(privateKey) };

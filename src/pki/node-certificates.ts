@@ -1,7 +1,7 @@
 /**
- * Certificates between the API server and the agents of nodes. An authority of their own signs both sides: the serving
- * certificates of agents, and the client certificate with which the API server shows them who it is. No door trusts this
- * authority, so neither side's certificate gives any right there.
+ * Certificates between the API server and node agents. A separate authority signs both sides: the serving certificates
+ * of agents, and the client certificate by which the API server identifies itself to them. No door trusts this
+ * authority, so these certificates give no rights there.
  */
 import { X509Certificate } from 'node:crypto';
 import { wallClock } from '../clock.ts';
@@ -14,15 +14,17 @@ import {
   yearMs,
 } from './authority.ts';
 
-/** Where the cluster keeps this authority: a secret, so that all servers and agents have the same. */
+/** The secret with this authority, so that all servers and agents have the same. */
 export const nodeAuthoritySecret = { namespace: 'kube-system', name: 'wherry-node-ca' } as const;
 
 const authorityName = 'wherry-node-ca';
 
-/** Who the API server is to agents, by Kubernetes' name. It is in no group: agents let it in by this name alone. */
+/** The API server's identity for agents, with Kubernetes' name. It has no group: agents accept this name only. */
 export const apiServerSubject = { commonName: 'kube-apiserver-kubelet-client' } as const;
 
-/** Agents have names below it that belong to them alone, whatever else is called like their node: nothing is looked up by them. */
+/**
+ * Domain of names that belong to one agent each, whatever else is named like its node; they are never looked up in DNS.
+ */
 export const agentDomain = 'nodes.wherry.internal';
 export const agentNameOf = (node: string): string => `${node}.${agentDomain}`;
 
@@ -30,7 +32,7 @@ const validMs = 10 * 365 * 86_400_000;
 
 export interface NodeAuthority {
   readonly ca: Certified;
-  /** The API server's. */
+  /** The client certificate of the API server. */
   readonly client: Certified;
 }
 
@@ -38,9 +40,9 @@ export interface NodeAuthority {
 export interface NodeTrust {
   /** PEM of the authorities that sign certificates of agents. */
   readonly ca: string;
-  /** What it shows them. */
+  /** The client certificate that it presents. */
   readonly client: Certified;
-  /** Whether the common name of a certificate says which node it is of, because the cluster itself has signed it. */
+  /** Whether the common name of a certificate names its node, because the cluster itself has signed it. */
   readonly namesNodes?: boolean;
 }
 
@@ -57,8 +59,8 @@ const withClient = (ca: Certified, nowMs: number): NodeAuthority => ({
 });
 
 /**
- * An authority as it is used from now on: with a certificate for another ten years when less than a year is left, and
- * with a client certificate that is in no group. Version 0.2.0 made one of the group `system:masters`.
+ * The stored authority, renewed if necessary: with a certificate for another ten years when less than a year is left,
+ * and with a client certificate without groups. Version 0.2.0 made one with the group `system:masters`.
  */
 export function currentAuthority(stored: NodeAuthority, nowMs: number): NodeAuthority {
   const authority = new Authority(stored.ca);

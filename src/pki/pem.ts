@@ -10,14 +10,14 @@ export function pem(label: PemLabel, bytes: Buffer): string {
 export interface PemBlock {
   readonly label: string;
   readonly bytes: Buffer;
-  /** Lines of the form `name: value` stand before the data. */
+  /** Whether header lines of the form `name: value` precede the data. */
   readonly hasHeaders: boolean;
 }
 
 /** A file with more blocks than this is refused. */
 const blocksMax = 1_000;
 
-/** All blocks of a text; whatever stands between them is skipped, as in Kubernetes. */
+/** All blocks of a text; text between them is skipped, as in Kubernetes. */
 export function pemBlocks(text: string): PemBlock[] {
   const blocks: PemBlock[] = [];
   const begin = /^-----BEGIN ([A-Z0-9 ]{1,64})-----[ \t]*\r?$/gm;
@@ -36,7 +36,7 @@ export function pemBlocks(text: string): PemBlock[] {
   return blocks;
 }
 
-/** The certificates in a text, in its order. Blocks with headers are not taken for certificates, as in Kubernetes. */
+/** The certificates in a text, in order. As in Kubernetes, blocks with headers do not count. */
 export const certificatesIn = (text: string): Buffer[] =>
   pemBlocks(text)
     .filter(({ label, hasHeaders }) => label === 'CERTIFICATE' && !hasHeaders)

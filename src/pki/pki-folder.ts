@@ -1,4 +1,7 @@
-/** The folder of keys and certificates: for the user who runs the server alone, and never with half a file in it. */
+/**
+ * The folder of keys and certificates: readable only for the user who runs the server, with files that are always
+ * complete.
+ */
 import {
   chmodSync,
   closeSync,
@@ -15,13 +18,13 @@ import type { Certified } from './authority.ts';
 
 const folderMode = 0o700;
 const fileMode = 0o600;
-/** A certificate and a key are far smaller. */
+/** Maximum size of a file; a certificate and a key are far smaller. */
 const fileBytesMax = 1024 * 1024;
 
 export class PkiFolder {
   constructor(
     readonly folder: string,
-    /** Whether files are on the disk when they are written. */
+    /** Whether writes wait until files are on the disk. */
     private readonly synced = true,
   ) {
     mkdirSync(folder, { recursive: true, mode: folderMode });
@@ -33,12 +36,12 @@ export class PkiFolder {
     return readPair(this.folder, name);
   }
 
-  /** The private key of this name, which may be there without its certificate. */
+  /** The private key of this name, which may exist without its certificate. */
   readKey(name: string): string | undefined {
     return textOf(path.join(this.folder, `${name}.key`));
   }
 
-  /** The key first: a certificate without its key would be of no use, and could not be told from a stolen one. */
+  /** Writes the key first: a certificate without its key would be useless, and look like a stolen one. */
   write(name: string, { cert, key }: Certified): void {
     if (this.readKey(name) !== key) writePrivately(path.join(this.folder, `${name}.key`), key, this.synced);
     writePrivately(path.join(this.folder, `${name}.crt`), cert, this.synced);
@@ -62,13 +65,13 @@ function textOf(file: string): string | undefined {
   }
 }
 
-/** Writes a file unless it has this text already: at most starts it has, and waiting for the disk takes time. */
+/** Writes a file unless it has this text already: usually it has, and waiting for the disk takes time. */
 export function keepPrivately(file: string, text: string): void {
   if (textOf(file) !== text) writePrivately(file, text);
   else chmodSync(file, fileMode);
 }
 
-/** Writes a file that only its owner may read: whole, or not at all. */
+/** Writes a file that only its owner may read; it appears completely or not at all. */
 export function writePrivately(file: string, text: string, synced = true): void {
   const fresh = `${file}.${process.pid}.new`;
   const opened = openSync(fresh, 'w', fileMode);

@@ -1,6 +1,6 @@
 /**
- * Signing requests (PKCS #10): a public key and what its certificate is to say, signed with the private key. They come
- * from clients, so everything is bounded and the signature is checked.
+ * Signing requests (PKCS #10): a public key and the content of the wanted certificate, signed with the private key.
+ * They come from clients, so everything is bounded and the signature is verified.
  */
 import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import {
@@ -24,7 +24,7 @@ import {
 import { type KeyPair, publicDer } from './key-pair.ts';
 import { pem, pemBlocks } from './pem.ts';
 
-/** Length of a signing request as DER; real ones have about 500 bytes. */
+/** Maximum size of a signing request as DER; real ones have about 500 bytes. */
 const requestBytesMax = 64 * 1024;
 const attributesMax = 100;
 /** Larger RSA keys cost the server too much to verify with. */
@@ -46,8 +46,10 @@ export interface SigningRequest {
   readonly names: AlternativeNames;
 }
 
-/** The request in a PEM text, its signature checked.
- * @public for signers */
+/**
+ * Parses the request in a PEM text, and verifies its signature.
+ * @public for signers
+ */
 export function readSigningRequest(text: string): SigningRequest {
   if (text.length > 2 * requestBytesMax) throw new SigningRequestError('the request is too large');
   const [block] = pemBlocks(text);
@@ -85,7 +87,7 @@ function readRequest(bytes: Buffer): SigningRequest {
   };
 }
 
-/** Signatures that are accepted, by the type of the key: those of today's tools. */
+/** Accepted signature algorithms, by the type of the key. */
 const digests: Readonly<Record<string, readonly [type: string, digest: string | null]>> = {
   '1.2.840.10045.4.3.2': ['ec', 'sha256'],
   '1.2.840.10045.4.3.3': ['ec', 'sha384'],
@@ -96,7 +98,7 @@ const digests: Readonly<Record<string, readonly [type: string, digest: string | 
   '1.3.101.112': ['ed25519', null],
 };
 
-/** In Go's words, which clients of Kubernetes know. */
+/** Error messages of Go, which Kubernetes clients know. */
 const wrongSignature: Readonly<Record<string, string>> = {
   ec: 'x509: ECDSA verification failure',
   rsa: 'crypto/rsa: verification error',
@@ -115,7 +117,7 @@ function check(info: Buffer, algorithm: string, signature: Buffer, publicKey: Bu
     throw new SigningRequestError(wrongSignature[type] ?? 'x509: verification failure');
 }
 
-/** The alternative names among the extensions that the request asks for; others are for signers to decide. */
+/** The alternative names among the requested extensions; signers decide about others. */
 function requestedNames(attributes: Buffer): AlternativeNames {
   const list = new DerReader(attributes);
   for (let count = 0; !list.atEnd; count++) {
@@ -135,7 +137,7 @@ function requestedNames(attributes: Buffer): AlternativeNames {
   return noNames;
 }
 
-/** A request in PEM for a certificate of this key. */
+/** Makes a request, in PEM, for a certificate of this key. */
 export function makeSigningRequest(key: KeyPair, subject: Subject, hosts: readonly string[] = []): string {
   const names = namesOf(hosts);
   const extensions = sequence(sequence(oid(alternativeNamesOid), octetString(encodeNames(names))));

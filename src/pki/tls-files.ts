@@ -1,4 +1,4 @@
-/** Certificates of a TLS server from files that its operator renews, beside those of the cluster itself. */
+/** TLS certificates from files that the operator renews, in addition to the cluster's own. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Certified } from './authority.ts';
 import { subjectOf } from './certificate.ts';
@@ -11,15 +11,15 @@ import { WatchedFiles } from './watched-files.ts';
 interface CertificateFiles {
   readonly certFile: string;
   readonly keyFile: string;
-  /** Names it is shown for. Default: those of the certificate. */
+  /** Names for which it is used. Default: those of the certificate. */
   readonly names?: readonly string[];
 }
 
 export interface TlsFilesOptions {
-  /** Shown to all clients instead of the cluster's own. */
+  /** The certificate for all clients, instead of the cluster's own. */
   readonly serving: CertificateFiles | undefined;
   readonly named: readonly CertificateFiles[];
-  /** Authorities of client certificates, beside the cluster's own. */
+  /** Authorities of client certificates, in addition to the cluster's own. */
   readonly clientCAFile: string | undefined;
   readonly log: (message: string) => void;
 }
@@ -67,13 +67,16 @@ export class TlsFiles implements TlsSource {
     };
   }
 
-  /** PEM of all that may have signed what the server shows: the cluster's authority, and those the operator's file names. */
+  /**
+   * PEM of all authorities that may have signed the serving certificate: the cluster's, and those in the operator's
+   * file.
+   */
   get rootCertificates(): string {
     const [, ...issuers] = this.#serving ? certificatesIn(this.#serving.cert) : [];
     return [this.certificates.authority.pem.cert, ...issuers.map((der) => pem('CERTIFICATE', der))].join('');
   }
 
-  /** PEM of what clients need to trust to verify the server; undefined when only the operator knows. */
+  /** PEM of the authority by which clients verify the server; undefined when only the operator knows it. */
   get servingAuthority(): string | undefined {
     return this.#serving ? undefined : this.certificates.authority.pem.cert;
   }

@@ -1,7 +1,7 @@
-/** Where a TLS server gets its certificates from: what it shows now, and when that changes. */
+/** The source of a TLS server's certificates: the current ones, and notifications of changes. */
 import type { Certified } from './authority.ts';
 
-/** A certificate that is shown to clients that ask for one of these names. */
+/** A certificate for clients that ask for one of these names. */
 export interface NamedCertificate extends Certified {
   readonly names: readonly string[];
 }
@@ -9,12 +9,12 @@ export interface NamedCertificate extends Certified {
 export interface TlsMaterial {
   readonly serving: Certified;
   readonly named: readonly NamedCertificate[];
-  /** PEM of the authorities whose client certificates are welcome; clients choose one by it. */
+  /** PEM of the accepted authorities of client certificates; clients choose a certificate by it. */
   readonly clientAuthorities: string;
 }
 
 export interface TlsSource {
   readonly current: TlsMaterial;
-  /** Calls back after every change; gives how to stop that. */
+  /** Calls back after every change; returns a function that stops this. */
   follow(changed: () => void): () => void;
 }

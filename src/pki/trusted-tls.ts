@@ -14,10 +14,10 @@ import { wallClock } from '../clock.ts';
 import { serverAuth, verifyChain } from './certificate-chain.ts';
 import { certificatesIn } from './pem.ts';
 
-/** Certificates that a server may send beside its own; more are not looked at. */
+/** Maximum number of further certificates that are used from a server. */
 const intermediatesMax = 8;
 
-/** OpenSSL found no certificate that signed the server's, or one of its name with another key. */
+/** OpenSSL's errors for a missing signer: it found none, or one of that name with another key. */
 const unsignedCodes: ReadonlySet<string> = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -30,13 +30,13 @@ const unsignedCodes: ReadonlySet<string> = new Set([
 const identityCode = 'ERR_TLS_CERT_ALTNAME_INVALID';
 
 export interface TrustedOptions extends ConnectionOptions {
-  /** Certificates in PEM that are trusted, each by itself, also if it is the server's own and no authority. */
+  /** Trusted certificates in PEM, each on its own, even if it is the server's own and not an authority. */
   readonly ca?: string;
 }
 
 /**
- * Like `tls.connect`. A server that is not trusted ends in the event `error`, and nothing is sent to it. Listeners for
- * `secureConnect` are called nevertheless, with a socket that is destroyed.
+ * Like `tls.connect`. An untrusted server leads to the event `error`, and nothing is sent to it. Listeners for
+ * `secureConnect` are called nevertheless, with a destroyed socket.
  */
 export function connectTrusted(options: TrustedOptions): TLSSocket {
   const { ca, rejectUnauthorized = true } = options;
@@ -49,10 +49,10 @@ export function connectTrusted(options: TrustedOptions): TLSSocket {
   return socket;
 }
 
-/** Keeps connections to servers that are trusted so. */
+/** An agent that keeps connections to servers trusted this way. */
 export class TrustedAgent extends Agent {
   constructor(options: Omit<AgentOptions, 'ca'> & { readonly ca?: string }) {
-    // A session that is resumed does not bring back the certificates between the server's and its authority.
+    // No session cache: a resumed session does not contain the certificates between the server's and its authority.
     super({ ...options, ...(options.ca ? { maxCachedSessions: 0 } : {}) });
   }
 
@@ -65,10 +65,10 @@ export class TrustedAgent extends Agent {
   }
 }
 
-/** Why a server is not trusted, with a code of Node's. */
+/** Why a server is not trusted, with one of Node's error codes. */
 function problemOf(socket: TLSSocket, ca: string, host: string): Error | undefined {
   if (socket.authorized) return undefined;
-  // Node's types call it an error; it is the code of one.
+  // Node's types say it is an error, but it is the code of one.
   const code = String(socket.authorizationError);
   const leaf = socket.getPeerX509Certificate();
   if (!leaf) return new Error('the server shows no certificate');

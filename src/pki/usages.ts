@@ -1,4 +1,4 @@
-/** Usages of keys: Kubernetes' words for them, and what certificates say. */
+/** Key usages: Kubernetes' names, and their encoding in certificates. */
 
 /** Bits of the key usage extension, from the first. */
 const keyUsageBits: Readonly<Record<string, number>> = {
@@ -30,7 +30,7 @@ const extendedUsages: Readonly<Record<string, string>> = {
   'netscape sgc': '2.16.840.1.113730.4.1',
 };
 
-/** The bits and the object identifiers of usages; throws when there is no such usage. */
+/** The bits and the object identifiers of usages; throws for an unknown usage. */
 export function splitUsages(usages: readonly string[]): { bits: number[]; extended: string[] } {
   const bits = new Set<number>();
   const extended = new Set<string>();

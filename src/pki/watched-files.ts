@@ -1,20 +1,20 @@
 /**
  * Files that are read again when they change: certificates and authorities that others renew. The system reports
- * changes where it can; because it cannot everywhere, the files are also looked at now and then. What cannot be used is
- * logged, and what was read before stays.
+ * changes where it can; elsewhere the files are checked periodically. Content that cannot be used is logged, and the
+ * former content stays in use.
  */
 import { type FSWatcher, readFileSync, statSync, watch } from 'node:fs';
 import path from 'node:path';
 
-/** Certificates and keys, also in bundles. */
+/** Maximum size of a file, enough for bundles. */
 const fileBytesMax = 4 * 1024 * 1024;
 const lookMs = 60_000;
-/** A certificate and its key are replaced one after the other: the second is waited for. */
+/** Delay before reading: a certificate and its key are replaced one after the other. */
 const settleMs = 200;
 
 export interface WatchedFilesOptions {
   readonly paths: readonly string[];
-  /** Takes what is in the files, in the order of their paths. Throws when it cannot be used. */
+  /** Called with the contents of the files, in the order of their paths. Throws when they cannot be used. */
   readonly take: (texts: readonly string[]) => void;
   readonly log: (message: string) => void;
 }
@@ -24,7 +24,7 @@ export class WatchedFiles {
   readonly #timer: NodeJS.Timeout;
   #settling: NodeJS.Timeout | undefined;
   #texts: readonly string[];
-  /** The failure that was logged last: it is not said again every minute. */
+  /** The last logged failure, so that it is not repeated every minute. */
   #said = '';
 
   /** Throws when the files cannot be used now. */
@@ -37,7 +37,7 @@ export class WatchedFiles {
     this.#timer.unref();
   }
 
-  /** Reads the files, and takes them when they have changed. */
+  /** Reads the files, and uses them if they have changed. */
   look(): void {
     try {
       const texts = this.#read();
@@ -67,7 +67,7 @@ export class WatchedFiles {
       watcher.on('error', () => watcher.close());
       this.#watchers.push(watcher);
     } catch {
-      // The system has no watches left: the timer remains.
+      // The system has no watches left: the timer is enough.
     }
   }
 
