@@ -1,4 +1,4 @@
-/** The admission plugins that kube-apiserver knows. Which of them there are here, the registry says. */
+/** The admission plugins that kube-apiserver knows; the registry says which of them exist here. */
 export const admissionPlugins: ReadonlySet<string> = new Set([
   'AlwaysAdmit',
   'AlwaysDeny',

@@ -1,6 +1,6 @@
 /**
- * kube-apiserver's command line: which flags there are, how they are read, and the messages of those that cannot be.
- * Names may have `_` for `-`; a boolean never takes the next argument as its value.
+ * kube-apiserver's command line: its flags, how they are parsed, and its error messages. Names may have `_` for `-`; a
+ * boolean flag never takes the next argument as its value.
  */
 import { isIP } from 'node:net';
 import { parseDurationMs } from '../api/values/duration.ts';
@@ -24,10 +24,13 @@ const own: readonly Flag[] = [
   },
 ];
 
-/** A map whose names may stand alone. */
+/** A map flag whose keys may be given without a value. */
 const bareNames = 'runtime-config';
 
-/** Flags that are passed on do something here, and have the text of their declaration if they have none of their own. */
+/**
+ * Flags that are passed on have an effect here. Their help text is that of their declaration, unless they have their
+ * own.
+ */
 const declared = new Map(
   flagsOf(startOptions)
     .filter(({ isPassedOn }) => isPassedOn)
@@ -48,7 +51,7 @@ const sentence = (text: string): string => {
 export const apiServerFlags: readonly Flag[] = [...file.flags.map(honoured), ...own];
 const known = flagMap(apiServerFlags);
 
-/** Throws a `FlagError`. */
+/** Parses arguments. Throws a `FlagError`. */
 export function readApiServerFlags(args: readonly string[]): FlagValues {
   const values = new Map<string, string[]>();
   const rest: string[] = [];
@@ -102,7 +105,7 @@ function shorthand(arg: string): [string, string, string | undefined] {
 const goList = (items: readonly string[]): string =>
   `[${items.map((item) => JSON.stringify(item)).join(' ')}]`;
 
-/** What Go says about a value that is not of the flag's type; undefined when it is. */
+/** Go's error message for a value that is not of the flag's type; undefined when it is. */
 function problemOf(type: string, value: string): string | undefined {
   const quoted = JSON.stringify(value);
   switch (type) {

@@ -17,7 +17,7 @@ import { problemsOf } from './requirements.ts';
 
 const findEtcdMaxMs = 20_000;
 const etcdLookMs = 1_000;
-/** How many looks in a row find no etcd before the server ends. */
+/** How many checks in a row may find no etcd before the server ends. */
 const etcdMissedMax = 5;
 
 export interface ApiServerHost {
@@ -33,7 +33,7 @@ export interface ApiServerHost {
 }
 
 export async function runApiServer(args: readonly string[], host: ApiServerHost): Promise<void> {
-  // The reader of the output may be gone.
+  // Ignored: the reader of the output may be gone.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   let values: FlagValues;
   try {

@@ -30,7 +30,7 @@ export interface AssetsLine {
   readonly controllers: string | undefined;
 }
 
-/** Files that Node runs. */
+/** Scripts that Node runs. */
 export interface Scripts {
   readonly etcd: string;
   readonly apiServer: string;
@@ -43,7 +43,10 @@ const architectures: Readonly<Record<string, string>> = {
   ia32: '386',
 };
 
-/** Node reads the authorities it names at every start, which took 85 ms; kube-apiserver has no such variable. */
+/**
+ * Removed from the environment: Node reads the authorities it names at every start, which took 85 ms; kube-apiserver
+ * has no such variable.
+ */
 const slowVariable = 'NODE_EXTRA_CA_CERTS';
 
 /** Writes the programs; returns what to say about them. */
@@ -122,7 +125,7 @@ const missingKubectl =
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 function writeProgram(file: string, command: string): void {
-  // A link to a program of this name must not be followed.
+  // Removed first, so that a link of this name is not followed.
   rmSync(file, { force: true });
   writeFileSync(file, `#!/bin/sh\n${command}\n`, { mode: 0o755 });
   chmodSync(file, 0o755);
@@ -142,7 +145,7 @@ function findKubectl(target: string): string | undefined {
       accessSync(file, constants.X_OK);
       if (!lstatSync(file).isDirectory()) return file;
     } catch {
-      // Not here.
+      // Not in this folder.
     }
   }
   return undefined;

@@ -1,6 +1,6 @@
 /**
- * The stand-in for etcd: claims the data folder, answers `/health` and `/version`, and tells the server of the pair
- * where the folder is. It does not speak etcd's own protocol: only that server asks it anything.
+ * The stand-in for etcd: claims the data folder, answers `/health` and `/version`, and tells its API server where the
+ * folder is. It does not speak etcd's own protocol: only that server asks it anything.
  */
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -47,7 +47,7 @@ export async function runEtcd(args: readonly string[], parent: number): Promise<
 
 async function serve(values: FlagValues, parent: number): Promise<void> {
   const log = logOf(values);
-  // Failures of single requests and of the log must not end it.
+  // Ignored: failures of single requests and of the log must not end the process.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   try {
     const dataDir = path.resolve(lastOf(values, 'data-dir') || 'default.etcd');

@@ -1,6 +1,6 @@
 /**
- * `--feature-gates`: the names of kube-apiserver's gates, and those that switch something off that is served here. Gates
- * that its release has fixed, on or off, can only be given the value they have.
+ * `--feature-gates`: the names of kube-apiserver's gates, and those that switch off something that is served here.
+ * Gates that its release has locked can only be set to their locked value.
  */
 import file from './feature-gates.json' with { type: 'json' };
 import { type FlagValues, listOf, truthOf } from './flag.ts';
@@ -10,14 +10,14 @@ const known = new Map<string, boolean | undefined>([
   ...file.on.map((name): [string, boolean] => [name, true]),
   ...file.off.map((name): [string, boolean] => [name, false]),
 ]);
-/** Whose gates they are, before a colon; the only component there is. */
+/** The component before a colon; there is only one. */
 const component = 'kube';
 
-/** What kube-apiserver says about gates that cannot be set. */
+/** kube-apiserver's messages about gates that cannot be set. */
 export const gateProblems = (values: FlagValues): string[] =>
   listOf(values, 'feature-gates').flatMap(problemOf);
 
-/** Gates that are in beta: one flag switches all of them off that are not named themselves. */
+/** Beta gates: one flag switches off all that are not named individually. */
 const betaGates: readonly string[] = ['APIResponseCompression', 'WatchList'];
 
 /** Whether a gate is closed whose feature is served here. */

@@ -7,7 +7,7 @@ import { isGateClosed } from './feature-gates.ts';
 import { type FlagValues, isTrue, lastOf, listOf } from './flag.ts';
 
 const portMax = 65_535;
-/** Where a server shows the keys of its service account tokens. */
+/** The path of the keys of service account tokens. */
 const keysPath = '/openid/v1/jwks';
 const reconcilers: readonly string[] = ['lease', 'master-count', 'none'];
 
@@ -43,14 +43,14 @@ export function serverSettingsOf(values: FlagValues): ServerSettings {
   });
 }
 
-/** What is to be told of service accounts beside what flags of the same names say. */
+/** Settings of service accounts that do not follow from flags of the same names. */
 export const accountSettingsOf = (values: FlagValues) =>
   defined({
     jwksUri: lastOf(values, 'service-account-jwks-uri') || externalKeys(values),
     lookup: isTrue(values, 'service-account-lookup', true),
   });
 
-/** Where the keys are found by the name that clients outside know the server by. */
+/** The URL of the keys under the server's external name. */
 function externalKeys(values: FlagValues): string | undefined {
   const host = lastOf(values, 'external-hostname');
   if (!host) return undefined;
@@ -58,7 +58,7 @@ function externalKeys(values: FlagValues): string | undefined {
   return `https://${host}${hasPort ? '' : `:${lastOf(values, 'secure-port') ?? 6443}`}${keysPath}`;
 }
 
-/** Why a server does not start with them, in kube-apiserver's words. */
+/** Why a server does not start with these flags, in kube-apiserver's words. */
 export function settingProblems(values: FlagValues): string[] {
   const problems: string[] = [];
   for (const name of ['min-request-timeout', 'kubelet-timeout', 'shutdown-delay-duration'])
@@ -85,7 +85,7 @@ const pairs = [
   ['kubelet-client-certificate', 'kubelet-client-key'],
 ] as const;
 
-/** What is wrong with `--version=vX.Y.Z`; undefined: nothing. It may add to the version, but not change it. */
+/** Why `--version=vX.Y.Z` is invalid; undefined when it is valid. It may add to the version, but not change it. */
 export function versionProblem(asked: string): string | undefined {
   if (!/^v\d+\.\d+\.\d+([-+][0-9A-Za-z.+-]+)?$/.test(asked))
     return `could not parse ${JSON.stringify(asked)} as version`;
@@ -101,6 +101,6 @@ function filesOf(values: FlagValues, cert: string, key: string): CertificateFile
 
 const orNone = (list: string[]): string[] | undefined => (list.length ? list : undefined);
 
-/** Without what is undefined. */
+/** Without undefined values. */
 const defined = <T extends object>(object: T): { [name in keyof T]: Exclude<T[name], undefined> } =>
   Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as never;

@@ -2,7 +2,7 @@
 
 export interface Flag {
   readonly name: string;
-  /** The word that kube-apiserver's help has for it: `string`, `bool`, `int`, `duration`, `strings`… */
+  /** The type as kube-apiserver's help names it: `string`, `bool`, `int`, `duration`, `strings`… */
   readonly type: string;
   readonly default: string;
   /** The section of the help it stands in. */
@@ -11,9 +11,9 @@ export interface Flag {
   readonly use: 'honour' | 'accept' | 'refuse';
   /** What the help says. Default: that it has no meaning here. */
   readonly text?: string;
-  /** Values given one after the other are all kept; otherwise the last one counts. */
+  /** Whether all given values count; otherwise only the last does. */
   readonly repeatable?: boolean;
-  /** Not in the help. */
+  /** Whether the help leaves it out. */
   readonly hidden?: boolean;
 }
 

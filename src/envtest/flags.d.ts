@@ -14,7 +14,7 @@ declare module '*/feature-gates.json' {
   const file: {
     /** Gates that can be set. */
     readonly free: readonly string[];
-    /** Gates that are on for good, and off. */
+    /** Gates that are locked on, and off. */
     readonly on: readonly string[];
     readonly off: readonly string[];
   };

@@ -1,4 +1,4 @@
-/** Files that flags name: checked before anything starts, so that a wrong one is reported in kube-apiserver's words. */
+/** Checks files that flags name, before anything starts, so that a wrong one is reported in kube-apiserver's words. */
 import { createPublicKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FlagValues } from './flag.ts';
@@ -27,7 +27,7 @@ const fileFlags: readonly string[] = [
   'proxy-client-key-file',
 ];
 
-/** What is wrong with the first file that cannot be used; undefined: all can be. */
+/** The problem of the first file that cannot be used; undefined when all can. */
 export function fileProblem(values: FlagValues): string | undefined {
   for (const flag of fileFlags) {
     const problem = openProblem(values.get(flag)?.at(-1));
@@ -53,7 +53,10 @@ function openProblem(file: string | undefined): string | undefined {
   }
 }
 
-/** Kubernetes reads certificates, public keys and private keys there; of the latter, ECDSA keys only in their own form. */
+/**
+ * Checks a key file. Kubernetes accepts certificates, public keys and private keys there; ECDSA private keys only in
+ * their own format.
+ */
 function keyProblem(file: string): string | undefined {
   if (!file) return undefined;
   const blocks =

@@ -1,4 +1,4 @@
-/** The server of the pair: a cluster with the flags of kube-apiserver, until a signal ends it. */
+/** The API server of envtest: a cluster with the flags of kube-apiserver, until a signal ends it. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
@@ -22,7 +22,7 @@ export interface ServerPlan {
   readonly values: FlagValues;
   readonly dataDir: string;
   readonly requestBytesMax: number;
-  /** What etcd was started with. */
+  /** Whether etcd was started without waiting for the disk. */
   readonly unsafeNoFsync: boolean;
   /** In the form of `--wherry-controllers`. */
   readonly controllers: string;
@@ -33,7 +33,7 @@ export interface ServerPlan {
   readonly fail: (message: string) => never;
 }
 
-/** Those that finish deletions, and nothing else: suites make pods and statuses themselves. */
+/** Controllers that finish deletions, and no others: test suites create pods and statuses themselves. */
 const cleanup: readonly string[] = ['namespace', 'garbagecollector', 'protection', 'event-expiry'];
 const collector = 'garbagecollector';
 
@@ -103,7 +103,7 @@ function controllersOf(text: string, collects: boolean): string[] {
       : without;
 }
 
-/** Given files, those of the folder for certificates, or new ones written there. */
+/** The serving certificate: given files, those in the certificate folder, or new ones written there. */
 function servingFiles(values: FlagValues, log: ServerPlan['log']): { certFile: string; keyFile: string } {
   const given = lastOf(values, 'tls-cert-file');
   if (given) return { certFile: given, keyFile: lastOf(values, 'tls-private-key-file')! };
@@ -124,7 +124,7 @@ function servingFiles(values: FlagValues, log: ServerPlan['log']): { certFile: s
   return files;
 }
 
-/** What clients may call the server. */
+/** Names by which clients may reach the server. */
 function hostsOf(values: FlagValues): string[] {
   const named = ['advertise-address', 'bind-address', 'external-hostname']
     .map((name) => lastOf(values, name))

@@ -1,21 +1,21 @@
 /**
- * How the two stand-ins find each other: the server asks the etcd of its pair, at the URL of `--etcd-servers`, for the
- * folder in which objects are kept. It writes the one request itself: Node's HTTP client took 15 ms of a start, because
- * every start compiles its functions anew.
+ * How the two stand-ins find each other: the API server asks its etcd, at the URL of `--etcd-servers`, for the data
+ * folder. It writes this one request itself: Node's HTTP client took 15 ms of a start, because every start compiles its
+ * functions anew.
  */
 import { connect } from 'node:net';
 
-/** Answered to programs of this machine only. */
+/** The path; answered to programs of this machine only. */
 export const pairPath = '/wherry/pair';
 
 export interface Pair {
   readonly dataDir: string;
   readonly requestBytesMax: number;
-  /** Writes need not wait for the disk. */
+  /** Whether writes need not wait for the disk. */
   readonly unsafeNoFsync: boolean;
 }
 
-/** Nothing answers at these addresses, or something else does. */
+/** Nothing, or something else, answers at these addresses. */
 class PairError extends Error {}
 
 const retryMs = 100;

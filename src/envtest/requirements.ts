@@ -1,4 +1,4 @@
-/** What kube-apiserver demands of its flags together, in its order and words. */
+/** kube-apiserver's requirements on combinations of flags, in its order and words. */
 import { runtimeConfigProblem } from '../api/kinds/runtime-config.ts';
 import { admissionPlugins } from './admission-plugins.ts';
 import { apiServerFlags } from './apiserver-flags.ts';

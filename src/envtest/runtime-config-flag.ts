@@ -1,4 +1,4 @@
-/** The value of `--runtime-config`. Apart from the checks of flags, which the server itself does not need. */
+/** Parses `--runtime-config`. Separate from the checks of flags, which the server itself does not need. */
 import { type FlagValues, listOf, truthOf } from './flag.ts';
 
 /** Which versions and resources are switched on and off; a name without a value is switched on. */

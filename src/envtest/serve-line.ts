@@ -1,4 +1,4 @@
-/** From kube-apiserver's flags to those of `wherry serve`, most of which have the same names. */
+/** Translates kube-apiserver's flags to those of `wherry serve`, most of which have the same names. */
 import { parseDurationMs } from '../api/values/duration.ts';
 import { flagsOf, type Value } from '../cluster/options/option.ts';
 import { startOptions } from '../cluster/options/start-options.ts';
@@ -6,7 +6,7 @@ import { admissionPlugins } from './admission-plugins.ts';
 import { isGateClosed } from './feature-gates.ts';
 import { type FlagValues, lastOf, listOf } from './flag.ts';
 
-/** Flags that mean the same here as there, as their declarations say. */
+/** Flags with the same meaning here, as their declarations say. */
 const passedOn = flagsOf(startOptions).filter(({ isPassedOn }) => isPassedOn);
 
 export interface Place {
@@ -29,14 +29,14 @@ export function serveLine(values: FlagValues, place: Place): string[] {
   pass('tls-private-key-file', place.keyFile);
   for (const { flag, value } of passedOn)
     for (const text of textsOf(values, flag, value.form)) pass(flag, text);
-  // The old list of all plugins that run.
+  // The deprecated list of all plugins that run.
   const plugins = listOf(values, 'admission-control');
   if (plugins.length) pass('enable-admission-plugins', plugins.join(','));
   const disabled = new Set(listOf(values, 'disable-admission-plugins'));
   if (isGateClosed(values, 'MutatingAdmissionPolicy')) disabled.add('MutatingAdmissionPolicy');
   if (plugins.length) for (const name of admissionPlugins) if (!plugins.includes(name)) disabled.add(name);
   if (disabled.size) pass('disable-admission-plugins', [...disabled].join(','));
-  // kube-apiserver's default allows everything, and then lets nobody in without a name.
+  // As in kube-apiserver, without an authorization mode everything is allowed, and anonymous requests are refused.
   if (!listOf(values, 'authorization-mode').length && !lastOf(values, 'authorization-config')) {
     pass('authorization-mode', 'AlwaysAllow');
     if (!values.has('anonymous-auth')) pass('anonymous-auth', 'false');
@@ -53,14 +53,14 @@ export function serveLine(values: FlagValues, place: Place): string[] {
   return args;
 }
 
-/** What is passed on of a flag: its list, each of its values, or the last one. Empty ones stand for the default. */
+/** The texts of a flag to pass on: its list, each of its values, or the last one. Empty ones stand for the default. */
 function textsOf(values: FlagValues, flag: string, form: Value<unknown>['form']): readonly string[] {
   if (form === 'list') return [listOf(values, flag).join(',')].filter(Boolean);
   const given = values.get(flag) ?? [];
   return (form === 'repeated' ? given : given.slice(-1)).filter(Boolean);
 }
 
-/** Flags of the audit log whose names and values are those of `wherry serve`, by what they belong to. */
+/** Flags of the audit log that `wherry serve` has under the same names, by destination. */
 const auditLog: readonly string[] = ['audit-log-format', 'audit-log-mode', 'audit-log-maxage'];
 const auditWebhook: readonly string[] = [
   'audit-webhook-config-file',
@@ -90,6 +90,6 @@ function audit(values: FlagValues, pass: (name: string, value: string) => void):
     for (const name of auditWebhookTimes)
       if (given(name)) pass(name, `${Math.round(parseDurationMs(given(name))!)}ms`);
   }
-  // Without a place for events, a policy decides about nothing.
+  // Without a destination for events, a policy has no effect.
   if (file || given('audit-webhook-config-file')) passAll(['audit-policy-file']);
 }
