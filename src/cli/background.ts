@@ -9,9 +9,9 @@ import { fileURLToPath } from 'node:url';
 import { StartError } from '../cluster/index.ts';
 import { ticked } from './terminal.ts';
 
-/** Names the log file to the process in the background. */
+/** The variable that names the log file to the background process. */
 const logVariable = 'WHERRY_BACKGROUND_LOG';
-/** The log is moved to a second file, which it replaces, when it is longer. */
+/** When the log is longer, it is moved to a second file, which it replaces. */
 const logBytesMax = 10 * 1024 * 1024;
 const logLookMs = 10_000;
 /** How much of the log is shown when a start fails. */
@@ -26,7 +26,10 @@ type Message =
   | { readonly warn: string }
   | { readonly done: true };
 
-/** Resolves when the cluster is ready; what it prints is printed. Throws a `StartError` when it ends before that. */
+/**
+ * Starts the process; resolves when the cluster is ready, after printing what it prints. Throws a `StartError` when it
+ * ends before that.
+ */
 export async function startInBackground(
   args: readonly string[],
   log: string,
@@ -45,7 +48,7 @@ export async function startInBackground(
 
 interface Place {
   readonly log: string;
-  /** The log, open: a start that fails may remove it. */
+  /** The open log file: a start that fails may remove it. */
   readonly file: number;
   readonly cwd: string;
 }
@@ -88,7 +91,7 @@ function textFrom(file: number, begin: number): string {
   return bytes.toString('utf8', 0, readSync(file, bytes, 0, bytes.length, start));
 }
 
-/** What is said of a start that failed: its last sentence, or the end of its log. */
+/** The reason of a failed start: its last sentence, or the end of its log. */
 function endOf(log: string, text: string, how: string): string {
   const said = text.split('\n').filter(Boolean).slice(-tailLines);
   const last = /^wherry: (.*)$/.exec(said.at(-1) ?? '')?.[1];
@@ -96,10 +99,10 @@ function endOf(log: string, text: string, how: string): string {
   return `it ended ${how} before it was ready${said.length ? `; ${log} ends with:\n${said.join('\n')}` : ''}`;
 }
 
-/** The side of the process in the background; undefined in any other process. */
+/** The side of the background process; undefined in any other process. */
 export class Background {
   private constructor(readonly log: string) {
-    // The pipe is gone when the other side is killed: this one goes on.
+    // The other side may be killed: this one goes on.
     process.on('disconnect', () => undefined);
     setInterval(() => this.#rotate(), logLookMs).unref();
   }
@@ -107,7 +110,7 @@ export class Background {
   static here(): Background | undefined {
     const { [logVariable]: log } = process.env;
     if (log === undefined || process.send === undefined) return undefined;
-    // Programs in pods are no part of it.
+    // Programs in pods must not inherit it.
     delete process.env[logVariable];
     return new Background(log);
   }
@@ -116,12 +119,12 @@ export class Background {
     if (process.connected) process.send!(message, undefined, undefined, () => undefined);
   }
 
-  /** The start is over. */
+  /** Called when the start is over. */
   done(): void {
     this.tell({ done: true });
   }
 
-  /** Standard output and error are the file, open for appending, so it can be emptied below them. */
+  /** Rotates the log. Standard output and error are open for appending, so the file can be emptied while they write. */
   #rotate(): void {
     if (fstatSync(1).size <= logBytesMax) return;
     copyFileSync(this.log, `${this.log}.1`);

@@ -12,7 +12,7 @@ const keepAfterMs = 1_000;
 
 export interface LoadedBundle<T> {
   readonly exports: T;
-  /** To be called when the program has started: keeps the compiled code for the next start. */
+  /** Call when the program has started: caches the compiled code for the next start. */
   started(): void;
 }
 

@@ -1,4 +1,4 @@
-/** `wherry up` and `wherry serve`: starts a cluster, says what it does, and keeps its record. */
+/** `wherry up` and `wherry serve`: starts a cluster, prints what it offers, and keeps its record. */
 import { wallClock } from '../clock.ts';
 import { type Cluster, type StartOptions, start } from '../cluster/index.ts';
 import { chooseCluster } from '../cluster/named/cluster-choice.ts';
@@ -17,7 +17,7 @@ import type { NamedUp } from './named-line.ts';
 import type { ClusterLine, LogForm } from './options.ts';
 import { ticked } from './terminal.ts';
 
-/** The options of a cluster, with the functions that write what it tells to the log. */
+/** The options of a cluster, with functions that write to the log. */
 export function logged(options: StartOptions, form: LogForm): StartOptions {
   const log = logger(form, wallClock);
   return {
@@ -28,7 +28,7 @@ export function logged(options: StartOptions, form: LogForm): StartOptions {
   };
 }
 
-/** What starts a cluster, with the test kit or without. */
+/** The function that starts a cluster, with the test kit or without. */
 export const starter = async (
   testing: boolean,
 ): Promise<(options: StartOptions) => ReturnType<typeof start>> =>
@@ -107,7 +107,7 @@ class UpCommand {
     };
   }
 
-  /** Says what has started, in the order in which it can be used. */
+  /** Prints what has started, in the order in which it can be used. */
   async #tell(cluster: Cluster, options: StartOptions, run: ClusterRun | undefined): Promise<void> {
     const apiTime = secondsSoFar();
     run?.update(addressesOf(cluster));
@@ -123,11 +123,11 @@ class UpCommand {
     if (run) this.#print(chosenLine(run));
     this.#printStep(`Ready after ${secondsSoFar()} s, the API after ${apiTime} s\n`);
     this.#print(`Try: kubectl ${reaching(cluster, options, context)} get nodes\n`);
-    // A cluster that runs is not ended because the machine could not be looked at.
+    // Ignored: failed checks of the machine must not end a running cluster.
     await this.#printFindings(options, cluster.url).catch(() => undefined);
   }
 
-  /** Looked for after the start, which it must not delay. */
+  /** Prints findings of the doctor, after the start, which they must not delay. */
   async #printFindings({ dataDir = '.' }: StartOptions, url: string): Promise<void> {
     const { startFindings } = await import('../cluster/doctor/doctor.ts');
     const { machineProbe } = await import('../cluster/doctor/machine-probe.ts');
@@ -135,7 +135,7 @@ class UpCommand {
       this.#print(`${line}\n`);
   }
 
-  /** The name of the context, if the user's kubeconfig has it now. */
+  /** Adds the context to the user's kubeconfig; returns its name if it is there now. */
   async #mergeContext(cluster: Cluster, run: ClusterRun): Promise<string | undefined> {
     const { uses, keepsKubeconfig } = this.line.named!;
     if (keepsKubeconfig) return undefined;
@@ -171,7 +171,7 @@ class UpCommand {
   }
 }
 
-/** Since the command was started. */
+/** Seconds since the command was started. */
 const secondsSoFar = (): string => (performance.now() / 1_000).toFixed(2);
 
 function stoppingLine(pods: number): string {
@@ -194,7 +194,7 @@ function chosenLine({ record: { name, dataDir, serviceRange, podRange } }: Clust
   return `Cluster ${name}: ${[`data in ${dataDir ?? 'memory'}`, ...ranges].join(', ')}\n`;
 }
 
-/** Where the secure door is, and what its administrator needs. */
+/** Lines about the secure door and its administrator. */
 function secureLines({ secureUrl, kubeconfigFile }: Cluster, { secure, port }: StartOptions): string {
   if (secureUrl === undefined) return '';
   const wanted = typeof secure === 'object' ? secure.port : undefined;
@@ -203,7 +203,7 @@ function secureLines({ secureUrl, kubeconfigFile }: Cluster, { secure, port }: S
   return where + (kubeconfigFile === undefined ? '' : `Administrator's kubeconfig: ${kubeconfigFile}\n`);
 }
 
-/** Flags with which kubectl reaches the cluster, whatever the user's kubeconfig says. */
+/** Flags by which kubectl reaches the cluster, whatever the user's kubeconfig says. */
 function reaching(
   { url, kubeconfigFile }: Cluster,
   { port }: StartOptions,

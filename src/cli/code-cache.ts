@@ -89,7 +89,7 @@ export class CodeCache {
       this.#write(code);
       removeOldest(this.folder);
     } catch {
-      // The next start compiles again.
+      // Ignored: the next start compiles again.
     }
   }
 
@@ -115,7 +115,7 @@ function digest(code: Buffer): Buffer {
   return createHash('sha256').update(code).digest();
 }
 
-/** Windows has no such owners; its application folders belong to the user. */
+/** Whether the folder belongs to this user. Windows has no such owners; its application folders belong to the user. */
 function isOwned(folder: string): boolean {
   return process.getuid === undefined || statSync(folder).uid === process.getuid();
 }
@@ -126,7 +126,7 @@ function isOurs(folder: string): boolean {
   return isOwned(folder) && (statSync(folder).mode & foreignWriteBits) === 0;
 }
 
-/** Also removes temporary files of killed starts. */
+/** Removes the oldest files, and temporary files of killed starts. */
 function removeOldest(folder: string): void {
   const files = readdirSync(folder)
     .filter((name) => name.includes(ending))

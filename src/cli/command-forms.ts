@@ -2,7 +2,7 @@
 import { shells } from '../cluster/options/commands.ts';
 import { type Command, commands, type NameKind } from '../cluster/options/option.ts';
 
-/** What a shell completes a word with: words, files, folders, or names of a kind that the machine knows. */
+/** How a shell completes a word: from words, files, folders, or known names of a kind. */
 export type WordForm = readonly string[] | 'files' | 'folders' | NameKind;
 
 export interface CommandForm {
@@ -10,7 +10,7 @@ export interface CommandForm {
   readonly usage: string;
   /** What the command does, in one line. */
   readonly summary: string;
-  /** The words that it takes, in their order. Default: no words. */
+  /** The words it takes, in order. Default: none. */
   readonly words?: readonly WordForm[];
   /** Command lines with what they do. */
   readonly examples?: readonly (readonly [line: string, does: string])[];

@@ -1,12 +1,12 @@
 /**
- * The scripts that connect shells with the completion of `wherry`. They ask the command that stands at the beginning of the
- * line, in the words of `completionText`: a word, a tab and what it means per line, then `:plain`, `:nospace`, `:files` or
+ * Scripts that connect shells with the completion of `wherry`. They run the command at the beginning of the line and
+ * read its `completionText`: one line per word, with a tab and its meaning, then `:plain`, `:nospace`, `:files` or
  * `:folders`.
  */
 import type { Shell } from '../cluster/options/commands.ts';
 import { completionQuestion } from './options.ts';
 
-/** Runs in bash 3.2, too, which macOS has. */
+/** Also runs in bash 3.2, which macOS has. */
 const bash = `# Completion of wherry in bash: source <(wherry completion bash)
 _wherry() {
   local words=() piece glued= tail full cut line reply
@@ -101,7 +101,7 @@ end
 complete -c wherry -f -a '(__wherry_complete)'
 `;
 
-/** Old versions of PowerShell cannot hand an empty word to a program. */
+/** For PowerShell, whose old versions cannot pass an empty word to a program. */
 const powershell = `# Completion of wherry in PowerShell: wherry completion powershell | Out-String | Invoke-Expression
 Register-ArgumentCompleter -Native -CommandName wherry -ScriptBlock {
     param($typed, $line, $position)

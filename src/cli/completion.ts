@@ -1,6 +1,6 @@
 /**
- * Completes command lines. The script of a shell (`completion-scripts.ts`) asks `wherry __complete WORDS…` at each press of
- * the key, so that all shells complete the same, from the declarations of commands and flags.
+ * Completes command lines. The script of a shell (`completion-scripts.ts`) runs `wherry __complete WORDS…` at each
+ * press of the key, so that all shells complete the same, from the declarations of commands and flags.
  */
 import { knownNames } from '../cluster/known-names.ts';
 import { everyFlags } from '../cluster/options/commands.ts';
@@ -12,9 +12,9 @@ import { type CompletionLine, completionQuestion } from './options.ts';
 
 type Form = NonNullable<Option<unknown>['form']>;
 
-/** In the place of a last word that is empty, which some shells cannot pass on. */
+/** Stands for an empty last word, which some shells cannot pass. */
 const emptyWord = '--empty-word';
-/** A description is one line beside the word. */
+/** Maximum length of a description, which is one line beside the word. */
 const descriptionCharsMax = 70;
 
 interface Candidate {
@@ -24,13 +24,15 @@ interface Candidate {
 
 interface Candidates {
   readonly found: readonly Candidate[];
-  /** What the shell does beside: nothing, leave out the space behind the word, or look for files or folders itself. */
+  /**
+   * What the shell should do: nothing more, leave out the space behind the word, or complete files or folders itself.
+   */
   readonly shell: 'plain' | 'nospace' | 'files' | 'folders';
 }
 
 const nothing: Candidates = { found: [], shell: 'plain' };
 
-/** The script of a shell; or the answer to its question: a line for each word, and one that says what the shell does. */
+/** The script of a shell; or the answer to it: a line for each word, and one that tells the shell what to do. */
 export async function completionText(line: CompletionLine): Promise<string> {
   if (line.command !== completionQuestion) return completionScript(line.shell);
   const words = line.words.map((word) => (word === emptyWord ? '' : word));
@@ -39,12 +41,12 @@ export async function completionText(line: CompletionLine): Promise<string> {
   return `${lines.join('')}:${shell}\n`;
 }
 
-/** @param words behind `wherry`, of which the last is being typed */
+/** @param words after `wherry`; the last is being typed */
 async function completed(words: readonly string[]): Promise<Candidates> {
   const before = words.slice(0, -1);
   const typed = words.at(-1) ?? '';
   const { command, others, open, isOver } = readSoFar(before);
-  // Behind `wherry test --`: the words of another program.
+  // After `wherry test --`: the words of another program.
   if (isOver) return { found: [], shell: 'files' };
   if (open) return startingWith(typed, await valuesOf(open, typed));
   const [, flag, value] = /^--([^=]+)=(.*)$/s.exec(typed) ?? [];
@@ -61,9 +63,9 @@ async function completed(words: readonly string[]): Promise<Candidates> {
 
 interface SoFar {
   readonly command: Command | undefined;
-  /** Words behind the command that are no flags and no values of flags. */
+  /** Words after the command that are neither flags nor values of flags. */
   readonly others: readonly string[];
-  /** The flag before the word that is being typed, when it needs a value. */
+  /** The flag whose value is being typed, if any. */
   readonly open: Form | undefined;
   /** Whether the words of another program have begun. */
   readonly isOver: boolean;
@@ -83,18 +85,18 @@ function readSoFar(words: readonly string[]): SoFar {
   return { command, others, open, isOver: false };
 }
 
-/** The flag, if its value is the next word. */
+/** The flag of a word, if its value is the next word. */
 function openedBy(word: string, command: Command | undefined): Form | undefined {
   if (word.includes('=')) return undefined;
   const form = flagsFor(command).find(({ flag, short }) => word === `--${flag}` || word === `-${short}`);
   return form && form.value.form !== 'switch' && form.value.form !== 'truth' ? form : undefined;
 }
 
-/** The flags that a command takes; before there is a command, those of every one. */
+/** The flags of a command; all flags before there is a command. */
 const flagsFor = (command: Command | undefined): readonly Form[] =>
   command ? sections.flatMap((section) => flagsTaken(command, section)) : flagsOf(everyFlags);
 
-/** Flags that can be given, without those that were and count once. */
+/** Flags that can still be given: without given ones that count only once. */
 function flagWords(command: Command | undefined, before: readonly string[]): readonly Candidate[] {
   const given = new Set(before.map((word) => word.replace(/=.*$/s, '')));
   return flagsFor(command)
@@ -102,7 +104,7 @@ function flagWords(command: Command | undefined, before: readonly string[]): rea
     .map(({ flag, text }) => ({ word: `--${flag}`, says: description(text) }));
 }
 
-/** The beginning of a text of the help, on one line. */
+/** The beginning of a help text, on one line. */
 function description(text: string): string {
   const line = text.trim().replace(/\s+/g, ' ');
   return line.length <= descriptionCharsMax ? line : `${line.slice(0, descriptionCharsMax - 1)}…`;
@@ -114,7 +116,7 @@ async function valuesOf({ value, shown = value.shown }: Form, typed: string): Pr
   const completes = value.completes ?? byShown[shown];
   const values = await wordsOfForm(completes);
   if (shown !== 'LIST') return values;
-  // Another item of a list, or one that is taken away.
+  // Another item of a list, or one to remove.
   const begun = typed.slice(0, typed.lastIndexOf(',') + 1);
   const minus = completes === 'controllers' && typed.slice(begun.length).startsWith('-') ? '-' : '';
   const found = values.found.map((one) => ({ ...one, word: `${begun}${minus}${one.word}` }));

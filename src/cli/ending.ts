@@ -20,7 +20,7 @@ export interface Host {
 
 interface Closable {
   close(): Promise<void>;
-  /** What is said when it is closed on a signal; default: nothing. */
+  /** The message when it is closed on a signal; default: none. */
   closingLine?(): string;
 }
 
@@ -58,12 +58,12 @@ export class Ending {
     await running?.close();
   }
 
-  /** The command failed: prints the error and exits. Errors during an intended close are not printed. */
+  /** Called when the command failed: prints the error and exits. Errors during an intended close are not printed. */
   fail(error: Error): void {
     if (!this.#closing) this.#sayAndExit(error);
   }
 
-  /** A fatal error of the running cluster: prints it, closes what can be closed, and exits. */
+  /** Called on a fatal error of the running cluster: prints it, closes what can be closed, and exits. */
   failRunning(error: Error): void {
     this.#say(error);
     if (this.#closing) return;

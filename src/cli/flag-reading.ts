@@ -1,4 +1,4 @@
-/** Reads flags as their declarations say: which there are, which a command takes, and the options that they make. */
+/** Parses flags by their declarations: which exist, which a command takes, and the options they set. */
 import { parseArgs } from 'node:util';
 import {
   type Command,
@@ -13,7 +13,7 @@ import { nearestName } from '../cluster/shared/suggestion.ts';
 
 type Form = NonNullable<Option<unknown>['form']>;
 
-/** What `parseArgs` tells of one option on a command line. */
+/** One option on a command line, as `parseArgs` reports it. */
 interface Token {
   readonly name: string;
   readonly rawName: string;
@@ -34,8 +34,8 @@ export class FlagTable {
   }
 
   /**
-   * What is given of each flag, and the words that are no flags.
-   * @param command whose help a refusal names. Default: the first word
+   * Returns the values of each flag, and the words that are not flags.
+   * @param command whose help an error names. Default: the first word
    */
   parse(
     args: readonly string[],
@@ -43,7 +43,7 @@ export class FlagTable {
     command?: string,
   ): { flags: Map<string, readonly string[]>; words: string[] } {
     const given = this.#withTruths(args);
-    // Not strict: what is wrong is said in our own words.
+    // Not strict, because errors are reported in our own words.
     const { tokens } = parseArgs({
       args: given,
       allowPositionals: true,
@@ -78,7 +78,7 @@ export class FlagTable {
     );
   }
 
-  /** Flags for truths may be given without a value, as with kube-apiserver, or with one behind a space. */
+  /** Boolean flags may be given without a value, as with kube-apiserver, or with one after a space. */
   #withTruths(args: readonly string[]): string[] {
     const isTruth = (arg = ''): boolean =>
       arg.startsWith('--') && this.#forms.get(arg.slice(2))?.[0]?.value.form === 'truth';
@@ -89,13 +89,13 @@ export class FlagTable {
     });
   }
 
-  /** @param arg the whole argument: several letters behind one dash may be meant as a flag */
+  /** @param arg the whole argument: several letters after one dash may be meant as a flag */
   #unknown(arg: string, rawName: string, command: string | undefined): string {
     const typed = (arg.startsWith('--') ? rawName : arg).replace(/^-+/, '').replace(/=.*$/s, '');
     const own = [...this.#forms.keys()].filter((flag) =>
       this.#forms.get(flag)!.some((form) => (form.for as readonly string[]).includes(command ?? '')),
     );
-    // A single letter is near to every short name.
+    // Do not suggest anything for a single letter, which is similar to every short name.
     const meant =
       typed.length > 1 ? (nearestName(typed, own) ?? nearestName(typed, this.#forms.keys())) : undefined;
     const advice = meant === undefined ? '' : `did you mean --${meant}? `;
@@ -115,7 +115,7 @@ function givenValue(
   if (form === 'switch')
     return value === undefined ? 'true' : refuse(`${rawName} takes no value, not ${JSON.stringify(value)}`);
   if (value === undefined) return refuse(`${rawName} needs a value: ${rawName} ${shown}`);
-  // As likely the next option as a value: a list such as -job is written with an equals sign.
+  // A value that looks like an option is refused: a list such as -job is written with an equals sign.
   if (!inlineValue && /^-./s.test(value))
     return refuse(
       `${rawName} needs a value: ${rawName} ${shown}; one that begins with a dash is written ${rawName}=${value}`,
@@ -130,7 +130,7 @@ export interface FlagLine {
   readonly refuse: Refuse;
 }
 
-/** The options that the flags of a line make. Those that it does not give are absent. */
+/** The options that the flags of a line set; others are absent. */
 export const readOptions = <Declared>(declared: Declared, line: FlagLine): OptionsOf<Declared> =>
   readMembers(declared as Members, line) as OptionsOf<Declared>;
 

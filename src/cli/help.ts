@@ -8,11 +8,11 @@ type Form = NonNullable<Option<unknown>['form']>;
 /** The column where the text of a flag begins. */
 const column = 24;
 const indent = ' '.repeat(column);
-/** A command with so many flags or fewer shows them all. */
+/** A command with at most this many flags shows them all. */
 const flagsShownMax = 12;
 
 /**
- * @param command whose help is asked for; undefined: that of all
+ * @param command whose help is wanted; undefined: that of all
  * @param all whether every flag is shown, by subject
  */
 export function helpText(command: Command | undefined, all: boolean): string {

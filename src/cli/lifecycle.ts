@@ -24,14 +24,14 @@ import { coloured, table } from './terminal.ts';
 /** How long a cluster may take to end: pods get their grace period. */
 const stopMaxMs = 120_000;
 const stopLookMs = 50;
-/** How often a log is looked at where the system does not tell of changes. */
+/** Polling interval of a log where the system does not report changes. */
 const logLookMs = 500;
 
 export interface LifecycleLine {
   readonly command: 'list' | 'status' | 'stop' | 'delete' | 'logs' | 'restart';
   readonly name: string | undefined;
   readonly json: boolean;
-  /** Delete without asking. */
+  /** Whether to delete without asking. */
   readonly sure: boolean;
   /** Delete every cluster. */
   readonly all: boolean;
@@ -78,7 +78,7 @@ const statusText = (text: string): string =>
         ? coloured(text, 'yellow')
         : text;
 
-/** What `-o json` shows of a cluster. */
+/** The JSON of a cluster for `-o json`. */
 function described({ name, status: what, notes, pid, record }: ClusterState): Record<string, unknown> {
   const { process: _process, boot: _boot, args, cwd, ...known } = record;
   return { ...known, name, status: what, pid: pid ?? null, notes, startedWith: { args, cwd } };
@@ -195,7 +195,7 @@ async function isSure(question: string, words: string): Promise<boolean> {
   }
 }
 
-/** Only where a container engine has been used; one that does not answer any more keeps nobody from deleting. */
+/** Removes containers, only where an engine has been used; an engine that does not answer does not prevent deletion. */
 async function removeContainers(dataDir: string): Promise<void> {
   const engines = await readdir(path.join(dataDir, 'node')).catch((): string[] => []);
   if (!engines.includes('docker') && !engines.includes('cri')) return;
@@ -218,7 +218,7 @@ async function logs({ name, log }: ClusterRecord, { follows, json }: LifecycleLi
   await shown(log, follows, show);
 }
 
-/** Calls with whole lines. */
+/** Splits text into lines; calls back with whole lines only. */
 function lineByLine(take: (line: string) => void): (text: string) => void {
   let rest = '';
   return (text) => {
@@ -236,7 +236,7 @@ async function shown(log: string, follows: boolean, show: (text: string) => void
     const file = await open(log).catch(() => undefined);
     if (!file) return;
     const { size } = await file.stat();
-    // It was emptied, after its lines were moved to another file.
+    // The log was emptied, after its lines were moved to another file.
     if (size < at) at = 0;
     for await (const part of file.createReadStream({ start: at })) {
       at += (part as Buffer).length;
@@ -247,7 +247,7 @@ async function shown(log: string, follows: boolean, show: (text: string) => void
   }
 }
 
-/** Changes of a file, as the system tells of them or a look from time to time does. */
+/** Reports changes of a file, by the system's notifications or by polling. */
 class Changes {
   #wake: () => void = () => undefined;
   #missed = false;

@@ -1,4 +1,7 @@
-/** The log of the command: lines on standard error, as JSON or as text. The library behind JSON is loaded with the first line. */
+/**
+ * The log of the command: lines on standard error, as JSON or as text. The library for JSON is loaded with the first
+ * line.
+ */
 import type { LogLine, LogOptions } from '../cluster/index.ts';
 import type { LogForm, LogLevel } from './options.ts';
 
@@ -18,7 +21,7 @@ export function logger({ level, format }: LogForm, now: () => number): Log {
   };
 }
 
-/** What a cluster or node is to tell; undefined when nothing of it would be written. */
+/** The log options for a cluster or node; undefined when nothing would be written. */
 export function activityLog(level: LogLevel, log: Log): LogOptions | undefined {
   if (level !== 'info' && level !== 'debug') return undefined;
   return { level, write: ({ level: at, message, fields }) => log(at, message, fields) };
@@ -46,7 +49,7 @@ const textWriter =
     process.stderr.write(line);
   };
 
-/** Control characters would make two lines of one, or colour a terminal. */
+/** Removes control characters, which could split a line or change a terminal. */
 const oneLine = (text: string): string =>
   text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (char) => JSON.stringify(char).slice(1, -1));
 

@@ -54,7 +54,7 @@ async function run(ending: Ending): Promise<void> {
   else await runCluster(ending, line, packageVersion);
 }
 
-/** From the package.json next to `dist/`. */
+/** The version in the package.json next to `dist/`. */
 const packageVersion = (): string =>
   (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string })
     .version;
@@ -84,7 +84,10 @@ async function runEnvtest(line: AssetsLine): Promise<void> {
   process.stdout.write(writeAssets(line, scripts));
 }
 
-/** A signal during the start ends the process: nothing is to be closed before the command runs. */
+/**
+ * Runs the tests. A signal during the start just ends the process, because there is nothing to close before the command
+ * runs.
+ */
 async function runTests({ start: options, testing, log: form, program, keeps }: TestLine): Promise<void> {
   const { runTest } = await import('./test-run.ts');
   const begin = await starter(testing);

@@ -13,11 +13,11 @@ import type { SnapshotLine } from './snapshot-command.ts';
 export interface NamedUp extends Asked {
   readonly inMemory: boolean;
   readonly detached: boolean;
-  /** Make its context the current one. */
+  /** Whether to make its context the current one. */
   readonly uses: boolean;
-  /** Leave the user's kubeconfig alone. */
+  /** Whether to leave the user's kubeconfig alone. */
   readonly keepsKubeconfig: boolean;
-  /** What the command line leaves open. */
+  /** Values that the command line leaves open. */
   readonly open: Open;
   /** The options of the cluster, for the next start. */
   readonly args: readonly string[];
@@ -52,7 +52,7 @@ export function snapshotLine(line: FlagLine, [wanted = '', ...rest]: readonly st
   return { command: 'snapshot', action, name, snapshot: rest[0] ?? '', replaces, json };
 }
 
-/** A cluster in memory has a name only when it is asked for: nothing of it is there later. */
+/** The name of a cluster to start. A cluster in memory has a name only on request, because nothing of it remains. */
 export function namedUp(
   line: FlagLine,
   { store }: StartOptions,
@@ -78,7 +78,7 @@ export function namedUp(
   };
 }
 
-/** The options of a cluster, without the command and what is said anew with each start. */
+/** The arguments of a cluster without the command and the flags that are given anew with each start. */
 function withoutName(own: readonly string[]): string[] {
   const rest = own.filter((word, i) => word !== 'up' || own.indexOf('up') !== i);
   return rest.filter(

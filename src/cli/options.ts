@@ -1,4 +1,4 @@
-/** The command line: which command, with which options, and what is wrong with it. */
+/** Parses the command line: the command, its options, and errors. */
 
 import type { TokenOptions } from '../cluster/access/bootstrap-tokens.ts';
 import type { ProblemsQuestion } from '../cluster/access/problems.ts';
@@ -36,7 +36,7 @@ import type { LifecycleLine } from './lifecycle.ts';
 import { lifecycleLine, type NamedUp, namedUp, snapshotLine, takesName } from './named-line.ts';
 import type { SnapshotLine } from './snapshot-command.ts';
 
-/** The command that the scripts of completion ask; it is in no help. */
+/** The hidden command that completion scripts call. */
 export const completionQuestion = '__complete';
 
 const securePort = 6443;
@@ -47,10 +47,10 @@ export type LogLevel = LogForm['level'];
 
 export interface ClusterLine {
   readonly command: 'up' | 'serve';
-  /** For `up`: how it is found again. Absent: it is in memory, and has no name. */
+  /** For `up`: the name of the cluster. Absent: it is in memory, and has no name. */
   readonly named?: NamedUp | undefined;
   readonly start: StartOptions;
-  /** With the test kit. */
+  /** Whether to start with the test kit. */
   readonly testing: boolean;
   readonly log: LogForm;
 }
@@ -62,7 +62,7 @@ export interface NodeLine {
   readonly log: LogForm;
 }
 
-/** `backup` from a server, or `restore` into a folder or etcd. */
+/** The line of `backup` from a server, or `restore` into a folder or etcd. */
 export interface BackupLine {
   readonly command: 'backup' | 'restore';
   readonly file: string;
@@ -85,12 +85,12 @@ export interface CleanupLine extends CleanupOptions {
 export interface TestLine {
   readonly command: 'test';
   readonly start: StartOptions;
-  /** Serve the test kit. */
+  /** Whether to serve the test kit. */
   readonly testing: boolean;
   readonly log: LogForm;
   /** The program to run, and its arguments. */
   readonly program: readonly string[];
-  /** Leave the cluster running when the program fails. */
+  /** Whether to leave the cluster running when the program fails. */
   readonly keeps: boolean;
 }
 
@@ -104,15 +104,15 @@ export interface DoctorLine extends DoctorOptions {
 
 interface HelpLine {
   readonly command: 'help';
-  /** The command whose help is asked for. Default: that of all. */
+  /** The command whose help is wanted. Default: that of all. */
   readonly about?: Command | undefined;
-  /** All options, by subject. */
+  /** Whether to show all options, by subject. */
   readonly all: boolean;
 }
 
 type InformationLine = HelpLine | { readonly command: 'version' };
 
-/** `wherry completion SHELL`, which prints a script, and the question that this script asks. */
+/** `wherry completion SHELL`, which prints a script, and the call from that script. */
 export type CompletionLine =
   | { readonly command: 'completion'; readonly shell: Shell }
   | { readonly command: typeof completionQuestion; readonly words: readonly string[] };
@@ -140,19 +140,19 @@ const refuse = (message: string): never => {
   throw new UsageError(message);
 };
 
-/** The flags of `wherry envtest` have names that mean something else elsewhere. */
+/** `wherry envtest` has its own table, because its flags have names with another meaning elsewhere. */
 const envtestTable = (): FlagTable => new FlagTable([envtestFlags, everyFlags]);
 const flagTable = (): FlagTable =>
   new FlagTable(sections.flatMap(({ topics }) => topics).filter((topic) => topic !== envtestFlags));
 
-/** What holds for `wherry test` when nothing else is given. */
+/** Defaults of `wherry test`. */
 const testDefaults: readonly (readonly [string, readonly string[]])[] = [
   ['port', ['0']],
   ['secure-port', ['off']],
   ['in-memory', ['true']],
 ];
 
-/** Commands of other tools that are likely to be meant. */
+/** Commands of other tools, and what is probably meant. */
 const otherWords: Readonly<Record<string, Command>> = {
   start: 'up',
   create: 'up',
@@ -190,7 +190,7 @@ function commandOf(word: string): Command {
 const listed = (words: readonly string[]): string =>
   words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
 
-/** A command line that asks for the version or for help, of a command or of all; undefined: it asks for neither. */
+/** A command line that asks for the version or for help; undefined when it asks for neither. */
 function informationLine(
   command: Command | undefined,
   rest: readonly string[],
@@ -212,12 +212,12 @@ function checkTaken(command: Command, flag: string): void {
   refuse(`${command} does not take --${flag}${others}; wherry ${command} --help-all lists its options`);
 }
 
-/** What a command line has beside its flags. */
+/** The parts of a command line besides its flags. */
 interface Words {
   readonly rest: readonly string[];
   readonly program: readonly string[];
   readonly log: LogForm;
-  /** All of the command's own, as they were given. */
+  /** All arguments of the command itself, as given. */
   readonly own: readonly string[];
 }
 
@@ -310,18 +310,18 @@ function clusterOptions(line: FlagLine): StartOptions {
   };
 }
 
-/** The usual port, or any when that is taken; but no other than one that is asked for. */
+/** The usual port, or any free one when that is taken; a port that was requested is not replaced. */
 const withPort = (secure: SecureOptions): SecureOptions => ({
   ...secure,
   port: secure.port ?? securePort,
   orAnyPort: secure.port === undefined,
 });
 
-/** Whether users get in without a data folder, where the administrator's kubeconfig would be. */
+/** Whether users can authenticate without a data folder, which would hold the administrator's kubeconfig. */
 const leavesWayIn = ({ kubeconfigFile, tokenAuthFile, clientCAFile }: SecureOptions): boolean =>
   [kubeconfigFile, tokenAuthFile, clientCAFile].some((file) => file !== undefined);
 
-/** Names with a minus alone are taken from those that run by default. */
+/** The controllers to run. A list with only removals starts from the default ones. */
 function controllersOf(asked: StartOptions['controllers'], command: Command): readonly string[] {
   const usual = command === 'serve' ? 'housekeeping' : '*';
   const list = Array.isArray(asked) ? (asked as readonly string[]) : [usual];
@@ -336,7 +336,7 @@ function upOptions(line: FlagLine): StartOptions {
 
 type StoreChoice = Pick<StartOptions, 'store' | 'dataDir' | 'etcd'>;
 
-/** The store that is meant, with the folder that it needs. */
+/** The store, with the folder it needs. */
 function settledStore({ store: asked, dataDir, etcd }: StoreChoice, inMemory: boolean): StoreChoice {
   if (inMemory && dataDir !== undefined) refuse('--in-memory and --data-dir exclude each other');
   if (inMemory && asked !== undefined && asked !== 'memory')
@@ -364,7 +364,7 @@ function nodeLine(line: FlagLine): { server: string; node: NodeOptions } {
   return { server, node: { ...places, kubeletPort, ...readOptions(nodeOptions, line) } };
 }
 
-/** The data folder that is meant, by its path or by the name of its cluster. */
+/** The data folder, given by its path or by the name of its cluster. */
 function folderOf(line: FlagLine, declared: Pick<typeof tokenFlags, 'dataDir'>): string {
   const { dataDir } = readOptions(declared, line);
   const { name } = readOptions(namedFlags, line);

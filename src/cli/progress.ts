@@ -20,7 +20,7 @@ export class ProgressLine {
     private readonly nowMs = () => performance.now(),
   ) {}
 
-  /** May be called often. */
+  /** Updates the line; may be called often. */
   show(progress: Progress): void {
     if (!this.stream.isTTY || this.nowMs() - this.#shownAtMs < everyMs) return;
     this.#shownAtMs = this.nowMs();

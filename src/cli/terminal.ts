@@ -1,4 +1,4 @@
-/** What a person sees: colours and ticks on a terminal, plain lines elsewhere. */
+/** Output for people: colours and ticks on a terminal, plain lines elsewhere. */
 
 const codes = { red: 31, green: 32, yellow: 33 } as const;
 
@@ -6,7 +6,7 @@ export interface Screen {
   readonly isTTY?: boolean | undefined;
 }
 
-/** Colours are for terminals, unless `NO_COLOR` says something or the terminal can show none. */
+/** Whether to use colours: only on terminals that can show them, and unless `NO_COLOR` is set. */
 const hasColours = ({ isTTY }: Screen, env: NodeJS.ProcessEnv = process.env): boolean =>
   isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
 

@@ -10,15 +10,15 @@ import type { Cluster } from '../cluster/index.ts';
 import { makeTemporaryFolder } from '../cluster/shared/temporary-folder.ts';
 
 const administrator = 'wherry-admin';
-/** Exit codes of a shell for a command that is not there, or cannot be run. */
+/** Exit codes of a shell for a command that does not exist, or cannot be run. */
 const notFound = 127;
 const notRunnable = 126;
 /** What a shell adds to the number of the signal that ended a command. */
 const signalBase = 128;
 
-/** Sent to one process, by `kill`. */
+/** Signals sent to one process, by `kill`: passed on to the command. */
 const sent = ['SIGTERM', 'SIGHUP', 'SIGUSR2'] as const;
-/** Typed at a terminal, which sends them to the command as well. */
+/** Signals typed at a terminal, which sends them to the command itself. */
 const typed = ['SIGINT', 'SIGQUIT'] as const;
 
 export interface TestRun {
