@@ -53,7 +53,7 @@ function differences(now: readonly Stored[], wanted: readonly Item[]): Write[] {
     left.delete(key);
     if (!current) writes.push({ key, value, expected: 0 });
     else if (!current.value.equals(value)) {
-      // Another object of the same name: the one that is there goes first.
+      // Another object of the same name: delete the current one first.
       const replaced = uidOf(current.value) !== uidOf(value);
       if (replaced) writes.push({ key, value: null, expected: current.revision });
       writes.push({ key, value, expected: replaced ? 0 : current.revision });

@@ -1,6 +1,6 @@
 /**
- * Convergence: whether the parts of a cluster have anything left to do, and which of them have. Retries and work that
- * is due within a second count while the clock runs; while it stands, nothing happens until it is moved.
+ * Convergence: whether the parts of a cluster have anything left to do, and which. Retries and work due within a second
+ * count while the clock runs; while it is frozen, nothing happens until it is moved.
  */
 import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises';
 import type { Pod } from '../api/generated/types.ts';
@@ -8,9 +8,9 @@ import type { ClusterParts } from '../cluster/cluster-parts.ts';
 import { everything } from '../registry/view/filter.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
-/** Ticks of the event loop in a row in which nothing may be busy. */
+/** Number of consecutive ticks of the event loop without busy parts. */
 const calmTicks = 3;
-/** After this many ticks it is looked less often, so that real work gets the processor. */
+/** After this many ticks the checks become less frequent, so that real work gets the processor. */
 const eagerTicks = 200;
 const pauseMs = 2;
 
@@ -20,7 +20,7 @@ export class Convergence {
     private readonly clock: VirtualClock,
   ) {}
 
-  /** Whether anything is busy. What is quickly found out is asked first: the clock asks at every tick while it moves. */
+  /** Whether anything is busy. Cheap checks come first, because the clock asks at every tick while it moves. */
   isBusy(): boolean {
     const { registry, definitions, nodes, controllers } = this.parts;
     return (
@@ -49,8 +49,8 @@ export class Convergence {
   }
 
   /**
-   * Resolves when nothing is busy; rejects with a sentence about who is, after the time.
-   * @param others what has to be idle as well
+   * Resolves when nothing is busy; rejects after the timeout with a sentence about what is.
+   * @param others further checks that must be idle
    */
   async reached(
     timeoutMs: number,
@@ -71,7 +71,7 @@ export class Convergence {
     }
   }
 
-  /** Looked at last, because it takes a walk over all pods. */
+  /** Busy nodes; checked last, because that walks over all pods. */
   #busyNodes(): string[] {
     const { registry, nodes } = this.parts;
     const { agents } = nodes;

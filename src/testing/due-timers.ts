@@ -1,15 +1,15 @@
-/** Timers by the moment at which they are due: a heap, in which dropped timers stay until they come up. */
+/** A heap of timers by their due time; removed timers stay in it until they come up. */
 import type { Timer } from '../timers.ts';
 
 export interface Waiting extends Timer {
   dueMs: number;
   readonly callback: () => void;
-  /** Undefined: it fires once. */
+  /** Interval of a repeated timer; undefined: it fires once. */
   readonly intervalMs: number | undefined;
   /** How much later it may fire while the clock is moved. */
   readonly slackMs: number;
   dropped: boolean;
-  /** Timers of the same moment fire in the order in which they were set. */
+  /** Sequence number: timers of the same time fire in the order in which they were set. */
   order: number;
 }
 
@@ -60,7 +60,7 @@ export class DueTimers {
     return due;
   }
 
-  /** Moves all of them by the same time. */
+  /** Moves all timers by the same time. */
   shift(ms: number): void {
     for (const timer of this.#heap) timer.dueMs += ms;
   }

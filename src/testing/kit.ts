@@ -1,6 +1,6 @@
 /**
- * The kit: everything that is attached to one test cluster. It is made before the cluster starts, because clock, store
- * and the step of requests are handed in, and gets the cluster's parts when they exist.
+ * The test kit of one cluster. It is made before the cluster starts, because it provides clock, store and a step for
+ * requests, and gets the cluster's parts when they exist.
  */
 import { randomInt, randomUUID } from 'node:crypto';
 import type { Cluster } from '../cluster/cluster.ts';
@@ -24,9 +24,9 @@ import { factsOf, RequestLog } from './request-log.ts';
 import type { RequestFacts } from './request-match.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
-/** How long the clock waits at each timer for the cluster to do what follows from it. */
+/** How long the clock waits at each timer for the cluster to finish its work. */
 const quietMaxMs = 30_000;
-/** Snapshots of one cluster. */
+/** Maximum number of snapshots of one cluster. */
 const snapshotsMax = 1_000;
 
 /** A state to return to. */
@@ -34,7 +34,7 @@ export interface Snapshot {
   readonly state: MemoryState;
   /** The nodes of this process that were running. */
   readonly nodes: readonly string[];
-  /** Where the seeded sequence was. */
+  /** The position in the seeded random sequence. */
   readonly position: number | undefined;
 }
 
@@ -49,9 +49,9 @@ interface KitPages {
 export interface KitOptions {
   readonly start: StartOptions;
   readonly seed: number | string | undefined;
-  /** Makes the paths of the kit on the local door; undefined: it has none. */
+  /** Makes the HTTP paths of the kit on the local door; undefined: there are none. */
   readonly pages?: ((kit: Kit) => KitPages) | undefined;
-  /** What the cluster begins with; undefined: nothing. */
+  /** The initial state; undefined: empty. */
   readonly snapshot?: Snapshot;
 }
 
@@ -109,7 +109,7 @@ export class Kit {
     return this.#convergence!;
   }
 
-  /** Makes the present state the one that `reset` returns to. */
+  /** Makes the current state the one that `reset` returns to. */
   async begin(): Promise<void> {
     this.#baseline = await this.#taken();
     this.requests.clear();
@@ -127,7 +127,7 @@ export class Kit {
     await this.#return(snapshot);
   }
 
-  /** Returns to the state in which the cluster began: objects, nodes, clock, seed; faults and records are gone. */
+  /** Returns to the state after the start: objects, nodes, clock and seed; removes faults and records. */
   async reset(): Promise<void> {
     this.faults.clear();
     this.clock.reset();
@@ -173,7 +173,7 @@ export class Kit {
     if (this.#randomness && position !== undefined) this.#randomness.position = position;
   }
 
-  /** The clock waits for answers: the deadline of a request is on the same clock. */
+  /** Requests that are being answered; the clock waits for them, because their deadlines are on the same clock. */
   #askers(): string[] {
     const { unanswered } = this.requests;
     return unanswered > 0 ? [`${unanswered} requests`] : [];
@@ -210,7 +210,7 @@ export class Kit {
     };
   }
 
-  /** Requests to the kit itself are neither recorded nor hit by faults. */
+  /** Records a request and applies faults, except for requests to the kit itself. */
   #see(context: RequestContext): void | Promise<void> {
     if (context.info.path.startsWith('/wherry/')) return;
     const facts = factsOf(context, this.registry);

@@ -47,21 +47,21 @@ const restored: Writer = { user: '', manager: '', verb: 'restore' };
 
 export class ObjectHistory {
   #changes: Change[] = [];
-  /** What was there when the records began. */
+  /** The objects that existed when recording began. */
   #first: readonly Stored[] = [];
   readonly #writers = new Map<number, Writer>();
 
-  /** Notes who wrote a version. */
+  /** Records who wrote a version. */
   noteWriter(request: Request, revision: number): void {
     this.#writers.set(revision, writerOf(request));
   }
 
-  /** Notes what is written, from now on. */
+  /** Starts to record writes. */
   attach(registry: Registry): void {
     registry.store.watch(registry.view.revision, (changes) => this.#take(changes));
   }
 
-  /** Begins anew, with these objects. */
+  /** Starts anew, with these objects. */
   clear(first: readonly Stored[]): void {
     this.#changes = [];
     this.#first = first;
@@ -111,7 +111,7 @@ function objectOf(value: Buffer, revision: number): Record<string, unknown> {
 
 const uninteresting = new Set(['metadata.resourceVersion', 'metadata.managedFields']);
 
-/** The fields in which two versions differ, the deepest ones. */
+/** The fields in which two versions differ, at the deepest level. */
 function fieldChanges(before: unknown, after: unknown, path = ''): FieldChange[] {
   if (uninteresting.has(path) || isDeepStrictEqual(before, after)) return [];
   if (Array.isArray(before) && Array.isArray(after))

@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same for the same seed: the generator mulberry32. Not for secrets. */
+/** Pseudo-random numbers that are the same for the same seed: the generator mulberry32. Not for secrets. */
 
 export class Randomness {
   #state: number;
@@ -7,7 +7,7 @@ export class Randomness {
     this.#state = digestOf(String(seed));
   }
 
-  /** Where the sequence is; set it to go on from there. */
+  /** The position in the sequence; set it to continue from there. */
   get position(): number {
     return this.#state;
   }
@@ -16,7 +16,7 @@ export class Randomness {
     this.#state = position;
   }
 
-  /** From 0 up to, and without, 1. */
+  /** A number from 0 (inclusive) to 1 (exclusive). */
   fraction(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -24,7 +24,7 @@ export class Randomness {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number from 0 up to, and without, the bound. */
+  /** A whole number from 0 (inclusive) to the bound (exclusive). */
   below(bound: number): number {
     return Math.floor(this.fraction() * bound);
   }

@@ -82,7 +82,7 @@ export class RequestLog {
   }
 }
 
-/** What a request is known by. */
+/** The facts by which requests are matched. */
 export function factsOf({ info, user, request }: RequestContext, registry: Registry): RequestFacts {
   const { resource } = info;
   return {
@@ -97,10 +97,10 @@ export function factsOf({ info, user, request }: RequestContext, registry: Regis
   };
 }
 
-/** A function that gives what has been read of the body. Bodies that come in pieces are copied while they are read. */
+/** A function that returns the body read so far. Bodies that arrive in pieces are copied while they are read. */
 function bodyOf({ request }: RequestContext): () => Buffer {
   if (request instanceof PlainRequest) {
-    // Copied: its memory is used again for the next request.
+    // Copied, because its memory is reused for the next request.
     const body = Buffer.from(request.body);
     return () => body;
   }

@@ -48,7 +48,7 @@ class TestingPages {
 
 export const testingPages = (kit: Kit): TestingPages => new TestingPages(kit);
 
-/** Refusals of the kit are refusals of the request. */
+/** Turns errors of the kit into errors of the request. */
 async function answered(handle: () => unknown): Promise<unknown> {
   try {
     return await handle();

@@ -17,7 +17,7 @@ const nameCharsMax = 256;
 
 export interface TestingCall {
   readonly kit: Kit;
-  /** Segments of the path that stand for something, by name. */
+  /** Path parameters by name. */
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: JsonObject;
@@ -25,7 +25,7 @@ export interface TestingCall {
 
 interface Described {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Below the root; segments in braces stand for anything. */
+  /** The path below the root; segments in braces are parameters. */
   readonly path: string;
   readonly summary: string;
   readonly query?: Readonly<Record<string, string>>;
@@ -43,7 +43,7 @@ export class TestingRoute {
     this.#segments = described.path.split('/').filter(Boolean);
   }
 
-  /** What the segments of a path stand for; undefined when the path is another one. */
+  /** The parameters of a path; undefined when the path does not match. */
   parameters(segments: readonly string[]): Record<string, string> | undefined {
     if (segments.length !== this.#segments.length) return undefined;
     const found: Record<string, string> = {};

@@ -4,7 +4,7 @@ import type { StartOptions } from '../cluster/options/start-options.ts';
 import { Kit } from './kit.ts';
 import { testingPages } from './testing-pages.ts';
 
-/** Real nodes take longer than simulated ones. */
+/** Longer than for simulated nodes, because real ones take longer. */
 const settledMs = 30_000;
 
 /** Resolves when nodes are registered and everything has settled: the state that a reset returns to. */

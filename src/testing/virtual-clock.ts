@@ -1,13 +1,13 @@
 /**
  * The clock of a test cluster, and its timers. It runs with the wall clock until it is frozen or moved:
  *
- *   running ──freeze()──▶ frozen ──thaw()──▶ running
- *   either  ──advance()─▶ moving, from timer to timer ──▶ as before
+ * running ──freeze()──▶ frozen ──thaw()──▶ running
+ * either  ──advance()─▶ moving, from timer to timer ──▶ as before
  *
- * While it moves it stops at every timer that is due, fires it and those that follow within a moment, and waits until
- * the cluster has done what follows from them. So a cron job runs as often as it should. Timers with slack, such as those
- * of leases, of which nodes have one each, wait for each other: the clock stops for all of them at once, when the first
- * has no slack left.
+ * While it moves it stops at every due timer, fires it and those that follow within a moment, and waits until the
+ * cluster has finished the resulting work. So a cron job runs as often as it should. Timers with slack, such as those
+ * of leases, of which every node has one, are grouped: the clock stops for all of them at once, when the first has no
+ * slack left.
  */
 import { wallClock } from '../clock.ts';
 import type { Timer, Timers } from '../timers.ts';
@@ -15,14 +15,14 @@ import { DueTimers, type Waiting } from './due-timers.ts';
 
 /** The longest delay of Node's timers. */
 const sleepMaxMs = 2 ** 31 - 1;
-/** Timers that may fire at one moment before the clock gives up: something sets them again without a delay. */
+/** Maximum number of timers fired at one time before the clock gives up: something sets them again without a delay. */
 const firingsMax = 100_000;
-/** Timers without consequences that fire in one tick of the event loop. */
+/** Maximum number of timers without consequences that fire in one tick of the event loop. */
 const stepsPerTick = 1_000;
-/** Within this time, Node's timers are not exact: what is due then counts as due now. */
+/** Node's timers are not exact within this time: what is due then counts as due now. */
 const soonMs = 20;
 
-/** What the clock needs to know of the cluster that it moves. */
+/** The parts of the cluster that the clock needs to know. */
 export interface MovedCluster {
   /** Whether anything is being done. */
   isBusy(): boolean;
@@ -32,14 +32,14 @@ export interface MovedCluster {
 
 export class VirtualClock implements Timers {
   readonly #timers = new DueTimers();
-  /** Those with slack. */
+  /** Timers with slack. */
   readonly #patient = new DueTimers();
   #offsetMs = 0;
-  /** Where it stands; undefined while it runs. */
+  /** The time at which it stands; undefined while it runs. */
   #stoodMs: number | undefined;
   #alarm: NodeJS.Timeout | undefined;
   #soon: NodeJS.Immediate | undefined;
-  /** Whether timers with slack wait. */
+  /** Whether timers use their slack: only while the clock is being moved. */
   #hurries = false;
   #moving: Promise<unknown> = Promise.resolve();
   #closed = false;
@@ -75,7 +75,7 @@ export class VirtualClock implements Timers {
     this.#arm();
   }
 
-  /** Goes on from where it stands. */
+  /** Continues from where it stands. */
   thaw(): void {
     if (this.#stoodMs === undefined) return;
     this.#offsetMs = this.#stoodMs - wallClock();
@@ -90,7 +90,7 @@ export class VirtualClock implements Timers {
     return moved;
   }
 
-  /** Shows the time of day again, and runs. Timers keep the time that they have left. */
+  /** Returns to the wall clock time, and runs. Timers keep their remaining time. */
   reset(): void {
     const beforeMs = this.nowMs();
     this.#stoodMs = undefined;
@@ -115,12 +115,12 @@ export class VirtualClock implements Timers {
       let [firings, steps] = [0, 0];
       for (let nextMs = this.#nextMs(); nextMs !== undefined && nextMs <= targetMs; nextMs = this.#nextMs()) {
         const before = this.#stoodMs;
-        // What is due within a moment is waited for once.
+        // Everything due within a moment is waited for once.
         this.#stoodMs = Math.max(this.nowMs(), Math.min(nextMs + soonMs, targetMs));
         firings = this.#stoodMs === before ? firings + 1 : 0;
         if (firings > firingsMax) throw new Error('the clock cannot move on: timers are set without a delay');
         this.#fire();
-        // Most timers only look after something, and nothing follows from them.
+        // Most timers only check something, and cause no work.
         await undefined;
         if (this.cluster.isBusy() || ++steps % stepsPerTick === 0) await this.cluster.quiet();
       }
@@ -140,7 +140,7 @@ export class VirtualClock implements Timers {
     return timer;
   }
 
-  /** When the next timer has to fire; undefined: no timer is set. */
+  /** When the next timer has to fire; undefined when none is set. */
   #nextMs(): number | undefined {
     const [nextMs, patientMs] = [this.#timers.next()?.dueMs, this.#patientMs()];
     return nextMs === undefined || patientMs === undefined
@@ -148,13 +148,13 @@ export class VirtualClock implements Timers {
       : Math.min(nextMs, patientMs);
   }
 
-  /** When the first of those with slack has to fire. */
+  /** When the first timer with slack has to fire. */
   #patientMs(): number | undefined {
     const first = this.#patient.next();
     return first && first.dueMs + (this.#hurries ? first.slackMs : 0);
   }
 
-  /** Wakes up for the next timer. While the clock stands, only those fire that are due already. */
+  /** Sets a real timer for the next one. While the clock stands, only timers that are due already fire. */
   #arm(): void {
     clearTimeout(this.#alarm);
     const nextMs = this.#nextMs();
@@ -171,7 +171,7 @@ export class VirtualClock implements Timers {
     }
   }
 
-  /** Fires what is due. What that sets without a delay fires in a later tick. */
+  /** Fires due timers. Timers that they set without a delay fire in a later tick. */
   #fire(): void {
     if (this.#closed) return;
     const nowMs = this.nowMs();
@@ -187,6 +187,6 @@ export class VirtualClock implements Timers {
   }
 }
 
-/** Repeated timers do not drift, however late they fire. */
+/** The next due time of a repeated timer, without drift, however late it fires. */
 const nextOf = ({ dueMs, intervalMs = 0 }: Waiting, nowMs: number): number =>
   dueMs + intervalMs > nowMs ? dueMs + intervalMs : nowMs + intervalMs;
