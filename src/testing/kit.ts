@@ -49,7 +49,7 @@ interface KitPages {
 export interface KitOptions {
   readonly start: StartOptions;
   readonly seed: number | string | undefined;
-  /** Makes the HTTP paths of the kit on the local door; undefined: there are none. */
+  /** Makes the HTTP paths of the kit on the local door; undefined: the kit has no paths. */
   readonly pages?: ((kit: Kit) => KitPages) | undefined;
   /** The initial state; undefined: empty. */
   readonly snapshot?: Snapshot;
