@@ -1,4 +1,4 @@
-/** Lets the browser paint what the file of the dashboard holds before the script runs: it is fetched by then. */
+/** Lets the browser paint the static page before the script runs, which is fetched meanwhile. */
 import 'uplot/dist/uPlot.min.css';
 import './style/page.css';
 import './style/parts.css';
@@ -8,7 +8,10 @@ import './style/time.css';
 
 const againMs = 2_000;
 
-/** A connection that breaks while the script is fetched would leave an empty page: then it is loaded again. */
+/**
+ * Starts the dashboard. If the connection breaks while the script is fetched, the page is loaded again instead of
+ * staying empty.
+ */
 function start(): void {
   import('./start.tsx').catch((error) => {
     if (!(error instanceof TypeError)) throw error;

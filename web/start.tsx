@@ -10,7 +10,7 @@ import { viewAt } from './shell/views.ts';
 startTheme();
 startRouter();
 startKeys();
-// The view is fetched while the server says what it has. One that fails is asked for again when it is shown.
+// Fetch the view during discovery. If that fails, it is fetched again when it is shown.
 viewAt(place.value)
   ?.load()
   .catch(() => undefined);

@@ -1,4 +1,4 @@
-/** What rules allow, as the server lists them for a user (SelfSubjectRulesReview). */
+/** Evaluates the rules that the server lists for a user (SelfSubjectRulesReview). */
 
 interface ResourceRule {
   readonly verbs: readonly string[];
@@ -13,11 +13,11 @@ export interface Rules {
     readonly verbs: readonly string[];
     readonly nonResourceURLs?: readonly string[];
   }[];
-  /** The user may be allowed more than is listed. */
+  /** Whether the user may be allowed more than is listed. */
   readonly incomplete: boolean;
 }
 
-/** For users of whom nothing is known: the server will say what they may not do. */
+/** Rules of a user about whom nothing is known: everything is offered, and the server refuses what is not allowed. */
 export const unknownRules: Rules = { resourceRules: [], nonResourceRules: [], incomplete: true };
 
 export interface Wish {
@@ -31,7 +31,7 @@ export interface Wish {
 const has = (list: readonly string[] | undefined, wanted: string): boolean =>
   list?.some((each) => each === '*' || each === wanted) ?? false;
 
-/** False only when it is certain. */
+/** Whether the rules allow an action; false only when it is certainly not allowed. */
 export function allows(rules: Rules, { verb, group, resource, subresource, name }: Wish): boolean {
   const whole = subresource ? `${resource}/${subresource}` : resource;
   return (
@@ -46,7 +46,7 @@ export function allows(rules: Rules, { verb, group, resource, subresource, name 
   );
 }
 
-/** Paths may end in `*`. */
+/** Whether the rules allow a path; paths in rules may end in `*`. */
 export const allowsPath = (rules: Rules, verb: string, path: string): boolean =>
   rules.incomplete ||
   rules.nonResourceRules.some(

@@ -75,7 +75,7 @@ export async function fetchAnswer(path: string, options: Ask = {}): Promise<Resp
     fetch(withQuery(`${prefix}${path}`, query), { method, headers, body: text, signal, cache: 'no-store' });
   const answer = await send().catch(async (error: unknown) => {
     if (signal?.aborted) throw error;
-    // What only reads is asked for once more if the server answers: then nobody needs to know of the failure.
+    // Retry a read once if the server answers again: then the failure need not be shown.
     if (!(await answersAgain()) || method !== 'GET') throw unreachable();
     return send().catch(() => {
       void connectionLost(true);
@@ -91,11 +91,13 @@ export async function fetchAnswer(path: string, options: Ask = {}): Promise<Resp
 
 const unreachable = (): UnreachableError => new UnreachableError('The server does not answer.');
 
-/** Users that are not known may be let in, to be refused nearly everything. */
+/** Whether the refusal is that of an anonymous user, who may be let in and is refused nearly everything. */
 const isAnonymous = (code: number, { message = '' }: Status): boolean =>
   code === 403 && !token.value && message.includes('User "system:anonymous"');
 
-/** Not every refusal is a Status: that of a proxy, or of a server that is overloaded, is text with headers. */
+/**
+ * The Status of a refusal. Not every refusal is one: that of a proxy, or of an overloaded server, is text with headers.
+ */
 async function statusOf(answer: Response): Promise<Status> {
   const text = await answer.text().catch(() => '');
   const code = answer.status;

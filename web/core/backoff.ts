@@ -1,6 +1,6 @@
 /**
- * Pauses between attempts that the server refuses for the moment. They grow, and are as long as the server asks for.
- * While there are any, the dashboard says why (`refusedNow`): a server that is busy is there, and nothing is lost.
+ * Growing pauses between attempts that the server refuses temporarily, at least as long as the server asks for. While
+ * there are any, the dashboard shows why (`refusedNow`): a busy server is there, and nothing is lost.
  */
 import { signal } from '@preact/signals';
 import { ApiError } from './api.ts';
@@ -8,10 +8,10 @@ import { pause } from './connection.ts';
 
 const firstPauseMs = 500;
 const pauseMaxMs = 15_000;
-/** A server may ask for longer; a person who looks at the dashboard should not wait so long for it. */
+/** Maximum pause, even if the server asks for a longer one. */
 const askedMaxMs = 60_000;
 
-/** What the server says of its refusals that will pass; undefined when it refuses nothing. */
+/** The server's message about temporary refusals; undefined when nothing is refused now. */
 export const refusedNow = signal<string | undefined>(undefined);
 
 const waiting = new Map<Backoff, string>();
@@ -31,7 +31,7 @@ export class Backoff {
     this.#pauseMs = Math.min(this.#pauseMs * 2, pauseMaxMs);
   }
 
-  /** An attempt was accepted, or there will be no other. */
+  /** Called when an attempt was accepted, or no other will follow. */
   reset(): void {
     this.#pauseMs = firstPauseMs;
     if (waiting.delete(this)) tell();

@@ -5,7 +5,9 @@
 import { signal } from '@preact/signals';
 import { prefix } from './prefix.ts';
 
-/** The first question comes nearly at once: browsers break all requests when an interface of the machine comes or goes. */
+/**
+ * The first probe comes nearly at once: browsers abort all requests when a network interface of the machine changes.
+ */
 const firstPauseMs = 100;
 const pauseMinMs = 500;
 const pauseMaxMs = 5_000;
@@ -14,7 +16,7 @@ const probeMaxMs = 5_000;
 export const connection = signal<'open' | 'lost'>('open');
 
 interface Outage {
-  /** Whether the server answered the first question: then nothing was lost but some requests. */
+  /** Whether the server answered the first probe: then only some requests were lost. */
   readonly first: Promise<boolean>;
   readonly over: Promise<void>;
 }
@@ -22,12 +24,12 @@ interface Outage {
 let outage: Outage | undefined;
 
 /**
- * Says that the server was not reached; resolves when it answers again. The dashboard says so when asking again fails,
- * too: `isSure` when that is known already.
+ * Reports that the server was not reached; resolves when it answers again. The dashboard shows the loss when a probe
+ * fails, too, or at once with `isSure`.
  */
 export const connectionLost = (isSure = false): Promise<void> => noticed(isSure).over;
 
-/** Says that the server was not reached; whether it answers when it is asked again. */
+/** Reports that the server was not reached; resolves with whether it answers the first probe. */
 export const answersAgain = (): Promise<boolean> => noticed(false).first;
 
 function noticed(isSure: boolean): Outage {
@@ -51,7 +53,7 @@ async function wait(): Promise<void> {
   }
 }
 
-/** Any answer will do, a refusal included, except that of a server that is shutting down. */
+/** Whether the server answers; any answer counts, except that of a server that is shutting down. */
 const answers = (): Promise<boolean> =>
   fetch(`${prefix}/version`, { signal: AbortSignal.timeout(probeMaxMs), cache: 'no-store' }).then(
     ({ status }) => status !== 503,

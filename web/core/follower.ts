@@ -20,16 +20,16 @@ const furtherPages = 2_500;
 
 export type Page = ListAnswer<unknown> | TableAnswer;
 
-/** Takes what is listed and watched. */
+/** Receives what is listed and watched. */
 export interface Sink {
-  /** A list begins; what is not in it by its end is gone. */
+  /** Called when a list begins; objects that are not in it are gone. */
   begin(): void;
   /** Returns false when no more can be kept; the list then ends early and is watched all the same. */
   page(page: Page): boolean;
-  /** The list is complete. */
+  /** Called when the list is complete. */
   end(): void;
   events(events: readonly WatchEvent[]): void;
-  /** Nothing more will come. */
+  /** Called with the final error: nothing more will come. */
   refused(error: Error): void;
 }
 
@@ -37,7 +37,7 @@ export interface Followed {
   readonly path: string;
   readonly accept: string;
   readonly query?: Query;
-  /** A version of the past, which is listed and not watched. */
+  /** A past version, which is listed and not watched. */
   readonly at: number | undefined;
   readonly signal: AbortSignal;
 }
@@ -68,7 +68,7 @@ async function followWith(backoff: Backoff, followed: Followed, sink: Sink): Pro
         await backoff.wait(error);
         continue;
       }
-      // Where a watch had come to is of no use any more.
+      // The position of the former watch is no longer valid.
       version = undefined;
       if (error instanceof UnreachableError) await connectionLost();
       else if (error instanceof ApiError && error.code === 410 && followed.at === undefined) continue;
@@ -88,7 +88,7 @@ async function list({ path, accept, query, at, signal }: Followed, sink: Sink): 
     const next = page.metadata.continue;
     if (next) reading = read({ continue: next }, furtherPages);
     if (sink.page(page) && next) continue;
-    // A page beyond what is kept is of no use.
+    // The page is not needed: ignore its error.
     reading.catch(() => undefined);
     sink.end();
     return page.metadata.resourceVersion;

@@ -1,6 +1,6 @@
 /**
- * The log of what changed, over all of the kept history: one short record per change of the usual kinds and of own kinds,
- * for the slider and its steps. It is read while the time machine is open.
+ * The log of changes over the kept history: one short record per change of the usual and of custom kinds, for the
+ * slider and its steps. It is read while the time machine is open.
  */
 import { signal } from '@preact/signals';
 import { json } from './api.ts';
@@ -24,9 +24,9 @@ export interface LogRecord {
   readonly writer: string | undefined;
 }
 
-/** Records that are kept; the oldest go first. */
+/** Maximum number of records; the oldest are dropped. */
 const recordsMax = 20_000;
-/** Kinds that are read: each is a watch. */
+/** Maximum number of kinds that are read: each is a watch. */
 const kindsMax = 40;
 const refreshMs = 3_000;
 
@@ -35,9 +35,9 @@ const metadataListAs = `${json};as=PartialObjectMetadataList;v=v1;g=meta.k8s.io`
 
 export class HistoryLog {
   readonly range = signal<HistoryRange | undefined>(undefined);
-  /** By version. */
+  /** Records sorted by version. */
   readonly records = signal<readonly LogRecord[]>([]);
-  /** Kinds of which not all that is kept was read yet. */
+  /** Kinds whose kept history was not read completely yet. */
   readonly unread = signal<ReadonlySet<Kind>>(new Set());
   readonly #stop = new AbortController();
   readonly #timer: ReturnType<typeof setInterval>;
@@ -49,7 +49,7 @@ export class HistoryLog {
     void this.#refresh();
     const namespace = place.value.query.get('ns') ?? undefined;
     for (const kind of loggedKinds()) {
-      // What happens elsewhere belongs to the log, where the user may see it.
+      // Changes in all namespaces belong to the log, where the user may see them.
       if (maySee(kind.id)) this.#read(kind, pathOf(kind), signal);
       else if (maySee(kind.id, namespace)) this.#read(kind, pathOf(kind, namespace), signal);
     }
@@ -81,7 +81,7 @@ export class HistoryLog {
     const before = this.range.value;
     if (!range || (range.oldest === before?.oldest && range.newest === before.newest)) return;
     this.range.value = range;
-    // Steps go to versions that can be shown.
+    // Steps only go to versions that can be shown.
     const records = this.records.value;
     if (records.length > 0 && records[0]!.version < range.oldest)
       this.records.value = records.slice(lastUpTo(records, range.oldest - 1) + 1);
@@ -121,7 +121,7 @@ export class HistoryLog {
     );
   }
 
-  /** Many records arrive at once in the beginning: they are sorted in together. */
+  /** Sorts in new records together, because many arrive at once in the beginning. */
   #schedule(): void {
     if (this.#waiting.length === 0) return;
     setTimeout(() => {

@@ -1,4 +1,4 @@
-/** The versions that the server keeps. */
+/** The range of versions that the server keeps. */
 
 export interface HistoryRange {
   readonly oldest: number;
@@ -6,8 +6,8 @@ export interface HistoryRange {
 }
 
 /**
- * A version to begin with that is kept for a while yet: history moves on while it is read, and its oldest version may be
- * gone by the time that it is asked for. Each attempt keeps twice as far away from the end.
+ * A start version that will be kept for a while: history moves on while it is read, and its oldest version may be gone
+ * when it is requested. Each attempt keeps twice the distance from the end.
  */
 export function startOf({ oldest, newest }: HistoryRange, attempt = 0): number {
   // Nothing has been dropped yet.

@@ -1,6 +1,6 @@
 /**
- * The history that the server keeps: which versions there are, and what changed since the oldest of them. Any version in
- * between can be listed (`resourceVersionMatch=Exact`), and watched from.
+ * The history that the server keeps: which versions exist, and what changed since the oldest. Any version in between
+ * can be listed (`resourceVersionMatch=Exact`), and watched from.
  */
 import { ApiError, ask, json, type Query, UnreachableError } from './api.ts';
 import { Backoff } from './backoff.ts';
@@ -9,13 +9,13 @@ import { type HistoryRange, startOf } from './history-range.ts';
 import type { ApiObject, ListAnswer } from './objects.ts';
 import { type WatchOptions, watchOnce } from './watch.ts';
 
-/** Objects of the oldest state that are read per path. */
+/** Maximum number of objects of the oldest state that are read per path. */
 const stateMax = 2_000;
 const againMs = 1_000;
 const pausesMax = 10;
 const shortWatchSeconds = 3;
 
-/** Asks the server; those who ask at the same time share the answer. */
+/** Asks the server for the range; concurrent callers share the answer. */
 export function findRange(): Promise<HistoryRange> {
   asked ??= ask<Record<keyof HistoryRange, string>>('/wherry/history')
     .then(({ oldest, newest }) => ({ oldest: Number(oldest), newest: Number(newest) }))
@@ -29,17 +29,17 @@ export function findRange(): Promise<HistoryRange> {
 let asked: Promise<HistoryRange> | undefined;
 
 export interface Change {
-  /** `STATE`: it was there at the oldest version. */
+  /** `STATE`: the object existed at the oldest version. */
   readonly type: 'STATE' | 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly version: number;
   readonly object: ApiObject;
 }
 
 export interface HistoryReader {
-  /** Everything begins anew, from a newer version: what was read is not kept by the server any more. */
+  /** Called when reading starts again from a newer version, because the server no longer keeps what was read. */
   readonly reset: () => void;
   readonly changes: (changes: readonly Change[]) => void;
-  /** What was kept when reading began is read; called once after every reset. */
+  /** Called once after every reset, when everything kept at the start of reading was read. */
   readonly caughtUp?: () => void;
   readonly refused: (error: Error) => void;
 }
@@ -91,8 +91,8 @@ export async function readHistory(
 }
 
 /**
- * Follows a path from a version on. A watch says that it has told everything by a bookmark two seconds before its end,
- * so the first ones are short.
+ * Follows a path from a version on. A watch reports by a bookmark, two seconds before its end, that it has sent
+ * everything; so the first watches are short.
  */
 async function followFrom(
   path: string,

@@ -48,10 +48,10 @@ export function startKeys(): void {
 const typing =
   'input:not([type=checkbox]), textarea, select, [contenteditable=true], dialog, [data-keys=own]';
 
-/** Keys belong to text fields, editors, terminals and open dialogs while these have the focus. */
+/** Whether a key belongs to a text field, editor, terminal or open dialog with the focus. */
 function isTyping({ target, key }: KeyboardEvent): boolean {
   if (!(target instanceof Element)) return false;
   if (target.closest(typing)) return true;
-  // Enter on a link or button is for that, and Space on a checkbox.
+  // Enter activates a link or button, and Space a checkbox.
   return (key === 'Enter' || key === ' ') && target.closest('a, button, input, summary, [role=tab]') !== null;
 }

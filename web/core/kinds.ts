@@ -1,4 +1,4 @@
-/** The kinds that the server has, own ones included, from aggregated discovery: two requests for all of them. */
+/** The kinds that the server has, including custom ones, from aggregated discovery: two requests for all of them. */
 import { computed, signal } from '@preact/signals';
 import { ask, json } from './api.ts';
 
@@ -43,7 +43,7 @@ const refreshMs = 15_000;
 
 /** All kinds in their preferred version; undefined before discovery. */
 export const kinds = signal<readonly Kind[] | undefined>(undefined);
-/** Why kinds could not be found out. */
+/** Why discovery failed. */
 export const kindsError = signal<Error | undefined>(undefined);
 
 const byId = computed(() => new Map((kinds.value ?? []).map((kind) => [kind.id, kind])));
@@ -51,13 +51,13 @@ const byId = computed(() => new Map((kinds.value ?? []).map((kind) => [kind.id, 
 /** By `pods` or `deployments.apps`. */
 export const kindOf = (id: string): Kind | undefined => byId.value.get(id);
 
-/** By what objects say of themselves. */
+/** The kind of an object, by its apiVersion and kind. */
 export function kindNamed(apiVersion: string, name: string): Kind | undefined {
   const group = apiVersion.includes('/') ? apiVersion.split('/')[0]! : '';
   return kinds.value?.find((kind) => kind.kind === name && kind.group === group);
 }
 
-/** By what people type: a resource, its singular or short name, its kind, with or without the group. */
+/** The kind that a person types: a resource, its singular or short name, its kind, with or without the group. */
 export function kindCalled(text: string): Kind | undefined {
   const wanted = text.toLowerCase();
   const all = kinds.value ?? [];
@@ -75,7 +75,7 @@ export async function discover(): Promise<void> {
     );
     const found = [...kindsOf(core!), ...kindsOf(groups!)];
     const before = kinds.value;
-    // Kept as it is when nothing has changed, so that nothing is drawn anew.
+    // Kept if nothing has changed, so that nothing is drawn again.
     if (!before || JSON.stringify(before.map(fingerprint)) !== JSON.stringify(found.map(fingerprint)))
       kinds.value = found;
     kindsError.value = undefined;
@@ -84,7 +84,7 @@ export async function discover(): Promise<void> {
   }
 }
 
-/** Kinds come and go with definitions, so they are looked up again now and then while the dashboard is looked at. */
+/** Repeats discovery now and then while the dashboard is visible, because kinds come and go with definitions. */
 export function followKinds(): void {
   setInterval(() => document.visibilityState === 'visible' && void discover(), refreshMs);
 }

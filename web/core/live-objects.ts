@@ -1,4 +1,4 @@
-/** Live objects: a list of whole objects, or a single one, kept up to date. For lists that are short by nature. */
+/** Live objects: a list of whole objects, or a single one, kept up to date. For short lists. */
 import { signal } from '@preact/signals';
 import { json, type Query } from './api.ts';
 import { follow, type Sink } from './follower.ts';

@@ -1,6 +1,6 @@
 /**
- * A live table: the rows of a kind as the server writes them, kept up to date. Rows are plain values that hold no more
- * than is shown, so that 50,000 of them fit into some 30 MB. Changes are published once per frame.
+ * A live table: the rows of a kind as the server formats them, kept up to date. Rows are plain values with only what is
+ * shown, so that 50,000 of them fit into some 30 MB. Changes are published once per frame.
  */
 import { signal } from '@preact/signals';
 import { type Query, tableAs } from './api.ts';
@@ -24,7 +24,7 @@ export interface Row {
   readonly deleting: boolean;
   /** uid of the controller that owns it. */
   readonly owner: string | undefined;
-  /** What has just happened to it. */
+  /** What has just happened to the row. */
   mark: 'new' | 'changed' | 'gone' | undefined;
   /** When it happened, by `performance.now()`. */
   markedMs: number;
@@ -34,7 +34,7 @@ export interface Change {
   /** Rows that are new or have other values; `gone` ones are still shown. */
   readonly put: readonly Row[];
   readonly removed: readonly string[];
-  /** All rows have changed: they come from a new list. */
+  /** Whether all rows have changed, because they come from a new list. */
   readonly all: boolean;
 }
 
@@ -46,7 +46,7 @@ export class LiveTable {
   /** Counts changes, at most one per frame. */
   readonly version = signal(0);
   readonly rows = new Map<string, Row>();
-  /** Rows that the server has beyond those that are kept. */
+  /** Number of rows on the server beyond the kept ones. */
   readonly beyond = signal(0);
   readonly #stop = new AbortController();
   readonly #listeners = new Set<(change: Change) => void>();
@@ -66,7 +66,7 @@ export class LiveTable {
     this.#listeners.clear();
   }
 
-  /** Told of changes, once per frame, before `version` counts on. */
+  /** Calls the listener with changes, once per frame, before `version` increases. */
   listen(listener: (change: Change) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

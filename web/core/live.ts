@@ -1,6 +1,6 @@
 /**
- * Live tables and objects for components. Components that ask for the same share it. It is closed a little after the
- * last of them is gone, so that a look elsewhere and back shows the table as it was, at once.
+ * Live tables and objects for components. Components with the same request share it. It is closed a little after the
+ * last component is gone, so that going elsewhere and back shows the table at once.
  */
 import type { ReadonlySignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
@@ -9,7 +9,7 @@ import { LiveObjects } from './live-objects.ts';
 import { LiveTable } from './live-table.ts';
 import { moment } from './moment.ts';
 
-/** How long what nobody uses is kept, and how many of those. */
+/** How long an unused table is kept, and how many. */
 const idleMs = 20_000;
 const idleMax = 4;
 
@@ -21,7 +21,7 @@ interface Live {
 interface Shared {
   readonly live: Live;
   users: number;
-  /** Set while nobody uses it any more. Before its first use it has none, and is not closed. */
+  /** Set while it is unused. Before its first use it is not set, and it is not closed. */
   timer: ReturnType<typeof setTimeout> | undefined;
 }
 
@@ -37,7 +37,10 @@ export function useLiveObjects(path: string, query: Query = {}): LiveObjects {
   return useLive(`objects ${path}`, query, (at) => new LiveObjects(path, query, at));
 }
 
-/** When only the moment changes, what was shown stays until the new list is there: playing history does not flicker. */
+/**
+ * Shares live data. When only the moment changes, the old data stays until the new list is there, so that playing
+ * history does not flicker.
+ */
 function useLive<T extends Live>(what: string, query: Query, open: (at?: number) => T): T {
   const at = moment.value;
   const asked = `${what} ${JSON.stringify(query)}`;
@@ -59,7 +62,7 @@ function useLive<T extends Live>(what: string, query: Query, open: (at?: number)
 
 function find(key: string, open: () => Live): Live {
   let entry = shared.get(key);
-  // What was refused is asked for again.
+  // Request again what was refused.
   if (!entry || entry.live.state.peek() === 'refused') {
     entry = { live: open(), users: 0, timer: undefined };
     shared.set(key, entry);

@@ -1,6 +1,6 @@
 /**
- * The moment that the dashboard shows: now, or a version of the past (`at` in the address). Everything that lists takes
- * it from here, so the whole page shows the cluster as it was.
+ * The moment that the dashboard shows: now, or a past version (`at` in the address). All lists use it, so the whole
+ * page shows the cluster as it was.
  */
 import { computed, signal } from '@preact/signals';
 import { place } from './router.ts';

@@ -1,4 +1,4 @@
-/** The state of a pod as people say it, in the words of `kubectl get`: what keeps it from running, or that it runs. */
+/** The state of a pod in the words of `kubectl get`: what keeps it from running, or that it runs. */
 import type { ApiObject, Json } from './objects.ts';
 
 export function podState({ metadata, spec, status }: ApiObject): string {
@@ -8,7 +8,7 @@ export function podState({ metadata, spec, status }: ApiObject): string {
   if (init) return init;
   const containers: Json[] = status?.containerStatuses ?? [];
   const troubles = containers.map(containerTrouble).filter((each) => each !== undefined);
-  // The first container that fails says why; one that is done says so if none fails.
+  // The first failing container says why; completed ones only count if none fails.
   const trouble = troubles.find((each) => each !== 'Completed') ?? troubles[0];
   if (trouble === undefined) return String(gateOf(status) || status?.reason || status?.phase || 'Unknown');
   if (trouble !== 'Completed' || !containers.some(({ state, ready }) => state?.running && ready))
@@ -32,7 +32,7 @@ function containerTrouble({ state }: Json): string | undefined {
 const endOf = ({ reason, signal, exitCode }: Json): string =>
   reason || (signal ? `Signal:${signal}` : `ExitCode:${exitCode}`);
 
-/** Undefined when all of them are done, or run for the life of the pod. */
+/** The state of init containers; undefined when all are done, or run as long as the pod. */
 function initState(spec: Json, status: Json): string | undefined {
   const all: Json[] = spec?.initContainers ?? [];
   for (const [done, { name, restartPolicy }] of all.entries()) {

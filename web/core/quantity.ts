@@ -19,7 +19,7 @@ const factors: Readonly<Record<string, number>> = {
   Ei: 2 ** 60,
 };
 
-/** NaN for what is no quantity. */
+/** A quantity as a number; NaN for other text. */
 export function quantity(text: unknown): number {
   const [, number, unit = ''] = /^([+-]?[\d.]+(?:e[+-]?\d+)?)([a-zA-Z]*)$/.exec(String(text ?? '')) ?? [];
   const factor = factors[unit];

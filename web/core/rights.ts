@@ -1,16 +1,16 @@
 /**
- * Who the user is, and what the user may do: nothing is offered, and nothing is asked for, that the server would refuse.
- * The local door lets everybody do everything; on the secure door rules are asked for once per namespace that is shown.
+ * Who the user is, and what the user may do: the dashboard offers and requests only what the server would allow. The
+ * local door allows everything; on the secure door rules are requested once per shown namespace.
  */
 import { signal } from '@preact/signals';
 import { allows, allowsPath, type Rules, unknownRules } from './access-rules.ts';
 import { ask } from './api.ts';
 import { type Kind, kindOf } from './kinds.ts';
 
-/** No namespace can have this name, so its rules are those that hold in all namespaces, and outside of them. */
+/** An impossible namespace name: its rules are those that hold in all namespaces, and for cluster-scoped objects. */
 const everywhere = '-';
 
-/** By namespace; undefined while they are asked for. */
+/** Rules by namespace; undefined while they are requested. */
 const rules = signal<ReadonlyMap<string, Rules | undefined>>(new Map());
 
 /** The name of the user; undefined until the server has said it. */
@@ -18,7 +18,7 @@ export const userName = signal<string | undefined>(undefined);
 
 const isFree = (): boolean => location.protocol !== 'https:';
 
-/** Asks for the rights in some namespaces, and everywhere; whether all are known. */
+/** Requests the rights in some namespaces, and everywhere; returns whether all are known. */
 export function knowRights(namespaces: readonly string[]): boolean {
   if (isFree()) return true;
   const wanted = [everywhere, ...namespaces];
@@ -30,7 +30,7 @@ export function knowRights(namespaces: readonly string[]): boolean {
   return wanted.every((namespace) => rules.value.get(namespace) !== undefined);
 }
 
-/** Another user has signed in. */
+/** Called when another user has signed in. */
 export function forgetRights(): void {
   rules.value = new Map();
   userName.value = undefined;
@@ -57,7 +57,7 @@ async function review<Status>(apiVersion: string, kind: string, spec?: object): 
 }
 
 export interface Scope {
-  /** Left out: in all namespaces, or outside of them. */
+  /** The namespace; absent: all namespaces, or cluster-scoped objects. */
   readonly namespace?: string | undefined;
   readonly subresource?: string;
   readonly name?: string;

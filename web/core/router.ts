@@ -11,7 +11,7 @@ export interface Place {
   readonly query: URLSearchParams;
 }
 
-/** What every link keeps, unless it says otherwise. */
+/** Parameters that every link keeps, unless it sets them. */
 const kept = ['ns', 'at'];
 
 export const place = signal<Place>(read());

@@ -1,4 +1,7 @@
-/** Schemas of OpenAPI as Kubernetes uses them. References are followed as a path is walked: schemas may hold themselves. */
+/**
+ * OpenAPI schemas as Kubernetes uses them. References are resolved while a path is walked, because schemas may be
+ * recursive.
+ */
 import type { Json } from './objects.ts';
 
 export interface Schema {
@@ -24,7 +27,7 @@ interface GroupVersionKind {
   readonly kind: string;
 }
 
-/** How many references are followed for one schema. */
+/** Maximum number of references resolved for one schema. */
 const referencesMax = 16;
 
 export type Path = readonly (string | number)[];
@@ -36,7 +39,7 @@ export class KindSchema {
     readonly root: Schema,
   ) {}
 
-  /** With its references followed; a description beside a reference wins over that of what is referred to. */
+  /** A schema with its references resolved; a description beside a reference wins over that of the target. */
   resolve(schema: Schema): Schema {
     let found = schema;
     for (let i = 0; i < referencesMax; i++) {

@@ -1,7 +1,7 @@
 /**
- * The one WebSocket of all watches of the dashboard, for the local door: a browser opens six connections of HTTP/1.1
- * for all tabs together, and WebSockets do not count. It is opened with the first watch. When it is lost, all its
- * watches are; each goes on by itself, on the next one.
+ * The one WebSocket for all watches of the dashboard, on the local door: a browser opens at most six HTTP/1.1
+ * connections for all tabs together, and WebSockets do not count. It is opened with the first watch. When it is lost,
+ * so are its watches; each continues on the next WebSocket.
  */
 import { ApiError, fetchAnswer, type Status, UnreachableError } from './api.ts';
 import { connectionLost } from './connection.ts';
@@ -9,9 +9,9 @@ import type { Json } from './objects.ts';
 import { openSocket } from './socket.ts';
 
 const place = '/wherry/watches';
-/** Close code of a WebSocket that its server ends in good order. */
+/** Close code of a WebSocket that its server ends normally. */
 const inOrder = 1000;
-/** The server wants a WebSocket, which was refused: it has too many of them. */
+/** The answer to a plain request for the WebSocket's path: the WebSocket was refused because there are too many. */
 const upgradeRequired = 426;
 
 export interface WatchEvent {
@@ -138,7 +138,10 @@ class WatchSocket {
   }
 }
 
-/** A WebSocket does not say why it was refused; a plain request for the same is answered with the reason. */
+/**
+ * The reason of a refused WebSocket, which does not contain it: a plain request for the same path is answered with the
+ * reason.
+ */
 async function reason(): Promise<unknown> {
   try {
     await fetchAnswer(place);

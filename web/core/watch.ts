@@ -11,7 +11,7 @@ export interface WatchOptions {
   readonly query: Query;
   readonly accept: string;
   readonly signal: AbortSignal;
-  /** The server has accepted it. */
+  /** Called when the server has accepted the watch. */
   readonly onOpen?: () => void;
   /** Called with the events that arrive together. */
   readonly onEvents: (events: readonly WatchEvent[]) => void;

@@ -1,4 +1,6 @@
-/** Who wrote a version of an object, and when: by the entry of managed fields that differs from the version before. */
+/**
+ * Finds who wrote a version of an object, and when: the entry of managed fields that differs from the previous version.
+ */
 import type { ApiObject } from './objects.ts';
 
 export interface Writer {

@@ -74,7 +74,7 @@ export function Bar({ onMenu, onTime, onJump, onHelp, menuOpen }: BarProps) {
   );
 }
 
-/** Who the user is, as the server says; on the local door all are the same. */
+/** The user's name; on the local door all users are the same. */
 function User() {
   useEffect(() => {
     if (kinds.value) void askUser();
@@ -130,7 +130,7 @@ const NamespaceText = () => (
 
 function NamespaceChoice({ path }: { readonly path: string }) {
   const table = useLiveTable(path);
-  // Read for the subscription: rows are kept outside of signals.
+  // Read to subscribe to changes, because rows are kept outside of signals.
   void table.version.value;
   const chosen = place.value.query.get('ns') ?? '';
   const names = [...table.rows.values()].map(({ name }) => name).sort();

@@ -17,7 +17,7 @@ export function SignIn({ reason }: { readonly reason: string }) {
       await discover();
     } catch (error) {
       token.value = undefined;
-      // Known, but not allowed to list groups: the dashboard then shows what it may.
+      // Authenticated, but not allowed to list groups: the dashboard shows what the user may see.
       if (error instanceof ApiError && error.code === 403) {
         forgetRights();
         signIn(text.trim());

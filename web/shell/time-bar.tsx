@@ -21,7 +21,7 @@ export function TimeBar({ onClose }: { readonly onClose: () => void }) {
   const show = (version: number): void =>
     changeQuery({ at: version >= newest ? undefined : String(Math.max(oldest, version)) });
   const isGone = range !== undefined && at < oldest;
-  // The version that is shown is no longer in history: go to one near the oldest that will stay for a while.
+  // The shown version is no longer in history: go to one near the oldest that will stay for a while.
   useEffect(() => {
     if (!isGone) return;
     setMoved(true);
@@ -30,7 +30,7 @@ export function TimeBar({ onClose }: { readonly onClose: () => void }) {
   const step = (direction: 1 | -1): void => {
     const next = log.step(at, direction);
     if (next !== undefined) show(next);
-    // While changes are still being read, the next one may come.
+    // While changes are still being read, the next one may arrive.
     else if (direction === 1 && !log.unread.value.size) show(newest);
   };
   useEffect(() => {

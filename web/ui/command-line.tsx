@@ -1,9 +1,11 @@
-/** The same as a command, to copy. */
+/** The kubectl command that does the same, to copy. */
 import { useState } from 'preact/hooks';
 
 const saidMs = 1_500;
 
-/** A line breaks between words; browsers would also break `--namespace` behind its first hyphen. */
+/**
+ * Splits a command so that lines break between words; browsers would also break `--namespace` after its first hyphen.
+ */
 const words = (line: string) =>
   line.split(/( )/).map((word, i) => (
     <span key={i} class={word === ' ' ? undefined : 'word'}>

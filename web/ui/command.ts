@@ -1,4 +1,4 @@
-/** Commands of a shell as text: whatever a name holds, it stays one word. */
+/** Builds shell commands as text: every argument stays one word, whatever it contains. */
 
 const plain = /^[\w@%+=:,./-]+$/;
 

@@ -11,12 +11,12 @@ interface DialogProps {
 
 export function Dialog({ title, onClose, wide, children }: DialogProps) {
   const box = useRef<HTMLDialogElement>(null);
-  // Before the next key arrives: it is meant for the dialog.
+  // In a layout effect, because the next key is meant for the dialog.
   useLayoutEffect(() => {
     const dialog = box.current!;
     const before = document.activeElement;
     dialog.showModal();
-    // What the dialog asks for, not the button that closes it.
+    // Focus the first field, not the button that closes the dialog.
     dialog
       .querySelector<HTMLElement>('form input, form select, form button[type=submit], footer button')
       ?.focus();

@@ -28,7 +28,7 @@ type ShownLine = DiffLine | { readonly kind: 'gap'; readonly text: string };
 /** Leaves out what is the same on both sides, except near changes. */
 function shortened(all: readonly DiffLine[]): ShownLine[] {
   const last = all.at(-1);
-  // Behind the last line feed.
+  // Skip the empty line after the last line feed.
   const lines = last?.kind === 'same' && last.text === '' ? all.slice(0, -1) : all;
   const near = new Set<number>();
   lines.forEach(({ kind }, at) => {

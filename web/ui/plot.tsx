@@ -17,11 +17,11 @@ interface PlotProps {
   /** Times in seconds, then the values of each series. */
   readonly data: readonly (readonly (number | null)[])[];
   readonly format: (value: number) => string;
-  /** The axis counts in powers of two, for bytes. */
+  /** Whether the axis uses powers of two, for bytes. */
   readonly binary?: boolean;
 }
 
-/** Shown of a plot that has a single value. */
+/** Time range shown for a plot with a single value. */
 const firstSeconds = 60;
 const height = 96;
 
@@ -62,7 +62,7 @@ export function Plot({ title, now, series, data, format, binary }: PlotProps) {
   );
 }
 
-/** In seconds: samples are not nearer to each other. */
+/** Steps of the time axis in seconds; samples are never closer. */
 const timeSteps = [1, 5, 10, 15, 30, 60, 300, 600, 1_800, 3_600];
 const powersOfTwo = Array.from({ length: 50 }, (_, i) => 2 ** i);
 

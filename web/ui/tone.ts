@@ -1,9 +1,12 @@
-/** Whether a word for a state sounds good, worrying or bad. Colour only supports the word, which is always shown. */
+/** Whether a word for a state is good, worrying or bad. Colour only supports the word, which is always shown. */
 
 export type Tone = 'good' | 'warn' | 'bad';
 
 const good = /^(running|ready|active|available|bound|succeeded|completed?|normal|healthy|true|deployed)$/i;
-/** Reasons of containers and pods among them: `ErrImagePull`, `StartError`, `OutOfcpu`, `Signal:9`, `Init:ExitCode:3`. */
+/**
+ * Bad states, including reasons of containers and pods: `ErrImagePull`, `StartError`, `OutOfcpu`, `Signal:9`,
+ * `Init:ExitCode:3`.
+ */
 const bad =
   /(fail|error|^err|:err|crash|backoff|lost|evicted|preempt|oomkilled|outof|unknown|notready|not ready|invalid|refused|denied|rejected|cannot|unhealthy|unavailable|exceeded|unschedulable|affinity|shutdown|signal:|exitcode:|deadlock|^false\b)/i;
 const warn =

@@ -6,7 +6,7 @@ const reserved = /^(?:true|false|null|yes|no|on|off|y|n|\.inf|\.nan)$/i;
 
 export const yamlText = (value: Json): string => `${block(value, '').replace(/^\n/, '')}\n`;
 
-/** The text behind a key or dash: on the same line, or below it. */
+/** The text after a key or dash: on the same line, or below it. */
 function block(value: Json, indent: string): string {
   if (Array.isArray(value)) {
     if (value.length === 0) return ' []';

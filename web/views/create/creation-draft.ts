@@ -1,6 +1,6 @@
 /**
- * What is to be created, as a text and as the value of a form. Each follows the other: the form shows what the text says,
- * and a change of the form writes the text anew. A text that nobody changed by the form stays as it was typed.
+ * The object to create, as text and as the value of a form. Each follows the other: the form shows the text, and a
+ * change of the form rewrites the text. Text that was not changed by the form stays as typed.
  */
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { apiVersionOf, type Kind } from '../../core/kinds.ts';
@@ -20,7 +20,7 @@ export interface CreationDraft {
   /** The value of the form. */
   readonly object: Json;
   readonly text: string;
-  /** Counts texts that were not typed. */
+  /** Counts texts that were not typed by the user. */
   readonly edition: number;
   /** Why the form cannot show the text. */
   readonly refusal: Error | undefined;

@@ -2,10 +2,10 @@
 import type { Json } from '../../core/objects.ts';
 import type { KindSchema, Path, Schema } from '../../core/schema.ts';
 
-/** Objects inside of objects that are begun by themselves; deeper ones are added by hand. */
+/** Maximum depth of objects that are added automatically; deeper ones are added by hand. */
 const depthMax = 6;
 
-/** An object with what it must have; undefined for a plain value, which the user fills in. */
+/** An object with its required fields; undefined for a plain value, which the user fills in. */
 export function emptyValue(schemas: KindSchema, schema: Schema, depth = 0): Json {
   const { properties, items, required = [], additionalProperties } = schemas.resolve(schema);
   if (items) return depth < depthMax ? [emptyValue(schemas, items, depth + 1)] : [];
@@ -19,7 +19,7 @@ export function emptyValue(schemas: KindSchema, schema: Schema, depth = 0): Json
   return additionalProperties ? {} : undefined;
 }
 
-/** A copy in which one place has another value; undefined removes a field. */
+/** A copy with another value at a path; undefined removes the field. */
 export function withValue(whole: Json, [step, ...rest]: Path, value: Json): Json {
   if (step === undefined) return value;
   if (Array.isArray(whole))
@@ -28,8 +28,8 @@ export function withValue(whole: Json, [step, ...rest]: Path, value: Json): Json
 }
 
 /**
- * Without fields that were not filled in, and without the objects that are empty because of it. Empty text that `written`
- * has, too, was written on purpose and stays.
+ * The value without fields that were not filled in, and without objects that are empty because of that. Empty text that
+ * is also in `written` was written on purpose and stays.
  */
 export function filled(value: Json, written?: Json): Json {
   if (Array.isArray(value))
@@ -52,14 +52,14 @@ export function written(value: Json, begun: Json): Json {
   );
 }
 
-/** With empty text for what is to be filled in. */
+/** The value with empty text for fields that are to be filled in. */
 export function blank(value: Json): Json {
   if (Array.isArray(value)) return value.map(blank);
   if (value === null || typeof value !== 'object') return value ?? '';
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, blank(each)]));
 }
 
-/** As the server writes fields in its messages. */
+/** A path as the server writes it in messages. */
 export const fieldText = (path: Path): string =>
   path.reduce<string>(
     (text, step) => (typeof step === 'number' ? `${text}[${step}]` : text ? `${text}.${step}` : step),

@@ -6,7 +6,7 @@ import { emptyValue, fieldText } from './empty-value.ts';
 
 interface FormState {
   readonly schemas: KindSchema;
-  /** What the server said, by field. */
+  /** The server's messages by field. */
   readonly problems: ReadonlyMap<string, string>;
   readonly change: (path: Path, value: Json) => void;
 }
@@ -42,7 +42,7 @@ export function Field(props: FieldProps) {
   return <PlainField {...props} />;
 }
 
-/** Whether a value is what its schema says; a text may hold anything. */
+/** Whether a value has the type of its schema; text may contain anything. */
 function isShaped(value: Json, isList: boolean, isObject: boolean): boolean {
   if (value === undefined || value === '') return true;
   if (Array.isArray(value)) return isList;

@@ -9,7 +9,7 @@ import type { Json } from '../../core/objects.ts';
 type Tree = ReturnType<typeof yamlLanguage.parser.parse>;
 type SyntaxNode = Tree['topNode'];
 
-/** Maps and lists inside of each other. */
+/** Maximum nesting of maps and lists. */
 const depthMax = 100;
 
 class YamlValueError extends Error {
@@ -74,7 +74,7 @@ class YamlReader {
     return [String(name), this.#value(value, depth + 1)];
   }
 
-  /** A dash without anything behind it has no item in the tree. */
+  /** The items of a list; a dash without content has no node in the tree. */
   #blockItems(node: SyntaxNode, depth: number): Json[] {
     const items: Json[] = [];
     for (const part of childrenOf(node)) {
@@ -147,7 +147,7 @@ function childrenOf(node: SyntaxNode): SyntaxNode[] {
   return children;
 }
 
-/** Without signs and comments. */
+/** Child nodes without punctuation and comments. */
 const partsOf = (node: SyntaxNode): SyntaxNode[] =>
   childrenOf(node).filter(({ name }) => /^[A-Z]/.test(name) && !notes.has(name));
 

@@ -121,7 +121,7 @@ function Collision({ piece, at, side, onChoose }: CollisionProps) {
 
 interface LinesProps {
   readonly lines: readonly string[];
-  /** Lines that are not among these are marked. */
+  /** Lines that are not among these are highlighted. */
   readonly others: readonly string[];
   readonly side: Side | 'base';
 }

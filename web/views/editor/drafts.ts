@@ -1,4 +1,4 @@
-/** Texts that are being edited, by object: a look at another part of the dashboard loses nothing. */
+/** Drafts of edited texts, by object: visiting another part of the dashboard loses nothing. */
 import type { ApiObject } from '../../core/objects.ts';
 
 export interface Draft {

@@ -4,13 +4,13 @@ import type { ApiObject } from '../../core/objects.ts';
 import { yamlText } from '../../core/text/yaml-text.ts';
 import { outlineOf } from './outline.ts';
 
-/** All of it but the list of managers, which the margin shows. */
+/** The whole object but the list of managers, which the margin shows. */
 export function readingText(kind: Kind, object: ApiObject): string {
   const { managedFields: _, ...metadata } = object.metadata;
   return wholeText(kind, object, metadata);
 }
 
-/** What a person can change: without what the server counts, and without a status that has a path of its own. */
+/** The text that a person can edit: without fields that the server sets, and without a status that has its own path. */
 export function editingText(kind: Kind, object: ApiObject): string {
   const {
     managedFields: _,
@@ -30,11 +30,11 @@ function wholeText(kind: Kind, object: object, metadata: object): string {
 
 export interface SentText {
   readonly text: string;
-  /** The line that was added, from 1; undefined when it was added to a line. */
+  /** The number of the added line, from 1; undefined when text was added to an existing line. */
   readonly added: number | undefined;
 }
 
-/** Adds the version that was edited, so that the server refuses the text if the object is another by now. */
+/** Adds the edited version, so that the server refuses the text if the object has changed. */
 export function withVersion(text: string, version: string): SentText {
   const entries = outlineOf(text);
   const metadata = entries.find(({ path }) => path.length === 1 && path[0] === 'metadata');

@@ -1,7 +1,7 @@
 /**
- * The outline of a YAML text: which line holds which field. It works line by line on the indentation, so it also holds
- * while a line is being typed and the text is not yet YAML. Fields inside of `{…}` and `[…]` are on the line of the field
- * that holds them.
+ * The outline of a YAML text: which line holds which field. It works line by line on the indentation, so it also works
+ * while a line is being typed and the text is not valid YAML. Fields inside of `{…}` and `[…]` are on the line of the
+ * field that contains them.
  */
 import type { Path } from '../../core/schema.ts';
 
@@ -94,7 +94,7 @@ export function fieldPath(field: string): Path {
   return steps;
 }
 
-/** The line of a field or, if the text has it not, of the nearest field around it. */
+/** The line of a field or, if the text lacks it, of the nearest field around it. */
 export function lineOfField(entries: readonly OutlineEntry[], field: string): number {
   const path = fieldPath(field);
   const lines = new Map(entries.map((entry) => [JSON.stringify(entry.path), entry.line]));

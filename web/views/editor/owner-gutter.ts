@@ -5,7 +5,7 @@ import type { ApiObject } from '../../core/objects.ts';
 import { outlineOf } from './outline.ts';
 import { type Manager, ownersOf } from './owners.ts';
 
-/** Colours there are; managers beyond take them again. */
+/** Number of colours; further managers reuse them. */
 export const ownerColours = 8;
 
 class OwnerMarker extends GutterMarker {

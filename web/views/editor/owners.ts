@@ -20,7 +20,7 @@ export const managersOf = (entries: readonly ManagedEntry[] = []): readonly Mana
     fields: fieldsV1 ?? {},
   }));
 
-/** Places in `managers` of those that own a field itself. */
+/** Indexes in `managers` of those that own a field itself. */
 export function ownersOf(managers: readonly Manager[], object: ApiObject, path: Path): readonly number[] {
   const owners: number[] = [];
   managers.forEach(({ fields }, at) => {
@@ -37,7 +37,7 @@ function owns(fields: Json, object: Json, path: Path): boolean {
     const below = typeof step === 'number' ? itemOf(node, value?.[step]) : node?.[`f:${step}`];
     value = value?.[step];
     if (below === undefined) return false;
-    // `{}`: all that is below belongs to the manager, too.
+    // `{}`: everything below belongs to the manager, too.
     if (Object.keys(below).length === 0) return true;
     if (isLast) return below['.'] !== undefined;
     node = below;
@@ -45,7 +45,7 @@ function owns(fields: Json, object: Json, path: Path): boolean {
   return false;
 }
 
-/** The part of the fields that is about an item of a list: by its keys, or by its value. */
+/** The part of the field set for an item of a list: by its keys, or by its value. */
 function itemOf(node: Json, item: Json): Json {
   for (const [name, below] of Object.entries(node ?? {})) {
     if (name.startsWith('v:') && name.slice(2) === JSON.stringify(item)) return below;

@@ -1,4 +1,4 @@
-/** What the server says of a text, at the lines that it is about. */
+/** Maps the server's errors about a text to its lines. */
 import { ApiError } from '../../core/api.ts';
 import { lineOfField, type OutlineEntry, outlineOf } from './outline.ts';
 

@@ -107,7 +107,7 @@ export function KindTable({ kind, table, namespace }: KindTableProps) {
   );
 }
 
-/** The rows that are selected, and the one that keys are for. */
+/** The selected rows, and the row that keys act on. */
 function useSelection(rows: readonly Row[]) {
   const selected = useSignal<ReadonlySet<string>>(new Set());
   const cursor = useSignal<string | undefined>(undefined);

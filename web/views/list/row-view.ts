@@ -1,6 +1,6 @@
 /**
- * The rows of a table as a person wants to see them: filtered and in order. A change of a few rows is put in place, without
- * sorting or searching the others again, so that a table of 50,000 rows takes a hundred changes a second without a pause.
+ * The filtered and sorted rows of a table. A change of a few rows is inserted in place, without sorting or searching
+ * the others again, so that a table of 50,000 rows takes a hundred changes a second without a pause.
  */
 import type { Change, Row } from '../../core/live-table.ts';
 import type { TableColumn } from '../../core/objects.ts';
@@ -16,12 +16,12 @@ export interface Wish {
 
 type SortKey = number | string;
 
-/** A row with what is worked out of it once. */
+/** A row with values computed once. */
 interface Entry {
   row: Row;
   key: SortKey;
   fits: boolean;
-  /** What is searched, in small letters; made when it is first searched. */
+  /** The text for searches, in lower case; computed at the first search. */
   text: string | undefined;
 }
 
@@ -51,7 +51,7 @@ export class RowView {
     this.#tell();
   }
 
-  /** Shows what fits another search, in the same order. */
+  /** Applies another search, in the same order. */
   filter(wish: Wish): void {
     if (wish.text === this.wish.text && wish.labels === this.wish.labels) return;
     this.wish = wish;
@@ -92,7 +92,7 @@ export class RowView {
     return entry;
   }
 
-  /** Its place stays the same. */
+  /** Updates a row whose position stays the same. */
   #renew(entry: Entry, row: Row): void {
     entry.row = row;
     entry.text = undefined;
@@ -107,7 +107,7 @@ export class RowView {
     for (const entry of coming) this.#ordered.splice(this.#placeOf(entry), 0, entry);
   }
 
-  /** The first place whose entry is not before this one. */
+  /** The first position whose entry is not before this one. */
   #placeOf(entry: Entry): number {
     let [low, high] = [0, this.#ordered.length];
     while (low < high) {
@@ -126,7 +126,7 @@ export class RowView {
 
   readonly #compare = (a: Entry, b: Entry): number => {
     if (a.key === b.key) return byName(a.row, b.row);
-    // Numbers come before text, so that the order is one.
+    // Numbers come before text, so that the order is total.
     const isBefore = typeof a.key === typeof b.key ? a.key < b.key : typeof a.key === 'number';
     return isBefore ? -this.#direction : this.#direction;
   };

@@ -7,7 +7,7 @@ import { Cell } from './cell.tsx';
 
 interface ShownColumn {
   readonly column: TableColumn;
-  /** Its place in the cells of rows. */
+  /** Its index in the cells of rows. */
   readonly at: number;
 }
 
@@ -29,7 +29,7 @@ interface LineProps {
  * the tree in which they were made, and every tree to the one before it, so that none of them is ever freed.
  */
 export class TableLine extends Component<LineProps> {
-  /** Marks change within a row. */
+  /** The drawn mark, because marks change within a row. */
   #drawnMark: Row['mark'];
 
   override shouldComponentUpdate(next: LineProps): boolean {

@@ -8,7 +8,7 @@ import { compareLines, type LogLine } from './log-line.ts';
 const linesMax = 100_000;
 /** Characters that are kept in all lines together. */
 const charactersMax = 64 * 1024 * 1024;
-/** Dropped at a time, because moving 100,000 lines for each new one would cost too much. */
+/** Lines are dropped in batches of this size, because moving 100,000 lines for each new one would cost too much. */
 const slack = 5_000;
 
 export class LogBuffer {

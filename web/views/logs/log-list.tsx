@@ -38,7 +38,7 @@ export function LogList(props: LogListProps) {
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
-  // What was read stays where it was when older lines are dropped.
+  // Keep the scroll position when older lines are dropped.
   useLayoutEffect(() => {
     const element = box.current!;
     const gone = buffer.dropped - droppedBefore.current;

@@ -152,7 +152,7 @@ async function* chunksByFetch(path: string, query: Query, signal: AbortSignal): 
   }
 }
 
-/** A WebSocket says not why it was refused, so the same is asked for again by a plain request. */
+/** Reads by a WebSocket. It does not report why it was refused, so a plain request finds the reason. */
 async function* chunksBySocket(path: string, query: Query, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const socket = openSocket(path, query, ['binary.k8s.io']);
   const close = (): void => socket.close();

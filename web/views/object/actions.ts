@@ -24,13 +24,13 @@ export interface Target {
   readonly object: ApiObject;
 }
 
-/** What an action needs to know before it can be shown, such as the revisions there are. */
+/** An action ready to be shown, with what it needs to know, such as the existing revisions. */
 export interface Plan {
   readonly fields: readonly Field[];
   /** What would be done, one sentence each. */
   readonly steps: (values: Values) => readonly string[];
   readonly commands: (values: Values) => readonly string[];
-  /** Does it; tells how far it is. Throws what the server refuses. */
+  /** Carries it out and reports progress. Throws the server's refusal. */
   readonly run: (values: Values, tell: (progress: string) => void, signal: AbortSignal) => Promise<void>;
 }
 

@@ -7,7 +7,7 @@ import { Command } from '../../ui/command-line.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
 
-/** What is deleted: enough of a row or an object. */
+/** The parts of a row or an object that a deletion needs. */
 interface Doomed {
   readonly namespace: string | undefined;
   readonly name: string;
@@ -22,7 +22,7 @@ interface DeleteDialogProps {
 }
 
 const namedMax = 12;
-/** Deletions that are under way at a time. */
+/** Maximum number of concurrent deletions. */
 const atOnce = 4;
 
 export function DeleteDialog({ kind, rows, onClose }: DeleteDialogProps) {
@@ -34,7 +34,7 @@ export function DeleteDialog({ kind, rows, onClose }: DeleteDialogProps) {
     setProgress(0);
     const work = async (): Promise<void> => {
       for (let row = left.shift(); row; row = left.shift()) {
-        // The uid: an object that was made anew under the same name is another one.
+        // With the uid: an object that was created again under the same name is another one.
         const body = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid: row.uid } };
         await ask(pathOf(kind, row.namespace, row.name), { method: 'DELETE', body }).catch((error: Error) => {
           failed.push(error);

@@ -68,7 +68,7 @@ export async function familyOf(
     const namespace = kind.namespaced ? object.metadata.namespace : undefined;
     top = { kind, namespace, name: owner.name, children: [top] };
     if (!may('list', kind, { namespace })) break;
-    // By a list, which has a form for the past.
+    // By a list, because only lists can show the past.
     const { items } = await ask<ListAnswer<ApiObject>>(pathOf(kind, namespace), {
       query: { fieldSelector: `metadata.name=${owner.name}`, ...momentQuery(at), limit: 1 },
     }).catch(() => ({ items: [] as ApiObject[] }));
@@ -77,7 +77,7 @@ export async function familyOf(
   return top.isSelf && children.length === 0 ? undefined : top;
 }
 
-/** Only what a selector fits can be owned by a workload, which keeps the search small. */
+/** The selector of a workload, which limits the search for owned objects. */
 function selectorOf({ spec, kind }: ApiObject): string | undefined {
   if (kind === 'Service') return undefined;
   const labels = Object.entries(spec?.selector?.matchLabels ?? {});

@@ -1,6 +1,6 @@
 /**
- * What belongs to an object: what it names, and what names it. Service → endpoints → pods → node; volume → claim → pod.
- * Asked for when the page is opened and while it is looked at, a bounded number of each.
+ * Objects related to an object: those it names, and those that name it. Service → endpoints → pods → node; volume →
+ * claim → pod. Requested while the page is visible, a bounded number of each.
  */
 import { ask, tableAs } from '../../core/api.ts';
 import { type Kind, kindNamed, kindOf, pathOf } from '../../core/kinds.ts';

@@ -1,10 +1,10 @@
-/** What "Run a pod" proposes, so that it can run on the nodes that there are. */
+/** The defaults of "Run a pod", chosen so that it can run on the existing nodes. */
 import type { ApiObject } from '../../core/objects.ts';
 
 export interface RunProposal {
   readonly image: string;
   readonly command: string;
-  /** Without a command, an image that no engine pulls has nothing to run. */
+  /** Whether a command is needed: without an engine that pulls the image there is nothing else to run. */
   readonly needsCommand: boolean;
   /** What a person should know beforehand. */
   readonly note?: string;

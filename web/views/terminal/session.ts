@@ -18,13 +18,13 @@ import { openSocket } from '../../core/socket.ts';
 import { theme } from '../../core/theme.ts';
 import { makeTerminal, terminalTheme } from './xterm-host.ts';
 
-/** Bytes that begin every message, by which the protocol tells streams apart. */
+/** The first byte of every message, which names its stream in the protocol. */
 const channels = { input: 0, output: 1, errors: 2, outcome: 3, size: 4 } as const;
 const protocols = ['v5.channel.k8s.io', 'v4.channel.k8s.io'];
-/** Runs that break at once, one after the other, before it is given up; the pauses between them grow. */
+/** Maximum number of runs in a row that break at once; the pauses between them grow. */
 const failuresMax = 6;
 const firstPauseMs = 500;
-/** A run that lasted this long was a good one. */
+/** A run that lasted this long counts as successful. */
 const goodRunMs = 10_000;
 
 export interface SessionWish {
@@ -166,7 +166,8 @@ export class Session {
   }
 
   /**
-   * Words of the dashboard, told apart from the program's. They are plain text: a server's message may hold anything.
+   * Writes a message of the dashboard, distinct from the program's output. It is plain text: a server's message may
+   * contain anything.
    */
   #note(text: string): void {
     const plain = text.replace(/[\x00-\x1f\x7f-\x9f]/g, ' ');

@@ -1,6 +1,6 @@
 /**
- * Lanes: what happened to each object, in order, worked out from the versions of it. Times come from the objects
- * themselves; a version that names none happened when the latest one before it did.
+ * Lanes: what happened to each object, in order, computed from its versions. Times come from the objects themselves; a
+ * version without a time happened when the latest one before it did.
  */
 import type { Change } from '../../core/history.ts';
 import type { Kind } from '../../core/kinds.ts';
@@ -12,7 +12,7 @@ import { eventTime } from '../object/event-time.ts';
 export interface Mark {
   readonly timeMs: number;
   readonly what: string;
-  /** `calm`: neither good nor bad; `rest`: calm, and so from then on. */
+  /** `calm`: neither good nor bad; `rest`: calm, and staying so. */
   readonly tone: Tone | 'calm' | 'rest';
   /** The version of the cluster that shows it. */
   readonly version: number;
@@ -49,12 +49,12 @@ export class Lanes {
     return deletedMs === undefined && this.#unread.has(kind) ? this.#newestMs : undefined;
   }
 
-  /** History of a kind is read up to now, or will not be read. */
+  /** Called when the history of a kind is read up to now, or will not be read. */
   caughtUp(kind: Kind): void {
     this.#unread.delete(kind);
   }
 
-  /** History of a kind begins, or begins anew. */
+  /** Called when the history of a kind begins, or begins anew. */
   clear(kind: Kind): void {
     this.#unread.add(kind);
     for (const [uid, lane] of this.byUid) {

@@ -149,7 +149,7 @@ function useLanes(namespace: string | undefined): Lanes {
           caughtUp: () => {
             lanes.caughtUp(kind);
             changed();
-            // Events name objects, which are to be there when they come.
+            // Read events last, so that the objects they name exist.
             if (lanes.unread.size === 0 && events && !readsEvents) {
               readsEvents = true;
               void read(events, (to, change) => to.takeEvent(change));
