@@ -63,7 +63,7 @@ const rooms = {
     'shared', 'volumes', 'scheduling', 'workloads', 'batch', 'endpoints', 'addresses', 'certificates', '.',
   ],
   'src/streams': ['bytes', 'dial', 'session', 'spdy', 'websocket', 'serving', 'proxy'],
-  'src/cluster': ['shared', 'options', 'access', 'store', 'node', 'named', 'doctor', '.'],
+  'src/cluster': ['shared', 'options', 'config', 'manifests', 'access', 'store', 'node', 'named', 'doctor', '.'],
   'web/views': ['.', 'pods', 'panels', 'editor', 'logs', 'terminal', 'object', 'list', 'create', 'problems', 'overview', 'timeline'],
 };
 

@@ -36,14 +36,26 @@ export const starter = async (
 
 /** @param version of this command */
 export async function runCluster(ending: Ending, line: ClusterLine, version: () => string): Promise<void> {
-  const { command, start: given, testing, log: form, named } = line;
+  const { command, start: given, testing, log: form, named, file } = line;
   if (named?.detached) return detach(named);
   const begin = await starter(testing);
   if (command === 'up') return new UpCommand(ending, line, version()).run(begin);
   const cluster = await ending.of(
     begin({ ...logged(given, form), onFatal: (error) => ending.failRunning(error) }),
   );
-  process.stdout.write(`Wherry is ready at ${cluster.url}\n${secureLines(cluster, given)}`);
+  process.stdout.write(`Wherry is ready at ${cluster.url}\n${fileLine(file)}${secureLines(cluster, given)}`);
+  if (!given.manifests && !given.kustomizations) return;
+  process.stdout.write(`${await settled(cluster)}\n`);
+}
+
+const fileLine = (file: string | undefined): string => (file === undefined ? '' : `Options from ${file}\n`);
+
+/** What people are told of nodes and manifests. Without these the cluster is not what was requested: it is closed. */
+async function settled(cluster: Cluster): Promise<string | undefined> {
+  return cluster.nodesReady.catch(async (error: Error) => {
+    await cluster.close();
+    throw error;
+  });
 }
 
 /** Starts this command again in the background. */
@@ -112,13 +124,10 @@ class UpCommand {
     const apiTime = secondsSoFar();
     run?.update(addressesOf(cluster));
     this.#printStep(`Wherry is ready at ${cluster.url}\n`);
+    this.#print(fileLine(this.line.file));
     this.#print(secureLines(cluster, options));
     const context = run && (await this.#mergeContext(cluster, run));
-    const description = await cluster.nodesReady.catch(async (error: Error) => {
-      // Without its node the cluster is not what was requested: close it.
-      await cluster.close();
-      throw error;
-    });
+    const description = await settled(cluster);
     if (description) this.#print(`${description}\n`);
     if (run) this.#print(chosenLine(run));
     this.#printStep(`Ready after ${secondsSoFar()} s, the API after ${apiTime} s\n`);

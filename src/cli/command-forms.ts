@@ -1,5 +1,5 @@
 /** The commands, as help and completion show them: what each does, and which words it takes. */
-import { shells } from '../cluster/options/commands.ts';
+import { configActions, shells } from '../cluster/options/commands.ts';
 import { type Command, commands, type NameKind } from '../cluster/options/option.ts';
 
 /** How a shell completes a word: from words, files, folders, or known names of a kind. */
@@ -125,6 +125,16 @@ export const commandForms: Readonly<Record<Command, CommandForm>> = {
     words: ['folders'],
     examples: [['wherry envtest bin', 'then KUBEBUILDER_ASSETS=$PWD/bin go test ./...']],
   },
+  config: {
+    usage: `${configActions.join('|')} [options]`,
+    summary: 'print, check or begin a file with options, wherry.yaml, or print its JSON schema',
+    words: [configActions],
+    examples: [
+      ['wherry config init', 'writes a wherry.yaml to begin with, and its schema for editors'],
+      ['wherry config check --config dev.yaml', 'names every error with its line and column'],
+      ['wherry config print', 'the options in force, and where each comes from'],
+    ],
+  },
   doctor: {
     usage: '[options]',
     summary: 'look at this machine: what is missing, what follows from it, what to do about it',
@@ -153,5 +163,5 @@ export const commandGroups: readonly (readonly [title: string, commands: readonl
   ['Run a cluster', ['up', 'serve', 'node', 'test']],
   ['Find it again', ['list', 'status', 'stop', 'restart', 'logs', 'snapshot', 'delete']],
   ['Look after it', ['problems', 'kubeconfig', 'token', 'backup', 'restore', 'cleanup']],
-  ['Around it', ['doctor', 'envtest', 'completion', 'help', 'version']],
+  ['Around it', ['config', 'doctor', 'envtest', 'completion', 'help', 'version']],
 ];

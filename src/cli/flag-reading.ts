@@ -127,6 +127,8 @@ function givenValue(
 export interface FlagLine {
   readonly command: Command;
   readonly flags: ReadonlyMap<string, readonly string[]>;
+  /** Options that a file gives in a form of its own, by their key. */
+  readonly parts?: ReadonlyMap<string, unknown>;
   readonly refuse: Refuse;
 }
 
@@ -139,7 +141,8 @@ function readMembers(members: Members, line: FlagLine): Record<string, unknown> 
   return Object.fromEntries(read.filter(([, value]) => value !== undefined));
 }
 
-function readOption({ form, group }: Option<unknown>, line: FlagLine): unknown {
+function readOption({ form, group, inFile }: Option<unknown>, line: FlagLine): unknown {
+  if (inFile && line.parts?.has(inFile.key)) return line.parts.get(inFile.key);
   if (form) return takes(form, line) ? readForm(form, line) : undefined;
   if (!group) return undefined;
   if (!group.isGiven) {

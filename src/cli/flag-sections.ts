@@ -3,6 +3,7 @@ import { auditOptions } from '../cluster/options/audit.ts';
 import {
   backupFlags,
   cleanupFlags,
+  configFlags,
   doctorFlags,
   envtestFlags,
   everyFlags,
@@ -16,10 +17,12 @@ import {
 import { controllerOptions } from '../cluster/options/controllers.ts';
 import { listenOptions, localDoorOptions } from '../cluster/options/doors.ts';
 import { limitOptions } from '../cluster/options/limits.ts';
+import { manifestOptions } from '../cluster/options/manifests.ts';
 import { deleteFlags, listFlags, logsFlags, namedFlags, snapshotFlags } from '../cluster/options/named.ts';
 import {
   joiningOptions,
   localOptions,
+  machineFlag,
   machineOptions,
   nodeFolderFlag,
   nodeServerFlag,
@@ -46,7 +49,8 @@ export const sections: readonly Section[] = [
   { title: 'Where objects are kept', topics: [folderOptions, memoryFlag, storeOptions] },
   { title: 'What is served', topics: [servingOptions] },
   { title: 'Controllers', topics: [controllerOptions] },
-  { title: 'The cluster on this machine', topics: [localOptions] },
+  { title: 'The cluster on this machine', topics: [localOptions, machineFlag] },
+  { title: 'Objects to begin with', topics: [manifestOptions] },
   { title: 'Joining a server', topics: [nodeServerFlag, joiningOptions, nodeFolderFlag, rangeOptions] },
   { title: 'What runs pods', topics: [machineOptions] },
   { title: 'Users of the secure door', topics: [userOptions] },
@@ -71,6 +75,7 @@ export const sections: readonly Section[] = [
   },
   { title: 'What is cleaned up', topics: [cleanupFlags] },
   { title: 'Programs for envtest', topics: [envtestFlags] },
+  { title: 'A file with options', topics: [configFlags] },
   { title: 'The machine', topics: [doctorFlags] },
   { title: 'Logging', topics: [logFlags] },
   { title: 'Help', topics: [everyFlags] },

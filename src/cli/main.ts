@@ -13,6 +13,7 @@ import {
   type BackupLine,
   type CleanupLine,
   type CompletionLine,
+  type ConfigLine,
   completionQuestion,
   type DoctorLine,
   type KubeconfigLine,
@@ -34,12 +35,13 @@ async function run(ending: Ending): Promise<void> {
   // Do not end on EPIPE when the reader of the output has gone.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   exposeCollector();
-  const line = readCommandLine(process.argv.slice(2));
+  const line = readCommandLine(process.argv.slice(2), { environment: process.env });
   if (line.command === 'help')
     process.stdout.write((await import('./help.ts')).helpText(line.about, line.all));
   else if (line.command === 'version') process.stdout.write(`${packageVersion()}\n`);
   else if (line.command === 'completion' || line.command === completionQuestion) await runCompletion(line);
   else if (line.command === 'doctor') await runDoctor(line);
+  else if (line.command === 'config') await runConfig(line);
   else if (line.command === 'node') await runNode(ending, line);
   else if (line.command === 'kubeconfig') await runKubeconfig(line);
   else if (line.command === 'cleanup') await runCleanup(line);
@@ -47,7 +49,7 @@ async function run(ending: Ending): Promise<void> {
   else if (line.command === 'token') await runTokens(line);
   else if (line.command === 'envtest') await runEnvtest(line);
   else if (line.command === 'test') await runTests(line);
-  else if ('file' in line) await runBackup(line);
+  else if ('target' in line) await runBackup(line);
   else if (line.command === 'snapshot')
     process.stdout.write(await (await import('./snapshot-command.ts')).runSnapshot(line));
   else if ('json' in line) await (await import('./lifecycle.ts')).runLifecycle(line, packageVersion());
@@ -67,6 +69,20 @@ async function runKubeconfig(line: KubeconfigLine): Promise<void> {
 async function runCompletion(line: CompletionLine): Promise<void> {
   const { completionText } = await import('./completion.ts');
   process.stdout.write(await completionText(line));
+}
+
+async function runConfig({ action, options }: ConfigLine): Promise<void> {
+  const { beginConfig, checkedConfig, printedConfig, schemaText } = await import(
+    '../cluster/config/config-command.ts'
+  );
+  const { fileForms, unknownVariables } = await import('./option-sources.ts');
+  const forms = fileForms();
+  const asked = options.flags.get('config')?.at(-1);
+  if (action === 'init') process.stdout.write(beginConfig(asked, forms));
+  else if (action === 'schema') process.stdout.write(schemaText(forms));
+  else if (action === 'check')
+    process.stdout.write(checkedConfig(options.file, unknownVariables(process.env)));
+  else process.stdout.write(printedConfig(options, forms));
 }
 
 async function runDoctor(line: DoctorLine): Promise<void> {

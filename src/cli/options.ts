@@ -9,7 +9,9 @@ import { dataFolderOf, namedIn } from '../cluster/named/cluster-choice.ts';
 import type { CleanupOptions } from '../cluster/node/cleanup.ts';
 import {
   backupFlags,
+  type ConfigAction,
   cleanupFlags,
+  configActions,
   doctorFlags,
   envtestFlags,
   everyFlags,
@@ -23,7 +25,8 @@ import {
   tokenFlags,
 } from '../cluster/options/commands.ts';
 import { namedFlags } from '../cluster/options/named.ts';
-import { nodeFolderFlag, nodeOptions, nodeServerFlag } from '../cluster/options/nodes.ts';
+import { isMachine } from '../cluster/options/node-groups.ts';
+import { machineFlag, nodeFolderFlag, nodeOptions, nodeServerFlag } from '../cluster/options/nodes.ts';
 import { type Command, commands } from '../cluster/options/option.ts';
 import { startOptions } from '../cluster/options/start-options.ts';
 import { restoreOptions, storeOptions } from '../cluster/options/store.ts';
@@ -34,6 +37,7 @@ import { type FlagLine, FlagTable, readOptions } from './flag-reading.ts';
 import { sections, takesFlag } from './flag-sections.ts';
 import type { LifecycleLine } from './lifecycle.ts';
 import { lifecycleLine, type NamedUp, namedUp, snapshotLine, takesName } from './named-line.ts';
+import { type OptionSources, type SourcedOptions, sourcedOptions } from './option-sources.ts';
 import type { SnapshotLine } from './snapshot-command.ts';
 
 /** The hidden command that completion scripts call. */
@@ -53,6 +57,8 @@ export interface ClusterLine {
   /** Whether to start with the test kit. */
   readonly testing: boolean;
   readonly log: LogForm;
+  /** The file that options come from, beside others. */
+  readonly file?: string | undefined;
 }
 
 export interface NodeLine {
@@ -102,6 +108,13 @@ export interface DoctorLine extends DoctorOptions {
   readonly command: 'doctor';
 }
 
+/** `wherry config`, with the options of `wherry up` in force. */
+export interface ConfigLine {
+  readonly command: 'config';
+  readonly action: ConfigAction;
+  readonly options: SourcedOptions;
+}
+
 interface HelpLine {
   readonly command: 'help';
   /** The command whose help is wanted. Default: that of all. */
@@ -131,6 +144,7 @@ export type CommandLine =
   | SnapshotLine
   | CompletionLine
   | DoctorLine
+  | ConfigLine
   | InformationLine;
 
 /** A wrong command line; the message says what is wrong. */
@@ -161,20 +175,54 @@ const otherWords: Readonly<Record<string, Command>> = {
   agent: 'node',
 };
 
-export function readCommandLine(args: readonly string[]): CommandLine {
+/** @param sources where options come from beside the command line. Default: nowhere else */
+export function readCommandLine(
+  args: readonly string[],
+  sources: OptionSources | undefined = undefined,
+): CommandLine {
   if (args[0] === completionQuestion) return { command: completionQuestion, words: args.slice(1) };
   if (args[0] === 'envtest') return readAssetsLine(args.slice(1));
   const end = args[0] === 'test' ? args.indexOf('--') : -1;
   const [own, program] = end < 0 ? [args, []] : [args.slice(0, end), args.slice(end + 1)];
   const { flags, words } = flagTable().parse(own, refuse);
-  const log = readLog({ command: 'up', flags, refuse }) as LogForm;
   const [word, ...rest] = words;
   const command = word === undefined ? undefined : commandOf(word);
   const information = informationLine(command, rest, flags);
   if (information || command === undefined) return information ?? { command: 'help', all: false };
   checkWords(command, rest);
   for (const flag of flags.keys()) checkTaken(command, flag);
-  return readLine({ command, flags, refuse }, { rest, program, log, own });
+  if (command === 'config') return configLine(flags, rest, sources);
+  const options = sources
+    ? sourcedOptions(command, flags, sources, refuse)
+    : { flags, parts: new Map(), origins: new Map() };
+  return readOptionLine(command, options, { rest, program, own });
+}
+
+function readOptionLine(
+  command: Command,
+  { flags, parts, file }: SourcedOptions,
+  words: Omit<Words, 'log' | 'file'>,
+): CommandLine {
+  const log = readLog({ command: 'up', flags, refuse }) as LogForm;
+  return readLine({ command, flags, parts, refuse }, { ...words, log, file });
+}
+
+/** With the options of `wherry up`, which are read for their errors. */
+function configLine(
+  flags: ReadonlyMap<string, readonly string[]>,
+  [action, ...rest]: readonly string[],
+  sources: OptionSources | undefined,
+): ConfigLine {
+  const known = configActions.find((one) => one === action);
+  if (!known || rest.length)
+    return refuse(
+      `config takes ${listed(configActions).replace(' and ', ' or ')}, not ${JSON.stringify([action, ...rest].join(' '))}`,
+    );
+  if (known === 'init' || known === 'schema' || !sources)
+    return { command: 'config', action: known, options: { flags, parts: new Map(), origins: new Map() } };
+  const options = sourcedOptions('up', flags, sources, refuse);
+  readOptionLine('up', options, { rest: [], program: [], own: [] });
+  return { command: 'config', action: known, options };
 }
 
 function commandOf(word: string): Command {
@@ -219,9 +267,11 @@ interface Words {
   readonly log: LogForm;
   /** All arguments of the command itself, as given. */
   readonly own: readonly string[];
+  /** The file that options come from. */
+  readonly file?: string | undefined;
 }
 
-function readLine(line: FlagLine, { rest, program, log, own }: Words): CommandLine {
+function readLine(line: FlagLine, { rest, program, log, file, own }: Words): CommandLine {
   const { command } = line;
   switch (command) {
     case 'backup':
@@ -244,7 +294,7 @@ function readLine(line: FlagLine, { rest, program, log, own }: Words): CommandLi
     case 'test':
       return { command, log, ...testLine(line, program) };
     case 'serve':
-      return { command, log, testing: isTesting(line), start: clusterOptions(line) };
+      return { command, log, file, testing: isTesting(line), start: clusterOptions(line) };
     case 'list':
     case 'status':
     case 'stop':
@@ -256,7 +306,7 @@ function readLine(line: FlagLine, { rest, program, log, own }: Words): CommandLi
       return snapshotLine(line, rest);
     default: {
       const start = upOptions(line);
-      return { command: 'up', log, testing: isTesting(line), start, named: namedUp(line, start, own) };
+      return { command: 'up', log, file, testing: isTesting(line), start, named: namedUp(line, start, own) };
     }
   }
 }
@@ -269,9 +319,8 @@ function checkWords(command: Command, rest: readonly string[]): void {
   const takesFile = command === 'backup' || command === 'restore';
   if (takesFile && rest.length !== 1) refuse(`${command} takes one file, not ${rest.length}`);
   if (takesName(command) && rest.length > 1) refuse(`${command} takes one name, not ${rest.length}`);
-  const takesAction = command === 'token' || command === 'snapshot' || command === 'completion';
-  if (!takesFile && !takesName(command) && !takesAction && rest.length)
-    refuse(`${command} takes options only, not ${JSON.stringify(rest[0])}`);
+  const takesWords = takesFile || takesName(command) || ['token', 'snapshot', 'completion', 'config'].includes(command);
+  if (!takesWords && rest.length) refuse(`${command} takes options only, not ${JSON.stringify(rest[0])}`);
 }
 
 function testLine(line: FlagLine, program: readonly string[]): Omit<TestLine, 'command' | 'log'> {
@@ -329,9 +378,12 @@ function controllersOf(asked: StartOptions['controllers'], command: Command): re
 }
 
 function upOptions(line: FlagLine): StartOptions {
-  const { simulatedNodes, node, ...options } = clusterOptions(line);
-  // With simulated nodes, pods do not run on this machine.
-  return { ...options, ...(simulatedNodes ? { simulatedNodes } : { node }) };
+  const { node, ...options } = clusterOptions(line);
+  const { simulatedNodes = 0, nodes } = options;
+  const { withMachine } = readOptions(machineFlag, line);
+  // With simulated nodes, pods do not run on this machine unless that is asked for.
+  const isNode = withMachine || (nodes ? nodes.some(isMachine) : simulatedNodes === 0);
+  return isNode ? { ...options, node } : options;
 }
 
 type StoreChoice = Pick<StartOptions, 'store' | 'dataDir' | 'etcd'>;
@@ -383,7 +435,7 @@ function tokenLine(line: FlagLine, words: readonly string[]): TokenLine {
   const idle =
     action === 'create'
       ? undefined
-      : [...line.flags.keys()].find((flag) => flag !== 'data-dir' && flag !== 'name');
+      : [...line.flags.keys()].find((flag) => !['data-dir', 'name', 'config'].includes(flag));
   if (idle) refuse(`token ${action} does not take --${idle}`);
   const { ttlMs = 0, description, groups, printJoinCommand = true } = readOptions(tokenFlags, line);
   const dataDir = folderOf(line, tokenFlags);

@@ -14,7 +14,10 @@ export interface Cluster {
   readonly kubeconfig: string;
   /** A kubeconfig for a user of the secure door: one of the option `users`, or the administrator, `wherry-admin`. */
   readonly kubeconfigFor: (user: string) => string;
-  /** Resolves when the nodes of this process are registered, with a few lines about them for people. */
+  /**
+   * Resolves when the nodes of this process are registered and the manifests applied, with a few lines about them for
+   * people.
+   */
   readonly nodesReady: Promise<string | undefined>;
   /** How many pods run as processes of the node of this process, and end with it. */
   readonly podsRunning: number;

@@ -2,6 +2,7 @@
 import path from 'node:path';
 import { defaultHistory } from '../registry/view/history.ts';
 import type { LimitKeeper } from '../server/http/limits.ts';
+import { isMachine } from './options/node-groups.ts';
 import { defaultOf } from './options/option.ts';
 import { servingOptions } from './options/serving.ts';
 import type { StartOptions } from './options/start-options.ts';
@@ -18,6 +19,7 @@ export function effectiveOptions(
     history,
     leaderElection = isShared(options),
     simulatedNodes = 0,
+    nodes = [],
     ingress,
     auditLog,
   } = options;
@@ -31,8 +33,8 @@ export function effectiveOptions(
     serviceNodePortRange: options.serviceNodePortRange ?? defaultOf(servingOptions.serviceNodePortRange),
     controllers: controllers.map(({ name }) => name).join(','),
     leaderElection,
-    node: Boolean(options.node),
-    simulatedNodes,
+    node: Boolean(options.node) || nodes.some(isMachine),
+    simulatedNodes: nodes.reduce((sum, { simulated = 0 }) => sum + simulated, simulatedNodes),
     ingress,
     auditLog,
     limits,

@@ -37,6 +37,8 @@ export type { Cluster } from './cluster.ts';
 export { type RunningNode, startNode } from './node/node.ts';
 export type { SimulatedPower } from './node/simulated-nodes.ts';
 export type { SniFiles } from './options/doors.ts';
+export type { RegistryAccess } from './options/image-shapes.ts';
+export type { NodeGroup } from './options/node-groups.ts';
 export type { IngressOptions, NodeJoin, NodeOptions } from './options/nodes.ts';
 export type { CertificateFiles, KubeletSettings, ServerSettings } from './options/server-settings.ts';
 export type { ListenOptions, SecureOptions, StartOptions } from './options/start-options.ts';

@@ -36,9 +36,10 @@ export async function run(settings: ClusterSettings, parts: Parts, closers: Clos
   runControllers(settings, parts, closers);
   const ingress = await openIngress(settings, parts);
   closers.add(() => ingress?.close());
-  const described = (): string | undefined =>
-    [nodes.description, ingress?.description].filter(Boolean).join('\n') || undefined;
-  const nodesReady = nodes.start().then(described);
+  const applied = applyManifests(settings, parts, closers);
+  const described = ([, manifests]: readonly unknown[]): string | undefined =>
+    [nodes.description, ingress?.description, manifests].filter(Boolean).join('\n') || undefined;
+  const nodesReady = Promise.all([nodes.start(), applied]).then(described);
   parts.nodesStartup.follow(nodesReady);
   nodesReady.catch(report);
   const cluster: Cluster = {
@@ -89,7 +90,7 @@ const localNodes = (settings: ClusterSettings, { registry, doors, connections, r
     connections,
     node: settings.node && { serviceRange: range.text, ...settings.node },
     apiDoor: doors.apiDoor,
-    simulated: settings.options.simulatedNodes ?? 0,
+    simulated: settings.simulated,
     graceMs: settings.controllerSettings.nodeGraceMs,
     now: settings.sources.nowMs,
     timers: registry.timers,
@@ -140,6 +141,21 @@ async function openIngress(
   const { startIngress } = await import('./node/local-ingress.ts');
   const watched = { now: sources.nowMs, onError: report };
   return startIngress(doors.inside, options.ingress, watched);
+}
+
+/** Loaded by those who have some. They begin when the API answers, and nodes may come later. */
+async function applyManifests(
+  { options, warn }: ClusterSettings,
+  { writing }: Parts,
+  closers: Closers,
+): Promise<string | undefined> {
+  const { manifests = [], kustomizations = [], watchManifests: watched = false, log } = options;
+  if (manifests.length + kustomizations.length === 0) return undefined;
+  const { Manifests } = await import('./manifests/manifests.ts');
+  const tell = (message: string): void => log?.write({ level: 'info', message, fields: {} });
+  const applying = new Manifests({ manifests, kustomizations, watched, writing, tell, warn });
+  closers.add(() => applying.close());
+  return applying.start();
 }
 
 function userKubeconfig(access: Access | undefined, name: string): string {

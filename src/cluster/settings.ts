@@ -28,6 +28,7 @@ import { LimitKeeper, limitsProblem } from '../server/http/limits.ts';
 import { computedVersions } from '../server/route-table.ts';
 import type { StartOptions } from './cluster.ts';
 import { checkNodeOptions } from './node/node.ts';
+import { checkNodeGroups, isMachine, type NodeGroup } from './options/node-groups.ts';
 import type { NodeOptions } from './options/nodes.ts';
 import { defaultOf } from './options/option.ts';
 import { checkStartOptions } from './options/option-check.ts';
@@ -65,6 +66,7 @@ export interface ClusterSettings {
   readonly isShared: boolean;
   /** Options of the node; undefined: no pods run on this machine. */
   readonly node: NodeOptions | undefined;
+  readonly simulated: readonly NodeGroup[];
   readonly makesLocalPathClass: boolean;
   readonly makesDefaultRoles: boolean;
   readonly apiServer: ServerSettings;
@@ -91,7 +93,9 @@ export async function readSettings(
   const ranges = serviceRanges(options, addressRange);
   const controllers = controllersOf(options);
   const keeper = limitKeeper(options);
+  if (options.nodes) checkNodeGroups(options.nodes);
   const node = nodeOptions(options);
+  const simulated = simulatedGroups(options);
   if (node) await checkNodeOptions(node);
   const { apiServer = {} } = options;
   const { tell: report, tellLoss: reportLoss } = new ErrorReport(options.onError, options.onFatal);
@@ -114,7 +118,12 @@ export async function readSettings(
     history: { ...defaultHistory, ...options.history },
     isShared: isShared(options),
     node,
-    makesLocalPathClass: wantsLocalPathClass(options, controllers),
+    simulated,
+    makesLocalPathClass: wantsLocalPathClass(
+      options,
+      controllers,
+      node !== undefined || simulated.length > 0,
+    ),
     makesDefaultRoles: Boolean(options.secure) || options.defaultRoles === true,
     apiServer,
   });
@@ -181,20 +190,26 @@ function finalizingOf({ like, controllerSettings }: StartOptions, chosen: readon
 }
 
 /** Options of the node; its pods are kept next to the objects. */
-function nodeOptions({ node = false, dataDir }: StartOptions): NodeOptions | undefined {
-  if (node === false) return undefined;
+function nodeOptions({ node = false, nodes = [], dataDir }: StartOptions): NodeOptions | undefined {
+  const machine = nodes.find(isMachine);
+  if (node === false && !machine) return undefined;
   const folder = dataDir === undefined ? undefined : path.join(path.resolve(dataDir), 'node');
   const volumes = dataDir === undefined ? undefined : path.join(path.resolve(dataDir), 'volumes');
-  return { folder, volumes, ...(node === true ? {} : node) };
+  return { folder, volumes, ...(typeof node === 'object' ? node : {}), ...machine };
+}
+
+function simulatedGroups({ simulatedNodes = 0, nodes = [] }: StartOptions): readonly NodeGroup[] {
+  const groups = [{ simulated: simulatedNodes }, ...nodes.filter((group) => !isMachine(group))];
+  return groups.filter(({ simulated = 0 }) => simulated > 0);
 }
 
 /** Whether claims without a class get volumes on the disks of nodes. */
 function wantsLocalPathClass(
-  { defaultStorageClass, node = false, simulatedNodes = 0 }: StartOptions,
+  { defaultStorageClass }: StartOptions,
   chosen: readonly Controller[],
+  hasNodes: boolean,
 ): boolean {
-  const isWanted = defaultStorageClass ?? (node !== false || simulatedNodes > 0);
-  return isWanted && chosen.includes(localPathProvisioner);
+  return (defaultStorageClass ?? hasNodes) && chosen.includes(localPathProvisioner);
 }
 
 function controllersOf(options: StartOptions): readonly Controller[] {

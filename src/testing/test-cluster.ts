@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Cluster } from '../cluster/cluster.ts';
+import { type ObjectName, placeOf } from '../cluster/manifests/object-place.ts';
 import type { StartOptions } from '../cluster/options/start-options.ts';
 import { type Duration, durationMs } from './durations.ts';
 import type { Faults } from './faults.ts';
@@ -9,7 +10,6 @@ import { applyFixtures, type FixtureSource } from './fixtures.ts';
 import { Kit } from './kit.ts';
 import { eventsAbout } from './object-events.ts';
 import type { ObjectVersion } from './object-history.ts';
-import { type ObjectName, placeOf } from './object-place.ts';
 import type { SeenRequest } from './request-log.ts';
 import type { RequestMatch } from './request-match.ts';
 import { checkRoles, rightsOf, startUsers, type TestUser } from './test-users.ts';

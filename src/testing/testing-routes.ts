@@ -1,13 +1,13 @@
 /** The paths of the kit over HTTP: what each does, and how it is described. */
 import { badRequest, StatusError } from '../api/errors/errors.ts';
 import type { JsonObject } from '../api/text/object.ts';
+import { placeOf } from '../cluster/manifests/object-place.ts';
 import type { Query } from '../server/wire/query.ts';
 import type { ChaosOptions } from './chaos.ts';
 import { durationMs } from './durations.ts';
 import type { Fault, FaultRule } from './faults.ts';
 import type { Kit } from './kit.ts';
 import { eventsAbout } from './object-events.ts';
-import { placeOf } from './object-place.ts';
 import type { RequestMatch } from './request-match.ts';
 import { timelineText } from './timeline.ts';
 

@@ -23,6 +23,12 @@ export const pageRuns: Readonly<Record<string, PageRun>> = {
   'docs/apply.md': { session: serving },
   'docs/backup.md': { session: { tier: 'release', ending: 'SIGKILL' } },
   'docs/compatibility.md': { session: serving },
+  'docs/config.md': {
+    session: {},
+    left: {
+      'wherry up --manifests': 'ends by itself, where the pages start a server that stays; manifests.test.ts',
+    },
+  },
   'docs/conformance.md': { left: { '': 'two servers for a test program that is not part of this project' } },
   'docs/controllers.md': { session: { tier: 'release' } },
   'docs/corpus.md': { left: { '': 'test/cli/corpus.test.ts runs the program on manifests of its own' } },

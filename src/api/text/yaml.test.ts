@@ -4,7 +4,8 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import * as yaml from 'yaml';
-import { readYaml, writeYaml, YamlError, yamlParts } from './yaml.ts';
+import { readYaml, YamlError } from './yaml.ts';
+import { writeYaml, yamlParts } from './yaml-writing.ts';
 
 const read = (text: string) => readYaml(text).value;
 

@@ -17,7 +17,6 @@ import {
   pathCharsMax,
   readJsonText,
 } from './json.ts';
-import { jsonText } from './json-text.ts';
 import { type JsonObject, setKey } from './object.ts';
 
 /**
@@ -29,22 +28,17 @@ const yamlDepthMax = 200;
 const aliasCharsMax = 1_048_576;
 /** Pieces of syntax, spaces and line ends included; about 200 KB of ordinary YAML (long texts count little). */
 const lexemesMax = 50_000;
-/**
- * Levels written with indentation; deeper ones are written as JSON, so that indentation does not dominate the text.
- */
-const indentedDepthMax = 50;
-/** Characters of a part of a written document, and of a text in quotes that are written at once. */
-const partChars = 8 * 1024;
-const textChars = 8 * 1024;
-/** Longest key written before its colon; readers allow 1024. */
-const keyCharsMax = 500;
 
 const require = createRequire(import.meta.url);
 let loaded: typeof Yaml | undefined;
 const yaml = (): typeof Yaml => (loaded ??= require('yaml') as typeof Yaml);
 
 export class YamlError extends Error {
-  constructor(message: string) {
+  /** @param fault what is wrong, and at which character of the text, where that is known */
+  constructor(
+    message: string,
+    readonly fault?: { readonly offset: number; readonly message: string },
+  ) {
     super(message);
     this.name = 'YamlError';
   }
@@ -73,6 +67,30 @@ export function readYamlWithLines(text: string): { value: unknown; repeated: rea
   const reader = new Reader(text);
   const value = reader.value(parse(text).contents, 0);
   return { value, repeated: reader.repeated };
+}
+
+/**
+ * Called with every key and value of a text, aliases and what they stand for included. The path is that of the value; it
+ * changes after the call.
+ */
+export type YamlNote = (path: readonly (string | number)[], found: YamlPlace) => void;
+
+export interface YamlPlace {
+  readonly offset: number;
+  readonly isKey: boolean;
+  /** A scalar as it is written, without its quotes. */
+  readonly source?: string | undefined;
+  /** Whether it stands elsewhere, behind an anchor, and is here by an alias. */
+  readonly isAliased: boolean;
+}
+
+/** Reads a text, JSON included, and notes where its parts stand. */
+export function readYamlNoting(
+  text: string,
+  note: YamlNote,
+): { value: unknown; repeated: readonly string[] } {
+  const reader = new Reader(text, note);
+  return { value: reader.value(parse(text).contents, 0), repeated: reader.repeated };
 }
 
 /** kubectl sends JSON under YAML's media type (server-side apply); JSON is YAML and much faster to read. */
@@ -161,7 +179,8 @@ function isEmpty(document: Yaml.Document.Parsed): boolean {
 }
 
 function syntaxError(text: string, offset: number, message: string): YamlError {
-  return new YamlError(`error converting YAML to JSON: yaml: line ${lineOf(text, offset)}: ${message}`);
+  const sentence = `error converting YAML to JSON: yaml: line ${lineOf(text, offset)}: ${message}`;
+  return new YamlError(sentence, { offset, message });
 }
 
 function lineOf(text: string, offset: number): number {
@@ -185,11 +204,15 @@ class Reader {
   #aliasChars = 0;
   #pathChars = 0;
 
-  constructor(private readonly text: string) {}
+  constructor(
+    private readonly text: string,
+    private readonly note?: YamlNote,
+  ) {}
 
-  value(node: Yaml.Node | null | undefined, depth: number): unknown {
+  value(node: Yaml.Node | null | undefined, depth: number, isKey = false): unknown {
     const { isAlias, isMap, isScalar, isSeq } = yaml();
     if (!node) return null;
+    if (this.note && !isKey) this.#noted(node, false);
     if (depth > yamlDepthMax) throw new YamlError('exceeded max depth');
     if (isAlias(node)) return this.#alias(node, depth);
     const { anchor } = node as Yaml.Scalar | Yaml.YAMLMap | Yaml.YAMLSeq;
@@ -270,10 +293,17 @@ class Reader {
       if (keys.has(name)) this.#duplicate(name, newest, key ?? node);
       else newest = name;
       keys.add(name);
+      if (this.note) this.#noted(key ?? node, true);
       setKey(map, name, this.value(value, depth + 1));
       this.#path.pop();
     }
     return map;
+  }
+
+  #noted(node: Yaml.Node, isKey: boolean): void {
+    const source = !isKey && yaml().isScalar(node) ? (node.source ?? '') : undefined;
+    const isAliased = this.#aliases > 0;
+    this.note!(this.#path, { offset: node.range?.[0] ?? 0, isKey, source, isAliased });
   }
 
   /** Keys of the map itself win over merged ones, and earlier merged maps over later ones. */
@@ -287,7 +317,7 @@ class Reader {
   }
 
   #key(node: Yaml.Node | null, map: Yaml.Node, depth: number): string {
-    const key = this.value(node, depth + 1);
+    const key = this.value(node, depth + 1, true);
     if (typeof key === 'string') return key;
     if (typeof key === 'number' || typeof key === 'bigint' || typeof key === 'boolean') return String(key);
     throw this.#error(node ?? map, `unsupported map key of type ${key === null ? 'null' : 'map or list'}`);
@@ -344,7 +374,8 @@ function typesOf(value: unknown): string[] {
   return [];
 }
 
-const WORDS = new Map<string, unknown>([
+/** Words without quotes that are no texts. */
+export const WORDS = new Map<string, unknown>([
   ...['', '~', 'null', 'Null', 'NULL'].map((word) => [word, null] as const),
   ...['y', 'Y', 'yes', 'Yes', 'YES', 'true', 'True', 'TRUE', 'on', 'On', 'ON'].map(
     (word) => [word, true] as const,
@@ -378,100 +409,4 @@ function integer(digits: string): number | bigint {
   if (Number.isSafeInteger(number) || !Number.isFinite(number))
     return digits.startsWith('-') && number > 0 ? -number : number;
   return digits.startsWith('-') ? -BigInt(size) : BigInt(size);
-}
-
-/** A JSON value as a YAML document that readers of YAML 1.1 and 1.2 understand alike; keys are sorted. */
-export const writeYaml = (value: unknown): string => [...yamlParts(value)].join('');
-
-/** The same in parts, each of which takes well below a millisecond: a large object takes many turns of the event loop. */
-export function* yamlParts(value: unknown): Generator<string, void, undefined> {
-  let part = '';
-  let isFirst = true;
-  for (const piece of nodePieces(value, 0, false)) {
-    part += isFirst ? piece.trimStart() : piece;
-    isFirst = false;
-    if (part.length < partChars) continue;
-    yield part;
-    part = '';
-  }
-  yield `${part}\n`;
-}
-
-/**
- * The text to put after `key:` or `-`, with the space or line end that belongs between.
- * @param isInList a collection in a list begins on the line of its dash, which is as wide as the indentation
- */
-function* nodePieces(value: unknown, depth: number, isInList: boolean): Generator<string, void, undefined> {
-  if (typeof value === 'string') return yield* textPieces(value, depth);
-  if (typeof value !== 'object' || value === null || depth > indentedDepthMax)
-    return yield ` ${quote(value)}`;
-  const indent = '  '.repeat(depth);
-  const lineEnd = `\n${indent}`;
-  let begin = isInList ? ' ' : lineEnd;
-  if (Array.isArray(value)) {
-    if (value.length === 0) return yield ' []';
-    for (const item of value) {
-      yield `${begin}-`;
-      begin = lineEnd;
-      yield* nodePieces(item, depth + 1, true);
-    }
-    return;
-  }
-  const map = value as JsonObject;
-  const keys = Object.keys(map).filter((key) => map[key] !== undefined);
-  if (keys.length === 0) return yield ' {}';
-  for (const key of keys.sort()) {
-    yield `${begin}${writeKey(key, indent)}:`;
-    begin = lineEnd;
-    yield* nodePieces(map[key], depth + 1, false);
-  }
-}
-
-function* textPieces(text: string, depth: number): Generator<string, void, undefined> {
-  if (text.length <= textChars || isLiteral(text)) return yield ` ${writeText(text, depth)}`;
-  yield ' "';
-  for (let from = 0, end = 0; from < text.length; from = end) {
-    end = Math.min(from + textChars, text.length);
-    // Both halves of a character beyond 16 bits stay together: one alone is written in another way.
-    if (end < text.length && /[\ud800-\udbff]/.test(text[end - 1]!)) end--;
-    yield quote(text.slice(from, end)).slice(1, -1);
-  }
-  yield '"';
-}
-
-function writeKey(key: string, indent: string): string {
-  const text = isPlain(key) ? key : quote(key);
-  // Parsers look for the colon of a plain key on one line only; a long key needs a `?`.
-  return text.length > keyCharsMax ? `? ${text}\n${indent}` : text;
-}
-
-function writeText(text: string, depth: number): string {
-  if (isPlain(text)) return text;
-  if (!isLiteral(text)) return quote(text);
-  const chomp = text.endsWith('\n\n') ? '+' : text.endsWith('\n') ? '' : '-';
-  const lines = (chomp === '-' ? text : text.slice(0, -1)).split('\n');
-  const indent = '  '.repeat(Math.max(depth, 1));
-  return `|${chomp}${lines.map((line) => (line ? `\n${indent}${line}` : '\n')).join('')}`;
-}
-
-/** Text that needs no quotes: begins with a letter, so it is neither number nor time, and has no YAML syntax. */
-const PLAIN = /^[A-Za-z_/](?:[\w./@+=~-]|[: ](?=[\w/]))*$/;
-/** Text that a block scalar would change: blanks at line ends, and all but common characters. */
-const NOT_LITERAL = /^[ \t\n]|[ \t](?:\n|$)|[^\t\n\x20-\x7e\u00a0-\u2027\u2030-\ud7ff]/;
-
-/** Whether a text with several lines can be written as it is, which takes no time. */
-const isLiteral = (text: string): boolean => text.includes('\n') && !NOT_LITERAL.test(text);
-
-/** An exponent alone, such as `e0`: no number, but some readers take it for one. */
-const EXPONENT = /^[eE][-+\d_.]*$/;
-
-const isPlain = (text: string): boolean =>
-  text.length <= keyCharsMax && PLAIN.test(text) && !EXPONENT.test(text) && !WORDS.has(text);
-
-/** JSON is YAML, but for some characters that YAML wants escaped. */
-function quote(value: unknown): string {
-  return (jsonText(value) ?? 'null').replace(
-    /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 }

@@ -21,6 +21,7 @@ import type { RuntimeChoice } from '../../node/runtime/runtime-choice.ts';
 import { policyFeature } from '../../registry/admission/policy-enforcement.ts';
 import { claimFolder, releaseFolder } from '../../store/owner.ts';
 import type { Timers } from '../../timers.ts';
+import { checkNodeGroups, taintsOf } from '../options/node-groups.ts';
 import { machineOptions, type NodeOptions, rangeOptions } from '../options/nodes.ts';
 import { defaultOf } from '../options/option.ts';
 import { checkNodeOptionNames } from '../options/option-check.ts';
@@ -51,7 +52,7 @@ export interface OpenNode extends RunningNode {
 
 /** Checks options before anything is started; throws a `StartError`. */
 export async function checkNodeOptions(options: NodeOptions): Promise<void> {
-  const { images, podRange, name, folder, logLinks, nodePortHost = '0.0.0.0' } = options;
+  const { images, podRange, name, folder, logLinks, taints, capacity, nodePortHost = '0.0.0.0' } = options;
   const [problem] = name === undefined ? [] : isSubdomain1123(name);
   if (problem) throw new StartError(`the node cannot be called ${JSON.stringify(name)}: ${problem}`);
   if (folder !== undefined && logLinks !== undefined && path.resolve(folder) === path.resolve(logLinks))
@@ -59,6 +60,7 @@ export async function checkNodeOptions(options: NodeOptions): Promise<void> {
   if (!isEveryAddress(nodePortHost) && !isOwnAddress(nodePortHost))
     throw new StartError(`${nodePortHost} is not an address of this machine, where node ports could listen`);
   // Load the checks only when there is something to check, to keep the start fast.
+  if (taints ?? capacity) checkNodeGroups([{ ...(taints && { taints }), ...(capacity && { capacity }) }]);
   if (podRange === undefined && images === undefined) return;
   const { ImageTable, parsePodRange } = await import('./node-parts.ts');
   await orSentence(ImageTable.open(images).then(() => podRange && parsePodRange(podRange)));
@@ -224,6 +226,7 @@ function runtimesOf(
     // A temporary folder is removed with the node, so no later agent could adopt its containers.
     lasting: options.folder !== undefined,
     secret: (namespace: string, secret: string) => client.get(secrets, namespace, secret),
+    nodeSecrets: options.registries && [secretOf(options.registries)],
     now,
     onError,
   };
@@ -239,6 +242,12 @@ function runtimesOf(
     handlerOf: (runtimeClass) => parts.handlerOf(client, runtimeClass),
     onError,
   });
+}
+
+/** Credentials in the form in which pods name theirs. */
+function secretOf(registries: NonNullable<NodeOptions['registries']>): Secret {
+  const data = Buffer.from(JSON.stringify({ auths: registries })).toString('base64');
+  return { metadata: {}, type: 'kubernetes.io/dockerconfigjson', data: { '.dockerconfigjson': data } };
 }
 
 function agentOf(
@@ -263,6 +272,8 @@ function agentOf(
     address,
     hostname: hostname(),
     labels: options.labels,
+    taints: taintsOf(options.taints),
+    capacity: options.capacity,
     features: own.network.policyProblem === undefined ? [policyFeature] : [],
     now,
     timers: options.timers,

@@ -7,6 +7,7 @@ import type { Client } from '../../client/client.ts';
 import type { Agent } from '../../node/agent/agent.ts';
 import type { SharedPods } from '../../node/agent/pod-feed.ts';
 import type { Timers } from '../../timers.ts';
+import { type NodeGroup, taintsOf } from '../options/node-groups.ts';
 import type { NodeConnections } from './node-connections.ts';
 
 /** Number of nodes registered concurrently. */
@@ -39,15 +40,25 @@ export interface SimulatedPower {
 export class SimulatedNodes implements SimulatedPower {
   readonly #agents = new Map<string, Agent>();
   readonly #stopping = new Map<string, Promise<void>>();
+  /** What the nodes that were asked for are like, by their names. */
+  readonly #groups = new Map<string, NodeGroup>();
   #making: Promise<(name: string, resumes: boolean) => Agent> | undefined;
   #pods: SharedPods | undefined;
   #closed = false;
 
   constructor(private readonly options: SimulatedNodesOptions) {}
 
-  /** Starts the first nodes: `simulated-1` and so on. */
-  async begin(count: number): Promise<void> {
-    const waiting = Array.from({ length: count }, (_, i) => `simulated-${i + 1}`);
+  /** Starts the first nodes: `simulated-1` and so on, with the numbers of groups of the same name going on. */
+  async begin(groups: readonly NodeGroup[]): Promise<void> {
+    const counts = new Map<string, number>();
+    for (const group of groups) {
+      const { simulated = 0, name = 'simulated' } = group;
+      const before = counts.get(name) ?? 0;
+      counts.set(name, before + simulated);
+      for (let i = 1; i <= simulated; i++) this.#groups.set(`${name}-${before + i}`, group);
+    }
+    const waiting = [...this.#groups.keys()];
+    const count = waiting.length;
     const work = async (): Promise<void> => {
       for (let name = waiting.shift(); name !== undefined && !this.#closed; name = waiting.shift())
         await this.start(name);
@@ -123,6 +134,7 @@ export class SimulatedNodes implements SimulatedPower {
       statusMs: heartbeatMs,
     };
     return (name, resumes) => {
+      const group = this.#groups.get(name) ?? {};
       const address = nodeAddresses.get(name) ?? addresses.take().ip;
       nodeAddresses.set(name, address);
       return new Agent({
@@ -132,8 +144,9 @@ export class SimulatedNodes implements SimulatedPower {
         folder: '',
         volumes,
         address,
-        labels: { 'wherry.dev/simulated': 'true' },
-        capacity,
+        labels: { 'wherry.dev/simulated': 'true', ...group.labels },
+        taints: taintsOf(group.taints),
+        capacity: { ...capacity, ...group.capacity },
         podFeed,
         heartbeat,
         now,

@@ -1,6 +1,6 @@
 /** Flags of single commands that are no options of a cluster. */
 import { commands, optionFor } from './option.ts';
-import { items, lifeMs, on, oneOf, parsed, port, repeated, text } from './values.ts';
+import { filled, items, lifeMs, on, oneOf, parsed, port, repeated, text } from './values.ts';
 
 const descriptionCharsMax = 1_000;
 const nameCharsMax = 253;
@@ -222,6 +222,33 @@ export const envtestFlags = {
     default: 'cleanup',
   }),
 };
+
+/** The commands that options of a file can be for. */
+const configured = optionFor(
+  'up',
+  'serve',
+  'node',
+  'test',
+  'token',
+  'kubeconfig',
+  'cleanup',
+  'doctor',
+  'config',
+);
+
+export const configFlags = {
+  config: configured<string>({
+    flag: 'config',
+    needed: ['up', 'serve'],
+    value: filled('FILE', 'name a file, or be off'),
+    text: 'a file with options; off: use no file (default: wherry.yaml in the current folder, which node\nand test use only when it is named)',
+  }),
+};
+
+/** What `wherry config` does. */
+export const configActions = ['print', 'check', 'init', 'schema'] as const;
+
+export type ConfigAction = (typeof configActions)[number];
 
 const doctor = optionFor('doctor');
 

@@ -17,6 +17,7 @@ export const controllerOptions = {
     value: {
       shown: 'LIST',
       form: 'text',
+      joins: ',',
       completes: 'controllers',
       read: ([given = ''], flag, refuse) =>
         items(given).length ? items(given) : refuse(`${flag} must name controllers, or be * or none`),

@@ -37,7 +37,10 @@ export const listenOptions = {
   port: option<number>({
     flag: 'secure-port',
     needed: ['serve', 'test'],
-    value: parsed('PORT', 'a number from 0 to 65535, or off', portOf),
+    // Off closes the whole door, so that its number does not matter.
+    value: parsed('PORT', 'a number from 0 to 65535, or off', (given) =>
+      given === 'off' ? 0 : portOf(given),
+    ),
     text: 'port for HTTPS; 0 takes any free one, off none (default 6443, or any when that is taken)',
     isPassedOn: true,
   }),
@@ -46,7 +49,7 @@ export const listenOptions = {
   /** Address to listen on; any of this machine. Default `127.0.0.1`. */
   host: option<string>({
     flag: 'secure-host',
-    needed: ['up', 'serve'],
+    needed: ['serve'],
     value: text('HOST'),
     text: 'address for HTTPS; any of this machine, 0.0.0.0 for all',
     default: '127.0.0.1',

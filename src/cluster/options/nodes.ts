@@ -2,16 +2,16 @@
 import type { PodNetworkMode } from '../../node/agent/node-network.ts';
 import type { RuntimeMode } from '../../node/runtime/runtime-choice.ts';
 import type { LogOptions } from '../shared/log.ts';
+import { imageEntries, type RegistryAccess, registryAccess } from './image-shapes.ts';
+import { type NodeGroup, nodeGroups, simulatedNodesMax } from './node-groups.ts';
 import { nodeToken } from './node-token.ts';
-import { group, handedIn, type OptionsOf, optionFor } from './option.ts';
-import { address, count, filled, folder, oneOf, port, text, wordFor } from './values.ts';
+import { alsoInFile, group, handedIn, type OptionsOf, onlyInFile, optionFor } from './option.ts';
+import { address, count, filled, folder, on, oneOf, port, text, wordFor } from './values.ts';
 
 const onlyUp = optionFor('up');
 const onlyNode = optionFor('node');
 const option = optionFor('up', 'node');
 
-/** Maximum number of simulated nodes; each takes some memory and a periodic heartbeat. */
-const simulatedNodesMax = 10_000;
 const runtimes = ['auto', 'process', 'docker', 'cri', 'simulated'] as const;
 const socket = filled('FILE', 'name a file, or be off');
 
@@ -93,13 +93,25 @@ export const machineOptions = {
     value: text('NAME'),
     text: 'name of the node (default: the name of the machine)',
   }),
-  /** A file that maps image names to commands. */
-  images: option<string>({
-    flag: 'images',
-    needed: ['up', 'node'],
-    value: text('FILE'),
-    text: 'maps names of images to commands',
-  }),
+  /** A file that maps image names to commands, or the map itself. */
+  images: alsoInFile(
+    option<string | Readonly<Record<string, unknown>>>({
+      flag: 'images',
+      needed: ['up', 'node'],
+      value: text('FILE'),
+      text: 'maps names of images to commands',
+    }),
+    imageEntries,
+  ),
+  /**
+   * Credentials for registries, by their hosts, with which the node pulls images of every pod: `{ 'ghcr.io': { username,
+   * password } }`. Default: those of the pods alone.
+   */
+  registries: onlyInFile<Readonly<Record<string, RegistryAccess>>>(
+    'registries',
+    registryAccess,
+    'credentials for registries, by their hosts, with which images of every pod are pulled',
+  ),
   /**
    * What runs pods that name no runtime class. Default `auto`: processes of this machine, and containers for images that
    * are not mapped to commands, if a container engine answers.
@@ -187,6 +199,10 @@ export const machineOptions = {
   }),
   /** Labels of the node object, beside those that every node has. */
   labels: handedIn<Readonly<Record<string, string>>>(),
+  /** Taints of a node object that is made: `key=value:NoSchedule`, `key:NoExecute`. Default: none. */
+  taints: handedIn<readonly string[]>(),
+  /** What the node has, in place of what the machine has: `{ cpu: '4', 'example.com/gpu': '2' }`. */
+  capacity: handedIn<Readonly<Record<string, string>>>(),
 };
 
 const watchingOptions = {
@@ -245,6 +261,15 @@ export const localOptions = {
     text: 'nodes that only pretend to run pods, instead of this machine',
   }),
   /**
+   * Nodes of this process, beside those of `node` and `simulatedNodes`: groups of simulated ones and, as a group without
+   * `simulated`, this machine, with labels, taints and capacities.
+   */
+  nodes: onlyInFile<readonly NodeGroup[]>(
+    'nodes',
+    nodeGroups,
+    'the nodes of the cluster: this machine, simulated ones, or both, with labels, taints and capacities',
+  ),
+  /**
    * Make a default StorageClass, `local-path`, at the first start: claims that name no class get a folder on the disk of
    * the node where their pod runs. Default: where this process has nodes.
    */
@@ -254,5 +279,14 @@ export const localOptions = {
     text: "local-path: claims that name no class get a folder on the node's disk; off: no class is made\n",
     default: 'local-path',
     preset: true,
+  }),
+};
+
+/** For the command alone, where simulated nodes are in the place of this machine. */
+export const machineFlag = {
+  withMachine: onlyUp<boolean>({
+    flag: 'with-machine',
+    value: on,
+    text: 'with --simulated-nodes: this machine runs pods, too',
   }),
 };

@@ -6,6 +6,8 @@
  * comment before it is the text of the library's reference, and the order of members is their order in the help.
  */
 
+import type { Shape } from './shape.ts';
+
 export const commands = [
   'up',
   'list',
@@ -25,6 +27,7 @@ export const commands = [
   'test',
   'cleanup',
   'envtest',
+  'config',
   'doctor',
   'completion',
   'help',
@@ -53,6 +56,10 @@ export interface Value<T> {
    * @param flag with its dashes, for messages
    */
   read(given: readonly string[], flag: string, refuse: Refuse): T;
+  /**
+   * What stands between the items of a text that is a list, so that a file may write it as a list.
+   */
+  readonly joins?: string;
   /**
    * What a shell completes it with: words, or names of a kind that the machine knows. Default: files for `FILE`, folders
    * for `FOLDER`, else nothing.
@@ -106,10 +113,23 @@ export interface Group<T> {
   readonly absent?: T;
 }
 
-/** With neither a flag nor members, it is for programs only; with both, the flag says what the members are. */
+/** How `wherry.yaml` writes an option that is more than its flag can say. */
+export interface FileForm<T> {
+  /** Its name in the file: that of its flag, if it has one. */
+  readonly key: string;
+  readonly shape: Shape<T>;
+  /** What the schema says of it. Default: the text of its flag. */
+  readonly says?: string;
+}
+
+/**
+ * With neither a flag nor members nor a form of the file, it is for programs only; with a flag and members, the flag says
+ * what the members are.
+ */
 export interface Option<T> {
   readonly form?: (Flag<T> & { readonly for: readonly Command[] }) | undefined;
   readonly group?: Group<T>;
+  readonly inFile?: FileForm<T>;
 }
 
 export type Members = Readonly<Record<string, Option<unknown>>>;
@@ -145,12 +165,30 @@ export const withMembers = <T>({ form }: Option<T>, members: MembersOf<ObjectOf<
   form,
 });
 
+/** Declares an option that files alone write, and programs hand in. */
+export const onlyInFile = <T>(key: string, shape: Shape<T>, says: string): Option<T> => ({
+  inFile: { key, shape, says },
+});
+
+/** Declares how a file writes an option that has a flag, where it is more than text. */
+export const alsoInFile = <T, S extends T>({ form }: Option<T>, shape: Shape<S>): Option<T> => ({
+  form,
+  inFile: { key: form!.flag, shape },
+});
+
 /** The default of a declared option. */
 export function defaultOf<T>({ form }: Option<T>): T {
   const { value, default: text, flag } = form!;
   return value.read([text!], flag, (message) => {
     throw new Error(message);
   });
+}
+
+/** Every declaration that a file writes in a form of its own, in order, those of groups included. */
+export function fileFormsOf(members: Members): (FileForm<unknown> & { readonly text?: string })[] {
+  return Object.values(members).flatMap(({ form, group, inFile }) =>
+    inFile ? [{ ...inFile, ...(form && { text: form.text }) }] : group ? fileFormsOf(group.members) : [],
+  );
 }
 
 /** Every declaration with a flag, in order, those of groups included. */

@@ -5,6 +5,7 @@ import { auditOptions } from './audit.ts';
 import { controllerOptions } from './controllers.ts';
 import { listenOptions, localDoorOptions } from './doors.ts';
 import { limitOptions } from './limits.ts';
+import { manifestOptions } from './manifests.ts';
 import { localOptions, type NodeOptions, nodeOptions } from './nodes.ts';
 import { type Given, group, handedIn, type OptionsOf } from './option.ts';
 import { extensionOptions, settingOptions, watcherOptions } from './program.ts';
@@ -66,6 +67,7 @@ export const startOptions = {
   ...controllerOptions,
   ...nodeOption,
   ...localOptions,
+  ...manifestOptions,
   ...settingOptions,
   ...limitOptions,
   ...protectionOptions,

@@ -11,7 +11,7 @@ const etcdOptions = {
   servers: alsoRestore<readonly string[]>({
     flag: 'etcd-servers',
     needed: ['serve', 'restore'],
-    value: { shown: 'URL,…', form: 'text', read: ([given = '']) => items(given) },
+    value: { shown: 'URL,…', form: 'text', joins: ',', read: ([given = '']) => items(given) },
     text: 'members of the etcd that keeps the objects, such as http://127.0.0.1:2379',
   }),
   /** File with the authorities that sign the members' certificates, in PEM. Default: those that Node trusts. */

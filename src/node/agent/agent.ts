@@ -30,7 +30,12 @@ import { onlyRuntime, type Runtimes } from '../runtime/runtime-choice.ts';
 import type { NodeVolumes } from '../volumes/local-volumes.ts';
 import { type KubeletListening, KubeletServer } from './kubelet-server.ts';
 import type { KubeletHost } from './kubelet-sessions.ts';
-import { defaultHeartbeat, type HeartbeatTimes, NodeRegistration } from './node-registration.ts';
+import {
+  defaultHeartbeat,
+  type HeartbeatTimes,
+  NodeRegistration,
+  type NodeTaint,
+} from './node-registration.ts';
 import { NodePods, type PodFeed, type PodFollowing } from './pod-feed.ts';
 import { makeRuntimeClasses } from './runtime-classes.ts';
 import { NodeStats } from './stats.ts';
@@ -67,6 +72,8 @@ export interface AgentOptions {
   readonly features?: readonly string[];
   /** Overrides of the machine's own capacity. */
   readonly capacity?: Readonly<Record<string, string>>;
+  /** Taints of a node that is made. */
+  readonly taints?: readonly NodeTaint[];
   /** Default 110. */
   readonly maxPods?: number;
   /** Default: a watch of its own. Agents of one process share a `SharedPods`. */
@@ -372,6 +379,7 @@ export class Agent {
       labels = {},
       features = [],
       capacity = {},
+      taints = [],
     } = this.options;
     const { runtime, heartbeat, maxPods = defaultMaxPods, timers = systemTimers } = this.options;
     return new NodeRegistration({
@@ -383,6 +391,7 @@ export class Agent {
       labels: { ...labels, ...further },
       features,
       capacity,
+      taints,
       maxPods,
       kubeletPort,
       runtimeVersion,

@@ -58,6 +58,12 @@ export interface HeartbeatTimes {
 
 export const defaultHeartbeat: HeartbeatTimes = { leaseMs: 10_000, lookMs: 10_000, statusMs: 300_000 };
 
+export interface NodeTaint {
+  readonly key: string;
+  readonly value?: string;
+  readonly effect: string;
+}
+
 export interface RegistrationOptions {
   readonly nodeName: string;
   readonly client: Client;
@@ -71,6 +77,8 @@ export interface RegistrationOptions {
   readonly features: readonly string[];
   /** Overrides of the machine's own capacity. */
   readonly capacity: Readonly<Record<string, string>>;
+  /** Taints of a node that is made; one that exists keeps its own. */
+  readonly taints: readonly NodeTaint[];
   readonly maxPods: number;
   readonly kubeletPort: number;
   /** What runs its pods: `containerd://2.1.4`. */
@@ -231,7 +239,7 @@ export class NodeRegistration {
   }
 
   async #register(): Promise<void> {
-    const { client, nodeName } = this.options;
+    const { client, nodeName, taints } = this.options;
     const found = await this.#read();
     if (found) return this.#takeOver(found);
     const status = this.#status(await this.#pressure(), undefined);
@@ -239,6 +247,7 @@ export class NodeRegistration {
       apiVersion: 'v1',
       kind: 'Node',
       metadata: { name: nodeName, labels: this.#labels(), annotations },
+      ...(taints.length ? { spec: { taints: [...taints] } } : {}),
       status,
     });
     this.#writtenAtMs = this.options.now();

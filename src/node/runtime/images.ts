@@ -40,11 +40,28 @@ export class ImageTable {
     private readonly path: () => string,
   ) {}
 
-  /** Reads the table; throws `ImageTableError`. `path` is the PATH to search for programs. */
-  static async open(file?: string, path = () => process.env['PATH'] ?? ''): Promise<ImageTable> {
-    const table = new ImageTable(file, path);
-    await table.#refresh();
-    return table;
+  /**
+   * Reads the table; throws `ImageTableError`.
+   * @param table its file, or its entries
+   * @param path the PATH to search for programs
+   */
+  static async open(
+    table?: string | Readonly<Record<string, unknown>>,
+    path = () => process.env['PATH'] ?? '',
+  ): Promise<ImageTable> {
+    const isFile = typeof table === 'string';
+    const opened = new ImageTable(isFile ? table : undefined, path);
+    if (isFile) await opened.#refresh();
+    else if (table) opened.#take(table);
+    return opened;
+  }
+
+  #take(entries: Readonly<Record<string, unknown>>): void {
+    try {
+      this.#entries = tableOf(entries);
+    } catch (error) {
+      throw new ImageTableError(`images: ${(error as Error).message}`);
+    }
   }
 
   /** Throws `ImageError`. A changed file is read again, so that a waiting pod gets its command. */
@@ -72,7 +89,6 @@ export class ImageTable {
   /** Whether the table has an entry for an image, or the image is the machine itself. */
   async maps(image: string): Promise<boolean> {
     if (image === hostImage) return true;
-    if (!this.file) return false;
     // A table with an error maps nothing; the error is shown when an image is resolved.
     await this.#refresh().catch(() => undefined);
     return this.#entry(image) !== undefined;
@@ -84,7 +100,7 @@ export class ImageTable {
       throw new ImageError(error.message);
     });
     const files = this.#entry(image)?.files;
-    if (files !== undefined) return resolve(dirname(this.file!), files);
+    if (files !== undefined) return resolve(dirname(this.file ?? ''), files);
     const table = this.file ?? 'a table (--images FILE)';
     throw new ImageError(
       `image ${JSON.stringify(image)} cannot be pulled: add an entry with "files", a folder or a tar archive of this machine, to ${table}`,
@@ -103,7 +119,7 @@ export class ImageTable {
   }
 
   #placed(paths: Readonly<Record<string, string>>): Record<string, string> {
-    const base = dirname(this.file!);
+    const base = dirname(this.file ?? '');
     return Object.fromEntries(Object.entries(paths).map(([path, source]) => [path, resolve(base, source)]));
   }
 
@@ -169,10 +185,14 @@ function readTable(text: string): Map<string, ImageCommand> {
   const { value } = readYaml(text);
   if (value === null || value === undefined) return new Map();
   if (!isJsonObject(value)) throw new Error('it must be a map from image names to commands');
-  return new Map(Object.entries(value).map(([name, entry]) => [plainName(name), readEntry(name, entry)]));
+  return tableOf(value);
 }
 
-function readEntry(name: string, entry: unknown): ImageCommand {
+const tableOf = (entries: Readonly<Record<string, unknown>>): Map<string, ImageCommand> =>
+  new Map(Object.entries(entries).map(([name, entry]) => [plainName(name), readImageEntry(name, entry)]));
+
+/** Throws an error that says what is wrong with the entry of an image. */
+export function readImageEntry(name: string, entry: unknown): ImageCommand {
   if (typeof entry === 'string') return commandOf(name, splitCommand(name, entry));
   if (isTexts(entry)) return commandOf(name, entry);
   if (!isJsonObject(entry))

@@ -2,7 +2,7 @@
  * Cluster info: address and certificate authority of the cluster, in a ConfigMap that machines read before they join.
  */
 import type { ConfigMap } from '../../api/generated/types.ts';
-import { writeYaml } from '../../api/text/yaml.ts';
+import { writeYaml } from '../../api/text/yaml-writing.ts';
 import { collectionOf, named } from '../target.ts';
 import { makeOrChange } from '../verbs/shared-object.ts';
 import type { Writing } from '../writing.ts';

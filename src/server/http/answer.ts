@@ -110,7 +110,7 @@ export async function answerValue(
 
 /** YAML text; that of a large object is built in turns, so that other work can run in between. */
 async function yamlOf(value: unknown): Promise<string> {
-  const { yamlParts } = await import('../../api/text/yaml.ts');
+  const { yamlParts } = await import('../../api/text/yaml-writing.ts');
   const pace = new Pace();
   let text = '';
   for (const part of yamlParts(value)) {

@@ -155,7 +155,7 @@ function* prettyTexts({ head, field, size, item }: LongValue): Generator<string,
 
 /** YAML keys are sorted, so some keys of the head come behind the list. */
 async function yamlTexts(value: LongValue): Promise<Generator<string, void, undefined>> {
-  const { writeYaml, yamlParts } = await import('../../api/text/yaml.ts');
+  const { writeYaml, yamlParts } = await import('../../api/text/yaml-writing.ts');
   const { head, field, size, item } = value;
   const part = (chosen: (key: string) => boolean): string => {
     const fields = Object.entries(head).filter(([key]) => chosen(key));

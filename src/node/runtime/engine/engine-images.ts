@@ -50,6 +50,8 @@ export interface EngineImagesOptions {
   /** The file with the records of pulls. */
   readonly file: string;
   readonly secret: (namespace: string, name: string) => Promise<Secret | undefined>;
+  /** Secrets that count for every pod. */
+  readonly nodeSecrets?: readonly Secret[] | undefined;
   readonly now: () => number;
   readonly onError: (error: Error) => void;
 }
@@ -177,7 +179,7 @@ export class EngineImages {
         secret && (await this.options.secret(metadata.namespace ?? '', secret).catch(() => undefined));
       if (found) secrets.push(found);
     }
-    return credentialsFor(name, secrets);
+    return credentialsFor(name, [...secrets, ...(this.options.nodeSecrets ?? [])]);
   }
 
   /** Whether a pod may use an image. Images that others have pulled or named in the engine are free for all. */

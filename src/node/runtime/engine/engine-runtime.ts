@@ -45,6 +45,8 @@ export interface EngineRuntimeOptions {
   /** Whether containers are left running when the runtime is closed, for the next agent. */
   readonly lasting: boolean;
   readonly secret: (namespace: string, name: string) => Promise<Secret | undefined>;
+  /** Secrets of the node, with which images of every pod are pulled. */
+  readonly nodeSecrets?: readonly Secret[] | undefined;
   readonly now: () => number;
   readonly onError: (error: Error) => void;
 }
@@ -182,8 +184,8 @@ export abstract class EngineRuntime<E extends EngineContext> implements Runtime 
   }
 
   protected imagesOf(store: ImageStore): EngineImages {
-    const { folder, secret, now, onError } = this.options;
-    return new EngineImages({ store, file: join(folder, 'images.json'), secret, now, onError });
+    const { folder, secret, nodeSecrets, now, onError } = this.options;
+    return new EngineImages({ store, file: join(folder, 'images.json'), secret, nodeSecrets, now, onError });
   }
 
   /** The pod; throws when it is not on this node. */

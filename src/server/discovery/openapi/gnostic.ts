@@ -5,7 +5,7 @@
  * Messages are built from the inside out: each function returns the bytes of a message or field. Bytes are kept as
  * Latin-1 strings until the end, because concatenating strings is cheap and concatenating buffers copies them.
  */
-import { writeYaml } from '../../../api/text/yaml.ts';
+import { writeYaml } from '../../../api/text/yaml-writing.ts';
 import { answerTypes, parameter as parameterOf } from './parameters.ts';
 import type { Schema } from './schema.ts';
 import {

@@ -1,7 +1,7 @@
 /** Which object is meant: by an object itself, or by a short text such as `Deployment/web`. */
-import type { Kind } from '../api/kind/kind.ts';
-import type { Registry } from '../registry/registry.ts';
-import type { Place } from '../registry/target.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import type { Registry } from '../../registry/registry.ts';
+import type { Place } from '../../registry/target.ts';
 
 /**
  * An object, or what names it: `{ kind, metadata: { name, namespace } }`, or `Kind/name` and `Kind/namespace/name`. The
