@@ -1,4 +1,5 @@
 /** The living cluster: how fast pods are scheduled and started, what streams cost, and what an idle cluster costs. */
+import { large } from './large.mjs';
 import { nodesReady, replicate, runPods } from './running-pods.mjs';
 import { cluster } from './servers.mjs';
 import { streams } from './streams.mjs';
@@ -47,4 +48,5 @@ export async function living(row, { quick, yardstick }) {
     await placing(row, store, yardstick, simulatedPods);
   await streams(row, quick ? { bytes: 50e6, rounds: 1 } : { bytes: 200e6, rounds: 9 });
   await idling(row, quick ? 3 : 20, sleepers);
+  if (!quick) await large(row);
 }

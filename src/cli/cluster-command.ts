@@ -50,7 +50,7 @@ export async function runCluster(ending: Ending, line: ClusterLine, version: () 
 
 const fileLine = (file: string | undefined): string => (file === undefined ? '' : `Options from ${file}\n`);
 
-/** What people are told of nodes and manifests. Without these the cluster is not what was requested: it is closed. */
+/** The lines about nodes and manifests. Without these the cluster is not what was requested: it is closed. */
 async function settled(cluster: Cluster): Promise<string | undefined> {
   return cluster.nodesReady.catch(async (error: Error) => {
     await cluster.close();

@@ -38,6 +38,7 @@ export { type RunningNode, startNode } from './node/node.ts';
 export type { SimulatedPower } from './node/simulated-nodes.ts';
 export type { SniFiles } from './options/doors.ts';
 export type { RegistryAccess } from './options/image-shapes.ts';
+export type { Lifecycle, LifecycleStage } from './options/lifecycles.ts';
 export type { NodeGroup } from './options/node-groups.ts';
 export type { IngressOptions, NodeJoin, NodeOptions } from './options/nodes.ts';
 export type { CertificateFiles, KubeletSettings, ServerSettings } from './options/server-settings.ts';

@@ -91,6 +91,8 @@ const localNodes = (settings: ClusterSettings, { registry, doors, connections, r
     node: settings.node && { serviceRange: range.text, ...settings.node },
     apiDoor: doors.apiDoor,
     simulated: settings.simulated,
+    lifecycles: settings.lifecycles,
+    randomBelow: settings.sources.randomBelow,
     graceMs: settings.controllerSettings.nodeGraceMs,
     now: settings.sources.nowMs,
     timers: registry.timers,

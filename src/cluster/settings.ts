@@ -28,6 +28,7 @@ import { LimitKeeper, limitsProblem } from '../server/http/limits.ts';
 import { computedVersions } from '../server/route-table.ts';
 import type { StartOptions } from './cluster.ts';
 import { checkNodeOptions } from './node/node.ts';
+import type { Lifecycle } from './options/lifecycles.ts';
 import { checkNodeGroups, isMachine, type NodeGroup } from './options/node-groups.ts';
 import type { NodeOptions } from './options/nodes.ts';
 import { defaultOf } from './options/option.ts';
@@ -67,6 +68,8 @@ export interface ClusterSettings {
   /** Options of the node; undefined: no pods run on this machine. */
   readonly node: NodeOptions | undefined;
   readonly simulated: readonly NodeGroup[];
+  /** What happens to simulated pods and nodes as time passes. */
+  readonly lifecycles: readonly Lifecycle[];
   readonly makesLocalPathClass: boolean;
   readonly makesDefaultRoles: boolean;
   readonly apiServer: ServerSettings;
@@ -119,6 +122,7 @@ export async function readSettings(
     isShared: isShared(options),
     node,
     simulated,
+    lifecycles: await lifecyclesOf(options),
     makesLocalPathClass: wantsLocalPathClass(
       options,
       controllers,
@@ -196,6 +200,13 @@ function nodeOptions({ node = false, nodes = [], dataDir }: StartOptions): NodeO
   const folder = dataDir === undefined ? undefined : path.join(path.resolve(dataDir), 'node');
   const volumes = dataDir === undefined ? undefined : path.join(path.resolve(dataDir), 'volumes');
   return { folder, volumes, ...(typeof node === 'object' ? node : {}), ...machine };
+}
+
+/** Those of a file are read here, once. */
+async function lifecyclesOf({ lifecycles = [] }: StartOptions): Promise<readonly Lifecycle[]> {
+  if (lifecycles.length === 0) return [];
+  const { checkLifecycles, readLifecycles } = await import('./config/lifecycle-file.ts');
+  return typeof lifecycles === 'string' ? readLifecycles(lifecycles) : checkLifecycles(lifecycles);
 }
 
 function simulatedGroups({ simulatedNodes = 0, nodes = [] }: StartOptions): readonly NodeGroup[] {

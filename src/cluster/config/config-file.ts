@@ -106,6 +106,12 @@ export function readConfigText(text: string, file: string, forms: ConfigForms): 
   return { file, flags, parts };
 }
 
+/** The value of a whole file, which a shape reads. */
+export const fileValue = (text: string, file: string): Found => {
+  const yaml = parsed(text, file);
+  return new FoundValue(yaml, [], yaml.value, file);
+};
+
 function parsed(text: string, file: string): PlacedYaml {
   try {
     return new PlacedYaml(text);

@@ -4,6 +4,7 @@ import { Client } from '../../client/client.ts';
 import type { Agent } from '../../node/agent/agent.ts';
 import type { ApiDoor } from '../../node/network/service-proxy.ts';
 import type { Timers } from '../../timers.ts';
+import type { Lifecycle } from '../options/lifecycles.ts';
 import type { NodeGroup } from '../options/node-groups.ts';
 import type { NodeOptions } from '../options/nodes.ts';
 import type { ApiAddress } from '../shared/api-address.ts';
@@ -19,6 +20,8 @@ export interface LocalNodesOptions {
   /** The door to which the service `kubernetes` leads on this machine. */
   readonly apiDoor?: ApiDoor | undefined;
   readonly simulated: readonly NodeGroup[];
+  readonly lifecycles: readonly Lifecycle[];
+  readonly randomBelow: (bound: number) => number;
   /** Grace period before a silent node counts as lost. */
   readonly graceMs: number;
   readonly now: () => number;

@@ -7,7 +7,9 @@ import type { Client } from '../../client/client.ts';
 import type { Agent } from '../../node/agent/agent.ts';
 import type { SharedPods } from '../../node/agent/pod-feed.ts';
 import type { Timers } from '../../timers.ts';
+import type { Lifecycle } from '../options/lifecycles.ts';
 import { type NodeGroup, taintsOf } from '../options/node-groups.ts';
+import type { Lifecycles } from './lifecycles.ts';
 import type { NodeConnections } from './node-connections.ts';
 
 /** Number of nodes registered concurrently. */
@@ -26,6 +28,9 @@ export interface SimulatedNodesOptions {
   readonly graceMs: number;
   readonly now: () => number;
   readonly timers: Timers;
+  /** What happens to pods and nodes as time passes. */
+  readonly lifecycles: readonly Lifecycle[];
+  readonly randomBelow: (bound: number) => number;
   readonly onError: (error: Error) => void;
 }
 
@@ -44,6 +49,7 @@ export class SimulatedNodes implements SimulatedPower {
   readonly #groups = new Map<string, NodeGroup>();
   #making: Promise<(name: string, resumes: boolean) => Agent> | undefined;
   #pods: SharedPods | undefined;
+  #lives: Lifecycles | undefined;
   #closed = false;
 
   constructor(private readonly options: SimulatedNodesOptions) {}
@@ -81,6 +87,11 @@ export class SimulatedNodes implements SimulatedPower {
       this.options.connections.addLocal(name, () => agent!.connect());
     }
     await agent.start();
+    this.#lives?.nodeStarted(name, this.#labelsOf(name));
+  }
+
+  #labelsOf(name: string): Record<string, string> {
+    return { 'wherry.dev/simulated': 'true', ...this.#groups.get(name)?.labels };
   }
 
   /** The agents that run, by the name of their node. */
@@ -100,6 +111,7 @@ export class SimulatedNodes implements SimulatedPower {
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#lives?.close();
     // Wait for shared parts that are still being loaded.
     await this.#making?.catch(() => undefined);
     for (const name of this.#agents.keys()) this.options.connections.removeLocal(name);
@@ -112,7 +124,12 @@ export class SimulatedNodes implements SimulatedPower {
 
   /** Loads what all simulated nodes share, with the first of them. */
   async #maker(): Promise<(name: string, resumes: boolean) => Agent> {
-    const { client, graceMs, now, timers, onError } = this.options;
+    const { client, graceMs, now, timers, onError, lifecycles } = this.options;
+    if (lifecycles.length) {
+      const { Lifecycles } = await import('./lifecycles.ts');
+      this.#lives = new Lifecycles({ ...this.options, power: this });
+    }
+    const lives = this.#lives;
     const [
       { Agent },
       { SharedPods },
@@ -124,8 +141,8 @@ export class SimulatedNodes implements SimulatedPower {
       import('../../node/runtime/simulated/simulated-runtime.ts'),
       import('../../node/volumes/local-volumes.ts'),
     ]);
-    const podFeed = new SharedPods(client, onError);
-    this.#pods = podFeed;
+    this.#pods = new SharedPods(client, onError);
+    const podFeed = lives?.feed(this.#pods) ?? this.#pods;
     const addresses = new SimulatedAddresses();
     const nodeAddresses = new Map<string, string>();
     const heartbeat = {
@@ -140,11 +157,11 @@ export class SimulatedNodes implements SimulatedPower {
       return new Agent({
         nodeName: name,
         client,
-        runtime: new SimulatedRuntime(addresses, now, timers, resumes),
+        runtime: new SimulatedRuntime(addresses, now, timers, resumes, lives),
         folder: '',
         volumes,
         address,
-        labels: { 'wherry.dev/simulated': 'true', ...group.labels },
+        labels: this.#labelsOf(name),
         taints: taintsOf(group.taints),
         capacity: { ...capacity, ...group.capacity },
         podFeed,

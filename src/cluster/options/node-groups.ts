@@ -1,9 +1,9 @@
 /** Nodes as `wherry.yaml` and programs describe them: this machine, and groups of simulated ones. */
+import type { Taint } from '../../api/generated/types.ts';
 import { isLabelValue, isQualifiedName, isSubdomain1123 } from '../../api/values/names.ts';
 import { parseQuantity } from '../../api/values/quantity.ts';
-import type { NodeTaint } from '../../node/agent/node-registration.ts';
 import { StartError } from '../shared/start-error.ts';
-import { counts, field, listOf, mapOf, objectOf, type Shape, texts } from './shape.ts';
+import { counts, field, handedValue, listOf, mapOf, objectOf, type Shape, texts } from './shape.ts';
 
 /** Maximum number of simulated nodes; each takes some memory and a periodic heartbeat. */
 export const simulatedNodesMax = 10_000;
@@ -24,7 +24,7 @@ export interface NodeGroup {
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 
 /** undefined: it is no taint. */
-function taintOf(text: string): NodeTaint | undefined {
+function taintOf(text: string): Taint | undefined {
   const [, key = '', value, effect = ''] = /^([^=:]+)(?:=([^:]*))?:([A-Za-z]+)$/.exec(text) ?? [];
   if (isQualifiedName(key).length || isLabelValue(value ?? '').length || !effects.includes(effect))
     return undefined;
@@ -85,22 +85,12 @@ export const isMachine = ({ simulated }: NodeGroup): boolean => simulated === un
 
 /** Throws a `StartError` where a program hands in groups that a file could not. */
 export function checkNodeGroups(groups: readonly NodeGroup[]): void {
-  const found = (
-    value: unknown,
-    path: readonly (string | number)[],
-  ): Parameters<typeof nodeGroups.read>[0] => ({
-    value,
-    path,
-    source: value === null || typeof value === 'object' ? undefined : String(value),
-    near: (place) => place,
-    at: (part) => found((value as Record<string, unknown>)[part], [...path, part]),
-    refuse: (message) => {
-      throw new StartError(message);
-    },
-  });
-  nodeGroups.read(found(groups, ['nodes']));
+  const refuse = (message: string): never => {
+    throw new StartError(message);
+  };
+  nodeGroups.read(handedValue(groups, ['nodes'], refuse));
 }
 
-/** Of texts that were checked. */
-export const taintsOf = (texts: readonly string[] = []): readonly NodeTaint[] =>
+/** The taints of texts that were checked. */
+export const taintsOf = (texts: readonly string[] = []): readonly Taint[] =>
   texts.flatMap((text) => taintOf(text) ?? []);

@@ -3,10 +3,11 @@ import type { PodNetworkMode } from '../../node/agent/node-network.ts';
 import type { RuntimeMode } from '../../node/runtime/runtime-choice.ts';
 import type { LogOptions } from '../shared/log.ts';
 import { imageEntries, type RegistryAccess, registryAccess } from './image-shapes.ts';
+import { type Lifecycle, lifecycles } from './lifecycles.ts';
 import { type NodeGroup, nodeGroups, simulatedNodesMax } from './node-groups.ts';
 import { nodeToken } from './node-token.ts';
 import { alsoInFile, group, handedIn, type OptionsOf, onlyInFile, optionFor } from './option.ts';
-import { address, count, filled, folder, on, oneOf, port, text, wordFor } from './values.ts';
+import { address, count, file, filled, folder, on, oneOf, port, text, wordFor } from './values.ts';
 
 const onlyUp = optionFor('up');
 const onlyNode = optionFor('node');
@@ -268,6 +269,21 @@ export const localOptions = {
     'nodes',
     nodeGroups,
     'the nodes of the cluster: this machine, simulated ones, or both, with labels, taints and capacities',
+  ),
+  /**
+   * What happens to simulated pods and nodes as time passes: slow starts, crashes, evictions, nodes that come and go. A
+   * file with a list, or the list. Times are milliseconds in a program.
+   */
+  lifecycles: alsoInFile(
+    optionFor(
+      'up',
+      'test',
+    )<string | readonly Lifecycle[]>({
+      flag: 'lifecycles',
+      value: file,
+      text: 'what happens to simulated pods and nodes as time passes',
+    }),
+    lifecycles,
   ),
   /**
    * Make a default StorageClass, `local-path`, at the first start: claims that name no class get a folder on the disk of

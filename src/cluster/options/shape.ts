@@ -4,9 +4,12 @@
  */
 import type { Path } from '../../api/text/placed-yaml.ts';
 import { nearestName } from '../shared/suggestion.ts';
+import { timeMs } from './values.ts';
 
 /** Items of a list and fields of a map in a file. */
 const itemsMax = 10_000;
+/** Longest time between two stages of a lifecycle and the like. */
+const timeMaxMs = 30 * 86_400_000;
 
 /** A value in a file. */
 export interface Found {
@@ -38,7 +41,8 @@ const labelOf = (path: Path): string =>
     '',
   );
 
-const wrong = (found: Found, is: string): never => found.refuse(`${labelOf(found.path)} must be ${is}`);
+const wrong = (found: Found, is: string): never =>
+  found.refuse(`${labelOf(found.path) || 'the file'} must be ${is}`);
 
 /** Any scalar, as it is written. @param check says what is wrong with a text */
 export const texts = (
@@ -54,6 +58,21 @@ export const texts = (
       : wrong(found, is),
 });
 
+export const words = <const T extends string>(...choices: readonly T[]): Shape<T> => {
+  const is = `one of ${choices.join(', ')}`;
+  return {
+    is,
+    schema: { enum: choices },
+    read: (found) => choices.find((choice) => choice === found.source) ?? wrong(found, is),
+  };
+};
+
+export const truths: Shape<boolean> = {
+  is: 'true or false',
+  schema: { type: 'boolean' },
+  read: (found) => (typeof found.value === 'boolean' ? found.value : wrong(found, 'true or false')),
+};
+
 export const counts = (min: number, max: number): Shape<number> => {
   const is = `a whole number from ${min} to ${max}`;
   return {
@@ -64,6 +83,26 @@ export const counts = (min: number, max: number): Shape<number> => {
         ? (found.value as number)
         : wrong(found, is),
   };
+};
+
+/** A part of a whole, from 0 to 1. */
+export const shares: Shape<number> = {
+  is: 'a number from 0 to 1',
+  schema: { type: 'number', minimum: 0, maximum: 1 },
+  read: (found) =>
+    typeof found.value === 'number' && found.value >= 0 && found.value <= 1
+      ? found.value
+      : wrong(found, 'a number from 0 to 1'),
+};
+
+/** Milliseconds, written as `500ms`, `5s` or `1h30m`. */
+export const times: Shape<number> = {
+  is: 'a time such as 500ms, 5s or 1h30m, at most 720h',
+  schema: { type: ['string', 'integer'], pattern: '^(\\d{1,9}(ms|s|m|h)){1,4}$|^0$' },
+  read: (found) => {
+    const ms = found.source === '0' ? 0 : timeMs(found.source ?? '');
+    return ms !== undefined && ms <= timeMaxMs ? ms : wrong(found, times.is);
+  },
 };
 
 export const listOf = <T>(item: Shape<T>): Shape<readonly T[]> => ({
@@ -90,6 +129,13 @@ export const mapOf = <T>(item: Shape<T>): Shape<Readonly<Record<string, T>>> => 
 
 /** Anything, which its reader checks. */
 export const anyValue = (is: string): Shape<unknown> => ({ is, schema: {}, read: ({ value }) => value });
+
+/** An object whose fields are not known here. */
+export const anyObject: Shape<Readonly<Record<string, unknown>>> = {
+  is: 'an object',
+  schema: { type: 'object' },
+  read: (found) => (isObject(found.value) ? found.value : wrong(found, 'an object')),
+};
 
 export interface Field<T> {
   readonly shape: Shape<T>;
@@ -122,7 +168,8 @@ export const objectOf = <const Declared>(
       for (const name of Object.keys(value)) {
         if (!Object.hasOwn(fields, name))
           found.at(name).refuse(unknownField(name, found.path, fields), 'key');
-        if (value[name] !== null) read[name] = fields[name]!.shape.read(found.at(name));
+        if (value[name] !== null && value[name] !== undefined)
+          read[name] = fields[name]!.shape.read(found.at(name));
       }
       const problem = check(read as FieldsOf<Declared>);
       return problem === undefined
@@ -140,3 +187,13 @@ function unknownField(name: string, path: Path, fields: Fields): string {
       : `did you mean ${JSON.stringify(meant)}?`;
   return `${labelOf(path)} has no field ${JSON.stringify(name)}; ${advice}`;
 }
+
+/** A value that a program hands in, which no file has. @param refuse throws */
+export const handedValue = (value: unknown, path: Path, refuse: (message: string) => never): Found => ({
+  value,
+  path,
+  source: value === null || typeof value === 'object' ? undefined : String(value),
+  near: (place) => place,
+  at: (part) => handedValue((value as Record<string | number, unknown>)[part], [...path, part], refuse),
+  refuse,
+});

@@ -6,7 +6,7 @@
  * node continues from there.
  */
 import type { Duplex } from 'node:stream';
-import type { Pod, Service } from '../../api/generated/types.ts';
+import type { Pod, Service, Taint } from '../../api/generated/types.ts';
 import { runtimeLabels } from '../../api/rules/shared/node-runtimes.ts';
 import type { Client } from '../../client/client.ts';
 import { eventSink } from '../../client/event-sink.ts';
@@ -30,12 +30,7 @@ import { onlyRuntime, type Runtimes } from '../runtime/runtime-choice.ts';
 import type { NodeVolumes } from '../volumes/local-volumes.ts';
 import { type KubeletListening, KubeletServer } from './kubelet-server.ts';
 import type { KubeletHost } from './kubelet-sessions.ts';
-import {
-  defaultHeartbeat,
-  type HeartbeatTimes,
-  NodeRegistration,
-  type NodeTaint,
-} from './node-registration.ts';
+import { defaultHeartbeat, type HeartbeatTimes, NodeRegistration } from './node-registration.ts';
 import { NodePods, type PodFeed, type PodFollowing } from './pod-feed.ts';
 import { makeRuntimeClasses } from './runtime-classes.ts';
 import { NodeStats } from './stats.ts';
@@ -73,7 +68,7 @@ export interface AgentOptions {
   /** Overrides of the machine's own capacity. */
   readonly capacity?: Readonly<Record<string, string>>;
   /** Taints of a node that is made. */
-  readonly taints?: readonly NodeTaint[];
+  readonly taints?: readonly Taint[];
   /** Default 110. */
   readonly maxPods?: number;
   /** Default: a watch of its own. Agents of one process share a `SharedPods`. */

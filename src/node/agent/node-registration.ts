@@ -14,6 +14,7 @@ import type {
   NodeCondition,
   NodeStatus,
   OwnerReference,
+  Taint,
 } from '../../api/generated/types.ts';
 import { isExtendedResource } from '../../api/rules/shared/resource-name.ts';
 import { release } from '../../api/values/release.ts';
@@ -58,12 +59,6 @@ export interface HeartbeatTimes {
 
 export const defaultHeartbeat: HeartbeatTimes = { leaseMs: 10_000, lookMs: 10_000, statusMs: 300_000 };
 
-export interface NodeTaint {
-  readonly key: string;
-  readonly value?: string;
-  readonly effect: string;
-}
-
 export interface RegistrationOptions {
   readonly nodeName: string;
   readonly client: Client;
@@ -78,7 +73,7 @@ export interface RegistrationOptions {
   /** Overrides of the machine's own capacity. */
   readonly capacity: Readonly<Record<string, string>>;
   /** Taints of a node that is made; one that exists keeps its own. */
-  readonly taints: readonly NodeTaint[];
+  readonly taints: readonly Taint[];
   readonly maxPods: number;
   readonly kubeletPort: number;
   /** What runs its pods: `containerd://2.1.4`. */

@@ -81,7 +81,9 @@ export class PodContainer {
 
   /** Whether it is being started or stopped. */
   get changing(): boolean {
-    return this.#starting || (this.#stopping !== undefined && this.#running !== undefined);
+    const { runtime, pod } = this.context;
+    const isStarting = this.#starting && !runtime.isHeld?.(pod().metadata.uid!);
+    return isStarting || (this.#stopping !== undefined && this.#running !== undefined);
   }
 
   /** The running container, for exec, attach and logs. */

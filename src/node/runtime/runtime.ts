@@ -17,6 +17,8 @@ export interface Runtime {
   readonly system?: string;
   /** The image of a container, pulled if its policy says so; throws `ImageError` when it cannot be used. */
   resolveImage(request: ImageRequest): Promise<ImageCommand>;
+  /** Whether containers of a pod wait for a moment to start, which `resolveImage` awaits: nothing is under way then. */
+  isHeld?(uid: string): boolean;
   /** Creates a pod's folder and network. Idempotent. */
   preparePod(pod: Pod): Promise<PodPlace>;
   /**

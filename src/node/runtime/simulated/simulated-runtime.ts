@@ -18,10 +18,12 @@ import type {
   ContainerLog,
   ContainerUsage,
   ImageCommand,
+  ImageRequest,
   PodPlace,
   RunningContainer,
   Runtime,
 } from '../runtime.ts';
+import type { PodLives } from './pod-lives.ts';
 
 const annotation = (pod: Pod, name: string): number | undefined => {
   const text = pod.metadata.annotations?.[`wherry.dev/simulated-${name}`];
@@ -93,12 +95,18 @@ export class SimulatedRuntime implements Runtime {
     private readonly now: () => number,
     private readonly timers: Timers = systemTimers,
     resumes = false,
+    private readonly lives?: PodLives,
   ) {
     if (resumes) this.adopt = (uid, container) => this.#resumed(uid, container);
   }
 
-  async resolveImage(): Promise<ImageCommand> {
+  async resolveImage({ pod }: ImageRequest): Promise<ImageCommand> {
+    await this.lives?.waiting(pod.metadata.uid!);
     return { entrypoint: ['simulated'], args: [] };
+  }
+
+  isHeld(uid: string): boolean {
+    return this.lives?.waiting(uid) !== undefined;
   }
 
   async preparePod(pod: Pod): Promise<PodPlace> {
@@ -116,10 +124,14 @@ export class SimulatedRuntime implements Runtime {
 
   #run(launch: Launched, begun: Begun): SimulatedContainer {
     const pod = this.#pods.get(launch.pod.metadata.uid!);
-    const container = new SimulatedContainer(launch, begun, this.now, this.timers, () =>
-      pod?.containers.delete(container),
-    );
+    const uid = launch.pod.metadata.uid!;
+    const end = (code: number): void => container.end(code);
+    const container = new SimulatedContainer(launch, begun, this.now, this.timers, () => {
+      pod?.containers.delete(container);
+      this.lives?.ended(uid, end);
+    });
     pod?.containers.add(container);
+    this.lives?.running(uid, end);
     return container;
   }
 
@@ -225,6 +237,11 @@ class SimulatedContainer implements RunningContainer {
     const initial = pod.spec?.initContainers?.some(({ name }) => name === container.name);
     const ends = initial ? container.restartPolicy !== 'Always' : pod.spec?.restartPolicy !== 'Always';
     return ends || annotation(pod, 'exit-code') !== undefined ? 0 : undefined;
+  }
+
+  /** Ends it by itself, as a lifecycle says. */
+  end(exitCode: number): void {
+    this.#exit(exitCode);
   }
 
   #exit(exitCode: number, signal?: number): void {
