@@ -319,7 +319,8 @@ function checkWords(command: Command, rest: readonly string[]): void {
   const takesFile = command === 'backup' || command === 'restore';
   if (takesFile && rest.length !== 1) refuse(`${command} takes one file, not ${rest.length}`);
   if (takesName(command) && rest.length > 1) refuse(`${command} takes one name, not ${rest.length}`);
-  const takesWords = takesFile || takesName(command) || ['token', 'snapshot', 'completion', 'config'].includes(command);
+  const takesWords =
+    takesFile || takesName(command) || ['token', 'snapshot', 'completion', 'config'].includes(command);
   if (!takesWords && rest.length) refuse(`${command} takes options only, not ${JSON.stringify(rest[0])}`);
 }
 
