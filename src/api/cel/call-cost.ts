@@ -1,6 +1,6 @@
 /**
- * What calls cost at most, and how large their results can be, by the sizes of their arguments. The rules are those of
- * cel-go and of the libraries of Kubernetes; functions that are not named here cost one step.
+ * Estimates the maximum cost of calls, and the maximum size of their results, from the sizes of their arguments. The
+ * rules are those of cel-go and of Kubernetes' libraries; functions that are not listed here cost one step.
  */
 
 import type { Node } from './syntax/syntax.ts';
@@ -28,7 +28,7 @@ export interface Operand {
 
 export interface CallCost {
   readonly cost: number;
-  /** Undefined when the type of the result alone says how large it is. */
+  /** Size of the result; undefined when its type alone determines it. */
   readonly size?: SizeRange | undefined;
 }
 

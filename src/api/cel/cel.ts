@@ -25,7 +25,7 @@ export interface Program {
   readonly references: ReadonlySet<string>;
   /** Steps at most; infinite when the sizes of values are not bounded. */
   readonly costMax: number;
-  /** Throws a CelError, or BudgetExceeded. */
+  /** Evaluates the expression. Throws a CelError, or BudgetExceeded. */
   run(variables: Readonly<Record<string, Value>>, budget: Budget): Value;
 }
 

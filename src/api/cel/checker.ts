@@ -32,9 +32,9 @@ import {
   typeType,
 } from './values/types.ts';
 
-/** What an expression may use. */
+/** The variables, types and functions that an expression may use. */
 export interface Environment {
-  /** By name; a name may have dots (`authorizer.requestResource`). */
+  /** Variables by name, which may contain dots (`authorizer.requestResource`). */
   readonly variables: ReadonlyMap<string, Type>;
   readonly functions: FunctionTable;
   /** How large what a path leads to is by its declaration; without it, what the types of variables say. */
@@ -148,7 +148,7 @@ export class Checker {
     return type ?? this.#undeclaredReference(node.name, node.at);
   }
 
-  /** Told once for each name, as the real server does. */
+  /** Reports an undeclared reference, once for each name, as Kubernetes does. */
   #undeclaredReference(name: string, at: number): Type {
     if (!this.#undeclared.has(name)) this.#tell(at, `undeclared reference to '${name}' (in container '')`);
     this.#undeclared.add(name);

@@ -30,7 +30,7 @@ import {
   type Value,
 } from './values/values.ts';
 
-/** What one run needs. */
+/** The state of one run. */
 export interface Frame {
   readonly variables: Readonly<Record<string, Value>>;
   /** Variables of macros, by depth. */
@@ -191,7 +191,7 @@ function isKnown(type: Type): boolean {
   }
 }
 
-/** One operand that decides wins over errors of others. */
+/** Evaluates a logical operator: an operand that decides the result wins over errors of others. */
 function logic(node: Logic, scope: Scope): Step {
   const terms = node.terms.map((term) => compileNode(term, scope));
   const deciding = node.operator === '||';

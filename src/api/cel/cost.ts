@@ -1,6 +1,6 @@
 /**
- * What an expression costs at most, worked out before it ever runs, from the sizes that schemas say values can have.
- * The model is that of cel-go with the additions of Kubernetes, to the step: definitions are accepted or refused by it.
+ * Estimates the maximum cost of an expression before it runs, from the sizes that schemas allow. The model is exactly
+ * that of cel-go with Kubernetes' additions: definitions are accepted or refused by it.
  */
 import { type CallCost, callCost, type Operand, sorting } from './call-cost.ts';
 import type { DeclaredSize } from './declared-size.ts';

@@ -1,9 +1,9 @@
-/** How large values can be by the types that were declared for them. */
+/** The maximum sizes of values, from their declared types. */
 import { isReserved } from './syntax/parser.ts';
 import type { Type } from './values/types.ts';
 import type { ValuePath } from './values/value-path.ts';
 
-/** Undefined when the declaration does not say. */
+/** The size of the value at a path; undefined when the declaration does not limit it. */
 export type DeclaredSize = (path: ValuePath) => number | undefined;
 
 /** Looks into the types of variables. */

@@ -77,7 +77,7 @@ export class JsonMap extends MapValue {
   }
 }
 
-/** Throws a CelError for what JSON cannot hold. */
+/** Converts a value to JSON. Throws a CelError for values that JSON cannot represent. */
 export function toJson(value: Value): unknown {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value;

@@ -1,4 +1,4 @@
-/** What can be told of literals before an expression runs: patterns, times, formats, and lists of mixed types. */
+/** Checks literals before an expression runs: patterns, times, formats, and lists of mixed types. */
 import { compileRegexp, RegexpError } from '../text/go-regexp.ts';
 import { childrenOf } from './checker.ts';
 import { clauseProblem, parseFormat } from './libraries/formatting.ts';

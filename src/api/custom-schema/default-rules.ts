@@ -19,7 +19,7 @@ interface Options {
   readonly rules: DefaultRules;
 }
 
-/** Where a node is in the metadata or type of an embedded resource: makes the resource around a value. */
+/** For a node in the metadata or type of an embedded resource: builds the resource around a value. */
 type Surrounding = (value: unknown) => JsonObject;
 
 export function* defaultErrors(schema: Schema, path: string, options: Options): NodeFindings {

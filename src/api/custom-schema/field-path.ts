@@ -65,7 +65,7 @@ function stepInto(
   return { step: { key: name }, schema: entries };
 }
 
-/** How errors show the way from a place to a field. */
+/** The path from a place to a field, as errors show it. */
 export function pathText(base: string, steps: readonly (PathStep | number)[]): string {
   let out = base;
   for (const step of steps) {

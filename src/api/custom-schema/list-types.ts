@@ -82,7 +82,7 @@ class ListWalk {
   }
 }
 
-/** What tells an item apart: the value of its only key, or else all its keys. */
+/** The identity of an item: the value of its only key, or else all its keys. */
 function identityOf(item: unknown, names: readonly string[]): unknown {
   const [name = ''] = names;
   const isSingle = names.length === 1 && isJsonObject(item) && Object.hasOwn(item, name);

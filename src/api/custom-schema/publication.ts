@@ -6,7 +6,7 @@
 import type { Schema } from '../model/json-schema.ts';
 import { type JsonObject, setKey } from '../text/object.ts';
 
-/** The schemas of the fields that every object has, in the words of the document. */
+/** The schemas of the fields that every object has, as the OpenAPI document defines them. */
 export interface PublishedMeta {
   readonly apiVersion: JsonObject;
   readonly kind: JsonObject;
@@ -39,7 +39,7 @@ function published(schema: Schema, form: Form, meta: PublishedMeta): JsonObject 
   return out;
 }
 
-/** What version 2 tells of a node whose values it cannot describe. */
+/** The schema that OpenAPI 2 shows for a node whose values it cannot describe. */
 function opaque(schema: Schema): JsonObject {
   const out: JsonObject = {};
   for (const name of Object.keys(schema) as (keyof Schema)[])

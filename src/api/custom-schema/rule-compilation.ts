@@ -26,17 +26,17 @@ export interface CompiledRules {
   readonly rules: readonly CompiledRule[];
 }
 
-/** What cannot be typed is seen as it is. */
+/** The type of values without a known type, which rules see unchanged. */
 const untyped: RuleType = { type: dyn, adapt: anyJson, bytesMin: 1 };
 
-/** What was compiled ahead; a definition is checked once, so it is taken out again. */
+/** Rules compiled ahead. A definition is checked once, so they are removed when they are used. */
 const prepared = new WeakMap<Schema, CompiledRules>();
 
 export function prepareNodeRules(schema: Schema, isResource: boolean, typedAs?: Schema): void {
   prepared.set(schema, compileNodeRules(schema, isResource, typedAs));
 }
 
-/** Those that were prepared, or else compiled now. */
+/** The rules compiled ahead, or compiled now. */
 export function takeNodeRules(schema: Schema, isResource: boolean, typedAs?: Schema): CompiledRules {
   const ready = prepared.get(schema);
   prepared.delete(schema);

@@ -54,13 +54,13 @@ export function* preparedRules(schema: Schema, place: Place = root): Generator<n
 
 interface Place {
   readonly isRoot: boolean;
-  /** How often the node can occur; undefined when the schema does not say. */
+  /** Maximum number of occurrences of the node; undefined when the schema does not limit it. */
   readonly times: number | undefined;
   /** The list around the node whose items have no old value to compare with. */
   readonly uncorrelatable: string | undefined;
   /** A node around this one has rules. */
   readonly inScope: boolean;
-  /** As what rules around this node see it, if that is not its own schema. */
+  /** The schema as which rules around this node see it, if it is not its own. */
   readonly typedAs: Schema | undefined;
 }
 

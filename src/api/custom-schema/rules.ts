@@ -28,7 +28,7 @@ const messageBytesMax = 5120;
 /** Field of errors without a path. */
 const noField = '<nil>';
 
-/** Told instead of running rules when the object is wrong in a way that rules rely on. */
+/** Reported instead of running rules when the object is invalid in a way that rules rely on. */
 export const uncheckedRules: FieldError = invalid(
   noField,
   null,
@@ -61,7 +61,7 @@ export interface SchemaRules {
    * @param base the path of the value in a larger document
    */
   run(value: unknown, old?: unknown, base?: string): RuleOutcome;
-  /** The same in slices, for callers that let others compute in between. */
+  /** The same in slices, for callers that let other work run in between. */
   begin(value: unknown, old?: unknown): RuleWork;
 }
 
@@ -73,7 +73,7 @@ interface RuleWork {
   advance(): RuleOutcome | undefined;
 }
 
-/** Undefined for a schema without rules. */
+/** Compiles the rules of a schema; undefined when it has no rules. */
 export function compileRules(schema: Schema, isResource: boolean): SchemaRules | undefined {
   const node = RuleNode.of(schema, isResource);
   if (node === undefined) return undefined;
@@ -276,7 +276,7 @@ class RuleRun implements RuleWork {
     schema: Schema,
     json: unknown,
     variables: Record<string, Value>,
-    /** What the messageExpression sees. */
+    /** The variables that the messageExpression sees. */
     known: Record<string, Value>,
     ratchets: () => boolean,
   ): void {

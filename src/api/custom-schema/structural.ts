@@ -133,7 +133,7 @@ function* checkErrors(
   if (problem) yield invalid(child(path, 'pattern'), schema.pattern, problem);
 }
 
-/** What is wrong with the patterns of schemas; '' when nothing is. */
+/** Why the patterns of schemas are invalid; '' when they are valid. */
 const patternProblems = new WeakMap<Schema, string>();
 
 function patternProblem(schema: Schema): string {

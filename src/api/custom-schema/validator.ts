@@ -147,7 +147,7 @@ function typeCheck(kind: ValueKind, types: readonly string[], format: string, ru
   return 0;
 }
 
-/** What an alternative gave. */
+/** The result of validating against one alternative. */
 interface Outcome {
   readonly errors: FieldError[];
   readonly failures: number;

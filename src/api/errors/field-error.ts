@@ -60,7 +60,7 @@ export const notFound = (field: string, value: unknown): FieldError => ({
   message: `Not found: ${shown(value)}`,
 });
 
-/** The same, with what could have been found. */
+/** The same error, listing what could have been found. */
 export const notFoundIn = (field: string, value: unknown, detail: string): FieldError => ({
   field,
   reason: 'FieldValueNotFound',

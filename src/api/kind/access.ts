@@ -1,10 +1,10 @@
-/** What authorizers decide from and what they answer. */
+/** The input and the decisions of authorizers. */
 
 import { masters, type User } from '../values/user.ts';
 import type { FieldSelector } from './field-selector.ts';
 import type { LabelSelector } from './label-selector.ts';
 
-/** What is asked for. */
+/** The action that a request asks for. */
 export interface Action {
   readonly verb: string;
   /** The path of a request that is not about a resource; ignored for all others. */
@@ -38,7 +38,7 @@ export interface Decision {
   readonly denied?: boolean;
   /** Why, for the audit log and, when it is not allowed, for the client. May be ''. */
   readonly reason: string;
-  /** What kept an authorizer from deciding. */
+  /** Why an authorizer could not decide. */
   readonly error?: string;
 }
 
@@ -60,14 +60,14 @@ export interface UserRules {
   readonly pathRules: readonly PathRule[];
   /** The user may be allowed more than is listed. */
   readonly incomplete: boolean;
-  /** What kept an authorizer from listing. */
+  /** Why an authorizer could not list everything. */
   readonly errors: readonly string[];
 }
 
 export interface Authorizer {
   decide(attributes: Attributes): Decision | Promise<Decision>;
 
-  /** What it allows a user in a namespace, and outside of all namespaces; absent when that cannot be listed. */
+  /** The rules for a user in a namespace, and for cluster-scoped resources; absent when they cannot be listed. */
   rulesFor?(user: User, namespace: string): UserRules;
 }
 

@@ -25,17 +25,19 @@ export interface Change<T extends ApiObject = ApiObject> {
   validate?(object: T, old: T): FieldError[];
   /** Texts for Warning headers. */
   warnings?(object: T, old: T): string[];
-  /** It may change what `generationOf` of the kind names. */
+  /** Whether it may change the fields that `generationOf` of the kind names. */
   readonly raisesGeneration?: boolean;
   /** The server itself has worked it out: plugins do not change it. */
   readonly isComputed?: boolean;
-  /** It may reach an object that has changed or has gone since it was read, where the server allows it. */
+  /**
+   * Whether it may be applied to an object that has changed or gone since it was read, where the server allows that.
+   */
   readonly mayComeLate?: boolean;
   /** Fields that nobody can own through it, because it does not change them. */
   readonly resets: ResetFields;
 }
 
-/** By part; `whole` are changes that the server itself works out, such as binding a pod. */
+/** Changes by part; `whole` are changes that the server itself computes, such as binding a pod. */
 export interface Changes {
   readonly main: Change;
   readonly scale: Change;

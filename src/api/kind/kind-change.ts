@@ -30,7 +30,7 @@ export interface Prepared {
 
 /** The parts of a table that the checks need. */
 interface Table {
-  /** Also a kind that is not served. */
+  /** Finds a kind, also one that is not served. */
   find(apiVersion: string, resource: string): Kind | undefined;
   kind(apiVersion: string, kind: string): Kind | undefined;
   /** All kinds whose objects are stored under an id. */
@@ -80,7 +80,7 @@ function checkReplaced(table: Table, kind: Kind): void {
     throw new Error(`${nameOf(kind)} has another name, scope or storage than the one it would replace`);
 }
 
-/** One of the versions of a resource is the stored one, and all others name it. */
+/** Checks that one version of a resource is the stored one, and that all others name it. */
 function checkVersions(id: ResourceId, versions: readonly Kind[]): void {
   const [first] = versions;
   if (!first) return;

@@ -117,7 +117,7 @@ interface KindVersions<T extends ApiObject> {
   readonly custom?: boolean;
   /** Tells the objects of this kind apart from those of a former one of the same name. */
   readonly incarnation?: string;
-  /** What clients that watch rely on: when it changes, their watches end, and they begin new ones. */
+  /** Changes when something that watching clients rely on changes: then their watches end, and they begin new ones. */
   readonly edition?: string;
   /** The kind is known because objects are stored as it, but it is not served. */
   readonly hidden?: boolean;
@@ -197,9 +197,9 @@ interface KindWrites<T extends ApiObject> {
 
 /** What a DELETE does. */
 export interface DeletionRules<T extends ApiObject> {
-  /** It answers with the object rather than a Status. */
+  /** Whether a DELETE answers with the object rather than a Status. */
   readonly returnsObject?: boolean;
-  /** What becomes of dependents when the request does not say; default: `Background`. */
+  /** What happens to dependents when the request does not say; default: `Background`. */
   readonly propagation?: 'Background' | 'Orphan';
   /** Sent in a Warning header of a DELETE without a propagation policy. */
   readonly warning?: string;

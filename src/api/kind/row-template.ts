@@ -13,7 +13,7 @@ const gapBytesMax = 16;
 
 export class RowTemplate {
   readonly #text: Buffer;
-  /** Where durations go, in bytes, and since when, one after the other. */
+  /** Byte positions at which durations are inserted, each followed by the time since which they count. */
   readonly #gaps: readonly number[];
 
   constructor(cells: readonly Cell[], conditions: readonly TableRowCondition[] | undefined) {

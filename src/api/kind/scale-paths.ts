@@ -11,7 +11,9 @@ export interface ScalePaths {
 
 export const scaleNames = (path: string): string[] => path.split('.').slice(1);
 
-/** What is found at a path: undefined when the way to it ends early, a text when something else is on the way. */
+/**
+ * Reads the value at a path: undefined when the path ends early, a text when something on the path is not an object.
+ */
 export function readAt(object: unknown, path: string): { value: unknown } | { problem: string } | undefined {
   const names = scaleNames(path);
   let value = object;

@@ -17,7 +17,7 @@ type ChangeRules<T extends ApiObject> = Partial<
 
 /** How objects are assigned by a POST of a binding, which is not stored. */
 export interface BindingRules<T extends ApiObject = ApiObject> {
-  /** What is wrong with the binding itself. */
+  /** The errors of the binding itself. */
   errors(binding: ApiObject): FieldError[];
   /** Does what the binding says, or throws. */
   assign(object: T, binding: ApiObject, now: string): void;
@@ -48,7 +48,7 @@ export interface GuardRules<T extends ApiObject = ApiObject> {
 
 /** How objects are scaled. */
 export interface ScaleRules {
-  /** Where the numbers of a custom kind are. */
+  /** The paths of the numbers in a custom kind. */
   readonly paths?: ScalePaths | undefined;
   /** The selector is a map of labels, not a LabelSelector. */
   readonly selectorIsMap?: boolean;

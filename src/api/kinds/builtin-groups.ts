@@ -13,13 +13,13 @@ function parts(apiVersion: string): [group: string, version: string] {
   return [apiVersion.slice(0, Math.max(slash, 0)), apiVersion.slice(slash + 1)];
 }
 
-/** By its full name: `coordination.k8s.io`, '' for the core. */
+/** A group by its full name: `coordination.k8s.io`, '' for the core. */
 export const groupNamed = (name: string): Group | undefined => byName.get(name);
 
-/** Whether objects of a group are served, and not only sent to others. */
+/** Whether objects of a group are served; those of some groups are only sent to other servers, such as webhooks. */
 export const isServedGroup = (name: string): boolean => groupNamed(name)?.priority !== undefined;
 
-/** By its full name: `v1`, `apps/v1`. */
+/** A version by its full name: `v1`, `apps/v1`. */
 export function versionNamed(apiVersion: string): GroupVersion | undefined {
   const [name, version] = parts(apiVersion);
   const versions = groupNamed(name)?.versions;

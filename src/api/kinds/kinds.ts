@@ -18,9 +18,9 @@ export const builtinKinds: readonly Kind[] = [...groups]
  * made from the table are rebuilt when its generation has changed.
  */
 export class KindTable {
-  /** By version and resource, in the order in which they were added. */
+  /** Kinds by version and resource, in the order in which they were added. */
   readonly #all = new Map<string, Kind>();
-  /** By version, then by name: `v1` and `pods`, `v1` and `Pod`. */
+  /** Kinds by version, then by name: `v1` and `pods`, `v1` and `Pod`. */
   readonly #byResource = new Map<string, Map<string, Kind>>();
   readonly #byKind = new Map<string, Map<string, Kind>>();
   /** The served versions of each id. */
@@ -167,17 +167,17 @@ export class KindTable {
     return this.#byResource.has(apiVersion);
   }
 
-  /** By `v1` and `pods`, also when the kind is not served. */
+  /** A kind by version and resource (`v1` and `pods`), also when it is not served. */
   find(apiVersion: string, resource: string): Kind | undefined {
     return this.#all.get(composedKey(apiVersion, resource));
   }
 
-  /** By `v1` and `pods`. */
+  /** A served kind by version and resource: `v1` and `pods`. */
   resource(apiVersion: string, resource: string): Kind | undefined {
     return this.#byResource.get(apiVersion)?.get(resource);
   }
 
-  /** By `v1` and `Pod`. */
+  /** A served kind by version and kind: `v1` and `Pod`. */
   kind(apiVersion: string, kind: string): Kind | undefined {
     return this.#byKind.get(apiVersion)?.get(kind);
   }

@@ -27,7 +27,7 @@ export class ManagedText {
   #entries: readonly Managed[] | undefined;
 
   private constructor(
-    /** As it is written: `[{"manager":…}]`. */
+    /** The JSON text: `[{"manager":…}]`. */
     readonly text: string,
     entries?: readonly Managed[],
   ) {

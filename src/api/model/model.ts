@@ -110,7 +110,7 @@ export class Field {
   readonly values: Field | undefined;
   /** Unset and zero are distinct for this field. */
   readonly ptr: boolean;
-  /** What is written when the field is unset; undefined means it is left out. */
+  /** How an unset field is written; undefined means it is left out. */
   readonly empty: 'null' | 'zero' | undefined;
   /** An empty list is distinct from none: it clears the field. */
   readonly keepsEmpty: boolean;
@@ -206,7 +206,7 @@ export class Models {
     return model;
   }
 
-  /** The same; undefined when the model does not exist. */
+  /** Finds a model; undefined when it does not exist. */
   find(ref: string, file = 'core-v1'): Model | undefined {
     const id = modelId(ref, file);
     const known = this.#compiled.get(id);
@@ -227,7 +227,7 @@ export const builtinModels = new Models(fieldTables);
 /** Finds a model of the built-in tables by name, as `Name` within `file` or as `file:Name`. */
 export const modelOf = (ref: string, file = 'core-v1'): Model => builtinModels.of(ref, file);
 
-/** The same; undefined when the model does not exist. */
+/** Finds a model; undefined when it does not exist. */
 export const findModel = (ref: string, file = 'core-v1'): Model | undefined => builtinModels.find(ref, file);
 
 /**

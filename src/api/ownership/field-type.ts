@@ -94,9 +94,9 @@ export class Member {
   readonly name: string;
   /** Its path element. */
   readonly element: string;
-  /** What an unset field is written as; undefined: it is left out. */
+  /** How an unset field is written; undefined: it is left out. */
   readonly unset: unknown;
-  /** Not compared: it is about ownership itself. */
+  /** Whether the field is not compared, because it is about ownership itself. */
   readonly skipped: boolean;
   #type: FieldType | undefined;
 

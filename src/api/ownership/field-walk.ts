@@ -330,7 +330,7 @@ export function sameJson(a: unknown, b: unknown): boolean {
 
 // Merging
 
-/** What an object becomes when another is applied to it. */
+/** The object that results when another is applied to it. */
 export const merge = (type: FieldType, live: JsonObject, body: JsonObject): JsonObject =>
   mergeObjects(type, live, body);
 

@@ -88,7 +88,7 @@ export function reconciledEntries(
   return out.some((entry, i) => entry !== entries[i]) ? out : entries;
 }
 
-/** What a change is in the words of a version; undefined when the kind does not have that version. */
+/** A change in terms of a version; undefined when the kind does not have that version. */
 export type ChangesAt = (apiVersion: string) => Changes | undefined;
 
 /** The entries after an update. The same list when no ownership changes. */
@@ -180,7 +180,7 @@ export interface Application {
   keep(set: FieldSet): FieldSet;
 }
 
-/** What one manager owns and an apply would change. */
+/** The fields of one manager that an apply would change. */
 export interface Conflict {
   readonly entry: Managed;
   readonly fields: FieldSet;

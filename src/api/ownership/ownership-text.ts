@@ -107,7 +107,7 @@ function newStruct(type: FieldType): ContentWriter {
   return writer;
 }
 
-/** What is in a struct that may have other fields than its members. */
+/** Writes the content of a struct that may have fields beyond its known members. */
 function openContent(
   type: FieldType,
   members: readonly Member[],
@@ -129,7 +129,7 @@ function openContent(
   };
 }
 
-/** What is in a value that is wholly new. */
+/** Makes a writer for the content of a value that is completely new. */
 function contentWriter(type: FieldType): (value: unknown) => string {
   switch (type.name) {
     case 'leaf':

@@ -24,7 +24,7 @@ const envelopeEnd = Buffer.from([0x1a, 0, 0x22, 0]);
 /** Bytes of the length before each event of a watch. */
 export const frameBytes = 4;
 
-/** Who a document is about. */
+/** Version and kind of the object in a document. */
 interface TypeMeta {
   readonly kind: string;
   readonly apiVersion: string;
@@ -89,7 +89,7 @@ export function writeItem(target: Buffer, at: number, { bytes, start, end }: Pro
   return from + bytes.copy(target, from, start, end);
 }
 
-/** What stands before and after the items of a list, given the bytes of all items. */
+/** The bytes before and after the items of a list, given the size of all items. */
 export function listEnvelope(
   type: TypeMeta,
   metadata: { readonly model: Model; readonly value: JsonObject },

@@ -30,7 +30,7 @@ export interface CronSchedule {
   backwards(afterMs: number, untilMs: number, zone: TimeZone): Generator<number, void, undefined>;
 }
 
-/** Throws a ScheduleError. */
+/** Parses a schedule. Throws a ScheduleError. */
 export function parseSchedule(text: string): CronSchedule {
   if (text.length > textCharsMax) throw new ScheduleError(`more than ${textCharsMax} characters`);
   const [word] = text.split(' ', 1);

@@ -14,12 +14,12 @@ export interface Managed extends ManagedFieldsEntry {
   readonly subresource?: string;
 }
 
-/** Who writes, and through which path. */
+/** A writer, and the path it writes through. */
 export interface Manager {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
   readonly apiVersion: string;
-  /** '' for the object itself. */
+  /** The subresource; '' for the object itself. */
   readonly subresource: string;
 }
 

@@ -27,7 +27,7 @@ export class TimeZone {
     private readonly format: Intl.DateTimeFormat,
   ) {}
 
-  /** Undefined when there is no such zone. */
+  /** Finds a zone; undefined when it does not exist. */
   static find(name: string): TimeZone | undefined {
     const known = zones.get(name);
     if (known) return known;

@@ -92,7 +92,10 @@ interface Prepared {
 export class PodVolumes {
   readonly #prepared = new Map<string, Prepared>();
   readonly #tokens: PodTokens;
-  /** The last write of each file about names: they are written one at a time. */
+  /**
+   * The last write of each of /etc/hosts, /etc/hostname and /etc/resolv.conf: each file is written by one writer at a
+   * time.
+   */
   readonly #nameFiles = new Map<string, Promise<void>>();
   #pod: Pod;
   /** The tail of a queue: operations run one at a time, so that no two write to one folder. */

@@ -2,7 +2,7 @@
 import { define, type Overload } from '../values/functions.ts';
 import { CelError, Opaque } from '../values/values.ts';
 
-/** What is asked about: a resource or a path, and by whom when it is not the user of the request. */
+/** A question to the authorizer: a resource or a path, and the user if it is not that of the request. */
 export interface AuthorizerQuery {
   readonly verb: string;
   readonly path?: string;

@@ -150,7 +150,7 @@ function wrongValue(message: string, value: Value): CelError {
 const special = (value: number): string =>
   Number.isNaN(value) ? 'NaN' : value > 0 ? 'Infinity' : '-Infinity';
 
-/** As `%s` shows it. */
+/** A value as `%s` formats it. */
 function shown(value: Value, budget: Budget): string {
   budget.charge(shownCost + (typeof value === 'string' ? walk(value.length) : 0));
   if (typeof value === 'string') return value;

@@ -35,7 +35,7 @@ function findIn(container: Value, key: Value): Optional {
     : Optional.none;
 }
 
-/** What is behind an optional container, which may be none. */
+/** Looks a key up in a container that may be an optional; the result is an optional, too. */
 export function findInOptional(container: Value, key: Value): Optional {
   if (!(container instanceof Optional)) return findIn(container, key);
   return container.value === undefined ? Optional.none : findIn(container.value, key);

@@ -199,7 +199,7 @@ function matches(budget: Budget, text: string, pattern: string): boolean {
   }
 }
 
-/** What a pattern costs on a text; a guess from the length of both. */
+/** The cost of matching a pattern, estimated from the lengths of pattern and text. */
 export const matchCost = ([text = 0, pattern = 0]: readonly number[]): number => matchSteps(text, pattern);
 
 const texts = (): readonly Overload[] => [

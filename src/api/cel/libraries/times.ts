@@ -18,7 +18,7 @@ const timestampShape =
   /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,30}))?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
 const dateShape = /^\d{4}-\d\d-\d\d$/;
 
-/** Undefined when the text is no RFC 3339 time. */
+/** Parses an RFC 3339 time; undefined when the text is not one. */
 export function parseTimestamp(text: string): Timestamp | undefined {
   const parts = text.length > textCharsMax ? null : timestampShape.exec(text);
   if (parts === null) return undefined;
@@ -52,7 +52,7 @@ const units: Record<string, bigint> = {
 };
 const durationPart = /(\d*)(?:\.(\d*))?(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/y;
 
-/** As Go writes durations: `1h30m`. */
+/** Parses a duration as Go writes it: `1h30m`. */
 export function parseDuration(text: string): Duration | undefined {
   const negative = text.startsWith('-');
   const rest = text.replace(/^[+-]/, '');

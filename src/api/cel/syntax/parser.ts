@@ -47,7 +47,7 @@ const products = new Map([
   ['%', '_%_'],
 ]);
 
-/** Undefined when there are errors of syntax; they are added to `issues`. */
+/** Parses an expression; undefined when there are syntax errors, which are added to `issues`. */
 export function parse(source: string, issues: Issue[]): Node | undefined {
   if (source.length > expressionCharsMax) {
     const message = `expression code point size exceeds limit: size: ${source.length}, limit ${expressionCharsMax}`;

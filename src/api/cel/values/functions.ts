@@ -103,7 +103,7 @@ export function defineMetered(
   return { ...define(signature, run, details), metered: true };
 }
 
-/** What a call costs, with arguments of these sizes; `args` are there when it runs. */
+/** The cost of a call with arguments of these sizes; `args` are known only when it runs. */
 export const costOf = ({ cost }: Overload, sizes: readonly number[], args?: readonly Value[]): number =>
   typeof cost === 'number' ? cost : cost(sizes, args);
 

@@ -1,6 +1,6 @@
 /**
- * How large a value can be: characters of a string, entries of a list or map, 1 for numbers and the like. What nothing
- * bounds is infinite.
+ * The possible sizes of a value: characters of a string, entries of a list or map, 1 for numbers and the like. Infinite
+ * when nothing bounds it.
  */
 export interface SizeRange {
   readonly min: number;

@@ -123,7 +123,7 @@ export function typeText(type: Type): string {
   }
 }
 
-/** What the parameters of one call stand for. Parameters are unique per call: `fresh` renames them. */
+/** The types that the type parameters of one call stand for. Parameters are unique per call: `fresh` renames them. */
 export class Substitution {
   readonly #bound: Map<string, Type>;
 

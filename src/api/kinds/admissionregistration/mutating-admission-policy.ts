@@ -8,7 +8,7 @@ import { choiceErrors } from '../../rules/admission/webhooks.ts';
 import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
 import { collect, type Findings } from '../../rules/shared/findings.ts';
 
-/** What is deleted cannot be changed. */
+/** Operations of such policies; deleted objects cannot be changed. */
 const operations = ['*', 'CONNECT', 'CREATE', 'UPDATE'];
 const patchTypes = ['ApplyConfiguration', 'JSONPatch'];
 

@@ -81,7 +81,7 @@ function* statusErrors({ status }: APIService): Findings {
   }
 }
 
-/** Those that this server serves are available as long as it is. */
+/** The condition of versions that this server itself serves: they are always available. */
 export const localCondition = (now: string) => ({
   type: 'Available',
   status: 'True',

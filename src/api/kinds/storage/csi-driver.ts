@@ -18,7 +18,7 @@ function* specErrors(spec: CSIDriverSpec, isNew: boolean): Findings {
   if (fsGroupPolicy !== undefined && !groupPolicies.includes(fsGroupPolicy))
     yield notSupported('spec.fsGroupPolicy', fsGroupPolicy, groupPolicies);
   yield* tokenErrors(tokenRequests);
-  // They cannot change later.
+  // Checked at creation only, because these fields cannot change later.
   if (isNew)
     for (const mode of spec.volumeLifecycleModes ?? [])
       if (!lifecycleModes.includes(mode))

@@ -117,7 +117,7 @@ export const defaultLevels: ReadonlyMap<string, PriorityLevelConfigurationSpec> 
 
 const fixedNames = ['exempt', 'catch-all'];
 
-/** Those that cannot be other than they are. */
+/** The mandatory schemas, which cannot be changed. */
 export const fixedSchemas: ReadonlyMap<string, FlowSchemaSpec> = new Map(
   fixedNames.map((name) => [name, defaultSchemas.get(name)!]),
 );

@@ -66,7 +66,7 @@ export function* webhooksErrors<T extends Webhook>(
   }
 }
 
-/** What an update may leave as it is, because the stored configuration has it already. */
+/** Errors that an update may leave, because the stored configuration has them already. */
 interface Tolerances {
   readonly sameNames: boolean;
   readonly sideEffects: boolean;

@@ -145,7 +145,7 @@ function* networkErrors(data: NetworkDeviceData, path: string): Findings {
   });
 }
 
-/** What drivers said about devices goes with the devices. */
+/** Removes what drivers reported about devices that are no longer allocated. */
 export function dropDeallocated(claim: ResourceClaim, old: ResourceClaim): void {
   const { status } = claim;
   if (!status?.devices?.length) return;

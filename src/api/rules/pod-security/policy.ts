@@ -4,7 +4,7 @@ import { type FieldError, invalid, key } from '../../errors/field-error.ts';
 const levels = ['privileged', 'baseline', 'restricted'] as const;
 export type Level = (typeof levels)[number];
 
-/** What a pod is measured against. */
+/** A level and version that pods are checked against. */
 export interface PolicyLevel {
   readonly level: Level;
   /** `latest`, or `v1.x`. */

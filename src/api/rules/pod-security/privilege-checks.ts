@@ -28,7 +28,7 @@ const defaultCapabilities = new Set([
 ]);
 const restrictedCapabilities = new Set(['NET_BIND_SERVICE']);
 
-/** What is said of containers that add capabilities which are not allowed; undefined: none does. */
+/** The text about containers that add forbidden capabilities; undefined when no container does. */
 function addedText(pod: CheckedPod, allowed: ReadonlySet<string>): string | undefined {
   const added: string[] = [];
   const names = pod.named(({ capabilities }) => {

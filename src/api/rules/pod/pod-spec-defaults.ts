@@ -9,7 +9,7 @@ import { defaultVolume } from './volume-defaults.ts';
 
 const gracePeriodSeconds = 30;
 
-/** In pods and templates. */
+/** Sets defaults of pods and templates. */
 export function defaultPodSpec(spec: PodSpec): void {
   spec.restartPolicy ||= 'Always';
   spec.dnsPolicy ||= 'ClusterFirst';
@@ -23,7 +23,7 @@ export function defaultPodSpec(spec: PodSpec): void {
   roundRequirements(spec.resources);
 }
 
-/** In pods only: a template leaves these fields open. */
+/** Sets defaults of pods only: a template leaves these fields open. */
 export function defaultPodOnly(spec: PodSpec): void {
   spec.enableServiceLinks ??= true;
   for (const container of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {

@@ -75,7 +75,7 @@ export function endpointsOfPort(
   return [...found.values()];
 }
 
-/** Those that connections from a place go to, by the cluster-wide traffic policy. */
+/** The endpoints for connections from a place, by the cluster-wide traffic policy. */
 export function reachableEndpoints(
   endpoints: readonly ServiceEndpoint[],
   place?: NodePlace,
@@ -98,7 +98,7 @@ export function reachableEndpoints(
   );
 }
 
-/** Those that connections from a node go to when a service wants them to stay on it. */
+/** The endpoints for connections from a node, when a service wants them to stay on it. */
 export function localEndpoints(
   endpoints: readonly ServiceEndpoint[],
   nodeName: string,
@@ -107,7 +107,10 @@ export function localEndpoints(
   return reachableEndpoints(own);
 }
 
-/** Those meant for a name; undefined when hints do not apply: every endpoint must have some, and one must be meant. */
+/**
+ * The endpoints with a hint for a name; undefined when hints do not apply: every endpoint must have some, and one must
+ * match.
+ */
 function hinted(
   ready: readonly ServiceEndpoint[],
   nameOf: () => string | undefined,
