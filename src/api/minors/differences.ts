@@ -38,7 +38,10 @@ interface Row {
 const always = 99;
 
 const rows: Readonly<Record<string, readonly Row[]>> = {
-  'core/pods': [{ until: 33, show: withoutGeneration }],
+  'core/pods': [
+    { until: 33, show: withoutGeneration },
+    { until: 28, show: hideIndexLabels, take: keepIndexLabels },
+  ],
   'core/services': [
     { until: 29, show: hideExternalPolicy },
     { until: 24, take: defaultInternalPolicy, show: showInternalPolicy },
@@ -79,6 +82,27 @@ export function differenceOf({ id }: Kind, minor: ChosenMinor): Difference | und
 function withoutGeneration(object: ApiObject): void {
   const { generation: _, ...metadata } = (object as Pod).metadata;
   object.metadata = metadata;
+}
+
+/** Labels with the index of a pod, which pods of stateful sets and indexed jobs have had since 1.28. */
+const indexLabels: readonly string[] = [
+  'apps.kubernetes.io/pod-index',
+  'batch.kubernetes.io/job-completion-index',
+];
+
+function hideIndexLabels(object: ApiObject): void {
+  const { labels = {} } = object.metadata;
+  if (!indexLabels.some((name) => name in labels)) return;
+  const others = Object.entries(labels).filter(([name]) => !indexLabels.includes(name));
+  object.metadata = { ...object.metadata, labels: Object.fromEntries(others) };
+}
+
+/** Controllers look for them, in all minors. */
+function keepIndexLabels(object: ApiObject, old: ApiObject | undefined): void {
+  for (const name of indexLabels) {
+    const value = old?.metadata.labels?.[name];
+    if (value !== undefined) object.metadata.labels = { [name]: value, ...object.metadata.labels };
+  }
 }
 
 /** Services with external addresses alone have had the policy since 1.29. */
