@@ -80,7 +80,7 @@ export const pageRuns: Readonly<Record<string, PageRun>> = {
     },
   },
   'docs/storage.md': {
-    session: { tier: 'release', server: 'wherry up' },
+    session: { tier: 'release', server: 'wherry up --data-dir .wherry' },
     left: { 'cat images.yaml': 'names an archive of an image that the page does not make' },
   },
   'docs/testing.md': {

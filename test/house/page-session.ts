@@ -70,6 +70,7 @@ const variables = [
   // Ages, and amounts of processor and memory at the end of a line.
   /\b(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+\b/,
   /\b\d+Mi$/,
+  /(?<=\bafter )\d+\.\d\d(?= s)/,
   /\b(?!127\.)\d+\.\d+\.\d+\.\d+\b/,
   /(?:-[bcdfghjklmnpqrstvwxz2456789]{8,10})?-[bcdfghjklmnpqrstvwxz2456789]{5}\b/,
   /(?<=\b(?:version|after|process|object|kill|root root) )\d+/,
@@ -167,7 +168,9 @@ export class PageSession {
   }
 
   write(name: string, text: string): void {
-    writeFileSync(path.join(this.#folder, name), this.#toRun(text));
+    const file = path.join(this.#folder, name);
+    mkdirSync(path.dirname(file), { recursive: true });
+    writeFileSync(file, this.#toRun(text));
   }
 
   /** Runs a step. Returns undefined, or what was printed instead of what the page shows. */
@@ -250,7 +253,7 @@ export class PageSession {
 
   /** Servers get free ports where the page does not choose any; all other ports are exchanged. */
   #withPorts(given: string): string {
-    const command = given.replace(/^npm start(?: --)?/, 'wherry up');
+    const command = given.replace(/^npm start(?: --)?/, 'wherry up --data-dir .wherry --no-kubeconfig');
     const isOpening = /^wherry (?:up|serve)\b/.test(command);
     const own = [
       ...(isOpening && !command.includes('--port ') ? ['--port 8080'] : []),
