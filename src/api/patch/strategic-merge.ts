@@ -384,7 +384,7 @@ const failed = (message: string): PatchError => new PatchError(500, message, 'di
 /** A directive that cannot be followed is the client's mistake, so it gets a 400, unlike in Kubernetes. */
 const misdirected = (message: string): PatchError => new PatchError(400, message, 'directive');
 
-/** Carries out a directive of a patch; an error that would be a 500 becomes a 400, because it is the client's mistake. */
+/** Carries out a directive of a patch; an error of 500 becomes one of 400, because it is the client's mistake. */
 function directed<T>(act: () => T): T {
   try {
     return act();
