@@ -5,6 +5,7 @@
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { markDoor } from '../../../src/streams/dial/machine-doors.ts';
 import { type Attack, codesText } from '../attack.ts';
 import type { Answered, AttackedServer } from '../attacked-server.ts';
 import { until } from '../pods.ts';
@@ -15,6 +16,7 @@ const ingresses = '/apis/networking.k8s.io/v1/namespaces/attack/ingresses';
 const harmless = 'a backend like any other';
 /** What the ingress answers when it cannot, or must not, connect to a backend. */
 const refusal = 'cannot be reached';
+const isRefused = ({ status, text }: Answered): boolean => status === 503 && text.endsWith(refusal);
 const answerMaxMs = 20_000;
 
 /** Addresses of this machine that an EndpointSlice may have: loopback is refused by validation. */
@@ -49,11 +51,18 @@ export const attack: Attack = {
         await until('the ingress leads to the machine', async () =>
           (await get(port, control)).text === harmless ? true : undefined,
         );
+        // The same backend is refused as soon as its port is marked as a door.
+        const unmark = await markDoor((backend.address() as AddressInfo).port);
+        const marked = await get(port, control);
+        unmark();
+        codes.push(marked.status);
+        if (!isRefused(marked))
+          gotIn.push(`a door at ${address} by the ingress: ${marked.status} ${marked.text}`);
         for (const door of doors) {
-          const { status, text } = await get(port, `door-${index}-${door}`);
-          codes.push(status);
-          if (status !== 503 || !text.endsWith(refusal))
-            gotIn.push(`${address}:${door} by the ingress: ${status} ${text.slice(0, 100)}`);
+          const got = await get(port, `door-${index}-${door}`);
+          codes.push(got.status);
+          if (!isRefused(got))
+            gotIn.push(`${address}:${door} by the ingress: ${got.status} ${got.text.slice(0, 100)}`);
         }
       }
       return { gotIn, says: codesText(codes) };
