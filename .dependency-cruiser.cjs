@@ -30,7 +30,8 @@ const may = {
   controllers: ['controllers', 'client', 'pki', 'registry', 'api'],
   node: ['node', 'grpc', 'client', 'pki', 'streams', 'api', 'clock'],
   ingress: ['ingress', 'client', 'streams', 'api'],
-  cluster: ['cluster', 'extensions', 'access', 'pki', 'ingress', 'node', 'controllers', 'client', 'streams', 'server', 'registry', 'store', 'grpc', 'api', 'clock'],
+  recorder: ['recorder', 'client', 'extensions', 'server/pods/kept-log', 'registry', 'store', 'api', 'clock'],
+  cluster: ['cluster', 'recorder', 'extensions', 'access', 'pki', 'ingress', 'node', 'controllers', 'client', 'streams', 'server', 'registry', 'store', 'grpc', 'api', 'clock'],
   testing: ['testing', 'cluster', 'access', 'controllers', 'extensions', 'node', 'client', 'server', 'registry', 'store', 'api', 'clock'],
   cli: ['cli', 'cluster', 'testing', 'envtest', 'store/store', 'clock'],
   envtest: ['envtest', 'cli', 'cluster', 'pki', 'store/owner', 'api/values/duration', 'api/kinds/runtime-config', 'clock'],
@@ -63,6 +64,7 @@ const rooms = {
     'shared', 'volumes', 'scheduling', 'workloads', 'batch', 'endpoints', 'addresses', 'certificates', '.',
   ],
   'src/streams': ['bytes', 'dial', 'session', 'spdy', 'websocket', 'serving', 'proxy'],
+  'src/recorder': ['archive', 'dump', 'source'],
   'src/cluster': ['shared', 'options', 'config', 'manifests', 'access', 'store', 'node', 'named', 'doctor', '.'],
   'web/views': ['.', 'pods', 'panels', 'editor', 'logs', 'terminal', 'object', 'list', 'create', 'problems', 'overview', 'timeline'],
 };

@@ -84,6 +84,24 @@ export const commandForms: Readonly<Record<Command, CommandForm>> = {
       ['wherry test --simulated-nodes 3 -- pytest', 'with nodes, so that deployments become ready'],
     ],
   },
+  open: {
+    usage: 'PATH… [options]',
+    summary:
+      'show a dump of a cluster: a folder, an archive or files, as kubectl and support tools make them',
+    words: ['files'],
+    examples: [
+      ['wherry open must-gather.tar.gz', 'then kubectl -s 127.0.0.1:8080 get pods -A'],
+      ['wherry open pods.yaml events.json --port 0', 'several dumps as one cluster'],
+    ],
+  },
+  import: {
+    usage: '[options]',
+    summary: 'copy a live cluster, or a part of it, into a data folder; it is read alone, and gently',
+    examples: [
+      ['wherry import --context production --namespaces shop', 'then wherry open copy'],
+      ['wherry import --alive', 'then wherry up --data-dir copy --simulated-nodes 5'],
+    ],
+  },
   backup: {
     usage: 'FILE [options]',
     summary: 'write all objects of a running server to a file',
@@ -162,6 +180,7 @@ export const commandForms: Readonly<Record<Command, CommandForm>> = {
 export const commandGroups: readonly (readonly [title: string, commands: readonly Command[]])[] = [
   ['Run a cluster', ['up', 'serve', 'node', 'test']],
   ['Find it again', ['list', 'status', 'stop', 'restart', 'logs', 'snapshot', 'delete']],
+  ['Look at another cluster', ['open', 'import']],
   ['Look after it', ['problems', 'kubeconfig', 'token', 'backup', 'restore', 'cleanup']],
   ['Around it', ['config', 'doctor', 'envtest', 'completion', 'help', 'version']],
 ];

@@ -7,6 +7,7 @@ import type { Progress } from '../cluster/store/backup.ts';
 import type { AssetsLine } from '../envtest/assets.ts';
 import { logged, runCluster, starter } from './cluster-command.ts';
 import { exposeCollector } from './collector.ts';
+import type { ImportLine, OpenLine } from './copy-lines.ts';
 import { Ending } from './ending.ts';
 import { activityLog, logger } from './log.ts';
 import {
@@ -43,6 +44,8 @@ async function run(ending: Ending): Promise<void> {
   else if (line.command === 'doctor') await runDoctor(line);
   else if (line.command === 'config') await runConfig(line);
   else if (line.command === 'node') await runNode(ending, line);
+  else if (line.command === 'import') await runImport(line);
+  else if (line.command === 'open') await runOpen(ending, line);
   else if (line.command === 'kubeconfig') await runKubeconfig(line);
   else if (line.command === 'cleanup') await runCleanup(line);
   else if (line.command === 'problems') await runProblems(line);
@@ -60,6 +63,32 @@ async function run(ending: Ending): Promise<void> {
 const packageVersion = (): string =>
   (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string })
     .version;
+
+async function runOpen(ending: Ending, { paths, options, log: form }: OpenLine): Promise<void> {
+  const { openDump } = await import('../cluster/open-dump.ts');
+  const { summaryText } = await import('./dump-summary.ts');
+  const line = new ProgressLine(process.stderr, 'Reading');
+  const { log: _activity, ...told } = logged({}, form);
+  const dump = await ending.of(
+    openDump(paths, { ...told, ...options, progress: (progress) => line.show(progress) }).finally(() =>
+      line.end(),
+    ),
+  );
+  process.stdout.write(summaryText(dump.summary));
+  process.stdout.write(`Wherry is ready at ${dump.url}, ${options.writable ? 'writable' : 'read-only'}\n`);
+  process.stdout.write(`Try: kubectl -s ${new URL(dump.url).host} get pods -A\n`);
+}
+
+async function runImport({ options }: ImportLine): Promise<void> {
+  const { importCluster } = await import('../cluster/import-cluster.ts');
+  const { importProgress, importText } = await import('./import-summary.ts');
+  const line = new ProgressLine(process.stderr, 'Copying');
+  const summary = await importCluster({
+    ...options,
+    progress: (progress) => line.showText(importProgress(progress)),
+  }).finally(() => line.end());
+  process.stdout.write(importText(summary, options));
+}
 
 async function runKubeconfig(line: KubeconfigLine): Promise<void> {
   const { writeUserKubeconfig } = await import('../cluster/access/user-kubeconfig.ts');

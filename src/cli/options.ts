@@ -33,6 +33,7 @@ import { restoreOptions, storeOptions } from '../cluster/options/store.ts';
 import { nearestName } from '../cluster/shared/suggestion.ts';
 import type { RestoreTarget } from '../cluster/store/backup.ts';
 import type { AssetsLine } from '../envtest/assets.ts';
+import { type ImportLine, importLine, type OpenLine, openLine } from './copy-lines.ts';
 import { type FlagLine, FlagTable, readOptions } from './flag-reading.ts';
 import { sections, takesFlag } from './flag-sections.ts';
 import type { LifecycleLine } from './lifecycle.ts';
@@ -133,6 +134,8 @@ export type CompletionLine =
 export type CommandLine =
   | ClusterLine
   | NodeLine
+  | OpenLine
+  | ImportLine
   | BackupLine
   | ProblemsLine
   | TokenLine
@@ -291,6 +294,10 @@ function readLine(line: FlagLine, { rest, program, log, file, own }: Words): Com
       return doctorLine(line);
     case 'node':
       return { command, log, ...nodeLine(line) };
+    case 'import':
+      return importLine(line);
+    case 'open':
+      return openLine(line, rest, log);
     case 'test':
       return { command, log, ...testLine(line, program) };
     case 'serve':
@@ -318,6 +325,7 @@ const readLog = (line: FlagLine) => readOptions(logFlags, line);
 function checkWords(command: Command, rest: readonly string[]): void {
   const takesFile = command === 'backup' || command === 'restore';
   if (takesFile && rest.length !== 1) refuse(`${command} takes one file, not ${rest.length}`);
+  if (command === 'open') return;
   if (takesName(command) && rest.length > 1) refuse(`${command} takes one name, not ${rest.length}`);
   const takesWords =
     takesFile || takesName(command) || ['token', 'snapshot', 'completion', 'config'].includes(command);

@@ -22,9 +22,14 @@ export class ProgressLine {
 
   /** Updates the line; may be called often. */
   show(progress: Progress): void {
+    this.showText(formatProgress(progress));
+  }
+
+  /** The same with other words. */
+  showText(progress: string): void {
     if (!this.stream.isTTY || this.nowMs() - this.#shownAtMs < everyMs) return;
     this.#shownAtMs = this.nowMs();
-    const text = `${this.doing}: ${formatProgress(progress)}`;
+    const text = `${this.doing}: ${progress}`;
     // Overwrite the former line completely.
     this.stream.write(`\r${text.padEnd(this.#shown.length)}`);
     this.#shown = text;

@@ -54,7 +54,7 @@ export async function makeParts(
   { store, metrics }: Storage,
   closers: Closers,
 ): Promise<Parts> {
-  const { options, sources, report } = settings;
+  const { options, sources, copy, report } = settings;
   const audit =
     options.auditLog === undefined ? undefined : await auditLog(options.auditLog, sources, report);
   closers.add(() => audit?.close());
@@ -67,8 +67,9 @@ export async function makeParts(
   closers.add(() => authorization?.close());
   const made = await makeRegistry(settings, store, view, hooks, authorization);
   const { registry, writing, tokens, services } = made;
-  await fill(writing, settings, closers);
-  const definitions = new Definitions(writing, hooks, report);
+  if (!copy) await fill(writing, settings, closers);
+  const upkeep = copy && (copy.isWritable ? 'changes' : 'none');
+  const definitions = new Definitions(writing, hooks, report, upkeep);
   closers.add(() => definitions.close());
   await definitions.start();
   const { history: bounds, isShared } = settings;

@@ -65,15 +65,16 @@ export async function run(settings: ClusterSettings, parts: Parts, closers: Clos
 
 /** Opens the doors, and writes the objects that clients look for first. */
 async function listen(settings: ClusterSettings, parts: Parts, closers: Closers): Promise<void> {
-  const { options, apiServer, keeper, report, warn } = settings;
+  const { options, apiServer, keeper, copy, report, warn } = settings;
   const { registry, writing, server, aggregation, doors, services, range, access } = parts;
   await server.listen();
   closers.add(() => aggregation.close());
-  aggregation.start().catch(report);
+  if (!copy) aggregation.start().catch(report);
   if (options.log)
     logConfiguration(options.log, effectiveOptions(options, server.url, settings.controllers, keeper));
   const capacity = new Capacity({ registry, keeper, warn, report });
   closers.add(() => capacity.close());
+  if (copy) return capacity.start();
   const advertised = { ...doors.advertised(services.firstIP), serviceRange: range.text };
   const { kubernetesNodePort: nodePort, kubernetesEndpoints: endpoints } = apiServer;
   const kubernetes = new KubernetesService(writing, { ...advertised, nodePort, endpoints }, report);

@@ -9,6 +9,7 @@ import { servingOptions } from './options/serving.ts';
 import type { Parts } from './parts.ts';
 import type { ClusterSettings } from './settings.ts';
 import { requestObserver } from './shared/activity.ts';
+import { copyInstruments } from './shared/copy.ts';
 import {
   controllersCheck,
   nodesCheck,
@@ -25,7 +26,7 @@ interface ServerParts extends Omit<Parts, 'server'> {
 }
 
 export function makeServer(settings: ClusterSettings, parts: ServerParts): ApiServer {
-  const { options, apiServer, keeper, instruments, report } = settings;
+  const { options, apiServer, keeper, instruments, copy, report } = settings;
   const { writing, tokens, doors, aggregation, connections, usage, audit, metrics, authentication } = parts;
   return new ApiServer(writing, {
     aggregation,
@@ -46,8 +47,9 @@ export function makeServer(settings: ClusterSettings, parts: ServerParts): ApiSe
     settings: apiServer,
     usage,
     observer: joined(instruments?.observer, options.log && requestObserver(options.log)),
-    snapshots: snapshotsOf(settings, parts),
-    instruments,
+    snapshots: copy ? undefined : snapshotsOf(settings, parts),
+    instruments: instruments ?? (copy && copyInstruments(copy)),
+    keptLogs: copy?.logs,
     report,
   });
 }

@@ -5,6 +5,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { readTokenSettings } from '../access/authentication/token-settings.ts';
 import type { TokenSettings } from '../access/tokens/tokens.ts';
+import type { Kind } from '../api/kind/kind.ts';
 import { builtinKinds, KindTable } from '../api/kinds/kinds.ts';
 import { Enablement, runtimeConfigProblem } from '../api/kinds/runtime-config.ts';
 import type { Minor } from '../api/minors/minor.ts';
@@ -35,6 +36,7 @@ import { defaultOf } from './options/option.ts';
 import { checkStartOptions } from './options/option-check.ts';
 import { type ReadSettings, readServerSettings, type ServerSettings } from './options/server-settings.ts';
 import { servingOptions } from './options/serving.ts';
+import type { Copy } from './shared/copy.ts';
 import { kindsOfProgram } from './shared/custom-kind.ts';
 import { ErrorReport } from './shared/error-report.ts';
 import type { Instruments } from './shared/instruments.ts';
@@ -47,6 +49,8 @@ export interface ClusterSettings {
   /** The options as given, for parts that read their own. */
   readonly options: StartOptions;
   readonly instruments: Instruments | undefined;
+  /** Undefined: an ordinary cluster. */
+  readonly copy: Copy | undefined;
   readonly sources: Sources;
   readonly report: (error: Error) => void;
   /** Reports that the store is lost. */
@@ -87,6 +91,7 @@ const systemSources: Sources = {
 export async function readSettings(
   given: StartOptions,
   instruments: Instruments | undefined,
+  copy?: Copy,
 ): Promise<ClusterSettings> {
   checkStartOptions(given);
   // A cluster of a minor of Kubernetes answers as Kubernetes does.
@@ -105,12 +110,13 @@ export async function readSettings(
   return Object.freeze({
     options,
     instruments,
+    copy,
     sources: { ...(instruments?.sources ?? systemSources), ...options.chance },
     report,
     reportLoss,
     warn: options.onWarning ?? (() => undefined),
     files: await readServerSettings(apiServer),
-    kinds: kindTable(options, minor),
+    kinds: kindTable(options, minor, copy?.kinds),
     keeper,
     ranges,
     addressRange,
@@ -134,8 +140,12 @@ export async function readSettings(
 }
 
 /** The built-in kinds, and those of the program. */
-function kindTable({ kinds = [], runtimeConfig = {} }: StartOptions, minor: Minor | undefined): KindTable {
-  const own = kindsOfProgram(kinds);
+function kindTable(
+  { kinds = [], runtimeConfig = {} }: StartOptions,
+  minor: Minor | undefined,
+  copied: readonly Kind[] = [],
+): KindTable {
+  const own = [...kindsOfProgram(kinds), ...copied];
   const names = own.map(({ apiVersion, resource }) => `${apiVersion} ${resource}`);
   if (new Set(names).size < names.length) throw new StartError('two of the kinds have the same name');
   const enablement = new Enablement(runtimeConfig, minor);

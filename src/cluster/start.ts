@@ -9,6 +9,7 @@ import { makeParts } from './parts.ts';
 import { run } from './running.ts';
 import { fixedPorts, readSettings } from './settings.ts';
 import { Closers } from './shared/closers.ts';
+import type { Copy } from './shared/copy.ts';
 import type { Instruments } from './shared/instruments.ts';
 import { checkPorts, listenError } from './shared/ports.ts';
 import { openStorage } from './storage.ts';
@@ -18,12 +19,13 @@ export async function start(options: StartOptions = {}): Promise<Cluster> {
   return (await startWith(options, undefined)).cluster;
 }
 
-/** The same with instruments, and with the parts that they look at. */
+/** The same with instruments, and with the parts that they look at; or as a copy of another cluster. */
 export async function startWith(
   options: StartOptions,
   instruments: Instruments | undefined,
+  copy?: Copy,
 ): Promise<{ readonly cluster: Cluster; readonly parts: ClusterParts }> {
-  const settings = await readSettings(options, instruments);
+  const settings = await readSettings(options, instruments, copy);
   const closers = new Closers();
   await checkPorts(fixedPorts(options));
   const storage = await openStorage(settings, closers);

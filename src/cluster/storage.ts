@@ -15,9 +15,14 @@ export interface Storage {
 }
 
 export async function openStorage(settings: ClusterSettings, closers: Closers): Promise<Storage> {
-  const { options, sources, instruments, kinds } = settings;
+  const { options, sources, instruments, copy, kinds } = settings;
   const metrics = new StoreMetrics();
-  const opened = await openStore(options, sources, metrics, instruments);
+  const opened = await openStore(
+    options,
+    sources,
+    metrics,
+    copy?.openStore ? { openStore: copy.openStore } : instruments,
+  );
   const store = await encrypted(opened, kinds, options.encryptionConfigFile);
   closers.add(() => store.close());
   return { store, metrics };
@@ -25,11 +30,11 @@ export async function openStorage(settings: ClusterSettings, closers: Closers): 
 
 /** Opens the view of all objects, whichever store they are in. */
 export async function openView(settings: ClusterSettings, store: Store, closers: Closers): Promise<View> {
-  const { options, sources, kinds, report, reportLoss } = settings;
+  const { options, sources, kinds, copy, report, reportLoss } = settings;
   const watched = {
     onError: report,
     onLost: reportLoss,
-    dropsSelfLinks: options.like !== undefined,
+    dropsSelfLinks: options.like !== undefined && !copy,
   };
   const view = await openReadableView(store, kinds, { ...watched, holds: heldHere(options) });
   closers.add(() => view.close());

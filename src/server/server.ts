@@ -34,6 +34,7 @@ import type { StoreMetrics } from './observe/store-metrics.ts';
 import { WatchMetrics } from './observe/watch-metrics.ts';
 import { type PageInstruments, Pages } from './pages.ts';
 import { type Connecting, OpenConnections } from './pods/connecting.ts';
+import type { KeptLogSource } from './pods/kept-log.ts';
 import { defaultAddressTypes } from './pods/node-location.ts';
 import type { ServiceDialing } from './pods/service-dialing.ts';
 import { type Resources, servedComputedVersions } from './route-table.ts';
@@ -79,6 +80,8 @@ export interface ServerOptions {
   readonly dashboard?: Dashboard;
   /** Answers paths of snapshots (`/wherry/snapshots`); false for those that are unknown. */
   readonly snapshots?: (context: RequestContext) => Promise<boolean>;
+  /** Logs of a copy, whose containers run elsewhere. */
+  readonly keptLogs?: KeptLogSource | undefined;
   /** What a test kit looks at and changes; absent in ordinary servers. */
   readonly instruments?: ServerInstruments;
   /** Called for internal errors of the server. */
@@ -153,6 +156,7 @@ export class ApiServer {
       addressTypes: options.nodeAddressTypes ?? defaultAddressTypes,
       open: this.#connections,
       ownDoors: new OwnDoors(options.doors, registry.view),
+      keptLogs: options.keptLogs,
     };
     this.#router = new Router(this.#resources(writing, options, traffic), discovery, pages);
     this.#metrics = new Metrics({

@@ -1,6 +1,20 @@
 /** Flags of single commands that are no options of a cluster. */
 import { commands, optionFor } from './option.ts';
-import { filled, items, lifeMs, on, oneOf, parsed, port, repeated, text } from './values.ts';
+import {
+  count,
+  file,
+  filled,
+  folder,
+  items,
+  lifeMs,
+  list,
+  on,
+  oneOf,
+  parsed,
+  port,
+  repeated,
+  text,
+} from './values.ts';
 
 const descriptionCharsMax = 1_000;
 const nameCharsMax = 253;
@@ -270,7 +284,80 @@ export const doctorFlags = {
   }),
 };
 
-const logged = optionFor('up', 'serve', 'node');
+export const openFlags = {
+  writable: optionFor('open')<boolean>({
+    flag: 'writable',
+    value: on,
+    needed: ['open'],
+    text: 'let objects be changed, in memory; without it writes are refused',
+  }),
+};
+
+const copying = optionFor('import');
+
+export const importFlags = {
+  dataDir: copying<string>({
+    flag: 'data-dir',
+    needed: ['import'],
+    value: folder,
+    text: 'the folder to copy into; it must not hold objects yet, unless an import of the same\ncluster was ended',
+    default: 'copy',
+    preset: true,
+  }),
+  kubeconfig: copying<string>({
+    flag: 'kubeconfig',
+    needed: ['import'],
+    value: file,
+    text: 'how the cluster is reached (default: as kubectl finds it)',
+  }),
+  context: copying<string>({
+    flag: 'context',
+    needed: ['import'],
+    value: text('NAME'),
+    text: 'the context of the kubeconfig (default: the current one)',
+  }),
+  namespaces: copying<readonly string[]>({
+    flag: 'namespaces',
+    needed: ['import'],
+    value: list,
+    text: 'copy only what is in these namespaces',
+  }),
+  kinds: copying<readonly string[]>({
+    flag: 'kinds',
+    needed: ['import'],
+    value: list,
+    text: 'copy only these resources, such as pods,deployments.apps',
+  }),
+  selector: copying<string>({
+    flag: 'selector',
+    needed: ['import'],
+    short: 'l',
+    value: text('LABELS'),
+    text: 'copy only objects with these labels',
+  }),
+  withSecrets: copying<boolean>({
+    flag: 'with-secrets',
+    needed: ['import'],
+    value: on,
+    text: 'copy the values of secrets, too; who has the folder has them (default: names and keys alone)',
+  }),
+  noSecrets: copying<boolean>({ flag: 'no-secrets', needed: ['import'], value: on, text: 'copy no secrets' }),
+  requestsPerSecond: copying<number>({
+    flag: 'rate',
+    needed: ['import'],
+    value: count('N', 1_000, 1),
+    text: 'requests a second, at most',
+    default: '10',
+  }),
+  alive: copying<boolean>({
+    flag: 'alive',
+    needed: ['import'],
+    value: on,
+    text: 'leave out nodes and what runs on them, so that simulated nodes can take their place',
+  }),
+};
+
+const logged = optionFor('up', 'serve', 'node', 'open');
 
 export const logFlags = {
   level: logged<'silent' | 'error' | 'warn' | 'info' | 'debug'>({

@@ -4,20 +4,21 @@ import { handedIn, optionFor } from './option.ts';
 import { off, parsed, portOf, repeated, text, wholeNumber, wordFor } from './values.ts';
 
 const option = optionFor('up', 'serve');
+const local = optionFor('up', 'serve', 'open');
 const streamsMaxMax = 1_000_000;
 
 export const localDoorOptions = {
   /** Port of the local door. Default 0: any free one. `off` closes it, when there is a secure one. */
-  port: option<number | 'off'>({
+  port: local<number | 'off'>({
     flag: 'port',
-    needed: ['up', 'serve', 'test'],
+    needed: ['up', 'serve', 'test', 'open'],
     value: parsed('PORT', 'a number from 0 to 65535', (given) => (given === 'off' ? given : portOf(given))),
     text: 'port for plain HTTP; 0 takes any free one, off none',
     default: '8080',
     preset: true,
   }),
   /** Address of the local door, which serves plain HTTP; loopback only. Default `127.0.0.1`. */
-  host: option<string>({
+  host: local<string>({
     flag: 'host',
     value: text('HOST'),
     text: 'loopback address for plain HTTP',

@@ -25,6 +25,8 @@ export const commands = [
   'token',
   'kubeconfig',
   'test',
+  'open',
+  'import',
   'cleanup',
   'envtest',
   'config',

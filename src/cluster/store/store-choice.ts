@@ -26,7 +26,7 @@ export async function openStore(
   options: StartOptions,
   { nowMs }: Sources,
   metrics: StoreMetrics,
-  instruments?: Instruments,
+  instruments?: Pick<Instruments, 'openStore'>,
 ): Promise<Store> {
   const kind = storeKind(options);
   const observed = {

@@ -50,6 +50,13 @@ interface Served {
   readonly kinds: readonly Kind[];
 }
 
+/**
+ * What is done about definitions beside serving them. `all`: as the servers of a cluster do. `changes`: nothing about what is
+ * there at the start, as in a copy that can be changed. `none`: nothing is ever written, as in one that follows another
+ * cluster, where the servers of that one do it.
+ */
+export type DefinitionUpkeep = 'all' | 'changes' | 'none';
+
 export class Definitions {
   readonly #collection: Collection;
   #watcher: Watcher | undefined;
@@ -68,6 +75,7 @@ export class Definitions {
     /** Calls conversion webhooks. */
     hooks: HookCaller,
     private readonly report: (error: Error) => void,
+    private readonly upkeep: DefinitionUpkeep = 'all',
   ) {
     const { registry } = writing;
     this.#tools = { hooks, uid: () => registry.sources.uid() };
@@ -81,16 +89,16 @@ export class Definitions {
     for (const entry of entries) {
       const definition = definitionOf(entry);
       this.#index.set(definition);
-      if (!isSettled(definition)) this.#waiting.add(entry.name);
+      if (this.upkeep === 'all' && !isSettled(definition)) this.#waiting.add(entry.name);
       if (!isServed(definition)) continue;
-      const kinds = kindsOf(definition, this.#tools);
+      const kinds = this.#kindsOf(definition);
       this.#served.set(entry.name, { source: sourceOf(definition), kinds });
       added.push(...kinds);
     }
     if (added.length) await this.writing.registry.kinds.add(...added);
     this.#watch();
     if (this.#waiting.size) this.#begin();
-    removeForgottenObjects(this.writing.registry).catch(this.report);
+    if (this.upkeep === 'all') removeForgottenObjects(this.writing.registry).catch(this.report);
   }
 
   /** Whether no definition is being looked at. */
@@ -180,6 +188,7 @@ export class Definitions {
     if (!entry) return this.#gone(name);
     let definition = definitionOf(entry);
     this.#index.set(definition);
+    if (this.upkeep === 'none') return this.#serve(definition);
     if (!definition.metadata.deletionTimestamp) {
       const named = (current: CustomResourceDefinition) =>
         namedStatus(current, this.#takenBeside(current), this.writing.registry.now());
@@ -239,10 +248,17 @@ export class Definitions {
     const source = sourceOf(definition);
     const before = this.#served.get(name);
     if (before?.source === source) return;
-    const wanted = isServed(definition) ? kindsOf(definition, this.#tools) : [];
+    const wanted = isServed(definition) ? this.#kindsOf(definition) : [];
     await this.#exchange(before?.kinds ?? [], wanted);
     if (wanted.length) this.#served.set(name, { source, kinds: wanted });
     else this.#served.delete(name);
+  }
+
+  /** Copies of clusters ask no webhook for conversions: versions differ in their names alone. */
+  #kindsOf(definition: CustomResourceDefinition): Kind[] {
+    if (this.upkeep === 'all') return kindsOf(definition, this.#tools);
+    const spec = { ...definition.spec, conversion: undefined };
+    return kindsOf({ ...definition, spec } as CustomResourceDefinition, this.#tools);
   }
 
   async #exchange(before: readonly Kind[], wanted: readonly Kind[]): Promise<void> {
@@ -273,7 +289,7 @@ export class Definitions {
     this.#served.delete(name);
     if (served) {
       await this.writing.registry.kinds.remove(...served.kinds);
-      await removeObjectsOf(this.writing.registry, served.kinds[0]!.storage.id);
+      if (this.upkeep !== 'none') await removeObjectsOf(this.writing.registry, served.kinds[0]!.storage.id);
     }
     this.#index.delete(name);
     for (const other of this.#index.waitingIn(groupOf(name))) this.#enqueue(other);

@@ -6,6 +6,7 @@ import type { Writing } from '../../registry/writing.ts';
 import { dialTcp } from '../../streams/dial/dialing.ts';
 import type { NodeConnector } from '../../streams/dial/node-connector.ts';
 import type { OwnDoors } from '../http/own-doors.ts';
+import type { KeptLogSource } from './kept-log.ts';
 
 export interface Connecting {
   readonly registry: Registry;
@@ -16,6 +17,8 @@ export interface Connecting {
   readonly open: OpenConnections;
   /** Where this server itself listens, which is never dialled; absent for a server that does not listen. */
   readonly ownDoors?: OwnDoors | undefined;
+  /** Logs of a copy, whose containers run elsewhere; absent: logs are asked of nodes. */
+  readonly keptLogs?: KeptLogSource | undefined;
 }
 
 /** Connects to addresses that were checked with `target-address.ts`, unless one is a door of this server. */

@@ -16,6 +16,7 @@ import { apiHeaders } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { ResourceInfo } from '../http/request-info.ts';
 import type { Connecting } from './connecting.ts';
+import { answerKeptLog } from './kept-log.ts';
 import { logOptions } from './log-options.ts';
 import { chooseContainer, findPod, kubeletPath, locatePod } from './pod-target.ts';
 
@@ -40,6 +41,10 @@ export async function serveLog(
   const options = logOptions(context.query, info.name!);
   const pod = await findPod(connecting, pods, info);
   const container = chooseContainer(pod, options.container);
+  if (connecting.keptLogs) {
+    const query = new URLSearchParams(options.kubeletQuery);
+    return answerKeptLog(context, connecting.keptLogs.read(info.namespace!, info.name!, container, query));
+  }
   const node = locatePod(connecting, pod);
   const path = kubeletPath('containerLogs', info.namespace, info.name, container);
   const log: LogRequest = {
