@@ -16,6 +16,8 @@ interface LineProps {
   readonly index: number;
   readonly shown: readonly ShownColumn[];
   readonly withNamespace: boolean;
+  /** The namespace is shown above the name. */
+  readonly withPrefix: boolean;
   readonly selectable: boolean;
   readonly isSelected: boolean;
   readonly isCursor: boolean;
@@ -43,10 +45,20 @@ export class TableLine extends Component<LineProps> {
   }
 }
 
-const compared = ['row', 'index', 'shown', 'withNamespace', 'selectable', 'isSelected', 'isCursor'] as const;
+const compared = [
+  'row',
+  'index',
+  'shown',
+  'withNamespace',
+  'withPrefix',
+  'selectable',
+  'isSelected',
+  'isCursor',
+] as const;
 
 function drawn(props: LineProps) {
-  const { row, index, shown, withNamespace, selectable, isSelected, isCursor, onToggle, addressOf } = props;
+  const { row, index, shown, withNamespace, withPrefix, selectable, isSelected, isCursor } = props;
+  const { onToggle, addressOf } = props;
   const state = [
     row.deleting || row.mark === 'gone' ? 'dying' : '',
     row.mark ?? '',
@@ -68,7 +80,10 @@ function drawn(props: LineProps) {
       {shown.map(({ column, at }, i) => (
         <td key={column.name}>
           {i === 0 ? (
-            <Link to={addressOf(row)}>{String(row.cells[at] ?? row.name)}</Link>
+            <>
+              {withPrefix && row.namespace && <span class="quiet above">{row.namespace}</span>}
+              <Link to={addressOf(row)}>{String(row.cells[at] ?? row.name)}</Link>
+            </>
           ) : (
             <Cell column={column} value={row.cells[at]} row={row} />
           )}

@@ -13,9 +13,13 @@ import type { TableColumn } from '../../core/objects.ts';
 import { TableLine } from './table-line.tsx';
 
 const rowHeight = 32;
+const narrowRowHeight = 46;
 const overscan = 6;
 /** Columns of a higher priority are for wide screens alone, as with `kubectl get -o wide`. */
 const wideFrom = 1400;
+/** Below this the state stands beside the name, and the namespace above it, so that both are in sight. */
+const narrowBelow = 500;
+const states = /^(Status|Phase|State)$/;
 
 interface VirtualTableProps {
   readonly label: string;
@@ -34,14 +38,21 @@ interface VirtualTableProps {
 }
 
 export function VirtualTable(props: VirtualTableProps) {
-  const { label, rows, columns, withNamespace, selected, onSelect, selectable, cursor } = props;
+  const { label, rows, columns, selected, onSelect, selectable, cursor } = props;
   const box = useRef<HTMLDivElement>(null);
   const virtualizer = useVirtualizer(rows.length, box);
   const wide = innerWidth >= wideFrom;
-  const shown = useMemo(
-    () => columns.map((column, at) => ({ column, at })).filter(({ column }) => wide || column.priority === 0),
-    [columns, wide],
-  );
+  const narrow = innerWidth < narrowBelow;
+  const withNamespace = props.withNamespace && !narrow;
+  const shown = useMemo(() => {
+    const fitting = columns
+      .map((column, at) => ({ column, at }))
+      .filter(({ column }) => wide || column.priority === 0);
+    const rank = ({ column }: (typeof fitting)[number], i: number): number =>
+      i === 0 ? 0 : states.test(column.name) ? 1 : 2;
+    const ranks = new Map(fitting.map((each, i) => [each, rank(each, i)]));
+    return narrow ? fitting.toSorted((a, b) => ranks.get(a)! - ranks.get(b)!) : fitting;
+  }, [columns, wide, narrow]);
   const latest = useRef(props);
   latest.current = props;
   const [lines] = useState(() => ({
@@ -94,6 +105,7 @@ export function VirtualTable(props: VirtualTableProps) {
                 index={index}
                 shown={shown}
                 withNamespace={withNamespace}
+                withPrefix={props.withNamespace && narrow}
                 selectable={selectable}
                 isSelected={selected.has(row.uid)}
                 isCursor={row.uid === cursor}
@@ -159,7 +171,7 @@ const optionsOf = (
 ): VirtualizerOptions<HTMLDivElement, HTMLTableRowElement> => ({
   count,
   getScrollElement: () => box.current,
-  estimateSize: () => rowHeight,
+  estimateSize: () => (innerWidth < narrowBelow ? narrowRowHeight : rowHeight),
   overscan,
   scrollToFn: elementScroll,
   observeElementRect,

@@ -22,7 +22,7 @@ export function RelationPanels({ kind, object }: { readonly kind: Kind; readonly
     <>
       {relations?.family && (
         <section class="panel">
-          <h2>Owners and owned</h2>
+          <h2>Owned by, and owns</h2>
           <ul class="tree">
             <Branch member={relations.family} />
           </ul>

@@ -67,12 +67,12 @@ function PodLine({ pod, isLocal }: { readonly pod: ApiObject; readonly isLocal: 
       <td>
         <span class={`badge ${toneOf(state) ?? ''}`}>{state}</span>
       </td>
-      <td>
+      <td data-label="Ready">
         {statuses.filter(({ ready }) => ready).length}/{spec?.containers?.length ?? 0}
       </td>
-      <td>{statuses.reduce((sum, { restartCount = 0 }) => sum + restartCount, 0)}</td>
-      {isLocal && <td>{spec?.nodeName}</td>}
-      <td>
+      <td data-label="Restarts">{statuses.reduce((sum, { restartCount = 0 }) => sum + restartCount, 0)}</td>
+      {isLocal && <td data-label="Node">{spec?.nodeName}</td>}
+      <td data-label="Age">
         <Age since={metadata.creationTimestamp} />
       </td>
     </tr>
