@@ -44,15 +44,7 @@ export function VirtualTable(props: VirtualTableProps) {
   const wide = innerWidth >= wideFrom;
   const narrow = innerWidth < narrowBelow;
   const withNamespace = props.withNamespace && !narrow;
-  const shown = useMemo(() => {
-    const fitting = columns
-      .map((column, at) => ({ column, at }))
-      .filter(({ column }) => wide || column.priority === 0);
-    const rank = ({ column }: (typeof fitting)[number], i: number): number =>
-      i === 0 ? 0 : states.test(column.name) ? 1 : 2;
-    const ranks = new Map(fitting.map((each, i) => [each, rank(each, i)]));
-    return narrow ? fitting.toSorted((a, b) => ranks.get(a)! - ranks.get(b)!) : fitting;
-  }, [columns, wide, narrow]);
+  const shown = useMemo(() => fittingColumns(columns, wide, narrow), [columns, wide, narrow]);
   const latest = useRef(props);
   latest.current = props;
   const [lines] = useState(() => ({
@@ -119,6 +111,16 @@ export function VirtualTable(props: VirtualTableProps) {
       {rows.length === 0 && <p class="waiting">{props.empty}</p>}
     </div>
   );
+}
+
+/** Those that fit the width of the screen; on narrow ones the state comes second. */
+function fittingColumns(columns: readonly TableColumn[], wide: boolean, narrow: boolean) {
+  const fitting = columns
+    .map((column, at) => ({ column, at }))
+    .filter(({ column }) => wide || column.priority === 0);
+  const rank = ({ column, at }: (typeof fitting)[number]): number =>
+    at === 0 ? 0 : states.test(column.name) ? 1 : 2;
+  return narrow ? fitting.toSorted((a, b) => rank(a) - rank(b)) : fitting;
 }
 
 function Filler({ height, span }: { readonly height: number; readonly span: number }) {
