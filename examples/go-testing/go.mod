@@ -1,0 +1,3 @@
+module example.com/wherrytest
+
+go 1.19
