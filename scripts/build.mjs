@@ -112,6 +112,20 @@ const seldomRead = {
   },
 };
 
+/** The default roles are lines of text that repeat many words, so the bundle holds them compressed. */
+const defaultRoles = {
+  name: 'default roles',
+  setup({ onLoad }) {
+    onLoad({ filter: /authorization\/bootstrap-lines\.ts$/ }, async ({ path }) => {
+      const exported = [...(await readFile(path, 'utf8')).matchAll(/^export const (\w+) = `([^`$\\]*)`;$/gm)];
+      if (!exported.length) throw new Error('the default roles have another form');
+      const texts = JSON.stringify(exported.map(([, , text]) => text));
+      const names = exported.map(([, name]) => name).join(', ');
+      return { contents: `${compressed(texts)} const [${names}] = JSON.parse(read()); export { ${names} };` };
+    });
+  },
+};
+
 /** Code with a function `read` that returns a text, which it holds compressed. */
 const compressed = (text) => `import { brotliDecompressSync } from 'node:zlib';
   const read = () => brotliDecompressSync(Buffer.from('${brotliCompressSync(text).toString('base64')}', 'base64')).toString('utf8');`;
@@ -165,7 +179,7 @@ async function bundle(webInputs) {
     write: false,
     metafile: true,
     sourcemap: asked['source-maps'] ?? false,
-    plugins: [fieldTables, descriptions, seldomRead, bundledLmdb],
+    plugins: [fieldTables, descriptions, seldomRead, defaultRoles, bundledLmdb],
     define: { ...defineThread, 'import.meta.url': 'moduleUrl' },
     // Strict mode, like the modules it is made of; esbuild's own directive would come after these
     // declarations and have no effect.

@@ -180,7 +180,6 @@ export const commandForms: Readonly<Record<Command, CommandForm>> = {
 export const commandGroups: readonly (readonly [title: string, commands: readonly Command[]])[] = [
   ['Run a cluster', ['up', 'serve', 'node', 'test']],
   ['Find it again', ['list', 'status', 'stop', 'restart', 'logs', 'snapshot', 'delete']],
-  ['Look at another cluster', ['open', 'import']],
   ['Look after it', ['problems', 'kubeconfig', 'token', 'backup', 'restore', 'cleanup']],
-  ['Around it', ['config', 'doctor', 'envtest', 'completion', 'help', 'version']],
+  ['Around it', ['open', 'import', 'config', 'doctor', 'envtest', 'completion', 'help', 'version']],
 ];

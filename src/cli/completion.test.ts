@@ -10,7 +10,7 @@ async function completed(...words: string[]): Promise<{ words: string[]; shell: 
 
 describe('what is completed', () => {
   it.each<[string[], string[], string]>([
-    [['s'], ['status', 'stop', 'serve'], ':plain'],
+    [['s'], ['status', 'stop', 'snapshot', 'serve'], ':plain'],
     [['up', '--log-level', 'd'], ['debug'], ':plain'],
     [['up', '--log-level=d'], ['--log-level=debug'], ':plain'],
     [['up', '--in-memory', '--log-le'], ['--log-level'], ':plain'],

@@ -42,8 +42,14 @@ export interface ImportOptions {
    */
   readonly alive?: boolean | undefined;
   readonly progress?: ((progress: CopyProgress) => void) | undefined;
-  /** Ends the import; a later one goes on. */
-  readonly signal?: AbortSignal | undefined;
+  /** Ends the import, which a later one continues: an `AbortSignal`. */
+  readonly signal?: EndSignal | undefined;
+}
+
+/** The part of an `AbortSignal` that programs without types of Node or a browser can name, too. */
+export interface EndSignal {
+  readonly aborted: boolean;
+  addEventListener(type: 'abort', listener: () => void): void;
 }
 
 /** What an import has copied. */
@@ -70,7 +76,7 @@ export async function importCluster(options: ImportOptions): Promise<ImportSumma
   const { dataDir, secrets = 'keys', alive = false, requestsPerSecond = defaultPerSecond } = options;
   const access = accessOf(options);
   const done = unfinished(dataDir, access.url);
-  const client = new SourceClient(access, requestsPerSecond, options.signal);
+  const client = new SourceClient(access, requestsPerSecond, options.signal as AbortSignal | undefined);
   const { openLmdbStore } = await import('../store/lmdb.ts');
   const store = await openLmdbStore({ dataDir });
   const finished: KindResult[] = [...done.values()];

@@ -100,7 +100,7 @@ describe.each([
   [['completion', 'tcsh'], /completion takes one shell: bash, zsh, fish or powershell/],
   [
     ['down'],
-    /there is no command "down"; the commands are up, list, status, stop, restart, logs, delete, serve, node, backup, restore, token, kubeconfig, test, cleanup, envtest, doctor, completion, help and version/,
+    /there is no command "down"; the commands are up, list, status, stop, restart, logs, delete, snapshot, serve, node, backup, restore, problems, token, kubeconfig, test, open, import, cleanup, envtest, config, doctor, completion, help and version/,
   ],
   [['__proto__'], /there is no command "__proto__"/],
   [['up', 'now'], /up takes options only, not "now"/],
@@ -130,7 +130,7 @@ describe.each([
   ],
   [['up', '--log-links='], /--log-links must name a folder/],
   [
-    ['up', '--port', '0', '--log-links', '.wherry/node'],
+    ['up', '--port', '0', '--data-dir', '.wherry', '--log-links', '.wherry/node'],
     /links to logs cannot be made in .*, where the logs are/,
   ],
   [['node'], /node needs the server it belongs to: --server/],

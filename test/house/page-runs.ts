@@ -34,6 +34,11 @@ export const pageRuns: Readonly<Record<string, PageRun>> = {
   'docs/corpus.md': { left: { '': 'test/cli/corpus.test.ts runs the program on manifests of its own' } },
   'docs/custom-kinds.md': { session: serving },
   'docs/differences.md': { session: { tier: 'release' } },
+  'docs/dumps.md': {
+    left: {
+      '': 'needs a second cluster with objects; test/recorder/ opens and copies one with the same commands',
+    },
+  },
   'docs/embedding.md': { left: { '': 'test/house/docs.test.ts runs the programs' } },
   'docs/etcd.md': { left: { '': 'needs an etcd; test/clusters/ runs several servers on one' } },
   'docs/first-session.md': { left: { '': 'test/house/first-session.release.test.ts runs and records it' } },

@@ -140,7 +140,8 @@ export class PageSession {
     const kubeconfig = { apiVersion: 'v1', kind: 'Config', clusters: [cluster], contexts: [context] };
     writeFileSync(config, JSON.stringify({ ...kubeconfig, 'current-context': 'c' }));
     this.#environment = {
-      ...process.env,
+      // What the tests tell each other is nothing that a reader of the page has set.
+      ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('WHERRY_'))),
       HOME: this.#folder,
       // Clusters are below HOME, as on the page.
       XDG_DATA_HOME: undefined,

@@ -215,7 +215,7 @@ export const envtestFlags = {
             : refuse(`${flag} must be versions from 1.22 to 1.36, not ${JSON.stringify(one)}`);
         }),
     },
-    text: 'the minor of Kubernetes that the server is: 1.29; with --store several, each in its own folder',
+    text: 'the minor of Kubernetes that the server is: 1.29; with --store a list',
     default: '1.36',
   }),
   versioned: envtest<boolean>({

@@ -84,7 +84,10 @@ export class HttpListener {
         resolve();
       });
     });
-    this.#unmark = await markDoor((this.server.address() as AddressInfo).port);
+    const unmark = await markDoor((this.server.address() as AddressInfo).port);
+    // It may have been closed meanwhile.
+    if (this.#closed) unmark();
+    else this.#unmark = unmark;
   }
 
   /** `127.0.0.1:8080`, `[::1]:8080`. */
@@ -95,8 +98,8 @@ export class HttpListener {
 
   /** Stops accepting connections, and closes idle ones. */
   shut(): void {
-    this.#closed ??= new Promise((resolve) => this.server.close(() => resolve()));
     this.#unmark();
+    this.#closed ??= new Promise((resolve) => this.server.close(() => resolve()));
   }
 
   /** @param cut closes connections that Node's server does not track */
