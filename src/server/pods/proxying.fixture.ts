@@ -10,6 +10,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { afterAll, afterEach, beforeAll } from 'vitest';
+import { freePorts } from '../../../test/support/free-ports.ts';
 import { Client, type Reply } from '../../../test/support/http.ts';
 import { Tokens } from '../../access/tokens/tokens.ts';
 import { KindTable } from '../../api/kinds/kinds.ts';
@@ -157,7 +158,9 @@ export class Proxied extends Client {
       sockets.add(socket);
       socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
     });
-    server.listen(0, address);
+    // Below the ports that systems give away: one of those may be a door's at another address, and is refused.
+    const [port] = await freePorts(1);
+    server.listen(port, address);
     await once(server, 'listening');
     this.closing(() => {
       server.close();

@@ -13,6 +13,8 @@ import { until } from '../pods.ts';
 const slices = '/apis/discovery.k8s.io/v1/namespaces/attack/endpointslices';
 const services = '/api/v1/namespaces/attack/services';
 const ingresses = '/apis/networking.k8s.io/v1/namespaces/attack/ingresses';
+/** Marks its own objects: other attacks use the namespace, too. */
+const own = { of: 'doors' };
 const harmless = 'a backend like any other';
 /** What the ingress answers when it cannot, or must not, connect to a backend. */
 const refusal = 'cannot be reached';
@@ -68,7 +70,8 @@ export const attack: Attack = {
       return { gotIn, says: codesText(codes) };
     } finally {
       backend.close();
-      for (const place of [ingresses, services, slices]) await server.remove(place);
+      for (const place of [ingresses, services, slices])
+        await server.remove(`${place}?labelSelector=of%3Ddoors`);
     }
   },
 };
@@ -76,9 +79,9 @@ export const attack: Attack = {
 /** Makes a service without a selector, and a slice that says where it leads; returns the answer to the slice. */
 async function lead(server: AttackedServer, name: string, address: string, port: number): Promise<Answered> {
   const post = (path: string, body: object) => server.ask('tenant', path, { method: 'POST', body });
-  await post(services, { metadata: { name }, spec: { ports: [{ port: 80 }] } });
+  await post(services, { metadata: { name, labels: own }, spec: { ports: [{ port: 80 }] } });
   return post(slices, {
-    metadata: { name, labels: { 'kubernetes.io/service-name': name } },
+    metadata: { name, labels: { ...own, 'kubernetes.io/service-name': name } },
     addressType: 'IPv4',
     endpoints: [{ addresses: [address], conditions: { ready: true } }],
     ports: [{ name: '', port }],
@@ -91,7 +94,10 @@ async function route(server: AttackedServer, name: string, address: string, port
   if (status >= 300 || status === 0) throw new Error(`the slice ${name} is answered with ${status} ${text}`);
   const backend = { service: { name, port: { number: 80 } } };
   const paths = [{ path: '/', pathType: 'Prefix', backend }];
-  await server.create(ingresses, { metadata: { name }, spec: { rules: [{ host: name, http: { paths } }] } });
+  await server.create(ingresses, {
+    metadata: { name, labels: own },
+    spec: { rules: [{ host: name, http: { paths } }] },
+  });
 }
 
 /** Asks the ingress for the secrets of the server behind a host. */
