@@ -47,7 +47,7 @@ export interface ImportOptions {
 }
 
 /** The part of an `AbortSignal` that programs without types of Node or a browser can name, too. */
-export interface EndSignal {
+interface EndSignal {
   readonly aborted: boolean;
   addEventListener(type: 'abort', listener: () => void): void;
 }
