@@ -180,8 +180,11 @@ class UpCommand {
   }
 }
 
-/** Seconds since the command was started. */
-const secondsSoFar = (): string => (performance.now() / 1_000).toFixed(2);
+/** Seconds since the process was started, or since `npm start` had installed and built (see scripts/start.mjs). */
+function secondsSoFar(): string {
+  const [begun] = performance.getEntriesByName('wherry begins');
+  return ((performance.now() - (begun?.startTime ?? 0)) / 1_000).toFixed(2);
+}
 
 function stoppingLine(pods: number): string {
   const what = pods === 0 ? '' : ` ${pods} ${pods === 1 ? 'pod' : 'pods'}`;

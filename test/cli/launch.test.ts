@@ -96,3 +96,29 @@ describe.runIf(optimized)('compiled code', () => {
     expect(await answers(async () => (await stat(file)).ino !== bad)).toBe('ok');
   });
 });
+
+it('npm start prints times without what installing has taken', async () => {
+  const installMs = 3_000;
+  await mkdir(join(folder, 'scripts'));
+  for (const name of ['package.json', 'scripts/start.mjs']) await cp(join(root, name), join(folder, name));
+  const wait = `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${installMs})`;
+  await writeFile(
+    join(folder, 'scripts/install.mjs'),
+    `export const installPackages = () => ${wait}; export const run = () => { throw new Error('it is built'); };`,
+  );
+  for (const name of ['src', 'web']) await mkdir(join(folder, name));
+  const begunMs = performance.now();
+  const options = ['--in-memory', '--port', '0', '--secure-port', 'off', '--simulated-nodes', '1'];
+  child = spawn(process.execPath, [join(folder, 'scripts/start.mjs'), ...options], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_OPTIONS: undefined, XDG_CACHE_HOME: cache },
+  });
+  let text = '';
+  for await (const part of child.stdout!) {
+    text += String(part);
+    if (text.includes('Ready after')) break;
+  }
+  const [, ready, api] = /Ready after ([\d.]+) s, the API after ([\d.]+) s/.exec(text)!;
+  expect(Number(api)).toBeLessThanOrEqual(Number(ready));
+  expect(Number(ready) * 1_000).toBeLessThan(performance.now() - begunMs - installMs + 10);
+});
