@@ -2,6 +2,7 @@
  * Builds `dist/`, without types (see build-types.mjs):
  *
  *   wherry-HASH.cjs   the bundle: one file loads several times faster than hundreds
+ *   tables.bin        the tables of the bundle, compressed (see tables.mjs)
  *   importer.cjs      dynamic imports for the bundle
  *   LICENSES.txt      of the packages that the bundle contains
  *   index.cjs         for `require('wherry')`: the public names of the bundle
@@ -21,10 +22,10 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { brotliCompressSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { groupFiles, kindsFolder } from './generate-groups.mjs';
 import { bundledLmdb, licencesOf } from './lmdb.mjs';
+import { compressed, tables, writeTables } from './tables.mjs';
 import { buildThread, defineThread } from './thread.mjs';
 import { buildWeb } from './web.mjs';
 
@@ -35,8 +36,8 @@ const folder = path.resolve('dist');
 
 /**
  * Loads field tables as text, of which each model is parsed as JSON when it is first used: a start uses few of them, and V8
- * parses JSON several times faster than JavaScript. The bundle holds them compressed, a table each: a fifth of their size,
- * and the largest is read in half a millisecond.
+ * parses JSON several times faster than JavaScript. They are kept compressed, a table each: a fifth of their size, and the
+ * largest is read in half a millisecond.
  */
 const fieldTables = {
   name: 'field tables',
@@ -74,7 +75,7 @@ const fieldTables = {
   },
 };
 
-/** Descriptions are long and seldom read, so the bundle holds them compressed, all in one: a quarter of their size. */
+/** Descriptions are long and seldom read, so they are kept compressed, all in one: a quarter of their size. */
 const descriptions = {
   name: 'descriptions',
   setup({ onEnd, onLoad }) {
@@ -98,7 +99,7 @@ const descriptions = {
 
 /**
  * The flags and feature gates of kube-apiserver are read by its stand-in alone, and what earlier minors served by a
- * cluster of such a minor, so the bundle holds them compressed.
+ * cluster of such a minor, so they are kept compressed.
  */
 const seldomReadJson = /(envtest\/(apiserver-flags|feature-gates)|minors\/(versions|former-tables))\.json$/;
 const seldomRead = {
@@ -112,7 +113,7 @@ const seldomRead = {
   },
 };
 
-/** The default roles are lines of text that repeat many words, so the bundle holds them compressed. */
+/** The default roles are lines of text that repeat many words, so they are kept compressed. */
 const defaultRoles = {
   name: 'default roles',
   setup({ onLoad }) {
@@ -125,10 +126,6 @@ const defaultRoles = {
     });
   },
 };
-
-/** Code with a function `read` that returns a text, which it holds compressed. */
-const compressed = (text) => `import { brotliDecompressSync } from 'node:zlib';
-  const read = () => brotliDecompressSync(Buffer.from('${brotliCompressSync(text).toString('base64')}', 'base64')).toString('utf8');`;
 
 /** For every script: minified for a faster start, but with names where they are looked at, in stack traces and profiles. */
 const common = {
@@ -179,7 +176,7 @@ async function bundle(webInputs) {
     write: false,
     metafile: true,
     sourcemap: asked['source-maps'] ?? false,
-    plugins: [fieldTables, descriptions, seldomRead, defaultRoles, bundledLmdb],
+    plugins: [tables, fieldTables, descriptions, seldomRead, defaultRoles, bundledLmdb],
     define: { ...defineThread, 'import.meta.url': 'moduleUrl' },
     // Strict mode, like the modules it is made of; esbuild's own directive would come after these
     // declarations and have no effect.
@@ -287,6 +284,7 @@ rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder);
 const webInputs = await buildWeb(path.join(folder, 'ui'), { small: asked.package ?? false });
 const bundleFile = await bundle(webInputs);
+writeTables(folder);
 library(bundleFile);
 const { minifyWhitespace, minifySyntax, logLevel } = common;
 await buildThread(folder, { minifyWhitespace, minifySyntax, logLevel });
