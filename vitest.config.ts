@@ -16,10 +16,10 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { buildThread } from './scripts/build/thread.mjs';
 import { findEtcds } from './scripts/etcds.mjs';
 import { findJest } from './scripts/jest.mjs';
 import { findKubectls } from './scripts/kubectls.mjs';
-import { buildThread } from './scripts/thread.mjs';
 
 const all: Record<string, string> = JSON.parse(process.env.WHERRY_KUBECTLS ?? 'null') ?? findKubectls();
 

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
-import { buildThread, defineThread } from '../scripts/thread.mjs';
+import { buildThread, defineThread } from '../scripts/build/thread.mjs';
 
 const OBJECTS = Number(process.argv[2] ?? 100_000);
 const VALUE_BYTES = Number(process.argv[3] ?? 1500);

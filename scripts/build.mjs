@@ -2,7 +2,7 @@
  * Builds `dist/`, without types (see build-types.mjs):
  *
  *   wherry-HASH.cjs   the bundle: one file loads several times faster than hundreds
- *   tables.bin        the tables of the bundle, compressed (see tables.mjs)
+ *   tables.bin        the tables of the bundle, compressed (see build/tables.mjs)
  *   importer.cjs      dynamic imports for the bundle
  *   LICENSES.txt      of the packages that the bundle contains
  *   index.cjs         for `require('wherry')`: the public names of the bundle
@@ -10,7 +10,7 @@
  *   testing*.js, .cjs for `wherry/testing`, and with the hooks of a test runner for `wherry/testing/vitest`, …
  *   lmdbthread.cjs    the thread that writes to LMDB
  *   cli.cjs           the command: runs the bundle with compiled code (see src/cli/bundle-load.ts)
- *   ui/               the page that the server serves at /ui/ (see web.mjs)
+ *   ui/               the page that the server serves at /ui/ (see build/web.mjs)
  *   envtest-*.cjs     etcd and kube-apiserver as test harnesses start them (see src/envtest/assets.ts)
  *
  * `--package` is for publishing: names are shortened, which makes the package a quarter smaller.
@@ -23,11 +23,11 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
+import { bundledLmdb, licencesOf } from './build/lmdb.mjs';
+import { compressed, tables, writeTables } from './build/tables.mjs';
+import { buildThread, defineThread } from './build/thread.mjs';
+import { buildWeb } from './build/web.mjs';
 import { groupFiles, kindsFolder } from './generate-groups.mjs';
-import { bundledLmdb, licencesOf } from './lmdb.mjs';
-import { compressed, tables, writeTables } from './tables.mjs';
-import { buildThread, defineThread } from './thread.mjs';
-import { buildWeb } from './web.mjs';
 
 const { values: asked } = parseArgs({
   options: { package: { type: 'boolean' }, 'source-maps': { type: 'boolean' } },

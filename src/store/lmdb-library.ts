@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 type Lmdb = typeof import('lmdb');
 
-/** Part of the bundle (`scripts/lmdb.mjs`), loaded with the place of the package; not defined in tests. */
+/** Part of the bundle (`scripts/build/lmdb.mjs`), loaded with the place of the package; not defined in tests. */
 declare const bundledLmdb: { readonly version: string; readonly load: (file: string) => Lmdb } | undefined;
 
 export interface LmdbLibrary {

@@ -19,7 +19,7 @@ import type { WriteBuffer } from './write-buffer.ts';
 /** The thread is started after this many transactions: more than the first start of a secure server makes. */
 export const TRANSACTIONS_HERE = 24;
 
-/** The built `lmdb-thread.ts`, as a URL or relative to this file; set by the build (`scripts/thread.mjs`). */
+/** The built `lmdb-thread.ts`, as a URL or relative to this file; set by the build (`scripts/build/thread.mjs`). */
 declare const lmdbThreadFile: string;
 
 export class LmdbWriter {

@@ -1,5 +1,5 @@
 /**
- * A terminal of xterm.js in the dashboard's colours. `scripts/xterm-policy.mjs` makes the library fit the dashboard's
+ * A terminal of xterm.js in the dashboard's colours. `scripts/build/xterm-policy.mjs` makes the library fit the dashboard's
  * policy.
  */
 import { FitAddon } from '@xterm/addon-fit';

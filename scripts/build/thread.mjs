@@ -5,7 +5,7 @@
 import path from 'node:path';
 import { build } from 'esbuild';
 
-const root = path.dirname(import.meta.dirname);
+const root = path.resolve(import.meta.dirname, '../..');
 
 /** Its file name, next to the bundle that starts it. */
 const fileName = 'lmdbthread.cjs';
