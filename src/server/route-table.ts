@@ -1,6 +1,6 @@
 /**
- * The table of routes: the handlers of each version and resource, built from the table of kinds in one go. Finding a
- * route is two map lookups, without any work per request.
+ * The table of routes: the handlers of each version and resource. Those of a kind are made with the first request for
+ * it; from then on, finding a route is two map lookups.
  */
 
 import type { Kind } from '../api/kind/kind.ts';
@@ -46,8 +46,11 @@ export interface Resources {
   readonly aggregation: Aggregation | undefined;
 }
 
+/** Returns the routes of a resource, made at the first call. */
+type MadeRoutes = () => ResourceRoutes;
+
 /** One version: a handler for all its paths, or routes by resource. */
-type VersionRoutes = Handler | Map<string, ResourceRoutes>;
+type VersionRoutes = Handler | Map<string, MadeRoutes>;
 
 export class RouteTable {
   readonly #versions = new Map<string, VersionRoutes>();
@@ -59,12 +62,20 @@ export class RouteTable {
   constructor(resources: Resources) {
     const { serving, watching, connecting, usage } = resources;
     const { kinds } = serving.registry;
-    for (const kind of kinds) this.#add(kind, kindRoutes(serving, watching, kind));
+    for (const kind of kinds.served())
+      this.#add(
+        kind,
+        once(() => kindRoutes(serving, watching, kinds.shown(kind))),
+      );
     this.#addCore(resources);
     const pods = kinds.resource('v1', 'pods');
-    if (pods && kinds.serves('v1', 'pods'))
-      this.#add(pods, withConnections(connecting, pods, this.#stored('v1').get('pods')!));
-    for (const kind of kinds) this.#addOldScale(serving, kind);
+    const routes = this.#stored('v1').get('pods');
+    if (pods && routes)
+      this.#add(
+        pods,
+        once(() => withConnections(connecting, pods, routes())),
+      );
+    if (kinds.serves(oldScaleVersion)) for (const kind of kinds) this.#addOldScale(serving, kind);
     for (const version of servedComputedVersions(kinds).keys())
       this.#addComputed(version, (context, info) =>
         version === metricsVersion
@@ -76,7 +87,7 @@ export class RouteTable {
   /** The handler of a whole version, or the routes of a resource; undefined when there is neither. */
   find({ apiVersion, resource }: ResourceInfo): Handler | ResourceRoutes | undefined {
     const version = this.#versions.get(apiVersion);
-    return version instanceof Map ? version.get(resource) : version;
+    return version instanceof Map ? version.get(resource)?.() : version;
   }
 
   /** Everything in the table; a version that one handler answers has no resources here. */
@@ -87,7 +98,7 @@ export class RouteTable {
   }> {
     for (const [apiVersion, version] of this.#versions) {
       if (version instanceof Map)
-        for (const [resource, routes] of version) yield { apiVersion, resource, routes };
+        for (const [resource, routes] of version) yield { apiVersion, resource, routes: routes() };
       else yield { apiVersion, resource: undefined, routes: version };
     }
   }
@@ -101,7 +112,7 @@ export class RouteTable {
     return this.#groups.has(group) && !this.#builtinGroups.has(group);
   }
 
-  #stored(apiVersion: string): Map<string, ResourceRoutes> {
+  #stored(apiVersion: string): Map<string, MadeRoutes> {
     let version = this.#versions.get(apiVersion);
     if (!(version instanceof Map)) {
       version = new Map();
@@ -110,7 +121,7 @@ export class RouteTable {
     return version;
   }
 
-  #add({ apiVersion, group, resource, custom }: Kind, routes: ResourceRoutes): void {
+  #add({ apiVersion, group, resource, custom }: Kind, routes: MadeRoutes): void {
     if (group) this.#groups.add(group);
     if (!custom) this.#builtinGroups.add(group);
     this.#stored(apiVersion).set(resource, routes);
@@ -133,8 +144,13 @@ export class RouteTable {
   #addOldScale(serving: Serving, kind: Kind): void {
     const old = this.#versions.get(oldScaleVersion);
     if (kind.apiVersion !== 'v1' || !(old instanceof Map)) return;
-    if (kind.subresources.some(({ name }) => name === 'scale'))
-      old.set(kind.resource, oldScaleRoutes(serving, kind, old.get(kind.resource)));
+    if (kind.subresources.some(({ name }) => name === 'scale')) {
+      const beside = old.get(kind.resource);
+      old.set(
+        kind.resource,
+        once(() => oldScaleRoutes(serving, kind, beside?.())),
+      );
+    }
   }
 
   #addComputed(apiVersion: string, handler: Handler): void {
@@ -144,14 +160,26 @@ export class RouteTable {
   }
 }
 
+/** Keeps what the first call returns. */
+function once(make: MadeRoutes): MadeRoutes {
+  let made: ResourceRoutes | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
 /** All paths below the resource go to one handler. */
-const answeredBy = (all: Handler): ResourceRoutes => ({
-  namespaced: false,
-  deprecation: undefined,
-  all,
-  watch: undefined,
-  collection: undefined,
-  object: undefined,
-  parts: new Map(),
-  upgradable: new Set(),
-});
+function answeredBy(all: Handler): MadeRoutes {
+  const routes: ResourceRoutes = {
+    namespaced: false,
+    deprecation: undefined,
+    all,
+    watch: undefined,
+    collection: undefined,
+    object: undefined,
+    parts: new Map(),
+    upgradable: new Set(),
+  };
+  return () => routes;
+}

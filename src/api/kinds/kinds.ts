@@ -212,9 +212,14 @@ export class KindTable {
     for (const kind of this.#all.values()) if (kind.storage === kind) yield kind;
   }
 
+  /** The served kinds as the server knows them: what clients see of one is worked out when it is asked for. */
+  *served(): Iterable<Kind> {
+    for (const kind of this.#all.values()) if (!kind.hidden && this.#isServed(kind)) yield kind;
+  }
+
   /** The served kinds as clients see them, in the order in which they were added. */
   *[Symbol.iterator](): IterableIterator<Kind> {
-    for (const kind of this.#all.values()) if (!kind.hidden && this.#isServed(kind)) yield this.shown(kind);
+    for (const kind of this.served()) yield this.shown(kind);
   }
 }
 

@@ -11,16 +11,23 @@ const { types, openapi, values } = versionTables;
 /** `networking-v1-ingress` → `networking-v1`; tables of the same version share its rows. */
 const versionOf = (table: string): string => table.split('-').slice(0, 2).join('-');
 
+/** `apps/v1` → `apps-v1`. */
+function tableOf(apiVersion: string): string {
+  const [version, group = 'core'] = apiVersion.split('/').reverse() as [string, string?];
+  return `${group.split('.')[0]}-${version}`;
+}
+
 /** The rows of a table by its name, `apps-v1`. */
-const rowsOf = new Map(
-  Object.keys(types).map((apiVersion) => {
-    const [version, group = 'core'] = apiVersion.split('/').reverse() as [string, string?];
-    return [`${group.split('.')[0]}-${version}`, types[apiVersion]!];
-  }),
-);
+const rowsOf = new Map(Object.keys(types).map((apiVersion) => [tableOf(apiVersion), types[apiVersion]!]));
 
 /** Models that the core's table holds for other groups: shared ones, and bodies of subresources. */
-const besidesCore = ['meta/v1', 'policy/v1', 'authentication.k8s.io/v1'] as const;
+const besidesCore: readonly string[] = ['meta/v1', 'policy/v1', 'authentication.k8s.io/v1'];
+
+/** The tables that may hold models of a version. */
+const tablesOf = (apiVersion: string): string[] => [
+  tableOf(apiVersion),
+  ...(besidesCore.includes(apiVersion) ? ['core-v1'] : []),
+];
 
 function typeRow(table: string, name: string) {
   const own = rowsOf.get(versionOf(table))?.[name];
@@ -28,22 +35,23 @@ function typeRow(table: string, name: string) {
   return besidesCore.map((apiVersion) => types[apiVersion]?.[name]).find((row) => row !== undefined);
 }
 
-/** Names of models in `openapi`: `v1:Pod`, `meta/v1:ObjectMeta`. */
-function namesOf(table: string, name: string): string[] {
-  const [word = '', version = ''] = table.split('-');
-  const apiVersions = Object.keys(types).filter((apiVersion) => {
-    const [its, group = 'core'] = apiVersion.split('/').reverse() as [string, string?];
-    return its === version && group.split('.')[0] === word;
-  });
-  return [...apiVersions, ...(table === 'core-v1' ? besidesCore : [])].map((one) => `${one}:${name}`);
-}
+/** What documents changed of a model: what a field, or with '' the model, said before and after, by attribute. */
+type ModelChange = (typeof openapi)[string][string];
 
-/** What documents changed after a minor, from the newest change to the oldest. */
-const changesAfter = (minor: number) =>
-  Object.entries(openapi)
-    .filter(([version]) => minorOf(version) > minor)
-    .sort(([a], [b]) => minorOf(b) - minorOf(a))
-    .map(([, change]) => change);
+/** What documents changed after a minor, from the newest change to the oldest, by table and model: `core-v1:Pod`. */
+function changesAfter(minor: number): Map<string, ModelChange[]> {
+  const changes = new Map<string, ModelChange[]>();
+  const newestFirst = Object.keys(openapi).sort((a, b) => minorOf(b) - minorOf(a));
+  for (const version of newestFirst.filter((one) => minorOf(one) > minor))
+    for (const [model, change] of Object.entries(openapi[version]!)) {
+      const [apiVersion, name] = model.split(':') as [string, string];
+      for (const table of tablesOf(apiVersion)) {
+        const id = `${table}:${name}`;
+        changes.set(id, [...(changes.get(id) ?? []), change]);
+      }
+    }
+  return changes;
+}
 
 /** Attributes that say nothing new when they are first written down: such lists were merged by their key before. */
 const onlyDocumented: ReadonlySet<string> = new Set(['listType', 'listKeys']);
@@ -184,11 +192,10 @@ export class MinorModels extends Models {
   /** Takes back what documents changed later; returns whether there was something. */
   #asDocumented(file: string, name: string, model: ModelDefinition): boolean {
     let isChanged = false;
-    for (const change of this.#changes)
-      for (const of of namesOf(file, name))
-        for (const [field, attributes] of Object.entries(change[of] ?? {}))
-          for (const [attribute, [before]] of Object.entries(attributes))
-            if (takeBack(model, field, attribute, before)) isChanged = true;
+    for (const change of this.#changes.get(`${versionOf(file)}:${name}`) ?? [])
+      for (const [field, attributes] of Object.entries(change))
+        for (const [attribute, [before]] of Object.entries(attributes))
+          if (takeBack(model, field, attribute, before)) isChanged = true;
     return isChanged;
   }
 }

@@ -60,14 +60,16 @@ export class LocalServices {
 
   *#builtin(): Iterable<string> {
     const versions = new Set(this.computed);
-    for (const { apiVersion, custom } of this.writing.registry.kinds) if (!custom) versions.add(apiVersion);
+    for (const { apiVersion, custom } of this.writing.registry.kinds.served())
+      if (!custom) versions.add(apiVersion);
     versions.delete(ownVersion);
     yield* versions;
   }
 
   #custom(): Set<string> {
     const versions = new Set<string>();
-    for (const { apiVersion, custom } of this.writing.registry.kinds) if (custom) versions.add(apiVersion);
+    for (const { apiVersion, custom } of this.writing.registry.kinds.served())
+      if (custom) versions.add(apiVersion);
     return versions;
   }
 

@@ -122,8 +122,8 @@ export interface ResourceList {
 /** Groups that have custom kinds alone, by name. Kubernetes lists them behind its own. */
 function customGroups(kinds: KindTable): string[] {
   const groups = new Set<string>();
-  for (const kind of kinds) if (kind.custom) groups.add(kind.group);
-  for (const kind of kinds) if (!kind.custom) groups.delete(kind.group);
+  for (const kind of kinds.served()) if (kind.custom) groups.add(kind.group);
+  for (const kind of kinds.served()) if (!kind.custom) groups.delete(kind.group);
   return [...groups].sort();
 }
 
@@ -194,7 +194,7 @@ export class Discovery {
 
   #makeGroups(): Map<string, string[]> {
     const groups = new Map<string, string[]>();
-    for (const kind of this.kinds) {
+    for (const kind of this.kinds.served()) {
       if (!kind.group) continue;
       const versions = groups.get(kind.group) ?? [];
       if (!versions.includes(kind.version)) versions.push(kind.version);
