@@ -33,6 +33,10 @@ interface PodList {
   }[];
 }
 
+interface NodeList {
+  items: { status: { nodeInfo: { containerRuntimeVersion: string } } }[];
+}
+
 const docker = await tryEngine('docker', () => TestDocker.start(), networkProblem);
 const containerd = await tryEngine('containerd', () => TestContainerd.start(), networkProblem);
 afterAll(() => Promise.all([docker.engine?.close(), containerd.engine?.close()]));
@@ -43,7 +47,10 @@ describe('a killed agent', () => {
     const off = runtime === 'docker' ? 'cri' : 'docker';
     const args = [`--${runtime}-socket`, engine.socket, `--${off}-socket`, 'off', '--data-dir', folder];
     const begin = async () => {
-      const child = new Child(['up', '--port', '0', '--secure-port', 'off', ...args], folder);
+      const child = new Child(
+        ['up', '--port', '0', '--secure-port', 'off', '--runtime', runtime, ...args],
+        folder,
+      );
       return { child, client: new Client(await child.ready()) };
     };
     const states = async (client: Client) => {
@@ -64,6 +71,14 @@ describe('a killed agent', () => {
     };
     const classes = `/apis/node.k8s.io/v1/runtimeclasses/${runtime}`;
     await expect.poll(async () => (await client.get(classes)).status, { timeout: patienceMs }).toBe(200);
+    // The node names the engine, by its own name, and not the runtime of processes.
+    const shown = async () => {
+      const { items } = (await client.get('/api/v1/nodes')).body as NodeList;
+      return items[0]?.status.nodeInfo.containerRuntimeVersion ?? '';
+    };
+    const version = runtime === 'docker' ? /^docker:\/\/\d+\.\d+/ : /^containerd:\/\/v?\d+\.\d+/;
+    await expect.poll(shown, { timeout: patienceMs }).not.toBe('');
+    expect(await shown()).toMatch(version);
     for (let i = 0; i < podCount; i++) {
       const spec = { runtimeClassName: runtime, terminationGracePeriodSeconds: 1, containers: [container] };
       const made = await client.post('/api/v1/namespaces/default/pods', {

@@ -111,9 +111,26 @@ describeEngine('docker', 'a pod in Docker', () =>
   runAll('docker', isRelease ? ofContainers : someOf, docker.engine?.isPodman ? podmanLimits : dockerLimits),
 );
 
-describeEngine('cri', 'a pod in containerd', () =>
-  runAll('cri', ofContainers, criLimits(cri.engine?.features)),
-);
+describeEngine('cri', 'a pod in containerd', () => {
+  runAll('cri', ofContainers, criLimits(cri.engine?.features));
+
+  it.skipIf(cri.engine?.features?.imageMounts /* The engine has them: the behaviours above mount one. */)(
+    'that mounts an image as a volume waits, and an event says which engines can',
+    async () => {
+      const bench = benchOf('cri');
+      await bench.create('imagerefused', {
+        volumes: [{ name: 'i', image: { reference: testImage } }],
+        containers: [sh('sleep 3600', { volumeMounts: [{ name: 'i', mountPath: '/files' }] })],
+      });
+      const { type, message } = await bench.event('imagerefused', 'volumes of type image');
+      expect(type).toBe('Warning');
+      expect(message).toMatch(
+        /volumes of type image are not supported by containerd \S+: containerd has them from 2\.1 on, CRI-O from 1\.31 on/,
+      );
+      await bench.remove('imagerefused');
+    },
+  );
+});
 
 const pullProblem = noEngine ?? registryProblem;
 

@@ -3,9 +3,15 @@ import type { Pod } from '../../api/generated/types.ts';
 import { type LateRuntime, RuntimeChoice, type RuntimeMode, type RuntimeName } from './runtime-choice.ts';
 import { ScriptedRuntime } from './scripted-runtime.fixture.ts';
 
+/** The versions as runtimes report them: an engine of CRI includes its own name. */
+const versions: Readonly<Record<string, string>> = { cri: 'containerd 2.1.4', docker: '28.2.2' };
+
 class NamedRuntime extends ScriptedRuntime {
+  override readonly version: string;
+
   constructor(override readonly name: string) {
     super();
+    this.version = versions[name] ?? '1.0.0';
   }
 }
 
@@ -116,5 +122,17 @@ describe('the runtime of a pod', () => {
     expect(await choice.available()).toEqual(['process', 'docker', 'simulated']);
     await choice.close();
     expect([docker.closed, simulated.closed]).toEqual([true, true]);
+  });
+});
+
+describe('the version that the node shows', () => {
+  it.each<[RuntimeMode, string]>([
+    ['auto', 'process://1.0.0'],
+    ['process', 'process://1.0.0'],
+    ['cri', 'containerd://2.1.4'],
+    ['docker', 'docker://28.2.2'],
+    ['simulated', 'simulated://1.0.0'],
+  ])('is that of the runtime of all pods, with --runtime %s', async (mode, shown) => {
+    expect(await choiceOn({ mode, there: ['docker', 'cri'] }).choice.shown()).toBe(shown);
   });
 });

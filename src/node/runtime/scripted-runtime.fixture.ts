@@ -82,7 +82,7 @@ export class ScriptedContainer implements RunningContainer {
 
 export class ScriptedRuntime implements Runtime {
   readonly name: string = 'scripted';
-  readonly version = '1.0.0';
+  readonly version: string = '1.0.0';
   readonly launched: ScriptedContainer[] = [];
   readonly places = new Set<string>();
   readonly removed: string[] = [];
