@@ -14,7 +14,7 @@ const { readdirSync } = require('node:fs');
  *   core ← ui ← views ← shell
  */
 /** What every layer may import: the switches for debugging, what remembers values by object, keys of several texts, timers, deadlines and the bound on interim answers. */
-const everywhere = ['switches', 'memo', 'composed-key', 'timers', 'deadlines', 'interim-answers'];
+const everywhere = ['switches', 'memo', 'composed-key', 'timers', 'deadlines', 'interim-answers', 'request-trace'];
 
 const may = {
   api: ['api'],

@@ -23,7 +23,7 @@ const config: KnipConfig = {
     'scripts/*.mjs',
     // Found by attack.test.ts, all of the folder.
     'test/attack/attacks/*.ts',
-    'bench/*.mjs',
+    'bench/**/*.mjs',
     'examples/*/run.mjs',
   ],
   project: [

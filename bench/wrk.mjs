@@ -15,7 +15,7 @@ function script(body) {
   return file;
 }
 
-/** Requests per second, and the 99th percentile in milliseconds. Throws if an answer is not 2xx. */
+/** Requests per second, and median and 99th percentile in milliseconds. Throws if an answer is not 2xx. */
 export async function measure(url, { connections, seconds, lua }) {
   const args = [
     '-t1',
@@ -34,6 +34,7 @@ export async function measure(url, { connections, seconds, lua }) {
   if (code !== 0 || /Non-2xx/.test(text)) throw new Error(`wrk ${args.join(' ')}:\n${text}`);
   return {
     perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(text)[1]),
+    p50Ms: milliseconds(/50%\s+([\d.]+\w+)/.exec(text)?.[1]),
     p99Ms: milliseconds(/99%\s+([\d.]+\w+)/.exec(text)?.[1]),
   };
 }

@@ -2,6 +2,7 @@
 
 import type { RequestObserver } from '../server/chain/step.ts';
 import { Dashboard } from '../server/dashboard/dashboard.ts';
+import { RequestTraces } from '../server/observe/request-traces.ts';
 import type { StoreMetrics } from '../server/observe/store-metrics.ts';
 import { ApiServer, type ServerOptions } from '../server/server.ts';
 import { defaultOf } from './options/option.ts';
@@ -47,6 +48,7 @@ export function makeServer(settings: ClusterSettings, parts: ServerParts): ApiSe
     settings: apiServer,
     usage,
     observer: joined(instruments?.observer, options.log && requestObserver(options.log)),
+    traces: options.traceRequests ? new RequestTraces() : undefined,
     snapshots: copy ? undefined : snapshotsOf(settings, parts),
     instruments: instruments ?? (copy && copyInstruments(copy)),
     keptLogs: copy?.logs,

@@ -99,7 +99,8 @@ export class Registry {
    * completed in place. `current` is the stored object, from which fields are kept that the request's version of the
    * kind lacks. Every object passes here on its way to the store, with request and target at hand.
    */
-  encode({ isApply }: Request, target: Target, versioned: ApiObject, current?: Entry): Buffer {
+  encode({ isApply, trace }: Request, target: Target, versioned: ApiObject, current?: Entry): Buffer {
+    trace?.end('admission');
     const { storage: kind, stored } = target.kind;
     const object = stored ? stored.toStored(versioned, current?.object()) : versioned;
     const meta = object.metadata;
@@ -138,15 +139,16 @@ export class Registry {
     const bytesMax = this.store.valueBytesMax;
     if (value && value.length > bytesMax)
       throw tooLarge(`the object would have ${value.length} bytes, the limit is ${bytesMax}`);
-    const { deadlineMs } = request;
+    const { deadlineMs, trace } = request;
+    trace?.end(value ? 'encode' : 'admission');
     const { kind, namespace, name } = place;
     const key = storeKey(kind.storage.id, namespace, name);
     const view = this.view.of(kind);
     // Locks are keys of the cluster's own store, and cannot be compared in another one.
     const result =
       view === this.view
-        ? await this.#write(this.store, { key, value, expected, deadlineMs, locks })
-        : await this.#write(view.store, { key, value, expected, deadlineMs });
+        ? await this.#write(this.store, { key, value, expected, deadlineMs, locks, trace })
+        : await this.#write(view.store, { key, value, expected, deadlineMs, trace });
     if (result.ok) {
       if (result.revision > view.revision) await view.reached(result.revision);
       const removals = value === null && this.#removals.get(kind.storage.id);

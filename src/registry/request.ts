@@ -6,6 +6,7 @@ import type { Verb } from '../api/kind/kind.ts';
 import { release } from '../api/values/release.ts';
 import type { User } from '../api/values/user.ts';
 import { LastMemo } from '../memo.ts';
+import type { RequestTrace } from '../request-trace.ts';
 import type { FieldValidation } from './input.ts';
 import { fieldManagerBytesMax, unprintable } from './manager-name.ts';
 
@@ -36,6 +37,8 @@ export interface RequestForm {
   readonly annotated?: Annotated;
   /** The connection of the client; undefined for requests of this process itself. */
   readonly connection?: Connection;
+  /** Where the time of the request is counted; absent without `--trace-requests`. */
+  readonly trace?: RequestTrace | undefined;
 }
 
 /** A client's connection. Its address is read on demand, because that is a system call and few requests need it. */
@@ -62,6 +65,7 @@ export class Request {
   readonly internal: boolean;
   readonly annotated: Annotated | undefined;
   readonly connection: Connection | undefined;
+  readonly trace: RequestTrace | undefined;
   readonly #namedManager: string;
 
   constructor(form: RequestForm) {
@@ -77,6 +81,7 @@ export class Request {
     this.internal = form.internal ?? false;
     this.annotated = form.annotated;
     this.connection = form.connection;
+    this.trace = form.trace;
     this.#namedManager = form.fieldManager ?? '';
   }
 

@@ -15,9 +15,10 @@ import { OpenApi } from './discovery/openapi/openapi.ts';
 import { type ReportedVersion, versionInfo } from './discovery/version.ts';
 import { answerText, answerValue } from './http/answer.ts';
 import type { RequestContext } from './http/context.ts';
-import { problemsPath, snapshotsPath } from './http/request-info.ts';
+import { problemsPath, snapshotsPath, tracePath } from './http/request-info.ts';
 import { expositionType } from './observe/exposition.ts';
 import { answerHealth, type HealthCheck } from './observe/health.ts';
+import { answerTraces, type RequestTraces } from './observe/request-traces.ts';
 import { answerStatusPage } from './observe/status-pages.ts';
 import type { Connecting } from './pods/connecting.ts';
 
@@ -41,6 +42,8 @@ export interface PageSources {
   readonly health: readonly HealthCheck[];
   /** The metrics, as text. */
   readonly metrics: () => Promise<string>;
+  /** How long the phases of requests took; absent without `--trace-requests`. */
+  readonly traces?: RequestTraces | undefined;
   /** The dashboard; absent when it is not served. */
   readonly dashboard?: Dashboard | undefined;
   readonly version?: ReportedVersion | undefined;
@@ -85,6 +88,7 @@ export class Pages {
       }
       if (await answerStatusPage(context, this.sources.health, this.registry.sources.nowMs())) return true;
     }
+    if (path === tracePath && this.sources.traces) return answerTraces(context, this.sources.traces);
     if (this.sources.instruments && (await this.sources.instruments.page(context))) return true;
     if (await answerIssuer(context, this.sources.tokens, this.registry)) return true;
     if (await answerBackup(context, this.registry)) return true;

@@ -30,6 +30,7 @@ import type { AuditLog } from './observe/audit-log.ts';
 import type { HealthCheck } from './observe/health.ts';
 import { Metrics } from './observe/metrics.ts';
 import { RequestMetrics } from './observe/request-metrics.ts';
+import type { RequestTraces } from './observe/request-traces.ts';
 import type { StoreMetrics } from './observe/store-metrics.ts';
 import { WatchMetrics } from './observe/watch-metrics.ts';
 import { type PageInstruments, Pages } from './pages.ts';
@@ -76,6 +77,8 @@ export interface ServerOptions {
   readonly audit?: AuditLog;
   /** Called for every request that is over. */
   readonly observer?: RequestObserver;
+  /** Keeps how long the phases of requests took; absent without `--trace-requests`. */
+  readonly traces?: RequestTraces | undefined;
   /** The dashboard; absent when it is not served. */
   readonly dashboard?: Dashboard;
   /** Answers paths of snapshots (`/wherry/snapshots`); false for those that are unknown. */
@@ -119,15 +122,15 @@ export class ApiServer {
       servedComputedVersions(registry.kinds),
       options.aggregation,
     );
-    const { health, dashboard, instruments } = options;
-    const metrics = () => this.#metrics.text();
+    const { health, dashboard, instruments, traces } = options;
     const pages = new Pages(registry, discovery, {
       tokens: options.tokens,
       compatibility: options.compatibility,
       rights: writing.authorizer,
       connecting: () => this.#connecting,
       health,
-      metrics,
+      metrics: () => this.#metrics.text(),
+      traces,
       dashboard,
       instruments,
       snapshots: options.snapshots,
@@ -182,6 +185,7 @@ export class ApiServer {
       dashboard,
       isIdentityHeader: (name) => options.authentication.isIdentityHeader(name),
       observer: options.observer,
+      traces,
       instrument: instruments?.step,
       report,
       closing: false,

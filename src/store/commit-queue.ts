@@ -158,6 +158,7 @@ export class CommitQueue {
     let checked: Checked | undefined;
     try {
       checked = this.#check(batch);
+      for (const { write } of batch) write.trace?.end('commit');
       const done = checked.versions.length > 0 ? this.#engine.commit(checked.versions) : undefined;
       if (done) void done.then(this.#finish.bind(this, checked), this.#fail.bind(this, batchOf(checked)));
       else this.#finish(checked);
@@ -240,9 +241,11 @@ export class CommitQueue {
 
   #finish({ changes, winners, losers }: Checked): void {
     if (changes.length > 0) {
+      for (const { write } of winners) write.trace?.endBoth('commit', 'sync', this.#engine.syncMs ?? 0);
       this.#revision = changes.at(-1)!.revision;
       this.#recent.remember(changes);
       this.#publish(changes);
+      for (const { write } of winners) write.trace?.end('feed');
     }
     for (let i = 0; i < winners.length; i++)
       winners[i]!.resolve({ ok: true, revision: changes[i]!.revision });

@@ -65,6 +65,8 @@ export interface Engine {
    * durable. A rejection means that nothing was written.
    */
   commit(versions: readonly Version[]): void | Promise<void>;
+  /** How long the last commit worked and waited for the disk; absent where that is no phase of its own. */
+  readonly syncMs?: number;
   /** Removes versions, all or none. */
   remove(removal: Removal): void | Promise<void>;
   /** Bytes used, on disk or in memory. */

@@ -23,6 +23,8 @@ export const TRANSACTIONS_HERE = 24;
 declare const lmdbThreadFile: string;
 
 export class LmdbWriter {
+  /** How long the last transaction took where it was carried out. */
+  syncMs = 0;
   readonly #start: ThreadStart;
   readonly #carryOutHere: CarryOut;
   #countHere = 0;
@@ -63,7 +65,9 @@ export class LmdbWriter {
         this.#waiting = { resolve, reject };
         this.#send({ memory, end });
       });
+    const begunMs = performance.now();
     const failure = this.#carryOutHere(memory, end);
+    this.syncMs = performance.now() - begunMs;
     if (++this.#countHere === this.transactionsHere) this.#startThread();
     return Promise.resolve(failure);
   }
@@ -120,6 +124,8 @@ export class LmdbWriter {
     this.#thread!.unref();
     const { resolve } = this.#waiting!;
     this.#waiting = undefined;
-    resolve(answer === 'done' ? undefined : answer);
+    if (typeof answer !== 'number') return resolve(answer);
+    this.syncMs = answer;
+    resolve();
   };
 }

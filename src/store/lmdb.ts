@@ -200,6 +200,10 @@ export class LmdbEngine implements Engine {
     return this.#folder;
   }
 
+  get syncMs(): number {
+    return this.#writer.syncMs;
+  }
+
   head(key: string): number {
     // LMDB throws for an empty key.
     if (key === '') return 0;

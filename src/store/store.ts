@@ -5,6 +5,7 @@
  * Keys are text in segments joined by SEPARATOR, which sorts before every character a segment may hold, so
  * keys sort segment by segment (`a` before `a-b`, whatever follows). All engines pass `contract.suite.ts`.
  */
+import type { RequestTrace } from '../request-trace.ts';
 
 /** Joins the segments of a key. */
 export const SEPARATOR = '\u0000';
@@ -36,6 +37,8 @@ export interface Write {
   readonly deadlineMs?: number;
   /** The write happens only while this server holds these locks; else it rejects with LockLostError. */
   readonly locks?: readonly Lock[];
+  /** Where the time of the write is counted; absent without `--trace-requests`. */
+  readonly trace?: RequestTrace | undefined;
 }
 
 /** A lock: the exclusive right of one server, among those that share a store, to decide something. */

@@ -4,7 +4,7 @@ import type { WatchDefault } from '../../registry/verbs/watch.ts';
 import type { HistoryBounds } from '../../registry/view/history.ts';
 import type { ManagedFieldsMode } from '../../registry/writing.ts';
 import { handedIn, optionFor, withMembers } from './option.ts';
-import { items, oneOf, oneOfSaying, parsed, text, wordFor } from './values.ts';
+import { items, on, oneOf, oneOfSaying, parsed, text, wordFor } from './values.ts';
 
 const option = optionFor('up', 'serve');
 
@@ -108,6 +108,15 @@ export const servingOptions = {
     value: wordFor('MODE', { on: true, off: false }),
     text: 'the dashboard, which shows the cluster in a browser, at / and /ui/: on or off',
     default: 'on',
+  }),
+  /**
+   * Measure how long each request spends in which phase: answers at the local door carry it as `Server-Timing`, and
+   * `/wherry/trace` tells medians, and the phases of the slowest percent, by verb. Default false.
+   */
+  traceRequests: option<boolean>({
+    flag: 'trace-requests',
+    value: on,
+    text: 'measure the phases of each request, for /wherry/trace and the header Server-Timing',
   }),
   /**
    * Range that services get their addresses from, or one of IPv4 and one of IPv6 with a comma between. Default

@@ -89,6 +89,7 @@ export async function create(
   /** Length of the body, if it is long. */
   bytes = 0,
 ): Promise<Entry> {
+  request.trace?.end('decode');
   const creation = new Creation(writing, request, collection, object, track, bytes);
   await inOrder(steps, creation);
   return creation.entry;

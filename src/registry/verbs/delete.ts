@@ -42,6 +42,7 @@ export async function remove(
   options: DeleteOptions,
 ): Promise<Deletion> {
   const { kind, name } = target;
+  request.trace?.end('decode');
   checkDeleteOptions(options);
   const behind = writing.registry.view.of(kind).caughtUp();
   if (behind) await writing.registry.inTime(behind, request.deadlineMs);

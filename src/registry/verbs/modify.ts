@@ -43,10 +43,14 @@ export async function modify(
   track: Track = trackUpdate,
 ): Promise<Entry> {
   const { registry, keyQueue } = writing;
+  request.trace?.end('decode');
   const key = storeKey(target.kind.storage.id, target.namespace, target.name);
   const turn = keyQueue.take(key);
   try {
-    if (turn) await registry.inTime(turn, request.deadlineMs);
+    if (turn) {
+      await registry.inTime(turn, request.deadlineMs);
+      request.trace?.end('queue');
+    }
     return await modifyInTurn(writing, request, target, change, track);
   } finally {
     keyQueue.giveUp(key);

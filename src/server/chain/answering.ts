@@ -5,6 +5,7 @@ import type { Services } from './step.ts';
 
 export function answer(context: RequestContext, services: Services): void | Promise<void> {
   const { handler, info, timeLimitMs } = context;
+  context.trace?.end('queue');
   const work = handler!(context, info.resource!);
   return work && timeLimitMs > 0 ? inTime(work, timeLimitMs, services) : work;
 }

@@ -30,6 +30,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { StatusError } from '../../api/errors/errors.ts';
+import { RequestTrace } from '../../request-trace.ts';
 import type { Upgrade } from '../../streams/dial/tunnel.ts';
 import { type ApiRequest, type ApiResponse, RequestContext } from '../http/context.ts';
 import type { Door, PrefetchRevision, Reception } from '../http/door.ts';
@@ -90,7 +91,10 @@ export class Chain implements Reception {
   }
 
   request(door: Door, request: ApiRequest, response: ApiResponse, begunMs: number): void {
-    this.#begin(new RequestContext(door, request, response, begunMs));
+    const context = new RequestContext(door, request, response, begunMs);
+    // Users of other doors do not learn what else the server is busy with.
+    if (this.services.traces) context.trace = new RequestTrace(begunMs, door.showsTraces === true);
+    this.#begin(context);
   }
 
   upgrade(door: Door, request: IncomingMessage, upgrade: Upgrade, begunMs: number): void {

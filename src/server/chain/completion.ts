@@ -48,7 +48,7 @@ function awaitTaken(context: RequestContext, services: Services): void {
 /** @param code of the answer; 0 when the client disconnected before it */
 export function record(context: RequestContext, code: number, services: Services): void {
   const { info } = context;
-  const { requests, traffic, audit, observer } = services;
+  const { requests, traffic, audit, observer, traces } = services;
   if (isLong(context.lane)) requests.addLongRunning(info, -1);
   traffic.leave(context);
   context.leaveSeat();
@@ -56,4 +56,5 @@ export function record(context: RequestContext, code: number, services: Services
   requests.record(info, code, durationMs);
   audit?.tell(context, 'ResponseComplete', code);
   observer?.(context, code, durationMs);
+  traces?.observe(context);
 }

@@ -9,6 +9,7 @@ import type { LimitKeeper } from '../http/limits.ts';
 import type { Traffic } from '../http/traffic.ts';
 import type { AuditLog } from '../observe/audit-log.ts';
 import type { RequestMetrics } from '../observe/request-metrics.ts';
+import type { RequestTraces } from '../observe/request-traces.ts';
 
 /**
  * Lets the request go on, or throws the error for the client. Only a step that has to wait returns a promise; without
@@ -33,6 +34,8 @@ export interface Services {
   readonly router: Routing;
   readonly audit: AuditLog | undefined;
   readonly observer: RequestObserver | undefined;
+  /** Keeps how long the phases of requests took; absent without `--trace-requests`. */
+  readonly traces?: RequestTraces | undefined;
   /** A step of the test kit, before routing. */
   readonly instrument?: Step | undefined;
   readonly impersonation: Impersonation;

@@ -6,6 +6,7 @@ import { type Model, modelOf } from '../../api/model/model.ts';
 import { encodeDocument } from '../../api/protobuf/protobuf-envelope.ts';
 import { jsonText } from '../../api/text/json-text.ts';
 import type { JsonObject } from '../../api/text/object.ts';
+import type { RequestTrace } from '../../request-trace.ts';
 import { Pace } from '../wire/pace.ts';
 import type { ApiResponse, Headers, RequestContext } from './context.ts';
 import { type Negotiated, protobufType, wantsProtobufErrors } from './negotiation.ts';
@@ -29,6 +30,7 @@ export function apiHeaders(context: RequestContext, contentType = jsonType): Hea
   };
   if (context.warnings.length) headers.Warning = warningHeaders(context.warnings);
   if (context.flow) Object.assign(headers, flowHeaders(context.flow));
+  if (context.trace?.isShown) headers['Server-Timing'] = timing(context.trace);
   return headers;
 }
 
@@ -47,7 +49,14 @@ function headerList(context: RequestContext, length: number, contentType: string
   if (context.warnings.length)
     for (const text of warningHeaders(context.warnings)) list.push('Warning', text);
   if (context.flow) list.push(...Object.entries(flowHeaders(context.flow)).flat());
+  if (context.trace?.isShown) list.push('Server-Timing', timing(context.trace));
   return list;
+}
+
+/** The phases up to now, for browsers and other clients that show them. */
+function timing(trace: RequestTrace): string {
+  trace.end('answer');
+  return trace.header;
 }
 
 /**

@@ -6,6 +6,7 @@ import type { PriorityLevel } from '../../access/fairness/priority-level.ts';
 import type { Status } from '../../api/errors/errors.ts';
 import type { Decision } from '../../api/kind/access.ts';
 import type { User } from '../../api/values/user.ts';
+import type { RequestTrace } from '../../request-trace.ts';
 import type { Upgrade } from '../../streams/dial/tunnel.ts';
 import type { Http2Request } from '../wire/http2-request.ts';
 import type { Outlet } from '../wire/outlet.ts';
@@ -100,6 +101,8 @@ export class RequestContext {
   failure: Status | undefined;
   /** The status code of an upgrade's answer; 0 before that. */
   upgradeCode = 0;
+  /** Where the time of the request is counted; absent without `--trace-requests`. */
+  trace: RequestTrace | undefined;
   #annotations: Record<string, string> | undefined;
   #auditId: string | undefined;
 

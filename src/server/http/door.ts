@@ -24,6 +24,8 @@ export interface Door {
   readonly unidentified: User;
   /** Flow control for the users of this door; absent: no priorities. */
   readonly fairness?: FlowControl | undefined;
+  /** Whether answers tell how long the phases of their request took, if that is measured. */
+  readonly showsTraces?: boolean;
   /** Decides what the users of this door may do. */
   readonly authorizer: Authorizer;
 

@@ -28,6 +28,8 @@ export const historyPath = '/wherry/history';
 export const snapshotsPath = '/wherry/snapshots';
 /** What is not well (`problems/problems-page.ts`). */
 export const problemsPath = '/wherry/problems';
+/** How long the phases of requests took (`observe/request-traces.ts`). */
+export const tracePath = '/wherry/trace';
 
 export class RequestInfo {
   /** Whether and how the request is long-running; undefined for ordinary requests. */

@@ -134,6 +134,7 @@ const requestOf = (
     deadlineMs,
     annotated: context,
     connection: context.request.socket,
+    trace: context.trace,
   });
 
 // Bodies
