@@ -58,6 +58,14 @@ const engineTools = {
   busybox: { package: 'busybox-static', check: installed('busybox') },
 };
 
+/** What only tests before a release use. */
+const releaseTools = {
+  compose: { package: 'docker-compose', check: installed('docker-compose') },
+  pytest: { package: 'python3-pytest', check: ['python3', '-m', 'pytest', '--version'] },
+  java: { package: 'default-jdk-headless', check: installed('javac') },
+  junit: { package: 'junit5', check: ['test', '-e', '/usr/share/java/junit-platform-console.jar'] },
+};
+
 /** Why engines are not installed here; undefined when they may work. Whether they do, their tests find out. */
 function engineObstacle() {
   if (process.platform !== 'linux') return 'they need Linux';
@@ -110,7 +118,13 @@ export function prepareTools() {
 function installTools() {
   const obstacle = engineObstacle();
   if (obstacle) tell(`Tests with container engines and network namespaces are SKIPPED: ${obstacle}`);
-  const tools = { ...quickTools, ...clientTools, ...(obstacle ? {} : engineTools) };
+  const isRelease = process.env.WHERRY_RELEASE === '1';
+  const tools = {
+    ...quickTools,
+    ...clientTools,
+    ...(obstacle ? {} : engineTools),
+    ...(isRelease ? releaseTools : {}),
+  };
   const isMissing = (tool) => !succeeds(tools[tool].check);
   const wanted = Object.keys(tools).filter(isMissing);
   if (wanted.length && process.getuid?.() === 0 && succeeds(['apt-get', '--version'])) {
@@ -121,7 +135,7 @@ function installTools() {
     };
     spawnSync('apt-get', ['update', '-qq'], quiet);
     // Apart, so that one that cannot be installed is not in the way of the rest.
-    for (const group of [quickTools, clientTools, engineTools]) {
+    for (const group of [quickTools, clientTools, engineTools, releaseTools]) {
       const packages = wanted
         .filter((tool) => group[tool] && isMissing(tool))
         .map((tool) => tools[tool].package);

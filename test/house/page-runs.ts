@@ -30,6 +30,9 @@ export const pageRuns: Readonly<Record<string, PageRun>> = {
     },
   },
   'docs/conformance.md': { left: { '': 'two servers for a test program that is not part of this project' } },
+  'docs/containers.md': {
+    left: { '': 'needs Docker; test/clusters/image.alone.release.test.ts builds and runs the image' },
+  },
   'docs/controllers.md': { session: { tier: 'release' } },
   'docs/corpus.md': { left: { '': 'test/cli/corpus.test.ts runs the program on manifests of its own' } },
   'docs/custom-kinds.md': { session: serving },
