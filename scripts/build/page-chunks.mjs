@@ -15,9 +15,12 @@ export function commonChunk(common) {
       build.onResolve({ filter: /^\./ }, ({ kind, path: name, resolveDir }) => {
         if (kind === 'dynamic-import') late.add(path.resolve(resolveDir, name));
       });
-      build.onLoad({ filter: /\.tsx$/ }, async ({ path: file }) => {
+      build.onLoad({ filter: /\.tsx?$/ }, async ({ path: file }) => {
         if (!late.has(file)) return undefined;
-        return { contents: `${await readFile(file, 'utf8')}\n${imports}\n`, loader: 'tsx' };
+        return {
+          contents: `${await readFile(file, 'utf8')}\n${imports}\n`,
+          loader: path.extname(file).slice(1),
+        };
       });
     },
   };

@@ -19,7 +19,7 @@ const common = [
   ...['adopted-style.ts', 'age.tsx', 'command.ts', 'command-line.tsx', 'diff.tsx', 'plot.tsx', 'tone.ts'].map(
     (name) => `web/ui/${name}`,
   ),
-  ...['object/action-dialog.tsx', 'object/tabs.ts', 'object/event-time.ts', 'object/deletion.tsx'].map(
+  ...['object/action-dialog.tsx', 'object/tabs.ts', 'object/event-time.ts', 'object/many-actions.ts'].map(
     (name) => `web/views/${name}`,
   ),
   'web/views/pods/containers.ts',

@@ -22,12 +22,18 @@ export interface Row {
   readonly labels: Readonly<Record<string, string>> | undefined;
   readonly createdMs: number;
   readonly deleting: boolean;
-  /** uid of the controller that owns it. */
-  readonly owner: string | undefined;
+  /** The controller that owns it. */
+  readonly owner: Owner | undefined;
   /** What has just happened to the row. */
   mark: 'new' | 'changed' | 'gone' | undefined;
   /** When it happened, by `performance.now()`. */
   markedMs: number;
+}
+
+/** The same value for all rows of a table that have the same owner. */
+export interface Owner {
+  readonly kind: string;
+  readonly name: string;
 }
 
 export interface Change {
@@ -48,6 +54,7 @@ export class LiveTable {
   readonly rows = new Map<string, Row>();
   /** Number of rows on the server beyond the kept ones. */
   readonly beyond = signal(0);
+  readonly #owners = new Map<string, Owner>();
   readonly #stop = new AbortController();
   readonly #listeners = new Set<(change: Change) => void>();
   #put = new Map<string, Row>();
@@ -125,12 +132,25 @@ export class LiveTable {
   }
 
   #set({ cells, object }: TableRow, mark: Row['mark']): void {
-    const row = rowOf(object.metadata, cells, mark);
+    const row = rowOf(object.metadata, cells, mark, this.#ownerOf(object.metadata));
     this.rows.set(row.uid, row);
     this.#removed.delete(row.uid);
     this.#put.set(row.uid, row);
     this.#schedule();
     if (mark) setTimeout(() => this.#unmark(row), markMs);
+  }
+
+  #ownerOf({ ownerReferences }: Metadata): Owner | undefined {
+    const found = ownerReferences?.find(({ controller }) => controller);
+    if (!found) return undefined;
+    const { uid, kind, name } = found;
+    let owner = this.#owners.get(uid);
+    if (!owner) {
+      if (this.#owners.size >= rowsMax) this.#owners.clear();
+      owner = { kind, name };
+      this.#owners.set(uid, owner);
+    }
+    return owner;
   }
 
   /** A deleted row is shown as such for a moment. */
@@ -175,7 +195,12 @@ export class LiveTable {
   }
 }
 
-function rowOf(metadata: Metadata, cells: readonly unknown[], mark: Row['mark']): Row {
+function rowOf(
+  metadata: Metadata,
+  cells: readonly unknown[],
+  mark: Row['mark'],
+  owner: Owner | undefined,
+): Row {
   return {
     uid: metadata.uid,
     namespace: metadata.namespace,
@@ -184,7 +209,7 @@ function rowOf(metadata: Metadata, cells: readonly unknown[], mark: Row['mark'])
     labels: metadata.labels,
     createdMs: Date.parse(metadata.creationTimestamp ?? ''),
     deleting: metadata.deletionTimestamp !== undefined,
-    owner: metadata.ownerReferences?.find(({ controller }) => controller)?.uid,
+    owner,
     mark,
     markedMs: mark ? performance.now() : 0,
   };

@@ -18,10 +18,11 @@ import { Bar } from './bar.tsx';
 import { Help } from './help.tsx';
 import { Jump } from './jump.tsx';
 import { Navigation } from './navigation.tsx';
-import { SignIn } from './sign-in.tsx';
-import { TimeBar } from './time-bar.tsx';
 import { titleOf } from './title.ts';
 import { viewAt } from './views.ts';
+
+const timeBar = () => import('./time-bar.tsx').then(({ TimeBar }) => TimeBar);
+const signIn = () => import('./sign-in.tsx').then(({ SignIn }) => SignIn);
 
 export function Shell() {
   const [over, setOver] = useState<'help' | 'jump'>();
@@ -39,7 +40,7 @@ export function Shell() {
     { key: 't', does: 'open the time machine', run: () => setTime(true) },
     { key: 'o', does: 'go to the overview', run: () => go([]) },
   ]);
-  if (signInReason.value !== undefined) return <SignIn reason={signInReason.value} />;
+  if (signInReason.value !== undefined) return <Lazy load={signIn} props={{ reason: signInReason.value }} />;
   return (
     <div class={moment.value === undefined ? 'shell' : 'shell past'}>
       <a class="skip" href="#view">
@@ -54,7 +55,9 @@ export function Shell() {
       />
       <Navigation open={menu} />
       <div class="strips">
-        {kinds.value && (time || moment.value !== undefined) && <TimeBar onClose={() => setTime(false)} />}
+        {kinds.value && (time || moment.value !== undefined) && (
+          <Lazy load={timeBar} props={{ onClose: () => setTime(false) }} />
+        )}
         {connection.value === 'lost' && (
           <p class="lost" role="status">
             The server does not answer. What you see is the last known state; the page goes on when it is

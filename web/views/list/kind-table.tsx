@@ -1,8 +1,7 @@
 /** The table of a kind with what belongs to it: title, filters, selection, keys. */
-import { useSignal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { type KeyBinding, useKeys } from '../../core/keys.ts';
+import { useKeys } from '../../core/keys.ts';
 import { type Kind, kindOf, pathOf } from '../../core/kinds.ts';
 import { useLiveTable } from '../../core/live.ts';
 import type { LiveTable, Row } from '../../core/live-table.ts';
@@ -10,14 +9,19 @@ import { moment } from '../../core/moment.ts';
 import { may, maySee } from '../../core/rights.ts';
 import { changeQuery, go, place } from '../../core/router.ts';
 import { pluralOf } from '../../ui/kind-name.ts';
+import { Lazy } from '../../ui/lazy.tsx';
 import { Link, objectPlace } from '../../ui/link.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
 import { ActionDialog } from '../object/action-dialog.tsx';
-import { DeleteDialog } from '../object/deletion.tsx';
-import { runPod } from '../object/run-pod.ts';
-import { tabsOf } from '../object/tabs.ts';
+import type { Plan } from '../object/actions.ts';
+import { type Choice, type ManyAction, manyActionsOf } from '../object/many-actions.ts';
+import { columnsOf, hasUsage, type ListColumn, shownColumns } from './columns.ts';
 import { unreadPart } from './labels.ts';
+import { rowStateOf } from './row-state.ts';
 import { RowView, type Wish } from './row-view.ts';
+import { rowKeys, useSelection } from './selection.ts';
+import { StateChips } from './state-chips.tsx';
+import { useUsageFigures } from './usage-figures.ts';
 import { VirtualTable } from './virtual-table.tsx';
 
 interface KindTableProps {
@@ -26,30 +30,39 @@ interface KindTableProps {
   readonly namespace: string | undefined;
 }
 
+/** An action that is being asked about. */
+interface Asked {
+  readonly title: string;
+  readonly load: () => Promise<Plan>;
+}
+
 export function KindTable({ kind, table, namespace }: KindTableProps) {
   const { query } = place.value;
-  const wish: Wish = {
-    text: query.get('q') ?? '',
-    labels: query.get('labels') ?? '',
-    sort: query.get('sort') ?? '',
-  };
-  const rows = useRows(table, wish);
+  const wish = wishOf(query);
+  const { all, shown } = useColumns(kind, table, namespace, query.get('cols'));
+  const view = useRows(table, wish, all);
+  const { rows } = view;
   const selection = useSelection(rows);
   const { selected, cursor } = selection;
-  const [deleting, setDeleting] = useState<readonly Row[]>();
-  const [running, setRunning] = useState(false);
+  const [asked, setAsked] = useState<Asked>();
+  const [choosing, setChoosing] = useState(false);
   const search = useRef<HTMLInputElement>(null);
-  const mayNow = (verb: 'create' | 'delete'): boolean =>
-    kind.verbs.has(verb) && moment.value === undefined && may(verb, kind, { namespace });
-  const [mayCreate, mayDelete] = [mayNow('create'), mayNow('delete')];
-  const remove = mayDelete ? () => setDeleting(selection.chosen()) : undefined;
+  const isNow = moment.value === undefined;
+  const mayCreate = isNow && kind.verbs.has('create') && may('create', kind, { namespace });
+  const actions = isNow ? manyActionsOf(kind, namespace) : [];
+  const act = (action: ManyAction): void => {
+    const choice = choiceOf(kind, table, selection.chosen());
+    if (choice.rows.length > 0)
+      setAsked({ title: `${action.title} ${whatOf(choice)}?`, load: async () => action.plan(choice) });
+  };
+  const removal = actions.find(({ id }) => id === 'delete');
   useKeys([
     { key: '/', does: 'search', run: () => search.current?.focus() },
     ...rowKeys(kind, namespace, rows, selection),
     ...(mayCreate
       ? [{ key: 'c', does: `create one of ${kind.resource}`, run: () => go(['create', kind.id]) }]
       : []),
-    ...(remove ? [{ key: 'Delete', does: 'delete what is selected', run: remove }] : []),
+    ...(removal ? [{ key: 'Delete', does: 'delete what is selected', run: () => act(removal) }] : []),
   ]);
   return (
     <>
@@ -58,19 +71,17 @@ export function KindTable({ kind, table, namespace }: KindTableProps) {
         <span class="quiet count" role="status">
           {countText(rows.length, table)}
         </span>
+        <StateChips counts={view.counts} chosen={wish.state} />
         <span class="gap" />
-        {kind.id === 'pods' && mayCreate && (
-          <button type="button" onClick={() => setRunning(true)}>
-            Run a pod
-          </button>
-        )}
-        {mayCreate && <Link to={['create', kind.id]}>Create</Link>}
-        {remove && selected.value.size > 0 && (
-          <button type="button" class="danger" onClick={remove}>
-            Delete {selected.value.size}
-          </button>
+        {selected.value.size > 0 ? (
+          <Selected actions={actions} count={selected.value.size} act={act} />
+        ) : (
+          mayCreate && <Creation kind={kind} namespace={namespace} ask={setAsked} />
         )}
         <Filters wish={wish} search={search} />
+        <button type="button" onClick={() => setChoosing(true)}>
+          View
+        </button>
       </div>
       {table.error.value ? (
         <Refusal error={table.error.value} what={`${pluralOf(kind)} cannot be shown.`} />
@@ -78,7 +89,7 @@ export function KindTable({ kind, table, namespace }: KindTableProps) {
         <VirtualTable
           label={pluralOf(kind)}
           rows={rows}
-          columns={table.columns.value}
+          columns={shown}
           withNamespace={kind.namespaced && !namespace}
           sort={wish.sort}
           onSort={(sort) => changeQuery({ sort: sort || undefined })}
@@ -86,19 +97,18 @@ export function KindTable({ kind, table, namespace }: KindTableProps) {
           onSelect={(next) => {
             selected.value = next;
           }}
-          selectable={mayDelete}
+          selectable={actions.length > 0}
           cursor={cursor.value}
           addressOf={(row) => objectPlace(kind, row.namespace, row.name)}
           empty={<EmptyText kind={kind} table={table} labels={wish.labels} namespace={namespace} />}
         />
       )}
-      {running && <RunDialog namespace={namespace} onClose={() => setRunning(false)} />}
-      {deleting && deleting.length > 0 && (
-        <DeleteDialog
-          kind={kind}
-          rows={deleting}
+      {choosing && <Lazy load={viewDialog} props={{ kind, all, shown, onClose: () => setChoosing(false) }} />}
+      {asked && (
+        <ActionDialog
+          {...asked}
           onClose={(done) => {
-            setDeleting(undefined);
+            setAsked(undefined);
             if (done) selected.value = new Set();
           }}
         />
@@ -107,55 +117,74 @@ export function KindTable({ kind, table, namespace }: KindTableProps) {
   );
 }
 
-/** The selected rows, and the row that keys act on. */
-function useSelection(rows: readonly Row[]) {
-  const selected = useSignal<ReadonlySet<string>>(new Set());
-  const cursor = useSignal<string | undefined>(undefined);
-  const current = (): Row | undefined => rows.find(({ uid }) => uid === cursor.value);
-  const move = (step: number): void => {
-    const at = rows.findIndex(({ uid }) => uid === cursor.value);
-    const next = rows[Math.min(rows.length - 1, Math.max(0, at < 0 ? 0 : at + step))];
-    cursor.value = next?.uid;
-  };
-  const toggle = (row: Row | undefined): void => {
-    if (!row) return;
-    const next = new Set(selected.value);
-    if (!next.delete(row.uid)) next.add(row.uid);
-    selected.value = next;
-  };
-  const chosen = (): Row[] => {
-    const picked = rows.filter(({ uid }) => selected.value.has(uid));
-    const one = current();
-    return picked.length ? picked : one ? [one] : [];
-  };
-  return { selected, cursor, current, move, toggle, chosen };
+const viewDialog = () => import('./view-dialog.tsx').then(({ ViewDialog }) => ViewDialog);
+
+const wishOf = (query: URLSearchParams): Wish => ({
+  text: query.get('q') ?? '',
+  labels: query.get('labels') ?? '',
+  sort: query.get('sort') ?? '',
+  state: query.get('state') ?? '',
+});
+
+const whatOf = ({ kind, rows }: Choice): string =>
+  rows.length === 1 ? `${kind.kind} ${rows[0]!.name}` : `${rows.length} ${pluralOf(kind)}`;
+
+/** What is chosen, and the namespaces of which it is everything. */
+function choiceOf(kind: Kind, table: LiveTable, rows: readonly Row[]): Choice {
+  const counts = new Map<string, number>();
+  const count = ({ namespace = '' }: Row, by: number): void =>
+    void counts.set(namespace, (counts.get(namespace) ?? 0) + by);
+  for (const row of table.rows.values()) if (row.mark !== 'gone') count(row, 1);
+  for (const row of rows) count(row, -1);
+  const whole = [...counts].filter(([, left]) => left === 0 && table.beyond.value === 0);
+  return { kind, rows, whole: new Set(whole.map(([namespace]) => namespace)) };
 }
 
-/** Keys that go from row to row, and open one of them. */
-function rowKeys(
-  kind: Kind,
-  namespace: string | undefined,
-  rows: readonly Row[],
-  selection: ReturnType<typeof useSelection>,
-): KeyBinding[] {
-  const { move, current, toggle } = selection;
-  const open = (row: Row | undefined, tab?: string): void => {
-    if (row) go(objectPlace(kind, row.namespace, row.name), { tab });
-  };
-  return [
-    { key: 'j', does: 'next row', run: () => move(1) },
-    { key: 'k', does: 'row before', run: () => move(-1) },
-    { key: 'ArrowDown', does: 'next row', run: () => move(1) },
-    { key: 'ArrowUp', does: 'row before', run: () => move(-1) },
-    { key: 'g', does: 'first row', run: () => move(-rows.length) },
-    { key: 'G', does: 'last row', run: () => move(rows.length) },
-    { key: 'Enter', does: 'open the row', run: () => open(current()) },
-    { key: ' ', does: 'select the row', run: () => toggle(current()) },
-    ...tabsOf(kind, moment.value !== undefined, namespace).flatMap(({ id, key, title }) =>
-      key ? [{ key, does: `open ${title} of the row`, run: () => open(current(), id) }] : [],
-    ),
-  ];
+interface SelectedProps {
+  readonly actions: readonly ManyAction[];
+  readonly count: number;
+  readonly act: (action: ManyAction) => void;
 }
+
+const Selected = ({ actions, count, act }: SelectedProps) => (
+  <>
+    {actions.map((action) => (
+      <button
+        key={action.id}
+        type="button"
+        class={action.isDanger ? 'danger' : undefined}
+        onClick={() => act(action)}
+      >
+        {action.title} {count}
+      </button>
+    ))}
+  </>
+);
+
+interface CreationProps {
+  readonly kind: Kind;
+  readonly namespace: string | undefined;
+  readonly ask: (asked: Asked) => void;
+}
+
+const Creation = ({ kind, namespace = 'default', ask }: CreationProps) => (
+  <>
+    {kind.id === 'pods' && (
+      <button
+        type="button"
+        onClick={() =>
+          ask({
+            title: 'Run a pod',
+            load: () => import('../object/run-pod.ts').then(({ runPod }) => runPod(namespace)),
+          })
+        }
+      >
+        Run a pod
+      </button>
+    )}
+    <Link to={['create', kind.id]}>Create</Link>
+  </>
+);
 
 interface FiltersProps {
   readonly wish: Wish;
@@ -188,23 +217,38 @@ const Filters = ({ wish, search }: FiltersProps) => (
   </>
 );
 
-interface RunDialogProps {
-  readonly namespace: string | undefined;
-  readonly onClose: () => void;
+/** Tables up to this long show what their objects use: the figures come all at once. */
+const usageRowsMax = 5_000;
+
+/** The columns that there are, and those that are shown. */
+function useColumns(kind: Kind, table: LiveTable, namespace: string | undefined, chosen: string | null) {
+  const columns = table.columns.value;
+  const [isUsageShown, setUsageShown] = useState(false);
+  const figures = useUsageFigures(kind, namespace, isUsageShown);
+  const offered = hasUsage(kind) ? figures : undefined;
+  const all = useMemo(() => columnsOf(kind, columns, offered), [kind, columns, offered]);
+  const shown = useMemo(() => shownColumns(all, chosen, innerWidth), [all, chosen, innerWidth]);
+  const isWanted =
+    table.state.value === 'live' &&
+    table.rows.size <= usageRowsMax &&
+    shown.some(({ name, order }) => order && (name === 'CPU' || name === 'Memory'));
+  useLayoutEffect(() => setUsageShown(isWanted), [isWanted]);
+  return { all, shown };
 }
 
-const RunDialog = ({ namespace = 'default', onClose }: RunDialogProps) => (
-  <ActionDialog title="Run a pod" load={() => runPod(namespace)} onClose={onClose} />
-);
-
 /** The rows in order, brought up to date with every change of the table. */
-function useRows(table: LiveTable, wish: Wish): readonly Row[] {
-  const columns = table.columns.value;
+function useRows(table: LiveTable, wish: Wish, columns: readonly ListColumn[]): RowView {
+  const served = table.columns.value;
   void table.version.value;
-  const order = useMemo(() => new RowView(table.rows.values(), wish, columns), [table, wish.sort, columns]);
-  useMemo(() => order.filter(wish), [order, wish.text, wish.labels]);
+  // Usage changes with every look: rows are ordered anew where they are ordered by it.
+  const sorted = columns.find(({ name }) => name === wish.sort.replace(/^-/, ''));
+  const order = useMemo(
+    () => new RowView(table.rows.values(), wish, columns, rowStateOf(served)),
+    [table, wish.sort, served, sorted?.order],
+  );
+  useMemo(() => order.filter(wish), [order, wish.text, wish.labels, wish.state]);
   useLayoutEffect(() => table.listen((change) => order.apply(change)), [table, order]);
-  return order.rows;
+  return order;
 }
 
 function countText(shown: number, table: LiveTable): string {

@@ -2,13 +2,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Row } from '../../core/live-table.ts';
-import type { TableColumn } from '../../core/objects.ts';
 import { labelTest, unreadPart } from './labels.ts';
+import { rowStateOf } from './row-state.ts';
 import { cellKey, RowView } from './row-view.ts';
 
-const columns = ['Name', 'Ready', 'Age'].map(
-  (name): TableColumn => ({ name, type: 'string', format: '', description: '', priority: 0 }),
-);
+const columns = ['Name', 'Ready', 'Age'].map((name, at) => ({ name, read: ({ cells }: Row) => cells[at] }));
+
+const served = { type: 'string', format: '', description: '', priority: 0 };
 
 const rowOf = (uid: string, name: string, ready: string, labels: Record<string, string> = {}): Row => ({
   uid,
@@ -31,7 +31,7 @@ describe('rows', () => {
     rowOf('2', 'a', '2/3'),
     rowOf('3', 'c', '1/1', { app: 'y' }),
   ];
-  const wish = { text: '', labels: '', sort: '' };
+  const wish = { text: '', labels: '', sort: '', state: '' };
 
   it('are in the order of names, or of a column, either way', () => {
     expect(names(new RowView(rows, wish, columns))).toEqual(['a', 'b', 'c']);
@@ -43,6 +43,45 @@ describe('rows', () => {
   it('are those that fit all words and labels', () => {
     expect(names(new RowView(rows, { ...wish, text: 'default 2/3' }, columns))).toEqual(['a']);
     expect(names(new RowView(rows, { ...wish, labels: 'app!=y' }, columns))).toEqual(['a', 'b']);
+  });
+
+  it('have problems first, are counted by state, and are those of one state', () => {
+    const names3 = ['Name', 'Ready', 'Status'].map((name) => ({ ...served, name }));
+    const state = (name: string, ready: string, status: string): Row => ({
+      ...rowOf(name, name, ready),
+      cells: [name, ready, status],
+    });
+    const all = [
+      state('a', '1/1', 'Running'),
+      state('b', '0/1', 'CrashLoopBackOff'),
+      state('c', '0/1', 'Running'),
+      state('d', '0/1', 'Completed'),
+    ];
+    const view = new RowView(all, wish, columns, rowStateOf(names3));
+    expect(names(view)).toEqual(['b', 'c', 'a', 'd']);
+    expect(view.counts).toEqual({ failing: 1, waiting: 1, well: 2 });
+    view.filter({ ...wish, state: 'failing' });
+    expect(names(view)).toEqual(['b']);
+    view.apply({ put: [state('b', '1/1', 'Running'), state('a', '0/1', 'Error')], removed: [], all: false });
+    expect(names(view)).toEqual(['a']);
+    expect(view.counts).toEqual({ failing: 1, waiting: 1, well: 2 });
+  });
+
+  it.each([
+    [['Ready'], ['0/3'], 'failing'],
+    [['Ready'], ['2/3'], 'waiting'],
+    [['Ready'], ['0/0'], 'well'],
+    [['Desired', 'Ready'], [3, 3], 'well'],
+    [['Desired', 'Ready'], [3, 0], 'failing'],
+    [['Ready'], ['False'], 'failing'],
+    [['Status'], ['Ready,SchedulingDisabled'], 'waiting'],
+    [['Type', 'Reason'], ['Warning', 'Failed'], 'waiting'],
+    [['Ready', 'Available'], ['0/3', 0], 'failing'],
+    [['Data'], [3], undefined],
+  ])('with %j of %j are %s', (names, cells, state) => {
+    const typed = names.map((name, i) => ({ ...served, name, type: typeof cells[i] }));
+    const found = rowStateOf(typed)({ ...rowOf('1', 'a', ''), cells });
+    expect(found).toBe(state);
   });
 
   it('are after changes as if they had been ordered anew', () => {

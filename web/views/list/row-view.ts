@@ -3,16 +3,21 @@
  * the others again, so that a table of 50,000 rows takes a hundred changes a second without a pause.
  */
 import type { Change, Row } from '../../core/live-table.ts';
-import type { TableColumn } from '../../core/objects.ts';
+import type { ListColumn } from './columns.ts';
 import { type LabelTest, labelTest } from './labels.ts';
+import { type RowState, rowStates } from './row-state.ts';
 
 export interface Wish {
   /** All words must occur in a cell or in the namespace. */
   readonly text: string;
   readonly labels: string;
-  /** The name of a column, with `-` before it for the other direction; '' for namespace and name. */
+  /** The name of a column, with `-` before it for the other direction; '' for problems first, then by name. */
   readonly sort: string;
+  /** `failing`, `waiting` or `well`; '' for all. */
+  readonly state: string;
 }
+
+type SortColumn = Pick<ListColumn, 'name' | 'read' | 'order'>;
 
 type SortKey = number | string;
 
@@ -20,7 +25,9 @@ type SortKey = number | string;
 interface Entry {
   row: Row;
   key: SortKey;
+  /** Whether words and labels fit. */
   fits: boolean;
+  state: RowState | undefined;
   /** The text for searches, in lower case; computed at the first search. */
   text: string | undefined;
 }
@@ -33,6 +40,8 @@ const fewMax = 200;
 export class RowView {
   /** Those that fit, in order; a new array with every change. */
   rows: readonly Row[] = [];
+  /** How many of those that fit, of any state, are in each state. */
+  counts: Readonly<Record<RowState, number>> = { failing: 0, waiting: 0, well: 0 };
   readonly #entries = new Map<string, Entry>();
   readonly #keyOf: (row: Row) => SortKey;
   readonly #direction: 1 | -1;
@@ -42,21 +51,24 @@ export class RowView {
   constructor(
     all: Iterable<Row>,
     private wish: Wish,
-    columns: readonly TableColumn[],
+    columns: readonly SortColumn[],
+    private readonly stateOf: (row: Row) => RowState | undefined = () => undefined,
   ) {
     this.#direction = wish.sort.startsWith('-') ? -1 : 1;
     this.#fits = filterOf(wish);
-    this.#keyOf = sortKeyOf(wish.sort.replace(/^-/, ''), columns);
+    this.#keyOf = wish.sort === '' ? this.#problemsFirst : sortKeyOf(wish.sort.replace(/^-/, ''), columns);
     this.#ordered = Array.from(all, (row) => this.#add(row)).sort(this.#compare);
     this.#tell();
   }
 
   /** Applies another search, in the same order. */
   filter(wish: Wish): void {
-    if (wish.text === this.wish.text && wish.labels === this.wish.labels) return;
+    const { wish: before } = this;
     this.wish = wish;
-    this.#fits = filterOf(wish);
-    for (const entry of this.#ordered) entry.fits = this.#fits(entry);
+    if (wish.text !== before.text || wish.labels !== before.labels) {
+      this.#fits = filterOf(wish);
+      for (const entry of this.#ordered) entry.fits = this.#fits(entry);
+    } else if (wish.state === before.state) return;
     this.#tell();
   }
 
@@ -86,7 +98,13 @@ export class RowView {
   }
 
   #add(row: Row): Entry {
-    const entry: Entry = { row, key: this.#keyOf(row), fits: true, text: undefined };
+    const entry: Entry = {
+      row,
+      key: this.#keyOf(row),
+      fits: true,
+      state: this.stateOf(row),
+      text: undefined,
+    };
     entry.fits = this.#fits(entry);
     this.#entries.set(row.uid, entry);
     return entry;
@@ -96,6 +114,7 @@ export class RowView {
   #renew(entry: Entry, row: Row): void {
     entry.row = row;
     entry.text = undefined;
+    entry.state = this.stateOf(row);
     entry.fits = this.#fits(entry);
   }
 
@@ -120,9 +139,22 @@ export class RowView {
 
   #tell(): void {
     const rows: Row[] = [];
-    for (const { row, fits } of this.#ordered) if (fits) rows.push(row);
+    const counts = { failing: 0, waiting: 0, well: 0 };
+    const { state: wanted } = this.wish;
+    for (const { row, fits, state } of this.#ordered) {
+      if (!fits) continue;
+      if (state) counts[state]++;
+      if (wanted === '' || state === wanted) rows.push(row);
+    }
     this.rows = rows;
+    this.counts = counts;
   }
+
+  readonly #problemsFirst = (row: Row): SortKey => {
+    const state = this.stateOf(row);
+    // What is well stands with what has no state.
+    return state && state !== 'well' ? rowStates.indexOf(state) : rowStates.length;
+  };
 
   readonly #compare = (a: Entry, b: Entry): number => {
     if (a.key === b.key) return byName(a.row, b.row);
@@ -164,13 +196,13 @@ function filterOf({ text, labels }: Wish): Fits {
   };
 }
 
-function sortKeyOf(name: string, columns: readonly TableColumn[]): (row: Row) => SortKey {
+function sortKeyOf(name: string, columns: readonly SortColumn[]): (row: Row) => SortKey {
   if (name === 'Namespace') return ({ namespace }) => namespace ?? '';
   // The youngest has the smallest age.
   if (name === 'Age') return ({ createdMs }) => (Number.isNaN(createdMs) ? Infinity : -createdMs);
-  const at = columns.findIndex((column) => column.name === name);
-  if (at < 0) return () => 0;
-  return ({ cells }) => cellKey(cells[at]);
+  const column = columns.find((each) => each.name === name);
+  if (!column) return () => 0;
+  return column.order ?? ((row) => cellKey(column.read(row)));
 }
 
 /** Numbers, `2/3` and `10 (5m ago)` by their first number, all else as text. */

@@ -1,20 +1,23 @@
 /** One row of a table. It is drawn again only when something of it has changed, not with every frame that scrolls. */
 import { Component } from 'preact';
 import type { Row } from '../../core/live-table.ts';
-import type { TableColumn } from '../../core/objects.ts';
 import { Link } from '../../ui/link.tsx';
 import { Cell } from './cell.tsx';
+import { type ListColumn, states } from './columns.ts';
 
-interface ShownColumn {
-  readonly column: TableColumn;
-  /** Its index in the cells of rows. */
-  readonly at: number;
-}
+/** Said outright, because rows that are laid out as cards lose what the elements of a table mean. */
+export const roles = {
+  table: { role: 'table' },
+  rowgroup: { role: 'rowgroup' },
+  row: { role: 'row' },
+  head: { role: 'columnheader' },
+  cell: { role: 'cell' },
+} as const;
 
 interface LineProps {
   readonly row: Row;
   readonly index: number;
-  readonly shown: readonly ShownColumn[];
+  readonly shown: readonly ListColumn[];
   readonly withNamespace: boolean;
   /** The namespace is shown above the name. */
   readonly withPrefix: boolean;
@@ -65,27 +68,42 @@ function drawn(props: LineProps) {
     isCursor ? 'cursor' : '',
   ];
   return (
-    <tr class={state.join(' ')} aria-rowindex={index + 2} aria-selected={isSelected} data-name={row.name}>
+    <tr
+      {...roles.row}
+      class={state.join(' ')}
+      aria-rowindex={index + 2}
+      aria-selected={isSelected}
+      data-name={row.name}
+    >
       {selectable && (
-        <td class="pick">
+        <td {...roles.cell} class="pick">
           <input
             type="checkbox"
-            aria-label={`Select ${row.name}`}
+            aria-label={`Select ${row.name}${withNamespace || withPrefix ? ` in ${row.namespace}` : ''}`}
             checked={isSelected}
             onChange={() => onToggle(row)}
           />
         </td>
       )}
-      {withNamespace && <td class="quiet">{row.namespace}</td>}
-      {shown.map(({ column, at }, i) => (
-        <td key={column.name}>
+      {withNamespace && (
+        <td {...roles.cell} class="quiet">
+          {row.namespace}
+        </td>
+      )}
+      {shown.map((column, i) => (
+        <td
+          key={column.name}
+          {...roles.cell}
+          class={i === 0 ? 'first' : states.test(column.name) ? 'state' : undefined}
+          data-label={column.name}
+        >
           {i === 0 ? (
             <>
               {withPrefix && row.namespace && <span class="quiet above">{row.namespace}</span>}
-              <Link to={addressOf(row)}>{String(row.cells[at] ?? row.name)}</Link>
+              <Link to={addressOf(row)}>{String(column.read(row) ?? row.name)}</Link>
             </>
           ) : (
-            <Cell column={column} value={row.cells[at]} row={row} />
+            <Cell name={column.name} value={column.read(row)} row={row} />
           )}
         </td>
       ))}

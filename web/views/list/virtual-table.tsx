@@ -7,24 +7,27 @@ import {
   type VirtualizerOptions,
 } from '@tanstack/virtual-core';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Row } from '../../core/live-table.ts';
-import type { TableColumn } from '../../core/objects.ts';
-import { TableLine } from './table-line.tsx';
+import { type ListColumn, narrowBelow } from './columns.ts';
+import { roles, TableLine } from './table-line.tsx';
 
 const rowHeight = 32;
-const narrowRowHeight = 46;
+/** Cards: see tables.css. */
+const narrowRowHeight = 72;
 const overscan = 6;
-/** Columns of a higher priority are for wide screens alone, as with `kubectl get -o wide`. */
-const wideFrom = 1400;
-/** Below this the state stands beside the name, and the namespace above it, so that both are in sight. */
-const narrowBelow = 500;
-const states = /^(Status|Phase|State)$/;
+
+/** Rows that fit the table that is shown. */
+export const rowsInSight = (): number =>
+  Math.max(1, Math.floor((document.querySelector('.tablebox')?.clientHeight ?? 0) / sizeOfRow()) - 2);
+
+const sizeOfRow = (): number => (innerWidth < narrowBelow ? narrowRowHeight : rowHeight);
 
 interface VirtualTableProps {
   readonly label: string;
   readonly rows: readonly Row[];
-  readonly columns: readonly TableColumn[];
+  /** Those that are shown. */
+  readonly columns: readonly ListColumn[];
   readonly withNamespace: boolean;
   readonly sort: string;
   readonly onSort: (sort: string) => void;
@@ -38,13 +41,11 @@ interface VirtualTableProps {
 }
 
 export function VirtualTable(props: VirtualTableProps) {
-  const { label, rows, columns, selected, onSelect, selectable, cursor } = props;
+  const { label, rows, columns: shown, selected, onSelect, selectable, cursor } = props;
   const box = useRef<HTMLDivElement>(null);
   const virtualizer = useVirtualizer(rows.length, box);
-  const wide = innerWidth >= wideFrom;
   const narrow = innerWidth < narrowBelow;
   const withNamespace = props.withNamespace && !narrow;
-  const shown = useMemo(() => fittingColumns(columns, wide, narrow), [columns, wide, narrow]);
   const latest = useRef(props);
   latest.current = props;
   const [lines] = useState(() => ({
@@ -66,11 +67,11 @@ export function VirtualTable(props: VirtualTableProps) {
   const all = rows.length > 0 && rows.every(({ uid }) => selected.has(uid));
   return (
     <div class="tablebox" ref={box} tabIndex={0} role="region" aria-label={label}>
-      <table class="rows" aria-rowcount={rows.length + 1}>
-        <thead>
-          <tr aria-rowindex={1}>
+      <table {...roles.table} class="rows" aria-rowcount={rows.length + 1}>
+        <thead {...roles.rowgroup}>
+          <tr {...roles.row} aria-rowindex={1}>
             {selectable && (
-              <th class="pick">
+              <th {...roles.head} class="pick">
                 <input
                   type="checkbox"
                   aria-label="Select all"
@@ -80,12 +81,12 @@ export function VirtualTable(props: VirtualTableProps) {
               </th>
             )}
             {withNamespace && <SortHead name="Namespace" {...props} />}
-            {shown.map(({ column }) => (
-              <SortHead key={column.name} name={column.name} title={column.description} {...props} />
+            {shown.map(({ name, description }) => (
+              <SortHead key={name} name={name} title={description} {...props} />
             ))}
           </tr>
         </thead>
-        <tbody>
+        <tbody {...roles.rowgroup}>
           {before > 0 && <Filler height={before} span={width} />}
           {items.map(({ index }) => {
             const row = rows[index];
@@ -113,16 +114,6 @@ export function VirtualTable(props: VirtualTableProps) {
   );
 }
 
-/** Those that fit the width of the screen; on narrow ones the state comes second. */
-function fittingColumns(columns: readonly TableColumn[], wide: boolean, narrow: boolean) {
-  const fitting = columns
-    .map((column, at) => ({ column, at }))
-    .filter(({ column }) => wide || column.priority === 0);
-  const rank = ({ column, at }: (typeof fitting)[number]): number =>
-    at === 0 ? 0 : states.test(column.name) ? 1 : 2;
-  return narrow ? fitting.toSorted((a, b) => rank(a) - rank(b)) : fitting;
-}
-
 function Filler({ height, span }: { readonly height: number; readonly span: number }) {
   return (
     <tr>
@@ -139,7 +130,7 @@ function SortHead({ name, title, sort, onSort }: VirtualTableProps & { name: str
   const up = sort === name;
   const down = sort === `-${name}`;
   return (
-    <th aria-sort={up ? 'ascending' : down ? 'descending' : undefined}>
+    <th {...roles.head} aria-sort={up ? 'ascending' : down ? 'descending' : undefined}>
       <button
         type="button"
         class="plain"
@@ -173,7 +164,7 @@ const optionsOf = (
 ): VirtualizerOptions<HTMLDivElement, HTMLTableRowElement> => ({
   count,
   getScrollElement: () => box.current,
-  estimateSize: () => (innerWidth < narrowBelow ? narrowRowHeight : rowHeight),
+  estimateSize: sizeOfRow,
   overscan,
   scrollToFn: elementScroll,
   observeElementRect,

@@ -8,8 +8,13 @@ import type { Field, Plan, Values } from './actions.ts';
 interface ActionDialogProps {
   readonly title: string;
   readonly load: () => Promise<Plan>;
-  readonly onClose: () => void;
+  /** `done`: it was carried out. */
+  readonly onClose: (done: boolean) => void;
 }
+
+/** Objects that are named one by one. */
+const namedMax = 12;
+const typedField = 'confirmation';
 
 export function ActionDialog({ title, load, onClose }: ActionDialogProps) {
   const [plan, setPlan] = useState<Plan>();
@@ -29,22 +34,25 @@ export function ActionDialog({ title, load, onClose }: ActionDialogProps) {
     setProgress('Under way…');
     try {
       await plan!.run(values, setProgress, stop.signal);
-      onClose();
+      onClose(true);
     } catch (failure) {
       setError(failure as Error);
       setProgress(undefined);
     }
   };
+  const cancel = (): void => onClose(false);
+  const isConfirmed = plan?.confirmation === undefined || values[typedField] === plan.confirmation;
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={cancel}>
       {!plan && !error && <p class="quiet">Looking…</p>}
       {plan && (
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            void run();
+            if (isConfirmed) void run();
           }}
         >
+          {plan.objects && <ObjectNames objects={plan.objects} />}
           {plan.fields.map((field) => (
             <FieldInput
               key={field.name}
@@ -58,14 +66,25 @@ export function ActionDialog({ title, load, onClose }: ActionDialogProps) {
               <li key={step}>{step}</li>
             ))}
           </ul>
+          {plan.confirmation && (
+            <Confirmation
+              words={plan.confirmation}
+              value={values[typedField] ?? ''}
+              onChange={(value) => setValues({ ...values, [typedField]: value })}
+            />
+          )}
           <Command lines={plan.commands(values)} />
           {progress && <p role="status">{progress}</p>}
           {error && <Refusal error={error} />}
           <footer>
-            <button type="button" onClick={onClose}>
+            <button type="button" onClick={cancel}>
               Cancel
             </button>
-            <button type="submit" class="main" disabled={progress !== undefined}>
+            <button
+              type="submit"
+              class={plan.isDanger ? 'danger' : 'main'}
+              disabled={progress !== undefined || !isConfirmed}
+            >
               {title.split(' ')[0]}
             </button>
           </footer>
@@ -75,6 +94,31 @@ export function ActionDialog({ title, load, onClose }: ActionDialogProps) {
     </Dialog>
   );
 }
+
+interface ConfirmationProps {
+  readonly words: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+const Confirmation = ({ words, ...rest }: ConfirmationProps) => (
+  <FieldInput
+    field={{ name: typedField, label: `Type “${words}” to go on`, type: 'text', initial: '' }}
+    {...rest}
+  />
+);
+
+const ObjectNames = ({ objects }: { readonly objects: NonNullable<Plan['objects']> }) => (
+  <ul class="doomed">
+    {objects.slice(0, namedMax).map(({ uid, namespace, name }) => (
+      <li key={uid}>
+        {namespace && <span class="quiet">{namespace}/</span>}
+        {name}
+      </li>
+    ))}
+    {objects.length > namedMax && <li class="quiet">and {objects.length - namedMax} more</li>}
+  </ul>
+);
 
 interface FieldInputProps {
   readonly field: Field;

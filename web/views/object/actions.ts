@@ -27,6 +27,15 @@ export interface Target {
 /** An action ready to be shown, with what it needs to know, such as the existing revisions. */
 export interface Plan {
   readonly fields: readonly Field[];
+  /** The objects that it is for, where there may be many. */
+  readonly objects?: readonly {
+    readonly uid: string;
+    readonly namespace: string | undefined;
+    readonly name: string;
+  }[];
+  /** What has to be typed before it can be carried out. */
+  readonly confirmation?: string | undefined;
+  readonly isDanger?: boolean;
   /** What would be done, one sentence each. */
   readonly steps: (values: Values) => readonly string[];
   readonly commands: (values: Values) => readonly string[];

@@ -16,7 +16,7 @@ import type { TabProps } from '../tab.ts';
 import type { ViewProps } from '../view.ts';
 import { ActionDialog } from './action-dialog.tsx';
 import { type Action, actionsOf } from './actions.ts';
-import { DeleteDialog } from './deletion.tsx';
+import { deletionOf } from './many-actions.ts';
 import { type ObjectTab, tabsOf } from './tabs.ts';
 
 export function View({ path: [id = '', within = noNamespace, name = ''] }: ViewProps) {
@@ -72,17 +72,18 @@ function ObjectPage({ kind, namespace, name }: ObjectPageProps) {
         <>
           <TabList tabs={tabs} shown={tab} />
           <Lazy load={loaderOf(tab)} props={{ kind, object: { ...object, kind: kind.kind } }} />
-          {acting === 'delete' && (
-            <DeleteDialog
-              kind={kind}
-              rows={[{ namespace, name, uid: object.metadata.uid }]}
-              onClose={() => setActing(undefined)}
-            />
-          )}
-          {acting && acting !== 'delete' && (
+          {acting && (
             <ActionDialog
-              title={`${acting.title} ${name}`}
-              load={() => acting.plan({ kind, object })}
+              title={acting === 'delete' ? `Delete ${kind.kind} ${name}?` : `${acting.title} ${name}`}
+              load={async () =>
+                acting === 'delete'
+                  ? deletionOf({
+                      kind,
+                      rows: [{ namespace, name, uid: object.metadata.uid }],
+                      whole: new Set(),
+                    })
+                  : acting.plan({ kind, object })
+              }
               onClose={() => setActing(undefined)}
             />
           )}

@@ -5,13 +5,11 @@ import type { ApiObject, ListAnswer } from '../../core/objects.ts';
 import { commandText } from '../../ui/command.ts';
 import type { Action, Plan, Target } from './actions.ts';
 import { keeperOf, type Revision, revisionsFrom } from './revisions.ts';
-
-const mergePatch = 'application/merge-patch+json';
+import { mergePatch, restartPatch, rolling } from './workload-patches.ts';
 
 export const pathOfTarget = ({ kind, object: { metadata } }: Target, subresource?: string): string =>
   pathOf(kind, metadata.namespace, metadata.name, subresource);
 
-const rolling = new Set(['deployments.apps', 'statefulsets.apps', 'daemonsets.apps']);
 const nameOf = ({ kind, object }: Target): string => `${kind.id}/${object.metadata.name}`;
 
 export const scale: Action = {
@@ -56,9 +54,7 @@ export const restart: Action = {
       commandText(['kubectl', 'rollout', 'restart', nameOf(target)], target.object.metadata.namespace),
     ],
     run: async () => {
-      const annotations = { 'kubectl.kubernetes.io/restartedAt': new Date().toISOString() };
-      const body = { spec: { template: { metadata: { annotations } } } };
-      await ask(pathOfTarget(target), { method: 'PATCH', contentType: mergePatch, body });
+      await ask(pathOfTarget(target), { method: 'PATCH', contentType: mergePatch, body: restartPatch() });
     },
   }),
 };
