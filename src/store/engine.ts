@@ -34,6 +34,13 @@ export interface Version {
   readonly endsCommit: boolean;
 }
 
+/** What compaction needs of a version. */
+export interface VersionOutline {
+  readonly previous: number;
+  /** The key of a deletion; undefined for a version with a value. */
+  readonly deletedKey: string | undefined;
+}
+
 /** The result of one slice of compaction: what it removes, and its progress. */
 export interface Removal {
   /** Versions that no state from `compacted` on needs. */
@@ -60,6 +67,8 @@ export interface Engine {
   /** Heads in key order, from `start` (inclusive) to `end` (exclusive). Not to be used across an await. */
   heads(start: string, end: string | undefined): Iterable<{ readonly key: string; readonly value: number }>;
   version(revision: number): Version | undefined;
+  /** What compaction needs of a version, without a copy of its value. */
+  outline(revision: number): VersionOutline | undefined;
   /**
    * Makes versions durable, all or none; their revisions follow the newest one. Nothing may be readable before it is
    * durable. A rejection means that nothing was written.
@@ -82,6 +91,13 @@ export function readVersion(engine: Engine, revision: number, key?: string): Ver
   if (!version) throw damaged(`it has lost revision ${revision}`);
   if (key !== undefined && version.key !== key) throw damaged(`revision ${revision} belongs to another key`);
   return version;
+}
+
+/** Reads what compaction needs of a version that must be there. */
+export function readOutline(engine: Engine, revision: number): VersionOutline {
+  const outline = engine.outline(revision);
+  if (!outline) throw damaged(`it has lost revision ${revision}`);
+  return outline;
 }
 
 /** Checks that a version belongs to the key: value checksums do not show a wrong head. */

@@ -7,6 +7,7 @@ import type { RootDatabase } from 'lmdb';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Version } from './engine.ts';
 import { LmdbWriter, TRANSACTIONS_HERE } from './lmdb-writer.ts';
+import { LoneWrites } from './lone-writes.ts';
 import { decodeRecord } from './record.ts';
 import { APPEND, type PUT, WriteBuffer } from './write-buffer.ts';
 
@@ -61,11 +62,11 @@ const version = (revision: number, value = `value ${revision}`): Version => ({
 });
 
 /** Puts one version in a transaction of its own. */
-function put(revision: number, value?: string, action: typeof APPEND | typeof PUT = APPEND) {
+function put(revision: number, value?: string, action: typeof APPEND | typeof PUT = APPEND, writes?: number) {
   sheet.clear();
   sheet.putVersion(version(revision, value), action);
   sheet.putMeta('revision', revision);
-  return writer.write(sheet);
+  return writer.write(sheet, writes);
 }
 
 /** The version LMDB holds at a revision, with a valid checksum. */
@@ -106,6 +107,19 @@ describe('LmdbWriter', () => {
     for (let at = 1; at <= revision; at++) expect(held(at)).toEqual(version(at));
     await writer.close();
     expect(writer.isLost).toBe(false);
+  });
+
+  it('carries out a few writes itself, on a quick disk', async () => {
+    let revision = await inThread();
+    let told = 0;
+    threads[0]!.on('message', () => told++);
+    // Where the disk is slow, the thread carries out these, too.
+    const wasQuick = vi.spyOn(LoneWrites.prototype, 'isFor').mockReturnValue(true);
+    for (let i = 0; i < 10; i++) expect(await put(++revision, undefined, APPEND, 1)).toBeUndefined();
+    wasQuick.mockRestore();
+    expect(await put(++revision)).toBeUndefined();
+    expect(told).toBe(1);
+    for (let at = 1; at <= revision; at++) expect(held(at)).toEqual(version(at));
   });
 
   it('takes transactions of any size', async () => {

@@ -6,14 +6,15 @@
  * and its sheet must not change meanwhile.
  *
  * The first few transactions are carried out in the main thread: a store that is just starting, or opened only to be
- * read, is done before a thread would have started. All are, where a thread cannot be started, and with
- * `WHERRY_PLAIN=1`.
+ * read, is done before a thread would have started. So are commits of few writes on a quick disk (`lone-writes.ts`), and
+ * all where a thread cannot be started, and with `WHERRY_PLAIN=1`.
  */
 import { SHARE_ENV, Worker } from 'node:worker_threads';
 import type { RootDatabase, RootDatabaseOptionsWithPath } from 'lmdb';
 import { optimized } from '../switches.ts';
 import type { Answer, Order, ThreadStart } from './lmdb-thread.ts';
 import { type CarryOut, carryingOut, type WriteFailure } from './lmdb-transaction.ts';
+import { LoneWrites } from './lone-writes.ts';
 import type { WriteBuffer } from './write-buffer.ts';
 
 /** The thread is started after this many transactions: more than the first start of a secure server makes. */
@@ -27,6 +28,7 @@ export class LmdbWriter {
   syncMs = 0;
   readonly #start: ThreadStart;
   readonly #carryOutHere: CarryOut;
+  readonly #lone = new LoneWrites();
   #countHere = 0;
   #thread: Worker | undefined;
   #ready = false;
@@ -55,10 +57,11 @@ export class LmdbWriter {
   /**
    * Carries out a sheet, which must not change until then: all of it, durably; or returns why nothing was written. A
    * rejection means that the thread was lost, and the outcome is unknown.
+   * @param writes how many clients wait for it; undefined if none does
    */
-  write(sheet: WriteBuffer): Promise<WriteFailure | undefined> {
+  write(sheet: WriteBuffer, writes = Number.POSITIVE_INFINITY): Promise<WriteFailure | undefined> {
     const { memory, end } = sheet;
-    if (this.#ready)
+    if (this.#ready && (this.#lost || this.#waiting || !this.#lone.isFor(writes, end)))
       return new Promise((resolve, reject) => {
         if (this.#waiting) throw new Error('another transaction is under way');
         if (this.#lost) throw this.#lost;
@@ -67,8 +70,8 @@ export class LmdbWriter {
       });
     const begunMs = performance.now();
     const failure = this.#carryOutHere(memory, end);
-    this.syncMs = performance.now() - begunMs;
-    if (++this.#countHere === this.transactionsHere) this.#startThread();
+    this.#took(performance.now() - begunMs);
+    if (!this.#thread && ++this.#countHere === this.transactionsHere) this.#startThread();
     return Promise.resolve(failure);
   }
 
@@ -76,6 +79,11 @@ export class LmdbWriter {
     this.#closing = true;
     if (this.#thread) this.#send('close');
     await this.#ended;
+  }
+
+  #took(ms: number): void {
+    this.syncMs = ms;
+    this.#lone.note(ms);
   }
 
   #startThread(): void {
@@ -125,7 +133,7 @@ export class LmdbWriter {
     const { resolve } = this.#waiting!;
     this.#waiting = undefined;
     if (typeof answer !== 'number') return resolve(answer);
-    this.syncMs = answer;
+    this.#took(answer);
     resolve();
   };
 }

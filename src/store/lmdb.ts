@@ -25,7 +25,7 @@ import type { Database, Key, RootDatabase } from 'lmdb';
 import { asserting } from '../switches.ts';
 import { checkDataFile } from './data-file.ts';
 import { closeFile, fileMode, openDataFolder } from './data-folder.ts';
-import type { Engine, EngineState, Removal, Version } from './engine.ts';
+import type { Engine, EngineState, Removal, Version, VersionOutline } from './engine.ts';
 import { damaged, notOurs, unavailable } from './folder-failure.ts';
 import { FORMAT, readableFormats, type Upgrade, type Upgraded } from './format.ts';
 import { knownKeys } from './key-filter.ts';
@@ -41,7 +41,7 @@ import {
   parseOwner,
   releaseFolder,
 } from './owner.ts';
-import { decodeRecord, readUint48, writeUint48 } from './record.ts';
+import { decodeOutline, decodeRecord, readUint48, writeUint48 } from './record.ts';
 import { compareKeys } from './sorted-map.ts';
 import { type Store, StoreUnavailableError } from './store.ts';
 import { UPGRADING, upgradeFolder } from './upgrade.ts';
@@ -232,6 +232,14 @@ export class LmdbEngine implements Engine {
     return version;
   }
 
+  outline(revision: number): VersionOutline | undefined {
+    const record = this.#read(() => this.#versions.getBinaryFast(revision));
+    if (!record) return undefined;
+    const outline = decodeOutline(record, revision);
+    if (!outline) throw damaged(this.#folder, `revision ${revision} does not match its checksum`);
+    return outline;
+  }
+
   /** Up to this many existing revisions after one. */
   revisions(after: number, limit: number): number[] {
     return this.#read(() => [...this.#versions.getKeys({ start: after + 1, limit })]);
@@ -317,15 +325,15 @@ export class LmdbEngine implements Engine {
       sheet.putHead(version.key, version.revision);
     }
     sheet.putMeta('revision', revision);
-    return this.#transact(revision);
+    return this.#transact(revision, versions.length);
   }
 
-  /** Carries out the transaction on the sheet; the store then has this revision. */
-  async #transact(revision: number): Promise<void> {
+  /** Carries out the transaction on the sheet, of so many writes; the store then has this revision. */
+  async #transact(revision: number, writes?: number): Promise<void> {
     if (this.#broken) throw this.#broken;
     let failure: WriteFailure | undefined;
     try {
-      failure = await this.#writer.write(this.#sheet);
+      failure = await this.#writer.write(this.#sheet, writes);
     } catch (error) {
       this.#broken = unavailable(this.#folder, error);
       throw this.#broken;

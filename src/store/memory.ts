@@ -4,7 +4,7 @@
  * A commit takes effect at once, so a write costs little more than a promise. Buffers are kept without a copy: the
  * writer must not change them afterwards.
  */
-import type { Engine, EngineState, Removal, Version } from './engine.ts';
+import type { Engine, EngineState, Removal, Version, VersionOutline } from './engine.ts';
 import { compareKeys, type SortedEntry, SortedMap } from './sorted-map.ts';
 import type { Store, Stored } from './store.ts';
 import { VersionedStore, type VersionedStoreOptions } from './versioned.ts';
@@ -54,6 +54,11 @@ export class MemoryEngine implements Engine {
 
   version(revision: number): Version | undefined {
     return this.#versions.get(revision);
+  }
+
+  outline(revision: number): VersionOutline | undefined {
+    const version = this.#versions.get(revision);
+    return version && { previous: version.previous, deletedKey: version.value ? undefined : version.key };
   }
 
   commit(versions: readonly Version[]): void | Promise<void> {

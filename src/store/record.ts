@@ -12,7 +12,7 @@
  * Six bytes count to 2^48: a million writes a second for nine years, or the year 10889 in milliseconds.
  */
 import { crc32 } from 'node:zlib';
-import type { Version } from './engine.ts';
+import type { Version, VersionOutline } from './engine.ts';
 
 const CHECKSUM_END = 4;
 const FLAGS = 4;
@@ -58,12 +58,26 @@ export function writeText(text: string, target: Buffer, start: number): number {
   return start + text.length;
 }
 
+/** Whether a record is as it was written. */
+const isWhole = (record: Buffer, revision: number): boolean =>
+  record.length >= HEADER_BYTES &&
+  crc32(record.subarray(CHECKSUM_END, record.length), revision >>> 0) === record.readUInt32BE(0);
+
+/** Decodes what compaction needs of a record. Undefined when it is damaged. */
+export function decodeOutline(record: Buffer, revision: number): VersionOutline | undefined {
+  if (!isWhole(record, revision)) return undefined;
+  const isDeletion = (record[FLAGS]! & DELETED) !== 0;
+  const keyEnd = HEADER_BYTES + record.readUInt16BE(KEY_BYTES);
+  return {
+    previous: readUint48(record, PREVIOUS),
+    deletedKey: isDeletion ? record.toString('utf8', HEADER_BYTES, keyEnd) : undefined,
+  };
+}
+
 /** Decodes a record from memory that LMDB will reuse; the value is a copy. Undefined when it is damaged. */
 export function decodeRecord(record: Buffer, revision: number): Version | undefined {
   const bytes = record.length;
-  if (bytes < HEADER_BYTES) return undefined;
-  if (crc32(record.subarray(CHECKSUM_END, bytes), revision >>> 0) !== record.readUInt32BE(0))
-    return undefined;
+  if (!isWhole(record, revision)) return undefined;
   const flags = record[FLAGS]!;
   const keyEnd = HEADER_BYTES + record.readUInt16BE(KEY_BYTES);
   let value: Buffer | null = null;

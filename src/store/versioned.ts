@@ -10,7 +10,15 @@
 import { wallClock } from '../clock.ts';
 import { writeBackup } from './backup-file.ts';
 import { CommitQueue } from './commit-queue.ts';
-import { asStored, checkKey, type Engine, readVersion, SLICE_MS, VALUE_BYTES_MAX } from './engine.ts';
+import {
+  asStored,
+  checkKey,
+  type Engine,
+  readOutline,
+  readVersion,
+  SLICE_MS,
+  VALUE_BYTES_MAX,
+} from './engine.ts';
 import { Feed } from './feed.ts';
 import {
   type Change,
@@ -256,11 +264,11 @@ export class VersionedStore implements Store {
     const versions: number[] = [];
     const keys: string[] = [];
     for (let revision = this.#swept + 1; revision <= swept; revision++) {
-      const version = readVersion(this.#engine, revision);
-      if (version.previous !== 0) versions.push(version.previous);
-      if (version.value !== null) continue;
+      const { previous, deletedKey } = readOutline(this.#engine, revision);
+      if (previous !== 0) versions.push(previous);
+      if (deletedKey === undefined) continue;
       versions.push(revision);
-      if (this.#engine.head(version.key) === revision) keys.push(version.key);
+      if (this.#engine.head(deletedKey) === revision) keys.push(deletedKey);
     }
     const done = this.#engine.remove({ versions, keys, compacted: this.#compacted, swept });
     if (!done) this.#swept = swept;

@@ -1,7 +1,8 @@
 /**
  * Rounds among watchers over the network: they are notified in a later tick of the event loop, of all changes up to
  * then, because each notification is a write to a socket. Notified at each change, 200 watchers cost a writer 200
- * system calls; rounds deliver two to four times as many events a second.
+ * system calls; rounds deliver two to four times as many events a second. A round takes as many turns as it needs, so that
+ * writers are answered in between.
  *
  *   resting ──(change)──► waiting ──(turn)──► under way, some watchers a turn ──► resting, or waiting if more has changed
  */
@@ -11,8 +12,11 @@ import type { Watcher } from './watcher.ts';
 /** Whether a watcher is notified in rounds; otherwise it is notified of each change at once. */
 export const isToldInRounds = ({ patient }: Watcher): boolean => patient && optimized;
 
-/** Watchers notified per event loop tick: some milliseconds of work. */
+/** How many watchers are notified in one event loop tick, and how long; the others come in the next. */
 const turnMax = 512;
+const turnMaxMs = 4;
+/** Watchers between two looks at the clock. */
+const stride = 16;
 
 export class WatchRounds {
   readonly #watchers = new Set<Watcher>();
@@ -26,7 +30,11 @@ export class WatchRounds {
   /**
    * `told` is called when all watchers have been sent the events from `fromNumber` up to, and without, `toNumber`.
    */
-  constructor(private readonly told: (fromNumber: number, toNumber: number) => void) {}
+  constructor(
+    private readonly told: (fromNumber: number, toNumber: number) => void,
+    /** The monotonic clock. */
+    private readonly nowMs = () => performance.now(),
+  ) {}
 
   get size(): number {
     return this.#watchers.size;
@@ -63,7 +71,8 @@ export class WatchRounds {
       this.#from = this.#nextFrom;
       this.#nextFrom = Number.POSITIVE_INFINITY;
     }
-    for (let i = 0; i < turnMax; i++) {
+    const endMs = this.nowMs() + turnMaxMs;
+    for (let i = 1; i <= turnMax && (i % stride !== 0 || this.nowMs() < endMs); i++) {
       const { value, done } = this.#left.next();
       if (done) {
         this.#left = undefined;
