@@ -121,6 +121,12 @@ async function fill(writing: Writing, settings: ClusterSettings, closers: Closer
   closers.add(() => namespaces.close());
   await Promise.all([namespaces.start(), ensureSystemPriorityClasses(writing.registry)]);
   if (settings.makesLocalPathClass) await plantLocalPathClass(writing);
+  const { minor } = settings.kinds;
+  if (!minor) return;
+  const { ServerIdentity } = await import('../registry/system/server-identity.ts');
+  const identity = new ServerIdentity(writing, minor, settings.report);
+  closers.add(() => identity.close());
+  await identity.start();
 }
 
 /** Authorization; undefined without a secure door, where every user may do everything. */

@@ -49,8 +49,10 @@ class LazySchema implements CompiledSchema {
     }
   }
 
-  begin(object: JsonObject, { old, only }: ValidateOptions = {}): ValidationWork {
-    const errors = only === 'status' ? this.#statusErrors(object, old) : this.#keywordErrors(object, old);
+  begin(object: JsonObject, { old, only, ratchets = true }: ValidateOptions = {}): ValidationWork {
+    const before = ratchets ? old : undefined;
+    const errors =
+      only === 'status' ? this.#statusErrors(object, before) : this.#keywordErrors(object, before);
     errors.push(...embeddedErrors(object, this.root));
     // Duplicates that were there before may stay.
     const duplicates = listTypeErrors(object, this.root);
@@ -59,7 +61,7 @@ class LazySchema implements CompiledSchema {
     const rules = this.#ruleSet();
     if (rules === null) return finished({ errors, warnings: [] });
     if (blocksRules(errors)) return finished({ errors: [...errors, uncheckedRules], warnings: [] });
-    const work = rules.begin(object, old);
+    const work = rules.begin(object, old, ratchets);
     return {
       get spent() {
         return work.spent;

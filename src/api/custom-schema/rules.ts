@@ -62,7 +62,7 @@ export interface SchemaRules {
    */
   run(value: unknown, old?: unknown, base?: string): RuleOutcome;
   /** The same in slices, for callers that let other work run in between. */
-  begin(value: unknown, old?: unknown): RuleWork;
+  begin(value: unknown, old: unknown, ratchets: boolean): RuleWork;
 }
 
 /** Rules that are being run on an object. */
@@ -88,7 +88,7 @@ export function compileRules(schema: Schema, isResource: boolean): SchemaRules |
         if (outcome) return outcome;
       }
     },
-    begin: (value, old) => new RuleRun(node, value, old),
+    begin: (value, old, ratchets) => new RuleRun(node, value, old, '', ratchets),
   };
 }
 
@@ -167,7 +167,14 @@ class RuleRun implements RuleWork {
   /** How many steps are spent at the end of the slice. */
   #sliceEnd = 0;
 
-  constructor(node: RuleNode, value: unknown, old: unknown, base = '') {
+  /** @param ratchets whether a rule that fails on an unchanged value is a warning alone */
+  constructor(
+    node: RuleNode,
+    value: unknown,
+    old: unknown,
+    base = '',
+    private readonly ratchets = true,
+  ) {
     this.#base = base;
     this.#visits = this.#visit(node, value, old ?? undefined, () => false);
   }
@@ -266,7 +273,8 @@ class RuleRun implements RuleWork {
       // Rules about the change run when there is an old value.
       if (!compiled.program || (compiled.usesOldSelf && !optional && oldSelf === undefined)) continue;
       const variables = optional ? { self, oldSelf: new Optional(oldSelf) } : told;
-      this.#rule(compiled, schema, json, variables, told, compiled.usesOldSelf ? () => false : unchanged);
+      const isStrict = compiled.usesOldSelf || !this.ratchets;
+      this.#rule(compiled, schema, json, variables, told, isStrict ? () => false : unchanged);
       if (this.spent > this.#sliceEnd) yield;
     }
   }

@@ -29,6 +29,7 @@ export class KindTable {
   #generation = 1;
   readonly #preparations = new Set<Preparation>();
   readonly #followers = new Set<(change: KindChange) => void>();
+  readonly #presented = new WeakMap<Kind, Kind>();
   /** Changes are made one after the other; this settles with the newest. */
   #newest: Promise<unknown> = Promise.resolve();
 
@@ -191,6 +192,23 @@ export class KindTable {
   /** The kind as clients see it. */
   shown(kind: Kind): Kind {
     return this.minor ? this.minor.shown(kind) : kind;
+  }
+
+  /** The kind as which clients see a write of the server itself: one that is not served is seen in a version that is. */
+  presented(kind: Kind): Kind {
+    if (!this.minor || kind.custom) return kind;
+    let presented = this.#presented.get(kind);
+    if (!presented) {
+      const [served = kind] = this.#isServed(kind) ? [kind] : this.shownVersions(kind.storage.id);
+      presented = this.shown(served);
+      this.#presented.set(kind, presented);
+    }
+    return presented;
+  }
+
+  /** The served kinds whose objects are stored under an id, as clients see them. */
+  *shownVersions(id: ResourceId): Iterable<Kind> {
+    for (const kind of this.versions(id)) if (!kind.hidden && this.#isServed(kind)) yield this.shown(kind);
   }
 
   /** The models of the built-in kinds as clients see them. */

@@ -16,10 +16,20 @@ import type { Kind } from '../kind/kind.ts';
 import type { ApiObject, JsonObject } from '../text/object.ts';
 import { release } from '../values/release.ts';
 import { expressionErrors } from './expressions.ts';
+import {
+  defaultHostPorts,
+  dropImageVolumes,
+  restartPolicyErrors,
+  showAppArmorAnnotations,
+  showAppArmorFields,
+  templated,
+} from './pod-differences.ts';
 
 export interface Difference {
   /** Changes an object that a client gets. Members of the object may be replaced, but not changed. */
   show?(object: ApiObject): void;
+  /** Changes an object that a client has sent, before its defaults. */
+  settle?(object: ApiObject): void;
   /** Changes an object that a client has sent, after its defaults. */
   take?(object: ApiObject, old: ApiObject | undefined): void;
   /** What is wrong with an object in this minor, beyond what is wrong in all. */
@@ -27,8 +37,11 @@ export interface Difference {
 }
 
 interface Row {
+  /** The first minor with the difference; undefined: all have it. */
+  readonly since?: number;
   /** The first minor without the difference. */
   readonly until: number;
+  settle?(object: ApiObject, minor: ChosenMinor): void;
   show?(object: ApiObject, minor: ChosenMinor): void;
   take?(object: ApiObject, old: ApiObject | undefined): void;
   errors?(object: ApiObject, old: ApiObject | undefined, minor: ChosenMinor): FieldError[];
@@ -37,12 +50,24 @@ interface Row {
 /** In all minors that can be chosen. */
 const always = 99;
 
+/** Rows for pods and all kinds with templates of them. */
+const ofPods: readonly Row[] = [
+  { since: 31, until: 35, settle: dropImageVolumes },
+  { since: 29, until: 35, errors: restartPolicyErrors },
+];
+const ofTemplates: readonly Row[] = [...ofPods, { until: 28, take: defaultHostPorts }];
+
 const rows: Readonly<Record<string, readonly Row[]>> = {
+  ...Object.fromEntries(templated.map((id) => [id, ofTemplates])),
   'core/pods': [
+    ...ofPods,
+    { since: 30, until: always, show: showAppArmorFields },
+    { since: 30, until: 34, show: showAppArmorAnnotations },
     { until: 33, show: withoutGeneration },
     { until: 28, show: hideIndexLabels, take: keepIndexLabels },
   ],
   'core/services': [
+    { since: 31, until: 34, errors: distributionErrors },
     { until: 29, show: hideExternalPolicy },
     { until: 24, take: defaultInternalPolicy, show: showInternalPolicy },
   ],
@@ -51,6 +76,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   'core/persistentvolumes': [{ until: 27, errors: accessModeErrors }],
   'core/persistentvolumeclaims': [{ until: 27, errors: accessModeErrors }],
   'batch/jobs': [
+    ...ofTemplates,
     { until: 29, show: hideManualSelector },
     { until: 27, take: useShortLabels },
   ],
@@ -63,9 +89,18 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
 
 /** undefined: the kind has none in this minor. */
 export function differenceOf({ id }: Kind, minor: ChosenMinor): Difference | undefined {
-  const found = (Object.hasOwn(rows, id) ? rows[id]! : []).filter(({ until }) => !minor.isAtLeast(until));
+  const found = (Object.hasOwn(rows, id) ? rows[id]! : []).filter(
+    ({ since = 0, until }) => minor.isAtLeast(since) && !minor.isAtLeast(until),
+  );
   if (!found.length) return undefined;
   return {
+    ...(found.some(({ settle }) => settle)
+      ? {
+          settle: (object) => {
+            for (const { settle } of found) settle?.(object, minor);
+          },
+        }
+      : {}),
     show: (object) => {
       for (const { show } of found) show?.(object, minor);
     },
@@ -122,6 +157,15 @@ function showInternalPolicy(object: ApiObject): void {
   const service = object as Service;
   if (service.spec?.type === 'ExternalName')
     service.spec = { internalTrafficPolicy: 'Cluster', ...service.spec };
+}
+
+/** Values that came in 1.34. */
+function distributionErrors(object: ApiObject, old: ApiObject | undefined, minor: ChosenMinor): FieldError[] {
+  const later = ['PreferSameZone', 'PreferSameNode'];
+  const distribution = (object as Service).spec?.trafficDistribution ?? '';
+  if (!later.includes(distribution) || minor.isOn('PreferSameTrafficDistribution')) return [];
+  if ((old as Service | undefined)?.spec?.trafficDistribution === distribution) return [];
+  return [notSupported('spec.trafficDistribution', distribution, ['PreferClose'])];
 }
 
 /** The default of 1.29. */

@@ -16,7 +16,7 @@ export function keepUnseen(shown: Model, whole: Model, object: JsonObject, old: 
     const stored = whole.fields.get(name);
     if (!stored || value === undefined) continue;
     const seen = shown.fields.get(name);
-    if (!seen || seen.off) object[name] ??= value;
+    if (!seen || seen.off || seen.definition.unwritten) object[name] ??= value;
     else if (object[name] !== undefined) keepIn(seen, stored, object[name], value);
   }
 }

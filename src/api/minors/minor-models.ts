@@ -67,6 +67,9 @@ function missingValues(minor: number): Map<string, ReadonlySet<string>> {
   return missing;
 }
 
+/** Gates without which more than the field is dropped: it is read, and what holds it is dropped with it. */
+const seenWhenOff: ReadonlySet<string> = new Set(['ImageVolume']);
+
 /** Models that had another name, which a field refers to. */
 const formerNames: Readonly<Record<string, string>> = { 'core-v1:Handler': 'core-v1:LifecycleHandler' };
 
@@ -168,7 +171,7 @@ export class MinorModels extends Models {
       const off = !row.whenOff && !(this.gate(gate) ?? !isOffAt(row, field, this.minor));
       if (off !== (field.off === true)) now = { ...now, off };
       // What the server itself writes there is not shown.
-      if (off) now = { ...now, unwritten: true };
+      if (off) now = { ...now, off: !seenWhenOff.has(gate), unwritten: true };
     }
     if (row.empty) {
       const empty = valueAt(row.empty, this.minor) ?? undefined;

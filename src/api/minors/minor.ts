@@ -142,7 +142,7 @@ export class Minor implements ChosenMinor {
     let shown = this.#shown.get(kind);
     if (!shown) {
       shown = kind.custom || !this.row(kind.apiVersion, kind.resource) ? kind : this.#show(kind);
-      this.#shown.set(kind, shown);
+      this.#shown.set(kind, shown).set(shown, shown);
     }
     return shown;
   }
@@ -161,13 +161,14 @@ export class Minor implements ChosenMinor {
       verbs: kind.verbs.filter((verb) => described.verbs.includes(verb)),
       subresources,
       ...(addsStatus ? { hasStatus: true } : {}),
-      ...rulesOf(kind, subresources, difference),
+      ...rulesOf(kind, subresources, this.number, difference),
       ...deprecationOf(apiVersion, this.row(apiVersion, resource)!, this.number),
       ...columns,
     };
     const isSame =
       model === kind.model &&
       !difference &&
+      (!kind.warnings || this.number >= lastWarning) &&
       (Object.keys(other) as (keyof Kind)[]).every(
         (name) => JSON.stringify(other[name]) === JSON.stringify(kind[name]),
       );
@@ -204,21 +205,50 @@ const seen = (kind: Kind, model: Kind['model'], difference: Difference = {}): Pa
 });
 
 /** The rules of a kind, with those that only this minor has. */
-function rulesOf(kind: Kind, subresources: Kind['subresources'], { errors }: Difference = {}): Partial<Kind> {
+function rulesOf(
+  kind: Kind,
+  subresources: Kind['subresources'],
+  minor: number,
+  { errors, settle }: Difference = {},
+): Partial<Kind> {
   const validate: Kind['validate'] = errors
     ? (object, old) => [...(kind.validate?.(object, old) ?? []), ...errors(object, old)]
     : kind.validate;
-  return { validate, changes: changesOf({ ...hooksOf(kind), validate }, subresources) };
+  const warnings: Kind['warnings'] =
+    kind.warnings && ((object, old) => kind.warnings!(object, old).filter((text) => isSaid(text, minor)));
+  const defaults: Kind['defaults'] = settle
+    ? (object) => {
+        settle(object);
+        kind.defaults?.(object);
+      }
+    : kind.defaults;
+  return {
+    defaults,
+    validate,
+    warnings,
+    changes: changesOf({ ...hooksOf(kind), validate, warnings }, subresources),
+  };
+}
+
+/** From this minor on, all warnings of kinds are those of today. */
+const lastWarning = 35;
+/** A warning that came in a minor, which it does not name. */
+const preferClose = '"PreferClose" is deprecated';
+
+/** Whether a minor warns so: not of what was deprecated later. */
+function isSaid(text: string, minor: number): boolean {
+  if (text.includes(preferClose)) return minor >= lastWarning;
+  const [, since] = /(?:deprecated since|deprecated in|non-functional in) v1\.(\d+)/.exec(text) ?? [];
+  return since === undefined || Number(since) <= minor;
 }
 
 /** Without the model, which is looked up when it is first read. */
-const hooksOf = ({ resets, prepareForUpdate, examine, preparation, validateUpdate, warnings }: Kind) => ({
+const hooksOf = ({ resets, prepareForUpdate, examine, preparation, validateUpdate }: Kind) => ({
   resets,
   prepareForUpdate,
   examine,
   preparation,
   validateUpdate,
-  warnings,
 });
 
 /** The text of the warning that every answer has, from the minor on in which the resource is deprecated. */

@@ -82,6 +82,8 @@ export interface SchemaCheckOptions {
 export interface ValidateOptions {
   /** The stored object, on update: errors of nodes that have not changed are dropped. */
   readonly old?: JsonObject;
+  /** Whether what is wrong with unchanged nodes may stay so. Default: true; Kubernetes has it since 1.30. */
+  readonly ratchets?: boolean;
   /** On writes of the status: only this top-level field is checked against the keywords of the schema. */
   readonly only?: 'status';
 }

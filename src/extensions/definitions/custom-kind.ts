@@ -49,6 +49,8 @@ export interface KindTools {
   readonly hooks: HookCaller;
   /** A new uid. */
   readonly uid: () => string;
+  /** Whether what is wrong with unchanged values of objects may stay so. Default: true. */
+  readonly ratchets?: boolean;
 }
 
 /**
@@ -61,10 +63,10 @@ export function kindsOf(definition: CustomResourceDefinition, tools: KindTools):
   if (!stored || !names?.plural || !names.kind) return [];
   const { strategy, webhook } = definition.spec?.conversion ?? {};
   const conversion = strategy === 'Webhook' && webhook ? webhookConversion(webhook, tools) : undefined;
-  const storage = versionKind(definition, stored, names, undefined, conversion);
+  const storage = versionKind(definition, stored, names, undefined, conversion, tools);
   const others = (definition.spec?.versions ?? [])
     .filter((version) => version !== stored)
-    .map((version) => versionKind(definition, version, names, storage, conversion));
+    .map((version) => versionKind(definition, version, names, storage, conversion, tools));
   return [storage, ...others].sort((a, b) => compareVersions(a.version, b.version));
 }
 
@@ -74,13 +76,14 @@ function versionKind(
   names: CustomResourceDefinitionNames,
   storage: Kind | undefined,
   conversion: Conversion | undefined,
+  { ratchets = true }: KindTools,
 ): Kind {
   const { spec = {}, metadata } = definition;
   const { group = '' } = spec;
   const schema = compileSchema((version.schema?.openAPIV3Schema ?? {}) as Schema);
   const scalePaths = scalePathsOf(version);
   const isTerminating = definitionCondition(definition, 'Terminating')?.status === 'True';
-  const rules = customErrors({ schema, scale: scalePaths });
+  const rules = customErrors({ schema, scale: scalePaths, ratchets });
   const form: KindForm<ApiObject> = {
     custom: true,
     kind: names.kind!,

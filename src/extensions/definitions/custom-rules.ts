@@ -13,16 +13,19 @@ const replicasMax = 2_147_483_647;
 export interface CustomVersion {
   readonly schema: CompiledSchema;
   readonly scale: ScalePaths | undefined;
+  /** Whether what is wrong with unchanged values may stay so. */
+  readonly ratchets: boolean;
 }
 
 /** The validation hooks of a kind. */
-export function customErrors({ schema, scale }: CustomVersion) {
+export function customErrors({ schema, scale, ratchets }: CustomVersion) {
   /** Warnings of rules that fail on unchanged values. They are found together with the errors, and requested later. */
   const warned = new WeakMap<ApiObject, readonly string[]>();
   /** Results that were computed before `validate` is called. */
   const examined = new WeakMap<ApiObject, Validation>();
   const begin = (object: ApiObject, old: ApiObject | undefined, only?: 'status'): ValidationWork =>
     schema.begin(object as unknown as JsonObject, {
+      ratchets,
       ...(old ? { old: old as unknown as JsonObject } : {}),
       ...(only ? { only } : {}),
     });

@@ -16,9 +16,10 @@ import {
   customResourceDefinition,
   definitionCondition,
 } from '../../api/kinds/apiextensions/custom-resource-definition.ts';
+import { normalized } from '../../api/model/encode.ts';
 import { withCondition } from '../../api/rules/shared/condition.ts';
 import { jsonText } from '../../api/text/json-text.ts';
-import { type ApiObject, semanticEqual } from '../../api/text/object.ts';
+import { type ApiObject, cloneJson, type JsonObject, semanticEqual } from '../../api/text/object.ts';
 import { targetOf } from '../../registry/target.ts';
 import { modify } from '../../registry/verbs/modify.ts';
 import type { Collection } from '../../registry/view/collection.ts';
@@ -78,7 +79,8 @@ export class Definitions {
     private readonly upkeep: DefinitionUpkeep = 'all',
   ) {
     const { registry } = writing;
-    this.#tools = { hooks, uid: () => registry.sources.uid() };
+    const ratchets = registry.kinds.minor?.isOn('CRDValidationRatcheting') ?? true;
+    this.#tools = { hooks, uid: () => registry.sources.uid(), ratchets };
     this.#collection = registry.view.collection(customResourceDefinition);
   }
 
@@ -255,10 +257,19 @@ export class Definitions {
   }
 
   /** Copies of clusters ask no webhook for conversions: versions differ in their names alone. */
-  #kindsOf(definition: CustomResourceDefinition): Kind[] {
+  #kindsOf(stored: CustomResourceDefinition): Kind[] {
+    const definition = this.#shown(stored);
     if (this.upkeep === 'all') return kindsOf(definition, this.#tools);
     const spec = { ...definition.spec, conversion: undefined };
     return kindsOf({ ...definition, spec } as CustomResourceDefinition, this.#tools);
+  }
+
+  /** The definition as clients see it: what a minor of Kubernetes does not know, such as rules, is not in force. */
+  #shown(stored: CustomResourceDefinition): CustomResourceDefinition {
+    const { model, stored: form } = this.writing.registry.kinds.shown(customResourceDefinition);
+    if (!form) return stored;
+    const shown = form.fromStored(cloneJson(stored) as ApiObject);
+    return normalized(model, shown as unknown as JsonObject) as unknown as CustomResourceDefinition;
   }
 
   async #exchange(before: readonly Kind[], wanted: readonly Kind[]): Promise<void> {

@@ -53,9 +53,7 @@ export class Match {
       rules.some((rule) => isNamed(rule, name) && isRuled([rule], version, subresource, operation));
     if (rules.length === 0 || fits(kind) || !this.#equivalent)
       return rules.length > 0 && fits(kind) ? kind : undefined;
-    return [...kinds.versions(kind.storage.id)].find(
-      (other) => other !== kind && !other.hidden && fits(other),
-    );
+    return [...kinds.shownVersions(kind.storage.id)].find((other) => other !== kind && fits(other));
   }
 }
 

@@ -71,7 +71,7 @@ export class MutatingPolicies implements AdmissionPlugin {
   }
 
   #asked(admission: Admission): void | Promise<void> {
-    const question = admission.object && questionOf(admission);
+    const question = admission.object && questionOf(this.#registry, admission);
     const found = question && this.#index.find(question);
     return found?.length ? this.#change(admission, question as WriteQuestion, found) : undefined;
   }

@@ -18,8 +18,9 @@ export class ConfigurationProblem extends Error {
 
 /** The kind of the parameters. Throws when there is no such kind. */
 export function paramKindOf(registry: Registry, { apiVersion = '', kind = '' }: ParamKind): Kind {
-  const found = registry.kinds.kind(apiVersion, kind);
-  if (found) return found;
+  const { kinds } = registry;
+  const found = kinds.kind(apiVersion, kind);
+  if (found && (found.custom || kinds.serves(apiVersion, found.resource))) return kinds.shown(found);
   const slash = apiVersion.includes('/') ? apiVersion : `/${apiVersion}`;
   throw new ConfigurationProblem(
     `failed to configure policy: failed to find resource referenced by paramKind: '${slash}, Kind=${kind}'`,

@@ -52,7 +52,7 @@ export class ValidatingPolicies implements AdmissionPlugin {
   }
 
   #asked(admission: Admission): void | Promise<void> {
-    const question = questionOf(admission);
+    const question = questionOf(this.#registry, admission);
     const found = question && this.#index.find(question);
     return found?.length ? this.#check(admission, question as WriteQuestion, found) : undefined;
   }

@@ -78,9 +78,7 @@ export class HookIndex {
       const matched = fits(kind)
         ? kind
         : hook.equivalent
-          ? [...this.kinds.versions(kind.storage.id)].find(
-              (other) => other !== kind && !other.hidden && fits(other),
-            )
+          ? [...this.kinds.shownVersions(kind.storage.id)].find((other) => other !== kind && fits(other))
           : undefined;
       if (matched) found.push({ hook, kind: matched });
     }

@@ -52,7 +52,7 @@ export class MutatingWebhooks implements AdmissionPlugin {
   }
 
   #asked(admission: Admission): void | Promise<void> {
-    const question = questionOf(admission);
+    const question = questionOf(this.registry, admission);
     const matches = question && this.#index.find(question);
     return matches?.length ? this.#callAll(admission, question!, matches) : undefined;
   }

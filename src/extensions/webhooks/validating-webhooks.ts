@@ -32,7 +32,7 @@ export class ValidatingWebhooks implements AdmissionPlugin {
   }
 
   #asked(admission: Admission): void | Promise<void> {
-    const question = questionOf(admission);
+    const question = questionOf(this.registry, admission);
     const matches = question && this.#index.find(question);
     return matches?.length ? this.#callAll(admission, question!, matches) : undefined;
   }

@@ -36,11 +36,12 @@ const operations: Readonly<Record<Admission['operation'], Operation>> = {
 const ownBodies = new Set(['binding', 'eviction', 'token', 'exec', 'attach', 'portforward', 'proxy']);
 
 /** What the rules of webhooks are matched against; undefined for writes that webhooks do not see. */
-export function questionOf({ target, operation }: Admission): WriteQuestion | undefined {
+export function questionOf({ kinds }: Registry, admission: Admission): WriteQuestion | undefined {
+  const { target, operation } = admission;
   // A `whole` object is written by the server itself.
   if (target.part === 'whole' || target.kind.group === exemptGroup) return undefined;
   return {
-    kind: target.kind,
+    kind: kinds.presented(target.kind),
     subresource: subresourceOf(target.part) ?? '',
     operation: operations[operation],
   };

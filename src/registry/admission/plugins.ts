@@ -102,6 +102,14 @@ const foreign = new Set([
   'TaintNodesByCondition',
 ]);
 
+/** Plugins that a minor of Kubernetes runs when its gate is on. */
+const gates: Readonly<Record<string, string>> = {
+  MutatingAdmissionPolicy: 'MutatingAdmissionPolicy',
+  PodSecurity: 'PodSecurity',
+  PodTopologyLabels: 'PodTopologyLabelsAdmission',
+  ValidatingAdmissionPolicy: 'ValidatingAdmissionPolicy',
+};
+
 /** Which plugins run: those that do by default, with some and without others. */
 export interface AdmissionOptions {
   /** Names of plugins that run beside those that do by default. */
@@ -126,8 +134,10 @@ export function admissionChain(
   const missing = enabled.find((name) => foreign.has(name));
   if (missing)
     throw new Error(`the admission plugin ${missing} is not part of this server; there are ${known}`);
+  const { minor } = parts.registry.kinds;
+  const isThere = (name: string): boolean => !minor || !gates[name] || minor.isOn(gates[name]);
   return new AdmissionChain(
-    plugins.filter(({ name }) => !disabled.includes(name)),
+    plugins.filter(({ name }) => !disabled.includes(name) && isThere(name)),
     [signingRequestRule, adminAccess],
   );
 }

@@ -63,7 +63,9 @@ async function prepare(
 ) {
   const { query } = context;
   const negotiated = context.negotiate(messagesOf(kind), true);
-  const sendInitialEvents = query.optionalFlag('sendInitialEvents');
+  // Earlier minors of Kubernetes do not know it, and pay no attention to it.
+  const isKnown = watching.registry.kinds.minor?.isAtLeast(27) ?? true;
+  const sendInitialEvents = isKnown ? query.optionalFlag('sendInitialEvents') : undefined;
   if (sendInitialEvents !== undefined && watching.watchLists === false)
     throw invalidOptions('ListOptions', [
       forbidden(

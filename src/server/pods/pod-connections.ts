@@ -5,12 +5,18 @@
 import { badRequest, methodNotAllowed, plain, StatusError } from '../../api/errors/errors.ts';
 import type { Kind } from '../../api/kind/kind.ts';
 import { tunnel, type Upgrade, withoutBody } from '../../streams/dial/tunnel.ts';
-import { isUpgradeRequest, missingUpgrade, upgradeProtocol } from '../../streams/dial/upgrade-request.ts';
+import {
+  isUpgradeRequest,
+  missingUpgrade,
+  refuseUpgrade,
+  upgradeProtocol,
+} from '../../streams/dial/upgrade-request.ts';
 import { tunnelHeaders } from '../../streams/proxy/forwarded-headers.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { ResourceInfo } from '../http/request-info.ts';
 import { admitConnection, type Connection } from './connect-admission.ts';
 import type { Connecting } from './connecting.ts';
+import { dropLaterProtocols } from './later-protocols.ts';
 import {
   type NodeRequest,
   needsSessionTranslation,
@@ -69,6 +75,9 @@ export async function connect(
         ? missingUpgrade(context.http.request).text
         : 'Upgrade request required',
     );
+  const what = asked.options ? 'session' : 'forward';
+  if (dropLaterProtocols(connecting.registry.kinds.minor, context.http.request, what))
+    return refuseUpgrade(upgrade.socket, { status: 403, text: '' });
   const query = asked.kubeletQuery(connecting.nodes.isLocal(node.name));
   const segments = [asked.root, info.namespace, info.name, ...(container ? [container] : [])];
   const path = `${kubeletPath(...segments)}${query && `?${query}`}`;
