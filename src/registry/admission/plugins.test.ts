@@ -10,7 +10,7 @@ import type { AdmissionParts } from '../writing.ts';
 import { admissionChain } from './plugins.ts';
 
 const empty = { select: () => ({ entries: [] }), get: () => undefined };
-const registry = { view: { collection: () => empty } } as unknown as Registry;
+const registry = { kinds: {}, view: { collection: () => empty } } as unknown as Registry;
 const parts: AdmissionParts = { registry, authorizer: allowAll, finalizing: fullFinalizing };
 
 describe('the chain', () => {
