@@ -3,9 +3,10 @@
  * attack` the long one, and prints what each did and what the neighbour felt.
  */
 import { existsSync } from 'node:fs';
+import { getPriority, setPriority } from 'node:os';
 import { afterAll, describe, expect, it } from 'vitest';
 import { command } from '../support/child.ts';
-import { type Attack, needsOwnServer } from './attack.ts';
+import { type Attack, needsOwnServer, type Outcome } from './attack.ts';
 import { type AttackRow, tableText } from './attack-table.ts';
 import { AttackedServer } from './attacked-server.ts';
 import { type Felt, Neighbour } from './neighbour.ts';
@@ -18,6 +19,10 @@ const {
 const isShort = form !== 'long';
 /** How long the neighbour works without an attack, for comparison. */
 const aloneMs = 3_000;
+/** A short attack is repeated for this long where the neighbour is measured: a percentile needs many requests. */
+const measuredMs = 3_000;
+/** Attackers are on other machines. Here they leave the processors to the server and its neighbour, where they can. */
+const attackPriority = 5;
 
 const all = Object.values(
   (import.meta as unknown as { glob: Glob }).glob<{ attack: Attack }>('./attacks/*.ts', { eager: true }),
@@ -65,7 +70,7 @@ async function attempt(attack: Attack, server: AttackedServer): Promise<void> {
   const neighbour = await Neighbour.start(server);
   await server.loopMaxMs();
   const [cpuMs, begunMs] = [await server.usedMs(), performance.now()];
-  const { gotIn, says } = await attack.run(server, isShort);
+  const { gotIn, says } = await asAttacker(() => repeated(attack, server, begunMs));
   const [loopMaxMs, tookMs] = [await server.loopMaxMs(), performance.now() - begunMs];
   const beside = await neighbour.stop();
   if (before) {
@@ -76,6 +81,25 @@ async function attempt(attack: Attack, server: AttackedServer): Promise<void> {
   expect(gotIn).toEqual([]);
   expect(beside.failures).toEqual([]);
   expect(server.isAlive).toBe(true);
+}
+
+async function repeated(attack: Attack, server: AttackedServer, begunMs: number): Promise<Outcome> {
+  let outcome = await attack.run(server, isShort);
+  while (!isShort && !outcome.gotIn.length && performance.now() - begunMs < measuredMs)
+    outcome = await attack.run(server, isShort);
+  return outcome;
+}
+
+/** Runs at a low priority. Only root can raise it again, so others keep theirs. */
+async function asAttacker<T>(run: () => Promise<T>): Promise<T> {
+  if (process.getuid?.() !== 0) return run();
+  const usual = getPriority();
+  setPriority(attackPriority);
+  try {
+    return await run();
+  } finally {
+    setPriority(usual);
+  }
 }
 
 describe.runIf(existsSync(command))('under attack', () => {

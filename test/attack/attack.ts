@@ -5,7 +5,7 @@
  */
 import type { AttackedServer } from './attacked-server.ts';
 
-interface Outcome {
+export interface Outcome {
   /** What the attack achieved, a sentence each; empty: nothing. */
   readonly gotIn: readonly string[];
   /** What was tried and answered, in a line. */

@@ -121,7 +121,7 @@ export const listenOptions = {
     text: 'cipher suites for TLS 1.2, by their names in Go (default: those of kube-apiserver)',
     isPassedOn: true,
   }),
-  /** Requests that one HTTP/2 connection may have open. Default 1,000. */
+  /** Requests that one HTTP/2 connection may have open. Default 100. */
   http2StreamsMax: option<number | undefined>({
     flag: 'http2-max-streams-per-connection',
     value: {
@@ -134,7 +134,7 @@ export const listenOptions = {
         undefined,
     },
     text: 'requests that one connection may have open',
-    default: '1000',
+    default: '100',
   }),
   /** Whether HTTP/2 is spoken. Default true. */
   http2: option<boolean>({ flag: 'disable-http2-serving', value: off, text: 'speak HTTP/1.1 only' }),

@@ -28,19 +28,26 @@ function eventLine(type: EventType, entry: Entry): Buffer {
   return line;
 }
 
+/** Puts the bytes of notices together, such as to a chunk of HTTP/1.1. */
+export type Framing = (lines: readonly Buffer[]) => Buffer;
+
 /** The encoded bytes of some notices. */
 interface NoticeBatch {
   readonly form: NoticeForm;
+  readonly framing: Framing;
   readonly notices: readonly Notice[];
   readonly bytes: Buffer;
-  /** A batch in another form. */
+  /** A batch in another form or framing. */
   readonly next: NoticeBatch | undefined;
 }
 
 /** An event type with an object, as a watcher gets it. Watchers that get the same share the notice and its bytes. */
 export class Notice {
   #entry: Entry | undefined;
-  /** The bytes of this notice and those after it, for the next stream that sends the same; one batch for each form. */
+  /**
+   * The bytes of this notice and those after it, for the next stream that sends the same; one batch for each form and
+   * framing.
+   */
   #batches: NoticeBatch | undefined;
 
   constructor(
@@ -65,22 +72,32 @@ export class Notice {
     return this.state.length;
   }
 
-  /** The cached batch that begins with this notice. */
-  batch(form: NoticeForm): NoticeBatch | undefined {
-    let batch = this.#batches;
-    while (batch && batch.form !== form) batch = batch.next;
-    return batch;
-  }
-
-  /** Caches a batch in place of the one before it in the same form. */
-  setBatch(form: NoticeForm, notices: readonly Notice[], bytes: Buffer): void {
-    this.#batches = { form, notices, bytes, next: without(form, this.#batches) };
+  /** The bytes of notices that begin with this one; the cached ones, if the watcher before got the same. */
+  bytesWith(notices: readonly Notice[], form: NoticeForm, framing: Framing): Buffer {
+    let known = this.#batches;
+    while (known && !isIn(known, form, framing)) known = known.next;
+    if (known && isSame(known.notices, notices)) return known.bytes;
+    const bytes = framing(notices.map(form.bytes));
+    // The initial state of a watch is made for it alone.
+    if (this.event)
+      this.#batches = { form, framing, notices, bytes, next: without(form, framing, this.#batches) };
+    return bytes;
   }
 }
 
-function without(form: NoticeForm, batch: NoticeBatch | undefined): NoticeBatch | undefined {
+const isIn = (batch: NoticeBatch, form: NoticeForm, framing: Framing): boolean =>
+  batch.form === form && batch.framing === framing;
+
+const isSame = (a: readonly Notice[], b: readonly Notice[]): boolean =>
+  a.length === b.length && a.every((notice, i) => notice === b[i]);
+
+function without(
+  form: NoticeForm,
+  framing: Framing,
+  batch: NoticeBatch | undefined,
+): NoticeBatch | undefined {
   if (!batch) return undefined;
-  return batch.form === form ? batch.next : { ...batch, next: without(form, batch.next) };
+  return isIn(batch, form, framing) ? batch.next : { ...batch, next: without(form, framing, batch.next) };
 }
 
 export class WatchEvent {

@@ -11,17 +11,17 @@ import type { TLSSocket } from 'node:tls';
 import { methodNotAllowed } from '../../api/errors/errors.ts';
 import type { Door, Reception } from '../http/door.ts';
 import { Http2Response, type UnreadBytes } from '../http/http2-response.ts';
-import type { Arrivals } from '../lane/arrivals.ts';
+import { type Arrivals, SessionArrivals } from '../lane/arrivals.ts';
 import { Http2Request } from '../wire/http2-request.ts';
 import { headersMax } from './http-listener.ts';
 
 export interface Http2Options {
-  /** Requests that one session may have open. Default 1,000. */
+  /** Requests that one session may have open. Default 100. */
   readonly streamsMax?: number;
 }
 
-/** With a small number clients need more connections; kube-apiserver is often configured with this one. */
-const streamsMaxDefault = 1_000;
+/** As kube-apiserver. Clients that need more open another connection. */
+const streamsMaxDefault = 100;
 const windowBytes = 256 * 1024;
 const frameBytesMax = 256 * 1024;
 /** Flow-control window of a session, for all its streams together. */
@@ -134,7 +134,7 @@ export class Http2Sessions {
     if (!knownMethods.has(request.method) || request.url === undefined)
       return reception.turnAway(door, request, response, begunMs, methodNotAllowed());
     session.whenRead(() =>
-      this.arrivals.add(() => {
+      this.arrivals.addOf(session.arrivals, () => {
         if (!response.destroyed) reception.request(door, request, response, begunMs);
       }),
     );
@@ -143,6 +143,7 @@ export class Http2Sessions {
 
 /** The state of a session besides its streams. */
 class Session implements UnreadBytes {
+  readonly arrivals = new SessionArrivals();
   #streams = 0;
   #resets = 0;
   /** Bytes that its client has not read yet. */

@@ -71,7 +71,7 @@ describe('HTTP/2', () => {
     const session = secured.session();
     const [settings] = await once(session, 'remoteSettings');
     expect(settings).toMatchObject({
-      maxConcurrentStreams: 1000,
+      maxConcurrentStreams: 100,
       initialWindowSize: 262_144,
       maxFrameSize: 262_144,
       maxHeaderListSize: 1_048_896,

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { Arrivals } from './arrivals.ts';
+import { Arrivals, SessionArrivals } from './arrivals.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -39,6 +39,35 @@ describe('arrivals', () => {
       counts.push(taken);
     }
     expect(counts).toEqual([64, 128, 150, 150]);
+  });
+
+  it('of sessions take turns, so that one with many does not delay the others', async () => {
+    const arrivals = new Arrivals(undefined, true);
+    const [many, few, two] = [new SessionArrivals(), new SessionArrivals(), new SessionArrivals()];
+    const taken: string[] = [];
+    for (let i = 0; i < 100; i++) arrivals.addOf(many, () => taken.push(`many ${i}`));
+    arrivals.addOf(few, () => taken.push('few'));
+    for (let i = 0; i < 2; i++) arrivals.addOf(two, () => taken.push(`two ${i}`));
+    arrivals.add(() => taken.push('plain'));
+    await turn();
+    expect(taken.slice(0, 7)).toEqual(['plain', 'many 0', 'few', 'two 0', 'many 1', 'two 1', 'many 2']);
+    expect(taken.length).toBe(17);
+    // One that comes while others wait is handled in the next tick.
+    arrivals.addOf(few, () => taken.push('late'));
+    arrivals.add(() => taken.push('late and plain'));
+    await turn();
+    expect(taken.slice(17, 20)).toEqual(['late and plain', `many ${13}`, 'late']);
+    for (let i = 0; i < 6; i++) await turn();
+    expect(taken.filter((each) => each.startsWith('many'))).toEqual(
+      Array.from({ length: 100 }, (_, i) => `many ${i}`),
+    );
+  });
+
+  it('of sessions are handled at once where requests are not handled together', () => {
+    const arrivals = new Arrivals(undefined, false);
+    let taken = 0;
+    arrivals.addOf(new SessionArrivals(), () => taken++);
+    expect(taken).toBe(1);
   });
 
   it('that were read together share a question, which is asked with the first', async () => {

@@ -10,7 +10,7 @@ import { badRequest, internal, type Status, StatusError } from '../../api/errors
 import { parseExact } from '../../api/text/exact-json.ts';
 import { jsonText } from '../../api/text/json-text.ts';
 import type { ApiResponse, HeaderFields } from '../http/context.ts';
-import type { Outlet } from '../wire/outlet.ts';
+import { type Outlet, sharedLines } from '../wire/outlet.ts';
 
 /** Maximum bytes of a refusal that are kept. */
 const refusalBytesMax = 64 * 1024;
@@ -75,7 +75,7 @@ export class WatchAnswer extends Writable implements ApiResponse {
       this.destroyed || this.carrier.events(this.#start, lines, onDrain);
     return {
       write,
-      writeShared: (notices, form) => write(notices.map(form.bytes)),
+      writeShared: (notices, form) => write(sharedLines(notices, form)),
       end: () => this.end(),
     };
   }

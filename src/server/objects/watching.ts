@@ -16,7 +16,7 @@ import { messagesOf, protobufType } from '../http/negotiation.ts';
 import type { ResourceInfo } from '../http/request-info.ts';
 import type { WatchMetrics } from '../observe/watch-metrics.ts';
 import { chunkedOutlet } from '../wire/chunked-outlet.ts';
-import type { Outlet } from '../wire/outlet.ts';
+import { type Outlet, sharedLines } from '../wire/outlet.ts';
 import { refuse } from '../wire/refusal.ts';
 import type { CredentialWatch } from './credential-watch.ts';
 import { includeObject } from './presentation.ts';
@@ -195,7 +195,7 @@ async function watchOverWebSocket(
   let send: Pick<Outlet, 'write' | 'end'> = { write: () => true, end: () => undefined };
   const outlet: Outlet = {
     write: (lines) => send.write(lines),
-    writeShared: (notices, form) => send.write(notices.map(form.bytes)),
+    writeShared: (notices, form) => send.write(sharedLines(notices, form)),
     end: () => send.end(),
   };
   const { stream, run } = await prepare(watching, context, kind, info, outlet);

@@ -12,3 +12,9 @@ export interface Outlet {
   writeShared(notices: readonly Notice[], form: NoticeForm): boolean;
   end(): void;
 }
+
+const alone = ([line]: readonly Buffer[]): Buffer => line!;
+
+/** A line for each notice, for outlets that send each by itself. */
+export const sharedLines = (notices: readonly Notice[], form: NoticeForm): Buffer[] =>
+  notices.map((notice) => notice.bytesWith([notice], form, alone));

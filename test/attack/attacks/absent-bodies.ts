@@ -3,7 +3,7 @@ import type { ClientHttp2Stream } from 'node:http2';
 import type { Attack } from '../attack.ts';
 
 const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
-const perSession = 400;
+const perSession = 100;
 
 export const attack: Attack = {
   name: 'bodies that never come',

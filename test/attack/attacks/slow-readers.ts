@@ -80,7 +80,7 @@ export const attack: Attack = {
     for (let i = 0; i < 40; i++) await server.create(configMaps, { metadata: { name: `attack-${i}` }, data });
     const before = server.megabytes;
     const sockets: TLSSocket[] = [];
-    for (let i = 0; i < (isShort ? 3 : 30); i++)
+    for (let i = 0; i < (isShort ? 3 : 12); i++)
       for (const [what, stream] of Object.entries(streams)) {
         const socket = await server.connection('127.0.0.2');
         sockets.push(socket);

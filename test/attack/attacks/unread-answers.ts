@@ -2,6 +2,7 @@
 import type { ClientHttp2Stream } from 'node:http2';
 import type { Attack } from '../attack.ts';
 
+const perSession = 100;
 const paths = ['/livez', '/readyz', '/ui/', '/healthz'];
 
 export const attack: Attack = {
@@ -10,7 +11,7 @@ export const attack: Attack = {
     const gotIn: string[] = [];
     const count = isShort ? 900 : 4_000;
     const streams: ClientHttp2Stream[] = [];
-    const sessions = Array.from({ length: Math.ceil(count / 900) }, () => server.session(0));
+    const sessions = Array.from({ length: Math.ceil(count / perSession) }, () => server.session(0));
     for (let i = 0; i < count; i++) {
       const session = sessions[i % sessions.length]!;
       if (session.destroyed || session.closed) continue;

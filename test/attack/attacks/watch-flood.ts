@@ -3,7 +3,7 @@ import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
 import { type Attack, codesText } from '../attack.ts';
 
 const path = '/api/v1/namespaces/attack/configmaps';
-const perSession = 900;
+const perSession = 100;
 /** Megabytes that the server may need for each thousand watches. */
 const megabytesPerThousand = 150;
 
