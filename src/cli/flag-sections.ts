@@ -29,6 +29,7 @@ import {
   nodeFolderFlag,
   nodeServerFlag,
   rangeOptions,
+  versionOptions,
 } from '../cluster/options/nodes.ts';
 import { type Command, flagsOf, type Members, type Option } from '../cluster/options/option.ts';
 import { authorizationOptions, pluginOptions, protectionOptions } from '../cluster/options/rights.ts';
@@ -53,7 +54,10 @@ export const sections: readonly Section[] = [
   { title: 'Controllers', topics: [controllerOptions] },
   { title: 'The cluster on this machine', topics: [localOptions, machineFlag] },
   { title: 'Objects to begin with', topics: [manifestOptions] },
-  { title: 'Joining a server', topics: [nodeServerFlag, joiningOptions, nodeFolderFlag, rangeOptions] },
+  {
+    title: 'Joining a server',
+    topics: [nodeServerFlag, joiningOptions, nodeFolderFlag, rangeOptions, versionOptions],
+  },
   { title: 'What runs pods', topics: [machineOptions] },
   { title: 'Users of the secure door', topics: [userOptions] },
   { title: 'Users known by an OpenID Connect issuer', topics: [issuerOptions] },

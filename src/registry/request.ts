@@ -3,7 +3,7 @@
  * `actingAs` (writers.ts) for controllers and the server itself.
  */
 import type { Verb } from '../api/kind/kind.ts';
-import { release } from '../api/values/release.ts';
+import { releaseSuffix } from '../api/values/release.ts';
 import type { User } from '../api/values/user.ts';
 import { LastMemo } from '../memo.ts';
 import type { RequestTrace } from '../request-trace.ts';
@@ -90,9 +90,9 @@ export class Request {
     return this.#namedManager || managers.of(this.userAgent);
   }
 
-  /** Whether a part of Wherry makes the request: one of this process, or a node agent of this release. */
+  /** Whether a part of Wherry makes the request: one of this process, or a node agent. */
   get isOwn(): boolean {
-    return this.internal || this.userAgent.includes(release);
+    return this.internal || this.userAgent.includes(releaseSuffix);
   }
 
   /** The `fieldManager` parameter, or ''. */

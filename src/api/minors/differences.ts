@@ -180,8 +180,14 @@ function showRelease(object: ApiObject, minor: ChosenMinor): void {
   const node = object as Node;
   const { nodeInfo } = node.status ?? {};
   if (nodeInfo?.kubeletVersion === release)
-    node.status = { ...node.status, nodeInfo: { ...nodeInfo, kubeletVersion: minor.release } };
+    node.status = { ...node.status, nodeInfo: { ...nodeInfo, ...versionsIn(minor) } };
 }
+
+const versionsIn = (minor: ChosenMinor) => ({
+  kubeletVersion: minor.release,
+  // Nodes have not known the version of their proxy since 1.33.
+  ...(minor.isOn('DisableNodeKubeProxyVersion') ? {} : { kubeProxyVersion: minor.release }),
+});
 
 /** The day on which a token was last used has been noted since 1.27. */
 function hideLastUse(object: ApiObject): void {

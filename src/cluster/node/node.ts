@@ -12,6 +12,7 @@ import { wallClock } from '../../clock.ts';
 import type { Agent } from '../../node/agent/agent.ts';
 import type { KubeletListening } from '../../node/agent/kubelet-server.ts';
 import type { NodeNetwork } from '../../node/agent/node-network.ts';
+import type { NodeVersion } from '../../node/agent/node-registration.ts';
 import type { LogFolder } from '../../node/logs/log-folder.ts';
 import { isEveryAddress, isOwnAddress, machineAddress } from '../../node/machine/machine-address.ts';
 import type { ApiDoor } from '../../node/network/service-proxy.ts';
@@ -81,6 +82,7 @@ type Listen = (name: string, address: string, port: number) => Promise<KubeletLi
 
 /** Options of a node in the same process as its server, which also passes the timers of its clock. */
 interface LocalNodeOptions extends NodeOptions {
+  readonly version?: NodeVersion | undefined;
   readonly timers?: Timers;
   readonly apiDoor?: ApiDoor | undefined;
 }
@@ -274,6 +276,7 @@ function agentOf(
     labels: options.labels,
     taints: taintsOf(options.taints),
     capacity: options.capacity,
+    version: options.version,
     features: own.network.policyProblem === undefined ? [policyFeature] : [],
     now,
     timers: options.timers,
@@ -337,13 +340,14 @@ export async function startNode(
 ): Promise<RunningNode> {
   checkNodeOptionNames(options);
   await checkNodeOptions(options);
+  const version = await versionOf(options.kubernetes);
   await checkPorts([{ host: options.address ?? machineAddress(), port: options.kubeletPort }]);
   const closers = new Closers();
   try {
     const joins = url.startsWith('https:') && !access.cert && !access.token;
     const node = joins
-      ? await openJoined(url, options, closers)
-      : await openKnown(url, options, access, closers);
+      ? await openJoined(url, { ...options, version }, closers)
+      : await openKnown(url, { ...options, version }, access, closers);
     closers.add(() => node.close());
     const { log, onError: _error, join: _secret, ...rest } = options;
     if (log) logConfiguration(log, { server: url, ...rest, name: node.name });
@@ -359,13 +363,27 @@ export async function startNode(
   }
 }
 
+/** What the node says that it is; undefined: what it is. */
+async function versionOf(kubernetes: string | undefined): Promise<NodeVersion | undefined> {
+  if (kubernetes === undefined) return undefined;
+  const { Minor, minorProblem } = await import('../../api/minors/minor.ts');
+  const problem = minorProblem(kubernetes);
+  if (problem) throw new StartError(problem);
+  const minor = new Minor(kubernetes);
+  return {
+    kubelet: minor.release,
+    kubeProxy: minor.isOn('DisableNodeKubeProxyVersion') ? '' : minor.release,
+    declaresFeatures: minor.isOn('NodeDeclaredFeatures'),
+  };
+}
+
 function openKnown(
   url: string,
-  options: NodeOptions,
+  options: LocalNodeOptions,
   access: ClientOptions,
   closers: Closers,
 ): Promise<OpenNode> {
-  const client = new Client(url, { userAgent: userAgentOf('kubelet'), ...access });
+  const client = new Client(url, { userAgent: userAgentOf('kubelet', options.version?.kubelet), ...access });
   closers.add(() => client.close());
   return openNode(client, { ...options, apiDoor: doorAt(url) }, undefined, !access.cert && !access.token);
 }
@@ -376,7 +394,7 @@ async function temporaryFolder(closers: Closers): Promise<string> {
   return folder;
 }
 
-async function openJoined(url: string, options: NodeOptions, closers: Closers): Promise<OpenNode> {
+async function openJoined(url: string, options: LocalNodeOptions, closers: Closers): Promise<OpenNode> {
   const { NodeIdentity, JoinError } = await import('./node-parts.ts');
   const folder = path.resolve(options.folder ?? (await temporaryFolder(closers)));
   const name = options.name ?? defaultName();
@@ -386,6 +404,7 @@ async function openJoined(url: string, options: NodeOptions, closers: Closers): 
     server: url,
     name,
     folder,
+    userAgent: userAgentOf('kubelet', options.version?.kubelet),
     now: options.now ?? wallClock,
     tell: options.join?.tell ?? (() => undefined),
     onError,

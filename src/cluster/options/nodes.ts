@@ -76,6 +76,15 @@ export const joiningOptions = {
   join: group<NodeJoin>(joinOptions, { isGiven: ({ command }) => command === 'node' }),
 };
 
+export const versionOptions = {
+  /** The minor of Kubernetes that the node says it is, from `1.22` to `1.36`. Default: that of its server. */
+  kubernetes: onlyNode<string>({
+    flag: 'kubernetes',
+    value: text('MINOR'),
+    text: 'the minor of Kubernetes that the node says it is, 1.22 to 1.36 (default: that of its server)',
+  }),
+};
+
 export const rangeOptions = {
   /** IPv4 range that services get their addresses from, the same as the server's. Default `10.0.0.0/24`. */
   serviceRange: onlyNode<string>({
@@ -215,7 +224,13 @@ const watchingOptions = {
   onError: handedIn<(error: Error) => void>(),
 };
 
-export const nodeOptions = { ...machineOptions, ...rangeOptions, ...joiningOptions, ...watchingOptions };
+export const nodeOptions = {
+  ...machineOptions,
+  ...versionOptions,
+  ...rangeOptions,
+  ...joiningOptions,
+  ...watchingOptions,
+};
 
 export type NodeOptions = OptionsOf<typeof nodeOptions>;
 

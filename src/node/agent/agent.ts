@@ -30,7 +30,13 @@ import { onlyRuntime, type Runtimes } from '../runtime/runtime-choice.ts';
 import type { NodeVolumes } from '../volumes/local-volumes.ts';
 import { type KubeletListening, KubeletServer } from './kubelet-server.ts';
 import type { KubeletHost } from './kubelet-sessions.ts';
-import { defaultHeartbeat, type HeartbeatTimes, NodeRegistration } from './node-registration.ts';
+import {
+  defaultHeartbeat,
+  type HeartbeatTimes,
+  NodeRegistration,
+  type NodeVersion,
+  ownVersion,
+} from './node-registration.ts';
 import { NodePods, type PodFeed, type PodFollowing } from './pod-feed.ts';
 import { makeRuntimeClasses } from './runtime-classes.ts';
 import { NodeStats } from './stats.ts';
@@ -63,6 +69,8 @@ export interface AgentOptions {
   /** Reported as an address of the node as well, if it resolves to `address`. */
   readonly hostname?: string;
   readonly labels?: Readonly<Record<string, string>>;
+  /** What the node says of its version. Default: that of this release. */
+  readonly version?: NodeVersion | undefined;
   /** Further features that the node declares in its status. */
   readonly features?: readonly string[];
   /** Overrides of the machine's own capacity. */
@@ -372,6 +380,7 @@ export class Agent {
       address,
       hostname,
       labels = {},
+      version = ownVersion,
       features = [],
       capacity = {},
       taints = [],
@@ -384,6 +393,7 @@ export class Agent {
       address,
       hostname,
       labels: { ...labels, ...further },
+      version,
       features,
       capacity,
       taints,

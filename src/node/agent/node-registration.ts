@@ -59,8 +59,19 @@ export interface HeartbeatTimes {
 
 export const defaultHeartbeat: HeartbeatTimes = { leaseMs: 10_000, lookMs: 10_000, statusMs: 300_000 };
 
+/** What a node says of its version. */
+export interface NodeVersion {
+  readonly kubelet: string;
+  readonly kubeProxy: string;
+  /** Whether nodes of this version declare their features. */
+  readonly declaresFeatures: boolean;
+}
+
+export const ownVersion: NodeVersion = { kubelet: release, kubeProxy: '', declaresFeatures: true };
+
 export interface RegistrationOptions {
   readonly nodeName: string;
+  readonly version: NodeVersion;
   readonly client: Client;
   /** The file system it is on counts as the node's disk. */
   readonly folder: string;
@@ -201,6 +212,7 @@ export class NodeRegistration {
       runtimeVersion,
       simulated,
       kubeletPort,
+      version,
     } = this.options;
     const capacity = { ...(await machineCapacity(folder, maxPods)), ...wanted };
     const info = await machineInfo(simulated ? nodeName : undefined);
@@ -212,10 +224,12 @@ export class NodeRegistration {
       nodeInfo: {
         ...info,
         containerRuntimeVersion: runtimeVersion,
-        kubeletVersion: release,
-        kubeProxyVersion: '',
+        kubeletVersion: version.kubelet,
+        kubeProxyVersion: version.kubeProxy,
       },
-      declaredFeatures: [...declaredFeatures, ...this.options.features].sort(),
+      ...(version.declaresFeatures
+        ? { declaredFeatures: [...declaredFeatures, ...this.options.features].sort() }
+        : {}),
     };
   }
 

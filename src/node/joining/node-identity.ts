@@ -6,7 +6,6 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { StatusError } from '../../api/errors/errors.ts';
 import { nodesGroup, nodeUserPrefix } from '../../api/values/node-identity.ts';
-import { userAgentOf } from '../../api/values/release.ts';
 import { Client } from '../../client/client.ts';
 import { Authority, type Certified, makeAuthority, servingUsages } from '../../pki/authority.ts';
 import { subjectOf } from '../../pki/certificate.ts';
@@ -38,6 +37,7 @@ export interface IdentityOptions extends JoinOptions {
   readonly name: string;
   /** The folder of the node; keys are in `pki` below it. */
   readonly folder: string;
+  readonly userAgent: string;
   readonly now: () => number;
   /** Called with messages for the operator: that an administrator has to approve, or which server the node trusts. */
   readonly tell: (message: string) => void;
@@ -76,7 +76,7 @@ export class NodeIdentity {
     }
     const ca = await trustedAuthority(options, certificate.hadEnded);
     writePrivately(path.join(pki.folder, authorityFile), ca);
-    asking = new Client(options.server, { ca, token: options.token!, userAgent: userAgentOf('kubelet') });
+    asking = new Client(options.server, { ca, token: options.token!, userAgent: options.userAgent });
     try {
       await certificate.first();
     } finally {
@@ -99,8 +99,8 @@ export class NodeIdentity {
     this.#pki = pki;
     this.#certificate = certificate;
     this.#abort = abort;
-    const { server } = options;
-    this.client = new Client(server, { ca, ...certificate.current!, userAgent: userAgentOf('kubelet') });
+    const { server, userAgent } = options;
+    this.client = new Client(server, { ca, ...certificate.current!, userAgent });
     writeKubeconfig(pki, server, certificate.file, options.name);
   }
 
