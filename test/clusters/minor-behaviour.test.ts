@@ -2,12 +2,9 @@
  * Proves what clients notice of a minor beyond its versions and fields. Each test does the same on a cluster of each of
  * these minors, and says in which of them the answer is another.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Cluster, start, startNode } from '../../src/cluster/index.ts';
+import { type Cluster, start } from '../../src/cluster/index.ts';
 import { HookHost } from '../../src/extensions/calls/hook-host.fixture.ts';
 import { Client, type Json, type Reply, strategicPatch } from '../support/http.ts';
 
@@ -500,35 +497,4 @@ it('speaks the newer protocols of WebSockets from 1.30 and 1.31', async () => {
   expect(seen).toEqual(
     since([22, [true, false, true]], [30, [false, false, true]], [31, [false, false, false]]),
   );
-});
-
-it('has nodes that say which minor they are: that of their server, or another', async () => {
-  const folder = await mkdtemp(path.join(tmpdir(), 'wherry-minor-node-'));
-  const client = new Client(clusters.get(29)!.url);
-  const join = (kubernetes: string | undefined, name: string) =>
-    startNode(client.url, {
-      name,
-      folder: path.join(folder, name),
-      podNetwork: 'host',
-      address: '127.0.0.1',
-      kubeletPort: 0,
-      runtime: 'simulated',
-      ...(kubernetes === undefined ? {} : { kubernetes }),
-    });
-  try {
-    await expect(join('1.21', 'refused')).rejects.toThrow('must be a version from 1.22 to 1.36');
-    for (const [kubernetes, said] of [
-      [undefined, 'v1.29.0+wherry'],
-      ['1.28.3', 'v1.28.3+wherry'],
-    ] as const) {
-      const name = `node-${kubernetes ?? 'own'}`;
-      const node = await join(kubernetes, name);
-      const { body } = await client.get(`/api/v1/nodes/${name}`);
-      await node.close();
-      expect(body.status.nodeInfo).toMatchObject({ kubeletVersion: said, kubeProxyVersion: said });
-      expect(body.status).not.toHaveProperty('declaredFeatures');
-    }
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
 });

@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Cluster, start } from '../../src/cluster/index.ts';
+import { type Cluster, start, startNode } from '../../src/cluster/index.ts';
 import { Client, jsonPatch, strategicPatch } from '../support/http.ts';
 
 const pods = '/api/v1/namespaces/default/pods';
@@ -132,6 +132,36 @@ describe('1.29', () => {
     });
     expect(warnings).toEqual([]);
     expect(body.spec.containers[0]).not.toHaveProperty('resizePolicy');
+  });
+
+  it('has nodes that say which minor they are: that of their server, or another', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'wherry-minor-node-'));
+    const join = (kubernetes: string | undefined, name: string) =>
+      startNode(client.url, {
+        name,
+        folder: path.join(folder, name),
+        podNetwork: 'host',
+        address: '127.0.0.1',
+        kubeletPort: 0,
+        runtime: 'simulated',
+        ...(kubernetes === undefined ? {} : { kubernetes }),
+      });
+    try {
+      await expect(join('1.21', 'refused')).rejects.toThrow('must be a version from 1.22 to 1.36');
+      for (const [kubernetes, said] of [
+        [undefined, 'v1.29.0+wherry'],
+        ['1.28.3', 'v1.28.3+wherry'],
+      ] as const) {
+        const name = `node-${kubernetes ?? 'own'}`;
+        const node = await join(kubernetes, name);
+        const { body } = await client.get(`/api/v1/nodes/${name}`);
+        await node.close();
+        expect(body.status.nodeInfo).toMatchObject({ kubeletVersion: said, kubeProxyVersion: said });
+        expect(body.status).not.toHaveProperty('declaredFeatures');
+      }
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   });
 });
 

@@ -12,7 +12,7 @@ import { wallClock } from '../../clock.ts';
 import type { Agent } from '../../node/agent/agent.ts';
 import type { KubeletListening } from '../../node/agent/kubelet-server.ts';
 import type { NodeNetwork } from '../../node/agent/node-network.ts';
-import type { NodeVersion } from '../../node/agent/node-registration.ts';
+import type { NodeVersion } from '../../node/agent/node-version.ts';
 import type { LogFolder } from '../../node/logs/log-folder.ts';
 import { isEveryAddress, isOwnAddress, machineAddress } from '../../node/machine/machine-address.ts';
 import type { ApiDoor } from '../../node/network/service-proxy.ts';

@@ -30,13 +30,8 @@ import { onlyRuntime, type Runtimes } from '../runtime/runtime-choice.ts';
 import type { NodeVolumes } from '../volumes/local-volumes.ts';
 import { type KubeletListening, KubeletServer } from './kubelet-server.ts';
 import type { KubeletHost } from './kubelet-sessions.ts';
-import {
-  defaultHeartbeat,
-  type HeartbeatTimes,
-  NodeRegistration,
-  type NodeVersion,
-  ownVersion,
-} from './node-registration.ts';
+import { defaultHeartbeat, type HeartbeatTimes, NodeRegistration } from './node-registration.ts';
+import { type NodeVersion, ownVersion } from './node-version.ts';
 import { NodePods, type PodFeed, type PodFollowing } from './pod-feed.ts';
 import { makeRuntimeClasses } from './runtime-classes.ts';
 import { NodeStats } from './stats.ts';

@@ -17,7 +17,6 @@ import type {
   Taint,
 } from '../../api/generated/types.ts';
 import { isExtendedResource } from '../../api/rules/shared/resource-name.ts';
-import { release } from '../../api/values/release.ts';
 import type { ResourceList } from '../../api/values/resource-list.ts';
 import { formatMicroTime, formatTime } from '../../api/values/time.ts';
 import type { Client } from '../../client/client.ts';
@@ -34,6 +33,7 @@ import {
   type Pressure,
 } from '../machine/machine.ts';
 import { statusPatch } from '../pods/status-patch.ts';
+import type { NodeVersion } from './node-version.ts';
 
 const leaseNamespace = 'kube-node-lease';
 const leaseSeconds = 40;
@@ -58,16 +58,6 @@ export interface HeartbeatTimes {
 }
 
 export const defaultHeartbeat: HeartbeatTimes = { leaseMs: 10_000, lookMs: 10_000, statusMs: 300_000 };
-
-/** What a node says of its version. */
-export interface NodeVersion {
-  readonly kubelet: string;
-  readonly kubeProxy: string;
-  /** Whether nodes of this version declare their features. */
-  readonly declaresFeatures: boolean;
-}
-
-export const ownVersion: NodeVersion = { kubelet: release, kubeProxy: '', declaresFeatures: true };
 
 export interface RegistrationOptions {
   readonly nodeName: string;
@@ -204,16 +194,8 @@ export class NodeRegistration {
   }
 
   async #describe(): Promise<Fixed> {
-    const {
-      nodeName,
-      folder,
-      maxPods,
-      capacity: wanted,
-      runtimeVersion,
-      simulated,
-      kubeletPort,
-      version,
-    } = this.options;
+    const { nodeName, folder, maxPods, capacity: wanted } = this.options;
+    const { runtimeVersion, simulated, kubeletPort, version } = this.options;
     const capacity = { ...(await machineCapacity(folder, maxPods)), ...wanted };
     const info = await machineInfo(simulated ? nodeName : undefined);
     return {
