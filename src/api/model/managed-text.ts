@@ -55,6 +55,16 @@ export class ManagedText {
     return this.#entries;
   }
 
+  /** The entries for an encoder, which must not change them: equal sets are the same object, whose text is known. */
+  get shared(): readonly ManagedFieldsEntry[] {
+    try {
+      if (optimized) return (this.#entries ??= splitEntries(this.text));
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+    }
+    return this.toJSON();
+  }
+
   toJSON(): ManagedFieldsEntry[] {
     return JSON.parse(this.text) as ManagedFieldsEntry[];
   }

@@ -7,7 +7,7 @@
  */
 import type { Model } from '../model/model.ts';
 import type { JsonObject } from '../text/object.ts';
-import { encodeMessage } from './protobuf-message.ts';
+import { encodeMessage, encodeWithin } from './protobuf-message.ts';
 
 /** The object as it is answered, and where its message is in there. */
 export interface ProtobufDocument {
@@ -31,21 +31,30 @@ interface TypeMeta {
 }
 
 export function encodeDocument(type: TypeMeta, model: Model, object: JsonObject): ProtobufDocument {
-  const message = encodeMessage(model, object);
-  const head = envelopeHead(type, message.length);
-  const bytes = Buffer.allocUnsafeSlow(head.length + message.length + envelopeEnd.length);
-  head.copy(bytes);
-  message.copy(bytes, head.length);
-  const end = head.length + message.length;
-  envelopeEnd.copy(bytes, end);
-  return { bytes, start: head.length, end };
+  let start = 0;
+  const head = (length: number): Buffer => {
+    const made = envelopeHead(type, length);
+    start = made.length;
+    return made;
+  };
+  const bytes = encodeWithin(model, object, head, envelopeEnd);
+  return { bytes, start, end: bytes.length - envelopeEnd.length };
 }
 
 /** Everything before a message of this length. */
 function envelopeHead({ apiVersion, kind }: TypeMeta, length: number): Buffer {
-  const typeMeta = Buffer.concat([field(firstTag, apiVersion), field(secondTag, kind)]);
-  return Buffer.concat([Buffer.from('k8s\0'), field(firstTag, typeMeta), lead(secondTag, length)]);
+  const type = `${apiVersion} ${kind}`;
+  if (type !== lastType) {
+    const typeMeta = Buffer.concat([field(firstTag, apiVersion), field(secondTag, kind)]);
+    lastStart = Buffer.concat([Buffer.from('k8s\0'), field(firstTag, typeMeta)]);
+    lastType = type;
+  }
+  return Buffer.concat([lastStart, lead(secondTag, length)]);
 }
+
+/** The beginning of the last envelope, and its type: that of most that follow. */
+let lastType = '';
+let lastStart = Buffer.alloc(0);
 
 const field = (tag: number, value: Buffer | string): Buffer => {
   const bytes = Buffer.from(value as string);

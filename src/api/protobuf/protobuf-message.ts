@@ -10,12 +10,26 @@
 import type { Field, Model } from '../model/model.ts';
 import { jsonText } from '../text/json-text.ts';
 import { isJsonObject, type JsonObject } from '../text/object.ts';
+import { keptText } from '../values/field-set.ts';
 import { MessageWriter } from './protobuf-writer.ts';
 
 /** The message of an object, without an envelope. */
-export function encodeMessage(model: Model, object: JsonObject): Buffer {
+export const encodeMessage = (model: Model, object: JsonObject): Buffer =>
+  encodeWithin(model, object, () => none, none);
+
+const none = Buffer.alloc(0);
+
+/** The message of an object between two parts of an envelope; the first depends on its length. */
+export function encodeWithin(
+  model: Model,
+  object: JsonObject,
+  head: (length: number) => Uint8Array,
+  end: Uint8Array,
+): Buffer {
   try {
+    out.bytes(end);
     writerOf(model)(object);
+    out.bytes(head(out.length - end.length));
     return out.take();
   } catch (error) {
     out.reset();
@@ -219,11 +233,15 @@ const INT_OR_STRING: Value = {
   isZero: (value) => value === 0 || value === '',
 };
 
+/** The text of sets of managed fields is known. */
+const rawText = (value: object | string | number | boolean): string =>
+  (typeof value === 'object' ? keptText(value) : undefined) ?? jsonText(value);
+
 /** RawExtension and FieldsV1: JSON inside protobuf. */
 const RAW: Value = {
   wire: BYTES,
   write: (value) => {
-    if (value !== undefined && value !== null) writePart(1, TEXT, jsonText(value));
+    if (value !== undefined && value !== null) writePart(1, TEXT, rawText(value));
   },
 };
 

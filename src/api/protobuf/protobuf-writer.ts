@@ -9,6 +9,9 @@
 const bytesAtFirst = 64 * 1024;
 /** A writer that has grown beyond this gives its memory back after the message. */
 const keptBytesMax = 1024 * 1024;
+/** Memory that messages up to a size share; it is given back when none of them is used any more. */
+const pieceBytes = 64 * 1024;
+const sharedBytesMax = 8 * 1024;
 /** Bytes of a varint of 64 bits. */
 const varintBytesMax = 10;
 /** Longer texts are written by Buffer, whose calls cost more than a short loop. */
@@ -18,6 +21,9 @@ export class MessageWriter {
   #bytes = Buffer.allocUnsafeSlow(bytesAtFirst);
   /** Where the written part begins. */
   #at = bytesAtFirst;
+  /** Memory that small messages share, and where the rest of it begins. */
+  #piece = Buffer.alloc(0);
+  #pieceAt = 0;
 
   /** Bytes written so far: the length of a value is the difference of before and after. */
   get length(): number {
@@ -26,11 +32,22 @@ export class MessageWriter {
 
   /** A copy of what was written; the writer is empty again. */
   take(): Buffer {
-    const message = Buffer.allocUnsafeSlow(this.length);
+    const message = this.#memory(this.length);
     this.#bytes.copy(message, 0, this.#at);
     if (this.#bytes.length > keptBytesMax) this.#bytes = Buffer.allocUnsafeSlow(bytesAtFirst);
     this.#at = this.#bytes.length;
     return message;
+  }
+
+  /** Memory for a message: small ones share a piece, because allocating each took a quarter of the time of a pod. */
+  #memory(length: number): Buffer {
+    if (length > sharedBytesMax) return Buffer.allocUnsafeSlow(length);
+    if (this.#pieceAt + length > this.#piece.length) {
+      this.#piece = Buffer.allocUnsafeSlow(pieceBytes);
+      this.#pieceAt = 0;
+    }
+    this.#pieceAt += length;
+    return this.#piece.subarray(this.#pieceAt - length, this.#pieceAt);
   }
 
   /** Forgets what was written, because an error occurred. */

@@ -234,6 +234,9 @@ export function keepText(set: FieldSet, text: string): void {
   texts.set(set, text);
 }
 
+/** The JSON text of a set that was read from text, or written before; undefined for any other value. */
+export const keptText = (value: object): string | undefined => texts.get(value as FieldSet);
+
 /** The JSON text of a set, with its elements in order. */
 export function fieldSetText(set: FieldSet): string {
   let text = texts.get(set);

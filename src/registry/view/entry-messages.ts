@@ -15,7 +15,7 @@ const bytesOf = ({ bytes }: ProtobufDocument): number => bytes.length;
 const whole = new Memo(
   (kind: Kind) =>
     new Form(
-      (entry) => encodeDocument(kind, kind.model, entry.shown(kind) as unknown as JsonObject),
+      (entry) => encodeDocument(kind, kind.model, entry.encodable(kind) as unknown as JsonObject),
       bytesOf,
     ),
 );
@@ -25,7 +25,7 @@ const metadataOnly = (apiVersion: string): Memo<Kind, Form<ProtobufDocument>> =>
     const type = { kind: 'PartialObjectMetadata', apiVersion };
     const model = modelOf('PartialObjectMetadata');
     return new Form((entry) => {
-      const { metadata } = entry.shown(kind);
+      const { metadata } = entry.encodable(kind);
       return encodeDocument(type, model, { metadata });
     }, bytesOf);
   });

@@ -4,6 +4,7 @@
  * it is inserted behind the uid when the change arrives.
  */
 
+import type { ManagedFieldsEntry } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind/kind.ts';
 import { selfLink } from '../../api/kind/meta.ts';
 import { encodeObject, normalized } from '../../api/model/encode.ts';
@@ -13,7 +14,7 @@ import { type ApiObject, freezeJson, type JsonObject } from '../../api/text/obje
 import { Memo } from '../../memo.ts';
 import { asserting, optimized } from '../../switches.ts';
 import { managedSpan, type Span } from './managed-span.ts';
-import { metadataText } from './metadata-text.ts';
+import { metadataMark, metadataText } from './metadata-text.ts';
 import { keepRecent } from './recent-objects.ts';
 import { stamped, uidEnd } from './stamp.ts';
 import { isSealed, withoutConfiguration } from './unreadable.ts';
@@ -48,6 +49,8 @@ export class Entry {
   #mayHaveOwners: boolean | undefined;
   /** Where the managed fields are; null until that is asked for. */
   #managedSpan: Span | undefined | null = null;
+  /** Where the metadata ends in the text; 0 until that is asked for. */
+  #metadataEnd = 0;
   /** The parsed object, while it is among the recent ones (`recent-objects.ts`). */
   #shared: ApiObject | undefined;
 
@@ -157,6 +160,8 @@ export class Entry {
     this.text = stamped(value, value.length, at, at, stamp);
     this.stampStart = at;
     this.stampEnd = at + stamp.length;
+    this.#metadataEnd = 0;
+    this.#managedSpan = null;
     this.#isRenewed = true;
     this.#shared = undefined;
   }
@@ -179,6 +184,7 @@ export class Entry {
     this.#foreignFields = undefined;
     this.#shared = undefined;
     this.#converted = undefined;
+    this.#metadataEnd = 0;
     if (kind.refresh) this.#doubt(true);
   }
 
@@ -244,6 +250,14 @@ export class Entry {
     const object = this.object(as);
     const { managed } = this;
     if (managed) object.metadata.managedFields = managed.toJSON();
+    return object;
+  }
+
+  /** The same for an encoder, which must not change its managed fields. */
+  encodable(as: Kind): ApiObject {
+    const object = this.object(as);
+    const { managed } = this;
+    if (managed) object.metadata.managedFields = managed.shared as ManagedFieldsEntry[];
     return object;
   }
 
@@ -341,8 +355,14 @@ export class Entry {
 
   /** The metadata in the JSON text; undefined when it is not where all kinds have it. */
   get metadataText(): Buffer | undefined {
+    const { document } = this;
+    const start = versionStarts.of(this.kind).length;
+    // The text is searched once: every list of metadata, and every table, has it.
+    if (this.#metadataEnd > 0) return document.subarray(start + metadataMark.length, this.#metadataEnd);
     // Parsing shows whether the managed fields can be skipped.
-    return metadataText(this.document, this.itemStart, this.#managedSpan ?? undefined);
+    const found = metadataText(document, start, this.#managedSpan ?? undefined);
+    if (found && optimized) this.#metadataEnd = start + metadataMark.length + found.length;
+    return found;
   }
 
   get labels(): Record<string, string> | undefined {

@@ -62,6 +62,25 @@ describe.skipIf(!optimized)('forms, which are kept by an optimisation', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  test('of a long list stay together when room was made for them, for a while', () => {
+    const { form, made } = counted(megabyte);
+    const entries = Array.from({ length: 100 }, (_, i) => entryOf(i + 1));
+    form.makeRoom(entries.length, entries.length * megabyte);
+    for (let round = 0; round < 3; round++) for (const entry of entries) form.of(entry);
+    expect(made()).toBe(100);
+    vi.advanceTimersByTime(2 * minuteMs);
+    for (let round = 0; round < 2; round++) for (const entry of entries) form.of(entry);
+    expect(made()).toBe(300);
+  });
+
+  test('get no more room than there is', () => {
+    const { form, made } = counted(megabyte);
+    const entries = Array.from({ length: 1_000 }, (_, i) => entryOf(i + 1));
+    form.makeRoom(entries.length, entries.length * megabyte);
+    for (let round = 0; round < 2; round++) for (const entry of entries) form.of(entry);
+    expect(made()).toBe(2_000);
+  });
+
   test('make room for others', () => {
     const { form, made } = counted(megabyte);
     const entries = Array.from({ length: 100 }, (_, i) => entryOf(i + 1));

@@ -2,7 +2,8 @@
 
 import type { Span } from './managed-span.ts';
 
-const marker = Buffer.from('"metadata":');
+/** What stands before the metadata. */
+export const metadataMark = Buffer.from('"metadata":');
 const quote = 0x22;
 const backslash = 0x5c;
 const openBrace = 0x7b;
@@ -14,8 +15,8 @@ const closeBrace = 0x7d;
  * @param managed position of its managed fields, which are most of it and are skipped
  */
 export function metadataText(text: Buffer, at: number, managed?: Span): Buffer | undefined {
-  const start = at + marker.length;
-  if (text[start] !== openBrace || !text.subarray(at, start).equals(marker)) return undefined;
+  const start = at + metadataMark.length;
+  if (text[start] !== openBrace || !text.subarray(at, start).equals(metadataMark)) return undefined;
   let depth = 0;
   const skipped = managed?.start;
   for (let i = start; i < text.length; i++) {

@@ -28,6 +28,7 @@ export async function answerMessages(
   const envelope = (bytes: number) =>
     listEnvelope(type, { model: modelOf('ListMeta'), value: metadata }, bytes);
   const take = (bytes: number) => context.audited?.takeAnswer(bytes, () => wholeValue(audited));
+  if (page.textBytes > wholeBytesMax) form.makeRoom(page.entries.length, page.textBytes);
   // A message is preceded by its length, so all objects are encoded before the first is sent.
   const bytes = page.hasMessages(form) ? 0 : await encodedBytes(context, page, form);
   if (context.response.destroyed) return;

@@ -25,13 +25,14 @@ import { answerLong, answerParts, type LongValue } from '../http/long-answer.ts'
 import { messagesOf, type Negotiated, protobufType } from '../http/negotiation.ts';
 import { Pace } from '../wire/pace.ts';
 import { answerMessages } from './message-list.ts';
+import { metadataParts } from './metadata-list.ts';
 import { TableText } from './table-text.ts';
 
 /** A list text up to this size is built as a whole, which is faster. */
 const wholeBytesMax = 4 * 1024 * 1024;
 /** Longer ones are sent in buffers of about this size. */
 const partBytes = 1024 * 1024;
-/** Tables up to this many rows are built as a whole, too. */
+/** Tables and metadata of up to this many objects are built as a whole, too. */
 const wholeRowsMax = 1_000;
 const lineEnd = Buffer.from('\n');
 
@@ -163,8 +164,10 @@ export async function answerList(
     if (!transform && kind === kind.storage) return answerTexts(context, listHead(kind, metadata), page);
     if (transform === 'Table') {
       const text = new TableText(kind, version, includeObject(context), nowMs);
-      return answerTable(context, text.parts(metadata, entries), page);
+      return answerMade(context, text.parts(metadata, entries), page);
     }
+    if (transform === 'PartialObjectMetadataList')
+      return answerMade(context, metadataParts(kind, version, metadata, entries), page);
   }
   const object = (index: number): ApiObject => entries[index]!.shown(kind);
   const long = longList(context, negotiated, kind, metadata, entries.length, object, nowMs);
@@ -184,7 +187,8 @@ function answerTexts(context: RequestContext, head: Buffer, page: Page): Promise
     : answerParts(context, 200, listParts(head, page), head.length + page.textBytes + listEnd.length);
 }
 
-async function answerTable(context: RequestContext, parts: Iterable<Buffer>, page: Page): Promise<void> {
+/** Answers with text that is made part by part: as a whole if it is short. */
+async function answerMade(context: RequestContext, parts: Iterable<Buffer>, page: Page): Promise<void> {
   if (page.entries.length > wholeRowsMax || page.textBytes > wholeBytesMax)
     return answerParts(context, 200, parts);
   const all: Buffer[] = [];
