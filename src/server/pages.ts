@@ -15,7 +15,7 @@ import { OpenApi } from './discovery/openapi/openapi.ts';
 import { type ReportedVersion, versionInfo } from './discovery/version.ts';
 import { answerText, answerValue } from './http/answer.ts';
 import type { RequestContext } from './http/context.ts';
-import { problemsPath, snapshotsPath, tracePath } from './http/request-info.ts';
+import { problemsPath, searchPath, snapshotsPath, tracePath } from './http/request-info.ts';
 import { expositionType } from './observe/exposition.ts';
 import { answerHealth, type HealthCheck } from './observe/health.ts';
 import { answerTraces, type RequestTraces } from './observe/request-traces.ts';
@@ -97,6 +97,10 @@ export class Pages {
     if (path === problemsPath) {
       const { answerProblems } = await import('./problems/problems-page.ts');
       return answerProblems(context, this.sources.connecting(), this.sources.rights);
+    }
+    if (path === searchPath) {
+      const { answerSearch } = await import('./search/search-page.ts');
+      return answerSearch(context, this.registry, this.sources.rights);
     }
     if (await this.#aggregated.answer(context)) return true;
     const document = this.#document(context, path);

@@ -70,6 +70,7 @@ function allAsked(): Asked[] {
     '/wherry/backup',
     '/wherry/history',
     '/wherry/problems',
+    '/wherry/search',
     '/.well-known/openid-configuration',
     '/openid/v1/jwks',
     '/openapi/v3/apis/apps/v1',
@@ -117,6 +118,7 @@ it('lets known users do no more than the default roles say', { timeout }, async 
   expect(allowed.filter((text) => !isDocument(text)).sort()).toEqual([
     '/wherry/history',
     '/wherry/problems',
+    '/wherry/search',
     'POST /apis/authentication.k8s.io/v1/selfsubjectreviews',
     'POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
     'POST /apis/authorization.k8s.io/v1/selfsubjectrulesreviews',

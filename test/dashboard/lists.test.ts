@@ -129,6 +129,31 @@ describeWith('chromium')('a table', () => {
     expect(await each(isRestarted)).toEqual({ one: false, two: true, three: true });
   });
 
+  it('leads to objects of any kind by name, label or image, by keys alone, and to those of the past', async () => {
+    const { client } = server;
+    const page = await open('/');
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.keyboard.type('/app=wor');
+    const options = page.getByRole('option');
+    await options.filter({ hasText: 'default/worse' }).filter({ hasText: 'label app=worse' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'worse' }).waitFor();
+    await client.post(pods.replace('pods', 'configmaps'), { metadata: { name: 'short-lived' } });
+    const { newest } = (await client.get('/wherry/history')).body;
+    await client.delete(pods.replace('pods', 'configmaps/short-lived'));
+    await page.keyboard.type(':none');
+    await options.filter({ hasText: 'image none' }).nth(2).waitFor();
+    await page.getByLabel('Kind and namespace').fill('short-l');
+    await page.getByText('Nothing is called that.').waitFor();
+    await page.goto(`${server.cluster.url}/ui/?at=${newest}`);
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.keyboard.type(':short-l');
+    await options.filter({ hasText: 'default/short-lived' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'short-lived' }).waitFor();
+    expect(page.url()).toContain(`at=${newest}`);
+  });
+
   it('goes by keys to the first and the last row and by pages, and deletes many once that is typed', async () => {
     const page = await open('/ui/list/configmaps?ns=many');
     await page.locator('tr[data-name=m00]').waitFor();

@@ -33,7 +33,7 @@ export function Bar({ onMenu, onTime, onJump, onHelp, menuOpen }: BarProps) {
       {namespaces && knowRights([]) && maySee('namespaces') && <NamespaceChoice path={pathOf(namespaces)} />}
       {namespaces && knowRights([]) && !maySee('namespaces') && <NamespaceText />}
       <button type="button" class="jump" onClick={onJump}>
-        <span>Jump to a kind</span> <kbd>:</kbd>
+        <span>Find or jump</span> <kbd>:</kbd>
       </button>
       <span class="gap" />
       <ConnectionState />

@@ -36,7 +36,8 @@ export function Shell() {
   }, [title]);
   useKeys([
     { key: '?', does: 'show the keys', run: () => setOver('help') },
-    { key: ':', does: 'jump to a kind, such as :po kube-system', run: () => setOver('jump') },
+    { key: ':', does: 'jump to a kind, such as :po kube-system, or an object', run: () => setOver('jump') },
+    { key: '/', does: 'find an object', run: () => setOver('jump') },
     { key: 't', does: 'open the time machine', run: () => setTime(true) },
     { key: 'o', does: 'go to the overview', run: () => go([]) },
   ]);

@@ -28,6 +28,8 @@ export const historyPath = '/wherry/history';
 export const snapshotsPath = '/wherry/snapshots';
 /** What is not well (`problems/problems-page.ts`). */
 export const problemsPath = '/wherry/problems';
+/** Objects by what is typed (`search/search-page.ts`). */
+export const searchPath = '/wherry/search';
 /** How long the phases of requests took (`observe/request-traces.ts`). */
 export const tracePath = '/wherry/trace';
 

@@ -1,15 +1,13 @@
 /** `GET /wherry/problems`: what is not well, grouped by cause, as far as the user may read it. */
 import { methodNotAllowed } from '../../api/errors/errors.ts';
 import type { Authorizer } from '../../api/kind/access.ts';
-import type { Registry } from '../../registry/registry.ts';
-import { everything } from '../../registry/view/filter.ts';
 import { answerValue } from '../http/answer.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { Connecting } from '../pods/connecting.ts';
 import { LastLines } from './last-lines.ts';
 import { problemsOf } from './problem.ts';
 import { ProblemSearch } from './problem-search.ts';
-import { ReadableScope } from './readable-scope.ts';
+import { readableScope } from './readable-scope.ts';
 
 /** Problems in one answer, the newest first; `remainingItemCount` says how many more there are. */
 const problemsMax = 500;
@@ -23,11 +21,8 @@ export async function answerProblems(
   if (context.info.method !== 'GET') throw methodNotAllowed();
   const { registry } = connecting;
   await registry.view.caughtUp();
-  const pods = registry.kinds.resource('v1', 'pods')!;
   const namespace = context.query.get('namespace') || undefined;
-  const namespaces = namespace === undefined ? namesOf(registry) : [namespace];
-  const authorizer = context.impersonator ? rights : context.door.authorizer;
-  const scope = new ReadableScope(authorizer, context.user, pods, namespaces, namespace === undefined);
+  const { scope, authorizer } = readableScope(context, registry, rights, namespace);
   const resourceVersion = String(registry.view.revision);
   const search = new ProblemSearch(registry, scope, registry.sources.nowMs());
   const problems = problemsOf(await search.all());
@@ -42,6 +37,3 @@ export async function answerProblems(
   await answerValue(context, 200, list, { ...context.negotiate('none'), transform: undefined });
   return true;
 }
-
-const namesOf = ({ view }: Registry): string[] =>
-  Array.from(view.collection('core/namespaces').select(everything).entries, ({ name }) => name);

@@ -1,7 +1,10 @@
-/** What a user may read: problems are looked for among objects that the user may list, and nowhere else. */
+/** What a user may read: problems and objects are looked for among objects that the user may list, and nowhere else. */
 import type { Authorizer } from '../../api/kind/access.ts';
 import type { Kind } from '../../api/kind/kind.ts';
 import type { User } from '../../api/values/user.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { everything } from '../../registry/view/filter.ts';
+import type { RequestContext } from '../http/context.ts';
 
 /** Namespaces that are tried one by one for users who may not list pods in all of them. */
 const namespacesMax = 500;
@@ -46,3 +49,22 @@ export class ReadableScope {
     return (await this.authorizer.decide({ user: this.user, info })).allowed;
   }
 }
+
+/** What the user of a request may read, in one namespace or all. `rights` decides about users who are impersonated. */
+export function readableScope(
+  { user, door, impersonator }: RequestContext,
+  { kinds, view }: Registry,
+  rights: Authorizer,
+  namespace: string | undefined,
+): { readonly scope: ReadableScope; readonly authorizer: Authorizer } {
+  const namespaces = namespace === undefined ? namesOf(view) : [namespace];
+  const authorizer = impersonator ? rights : door.authorizer;
+  const pods = kinds.resource('v1', 'pods')!;
+  return {
+    authorizer,
+    scope: new ReadableScope(authorizer, user, pods, namespaces, namespace === undefined),
+  };
+}
+
+const namesOf = (view: Registry['view']): string[] =>
+  Array.from(view.collection('core/namespaces').select(everything).entries, ({ name }) => name);
