@@ -11,6 +11,9 @@ const releases = [
   { codename: 'trixie', version: '1.32', package: 'kubectl' },
 ];
 
+/** Not one of those that all tests with kubectl run with: the release of Debian is not finished yet. */
+const newest = { codename: 'forky', version: '1.36', package: 'kubectl' };
+
 /**
  * The programs by version, `{ '1.20': '/usr/bin/kubectl', … }`, the one on the PATH first. With `tell`,
  * missing ones are downloaded, and `tell` is called for those that could not be.
@@ -31,6 +34,18 @@ export function findKubectls(tell) {
     }
   }
   return Object.fromEntries(found);
+}
+
+/** The newest that a release of Debian has, downloaded if it is not there; undefined, and `tell` is called, if it cannot be. */
+export function newestKubectl(tell) {
+  const program = new DebianProgram(newest, 'kubectl', versionOf);
+  try {
+    program.fetch(tell);
+    return { version: newest.version, program: program.path };
+  } catch (error) {
+    tell(`kubectl ${newest.version} could not be fetched, tests go without it: ${error.message}`);
+    return undefined;
+  }
 }
 
 /** `1.20` for v1.20.2; undefined if it is not a kubectl. */

@@ -149,10 +149,10 @@ export class Following {
 }
 
 /** A cluster and a kubectl for the tests of a suite. */
-export function withKubectl(options: StartOptions = {}): () => Kubectl {
+export function withKubectl(options: StartOptions = {}, program?: KubectlProgram): () => Kubectl {
   let kubectl: Kubectl;
   beforeAll(async () => {
-    kubectl = new Kubectl(await start({ store: 'memory', ...options }));
+    kubectl = new Kubectl(await start({ store: 'memory', ...options }), program);
   });
   afterAll(async () => {
     kubectl.close();
