@@ -1,4 +1,5 @@
 /** `wherry up` and `wherry serve`: starts a cluster, prints what it offers, and keeps its record. */
+
 import { wallClock } from '../clock.ts';
 import { type Cluster, type StartOptions, start } from '../cluster/index.ts';
 import { chooseCluster } from '../cluster/named/cluster-choice.ts';
@@ -10,6 +11,7 @@ import {
   removeRecord,
 } from '../cluster/named/cluster-record.ts';
 import { ClusterRun, refuseRunning } from '../cluster/named/cluster-run.ts';
+import { platform } from '../platform.ts';
 import { Background, startInBackground } from './background.ts';
 import type { Ending } from './ending.ts';
 import { activityLog, logger } from './log.ts';
@@ -224,13 +226,13 @@ function reaching(
   if (context !== undefined) return `--context ${context}`;
   if (kubeconfigFile !== undefined || port === 'off')
     return `--kubeconfig ${quoted(kubeconfigFile ?? 'FILE')}`;
-  return `--kubeconfig ${process.platform === 'win32' ? 'NUL' : '/dev/null'} -s ${url}`;
+  return `--kubeconfig ${platform.isWindows ? 'NUL' : '/dev/null'} -s ${url}`;
 }
 
 /** A word for a shell. */
 const quoted = (word: string): string =>
   /^[\w@%+=:,./\\-]+$/.test(word)
     ? word
-    : process.platform === 'win32'
+    : platform.isWindows
       ? `"${word}"`
       : `'${word.replaceAll("'", `'\\''`)}'`;

@@ -1,4 +1,5 @@
 /** What `kube-apiserver --help` and `--version` print. Test harnesses look for flags at the beginning of lines. */
+import { platform } from '../platform.ts';
 import { apiServerFlags, apiServerSections } from './apiserver-flags.ts';
 import { type Flag, textOf } from './flag.ts';
 
@@ -52,7 +53,7 @@ export function apiServerVersion(asked: string, wherryVersion: string, version =
     GitVersion: version,
     GitTreeState: 'clean',
     Compiler: `wherry ${wherryVersion}`,
-    Platform: `${process.platform}/${process.arch}`,
+    Platform: `${platform.name}/${process.arch}`,
   };
   const parts = Object.entries(fields).map(([name, value]) => `${name}:${JSON.stringify(value)}`);
   return `version.Info{${parts.join(', ')}}\n`;

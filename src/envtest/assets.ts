@@ -5,6 +5,7 @@
  * which harnesses ask for before every start, is part of the programs: it takes the shell a few milliseconds, and Node a
  * hundred.
  */
+
 import {
   accessSync,
   chmodSync,
@@ -16,6 +17,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
+import { platform } from '../platform.ts';
 import { apiServerHelp, kubernetesVersion } from './apiserver-help.ts';
 import { etcdHelp, etcdUsage } from './etcd-flags.ts';
 
@@ -62,7 +64,7 @@ function writeVersion(
 ): string {
   const root = path.resolve(folder);
   const release = minor === undefined ? kubernetesVersion.slice(1) : publishedVersion(minor);
-  const version = `${release}-${process.platform}-${architectures[process.arch] ?? process.arch}`;
+  const version = `${release}-${platform.name}-${architectures[process.arch] ?? process.arch}`;
   const target = versioned ? path.join(root, 'k8s', version) : root;
   mkdirSync(target, { recursive: true });
   const run = (help: string, ...words: string[]): string =>

@@ -2,11 +2,13 @@
  * The stand-in for etcd: claims the data folder, answers `/health` and `/version`, and tells its API server where the
  * folder is. It does not speak etcd's own protocol: only that server asks it anything.
  */
+
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createListener, type Server } from 'node:net';
 import path from 'node:path';
 import { wallClock } from '../clock.ts';
+import { platform } from '../platform.ts';
 import { claimFolder } from '../store/owner.ts';
 import { etcdHelp, etcdUsage, readEtcdFlags } from './etcd-flags.ts';
 import { FlagError, type FlagValues, isTrue, lastOf } from './flag.ts';
@@ -40,7 +42,7 @@ export async function runEtcd(args: readonly string[], parent: number): Promise<
     process.stdout.write(etcdHelp());
   } else if (isTrue(values, 'version'))
     process.stdout.write(
-      `etcd Version: ${etcdVersion}\nGit SHA: wherry\nGo Version: none\nGo OS/Arch: ${process.platform}/${process.arch}\n`,
+      `etcd Version: ${etcdVersion}\nGit SHA: wherry\nGo Version: none\nGo OS/Arch: ${platform.name}/${process.arch}\n`,
     );
   else await serve(values, parent);
 }

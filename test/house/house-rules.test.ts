@@ -57,11 +57,14 @@ const longFunction = (lines: number): string => `function a() {${'\n'.repeat(lin
 
 describe('a file that breaks a rule is found', () => {
   const clock = 'reads the wall clock; take a clock as an option, or the one of src/clock.ts';
+  const asks = 'asks which system this is; ask src/platform.ts, which tests can set';
   const off = 'a test that is switched off, or switches the others off';
 
   it.each([
     ['src/a/utils.ts', '', 'src/a/utils.ts: says nothing; name the noun that it helps'],
     ['test/helpers.ts', '', 'test/helpers.ts: says nothing; name the noun that it helps'],
+    ['src/a.ts', 'const a = process.platform;', `src/a.ts:1: ${asks}`],
+    ['src/a.ts', "import { arch, platform } from 'node:os';", `src/a.ts:1: ${asks}`],
     [
       'src/a/podWorker.ts',
       '',

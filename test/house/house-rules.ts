@@ -16,9 +16,13 @@ const folderFilesMax = 30;
 /** The one file that may read the wall clock. */
 const clock = 'src/clock.ts';
 
+/** The one file that may ask which system this is. */
+const platform = 'src/platform.ts';
+
 const vagueNames = /(^|\.)(utils?|helpers?|misc|common|stuff|lib)\./;
 /** Every violation of the code rules contains one of these; files without them are not parsed. */
-const suspects = /\bexport\s+default\b|\bas\s+default\b|\bDate\b|\btimeOrigin\b|\.\s*(only|skip|todo)\b/;
+const suspects =
+  /\bexport\s+default\b|\bas\s+default\b|\bDate\b|\btimeOrigin\b|\bplatform\b|\.\s*(only|skip|todo)\b/;
 const nounNames = /^[a-z][a-z0-9]*(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)*\.(tsx?|mjs|py)$/;
 
 /** Phrases that make a comment a riddle, each with what to write instead. */
@@ -141,6 +145,8 @@ function complaintAboutNode(node: ts.Node, path: string): string | undefined {
   if (isDefaultExport(node) && !path.endsWith('.d.ts')) return 'a default export; exports have names';
   if (isProgram(path) && path !== clock && readsWallClock(node))
     return `reads the wall clock; take a clock as an option, or the one of ${clock}`;
+  if (isProgram(path) && path !== platform && readsPlatform(node))
+    return `asks which system this is; ask ${platform}, which tests can set`;
   if (isTest(path) && isSwitchedOff(node)) return 'a test that is switched off, or switches the others off';
   return undefined;
 }
@@ -166,6 +172,20 @@ function readsWallClock(node: ts.Node): boolean {
   }
   if (ts.isNewExpression(node)) return isNamed(node.expression, 'Date') && !node.arguments?.length;
   return ts.isCallExpression(node) && isNamed(node.expression, 'Date');
+}
+
+/** `process.platform`, and `platform` of `node:os`. */
+function readsPlatform(node: ts.Node): boolean {
+  if (ts.isPropertyAccessExpression(node))
+    return node.name.text === 'platform' && ['process', 'os'].some((name) => isNamed(node.expression, name));
+  if (!ts.isImportDeclaration(node) || !ts.isStringLiteral(node.moduleSpecifier)) return false;
+  const names = node.importClause?.namedBindings;
+  return (
+    /^(node:)?(os|process)$/.test(node.moduleSpecifier.text) &&
+    names !== undefined &&
+    ts.isNamedImports(names) &&
+    names.elements.some(({ propertyName, name }) => (propertyName ?? name).text === 'platform')
+  );
 }
 
 const isNamed = (node: ts.Node, name: string): boolean => ts.isIdentifier(node) && node.text === name;

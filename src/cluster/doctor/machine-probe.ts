@@ -1,10 +1,12 @@
 /** Answers the checks of `wherry doctor` from this machine. */
+
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, readFile, statfs } from 'node:fs/promises';
 import { freemem } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { platform } from '../../platform.ts';
 import { livingOwner } from '../../store/owner.ts';
 import { checkPorts } from '../shared/ports.ts';
 import type { EngineAnswer, FreeSpace, Probe } from './probe.ts';
@@ -102,7 +104,7 @@ async function engines(): Promise<readonly EngineAnswer[]> {
 }
 
 export const machineProbe = (): Probe => ({
-  platform: process.platform,
+  platform: platform.name,
   nodeVersion: process.version,
   user: process.getuid?.(),
   freeMemoryBytes: freemem(),

@@ -1,6 +1,8 @@
 /** The user's folder for clusters, with one folder for each name. */
+
 import { homedir } from 'node:os';
 import path from 'node:path';
+import { platform } from '../../platform.ts';
 
 interface Machine {
   readonly env: NodeJS.ProcessEnv;
@@ -8,7 +10,7 @@ interface Machine {
   home(): string;
 }
 
-const thisMachine: Machine = { env: process.env, platform: process.platform, home: homedir };
+const thisMachine: Machine = { env: process.env, platform: platform.name, home: homedir };
 
 /** The usual place of each system; `XDG_DATA_HOME` is honoured everywhere, if it is an absolute path. */
 export function dataHome({ env, platform, home }: Machine = thisMachine): string {

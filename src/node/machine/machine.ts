@@ -1,8 +1,10 @@
 /** The machine an agent runs on: its capacity, its identity, and whether it is under memory or disk pressure. */
+
 import { createHash } from 'node:crypto';
 import { readFile, statfs } from 'node:fs/promises';
-import { arch, availableParallelism, hostname, platform, release, totalmem } from 'node:os';
+import { arch, availableParallelism, hostname, release, totalmem } from 'node:os';
 import type { NodeSystemInfo } from '../../api/generated/types.ts';
+import { platform } from '../../platform.ts';
 
 /**
  * With less available than this, the node is under pressure and takes no more pods. Kubernetes wants 10 % of
@@ -16,7 +18,7 @@ const goArchitectures: Partial<Record<string, string>> = { x64: 'amd64', ia32: '
 const goSystems: Partial<Record<string, string>> = { win32: 'windows' };
 
 export const goArch = (): string => goArchitectures[arch()] ?? arch();
-export const goOs = (): string => goSystems[platform()] ?? platform();
+export const goOs = (): string => goSystems[platform.name] ?? platform.name;
 
 export interface Disk {
   readonly capacityBytes: number;
@@ -76,7 +78,7 @@ export async function machineInfo(identity?: string): Promise<NodeSystemInfo> {
     systemUUID: (identity === undefined && product) || asUuid(machineID),
     bootID: bootId || asUuid(made),
     kernelVersion: release(),
-    osImage: prettyName || `${platform()} ${release()}`,
+    osImage: prettyName || `${platform.name} ${release()}`,
     operatingSystem: goOs(),
     architecture: goArch(),
   };

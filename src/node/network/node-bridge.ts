@@ -13,8 +13,10 @@
  * Services have their own network namespace, because they listen on ports like 80 and 8080: on the machine these would
  * conflict with programs that listen on all addresses. The machine and the pods have a route to it.
  */
+
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { platform } from '../../platform.ts';
 import type { Spawner } from '../process/spawner.ts';
 import { type DeviceRoute, IpError, IpRoute, namespacePath } from './ip-route.ts';
 import { NamespaceSockets } from './namespace-sockets.ts';
@@ -326,7 +328,7 @@ export async function removeNetwork(ip: IpRoute, id: string): Promise<void> {
 
 /** Why this machine cannot have pod networks; undefined when it can. Tries it out: makes a network and removes it. */
 export async function netnsProblem(spawner: Spawner, claimFolder?: string): Promise<string | undefined> {
-  if (process.platform !== 'linux') return 'only Linux has network namespaces';
+  if (!platform.isLinux) return 'only Linux has network namespaces';
   if (process.getuid?.() !== 0) return 'it takes the rights of root';
   const ip = IpRoute.find(spawner);
   if (!ip) return 'there is no program called ip';

@@ -1,6 +1,8 @@
 /** Opens listening sockets for services, in the machine's network namespace or in the one for services. */
+
 import { createSocket, type Socket as DatagramSocket } from 'node:dgram';
 import { createServer, isIPv6, type Server } from 'node:net';
+import { platform } from '../../platform.ts';
 import type { NodeBridge } from './node-bridge.ts';
 import type { Subnet } from './subnet.ts';
 
@@ -40,7 +42,7 @@ export interface ClusterDoor {
 }
 
 export function clusterDoor(range: Subnet, bridge: NodeBridge | undefined): ClusterDoor {
-  if (range.isLoopback && process.platform === 'linux') {
+  if (range.isLoopback && platform.isLinux) {
     const pods = bridge ? ', but not in pods with a network of their own' : '';
     return { door: hostDoor, words: `cluster IPs (${range.text}) answer on this machine${pods}` };
   }
@@ -50,9 +52,7 @@ export function clusterDoor(range: Subnet, bridge: NodeBridge | undefined): Clus
     return { door: bridge.sockets, words: `cluster IPs (${range.text}) answer ${where}` };
   }
   const hint =
-    process.platform === 'linux' && !bridge
-      ? '; those of a range such as 127.9.0.0/24 would without them'
-      : '';
+    platform.isLinux && !bridge ? '; those of a range such as 127.9.0.0/24 would without them' : '';
   const why = bridge ? '' : `, which takes the rights of root on Linux${hint}`;
   return {
     door: undefined,

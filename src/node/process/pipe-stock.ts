@@ -8,7 +8,7 @@
  * children included. With `WHERRY_PLAIN=1` each is made on
  * demand.
  */
-import { closeSync, constants, openSync, unlinkSync } from 'node:fs';
+import { chmodSync, closeSync, constants, openSync, unlinkSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
@@ -73,9 +73,10 @@ export class PipeStock {
     if (!this.#made) await rm(this.folder, { recursive: true, force: true });
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
     const names = Array.from({ length: batch }, () => join(this.folder, String(this.#made++)));
-    // Mode 666, because a container may run as any user; only the agent can enter the folder.
-    const { code, stderr } = await this.spawner.run(['mkfifo', '-m', '666', ...names]);
+    const { code, stderr } = await this.spawner.run(['mkfifo', ...names]);
     if (code) throw new Error(`mkfifo: ${stderr.trim()}`);
+    // A container may run as any user; only the agent can enter the folder. GNU's mkfifo could set modes only with /proc.
+    for (const name of names) chmodSync(name, 0o666);
     this.#names.push(...names);
   }
 }

@@ -1,10 +1,13 @@
 /**
  * The processes of this machine: their sessions, their resource usage, and which belong to a container. Read
- * from /proc on Linux, elsewhere from `ps`.
+ * from /proc on Linux, elsewhere from `ps`, which Windows lacks: what processes use is not known there.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { platform } from '../../platform.ts';
 import { tagOf } from './process-tag.ts';
 import type { Spawner } from './spawner.ts';
+import { startQuery } from './windows-tree.ts';
 
 /** Number of processes examined before yielding to the event loop. */
 const sliceMax = 100;
@@ -30,10 +33,12 @@ interface Stat extends ProcessEntry {
   readonly startTicks: string;
 }
 
-const hasProc = process.platform === 'linux';
+/** Absent in some chroots, too. */
+const hasProc = platform.isLinux && existsSync('/proc/self/stat');
 
 /** All running processes. */
 export async function listProcesses(spawner: Spawner): Promise<ProcessEntry[]> {
+  if (platform.isWindows) return [];
   if (!hasProc) return parsePs((await spawner.run(['ps', '-axo', psColumns])).stdout);
   const entries: ProcessEntry[] = [];
   await eachPid((pid) => {
@@ -59,7 +64,8 @@ export async function startOf(pid: number, spawner: Spawner): Promise<string | u
     const stat = readStat(pid);
     return stat && !stat.dead ? stat.startTicks : undefined;
   }
-  const text = (await spawner.run(['ps', '-o', 'lstart=', '-p', String(pid)])).stdout.trim();
+  const query = platform.isWindows ? startQuery(pid) : ['ps', '-o', 'lstart=', '-p', String(pid)];
+  const text = (await spawner.run(query)).stdout.trim();
   return text || undefined;
 }
 

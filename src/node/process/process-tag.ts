@@ -5,8 +5,10 @@
  *
  * The first digits identify the agent, the others one run of a container.
  */
+
 import { createHash, randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { platform } from '../../platform.ts';
 import type { Spawner } from './spawner.ts';
 
 const agentDigits = 11;
@@ -50,5 +52,4 @@ export function tagOf(pid: number | 'self'): string | undefined {
 }
 
 /** Only root can raise a limit again, so an agent inside another agent's container keeps the tag it has. */
-const canTag = (): boolean =>
-  process.platform === 'linux' && (process.getuid?.() === 0 || tagOf('self') === undefined);
+const canTag = (): boolean => platform.isLinuxRoot || (platform.isLinux && tagOf('self') === undefined);

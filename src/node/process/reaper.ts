@@ -6,10 +6,12 @@
 import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, parse } from 'node:path';
+import { platform } from '../../platform.ts';
 import { bootId, findProcesses, isMarked, listProcesses, type Mark, startOf } from './process-table.ts';
 import { removeUnfinished, replaceFile } from './replaced-file.ts';
 import { helperEnv, type Spawner } from './spawner.ts';
+import { endTree, reaperCommand } from './windows-tree.ts';
 
 /** A killed reaper is replaced after this time. */
 const restartMs = 500;
@@ -40,7 +42,7 @@ found() {
   grep -l "WHERRY_CONTAINER=$WHERRY_REAPS/" /proc/[0-9]*/environ
 }
 case $list in *[0-9]*)
-  for pid in $list; do kill -KILL -- "-$pid"; kill -KILL "$pid"; done
+  for pid in $list; do kill -KILL "-$pid"; kill -KILL "$pid"; done
   for folder in /proc/[0-9]*; do
     read -r stat < "$folder/stat" || continue
     set -- \${stat##*) }
@@ -136,7 +138,7 @@ export class Reaper {
     await removeUnfinished(join(this.options.folder, listName));
     const sessions = await this.#leftSessions(mark);
     for (let pass = 0; pass < passesMax; pass++) {
-      for (const pid of sessions) signalProcess(-pid, 'SIGKILL');
+      for (const pid of sessions) signalSession(pid, 'SIGKILL');
       const found = await findProcesses(sessions, mark);
       if (!found.length) break;
       for (const pid of found) signalProcess(pid, 'SIGKILL');
@@ -160,7 +162,7 @@ export class Reaper {
 
   #begin(): void {
     const { spawner, folder, identity, tag, groups, onError } = this.options;
-    const child = spawner.spawn(['/bin/sh', '-c', script], {
+    const child = spawner.spawn(platform.isWindows ? reaperCommand : ['/bin/sh', '-c', script], {
       env: {
         ...helperEnv,
         WHERRY_REAPS: identity,
@@ -170,7 +172,7 @@ export class Reaper {
         WHERRY_PODS: join(folder, 'pods').replace(/[ \t\n\\]/g, octal),
       },
       stdio: ['pipe', 'ignore', 'ignore'],
-      cwd: '/',
+      cwd: parse(folder).root,
       // Its own process group, so that a Ctrl-C in the agent's terminal does not end the reaper.
       detached: true,
     });
@@ -232,9 +234,10 @@ export class Reaper {
 
 const octal = (character: string): string => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`;
 
-/** Signals a process group; or the process, if it does not lead a group yet. */
+/** Signals a process group, or the process, if it does not lead a group yet; on Windows a tree of processes. */
 export function signalSession(pid: number, signal: NodeJS.Signals | number): void {
-  if (!signalProcess(-pid, signal)) signalProcess(pid, signal);
+  if (platform.isWindows) endTree(pid, signal);
+  else if (!signalProcess(-pid, signal)) signalProcess(pid, signal);
 }
 
 /** Returns whether the process existed. */

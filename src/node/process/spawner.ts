@@ -5,6 +5,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, closeSync, constants, openSync, readdirSync, readFileSync } from 'node:fs';
+import { devNull } from 'node:os';
 import { delimiter, join } from 'node:path';
 
 /** How long the list of open descriptors is cached. Libraries open theirs early; listing costs 10 µs for each. */
@@ -44,7 +45,7 @@ const helperPath = [
 export const helperEnv: Readonly<Record<string, string>> = { PATH: helperPath.join(delimiter), LC_ALL: 'C' };
 
 export class Spawner {
-  readonly #nullDevice = openSync('/dev/null', 'r+');
+  readonly #nullDevice = openSync(devNull, 'r+');
   readonly #known = new Set<number>();
   readonly #tools = new Map<string, string | undefined>();
   #inherited: readonly number[] = [];
@@ -58,6 +59,7 @@ export class Spawner {
       cwd,
       env: { ...env },
       detached,
+      windowsHide: true,
       stdio: [...stdio, ...this.#covers()],
     });
   }

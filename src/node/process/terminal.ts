@@ -4,12 +4,14 @@
  * program ends, because libuv takes the hang-up for end of file although there is more to read. And its writes can block
  * the whole process.
  */
+
 import type { ChildProcess } from 'node:child_process';
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { constants as osConstants } from 'node:os';
 import { Readable, Writable } from 'node:stream';
 import { ReadStream } from 'node:tty';
+import { platform } from '../../platform.ts';
 import type { TerminalSize } from '../../streams/session/session.ts';
 import type { Spawner } from './spawner.ts';
 
@@ -73,8 +75,7 @@ export async function openTerminal(
   command: readonly string[],
   options: TerminalOptions,
 ): Promise<Terminal> {
-  if (process.platform !== 'linux')
-    return packageTerminal(load<PtyPackage>('@lydell/node-pty'), command, options);
+  if (!platform.isLinux) return packageTerminal(load<PtyPackage>('@lydell/node-pty'), command, options);
   const binary = load<{ requireBinary(name: string): NativePty }>('@lydell/node-pty/requireBinary.js');
   return new LinuxTerminal(binary.requireBinary('pty.node'), spawner, command, options);
 }

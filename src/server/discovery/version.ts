@@ -1,6 +1,8 @@
 /** The answer of `/version`. Clients compare major and minor with their own; other fields are informational. */
+
 import type { ChosenMinor } from '../../api/kind/chosen-minor.ts';
 import { release } from '../../api/values/release.ts';
+import { platform } from '../../platform.ts';
 
 /** Values that an operator may set in place of the real ones. */
 export interface ReportedVersion {
@@ -19,7 +21,7 @@ const usual = {
   buildDate: '2026-11-15T00:00:00Z',
   goVersion: 'none',
   compiler: 'none',
-  platform: `${process.platform}/${process.arch}`,
+  platform: `${platform.name}/${process.arch}`,
 };
 
 /** Servers have told what they emulate since this minor. */

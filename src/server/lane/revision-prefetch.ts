@@ -7,11 +7,12 @@
  * This holds within one round of the loop, unless the kernel has named so many sockets that the loop asks it again in
  * the same round. With `WHERRY_PLAIN=1` nothing is asked ahead.
  */
+import { platform } from '../../platform.ts';
 import type { PrefetchedCalls } from '../../store/store.ts';
 import type { PrefetchRevision } from '../http/door.ts';
 
 /** Maximum number of events after which the loop asks the kernel again in one round: libuv's limit. */
-const eventsMax = process.platform === 'win32' ? 128 : 1024;
+const eventsMax = platform.isWindows ? 128 : 1024;
 
 export class RevisionPrefetch {
   #shared: PrefetchedCalls | undefined;

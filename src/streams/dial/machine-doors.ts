@@ -10,13 +10,13 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, unlink } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
-import { networkInterfaces, platform, tmpdir } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Address, parseCIDR, parseIP } from '../../api/values/addresses.ts';
+import { platform } from '../../platform.ts';
 
 /** Lists every abstract socket of this network namespace, one per line, with an @ before its name. */
 const socketTable = '/proc/net/unix';
-const isLinux = platform() === 'linux';
 const folder = path.join(tmpdir(), 'wherry-doors');
 
 /** How many doors of this process listen at each port: several may, at different addresses. */
@@ -45,7 +45,7 @@ export async function markDoor(port: number): Promise<() => void> {
 /** The name of a mark. A random part distinguishes doors at the same port. */
 async function nameOf(port: number): Promise<string> {
   const own = `${port}/${randomBytes(6).toString('hex')}`;
-  if (isLinux) return `\0wherry/door/${own}`;
+  if (platform.isLinux) return `\0wherry/door/${own}`;
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => undefined);
   return path.join(folder, own.replace('/', '-'));
 }
@@ -61,7 +61,7 @@ const listening = (mark: ReturnType<typeof createServer>, name: string): Promise
 export async function isDoor(addresses: readonly string[], port: number): Promise<boolean> {
   if (!addresses.some(isOwn)) return false;
   if (ownPorts.has(port)) return true;
-  return isLinux ? isInTable(port) : isInFolder(port);
+  return platform.isLinux ? isInTable(port) : isInFolder(port);
 }
 
 async function isInTable(port: number): Promise<boolean> {

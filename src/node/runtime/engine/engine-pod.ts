@@ -6,10 +6,12 @@
  *   pods/<uid>/containers/<name>/<attempt>.termination   the termination message of a run
  *   pods/<uid>/volume-subpaths/…                         sub paths of volumes (see sub-path-mounts.ts)
  */
+
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import type { Pod } from '../../../api/generated/types.ts';
+import { platform } from '../../../platform.ts';
 import { makeFolders, removeFolder } from '../../machine/folder-care.ts';
 import { HostPorts, type HostPortTarget } from '../../network/host-ports.ts';
 import { ownHostname } from '../../network/hosts-file.ts';
@@ -57,7 +59,7 @@ export abstract class EnginePod<E extends EngineContext = EngineContext> {
 
   /** Whether the agent may mount: that needs root rights, and an engine on this machine. */
   get #mayMount(): boolean {
-    return process.platform === 'linux' && process.getuid?.() === 0 && !this.engine.isElsewhere;
+    return platform.isLinuxRoot && !this.engine.isElsewhere;
   }
 
   get ip(): string {

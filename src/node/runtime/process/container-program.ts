@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
+import { platform } from '../../../platform.ts';
 import type { TerminalSize } from '../../../streams/session/session.ts';
 import { knockAfterEnd, type PipeEnds, type PipeStock, pipeStream } from '../../process/pipe-stock.ts';
 import type { Spawner } from '../../process/spawner.ts';
@@ -40,7 +41,8 @@ export async function startProgram(
   pipes: PipeStock,
   options: ProgramOptions,
 ): Promise<Program> {
-  return options.tty ? withTerminal(spawner, options) : withPipes(spawner, pipes, options);
+  if (options.tty) return withTerminal(spawner, options);
+  return platform.isWindows ? withOwnPipes(spawner, options) : withPipes(spawner, pipes, options);
 }
 
 async function withTerminal(spawner: Spawner, { command, ...options }: ProgramOptions): Promise<Program> {
@@ -104,6 +106,37 @@ async function withPipes(spawner: Spawner, pipes: PipeStock, options: ProgramOpt
   // Otherwise writes to an ended program would wait for ever.
   void exited.then(() => stdin?.destroy()).catch(() => undefined);
   return { pid: child.pid!, stdin, stdout, stderr, exited, resize: () => undefined, hangUp };
+}
+
+/** With pipes that Node makes: Windows has no named pipes in folders, and no programs that open their input by name. */
+async function withOwnPipes(spawner: Spawner, options: ProgramOptions): Promise<Program> {
+  const { command, env, cwd } = options;
+  const child = spawner.spawn(command, {
+    env,
+    cwd,
+    stdio: [options.stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  const exited = new Promise<TerminalExit>((resolve, reject) => {
+    child.once('error', reject).once('exit', (code, signal) => resolve({ code, signal }));
+  });
+  exited.catch(() => undefined);
+  if (!child.pid) await exited;
+  options.spawned(child.pid!);
+  const { stdin, stdout, stderr } = child;
+  for (const stream of [stdin, stdout, stderr]) stream?.on('error', () => undefined);
+  const hangUp = (): void => {
+    for (const stream of [stdin, stdout, stderr]) stream?.destroy();
+  };
+  return {
+    pid: child.pid!,
+    stdin: stdin ?? undefined,
+    stdout: stdout!,
+    stderr: stderr!,
+    exited,
+    resize: () => undefined,
+    hangUp,
+  };
 }
 
 /** The exit code as a shell would show it. */

@@ -16,6 +16,7 @@
  * A short-lived shell assembles the root and pivots into it; the agent keeps a file descriptor of each namespace, and
  * commands enter through that. When agent and container have ended, the kernel removes the namespaces and all mounts.
  */
+
 import {
   chmodSync,
   chownSync,
@@ -32,6 +33,7 @@ import {
 import { lstat, mkdir, mkdtemp, open, realpath, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, posix } from 'node:path';
+import { platform } from '../../../platform.ts';
 import { mountsBelow } from '../../machine/folder-care.ts';
 import { helperEnv, type Spawner } from '../../process/spawner.ts';
 import { resolveSubPath } from '../../volumes/sub-path.ts';
@@ -95,8 +97,7 @@ export interface NamespaceTools {
 /** The tools that are needed; undefined if one is missing or does not work here. */
 export async function probeNamespaces(spawner: Spawner): Promise<NamespaceTools | undefined> {
   const [unshare, nsenter, env] = ['unshare', 'nsenter', 'env'].map((name) => spawner.tool(name));
-  if (process.platform !== 'linux' || process.getuid?.() !== 0 || !unshare || !nsenter || !env)
-    return undefined;
+  if (!platform.isLinuxRoot || !unshare || !nsenter || !env) return undefined;
   for (const hostnames of [true, false]) {
     const tools = { unshare, nsenter, env, hostnames };
     if (await canMake(tools, spawner)) return tools;

@@ -16,6 +16,7 @@ import { chmod, mkdir, readdir, realpath, stat, writeFile } from 'node:fs/promis
 import { dirname, join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import type { Container, Pod } from '../../../api/generated/types.ts';
+import { platform } from '../../../platform.ts';
 import { finishedLog, forgetLogs, LogWriter } from '../../logs/log-file.ts';
 import type { LogFolder } from '../../logs/log-folder.ts';
 import { FileLog } from '../../logs/log-reader.ts';
@@ -276,7 +277,8 @@ export class ProcessRuntime implements Runtime {
     const spawner = this.#spawner;
     const identity = await identityOf(folder);
     const tag = agentTag(identity);
-    const groups = cgroups === false ? undefined : await Cgroups.open(identity, cgroupParent);
+    const groups =
+      cgroups === false || !platform.isLinux ? undefined : await Cgroups.open(identity, cgroupParent);
     return {
       reaper: new Reaper({ spawner, folder, identity, tag, groups: groups?.folders ?? [], onError }),
       tags: new ProcessTags(spawner, tag),

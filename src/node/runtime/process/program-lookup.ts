@@ -2,6 +2,7 @@
 import { constants } from 'node:fs';
 import { access, lstat, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
+import { platform } from '../../../platform.ts';
 import type { ContainerRoot } from './container-root.ts';
 
 const pathDefault = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -19,6 +20,8 @@ export async function programProblem(
   env: Readonly<Record<string, string>>,
 ): Promise<ProgramProblem | undefined> {
   const told = `exec: ${JSON.stringify(name)}`;
+  // Which names are programs there, Windows itself knows.
+  if (platform.isWindows && name) return undefined;
   if (!name) return { exitCode: 127, message: `${told}: executable file not found in $PATH` };
   if (name.includes('/')) {
     const path = name.startsWith('/')

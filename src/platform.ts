@@ -1,0 +1,17 @@
+/**
+ * Which system this is: the only file of `src` that asks. What needs Linux, or differs on Windows, reads it here and has
+ * an answer for the others. Tests run the code of another system by `WHERRY_AS_PLATFORM`; what Node itself does stays.
+ */
+const name = (process.env['WHERRY_AS_PLATFORM'] ?? process.platform) as NodeJS.Platform;
+
+export const platform = {
+  name,
+  /** It has /proc, control groups, namespaces, nft, and all of 127.0.0.0/8. */
+  isLinux: name === 'linux',
+  /** It lacks signals, process groups, named pipes in folders and a shell at /bin/sh. */
+  isWindows: name === 'win32',
+  /** The rights of root on Linux, which its network and namespaces take. */
+  get isLinuxRoot(): boolean {
+    return this.isLinux && process.getuid?.() === 0;
+  },
+} as const;
