@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 
 /** Asks a tree to end, as its windows' close buttons do; ends it at once when killed. Programs without a window ignore the first. */
-export const endingOf = (pid: number, signal: NodeJS.Signals | number): readonly string[] => {
+const endingOf = (pid: number, signal: NodeJS.Signals | number): readonly string[] => {
   const isKilled = signal === 'SIGKILL' || signal === constants.signals.SIGKILL;
   return ['taskkill', '/PID', String(pid), '/T', ...(isKilled ? ['/F'] : [])];
 };
