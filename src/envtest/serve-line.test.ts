@@ -12,8 +12,8 @@ import { apiServerFlags, readApiServerFlags } from './apiserver-flags.ts';
 import { serveLine } from './serve-line.ts';
 
 const place = { dataDir: 'd', requestBytesMax: 1, certFile: 'c', keyFile: 'k', bodyBytesMax: 1 };
-/** None is asked here. */
-const parts = { registry: {} as Registry, authorizer: allowAll, finalizing: fullFinalizing };
+/** Nothing but the minor is asked here, and without one plugins are as they are today. */
+const parts = { registry: { kinds: {} } as Registry, authorizer: allowAll, finalizing: fullFinalizing };
 const extensions = {
   mutating: [{ name: 'MutatingAdmissionPolicy' }, { name: 'MutatingAdmissionWebhook' }],
   validating: [{ name: 'ValidatingAdmissionPolicy' }, { name: 'ValidatingAdmissionWebhook' }],

@@ -160,6 +160,7 @@ it('names exactly the options that are known to have a test', () => {
     '--tls-sni-cert-key',
     '--token',
     '--token-auth-file',
+    '--trace-requests',
     '--ttl',
     '--ui',
     '--unhealthy-zone-threshold',
