@@ -39,7 +39,7 @@ export const starter = async (
 /** @param version of this command */
 export async function runCluster(ending: Ending, line: ClusterLine, version: () => string): Promise<void> {
   const { command, start: given, testing, log: form, named, file } = line;
-  if (named?.detached) return detach(named);
+  if (named?.detached) return detach(named, version());
   const begin = await starter(testing);
   if (command === 'up') return new UpCommand(ending, line, version()).run(begin);
   const cluster = await ending.of(
@@ -60,18 +60,22 @@ async function settled(cluster: Cluster): Promise<string | undefined> {
   });
 }
 
-/** Starts this command again in the background. */
-async function detach({ name, dataDir, args, inMemory, uses }: NamedUp): Promise<void> {
+/** Starts this command again in the background. @param version of this command */
+async function detach(
+  { name, dataDir, args, inMemory, uses, json }: NamedUp,
+  version: string,
+): Promise<void> {
   const choice = chooseCluster({ name, dataDir });
   refuseRunning(choice);
   const folder = choice.isLocal && !inMemory ? ['--data-dir', choice.dataDir] : [];
   const words = ['up', '--name', choice.name, ...folder, ...(uses ? ['--use'] : []), ...args];
-  const print = (text: string): void => void process.stdout.write(text);
+  const print = (text: string): void => void (json || process.stdout.write(text));
   const warn = (text: string): void => void process.stderr.write(text);
   await startInBackground(words, logFile(choice.name), process.cwd(), print, warn).catch((error: Error) => {
     if (!readRecord(choice.name)) removeRecord(choice.name);
     throw error;
   });
+  if (json) return (await import('./lifecycle.ts')).printState(choice.name, version);
   print(`It runs in the background: wherry status, logs, stop or delete ${choice.name}\n`);
 }
 
@@ -114,6 +118,9 @@ class UpCommand {
   #closable(cluster: Cluster, run: ClusterRun | undefined) {
     return {
       closingLine: () => stoppingLine(cluster.podsRunning),
+      get closingPart() {
+        return cluster.closingPart;
+      },
       close: async () => {
         await cluster.close();
         run?.end();

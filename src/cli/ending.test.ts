@@ -24,6 +24,7 @@ function host() {
       exited();
     },
     stderr: { write: (text: string) => said.push(text) },
+    stdout: { write: (text: string) => said.push(text) },
   });
   return { ending, signals, codes, said, whenExited };
 }
@@ -49,6 +50,31 @@ describe('the command', () => {
     signals.emit('SIGTERM');
     signals.emit('SIGINT');
     expect(codes).toEqual([1]);
+  });
+
+  it('says what it waits for, and leaves a part that hangs', async () => {
+    vi.useFakeTimers();
+    const { ending, signals, codes, said } = host();
+    const hangs = { close: () => new Promise<void>(() => undefined), closingPart: 'the store' };
+    void ending.of(Promise.resolve(hangs));
+    signals.emit('SIGTERM');
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect({ codes, said }).toEqual({ codes: [], said: ['Still stopping: waiting for the store\n'] });
+    await vi.advanceTimersByTimeAsync(49_999);
+    expect(codes).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(codes).toEqual([1]);
+    expect(said[1]).toBe('wherry: left after 60 seconds without waiting any longer for the store\n');
+  });
+
+  it('leaves a start that neither succeeds nor fails', async () => {
+    vi.useFakeTimers();
+    const { ending, signals, codes, said } = host();
+    void ending.of(new Promise<never>(() => undefined));
+    signals.emit('SIGINT');
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(codes).toEqual([1]);
+    expect(said.at(-1)).toMatch(/for the start, which was under way\n$/);
   });
 
   it('says why it could not be closed', async () => {

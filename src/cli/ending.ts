@@ -6,6 +6,11 @@ import { UsageError } from './options.ts';
 /** Time limit for closing after a fatal error. */
 const lastCloseMaxMs = 10_000;
 
+/** Time limit for closing after a signal: longer than the server, its requests and the containers of engines take. */
+const closeMaxMs = 60_000;
+/** When closing takes longer, what it waits for is printed. */
+const closeQuietMs = 10_000;
+
 /** SIGHUP is sent when a terminal is closed. */
 const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
@@ -22,10 +27,14 @@ interface Closable {
   close(): Promise<void>;
   /** The message when it is closed on a signal; default: none. */
   closingLine?(): string;
+  /** What `close()` waits for now, in words. */
+  readonly closingPart?: string | undefined;
 }
 
 export class Ending {
   #starting: Promise<Closable> | undefined;
+  /** What is being closed, once its start is over. */
+  #running: Closable | undefined;
   #closing = false;
 
   constructor(private readonly host: Host) {}
@@ -45,6 +54,8 @@ export class Ending {
     // A second signal: exit at once.
     if (this.#closing) return this.host.exit(1);
     this.#closing = true;
+    setTimeout(() => this.#tellWaiting(), closeQuietMs).unref();
+    setTimeout(() => this.#leave(), closeMaxMs).unref();
     this.#closed(true).then(
       () => this.host.exit(0),
       (error: Error) => this.#sayAndExit(error),
@@ -54,8 +65,26 @@ export class Ending {
   /** Resolves when everything is closed; a failed start has closed itself. */
   async #closed(says = false): Promise<void> {
     const running = await this.#starting?.catch(() => undefined);
+    this.#running = running;
     if (says && running?.closingLine) this.host.stdout?.write(running.closingLine());
     await running?.close();
+  }
+
+  #tellWaiting(): void {
+    this.host.stdout?.write(`Still stopping: waiting for ${this.#waitedFor}\n`);
+  }
+
+  /** Exits although not everything is closed: a part that hangs must not keep the process for ever. */
+  #leave(): void {
+    this.host.stderr.write(
+      `wherry: left after ${closeMaxMs / 1_000} seconds without waiting any longer for ${this.#waitedFor}\n`,
+    );
+    this.host.exit(1);
+  }
+
+  get #waitedFor(): string {
+    if (!this.#running) return 'the start, which was under way';
+    return this.#running.closingPart ?? 'parts without a name';
   }
 
   /** Called when the command failed: prints the error and exits. Errors during an intended close are not printed. */

@@ -31,7 +31,7 @@ export interface LifecycleLine {
   readonly command: 'list' | 'status' | 'stop' | 'delete' | 'logs' | 'restart';
   readonly name: string | undefined;
   readonly json: boolean;
-  /** Whether to delete without asking. */
+  /** Whether to lose objects without asking. */
   readonly sure: boolean;
   /** Delete every cluster. */
   readonly all: boolean;
@@ -132,24 +132,34 @@ async function stop(record: ClusterRecord, { json }: LifecycleLine, version: str
   const { name } = record;
   const ended = await end(record, json ? () => undefined : print);
   if (json) return printJson(described(await stateOf(readRecord(name) ?? record, version)));
-  print(ended ? `Stopped ${name}\n` : `${name} does not run\n`);
+  const lost = record.dataDir === undefined ? '; its objects were in memory, and are gone' : '';
+  print(ended ? `Stopped ${name}${lost}\n` : `${name} does not run\n`);
 }
 
-async function restart(record: ClusterRecord, { json }: LifecycleLine, version: string): Promise<void> {
-  const { name, args = [], cwd = '' } = record;
+async function restart(record: ClusterRecord, { json, sure }: LifecycleLine, version: string): Promise<void> {
+  const { name, dataDir, args = [], cwd = '' } = record;
   const say = json ? () => undefined : print;
+  const isLosing = dataDir === undefined && runningProcess(record) !== undefined;
+  const question = `Restart ${name}? Its objects are in memory, and it begins without them`;
+  if (isLosing && !sure && !(await isSure(question, `restart ${name}`))) return say(`${name} stays\n`);
   await end(record, say);
   const words = ['up', '--name', name, ...args];
   const warn = (text: string): void => void process.stderr.write(text);
   await startInBackground(words, logFile(name), existsSync(cwd) ? cwd : recordFolder(name), say, warn);
-  if (json) printJson(described(await stateOf(knownCluster(name), version)));
+  if (json) await printState(name, version);
+}
+
+/** Prints the state of a cluster as JSON. @param version of this command */
+export async function printState(name: string, version: string): Promise<void> {
+  printJson(described(await stateOf(knownCluster(name), version)));
 }
 
 async function remove(record: ClusterRecord, { json, sure }: LifecycleLine): Promise<void> {
   const { name, dataDir } = record;
   const what = dataDir === undefined ? 'it is in memory' : `all its data in ${dataDir} goes with it`;
   const say = json ? () => undefined : print;
-  if (!sure && !(await isSure(`Delete the cluster ${name}? ${what}`, name))) return say(`${name} stays\n`);
+  if (!sure && !(await isSure(`Delete the cluster ${name}? ${what}`, `delete ${name}`)))
+    return say(`${name} stays\n`);
   const deleted = await removed(record, say);
   if (json) printJson(deleted);
 }
@@ -161,7 +171,7 @@ async function removeAll({ json, sure }: LifecycleLine): Promise<void> {
   const say = json ? () => undefined : print;
   const names = records.map(({ name }) => name).join(', ');
   const what = names ? `all clusters with their data: ${names}` : 'the cache; there are no clusters';
-  if (!sure && !(await isSure(`Delete ${what}?`, '--all'))) return say('All stay\n');
+  if (!sure && !(await isSure(`Delete ${what}?`, 'delete --all'))) return say('All stay\n');
   const deleted = [];
   for (const record of records) deleted.push(await removed(record, say));
   const isCached = cache !== undefined && existsSync(cache);
@@ -184,9 +194,10 @@ async function removed(record: ClusterRecord, say: (text: string) => void): Prom
   return { name, status: 'deleted', dataDir, kubeconfigs };
 }
 
+/** @param words the command that asks, without `--yes` */
 async function isSure(question: string, words: string): Promise<boolean> {
   if (!process.stdin.isTTY)
-    throw new StartError(`delete asks on a terminal; elsewhere say wherry delete ${words} --yes`);
+    throw new StartError(`${words.split(' ')[0]} asks on a terminal; elsewhere say wherry ${words} --yes`);
   const asked = createInterface({ input: process.stdin, output: process.stdout });
   try {
     return /^y(es)?$/i.test((await asked.question(`${question} [y/N] `)).trim());

@@ -13,6 +13,8 @@ import type { SnapshotLine } from './snapshot-command.ts';
 export interface NamedUp extends Asked {
   readonly inMemory: boolean;
   readonly detached: boolean;
+  /** Whether a start in the background prints JSON. */
+  readonly json: boolean;
   /** Whether to make its context the current one. */
   readonly uses: boolean;
   /** Whether to leave the user's kubeconfig alone. */
@@ -58,21 +60,23 @@ export function namedUp(
   { store }: StartOptions,
   own: readonly string[],
 ): NamedUp | undefined {
-  const { name, detached = false, uses = false, noKubeconfig = false } = readOptions(namedFlags, line);
+  const given = readOptions(namedFlags, line);
+  const { name, detached = false, uses = false, noKubeconfig = false, format } = given;
+  if (format !== undefined && !detached) line.refuse('--output is for a start in the background: --detach');
   const { dataDir } = readOptions(folderOptions, line);
   if (uses && noKubeconfig) line.refuse('--use and --no-kubeconfig exclude each other');
   const inMemory = store === 'memory';
   if (inMemory && name === undefined && !detached)
     return uses ? line.refuse('--use needs a cluster with a name: --name') : undefined;
-  const given = (flag: string): boolean => line.flags.has(flag);
+  const isGiven = (flag: string): boolean => line.flags.has(flag);
   return {
-    ...{ name, dataDir, inMemory, detached, uses },
+    ...{ name, dataDir, inMemory, detached, uses, json: format === 'json' },
     keepsKubeconfig: noKubeconfig,
     open: {
-      port: !given('port'),
-      securePort: !given('secure-port'),
-      serviceRange: !given('service-cluster-ip-range'),
-      podRange: !given('pod-range'),
+      port: !isGiven('port'),
+      securePort: !isGiven('secure-port'),
+      serviceRange: !isGiven('service-cluster-ip-range'),
+      podRange: !isGiven('pod-range'),
     },
     args: withoutName(own),
   };
@@ -82,6 +86,8 @@ export function namedUp(
 function withoutName(own: readonly string[]): string[] {
   const rest = own.filter((word, i) => word !== 'up' || own.indexOf('up') !== i);
   return rest.filter(
-    (word, i) => !/^(-d|--detach|--use|--name(=.*)?)$/.test(word) && rest[i - 1] !== '--name',
+    (word, i) =>
+      !/^(-d|--detach|--use|--name(=.*)?|-o.*|--output(=.*)?)$/.test(word) &&
+      !/^(--name|-o|--output)$/.test(rest[i - 1] ?? ''),
   );
 }

@@ -47,6 +47,7 @@ const running: readonly Command[] = ['up', 'serve', 'node', 'test'];
 /** Flags that the command line alone gives: the process in the background must not start another. */
 const never: ReadonlySet<string> = new Set([
   'detach',
+  'output',
   ...[...flagsOf(everyFlags), ...flagsOf(configFlags)].map(({ flag }) => flag),
 ]);
 

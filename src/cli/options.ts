@@ -5,7 +5,7 @@ import type { ProblemsQuestion } from '../cluster/access/problems.ts';
 import type { KubeconfigOptions } from '../cluster/access/user-kubeconfig.ts';
 import type { DoctorOptions } from '../cluster/doctor/doctor.ts';
 import type { NodeOptions, SecureOptions, StartOptions } from '../cluster/index.ts';
-import { dataFolderOf, namedIn } from '../cluster/named/cluster-choice.ts';
+import { chooseCluster, dataFolderOf, namedIn } from '../cluster/named/cluster-choice.ts';
 import type { CleanupOptions } from '../cluster/node/cleanup.ts';
 import {
   backupFlags,
@@ -472,9 +472,10 @@ function problemsLine(line: FlagLine): ProblemsLine {
 }
 
 function doctorLine(line: FlagLine): DoctorLine {
-  const { port = 0, format = 'text' } = readOptions(doctorFlags, line);
-  const dataDir = folderOf(line, doctorFlags);
-  return { command: 'doctor', dataDir, port, format };
+  const { port, format = 'text', dataDir: given } = readOptions(doctorFlags, line);
+  const dataDir = given ?? chooseCluster({ name: undefined, dataDir: undefined }).dataDir;
+  const ports = { port: port ?? Number(doctorFlags.port.form?.default), isPortOpen: port === undefined };
+  return { command: 'doctor', dataDir, ...ports, format };
 }
 
 function completionLine([shell, ...rest]: readonly string[]): CompletionLine {

@@ -23,6 +23,8 @@ export interface Cluster {
   readonly podsRunning: number;
   /** Stops and starts single simulated nodes. */
   readonly simulated: SimulatedPower;
+  /** The part that `close()` waits for now, in words; undefined while it is not under way. */
+  readonly closingPart: string | undefined;
   /** Stops serving, and resolves when everything is closed. Safe to call twice. */
   close(): Promise<void>;
 }

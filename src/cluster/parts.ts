@@ -57,28 +57,28 @@ export async function makeParts(
   const { options, sources, copy, report } = settings;
   const audit =
     options.auditLog === undefined ? undefined : await auditLog(options.auditLog, sources, report);
-  closers.add(() => audit?.close());
+  closers.add(() => audit?.close(), 'the audit log');
   const view = await openView(settings, store, closers);
   const dialled = new Later<ApiServer>('the server is starting');
   const dial: ServiceDial = (...place) => dialled.part.dialService(...place);
   const hooks = new HookClient(dial);
-  closers.add(() => hooks.close());
+  closers.add(() => hooks.close(), 'the webhooks');
   const authorization = await authorizationOf(settings, view);
-  closers.add(() => authorization?.close());
+  closers.add(() => authorization?.close(), 'the authorization');
   const made = await makeRegistry(settings, store, view, hooks, authorization);
   const { registry, writing, tokens, services } = made;
   if (!copy) await fill(writing, settings, closers);
   const upkeep = copy && (copy.isWritable ? 'changes' : 'none');
   const definitions = new Definitions(writing, hooks, report, upkeep);
-  closers.add(() => definitions.close());
+  closers.add(() => definitions.close(), 'the custom kinds');
   await definitions.start();
   const { history: bounds, isShared } = settings;
   const history = new History(store, view, bounds, sources.nowMs, report, isShared, registry.timers);
-  closers.add(() => history.close());
+  closers.add(() => history.close(), 'the history');
   const policy = new DefaultPolicy(writing);
-  closers.add(() => policy.close());
+  closers.add(() => policy.close(), 'the default roles');
   const access = await secureAccess(settings, { ...made, policy }, authorization);
-  closers.add(() => access?.close());
+  closers.add(() => access?.close(), 'the secure door');
   const doors = doorsOf(settings, services.firstIP, access);
   const nodeCredentials = new NodeCredentials(writing);
   const connections = waysToNodes(settings, nodeCredentials, new OwnDoors(doors.all, view));
@@ -111,21 +111,21 @@ export async function makeParts(
   };
   const server = makeServer(settings, { ...parts, audit, metrics, authentication });
   dialled.set(server);
-  closers.add(() => server.close());
+  closers.add(() => server.close(), 'the server');
   return { ...parts, server };
 }
 
 /** Creates the objects that every cluster has. */
 async function fill(writing: Writing, settings: ClusterSettings, closers: Closers): Promise<void> {
   const namespaces = new SystemNamespaces(writing, settings.report);
-  closers.add(() => namespaces.close());
+  closers.add(() => namespaces.close(), 'the namespaces');
   await Promise.all([namespaces.start(), ensureSystemPriorityClasses(writing.registry)]);
   if (settings.makesLocalPathClass) await plantLocalPathClass(writing);
   const { minor } = settings.kinds;
   if (!minor) return;
   const { ServerIdentity } = await import('../registry/system/server-identity.ts');
   const identity = new ServerIdentity(writing, minor, settings.report);
-  closers.add(() => identity.close());
+  closers.add(() => identity.close(), 'the identity of the server');
   await identity.start();
 }
 

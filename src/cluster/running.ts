@@ -32,10 +32,10 @@ export async function run(settings: ClusterSettings, parts: Parts, closers: Clos
   await listen(settings, parts, closers);
   if (settings.makesDefaultRoles) parts.policy.plantSoon(report);
   const nodes = localNodes(settings, parts);
-  closers.add(() => nodes.close());
+  closers.add(() => nodes.close(), 'the node and its pods');
   runControllers(settings, parts, closers);
   const ingress = await openIngress(settings, parts);
-  closers.add(() => ingress?.close());
+  closers.add(() => ingress?.close(), 'the ingress');
   const applied = applyManifests(settings, parts, closers);
   const described = ([, manifests]: readonly unknown[]): string | undefined =>
     [nodes.description, ingress?.description, manifests].filter(Boolean).join('\n') || undefined;
@@ -55,6 +55,9 @@ export async function run(settings: ClusterSettings, parts: Parts, closers: Clos
       return settings.options.port === 'off' ? access!.adminKubeconfig : kubeconfigFor(doors.url);
     },
     kubeconfigFor: (name) => userKubeconfig(access, name),
+    get closingPart() {
+      return closers.current;
+    },
     close: async () => {
       await delay.pass();
       await closers.close();
@@ -68,17 +71,17 @@ async function listen(settings: ClusterSettings, parts: Parts, closers: Closers)
   const { options, apiServer, keeper, copy, report, warn } = settings;
   const { registry, writing, server, aggregation, doors, services, range, access } = parts;
   await server.listen();
-  closers.add(() => aggregation.close());
+  closers.add(() => aggregation.close(), 'other API servers');
   if (!copy) aggregation.start().catch(report);
   if (options.log)
     logConfiguration(options.log, effectiveOptions(options, server.url, settings.controllers, keeper));
   const capacity = new Capacity({ registry, keeper, warn, report });
-  closers.add(() => capacity.close());
+  closers.add(() => capacity.close(), 'the count of objects');
   if (copy) return capacity.start();
   const advertised = { ...doors.advertised(services.firstIP), serviceRange: range.text };
   const { kubernetesNodePort: nodePort, kubernetesEndpoints: endpoints } = apiServer;
   const kubernetes = new KubernetesService(writing, { ...advertised, nodePort, endpoints }, report);
-  closers.add(() => kubernetes.close());
+  closers.add(() => kubernetes.close(), 'the service kubernetes');
   // Together, so that their writes share a commit.
   await Promise.all([access?.announce(), capacity.start(), kubernetes.start()]);
   await tellRefusedRange(parts.writing, range, warn, report);
@@ -129,7 +132,7 @@ function runControllers(settings: ClusterSettings, parts: Parts, closers: Closer
   closers.add(async () => {
     await controllers.current?.close();
     controllers.set(undefined);
-  });
+  }, 'the controllers');
 }
 
 /** A unique name of this server for leader election. */
@@ -157,7 +160,7 @@ async function applyManifests(
   const { Manifests } = await import('./manifests/manifests.ts');
   const tell = (message: string): void => log?.write({ level: 'info', message, fields: {} });
   const applying = new Manifests({ manifests, kustomizations, watched, writing, tell, warn });
-  closers.add(() => applying.close());
+  closers.add(() => applying.close(), 'the manifests');
   return applying.start();
 }
 

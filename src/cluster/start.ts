@@ -28,8 +28,8 @@ export async function startWith(
   const settings = await readSettings(options, instruments, copy);
   const closers = new Closers();
   await checkPorts(fixedPorts(options));
-  const storage = await openStorage(settings, closers);
   try {
+    const storage = await openStorage(settings, closers);
     const parts = await makeParts(settings, storage, closers);
     const { cluster, nodes } = await run(settings, parts, closers);
     const { registry, definitions, controllers } = parts;

@@ -214,9 +214,18 @@ describe('two clusters', () => {
     expect(stdout).toMatch(/^Wherry is ready at .*\n(.*\n)*Try: .*\n/);
     const { lines } = await asked('logs', 'b');
     expect(lines.join('\n')).toBe(stdout.trimEnd());
+    expectSentence(
+      await run('restart', 'b'),
+      /restart asks on a terminal; elsewhere say wherry restart b --yes/,
+    );
+    const doubting = terminal(['restart', 'b']);
+    await doubting.shows(/Restart b\? Its objects are in memory, and it begins without them \[y\/N\] /);
+    doubting.type('\r');
+    await doubting.shows(/b stays/);
     const following = new Child(['logs', '-f', 'b'], cwd);
     await expect.poll(() => following.stdout).toBe(stdout);
-    await run('stop', 'b');
+    const { stdout: said } = await run('stop', 'b');
+    expect(said).toMatch(/\nStopped b; its objects were in memory, and are gone\n$/);
     await expect.poll(() => following.stdout).toBe(`${stdout}Stopping, Ctrl-C again to leave at once\n`);
     await following.kill();
   });
@@ -249,6 +258,59 @@ describe('two clusters', () => {
     expect(await asked('list')).toEqual([]);
     expect(existsSync(path.join(home, 'wherry'))).toBe(false);
     expect(readFileSync(kubeconfig, 'utf8')).toBe(foreign);
+  });
+});
+
+describe('a start in the background', () => {
+  it('prints JSON for programs, and begins with the objects of a snapshot when it has none', async () => {
+    const a = await asked('up', '-d', '--name', 'first', ...simulated);
+    expect(a).toMatchObject({ name: 'first', status: 'running', serviceRange: '10.0.0.0/24' });
+    expect(a.startedWith.args).toEqual(simulated);
+    const core = '/api/v1/namespaces/default';
+    const made = new Client(a.url);
+    await made.post(`${core}/services`, { metadata: { name: 'web' }, spec: { ports: [{ port: 80 }] } });
+    const pod = { spec: { containers: [{ name: 'c', image: 'i' }] } };
+    await made.post(`${core}/pods`, { metadata: { name: 'lone' }, ...pod });
+    const phase = async (client: Client) => (await client.get(`${core}/pods/lone`)).body.status?.phase;
+    await expect.poll(() => phase(made), { timeout: 30_000 }).toBe('Running');
+    await run('snapshot', 'save', 'clean', '--name', 'first');
+    const snapshot = path.join(home, 'wherry', 'first', 'snapshots', 'clean.snapshot');
+    writeFileSync(
+      path.join(cwd, 'seed.yaml'),
+      `snapshot: ${snapshot}\nnodes:\n  - {simulated: 1, name: other}\n`,
+    );
+    const b = await asked('up', '-d', '--name', 'second', '--config', 'seed.yaml');
+    const copy = new Client(b.url);
+    // On a node of the new cluster, at the same place of its own range.
+    await expect.poll(() => phase(copy), { timeout: 30_000 }).toBe('Running');
+    expect((await copy.get(`${core}/pods/lone`)).body.spec.nodeName).toBe('other-1');
+    const [before, after] = await Promise.all(
+      [made, copy].map(async (client) => (await client.get(`${core}/services/web`)).body.spec.clusterIP),
+    );
+    expect(b.serviceRange).toBe('10.0.1.0/24');
+    expect(after).toBe(before.replace('10.0.0.', '10.0.1.'));
+    expect((await copy.get(`${core}/services/kubernetes`)).body.spec.clusterIP).toBe('10.0.1.1');
+    // What has happened since stays.
+    await copy.delete(`${core}/services/web`);
+    await asked('restart', 'second');
+    expect((await copy.get(`${core}/services/web`)).status).toBe(404);
+    for (const name of ['first', 'second']) await run('delete', name, '--yes');
+  });
+
+  it('says which snapshot there is not', async () => {
+    expectSentence(
+      await run('up', '-d', '--in-memory', '--snapshot', 'nowhere', ...simulated),
+      /there is no snapshot \S+\/nowhere/,
+    );
+    writeFileSync(path.join(cwd, 'broken.snapshot'), 'no snapshot at all, but a text');
+    expectSentence(
+      await run('up', '-d', '--in-memory', '--snapshot', 'broken.snapshot', ...simulated),
+      /broken\.snapshot/,
+    );
+    expectSentence(
+      await run('up', '-o', 'json', ...simulated),
+      /--output is for a start in the background: --detach/,
+    );
   });
 });
 

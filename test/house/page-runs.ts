@@ -9,6 +9,8 @@ export interface PageRun {
     readonly needs?: Readonly<Record<string, string>>;
     /** How a server ends when the page starts the next. Default SIGTERM. */
     readonly ending?: NodeJS.Signals;
+    /** Beginnings of commands before which all servers of the page are stopped. */
+    readonly stopsFor?: readonly string[];
     /** Longer ones run before a release alone. */
     readonly tier?: 'release';
   };
@@ -46,7 +48,7 @@ export const pageRuns: Readonly<Record<string, PageRun>> = {
   'docs/etcd.md': { left: { '': 'needs an etcd; test/clusters/ runs several servers on one' } },
   'docs/first-session.md': { left: { '': 'test/house/first-session.release.test.ts runs and records it' } },
   'docs/getting-started.md': {
-    session: { tier: 'release', server: 'wherry up' },
+    session: { tier: 'release', server: 'wherry up', stopsFor: ['wherry doctor'] },
     left: {
       'npm start -- --port 8123': 'starts a server on a port of its own, and shows no output',
       'npm pack': 'packs and installs; test/house/package.test.ts does so',

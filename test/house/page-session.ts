@@ -74,7 +74,9 @@ const variables = [
   /\b(?!127\.)\d+\.\d+\.\d+\.\d+\b/,
   /(?:-[bcdfghjklmnpqrstvwxz2456789]{8,10})?-[bcdfghjklmnpqrstvwxz2456789]{5}\b/,
   /(?<=\b(?:version|after|process|object|kill|root root) )\d+/,
-  /\b\d+(?= objects)/,
+  /\b\d+(?= (?:objects|watches for))/,
+  // Which of many nodes a pod is on.
+  /(?<=\d\.\d+ )simulated-\d+/,
   /(?<=kubeconfig: )\S+/,
   /\bwh[0-9a-f]{8}\b/,
   /(?<=resourceVersion=)\d+/,
@@ -202,6 +204,11 @@ export class PageSession {
   async close(): Promise<void> {
     await this.#stopServers('SIGTERM');
     rmSync(this.#home, { recursive: true, force: true });
+  }
+
+  /** Stops the servers that the page has started. */
+  async stop(): Promise<void> {
+    await this.#stopServers(this.ending);
   }
 
   async #stopServers(signal: NodeJS.Signals): Promise<void> {

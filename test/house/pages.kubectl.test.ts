@@ -68,7 +68,7 @@ describe('a comparison', () => {
 describePages.each(pages.filter(({ name, blocks }) => blocks.length && pageRuns[name]?.session))(
   '$name',
   ({ name, blocks, files }) => {
-    const { session: { server, needs = {}, tier, ending } = {}, left = {} } = pageRuns[name]!;
+    const { session: { server, needs = {}, tier, ending, stopsFor = [] } = {}, left = {} } = pageRuns[name]!;
     const reasonOf = (block: string): string | undefined =>
       Object.entries(left).find(([start]) => `${block}\n`.startsWith(start))?.[1];
     const isLeftOut = hasOtherWords || (tier === 'release' && !isRelease);
@@ -88,6 +88,7 @@ describePages.each(pages.filter(({ name, blocks }) => blocks.length && pageRuns[
         expect(run.length).toBeGreaterThan(0);
         for (const { steps } of run)
           for (const step of steps) {
+            if (stopsFor.some((start) => step.command.startsWith(start))) await session.stop();
             const printed = await session.run(step);
             if (printed !== undefined)
               expect(`$ ${step.command}\n${printed}`).toBe(`$ ${step.command}\n${step.shown}`);

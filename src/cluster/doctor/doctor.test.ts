@@ -60,8 +60,8 @@ const options = { ...asked, format: 'json' } as const;
 
 type Found = Finding & { subject: string };
 
-const findings = async (given?: Machine): Promise<Found[]> =>
-  JSON.parse((await examine(machine(given), options)).text).findings;
+const findings = async (given?: Machine, asked = {}): Promise<Found[]> =>
+  JSON.parse((await examine(machine(given), { ...options, ...asked })).text).findings;
 
 it('finds nothing on a machine where all is well', async () => {
   expect((await findings()).filter(({ state }) => state !== 'ok')).toEqual([]);
@@ -75,12 +75,13 @@ const taken = (port: number) => async (asked: number) =>
   asked === port ? `port ${port} on 127.0.0.1 is taken by another process` : undefined;
 
 describe('finds', () => {
-  it.each<[string, Finding['state'], string, Machine]>([
+  it.each<[string, Finding['state'], string, Machine, { isPortOpen: boolean }?]>([
     ['Node', 'error', 'v20.18.3 is too old', { nodeVersion: 'v20.18.3' }],
     ['Node', 'error', 'v18.20.0 is too old', { nodeVersion: 'v18.20.0' }],
     ['data folder', 'error', '.wherry cannot be written', { isWritable: async () => false }],
     ['data folder', 'ok', 'is in use by process 77', { ownerOf: async () => 77 }],
     ['ports', 'error', 'port 8080 on 127.0.0.1 is taken', { portProblem: taken(8080) }],
+    ['ports', 'note', 'port 8080 on 127.0.0.1 is taken', { portProblem: taken(8080) }, { isPortOpen: true }],
     ['ports', 'note', 'port 6443 on 127.0.0.1 is taken', { portProblem: taken(6443) }],
     [
       'ports',
@@ -197,13 +198,13 @@ describe('finds', () => {
     ['inotify', 'note', '128 instances', { files: { '/proc/sys/fs/inotify/max_user_instances': '128\n' } }],
     ['inotify', 'warning', '5000 watches', { files: { '/proc/sys/fs/inotify/max_user_watches': '5000\n' } }],
     ['memory maps', 'note', '65530 at most', { files: { '/proc/sys/vm/max_map_count': '65530\n' } }],
-  ])('%s: %s, %s', async (subject, state, says, given) => {
-    const found = (await findings(given)).find((one) => one.subject === subject)!;
+  ])('%s: %s, %s', async (subject, state, says, given, asked) => {
+    const found = (await findings(given, asked)).find((one) => one.subject === subject)!;
     expect(found).toMatchObject({ state, says: expect.stringContaining(says) });
     // What is not well is explained, and what can be mended has a remedy.
     if (state !== 'ok') expect(found.means).toBeTruthy();
     if (state === 'error' || state === 'warning') expect(found.remedy).toBeTruthy();
-    expect((await examine(machine(given), options)).isBad).toBe(state === 'error');
+    expect((await examine(machine(given), { ...options, ...asked })).isBad).toBe(state === 'error');
   });
 });
 

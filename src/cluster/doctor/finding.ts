@@ -19,6 +19,8 @@ export interface Asked {
   readonly dataDir: string;
   /** The port for plain HTTP. */
   readonly port: number;
+  /** Whether nobody has named the port, so that `wherry up` takes the next free one. Default false. */
+  readonly isPortOpen?: boolean;
 }
 
 export interface Check {

@@ -39,11 +39,18 @@ const folder: Check = {
 
 const ports: Check = {
   subject: 'ports',
-  async look(probe, { dataDir, port }) {
+  async look(probe, { dataDir, port, isPortOpen = false }) {
     const [local, secure] = await Promise.all([probe.portProblem(port), probe.portProblem(securePort)]);
     if (local === undefined && secure === undefined) return ok(`${port} and ${securePort} are free`);
     if ((await probe.ownerOf(dataDir)) !== undefined)
       return ok(`${local ?? secure}, while the cluster of ${dataDir} runs`);
+    if (local !== undefined && isPortOpen)
+      return {
+        state: 'note',
+        says: local,
+        means: 'wherry up takes the next free port, and prints it; wherry serve needs --port',
+        remedy: 'nothing needs to be done; kubectl finds the cluster by its context',
+      };
     if (local !== undefined)
       return {
         state: 'error',

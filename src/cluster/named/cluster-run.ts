@@ -49,7 +49,7 @@ export class ClusterRun {
       refuseRunning(choice);
       const { name, dataDir, record: former } = choice;
       const others = allRecords().filter((one) => one.name !== name);
-      const { url: _url, secureUrl: _secure, failure: _failure, ...kept } = former ?? {};
+      const { url: _url, secureUrl: _secure, failure: _failure, log: _log, ...kept } = former ?? {};
       const record: ClusterRecord = {
         ...kept,
         name,

@@ -146,6 +146,7 @@ async function openParts(
     serviceRange: ipv4Of(options.serviceRange ?? defaultOf(rangeOptions.serviceRange)),
     seesAllPods,
     apiDoor: options.apiDoor,
+    now,
     onError,
   });
   const network = await orSentence(opening);

@@ -280,7 +280,6 @@ export const doctorFlags = {
     value: port,
     text: 'its port for plain HTTP',
     default: '8080',
-    preset: true,
   }),
 };
 

@@ -44,6 +44,12 @@ export const namedFlags = {
     value: on,
     text: "make its context, wherry-NAME, the current one of the user's kubeconfig (default: if there is\nno current one)",
   }),
+  format: up<'json' | 'text'>({
+    flag: 'output',
+    short: 'o',
+    value: oneOf('FORMAT', 'json', 'text'),
+    text: 'with --detach: text for people, or json, as wherry status prints it (default text)',
+  }),
   noKubeconfig: up<boolean>({
     flag: 'no-kubeconfig',
     value: on,
@@ -71,11 +77,14 @@ export const listFlags = {
 };
 
 export const deleteFlags = {
-  sure: optionFor('delete')<boolean>({
+  sure: optionFor(
+    'delete',
+    'restart',
+  )<boolean>({
     flag: 'yes',
     short: 'y',
     value: on,
-    text: 'delete without asking',
+    text: 'lose objects without being asked',
   }),
   all: optionFor('delete')<boolean>({
     flag: 'all',

@@ -120,6 +120,15 @@ export const storeOptions = {
   }),
   /** The etcd, for the store `etcd`. */
   etcd: group<EtcdOptions>(etcdOptions, { isGiven: isEtcdGiven }),
+  /**
+   * A file with the objects that a cluster begins with when it has none yet: a snapshot, or a backup. One in memory
+   * begins with them at every start. Default: the cluster begins empty.
+   */
+  snapshot: option<string>({
+    flag: 'snapshot',
+    value: filled('FILE', 'name a file'),
+    text: 'a snapshot or backup whose objects a cluster begins with that has none yet; one in memory does\nso at every start',
+  }),
 };
 
 const onlyRestore = optionFor('restore');

@@ -5,19 +5,33 @@
 
 export type Closer = () => unknown;
 
+interface Part {
+  readonly close: Closer;
+  readonly name: string | undefined;
+}
+
 export class Closers {
-  readonly #stack: Closer[] = [];
+  readonly #stack: Part[] = [];
   readonly #failures: unknown[] = [];
   #closing: Promise<void> | undefined;
+  #current: string | undefined;
 
   /** Whether closing has begun: a start under way should stop. */
   get closing(): boolean {
     return this.#closing !== undefined;
   }
 
-  /** Adds a closer. After closing has begun, it runs with the rest; after closing has finished, at once. */
-  add(close: Closer): void {
-    this.#stack.push(close);
+  /** The part whose closing is awaited now, in words; undefined when there is no such part, or it has no name. */
+  get current(): string | undefined {
+    return this.#current;
+  }
+
+  /**
+   * Adds a closer. After closing has begun, it runs with the rest; after closing has finished, at once.
+   * @param name what is closed, in words, for those who wait for it
+   */
+  add(close: Closer, name?: string): void {
+    this.#stack.push({ close, name });
     if (!this.#closing) return;
     const again = (): Promise<void> => this.#closeAll();
     this.#closing = this.#closing.then(again, again);
@@ -35,13 +49,15 @@ export class Closers {
   }
 
   async #closeAll(): Promise<void> {
-    for (let close = this.#stack.pop(); close; close = this.#stack.pop()) {
+    for (let part = this.#stack.pop(); part; part = this.#stack.pop()) {
+      this.#current = part.name;
       try {
-        await close();
+        await part.close();
       } catch (error) {
         this.#failures.push(error);
       }
     }
+    this.#current = undefined;
     if (this.#failures.length > 1) throw new AggregateError(this.#failures, wordsOf(this.#failures));
     if (this.#failures.length) throw this.#failures[0];
   }

@@ -117,7 +117,7 @@ const parsed = ({ value }: Item): StoredObject => JSON.parse(value.toString('utf
 const written = (key: string, object: object): Item => ({ key, value: Buffer.from(JSON.stringify(object)) });
 
 /** What the store is to hold: the objects of the snapshot, and what is true of the machines now. */
-function wantedOf(items: readonly Item[], now: readonly Stored[], uid: () => string): Item[] {
+export function wantedOf(items: readonly Item[], now: readonly Stored[], uid: () => string): Item[] {
   const current = new Map(now.map((item) => [item.key, item]));
   const wanted = items.flatMap((item): Item[] => {
     if (isOfMachines(item)) return [];

@@ -11,9 +11,12 @@ import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
 import type { Pod, ServiceCIDR } from '../../api/generated/types.ts';
 import type { Client } from '../../client/client.ts';
+import { eventSink } from '../../client/event-sink.ts';
+import { EventRecorder } from '../../client/events.ts';
 import { Informer } from '../../client/informer.ts';
 import { serviceCidrs } from '../../client/resources.ts';
 import { ServiceDirectory } from '../../client/service-directory.ts';
+import { wallClock } from '../../clock.ts';
 import { makeFolders } from '../machine/folder-care.ts';
 import { DnsServer } from '../network/dns.ts';
 import { machineResolver } from '../network/dns-forward.ts';
@@ -54,6 +57,8 @@ export interface NodeNetworkOptions {
   readonly serviceRange: string;
   /** The API server on this machine to which the service `kubernetes` may lead. */
   readonly apiDoor?: ApiDoor | undefined;
+  /** The time of events. Default: that of the machine. */
+  readonly now?: (() => number) | undefined;
   readonly onError: (error: Error) => void;
   /** Whether the client may read the pods of all nodes, without which policies cannot be enforced. Default true. */
   readonly seesAllPods?: boolean;
@@ -166,7 +171,8 @@ export class NodeNetwork implements NetworkAdvice {
   }
 
   async #start(client: Client): Promise<void> {
-    const { nodeName, address, nodePortHost = '127.0.0.1', serviceRange, apiDoor, onError } = this.options;
+    const { nodeName, address, nodePortHost = '127.0.0.1', serviceRange, apiDoor } = this.options;
+    const { now = wallClock, onError } = this.options;
     const directory = new ServiceDirectory(client, onError);
     this.#directory = directory;
     const zone = new NodeZone(client, nodeName, onError);
@@ -174,7 +180,12 @@ export class NodeNetwork implements NetworkAdvice {
     await directory.start();
     if (this.#closing) return;
     const policies = await this.#followPolicies(client);
+    const recorder = new EventRecorder(eventSink(client), {
+      ...{ component: 'kube-proxy', host: nodeName, now, onError },
+    });
     this.#proxy = new ServiceProxy({
+      onUnserved: ({ metadata }, reason) =>
+        recorder.warning({ apiVersion: 'v1', kind: 'Service', metadata }, 'FailedToListen', reason),
       allows: policies && ((from, { ip, port }, protocol) => policies.allows(from, ip, protocol, port)),
       furtherRanges: () => this.#furtherRanges,
       ...{ directory, nodeName, zone, address, nodePortHost, serviceRange, apiDoor, onError },

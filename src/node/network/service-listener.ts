@@ -30,6 +30,8 @@ export interface ListenerContext {
   /** Handles an accepted connection. */
   serve(client: Socket, entry: ServiceEntry): void;
   choose(client: string, entry: ServiceEntry): ServiceTarget | undefined;
+  /** Called when an entry cannot listen, after some tries. */
+  failed?(entry: ServiceEntry, failure: Error): void;
   readonly onError: (error: Error) => void;
 }
 
@@ -111,7 +113,10 @@ export class ServiceListener {
   }
 
   #tryLater(failure: Error): void {
-    if (this.#failures === silentTries) this.context.onError(failure);
+    if (this.#failures === silentTries) {
+      this.context.onError(failure);
+      this.context.failed?.(this.#entry, failure);
+    }
     const waitMs = Math.min(retryFirstMs * 2 ** (this.#failures - 1), retryMaxMs);
     this.#timer = setTimeout(() => this.#sync(), waitMs);
     this.#timer.unref();

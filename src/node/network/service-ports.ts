@@ -30,6 +30,8 @@ export interface ServiceEntry {
   readonly key: string;
   /** Names the service and port in messages. */
   readonly subject: string;
+  /** The service, for events; absent for host ports of pods. */
+  readonly service?: Service;
   readonly entrance: Entrance;
   readonly protocol: Protocol;
   /** Undefined for node ports: all addresses of the node. */
@@ -79,6 +81,7 @@ export function serviceEntries(
       key: `${portKey} ${entrance} ${ip ?? '*'}:${at}`,
       ...{ entrance, protocol, ip, port: at },
       subject: `service ${portKey}`,
+      service,
       affinityKey: portKey,
       affinityMs: affinityOf(service),
       isApi: isApiService(service),

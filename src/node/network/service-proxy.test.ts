@@ -248,13 +248,15 @@ describe.skipIf(!canBindLoopback)('services on the loopback range, without privi
   it('say when a node port is taken, and take it when it is free again', async () => {
     const other = createServer().listen(nodePort + 1, '0.0.0.0');
     await once(other, 'listening');
-    await test.proxy();
+    const unserved: string[] = [];
+    await test.proxy({ onUnserved: ({ metadata: { name } }) => unserved.push(name!) });
     await test.service('taken', [{ port: base, nodePort: nodePort + 1 }], { type: 'NodePort' });
     await test.answers('taken', await test.named('t'));
     await until(() => test.errors.length > 0);
     expect(test.errors.splice(0).map(({ message }) => message)).toEqual([
       `service default/taken:/TCP cannot answer at ${ownAddress}:${nodePort + 1}/TCP: the port is taken by another process`,
     ]);
+    expect(unserved).toEqual(['taken']);
     await new Promise((resolve) => other.close(resolve));
     await until(async () => (await ask('127.0.0.1', nodePort + 1)) === 't');
   });

@@ -4,6 +4,7 @@
  * space, in this process; connections are dialled from the machine's own network.
  */
 import type { Socket } from 'node:net';
+import type { Service } from '../../api/generated/types.ts';
 import type { NamedService, ServiceDirectory } from '../../client/service-directory.ts';
 import { wallClock } from '../../clock.ts';
 import { dialDoor, dialTcp } from '../../streams/dial/dialing.ts';
@@ -60,6 +61,8 @@ export interface ServiceProxySettings {
   /** The current ranges besides `serviceRange`. */
   readonly furtherRanges?: () => readonly Subnet[];
   readonly onError: (error: Error) => void;
+  /** Called when a service cannot answer at a port, such as one that another process has. */
+  readonly onUnserved?: (service: Service, reason: string) => void;
   readonly now?: () => number;
   /** A number from 0 to below 1, like Math.random. */
   readonly random?: () => number;
@@ -98,6 +101,7 @@ export class ServiceProxy {
       door: (entry) => this.#door(entry),
       serve: (client, entry) => void this.#serve(client, entry),
       choose: (client, entry) => this.#choose(client, entry, this.#allowed(client, entry)),
+      failed: ({ service }, { message }) => service && options.onUnserved?.(service, message),
       onError,
     };
   }
