@@ -474,8 +474,7 @@ function problemsLine(line: FlagLine): ProblemsLine {
 function doctorLine(line: FlagLine): DoctorLine {
   const { port, format = 'text', dataDir: given } = readOptions(doctorFlags, line);
   const dataDir = given ?? chooseCluster({ name: undefined, dataDir: undefined }).dataDir;
-  const ports = { port: port ?? Number(doctorFlags.port.form?.default), isPortOpen: port === undefined };
-  return { command: 'doctor', dataDir, ...ports, format };
+  return { command: 'doctor', dataDir, port: port ?? 8080, isPortOpen: port === undefined, format };
 }
 
 function completionLine([shell, ...rest]: readonly string[]): CompletionLine {

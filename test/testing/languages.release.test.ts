@@ -1,5 +1,10 @@
-/** Proves that the helpers for tests in Go and Python, each one file, do what their own tests say, with the built command. */
+/**
+ * Proves that the helpers for tests in Go, Python and Java, each one file, do what their own tests say, with the built
+ * command.
+ */
 import { execFile, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -31,5 +36,43 @@ describe.skipIf(!hasPytest)('the fixture for pytest', () => {
     const args = ['-m', 'pytest', '-q', '-p', 'no:cacheprovider', '-p', 'no:benchmark'];
     const { stdout } = await execute('python3', args, { cwd, env });
     expect(stdout).toContain('5 passed');
+  });
+});
+
+/** Where Debian's package junit5 has its parts. */
+const javaFolder = '/usr/share/java';
+const junit = [
+  ...['jupiter-api', 'jupiter-engine', 'jupiter-params'],
+  ...['platform-commons', 'platform-engine', 'platform-launcher', 'platform-console', 'platform-reporting'],
+].map((part) => `junit-${part}.jar`);
+const jars = [
+  ...junit,
+  ...['opentest4j.jar', 'opentest4j-reporting-events.jar', 'opentest4j-reporting-schema.jar'],
+  ...['apiguardian-api.jar', 'picocli.jar'],
+].map((file) => path.join(javaFolder, file));
+const hasJUnit = spawnSync('javac', ['--version']).status === 0 && jars.every((file) => existsSync(file));
+
+// JUnit is no package that the tests install: apt-get install junit5 default-jdk-headless.
+describe.skipIf(!hasJUnit)('the extension for JUnit', () => {
+  it('resets, settles, moves the clock and makes requests fail', async () => {
+    const cwd = path.join(root, 'examples/junit');
+    const classes = mkdtempSync(path.join(tmpdir(), 'wherry-junit-classes-'));
+    try {
+      const libraries = jars.join(path.delimiter);
+      const sources = readdirSync(cwd).filter((file) => file.endsWith('.java'));
+      await execute('javac', ['-Werror', '-d', classes, '-cp', libraries, ...sources], { cwd });
+      const { stdout } = await execute(
+        'java',
+        [
+          ...['-cp', [classes, libraries].join(path.delimiter)],
+          'org.junit.platform.console.ConsoleLauncher',
+          ...['--scan-classpath', classes, '--disable-banner', '--disable-ansi-colors'],
+        ],
+        { cwd, env },
+      );
+      expect(stdout).toMatch(/\[ +5 tests successful +\]/);
+    } finally {
+      rmSync(classes, { recursive: true, force: true });
+    }
   });
 });
