@@ -24,13 +24,12 @@ import {
   testFlags,
   tokenFlags,
 } from '../cluster/options/commands.ts';
-import { namedFlags } from '../cluster/options/named.ts';
+import { isClusterName, namedFlags } from '../cluster/options/named.ts';
 import { isMachine } from '../cluster/options/node-groups.ts';
 import { machineFlag, nodeFolderFlag, nodeOptions, nodeServerFlag } from '../cluster/options/nodes.ts';
 import { type Command, commands } from '../cluster/options/option.ts';
 import { startOptions } from '../cluster/options/start-options.ts';
 import { restoreOptions, storeOptions } from '../cluster/options/store.ts';
-import { nearestName } from '../cluster/shared/suggestion.ts';
 import type { RestoreTarget } from '../cluster/store/backup.ts';
 import type { AssetsLine } from '../envtest/assets.ts';
 import { type ImportLine, importLine, type OpenLine, openLine } from './copy-lines.ts';
@@ -39,6 +38,7 @@ import { sections, takesFlag } from './flag-sections.ts';
 import type { LifecycleLine } from './lifecycle.ts';
 import { lifecycleLine, type NamedUp, namedUp, snapshotLine, takesName } from './named-line.ts';
 import { type OptionSources, type SourcedOptions, sourcedOptions } from './option-sources.ts';
+import { adviceFor, listed } from './other-words.ts';
 import type { SnapshotLine } from './snapshot-command.ts';
 
 /** The hidden command that completion scripts call. */
@@ -169,15 +169,6 @@ const testDefaults: readonly (readonly [string, readonly string[]])[] = [
   ['in-memory', ['true']],
 ];
 
-/** Commands of other tools, and what is probably meant. */
-const otherWords: Readonly<Record<string, Command>> = {
-  start: 'up',
-  create: 'up',
-  run: 'up',
-  server: 'serve',
-  agent: 'node',
-};
-
 /** @param sources where options come from beside the command line. Default: nowhere else */
 export function readCommandLine(
   args: readonly string[],
@@ -230,16 +221,8 @@ function configLine(
 
 function commandOf(word: string): Command {
   if (isCommand(word)) return word;
-  const meant = Object.hasOwn(otherWords, word) ? otherWords[word] : nearestName(word, commands);
-  const advice = meant
-    ? `did you mean "${meant}"? wherry --help lists all`
-    : `the commands are ${listed(commands)}`;
-  return refuse(`there is no command ${JSON.stringify(word)}; ${advice}`);
+  return refuse(`there is no command ${JSON.stringify(word)}; ${adviceFor(word)}`);
 }
-
-/** `a, b and c`. */
-const listed = (words: readonly string[]): string =>
-  words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
 
 /** A command line that asks for the version or for help; undefined when it asks for neither. */
 function informationLine(
@@ -329,7 +312,11 @@ function checkWords(command: Command, rest: readonly string[]): void {
   if (takesName(command) && rest.length > 1) refuse(`${command} takes one name, not ${rest.length}`);
   const takesWords =
     takesFile || takesName(command) || ['token', 'snapshot', 'completion', 'config'].includes(command);
-  if (!takesWords && rest.length) refuse(`${command} takes options only, not ${JSON.stringify(rest[0])}`);
+  const [word = ''] = rest;
+  const advice =
+    command === 'up' && isClusterName(word) ? `; --name ${word} gives the cluster that name` : '';
+  if (!takesWords && rest.length)
+    refuse(`${command} takes options only, not ${JSON.stringify(word)}${advice}`);
 }
 
 function testLine(line: FlagLine, program: readonly string[]): Omit<TestLine, 'command' | 'log'> {

@@ -93,6 +93,13 @@ describe.each([
   ],
   [['upp'], /there is no command "upp"; did you mean "up"\? wherry --help lists all/],
   [['start'], /there is no command "start"; did you mean "up"\?/],
+  [['down'], /there is no command "down"; did you mean "stop"\?/],
+  [['ls'], /there is no command "ls"; did you mean "list"\?/],
+  [
+    ['load', 'docker-image', 'x'],
+    /there is no command "load"; images of the container engine .* need no loading/,
+  ],
+  [['up', 'dev'], /up takes options only, not "dev"; --name dev gives the cluster that name/],
   [['help', 'serv'], /there is no command "serv"; did you mean "serve"\?/],
   [['help', 'up', 'now'], /help takes one command, not 2/],
   [['version', 'now'], /version takes options only, not "now"/],
