@@ -21,6 +21,8 @@ const isShort = form !== 'long';
 const aloneMs = 3_000;
 /** A short attack is repeated for this long where the neighbour is measured: a percentile needs many requests. */
 const measuredMs = 3_000;
+/** What an attack may have the server write to its log. */
+const loggedBytesMax = 50_000;
 /** Attackers are on other machines. Here they leave the processors to the server and its neighbour, where they can. */
 const attackPriority = 5;
 
@@ -70,7 +72,12 @@ async function attempt(attack: Attack, server: AttackedServer): Promise<void> {
   const neighbour = await Neighbour.start(server);
   await server.loopMaxMs();
   const [cpuMs, begunMs] = [await server.usedMs(), performance.now()];
-  const { gotIn, says } = await asAttacker(() => repeated(attack, server, begunMs));
+  const loggedBytes = server.loggedBytes;
+  const outcome = await asAttacker(() => repeated(attack, server, begunMs));
+  const logged = server.loggedBytes - loggedBytes;
+  const isFilled = logged > loggedBytesMax;
+  const gotIn = [...outcome.gotIn, ...(isFilled ? [`it writes ${logged} bytes to the log`] : [])];
+  const { says } = outcome;
   const [loopMaxMs, tookMs] = [await server.loopMaxMs(), performance.now() - begunMs];
   const beside = await neighbour.stop();
   if (before) {

@@ -127,6 +127,11 @@ export class AttackedServer {
     return this.process?.said ?? '';
   }
 
+  /** Bytes that it has written to its log; 0 where that cannot be known. */
+  get loggedBytes(): number {
+    return this.process?.loggedBytes ?? 0;
+  }
+
   /** As `cpuMs`, or what the server itself says. */
   async usedMs(): Promise<number> {
     if (this.process) return this.process.cpuMs;

@@ -9,13 +9,20 @@ const loopWatch = join(import.meta.dirname, 'loop-watch.mjs');
 /** For a server with pods to end them. */
 const endMaxMs = 20_000;
 
+/** Bytes of its log that are shown. */
+const forwardedMax = 10_000;
+
 export class ServerProcess {
   private constructor(
     private readonly child: ChildProcess,
     private readonly folder: string,
-    /** What it has written. */
-    private readonly output: { text: string },
+    /** What it has written, and how many bytes to its log. */
+    private readonly output: { text: string; loggedBytes: number },
   ) {}
+
+  get loggedBytes(): number {
+    return this.output.loggedBytes;
+  }
 
   get said(): string {
     return this.output.text;
@@ -29,9 +36,13 @@ export class ServerProcess {
   ): Promise<ServerProcess> {
     const child = spawn(process.execPath, ['--import', loopWatch, ...flags, command, ...args], {
       cwd: folder,
-      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
-    const output = { text: '' };
+    const output = { text: '', loggedBytes: 0 };
+    child.stderr!.on('data', (chunk: Buffer) => {
+      if (output.loggedBytes < forwardedMax) process.stderr.write(chunk);
+      output.loggedBytes += chunk.length;
+    });
     await new Promise<void>((resolve, reject) => {
       child.once('exit', () => reject(new Error(`the server did not start: ${output.text}`)));
       child.stdout!.setEncoding('utf8').on('data', (text: string) => {

@@ -6,7 +6,7 @@
 
 import type { Agent } from 'node:https';
 import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
-import { callRemote, remoteAgent } from '../shared/remote-call.ts';
+import { callRemote, RemoteFailure, remoteAgent } from '../shared/remote-call.ts';
 
 const callTimeoutMs = 10_000;
 /** Minimum time between two fetches, whatever tokens say. */
@@ -100,7 +100,9 @@ export class OidcIssuer {
     // Reported once, until a fetch has succeeded again.
     if (!this.#failing)
       this.options.onError(
-        new Error(`the keys of the OIDC issuer ${this.options.url} cannot be fetched: ${error.message}`),
+        new RemoteFailure(
+          `the keys of the OIDC issuer ${this.options.url} cannot be fetched: ${error.message}`,
+        ),
       );
     this.#failing = true;
     if (this.#keys) return;

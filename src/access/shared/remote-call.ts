@@ -22,6 +22,18 @@ export interface RemoteAnswer {
   readonly text: string;
 }
 
+/**
+ * Another server has failed: it does not answer, or its answer cannot be used. Such errors have no stack. Any client can
+ * cause them, as often as it likes, and where they were thrown says nothing about the reason.
+ */
+export class RemoteFailure extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'RemoteFailure';
+    this.stack = message;
+  }
+}
+
 /** An agent for one server: keeps connections and the TLS settings. */
 export const remoteAgent = (options: ConstructorParameters<typeof TrustedAgent>[0]): Agent =>
   new TrustedAgent({ keepAlive: true, maxSockets: 100, ...options });
@@ -49,7 +61,7 @@ export function callRemote(call: RemoteCall): Promise<RemoteAnswer> {
         response.on('data', (chunk: Buffer) => {
           bytes += chunk.length;
           if (bytes > answerBytesMax)
-            sent.destroy(new Error(`the answer of ${url} has more than ${answerBytesMax} bytes`));
+            sent.destroy(new RemoteFailure(`the answer of ${url} has more than ${answerBytesMax} bytes`));
           else chunks.push(chunk);
         });
         response.on('end', () => {
@@ -61,17 +73,17 @@ export function callRemote(call: RemoteCall): Promise<RemoteAnswer> {
     );
     boundInterim(sent);
     const timer = setTimeout(
-      () => sent.destroy(new Error(`${url} has not answered in ${timeoutMs / 1000} s`)),
+      () => sent.destroy(new RemoteFailure(`${url} has not answered in ${timeoutMs / 1000} s`)),
       timeoutMs,
     );
     timer.unref();
     sent.on('error', (error) => {
       clearTimeout(timer);
-      reject(error);
+      reject(error instanceof RemoteFailure ? error : new RemoteFailure(error.message));
     });
     sent.on('close', () => {
       clearTimeout(timer);
-      reject(new Error(`${url} has closed the connection`));
+      reject(new RemoteFailure(`${url} has closed the connection`));
     });
     sent.end(body);
   });

@@ -4,7 +4,7 @@
  */
 import { isJsonObject, type JsonObject } from '../../api/text/object.ts';
 import { BoundedCache } from './bounded-cache.ts';
-import { callRemote } from './remote-call.ts';
+import { callRemote, RemoteFailure } from './remote-call.ts';
 import type { RemoteService } from './remote-configuration.ts';
 
 /** Maximum number of concurrent questions; more fail at once. */
@@ -50,7 +50,7 @@ export class ReviewClient<T> {
     const asking = this.#asking.get(key);
     if (asking) return asking;
     if (this.#asking.size >= callsMax)
-      throw new Error(`too many questions to the ${this.options.name} are open`);
+      throw new RemoteFailure(`too many questions to the ${this.options.name} are open`);
     const asked = this.#ask(key, spec, read).finally(() => this.#asking.delete(key));
     this.#asking.set(key, asked);
     return asked;
@@ -95,7 +95,7 @@ export class ReviewClient<T> {
       if (code === 200 || code === 201) return text;
       const again = code === 429 || code >= 500;
       if (!again || attempt === attemptsMax || pauseMs >= endMs - performance.now() || this.#closed)
-        throw new Error(`the ${name} answers with status ${code}`);
+        throw new RemoteFailure(`the ${name} answers with status ${code}`);
       await new Promise((resolve) => setTimeout(resolve, pauseMs).unref());
       pauseMs *= pauseFactor;
     }
@@ -103,9 +103,14 @@ export class ReviewClient<T> {
 
   #statusIn(text: string): JsonObject {
     const { name, kind, apiVersion } = this.options;
-    const review: unknown = JSON.parse(text);
+    let review: unknown;
+    try {
+      review = JSON.parse(text);
+    } catch {
+      throw new RemoteFailure(`the answer of the ${name} is no JSON`);
+    }
     if (!isJsonObject(review) || review.kind !== kind || review.apiVersion !== apiVersion)
-      throw new Error(`the ${name} answers with something that is not a ${kind} of ${apiVersion}`);
+      throw new RemoteFailure(`the ${name} answers with something that is not a ${kind} of ${apiVersion}`);
     return isJsonObject(review.status) ? review.status : {};
   }
 }

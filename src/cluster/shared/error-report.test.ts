@@ -1,4 +1,7 @@
-/** Proves that the loss of a store is reported once, and not again with everything that fails because of it. */
+/**
+ * Proves that the loss of a store is reported once, and not again with everything that fails because of
+ * it, and that clients cannot fill the log by causing failures.
+ */
 import { beforeEach, expect, it } from 'vitest';
 import { ErrorReport } from './error-report.ts';
 
@@ -45,4 +48,36 @@ it('a loss goes where all errors go when nobody listens for it', () => {
   tellLoss(loss);
   expect(errors).toEqual([loss.message]);
   expect(() => new ErrorReport().tellLoss(loss)).not.toThrow();
+});
+
+it('the same failure is told once in ten seconds, then with the number of the others', () => {
+  let nowMs = 0;
+  const { tell } = new ErrorReport(
+    ({ message }) => errors.push(message),
+    undefined,
+    () => nowMs,
+  );
+  for (let i = 0; i < 1_000; i++) tell(new Error('the webhook does not answer'));
+  tell(new Error('the disk is full'));
+  expect(errors.splice(0)).toEqual(['the webhook does not answer', 'the disk is full']);
+  nowMs = 10_000;
+  tell(new Error('the webhook does not answer'));
+  expect(errors.splice(0)).toEqual([
+    'the webhook does not answer (999 times more)',
+    'the webhook does not answer',
+  ]);
+});
+
+it('failures of which each is another are bounded as well', () => {
+  let nowMs = 0;
+  const { tell } = new ErrorReport(
+    ({ message }) => errors.push(message),
+    undefined,
+    () => nowMs,
+  );
+  for (let i = 0; i < 1_000; i++) tell(new Error(`the request ${i} failed`));
+  expect(errors).toHaveLength(50);
+  nowMs = 10_000;
+  tell(new Error('the last'));
+  expect(errors.slice(50)).toEqual(['950 other failures were not reported', 'the last']);
 });

@@ -76,4 +76,16 @@ describe('headers of impersonation', () => {
     expect((await send(['Impersonate-User', 'may-\nbob'])).error).toMatchObject({ code: 400 });
     expect((await send(...groups(1))).error).toMatchObject({ code: 400 });
   });
+
+  it('are not read without a name when they are many', async () => {
+    const few = await send(...groups(2));
+    expect(few.error).toMatchObject({ code: 400, message: expect.stringContaining('"g1"') });
+    const many = await send(...groups(900));
+    expect(many.error).toMatchObject({
+      code: 400,
+      message: expect.stringMatching(/^requested groups or extra values without impersonating a user name$/),
+    });
+    // One look at the header of groups, to know whether there is one.
+    expect(many.reads).toBeLessThanOrEqual(1);
+  });
 });

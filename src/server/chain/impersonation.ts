@@ -18,6 +18,9 @@ import type { Services } from './step.ts';
 /** Maximum number of groups and extra values that a request may ask for: each is checked with the authorizers. */
 const valuesMax = 1_000;
 
+/** Maximum number of headers that an error message repeats. */
+const repeatedMax = 20;
+
 const prefix = 'impersonate-';
 const extraPrefix = 'impersonate-extra-';
 const nameHeader = 'impersonate-user';
@@ -37,6 +40,17 @@ export function impersonate(context: RequestContext, services: Services): void |
 function asksFor(headers: IncomingHttpHeaders): boolean {
   for (const name in headers) if (name.charCodeAt(0) === prefixStart && name.startsWith(prefix)) return true;
   return false;
+}
+
+/** The number of impersonation headers, without reading their values. */
+function countAsked({ headers, rawHeaders }: Sent): number {
+  let count = 0;
+  for (const name in headers) if (name.startsWith(prefix)) count++;
+  // Node joins headers that are repeated, such as groups.
+  let sent = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2)
+    if (rawHeaders[i]!.slice(0, prefix.length).toLowerCase() === prefix) sent++;
+  return Math.max(count, sent);
 }
 
 async function become(context: RequestContext, wanted: WantedUser, services: Services): Promise<void> {
@@ -69,8 +83,12 @@ function forget({ upgrade, info, http, request }: RequestContext, services: Serv
 /** The user that the headers name; undefined without such headers. */
 function wantedUser({ http: { request } }: RequestContext): WantedUser | undefined {
   // Requests of the express lane have each header once, and no list of raw headers.
-  const wanted = new HeaderUser({ headers: request.headers, rawHeaders: request.rawHeaders ?? [] });
+  const sent = { headers: request.headers, rawHeaders: request.rawHeaders ?? [] };
+  const wanted = new HeaderUser(sent);
   if (wanted.name) return wanted;
+  // Anybody can send this, so only a few values are read for the message.
+  if (countAsked(sent) > repeatedMax)
+    throw badRequest('requested groups or extra values without impersonating a user name');
   const { uid, groups, extra } = wanted;
   if (uid || groups.length || Object.keys(extra).length)
     throw badRequest(`requested ${goText(wanted)} without impersonating a user name`);
