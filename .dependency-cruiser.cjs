@@ -64,7 +64,7 @@ const rooms = {
     'shared', 'volumes', 'scheduling', 'workloads', 'batch', 'endpoints', 'addresses', 'certificates', '.',
   ],
   'src/streams': ['bytes', 'dial', 'session', 'spdy', 'websocket', 'serving', 'proxy'],
-  'src/recorder': ['archive', 'dump', 'source'],
+  'src/recorder': ['archive', 'dump', 'source', 'following'],
   'src/cluster': ['shared', 'options', 'config', 'manifests', 'access', 'store', 'node', 'named', 'doctor', '.'],
   'web/views': ['.', 'pods', 'panels', 'editor', 'logs', 'terminal', 'object', 'list', 'create', 'problems', 'overview', 'timeline'],
 };

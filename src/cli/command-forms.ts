@@ -102,6 +102,14 @@ export const commandForms: Readonly<Record<Command, CommandForm>> = {
       ['wherry import --alive', 'then wherry up --data-dir copy --simulated-nodes 5'],
     ],
   },
+  record: {
+    usage: '[options]',
+    summary: 'follow a live cluster and keep every change; it is read alone, and shown as it is and was',
+    examples: [
+      ['wherry record --context production', 'then kubectl -s 127.0.0.1:8080 get pods -A'],
+      ['wherry record --kinds pods,deployments.apps --history 7d', 'some kinds, for longer'],
+    ],
+  },
   backup: {
     usage: 'FILE [options]',
     summary: 'write all objects of a running server to a file',
@@ -181,5 +189,5 @@ export const commandGroups: readonly (readonly [title: string, commands: readonl
   ['Run a cluster', ['up', 'serve', 'node', 'test']],
   ['Find it again', ['list', 'status', 'stop', 'restart', 'logs', 'snapshot', 'delete']],
   ['Look after it', ['problems', 'kubeconfig', 'token', 'backup', 'restore', 'cleanup']],
-  ['Around it', ['open', 'import', 'config', 'doctor', 'envtest', 'completion', 'help', 'version']],
+  ['Around it', ['open', 'import', 'record', 'config', 'doctor', 'envtest', 'completion', 'help', 'version']],
 ];

@@ -1,7 +1,8 @@
 /** The command lines that are about other clusters: dumps to open, and clusters to copy. */
-import type { ImportOptions, StartOptions } from '../cluster/index.ts';
+import type { ImportOptions, RecordOptions, StartOptions } from '../cluster/index.ts';
 import { importFlags, openFlags } from '../cluster/options/commands.ts';
 import { localDoorOptions } from '../cluster/options/doors.ts';
+import { recordFlags } from '../cluster/options/recording.ts';
 import { type FlagLine, readOptions } from './flag-reading.ts';
 import type { LogForm } from './options.ts';
 
@@ -17,6 +18,22 @@ export interface OpenLine {
 export interface ImportLine {
   readonly command: 'import';
   readonly options: ImportOptions;
+}
+
+/** A cluster to record. */
+export interface RecordLine {
+  readonly command: 'record';
+  readonly options: RecordOptions;
+  readonly log: LogForm;
+}
+
+export function recordLine(line: FlagLine, log: LogForm): RecordLine {
+  const read = readOptions({ ...localDoorOptions, ...recordFlags }, line);
+  const { withSecrets, noSecrets, dataDir = '', ...options } = read;
+  if (options.port === 'off') line.refuse('record needs the port for plain HTTP');
+  if (withSecrets && noSecrets) line.refuse('--with-secrets and --no-secrets exclude each other');
+  const secrets = withSecrets ? 'values' : noSecrets ? 'none' : 'keys';
+  return { command: 'record', options: { ...options, dataDir, secrets }, log };
 }
 
 export function openLine(line: FlagLine, paths: readonly string[], log: LogForm): OpenLine {

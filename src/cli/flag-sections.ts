@@ -32,6 +32,7 @@ import {
   versionOptions,
 } from '../cluster/options/nodes.ts';
 import { type Command, flagsOf, type Members, type Option } from '../cluster/options/option.ts';
+import { recordFlags } from '../cluster/options/recording.ts';
 import { authorizationOptions, pluginOptions, protectionOptions } from '../cluster/options/rights.ts';
 import { servingOptions } from '../cluster/options/serving.ts';
 import { folderOptions, memoryFlag, restoreOptions, storeOptions } from '../cluster/options/store.ts';
@@ -81,6 +82,7 @@ export const sections: readonly Section[] = [
   },
   { title: 'Dumps', topics: [openFlags] },
   { title: 'Copying a cluster', topics: [importFlags] },
+  { title: 'Recording a cluster', topics: [recordFlags] },
   { title: 'What is cleaned up', topics: [cleanupFlags] },
   { title: 'Programs for envtest', topics: [envtestFlags] },
   { title: 'A file with options', topics: [configFlags] },

@@ -7,7 +7,7 @@ import type { Progress } from '../cluster/store/backup.ts';
 import type { AssetsLine } from '../envtest/assets.ts';
 import { logged, runCluster, starter } from './cluster-command.ts';
 import { exposeCollector } from './collector.ts';
-import type { ImportLine, OpenLine } from './copy-lines.ts';
+import type { ImportLine, OpenLine, RecordLine } from './copy-lines.ts';
 import { Ending } from './ending.ts';
 import { activityLog, logger } from './log.ts';
 import {
@@ -45,6 +45,7 @@ async function run(ending: Ending): Promise<void> {
   else if (line.command === 'config') await runConfig(line);
   else if (line.command === 'node') await runNode(ending, line);
   else if (line.command === 'import') await runImport(line);
+  else if (line.command === 'record') await runRecord(ending, line);
   else if (line.command === 'open') await runOpen(ending, line);
   else if (line.command === 'kubeconfig') await runKubeconfig(line);
   else if (line.command === 'cleanup') await runCleanup(line);
@@ -88,6 +89,24 @@ async function runImport({ options }: ImportLine): Promise<void> {
     progress: (progress) => line.showText(importProgress(progress)),
   }).finally(() => line.end());
   process.stdout.write(importText(summary, options));
+}
+
+async function runRecord(ending: Ending, { options, log: form }: RecordLine): Promise<void> {
+  const { record } = await import('../cluster/record.ts');
+  const line = new ProgressLine(process.stderr, 'Listing');
+  const { onError, onWarning } = logged({}, form);
+  const cluster = await ending.of(
+    record({
+      ...options,
+      ...(onError && { onError }),
+      ...(onWarning && { onWarning }),
+      progress: ({ resource, kinds, kindsTotal }) =>
+        line.showText(`${resource}, ${kinds + 1} of ${kindsTotal} kinds`),
+    }).finally(() => line.end()),
+  );
+  process.stdout.write(`Recording ${cluster.source} into ${options.dataDir}\n`);
+  process.stdout.write(`Wherry is ready at ${cluster.url}, read-only\n`);
+  process.stdout.write(`Try: kubectl -s ${new URL(cluster.url).host} get pods -A\n`);
 }
 
 async function runKubeconfig(line: KubeconfigLine): Promise<void> {

@@ -32,7 +32,14 @@ import { startOptions } from '../cluster/options/start-options.ts';
 import { restoreOptions, storeOptions } from '../cluster/options/store.ts';
 import type { RestoreTarget } from '../cluster/store/backup.ts';
 import type { AssetsLine } from '../envtest/assets.ts';
-import { type ImportLine, importLine, type OpenLine, openLine } from './copy-lines.ts';
+import {
+  type ImportLine,
+  importLine,
+  type OpenLine,
+  openLine,
+  type RecordLine,
+  recordLine,
+} from './copy-lines.ts';
 import { type FlagLine, FlagTable, readOptions } from './flag-reading.ts';
 import { sections, takesFlag } from './flag-sections.ts';
 import type { LifecycleLine } from './lifecycle.ts';
@@ -136,6 +143,7 @@ export type CommandLine =
   | NodeLine
   | OpenLine
   | ImportLine
+  | RecordLine
   | BackupLine
   | ProblemsLine
   | TokenLine
@@ -279,6 +287,8 @@ function readLine(line: FlagLine, { rest, program, log, file, own }: Words): Com
       return { command, log, ...nodeLine(line) };
     case 'import':
       return importLine(line);
+    case 'record':
+      return recordLine(line, log);
     case 'open':
       return openLine(line, rest, log);
     case 'test':

@@ -2,15 +2,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { writePrivately } from '../pki/pki-folder.ts';
-import {
-  ClusterCopy,
-  type CopiedObject,
-  type CopyProgress,
-  type KindResult,
-} from '../recorder/source/cluster-copy.ts';
+import { ClusterCopy, type CopyProgress, type KindResult } from '../recorder/source/cluster-copy.ts';
 import { KubeconfigError, readKubeconfig, type SourceAccess } from '../recorder/source/kubeconfig.ts';
 import type { SecretMode } from '../recorder/source/secret-values.ts';
 import { SourceClient } from '../recorder/source/source-client.ts';
+import type { CopiedObject } from '../recorder/source/source-objects.ts';
 import type { Store } from '../store/store.ts';
 import { StartError } from './shared/start-error.ts';
 

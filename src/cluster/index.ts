@@ -51,6 +51,13 @@ export type { CertificateFiles, KubeletSettings, ServerSettings } from './option
 export type { ListenOptions, SecureOptions, StartOptions } from './options/start-options.ts';
 export type { EtcdOptions } from './options/store.ts';
 export {
+  type RecordedCluster,
+  type RecordOptions,
+  type RecordProgress,
+  type RecordStatus,
+  record,
+} from './record.ts';
+export {
   type CustomColumn,
   type CustomError,
   type CustomKind,

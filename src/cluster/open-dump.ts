@@ -8,12 +8,15 @@ import {
   readDump,
   resourceName,
 } from '../recorder/dump/dump.ts';
+import { Recording } from '../recorder/following/recording.ts';
 import { MemoryEngine } from '../store/memory.ts';
 import { VersionedStore } from '../store/versioned.ts';
 import type { Cluster, StartOptions } from './cluster.ts';
 import type { Copy } from './shared/copy.ts';
+import { readRecordingFile } from './shared/recording-file.ts';
 import { StartError } from './shared/start-error.ts';
 import { startWith } from './start.ts';
+import { longHistory } from './store/long-history.ts';
 
 /** How a dump is opened. */
 export interface OpenDumpOptions
@@ -64,8 +67,16 @@ async function openFolder(
   isWritable: boolean,
   listening: StartOptions,
 ): Promise<OpenedDump> {
-  const copy: Copy = { about: `the data folder ${dataDir}`, isWritable, kinds: [] };
-  const { cluster, parts } = await startWith({ ...copyOptions, ...listening, dataDir }, undefined, copy);
+  const kept = longHistory(dataDir);
+  const { openStore, past } = kept;
+  const recorded = readRecordingFile(dataDir);
+  const about = recorded ? `the recording ${dataDir} of ${recorded.source}` : `the data folder ${dataDir}`;
+  let recording: Recording | undefined;
+  const gaps = () => recording?.gaps() ?? [];
+  const copy: Copy = { about, isWritable, kinds: [], openStore, past, gaps };
+  const options = { ...copyOptions, ...listening, history: endless };
+  const { cluster, parts } = await startWith(options, undefined, copy);
+  if (recorded) recording = await Recording.open(kept.store);
   const kinds: Record<string, number> = {};
   let objects = 0;
   for (const kind of parts.registry.kinds.stored()) {
@@ -77,8 +88,11 @@ async function openFolder(
   return Object.assign(cluster, { summary: { ...nothing, files: 1, bytes: 0, objects, kinds } });
 }
 
+/** What was recorded or copied stays. */
+const endless = { ageMaxMs: Number.POSITIVE_INFINITY, changesMax: Number.POSITIVE_INFINITY };
+
 /** Copies answer as a current API server does, serve every version that there is, and run nothing. */
-const copyOptions: StartOptions = {
+export const copyOptions: StartOptions = {
   like: 'kubernetes',
   controllers: false,
   runtimeConfig: { 'api/all': true },

@@ -51,6 +51,7 @@ export async function openView(settings: ClusterSettings, store: Store, closers:
     onError: report,
     onLost: reportLoss,
     dropsSelfLinks: options.like !== undefined && !copy,
+    past: copy?.past,
   };
   const view = await openReadableView(store, kinds, { ...watched, holds: heldHere(options) });
   closers.add(() => view.close(), 'the view of the store');

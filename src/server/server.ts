@@ -27,6 +27,7 @@ import { CredentialWatch } from './objects/credential-watch.ts';
 import type { WatchStream } from './objects/watch-stream.ts';
 import type { Watching } from './objects/watching.ts';
 import type { AuditLog } from './observe/audit-log.ts';
+import type { Exposition } from './observe/exposition.ts';
 import type { HealthCheck } from './observe/health.ts';
 import { Metrics } from './observe/metrics.ts';
 import { RequestMetrics } from './observe/request-metrics.ts';
@@ -96,6 +97,8 @@ export interface ServerInstruments extends PageInstruments {
   readonly step: Step;
   /** Called with every watch that begins. */
   readonly watched: (context: RequestContext, stream: WatchStream) => void;
+  /** Writes metrics of its own. */
+  readonly metrics?: ((out: Exposition) => void) | undefined;
 }
 
 export class ApiServer {
@@ -171,6 +174,7 @@ export class ApiServer {
       store: options.storeMetrics,
       audit,
       flows: options.doors.find(({ fairness }) => fairness)?.fairness,
+      further: instruments?.metrics,
     });
     this.#chain = new Chain({
       keeper,

@@ -30,6 +30,9 @@ import {
 /** Most writes in one commit: the first waits for the last. */
 export const BATCH_WRITES_MAX = 1000;
 
+/** As the expected revision of a write: the key may have any, or not exist. */
+export const ANY_REVISION = -1;
+
 /** Fewer writes than this are not split into two commits. */
 const UNDIVIDED_WRITES = 8;
 
@@ -175,7 +178,8 @@ export class CommitQueue {
     let bytes = 0;
     for (const { write } of this.#writes) {
       bytes += write.value?.length ?? 0;
-      if (count > 0 && (count === most || bytes > BATCH_BYTES_MAX)) break;
+      const isApart = this.#writes[count - 1]?.write.together === undefined;
+      if (count > 0 && isApart && (count >= most || bytes > BATCH_BYTES_MAX)) break;
       count++;
     }
     this.#committed = count;
@@ -204,7 +208,14 @@ export class CommitQueue {
       }
       const won = overlay.get(key);
       let previous = expected;
-      if (won || expected === 0 || !this.#isNewest(key, expected)) {
+      if (expected === ANY_REVISION) {
+        previous = won?.revision ?? this.#engine.head(key);
+        // Nothing to delete.
+        if (value === null && !(won ?? this.#newest(key))?.value) {
+          lost.push({ pending, current: undefined });
+          continue;
+        }
+      } else if (won || expected === 0 || !this.#isNewest(key, expected)) {
         const head = won ?? this.#newest(key);
         const current = head && asStored(head);
         if ((current?.revision ?? 0) !== expected) {

@@ -43,7 +43,7 @@ import {
 } from './owner.ts';
 import { decodeOutline, decodeRecord, readUint48, writeUint48 } from './record.ts';
 import { compareKeys } from './sorted-map.ts';
-import { type Store, StoreUnavailableError } from './store.ts';
+import { StoreUnavailableError } from './store.ts';
 import { UPGRADING, upgradeFolder } from './upgrade.ts';
 import { VersionedStore, type VersionedStoreOptions } from './versioned.ts';
 import { APPEND, databases, PUT, WriteBuffer, writeRevisionKey } from './write-buffer.ts';
@@ -72,7 +72,7 @@ export const RESTORING = 'restoring';
 const LOCK_BYTES = 16 * 1024;
 const OPENING_BYTES = 112 * 1024;
 
-export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
+export async function openLmdbStore(options: LmdbStoreOptions): Promise<VersionedStore> {
   const { dataDir, upgrade, onUpgraded } = options;
   const opening = { unsafeNoFsync: options.unsafeNoFsync };
   let engine = openEngine(dataDir, { ...opening, upgrade });

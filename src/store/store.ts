@@ -33,12 +33,20 @@ export interface Write {
   readonly value: Buffer | null;
   /** The write happens only if the key's current revision is this; 0 means the key must not exist. */
   readonly expected: number;
+  /** The next write that is made in this turn of the event loop shares the commit of this one. */
+  readonly together?: true;
   /** Deadline on the store's clock: a write whose turn comes later is not carried out; undefined: none. */
   readonly deadlineMs?: number;
   /** The write happens only while this server holds these locks; else it rejects with LockLostError. */
   readonly locks?: readonly Lock[];
   /** Where the time of the write is counted; absent without `--trace-requests`. */
   readonly trace?: RequestTrace | undefined;
+}
+
+/** A key's new value, whatever it held before; null deletes it. */
+export interface Assignment {
+  readonly key: string;
+  readonly value: Buffer | null;
 }
 
 /** A lock: the exclusive right of one server, among those that share a store, to decide something. */

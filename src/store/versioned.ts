@@ -9,7 +9,7 @@
  */
 import { wallClock } from '../clock.ts';
 import { writeBackup } from './backup-file.ts';
-import { CommitQueue } from './commit-queue.ts';
+import { ANY_REVISION, CommitQueue } from './commit-queue.ts';
 import {
   asStored,
   checkKey,
@@ -21,6 +21,7 @@ import {
 } from './engine.ts';
 import { Feed } from './feed.ts';
 import {
+  type Assignment,
   type Change,
   CompactedError,
   FutureRevisionError,
@@ -134,6 +135,24 @@ export class VersionedStore implements Store {
     const result = this.#queue.write(write);
     if (this.#observe) observeWrite(write, result, this.#observe);
     return result;
+  }
+
+  /**
+   * Gives keys new values in one commit, whatever they hold; deletions of keys that are not there change nothing. Resolves
+   * with the revisions in order, 0 for what changed nothing.
+   */
+  async assign(changes: readonly Assignment[]): Promise<number[]> {
+    const last = changes.length - 1;
+    const writes = changes.map(({ key, value }, i) =>
+      this.write({ key, value, expected: ANY_REVISION, ...(i < last ? { together: true } : {}) }),
+    );
+    return (await Promise.all(writes)).map((result) => (result.ok ? result.revision : 0));
+  }
+
+  /** The value that a write put, as long as history or the current state has it; undefined after a deletion. */
+  valueAt(revision: number): Buffer | undefined {
+    this.#assertOpen();
+    return this.#engine.version(revision)?.value ?? undefined;
   }
 
   watch(after: number, listener: (changes: readonly Change[]) => void): Subscription {

@@ -3,12 +3,12 @@
  * versions; and that the files exist which they name. `docs.test.ts` does the same for flags.
  */
 import { readdirSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { builtinKinds } from '../../src/api/kinds/kinds.ts';
-import { type Cluster, start } from '../../src/cluster/index.ts';
+import { type Cluster, record, start } from '../../src/cluster/index.ts';
 import { chosenControllers, controllers } from '../../src/controllers/controllers.ts';
 
 const waitMaxMs = 20_000;
@@ -106,7 +106,7 @@ describe('metrics', () => {
   const served: Record<'server' | 'node', Set<string>> = { server: new Set(), node: new Set() };
 
   const read = async (whose: 'server' | 'node', at: string): Promise<void> => {
-    const answer = await fetch(`${cluster.url}${at}`);
+    const answer = await fetch(at.startsWith('http') ? at : `${cluster.url}${at}`);
     for (const [, name] of (await answer.text()).matchAll(/^# TYPE (\S+)/gm)) served[whose].add(name!);
   };
   const untilServed = (whose: 'server' | 'node', at: string, name: string): Promise<void> =>
@@ -129,6 +129,12 @@ describe('metrics', () => {
     await untilServed('node', `${node}/resource`, 'pod_cpu_usage_seconds_total');
     // Delays of the event loop are there from the second time on.
     await untilServed('server', '/metrics', 'nodejs_eventloop_lag_max_seconds');
+    const kubeconfig = path.join(folder, 'recorded.config');
+    await writeFile(kubeconfig, cluster.kubeconfig);
+    const dataDir = path.join(folder, 'recording');
+    const recorder = await record({ dataDir, kubeconfig, kinds: ['pods'], requestsPerSecond: 1_000 });
+    await read('server', `${recorder.url}/metrics`);
+    await recorder.close();
     served.node.delete('process_resident_memory_bytes');
   });
   afterAll(async () => {

@@ -44,6 +44,9 @@ export const pageRuns: Readonly<Record<string, PageRun>> = {
       '': 'needs a second cluster with objects; test/recorder/ opens and copies one with the same commands',
     },
   },
+  'docs/recording.md': {
+    left: { '': 'needs a second cluster; test/recorder/ records one with the same commands and calls' },
+  },
   'docs/embedding.md': { left: { '': 'test/house/docs.test.ts runs the programs' } },
   'docs/etcd.md': { left: { '': 'needs an etcd; test/clusters/ runs several servers on one' } },
   'docs/first-session.md': { left: { '': 'test/house/first-session.release.test.ts runs and records it' } },

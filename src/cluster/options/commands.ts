@@ -356,7 +356,7 @@ export const importFlags = {
   }),
 };
 
-const logged = optionFor('up', 'serve', 'node', 'open');
+const logged = optionFor('up', 'serve', 'node', 'open', 'record');
 
 export const logFlags = {
   level: logged<'silent' | 'error' | 'warn' | 'info' | 'debug'>({

@@ -4,7 +4,7 @@ import { handedIn, optionFor } from './option.ts';
 import { off, parsed, portOf, repeated, text, wholeNumber, wordFor } from './values.ts';
 
 const option = optionFor('up', 'serve');
-const local = optionFor('up', 'serve', 'open');
+const local = optionFor('up', 'serve', 'open', 'record');
 const streamsMaxMax = 1_000_000;
 
 export const localDoorOptions = {

@@ -27,6 +27,7 @@ export const commands = [
   'test',
   'open',
   'import',
+  'record',
   'cleanup',
   'envtest',
   'config',

@@ -18,7 +18,7 @@ export const servingOptions = {
       default: '10m,50000',
       preset: true,
     }),
-    { ageMaxMs: handedIn(), changesMax: handedIn() },
+    { ageMaxMs: handedIn(), changesMax: handedIn(), bytesMax: handedIn() },
   ),
   /**
    * `kubernetes`: the defaults of `createStatus` and `watchStart`, and the few answers in which Kubernetes 1.1 and a

@@ -4,8 +4,11 @@
  */
 import { StatusError } from '../../api/errors/errors.ts';
 import type { Kind } from '../../api/kind/kind.ts';
+import type { HistoryGap } from '../../registry/view/history-gap.ts';
+import type { ReadPast } from '../../registry/view/stored-event.ts';
 import type { Step } from '../../server/chain/step.ts';
 import { answerValue } from '../../server/http/answer.ts';
+import type { Exposition } from '../../server/observe/exposition.ts';
 import type { KeptLogSource } from '../../server/pods/kept-log.ts';
 import type { ServerInstruments } from '../../server/server.ts';
 import type { Store } from '../../store/store.ts';
@@ -16,7 +19,15 @@ export interface Copy {
   readonly about: string;
   readonly isWritable: boolean;
   /** Opens the store; undefined: the options say which it is. */
-  openStore?(options: VersionedStoreOptions): Store;
+  openStore?(options: VersionedStoreOptions): Store | Promise<Store>;
+  /** For a long history: reads old states from the store. */
+  readonly past?: ReadPast | undefined;
+  /** Times in which nothing was seen of a cluster that is recorded, oldest first. */
+  gaps?(): readonly HistoryGap[];
+  /** What is told of a recording, at the place where clients learn that this is a copy. */
+  recording?(): object;
+  /** Writes metrics of the recording. */
+  metrics?(out: Exposition): void;
   /** Kinds that no definition explains. */
   readonly kinds: readonly Kind[];
   /** Logs of its containers. */
@@ -42,9 +53,17 @@ export function copyInstruments(copy: Copy): ServerInstruments {
   return {
     step,
     watched: () => undefined,
+    metrics: (out) => copy.metrics?.(out),
     page: async (context) => {
       if (context.info.path !== copyPath || context.info.method !== 'GET') return false;
-      const value = { kind: 'Copy', apiVersion: 'wherry.dev/v1', about, isWritable };
+      const recording = copy.recording?.();
+      const value = {
+        kind: 'Copy',
+        apiVersion: 'wherry.dev/v1',
+        about,
+        isWritable,
+        ...(recording && { recording }),
+      };
       await answerValue(context, 200, value, { ...context.negotiate('none'), transform: undefined });
       return true;
     },

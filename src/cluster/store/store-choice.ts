@@ -22,11 +22,16 @@ export const storeKind = ({ store, dataDir }: StartOptions): StoreKind =>
 /** Whether other servers may use the same store. */
 export const isShared = (options: StartOptions): boolean => storeKind(options) === 'etcd';
 
+/** Opens a store in the place of the one in memory. */
+interface StoreOpener {
+  openStore(options: Parameters<Instruments['openStore']>[0]): Store | Promise<Store>;
+}
+
 export async function openStore(
   options: StartOptions,
   { nowMs }: Sources,
   metrics: StoreMetrics,
-  instruments?: Pick<Instruments, 'openStore'>,
+  instruments?: StoreOpener,
 ): Promise<Store> {
   const kind = storeKind(options);
   const observed = {

@@ -97,10 +97,26 @@ export class Definitions {
       this.#served.set(entry.name, { source: sourceOf(definition), kinds });
       added.push(...kinds);
     }
+    if (this.upkeep === 'none') added.push(...this.#pastKinds());
     if (added.length) await this.writing.registry.kinds.add(...added);
     this.#watch();
     if (this.#waiting.size) this.#begin();
     if (this.upkeep === 'all') removeForgottenObjects(this.writing.registry).catch(this.report);
+  }
+
+  /** Kinds of definitions that history has, and the present does not: their objects can be listed in the past. */
+  #pastKinds(): Kind[] {
+    const kinds: Kind[] = [];
+    for (let number = this.#collection.endNumber - 1; number >= this.#collection.startNumber; number--) {
+      const event = this.#collection.event(number)!;
+      if (event.entry || this.#served.has(event.name) || this.#collection.get('', event.name)) continue;
+      const definition = definitionOf(event.previous!);
+      if (!isServed(definition)) continue;
+      const past = this.#kindsOf(definition);
+      this.#served.set(event.name, { source: sourceOf(definition), kinds: past });
+      kinds.push(...past);
+    }
+    return kinds;
   }
 
   /** Whether no definition is being looked at. */
@@ -297,10 +313,12 @@ export class Definitions {
     this.#cleanups.get(name)?.close();
     this.#cleanups.delete(name);
     const served = this.#served.get(name);
+    // A recording has objects of the kind in its history.
+    if (this.upkeep === 'none') return;
     this.#served.delete(name);
     if (served) {
       await this.writing.registry.kinds.remove(...served.kinds);
-      if (this.upkeep !== 'none') await removeObjectsOf(this.writing.registry, served.kinds[0]!.storage.id);
+      await removeObjectsOf(this.writing.registry, served.kinds[0]!.storage.id);
     }
     this.#index.delete(name);
     for (const other of this.#index.waitingIn(groupOf(name))) this.#enqueue(other);

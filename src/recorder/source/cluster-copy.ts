@@ -4,29 +4,18 @@
  * the copy goes on.
  */
 import { StatusError } from '../../api/errors/errors.ts';
-import type { CustomResourceDefinition } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kind/kind.ts';
 import { isJsonObject, type JsonObject } from '../../api/text/object.ts';
-import { storeKey } from '../../registry/view/key.ts';
-import { VALUE_BYTES_MAX } from '../../store/engine.ts';
-import { CopiedKinds, isEstablished } from '../dump/copied-kinds.ts';
-import { asStorage, type NamedObject, objectProblem, storedForm, typeProblem } from '../dump/stored-form.ts';
+import type { NamedObject } from '../dump/stored-form.ts';
 import { aliveForm } from './alive-form.ts';
-import { madeDefinition } from './made-definition.ts';
 import { type SecretMode, withSecretMode } from './secret-values.ts';
 import type { SourceClient } from './source-client.ts';
-import { type SourceKind, sourceKinds, sourceName } from './source-kinds.ts';
+import { isDefinitions, type SourceKind, sourceKinds, sourceName, sourcePath } from './source-kinds.ts';
+import { type CopiedObject, SourceObjects } from './source-objects.ts';
 
 /** Objects per request. */
 const pageSize = 500;
 /** How often the list of a kind is begun anew because its pages have expired. */
 const expiriesMax = 5;
-
-/** One object, as it is stored. */
-export interface CopiedObject {
-  readonly key: string;
-  readonly value: Buffer;
-}
 
 /** What to copy. */
 interface Selection {
@@ -70,7 +59,7 @@ interface CopyParts {
 }
 
 export class ClusterCopy {
-  readonly #kinds = new CopiedKinds();
+  readonly #source = new SourceObjects();
   readonly #results: KindResult[] = [];
   #objects = 0;
   #expected = 0;
@@ -158,52 +147,16 @@ export class ClusterCopy {
 
   /** An object as it is stored, behind the definition that had to be made for its kind, if one had. */
   #copied(source: SourceKind, item: unknown, problem: (why: string) => void): CopiedObject[] {
-    if (!isJsonObject(item)) return [];
-    const object = { ...item, kind: source.kind, apiVersion: source.apiVersion };
-    const why = objectProblem(object);
-    if (why) {
-      problem(why);
-      return [];
-    }
+    const object = this.#source.named(source, item, problem);
+    if (!object) return [];
     const { selection } = this.parts;
-    const shown = withSecretMode(object as unknown as NamedObject, selection.secrets);
+    const shown = withSecretMode(object, selection.secrets);
     const wanted = selection.alive ? aliveForm(shown) : shown;
     if (!wanted || (isNamespaces(source) && isElsewhere(wanted, selection))) return [];
-    this.#note(wanted);
-    const { kind, made } = this.#kindOf(source);
-    if (!kind) {
-      problem('its kind cannot be served');
-      return [];
-    }
-    const wrong = kind.custom ? undefined : typeProblem(kind, wanted);
-    const stored = wrong ? undefined : storedObject(kind, wanted);
-    if (!stored || stored.value.length > VALUE_BYTES_MAX) {
-      problem(`${wanted.metadata.name}: ${wrong ?? 'it is larger than a store takes'}`);
-      return [];
-    }
-    return [...made, stored];
-  }
-
-  #note(object: NamedObject): void {
-    if (object.kind !== 'CustomResourceDefinition') return;
-    const definition = object as unknown as CustomResourceDefinition;
-    if (isEstablished(definition)) this.#kinds.define(definition);
-  }
-
-  /** The kind of objects. Where no definition could be read, one is made from what discovery says, and copied with them. */
-  #kindOf(source: SourceKind): { kind: Kind | undefined; made: CopiedObject[] } {
-    const known = this.#kinds.find(source.apiVersion, source.kind);
-    if (known || !source.group) return { kind: known, made: [] };
-    const definition = madeDefinition(source);
-    this.#kinds.define(definition as unknown as CustomResourceDefinition);
-    const definitions = this.#kinds.find(definition.apiVersion, definition.kind)!;
-    const kind = this.#kinds.find(source.apiVersion, source.kind);
-    return { kind, made: kind ? [storedObject(definitions, definition)] : [] };
+    return this.#source.stored(source, wanted, problem);
   }
 }
 
-const isDefinitions = ({ resource, group }: SourceKind): boolean =>
-  resource === 'customresourcedefinitions' && group === 'apiextensions.k8s.io';
 const isNamespaces = ({ resource, group }: SourceKind): boolean => resource === 'namespaces' && group === '';
 
 /** Whether a part of a cluster does without a kind: without namespaces are only the namespaces themselves, and definitions. */
@@ -215,31 +168,38 @@ function isLeftOut(kind: SourceKind, { namespaces, secrets }: Selection): boolea
 const isElsewhere = ({ metadata }: NamedObject, { namespaces }: Selection): boolean =>
   namespaces !== undefined && !namespaces.includes(metadata.name);
 
-function storedObject(kind: Kind, object: NamedObject): CopiedObject {
-  const namespace = kind.namespaced ? String(object.metadata['namespace'] ?? 'default') : '';
-  const value = storedForm(kind.custom ? object : asStorage(kind, object), namespace);
-  return { key: storeKey(kind.storage.id, namespace, object.metadata.name), value };
-}
-
 function pathOf(
   kind: SourceKind,
   namespace: string | undefined,
   selector: string | undefined,
   next: string,
 ): string {
-  const root = kind.group ? `/apis/${kind.apiVersion}` : `/api/${kind.apiVersion}`;
-  const place = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
   const query = new URLSearchParams({ limit: String(pageSize) });
   // Definitions and namespaces are what selected objects need.
   if (selector && !isDefinitions(kind) && !isNamespaces(kind)) query.set('labelSelector', selector);
   if (next) query.set('continue', next);
-  return `${root}${place}/${kind.resource}?${query}`;
+  return `${sourcePath(kind, namespace)}?${query}`;
 }
 
-function readPage(page: unknown): { items: unknown[]; more: string | undefined; left: number } {
+/** A page of a list. */
+interface ListPage {
+  readonly items: unknown[];
+  /** Asks for the next page; undefined: it is the last one. */
+  readonly more: string | undefined;
+  /** How many objects the server says are left. */
+  readonly left: number;
+  readonly version: string;
+}
+
+export function readPage(page: unknown): ListPage {
   const { items, metadata } = (isJsonObject(page) ? page : {}) as { items?: unknown; metadata?: JsonObject };
-  const { continue: more, remainingItemCount: left } = isJsonObject(metadata) ? metadata : {};
+  const {
+    continue: more,
+    remainingItemCount: left,
+    resourceVersion,
+  } = isJsonObject(metadata) ? metadata : {};
   return {
+    version: typeof resourceVersion === 'string' ? resourceVersion : '',
     items: Array.isArray(items) ? items : [],
     more: typeof more === 'string' && more ? more : undefined,
     left: typeof left === 'number' && left > 0 ? left : 0,

@@ -9,6 +9,7 @@ import path from 'node:path';
 import { isJsonObject, type JsonObject } from '../../api/text/object.ts';
 import { readYaml } from '../../api/text/yaml.ts';
 import { wallClock } from '../../clock.ts';
+import { expiryMs, type OidcConfig, type OidcTokens, refreshTokens } from './oidc-token.ts';
 
 const fileBytesMax = 16 * 1024 * 1024;
 /** How long a program may take to make a credential, and how much it may print. */
@@ -18,6 +19,8 @@ const programBytesMax = 1024 * 1024;
 const fileTokenMs = 60_000;
 /** A credential is renewed this long before it expires. */
 const renewalMs = 30_000;
+/** The same for tokens of OpenID Connect, of which some live for a minute alone. */
+const oidcRenewalMs = 10_000;
 
 /** What a client shows. */
 interface Credential {
@@ -39,8 +42,14 @@ export interface SourceAccess {
 /** What is wrong with a kubeconfig, in a sentence. */
 export class KubeconfigError extends Error {}
 
+/** Where tokens are kept that an issuer has given, beyond the life of the process. */
+export interface TokenShelf {
+  read(): OidcTokens | undefined;
+  write(tokens: OidcTokens): void;
+}
+
 /** @param files those of `KUBECONFIG`, or `~/.kube/config`, when none is named */
-export function readKubeconfig(file?: string, context?: string): SourceAccess {
+export function readKubeconfig(file?: string, context?: string, shelf?: TokenShelf): SourceAccess {
   const named =
     file === undefined ? process.env['KUBECONFIG']?.split(path.delimiter).filter(Boolean) : [file];
   const files = named?.length ? named : [path.join(homedir(), '.kube', 'config')];
@@ -50,7 +59,7 @@ export function readKubeconfig(file?: string, context?: string): SourceAccess {
   const found = entryOf(configs, 'contexts', 'context', name);
   const cluster = entryOf(configs, 'clusters', 'cluster', text(found.value['cluster']) ?? '');
   const user = text(found.value['user']);
-  return accessOf(cluster, user ? entryOf(configs, 'users', 'user', user) : undefined);
+  return accessOf(cluster, user ? entryOf(configs, 'users', 'user', user) : undefined, shelf);
 }
 
 interface Config {
@@ -98,7 +107,7 @@ function readMaterial(file: string): string {
   }
 }
 
-function accessOf(cluster: Config, user: Config | undefined): SourceAccess {
+function accessOf(cluster: Config, user: Config | undefined, shelf: TokenShelf | undefined): SourceAccess {
   const { value } = cluster;
   const url = text(value['server']) ?? '';
   if (!URL.canParse(url) || !/^https?:/.test(url))
@@ -109,18 +118,24 @@ function accessOf(cluster: Config, user: Config | undefined): SourceAccess {
     ca: material(cluster, 'certificate-authority'),
     insecure: value['insecure-skip-tls-verify'] === true,
     serverName: text(value['tls-server-name']),
-    credential: credentials(cluster, user),
+    credential: credentials(cluster, user, shelf),
   };
 }
 
-function credentials(cluster: Config, user: Config | undefined): SourceAccess['credential'] {
+function credentials(
+  cluster: Config,
+  user: Config | undefined,
+  shelf: TokenShelf | undefined,
+): SourceAccess['credential'] {
   if (!user) return async () => ({});
   const { folder, value } = user;
-  if (value['auth-provider'])
-    throw new KubeconfigError(
-      'auth-provider is not supported any more, as in kubectl: use a credential plugin (exec)',
-    );
-  const certificate = { cert: material(user, 'client-certificate'), key: material(user, 'client-key') };
+  const readCertificate = () => ({
+    cert: material(user, 'client-certificate'),
+    key: material(user, 'client-key'),
+  });
+  // Read at once, so that a file that is missing ends the start.
+  let certificate = readCertificate();
+  const issued = value['auth-provider'] === undefined ? undefined : oidcTokens(user, shelf);
   const name = text(value['username']);
   const basic = name && `Basic ${Buffer.from(`${name}:${text(value['password']) ?? ''}`).toString('base64')}`;
   const fixed = text(value['token']);
@@ -128,7 +143,12 @@ function credentials(cluster: Config, user: Config | undefined): SourceAccess['c
   let kept: { readonly credential: Credential; readonly untilMs: number } | undefined;
   return async (refused = false) => {
     if (kept && !refused && wallClock() < kept.untilMs) return kept.credential;
-    if (file !== undefined) {
+    // Certificates in files are renewed there.
+    if (refused) certificate = readCertificate();
+    if (issued) {
+      const { token, untilMs } = await issued(refused);
+      kept = { credential: { ...certificate, authorization: `Bearer ${token}` }, untilMs };
+    } else if (file !== undefined) {
       const token = readMaterial(path.resolve(folder, file)).trim();
       kept = {
         credential: { ...certificate, authorization: `Bearer ${token}` },
@@ -142,6 +162,49 @@ function credentials(cluster: Config, user: Config | undefined): SourceAccess['c
       kept = { credential: { ...certificate, authorization }, untilMs: Number.POSITIVE_INFINITY };
     }
     return kept.credential;
+  };
+}
+
+/** The tokens of `auth-provider: oidc`, which are renewed as they expire. */
+function oidcTokens(
+  user: Config,
+  shelf: TokenShelf | undefined,
+): (refused: boolean) => Promise<{ token: string; untilMs: number }> {
+  const provider = user.value['auth-provider'];
+  const { name, config } = (isJsonObject(provider) ? provider : {}) as { name?: unknown; config?: unknown };
+  if (name !== 'oidc' || !isJsonObject(config))
+    throw new KubeconfigError(
+      'of all auth-providers only oidc is supported, as in kubectl: use a credential plugin (exec)',
+    );
+  const authority = { folder: user.folder, value: config };
+  const settings: OidcConfig = {
+    issuer: text(config['idp-issuer-url']) ?? '',
+    clientId: text(config['client-id']) ?? '',
+    clientSecret: text(config['client-secret']),
+    idToken: text(config['id-token']),
+    refreshToken: text(config['refresh-token']),
+    ca: material(authority, 'idp-certificate-authority'),
+  };
+  let tokens: OidcTokens | undefined =
+    shelf?.read() ??
+    (settings.idToken ? { idToken: settings.idToken, refreshToken: settings.refreshToken } : undefined);
+  return async (refused) => {
+    const isFresh = tokens && !refused && wallClock() < expiryMs(tokens.idToken) - oidcRenewalMs;
+    if (!isFresh) {
+      const refreshToken = tokens?.refreshToken ?? settings.refreshToken;
+      if (!refreshToken) {
+        // Without it there is nothing else to show.
+        if (!tokens || refused)
+          throw new KubeconfigError('the token has expired, and there is no refresh-token');
+      } else {
+        tokens = await refreshTokens(settings, refreshToken).catch((error: Error) => {
+          throw new KubeconfigError(`the token could not be renewed: ${error.message}`);
+        });
+        shelf?.write(tokens);
+      }
+    }
+    const expires = expiryMs(tokens!.idToken);
+    return { token: tokens!.idToken, untilMs: expires ? expires - oidcRenewalMs : Number.POSITIVE_INFINITY };
   };
 }
 

@@ -11,6 +11,8 @@ import { KubeconfigError, type SourceAccess } from './kubeconfig.ts';
 
 const answerBytesMax = 512 * 1024 * 1024;
 const silenceMaxMs = 60_000;
+/** How long a connection may be silent before the system asks whether the other side is still there. */
+const keepAliveMs = 30_000;
 const attemptsMax = 6;
 const firstWaitMs = 250;
 const waitMaxMs = 30_000;
@@ -28,18 +30,33 @@ export class SourceClient {
     private readonly access: SourceAccess,
     private readonly perSecond: number,
     private readonly signal?: AbortSignal,
+    private readonly program = 'wherry-import',
   ) {}
 
   get url(): string {
     return this.access.url;
   }
 
+  /**
+   * The answer to a question that lasts, such as a watch, tried once; an expired token is renewed. Throws a StatusError for
+   * a refusal, with the wait that the server asks for (`askedWaitMs`).
+   */
+  async stream(path: string, accept: string, signal: AbortSignal): Promise<IncomingMessage> {
+    const asked = { accept, signal, lasts: true };
+    try {
+      return await this.#send(path, false, asked);
+    } catch (error) {
+      if ((error as Partial<StatusError>).code !== 401) throw error;
+      return this.#send(path, true, asked);
+    }
+  }
+
   /** The parsed answer. Throws a StatusError for a refusal, after having tried again where that may help. */
-  async get(path: string): Promise<unknown> {
+  async get(path: string, accept?: string): Promise<unknown> {
     let refused = false;
     for (let attempt = 0; ; attempt++) {
       try {
-        const answer = await this.#send(path, refused);
+        const answer = await this.#send(path, refused, accept ? { accept } : {});
         return JSON.parse((await bodyOf(answer)).toString('utf8'));
       } catch (error) {
         this.signal?.throwIfAborted();
@@ -55,10 +72,11 @@ export class SourceClient {
     }
   }
 
-  async #send(path: string, refused: boolean): Promise<IncomingMessage> {
+  async #send(path: string, refused: boolean, asked: Asked = {}): Promise<IncomingMessage> {
     await this.#turn();
     this.requests++;
     const { url, ca, insecure, serverName } = this.access;
+    const signal = asked.signal ?? this.signal;
     const { authorization, cert, key } = await this.access.credential(refused);
     const { protocol, hostname, port, pathname } = new URL(url);
     const send = protocol === 'https:' ? process.getBuiltinModule('node:https').request : plainRequest;
@@ -69,11 +87,12 @@ export class SourceClient {
         port,
         path: pathname.replace(/\/$/, '') + path,
         headers: {
-          Accept: 'application/json',
-          'User-Agent': 'wherry-import',
+          Accept: asked.accept ?? 'application/json',
+          'User-Agent': this.program,
           ...(authorization ? { Authorization: authorization } : {}),
         },
-        ...(this.signal ? { signal: this.signal } : {}),
+        ...(signal ? { signal } : {}),
+        ...(asked.lasts ? { agent: false } : {}),
         ...(protocol === 'https:'
           ? {
               ca,
@@ -85,8 +104,11 @@ export class SourceClient {
           : {}),
       });
       sent.setTimeout(silenceMaxMs, () => sent.destroy(new Error('the server does not answer')));
+      if (asked.lasts) sent.setSocketKeepAlive(true, keepAliveMs);
       sent.on('response', resolve).on('error', reject).end();
     });
+    // A watch may have nothing to tell for long; a connection that is dead is found by the system's probes.
+    if (asked.lasts && answer.statusCode! < 300) answer.socket.setTimeout(0);
     if (answer.statusCode! < 300) return answer;
     const seconds = Number(answer.headers['retry-after']);
     const error: Refused = refusal(answer.statusCode!, (await bodyOf(answer)).toString('utf8'));
@@ -105,7 +127,17 @@ export class SourceClient {
 
 type Refused = StatusError & { retryMs?: number };
 
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+interface Asked {
+  readonly accept?: string;
+  readonly signal?: AbortSignal;
+  /** The answer has no end that is near. */
+  readonly lasts?: boolean;
+}
+
+/** How long the server asks to wait; undefined: it does not. */
+export const askedWaitMs = (error: unknown): number | undefined => (error as Partial<Refused>).retryMs;
+
+export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       signal?.removeEventListener('abort', stop);

@@ -15,6 +15,8 @@ export interface SourceKind {
   readonly namespaced: boolean;
   readonly singular: string | undefined;
   readonly shortNames: readonly string[];
+  /** Whether its changes can be watched. */
+  readonly isWatched: boolean;
 }
 
 /** The same objects in another group, and answers that are worked out. */
@@ -25,6 +27,16 @@ const first = ['customresourcedefinitions', 'namespaces'];
 /** `pods`, `deployments.apps`. */
 export const sourceName = ({ resource, group }: SourceKind): string =>
   group ? `${resource}.${group}` : resource;
+
+export const isDefinitions = ({ resource, group }: SourceKind): boolean =>
+  resource === 'customresourcedefinitions' && group === 'apiextensions.k8s.io';
+
+/** Where the objects of a kind are listed and watched. */
+export function sourcePath(kind: SourceKind, namespace?: string): string {
+  const root = kind.group ? `/apis/${kind.apiVersion}` : `/api/${kind.apiVersion}`;
+  const place = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
+  return `${root}${place}/${kind.resource}`;
+}
 
 /** Every resource that can be listed, in the version that its server prefers. */
 export async function sourceKinds(
@@ -73,6 +85,7 @@ function kindOf(apiVersion: string, one: JsonObject): SourceKind[] {
       namespaced: namespaced === true,
       singular: typeof singularName === 'string' && singularName ? singularName : undefined,
       shortNames: Array.isArray(shortNames) ? shortNames.filter((short) => typeof short === 'string') : [],
+      isWatched: verbs.includes('watch'),
     },
   ];
 }

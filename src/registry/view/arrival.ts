@@ -8,6 +8,7 @@ import { type Change, CompactedError, SEPARATOR, type Store, type Stored } from 
 import { Collection } from './collection.ts';
 import { Entry } from './entry.ts';
 import { endOfKeys, type KeyParts, parseStoreKey } from './key.ts';
+import type { ReadPast } from './stored-event.ts';
 import type { View } from './view.ts';
 import { WatchEvent } from './watch-event.ts';
 
@@ -18,8 +19,14 @@ export class Arrival {
   #changes: Change[] = [];
   #collection = new Collection();
   #isLoaded = false;
+  /** The view's revision when loading began. */
+  #loadedAt = 0;
 
-  constructor(readonly kind: Kind) {}
+  /** @param past given where the kind gets its history, too (`replayed`) */
+  constructor(
+    readonly kind: Kind,
+    private readonly past?: ReadPast | undefined,
+  ) {}
 
   /** Buffers a change of the kind; called from the start of loading on. */
   keep(change: Change): void {
@@ -35,19 +42,20 @@ export class Arrival {
     this.#isLoaded = false;
   }
 
-  /** Reads the objects at the revision that the view has reached. */
+  /** Reads the objects at the revision that the view has reached, or that history begins with. */
   async load(
     store: Store,
-    view: Pick<View, 'revision' | 'reached'>,
+    view: Pick<View, 'revision' | 'compacted' | 'reached'>,
     shown: (value: Buffer) => Buffer,
   ): Promise<void> {
     while (!this.#isLoaded) {
-      const { revision } = view;
+      const since = this.past ? view.compacted : view.revision;
+      this.#loadedAt = view.revision;
       this.#isLoaded = true;
       this.#changes = [];
-      this.#collection = new Collection(revision);
+      this.#collection = new Collection(since, this.past);
       try {
-        await loadObjects(store, this.kind, revision, this.#collection, shown);
+        await loadObjects(store, this.kind, since, this.#collection, shown);
       } catch (error) {
         // Another server has compacted history beyond the revision that this view has reached.
         this.#isLoaded = false;
@@ -57,13 +65,46 @@ export class Arrival {
     }
   }
 
+  /** Brings the collection from the state that it was loaded at to the present, by the history of its kind. */
+  get missing(): { readonly after: number; readonly until: number } {
+    return { after: this.#collection.since, until: this.#loadedAt };
+  }
+
+  /** Takes a change of history. */
+  replay(change: Change): void {
+    const { after, until } = this.missing;
+    if (change.revision > after && change.revision <= until) this.#apply(change);
+  }
+
   /** The collection with all buffered changes applied. */
   settled(): Collection {
-    for (const change of this.#changes)
-      if (change.revision > this.#collection.since)
-        applyChange(this.#collection, this.kind, parseStoreKey(change.key), change);
+    for (const change of this.#changes) if (change.revision > this.#collection.since) this.#apply(change);
     this.#changes = [];
     return this.#collection;
+  }
+
+  #apply(change: Change): void {
+    applyChange(this.#collection, this.kind, parseStoreKey(change.key), change);
+  }
+}
+
+/** Gives loaded arrivals their history, in one pass over that of the store. False: it was compacted meanwhile. */
+export async function replayed(store: Store, arrivals: readonly Arrival[]): Promise<boolean> {
+  const after = Math.min(...arrivals.map(({ missing }) => missing.after));
+  const until = Math.max(...arrivals.map(({ missing }) => missing.until));
+  if (after >= until) return true;
+  const byKind = new Map(arrivals.map((arrival) => [arrival.kind.id, arrival]));
+  const feed = store.watch(after, (changes) => {
+    for (const change of changes) byKind.get(parseStoreKey(change.key).id)?.replay(change);
+    if (changes.at(-1)!.revision >= until) feed.close();
+  });
+  try {
+    await feed.ended;
+    return true;
+  } catch (error) {
+    if (!(error instanceof CompactedError)) throw error;
+    for (const arrival of arrivals) arrival.expire();
+    return false;
   }
 }
 

@@ -12,6 +12,7 @@ import type { Filter } from './filter.ts';
 import { memberKey } from './key.ts';
 import { Members } from './members.ts';
 import { Page, RecentPages } from './page.ts';
+import { loadedEventsMax, type ReadPast, StoredEvent } from './stored-event.ts';
 import type { WatchEvent } from './watch-event.ts';
 import { isToldInRounds, WatchRounds } from './watch-rounds.ts';
 import type { Watcher } from './watcher.ts';
@@ -37,8 +38,14 @@ export class Collection {
   #since: number;
   #isClosed = false;
 
-  /** `since`: the revision of the state that is loaded first. Later changes are kept in the window. */
-  constructor(since = 0) {
+  /**
+   * @param since the revision of the state that is loaded first. Later changes are kept in the window.
+   * @param past reads older states of the window from the store; undefined: all are in memory
+   */
+  constructor(
+    since = 0,
+    private readonly past?: ReadPast | undefined,
+  ) {
     this.#since = since;
   }
 
@@ -68,10 +75,7 @@ export class Collection {
       entry.reread(kind);
       return true;
     });
-    for (const { entry, previous } of this.#events) {
-      entry?.reread(kind);
-      previous?.reread(kind);
-    }
+    for (const event of this.#events) event.reread(kind);
   }
 
   apply(event: WatchEvent): void {
@@ -79,6 +83,8 @@ export class Collection {
     if (event.entry) this.#members.set(event.entry);
     else this.#members.delete(event.namespace, event.name);
     this.#events.push(event);
+    const old = this.#events.length - 1 - loadedEventsMax;
+    if (this.past && old >= 0) this.#events[old] = new StoredEvent(this.#events[old]!, this.past);
   }
 
   /** Makes objects ready for `select`; undefined when they are. */
@@ -133,23 +139,25 @@ export class Collection {
 
   /** The state at an older revision: the current state, with every later change undone. */
   *#fromAt(namespace: string | undefined, start: string, revision: number): Iterable<Entry> {
-    const undone = new Map<string, Entry | undefined>();
+    // The oldest change after the revision says what each object was. Its state may have to be read from the store.
+    const undone = new Map<string, WatchEvent>();
     for (let i = this.#events.length - 1; i >= 0 && this.#events[i]!.revision > revision; i--) {
       const event = this.#events[i]!;
       if (namespace === undefined || namespace === event.namespace)
-        undone.set(memberKey(event.namespace, event.name), event.previous);
+        undone.set(memberKey(event.namespace, event.name), event);
     }
     const restored = [...undone]
-      .filter(([key, entry]) => entry && compareKeys(key, start) >= 0)
-      .sort(([a], [b]) => compareKeys(a, b));
+      .filter(([key]) => compareKeys(key, start) >= 0)
+      .sort(([a], [b]) => compareKeys(a, b))
+      .flatMap(([key, { previous }]) => (previous ? [[key, previous] as const] : []));
     let i = 0;
     for (const entry of this.#members.from(namespace, start)) {
       const key = memberKey(entry.namespace, entry.name);
       if (undone.has(key)) continue;
-      for (; i < restored.length && compareKeys(restored[i]![0], key) < 0; i++) yield restored[i]![1]!;
+      for (; i < restored.length && compareKeys(restored[i]![0], key) < 0; i++) yield restored[i]![1];
       yield entry;
     }
-    for (; i < restored.length; i++) yield restored[i]![1]!;
+    for (; i < restored.length; i++) yield restored[i]![1];
   }
 
   #count(namespace: string | undefined, start: string, revision: number | undefined): number {

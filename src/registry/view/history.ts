@@ -11,6 +11,8 @@ export interface HistoryBounds {
   readonly ageMaxMs: number;
   /** Number of changes that are kept. */
   readonly changesMax: number;
+  /** About as many bytes as they may take on disk. Default: any. */
+  readonly bytesMax?: number;
 }
 
 /** Clients resume a watch within about five minutes; twice that is kept. 50,000 changes of 1.5 KB take some 75 MB. */
@@ -47,7 +49,8 @@ export class History {
   }
 
   async #trim(): Promise<void> {
-    const revision = this.view.revisionToForget(this.nowMs() - this.bounds.ageMaxMs, this.bounds.changesMax);
+    const { ageMaxMs, changesMax, bytesMax } = this.bounds;
+    const revision = this.view.revisionToForget(this.nowMs() - ageMaxMs, changesMax, bytesMax);
     if (revision === undefined) return;
     this.view.forget(revision);
     const nowMs = performance.now();

@@ -10,13 +10,14 @@ import type { Kind, ResourceId } from '../../api/kind/kind.ts';
 import type { KindChange, Prepared } from '../../api/kind/kind-change.ts';
 import type { KindTable } from '../../api/kinds/kinds.ts';
 import { type Change, CompactedError, type Store } from '../../store/store.ts';
-import { Arrival, applyChange } from './arrival.ts';
+import { Arrival, applyChange, replayed } from './arrival.ts';
 import { Collection } from './collection.ts';
 import { Entry } from './entry.ts';
 import { type FedView, FeedRecovery, type RecoveryOptions } from './feed-recovery.ts';
 import { everything } from './filter.ts';
 import { parseStoreKey, storeKey } from './key.ts';
 import { withoutSelfLink } from './stamp.ts';
+import type { ReadPast } from './stored-event.ts';
 
 const loadPageSize = 1000;
 
@@ -27,6 +28,11 @@ export interface ViewOptions extends RecoveryOptions {
   readonly dropsSelfLinks?: boolean | undefined;
   /** Which kinds are in the store; default: all. */
   readonly holds?: ((id: ResourceId) => boolean) | undefined;
+  /**
+   * For a long history: old states are read from the store again when they are asked for, and kinds that are added get
+   * their history, too.
+   */
+  readonly past?: ReadPast | undefined;
 }
 
 interface Waiter {
@@ -43,8 +49,9 @@ export class View {
   readonly #arrivals = new Map<ResourceId, Arrival>();
   #revision = 0;
   #compacted = 0;
-  /** Revision and time of every change in the window, oldest first. */
-  #log: { revision: number; timeMs: number }[] = [];
+  /** Revision, time and size of every change in the window, oldest first. */
+  #log: { revision: number; timeMs: number; bytes: number }[] = [];
+  #logBytes = 0;
   #waiters: Waiter[] = [];
   readonly #feed: FeedRecovery;
   #failure: Error | undefined;
@@ -83,7 +90,7 @@ export class View {
     this.#revision = this.#compacted;
     for (const kind of kinds.stored()) {
       if (!this.#holds(kind)) continue;
-      this.#collections.set(kind.id, new Collection(this.#compacted));
+      this.#collections.set(kind.id, new Collection(this.#compacted, this.options.past));
       this.#kindOf.set(kind.id, kind);
     }
     let start = '';
@@ -119,14 +126,17 @@ export class View {
   readonly #holds = (kind: Kind): boolean => isStored(kind) && (this.options.holds?.(kind.id) ?? true);
 
   async #prepare({ added, replaced, removed }: KindChange): Promise<Prepared> {
-    const arrivals = added.filter(this.#holds).map((kind) => new Arrival(kind));
+    const arrivals = added.filter(this.#holds).map((kind) => new Arrival(kind, this.options.past));
     const abandon = (): void => {
       for (const { kind } of arrivals) this.#arrivals.delete(kind.id);
     };
     for (const arrival of arrivals) this.#arrivals.set(arrival.kind.id, arrival);
     try {
-      while (!arrivals.every(({ isLoaded }) => isLoaded))
+      while (!arrivals.every(({ isLoaded }) => isLoaded)) {
         await Promise.all(arrivals.map((arrival) => arrival.load(this.store, this, this.#shownValue)));
+        if (this.options.past && arrivals.every(({ isLoaded }) => isLoaded))
+          await replayed(this.store, arrivals);
+      }
     } catch (error) {
       abandon();
       throw error;
@@ -134,7 +144,9 @@ export class View {
     const commit = (): void => {
       abandon();
       for (const arrival of arrivals) {
-        this.#collections.set(arrival.kind.id, arrival.settled());
+        const collection = arrival.settled();
+        if (this.options.past) collection.forget(this.#compacted);
+        this.#collections.set(arrival.kind.id, collection);
         this.#kindOf.set(arrival.kind.id, arrival.kind);
       }
       for (const kind of replaced.filter(this.#holds)) {
@@ -162,7 +174,9 @@ export class View {
         if (!touched.has(collection)) touched.set(collection, collection.endNumber);
         applyChange(collection, this.#kindOf.get(parts.id)!, parts, this.#shown(change));
       } else this.#arrivals.get(parts.id)?.keep(this.#shown(change));
-      this.#log.push({ revision: change.revision, timeMs: change.timeMs });
+      const bytes = bytesOnDisk(change);
+      this.#log.push({ revision: change.revision, timeMs: change.timeMs, bytes });
+      this.#logBytes += bytes;
       this.#revision = change.revision;
     }
     for (const [collection, fromNumber] of touched) collection.notify(fromNumber);
@@ -321,19 +335,42 @@ export class View {
     return this.store.prefetchRevision?.bind(this.store);
   }
 
-  /** The newest revision that may be dropped, if any, given the bounds on age and number of changes. */
-  revisionToForget(olderThanMs: number, countMax: number): number | undefined {
+  /** About as many bytes as the changes in the window take on disk. */
+  get changeBytes(): number {
+    return this.#logBytes;
+  }
+
+  /** When the oldest change of the window was made; undefined when it is empty. */
+  get oldestMs(): number | undefined {
+    return this.#log[0]?.timeMs;
+  }
+
+  /** The newest revision that may be dropped, if any, given the bounds on age, number and size of changes. */
+  revisionToForget(
+    olderThanMs: number,
+    countMax: number,
+    bytesMax = Number.POSITIVE_INFINITY,
+  ): number | undefined {
     const surplus = this.#log.length - countMax;
     let index = Math.max(surplus, 0);
     while (index < this.#log.length && this.#log[index]!.timeMs < olderThanMs) index++;
+    if (this.#logBytes > bytesMax) {
+      let bytes = this.#logBytes;
+      for (let i = 0; i < this.#log.length && (i < index || bytes > bytesMax); i++) {
+        bytes -= this.#log[i]!.bytes;
+        index = Math.max(index, i + 1);
+      }
+    }
     return this.#log[index - 1]?.revision;
   }
 
   /** Drops events up to and including a revision. */
   forget(revision: number): void {
     this.#compacted = Math.max(this.#compacted, revision);
-    const keepFrom = this.#log.findIndex((change) => change.revision > revision);
-    this.#log = keepFrom < 0 ? [] : this.#log.slice(keepFrom);
+    const found = this.#log.findIndex((change) => change.revision > revision);
+    const keepFrom = found < 0 ? this.#log.length : found;
+    for (let i = 0; i < keepFrom; i++) this.#logBytes -= this.#log[i]!.bytes;
+    this.#log = this.#log.slice(keepFrom);
     for (const collection of this.#collections.values()) collection.forget(revision);
   }
 
@@ -350,3 +387,16 @@ export class View {
 }
 
 const isStored = (kind: Kind): boolean => kind.storage === kind;
+
+/** Large values have pages of their own. */
+const pageBytes = 4_096;
+/** Larger than this, with what belongs to it, a value does not share a page. */
+const sharedBytesMax = 2_000;
+/** What a version takes beside its key and value: its head, its place in the tree, the entry of its key. */
+const besideBytes = 96;
+
+/** About as many bytes as a change takes on disk. */
+function bytesOnDisk({ key, value }: Change): number {
+  const bytes = key.length + (value?.length ?? 0) + besideBytes;
+  return bytes <= sharedBytesMax ? bytes : Math.ceil(bytes / pageBytes) * pageBytes + besideBytes;
+}

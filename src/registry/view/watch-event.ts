@@ -1,4 +1,5 @@
 /** Watch events: one change of one object, as ADDED, MODIFIED or DELETED for watchers with a filter. */
+import type { Kind } from '../../api/kind/kind.ts';
 import type { Entry } from './entry.ts';
 import type { Filter } from './filter.ts';
 
@@ -102,15 +103,39 @@ function without(
 
 export class WatchEvent {
   #notices: Partial<Record<EventType, Notice>> | undefined;
+  readonly #entry: Entry | undefined;
+  readonly #previous: Entry | undefined;
 
   constructor(
     readonly revision: number,
     readonly timeMs: number,
-    /** The new state; undefined when the object was deleted. */
-    readonly entry: Entry | undefined,
-    /** The state before; undefined when the object was created. */
-    readonly previous: Entry | undefined,
-  ) {}
+    entry: Entry | undefined,
+    previous: Entry | undefined,
+  ) {
+    this.#entry = entry;
+    this.#previous = previous;
+  }
+
+  /** The new state; undefined when the object was deleted. */
+  get entry(): Entry | undefined {
+    return this.#entry;
+  }
+
+  /** The state before; undefined when the object was created. */
+  get previous(): Entry | undefined {
+    return this.#previous;
+  }
+
+  /** The event with its states in memory (`stored-event.ts`). */
+  get loaded(): WatchEvent {
+    return this;
+  }
+
+  /** The kind was replaced. */
+  reread(kind: Kind): void {
+    this.#entry?.reread(kind);
+    this.#previous?.reread(kind);
+  }
 
   get namespace(): string {
     return (this.entry ?? this.previous!).namespace;

@@ -156,7 +156,10 @@ export class Watcher {
       const end = Math.min(this.collection.endNumber, this.#position + sliceMax);
       const notices: Notice[] = [];
       for (let bytes = 0; this.#position < end && bytes < this.#sliceBytesMax; this.#position++) {
-        const event = this.collection.event(this.#position)!;
+        const found = this.collection.event(this.#position)!;
+        // Before its states are read, which may be on disk.
+        if (!this.filter.covers(found.namespace, found.name)) continue;
+        const event = found.loaded;
         const preparing = this.filter.prepared([event.entry, event.previous]);
         if (preparing) {
           this.#goOnAfter(preparing);

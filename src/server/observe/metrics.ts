@@ -21,6 +21,8 @@ export interface Measured {
   readonly audit: AuditLog | undefined;
   /** The flow control of the door that has one. */
   readonly flows: FlowControl | undefined;
+  /** Metrics of what the server is a part of. */
+  readonly further: ((out: Exposition) => void) | undefined;
 }
 
 export class Metrics {
@@ -29,7 +31,7 @@ export class Metrics {
   constructor(private readonly measured: Measured) {}
 
   async text(): Promise<string> {
-    const { registry, keeper, traffic, requests, watches, store, audit, flows } = this.measured;
+    const { registry, keeper, traffic, requests, watches, store, audit, flows, further } = this.measured;
     const out = new Exposition();
     requests.writeTo(out);
     writeTraffic(out, traffic);
@@ -39,6 +41,7 @@ export class Metrics {
     writeLimits(out, keeper);
     if (flows) writeFlows(out, flows);
     if (audit) writeAudit(out, audit);
+    further?.(out);
     await this.#process.writeTo(out);
     return out.toString();
   }
