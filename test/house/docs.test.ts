@@ -63,6 +63,11 @@ describe.each(pages)('%s', (page) => {
     }
   });
 
+  it('installs Wherry from a file, because it is in no registry', () => {
+    const lines = textOf(page).match(/\bnpm (?:install|i|add|ci)\b[^\n`]*\swherry(?=[\s@`]|$)/gm) ?? [];
+    expect(lines).toEqual([]);
+  });
+
   it('names only options that `wherry --help-all` has', () => {
     for (const args of [...commandLines(page), ...mentions(page)])
       for (const option of ownArguments(args).filter((arg) => arg.startsWith('--')))

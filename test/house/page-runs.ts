@@ -27,9 +27,6 @@ export const pageRuns: Readonly<Record<string, PageRun>> = {
   'docs/compatibility.md': { session: serving },
   'docs/config.md': {
     session: {},
-    left: {
-      'wherry up --manifests': 'ends by itself, where the pages start a server that stays; manifests.test.ts',
-    },
   },
   'docs/conformance.md': { left: { '': 'two servers for a test program that is not part of this project' } },
   'docs/containers.md': {

@@ -58,7 +58,7 @@ const isQuestion = (command: string): boolean =>
 
 /** A server or node that the next commands talk to, unless the page shows that it does not start. */
 const isServer = ({ command, shown }: Step): boolean =>
-  /^(?:wherry (?:up|serve|node)|npm start)\b/.test(command) && !shown.startsWith('wherry: ');
+  /^(?:wherry (?:up|serve|node)|npm start)\b/.test(command) && !/^wherry: /m.test(shown);
 
 /** What differs from run to run, each as a pattern. Some values come again in later commands of the page. */
 const variables = [
