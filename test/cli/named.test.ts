@@ -7,10 +7,12 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { kubectls } from '../kubectl/programs.ts';
 import { ctrlC, Terminal } from '../streams/pty.ts';
 import { Child, command, userFolders } from '../support/child.ts';
 import { expectSentence, type Run, useCommand } from '../support/command.ts';
 import { Client } from '../support/http.ts';
+import { describeWith } from '../support/tools.ts';
 
 const { children } = useCommand();
 let cwd: string;
@@ -111,15 +113,20 @@ describe('two clusters', () => {
     expect(text).toMatch(/^current-context: wherry-[ab]$/m);
     expect(statSync(kubeconfig).mode & 0o777).toBe(0o600);
     expect(existsSync(`${kubeconfig}.lock`)).toBe(false);
-    const nodes = (context: string): string =>
-      execFileSync('kubectl', ['--context', context, 'get', 'nodes', '-o', 'name'], {
-        env: { PATH: process.env['PATH']!, KUBECONFIG: kubeconfig, HOME: home },
-        encoding: 'utf8',
-      });
-    expect([nodes('wherry-a'), nodes('wherry-b')]).toEqual(['node/simulated-1\n', 'node/simulated-1\n']);
     // Another cluster never takes the names of one.
     const { stdout } = await run('kubeconfig', '--name', 'a', '--merge', kubeconfig);
     expect(stdout).toBe(`Added to ${kubeconfig}; its current context is wherry-a\n`);
+  });
+
+  describeWith('kubectl')('with kubectl', () => {
+    it('are told apart by their contexts', () => {
+      const nodes = (context: string): string =>
+        execFileSync(kubectls[0]!.program, ['--context', context, 'get', 'nodes', '-o', 'name'], {
+          env: { PATH: process.env['PATH']!, KUBECONFIG: kubeconfig, HOME: home },
+          encoding: 'utf8',
+        });
+      expect([nodes('wherry-a'), nodes('wherry-b')]).toEqual(['node/simulated-1\n', 'node/simulated-1\n']);
+    });
   });
 
   it('are not started twice, and say so', async () => {

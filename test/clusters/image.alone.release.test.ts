@@ -12,6 +12,7 @@ import { problem as networkProblem } from '../../src/node/network/netns.fixture.
 import { TestDocker } from '../../src/node/runtime/docker/docker.fixture.ts';
 import { programOf, tryEngine } from '../../src/node/runtime/engine/engine.fixture.ts';
 import { etcds } from '../../src/store/etcd/etcd-server.fixture.ts';
+import { kubectls } from '../kubectl/programs.ts';
 import { freePorts } from '../support/free-ports.ts';
 import { DockerCommand } from '../support/local-images.ts';
 
@@ -62,7 +63,10 @@ function kubectl(kubeconfig: string): (...args: string[]) => string {
   const file = path.join(folder, 'kubeconfig');
   writeFileSync(file, kubeconfig, { mode: 0o600 });
   return (...args) =>
-    execFileSync('kubectl', ['--kubeconfig', file, ...args], { encoding: 'utf8', stdio: 'pipe' });
+    execFileSync(kubectls.at(-1)!.program, ['--kubeconfig', file, ...args], {
+      encoding: 'utf8',
+      stdio: 'pipe',
+    });
 }
 
 function kubectlOf(id: string): (...args: string[]) => string {
