@@ -11,8 +11,11 @@ const warmingRounds = 4;
 
 const percentile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
 
-/** @param form of the events: `json` or `protobuf` */
-export async function fanout(url, watchers, changes, form = 'json') {
+/**
+ * @param form of the events: `json` or `protobuf`
+ * @param over watches over HTTP/2 at this secure door (`url`, `tls`); writers use the local one
+ */
+export async function fanout(url, watchers, changes, form = 'json', over = undefined) {
   const pods = `${url}/api/v1/namespaces/default/pods`;
   // One object per writer: changes of the same object would wait for each other.
   let created;
@@ -20,15 +23,18 @@ export async function fanout(url, watchers, changes, form = 'json') {
     created = await (
       await fetch(pods, { method: 'POST', body: JSON.stringify(podNamed(`fanout-${i}`, 0)) })
     ).json();
+  // Of an earlier run they exist; the newest version is as good.
+  const { metadata } = created.status === 'Failure' ? await (await fetch(`${pods}?limit=1`)).json() : created;
   const agent = new Agent({ keepAlive: true, maxSockets: writers });
   const child = fork(
     path.join(import.meta.dirname, 'watchers.mjs'),
-    [url, watchers, changes, created.metadata.resourceVersion, form].map(String),
+    [over?.url ?? url, watchers, changes, metadata.resourceVersion, form].map(String),
+    { env: { ...process.env, WATCH_TLS: JSON.stringify(over?.tls ?? null) } },
   );
   await once(child, 'message');
 
-  /** Numbers its changes from `first` on, because writing the same value twice is no change. */
-  const round = async (first) => {
+  /** Numbers its changes from `from` on, because writing the same value twice is no change. */
+  const round = async (from) => {
     const answered = [];
     const begun = performance.now();
     const done = once(child, 'message');
@@ -36,7 +42,7 @@ export async function fanout(url, watchers, changes, form = 'json') {
     const writer = async (_, i) => {
       while (next < changes) {
         const n = next++;
-        const change = { metadata: { annotations: { n: String(first + n) } } };
+        const change = { metadata: { annotations: { n: String(from + n) } } };
         await send(agent, 'PATCH', `${pods}/fanout-${i}`, change, 'application/merge-patch+json');
         answered[n] = performance.timeOrigin + performance.now();
       }
@@ -45,9 +51,10 @@ export async function fanout(url, watchers, changes, form = 'json') {
     const [{ arrivals, received }] = await done;
     return { seconds: (performance.now() - begun) / 1000, answered, arrivals, received };
   };
+  const first = changes * Math.floor(performance.now());
   // Warm-up rounds, until all sides run optimised code; they do not count.
-  for (let i = 0; i < warmingRounds; i++) await round(i * changes);
-  const { seconds, answered, arrivals, received } = await round(warmingRounds * changes);
+  for (let i = 0; i < warmingRounds; i++) await round(first + i * changes);
+  const { seconds, answered, arrivals, received } = await round(first + warmingRounds * changes);
   child.disconnect();
   agent.destroy();
   const late = arrivals

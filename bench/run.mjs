@@ -221,6 +221,8 @@ async function others() {
     (hooks.asked - hooks.bare - hooks.own) * 1000,
     'µs',
   );
+  say('the secure door:');
+  await secureBench(row, { seconds: quick ? 1 : seconds });
   say('the living cluster:');
   await living(row, {
     quick,

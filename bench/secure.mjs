@@ -1,143 +1,213 @@
 /**
- * `npm run bench -- --secure`: what the secure door costs. Reads and creates with 16 connections that are kept open, over
- * TLS as a share of the same over the local door, one right after the other, and handshakes a second. Requests are sent by
- * Node from a process of its own, because `wrk` shows no client certificate.
+ * `node bench/secure.mjs [--quick]`, part of `npm run bench`: what the secure door costs. Reads over HTTP/1.1 and HTTP/2
+ * with TLS beside bare servers of these protocols; each kind of credentials beside none; lists of 1,000 pods, plain and
+ * compressed, beside a bare server that sends as many bytes; watch events over HTTP/2 beside the local door's; creates
+ * and handshakes. Shares are quotients of the servers' processor times for a request, where both do the same; the machine's
+ * cores also run the clients.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { Agent as PlainAgent, request as plainRequest } from 'node:http';
-import { Agent, request } from 'node:https';
 import path from 'node:path';
-import { connect } from 'node:tls';
-import { fileURLToPath } from 'node:url';
-import { podNamed } from './objects.mjs';
-import { cluster } from './servers.mjs';
+import { fanout } from './fan-out.mjs';
+import { fill } from './objects.mjs';
+import { load } from './secure-load.mjs';
+import { processorMs, wherry } from './servers.mjs';
 
-const connections = 16;
 const rounds = 3;
+const pods = '/api/v1/namespaces/default/pods';
+const one = `${pods}/pod-000500`;
+const median = (figures) => figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)];
 
-/** Sends requests for some seconds, each connection one after the other; gives how many were answered in a second. */
-async function drive({ url, tls, method, paths, seconds }) {
-  const secure = url.startsWith('https:');
-  const agent = secure
-    ? new Agent({ keepAlive: true, maxSockets: connections, ...tls })
-    : new PlainAgent({ keepAlive: true, maxSockets: connections });
-  const send = secure ? request : plainRequest;
-  const id = Math.random().toString(36).slice(2, 8);
-  let answered = 0;
-  let n = 0;
-  const one = () =>
-    new Promise((resolve, reject) => {
-      const body = method === 'POST' ? JSON.stringify(podNamed(`${id}-${n++}`, 0)) : undefined;
-      const sent = send(url + paths, {
-        method,
-        agent,
-        headers: body ? { 'Content-Type': 'application/json' } : {},
-      });
-      sent.on('error', reject).on('response', (response) => {
-        response.on('end', () => {
-          if (response.statusCode >= 300)
-            return reject(new Error(`${method} ${paths}: ${response.statusCode}`));
-          answered++;
-          resolve();
-        });
-        response.resume();
-      });
-      sent.end(body);
-    });
-  // Handshakes are measured by themselves.
-  await Promise.all(Array.from({ length: connections }, one));
-  answered = 0;
-  const begunMs = performance.now();
-  const endMs = begunMs + seconds * 1000;
-  await Promise.all(
-    Array.from({ length: connections }, async () => {
-      while (performance.now() < endMs) await one();
-    }),
-  );
-  agent.destroy();
-  return answered / ((performance.now() - begunMs) / 1000);
+/** Bare servers of both protocols that answer with so many bytes and the server's own certificate. */
+async function bareSecure(bytes, pki) {
+  const files = ['apiserver.key', 'apiserver.crt'].map((name) => path.join(pki, name));
+  const child = fork(path.join(import.meta.dirname, 'bare-secure.mjs'), [String(bytes), ...files]);
+  const [[h1, h2]] = await once(child, 'message');
+  return { h1, h2, usedMs: () => processorMs(child.pid), close: () => child.kill() };
 }
 
-async function handshakes({ url, tls, seconds }) {
-  const { hostname: host, port } = new URL(url);
-  const endMs = performance.now() + seconds * 1000;
-  const begunMs = performance.now();
-  let made = 0;
-  await Promise.all(
-    Array.from({ length: connections }, async () => {
-      while (performance.now() < endMs) {
-        const socket = connect({ host, port: Number(port), ...tls });
-        await once(socket, 'secureConnect');
-        socket.destroy();
-        made++;
-      }
-    }),
-  );
-  return made / ((performance.now() - begunMs) / 1000);
+async function post(url, where, value) {
+  const answer = await fetch(url + where, { method: 'POST', body: JSON.stringify(value) });
+  if (!answer.ok) throw new Error(await answer.text());
+  return answer.json();
 }
 
-/** Runs one of the above in a process of its own. */
-async function inChild(work) {
-  const child = fork(fileURLToPath(import.meta.url), ['--child'], { stdio: 'inherit' });
-  child.send(work);
-  const [answer] = await once(child, 'message');
-  child.disconnect();
-  if (typeof answer !== 'number') throw new Error(answer.error);
-  return answer;
-}
-
-const median = (figures) => [...figures].sort((a, b) => a - b)[Math.floor(figures.length / 2)];
-
-export async function secureBench(row, { seconds }) {
-  const server = await cluster('lmdb', [
-    '--secure-port',
-    '0',
-    '--simulated-nodes',
-    '1',
-    '--controllers',
-    'none',
-  ]);
+/** A server with 1,000 pods that everybody may read, and the credentials of its users. */
+async function secured(more = []) {
+  const server = await wherry('lmdb', undefined, ['--secure-port', '0', ...more]);
+  await fill(server.url, 1000);
+  const binding = (name, subject) => ({
+    metadata: { name },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', ...subject }],
+  });
+  const bindings = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings';
+  await post(server.url, bindings, binding('anybody', { kind: 'User', name: 'system:anonymous' }));
+  await post(server.url, bindings, binding('accounts', { kind: 'Group', name: 'system:serviceaccounts' }));
+  await post(server.url, '/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'reader' } });
+  const { status } = await post(server.url, '/api/v1/namespaces/default/serviceaccounts/reader/token', {
+    spec: {},
+  });
   const config = JSON.parse(readFileSync(path.join(server.dataDir, 'kubeconfig'), 'utf8'));
   const text = (data) => Buffer.from(data, 'base64').toString('utf8');
   const { user } = config.users[0];
-  const tls = {
-    ca: text(config.clusters[0].cluster['certificate-authority-data']),
-    cert: text(user['client-certificate-data']),
-    key: text(user['client-key-data']),
+  const { cluster } = config.clusters[0];
+  const trust = { ca: text(cluster['certificate-authority-data']) };
+  const shown = { cert: text(user['client-certificate-data']), key: text(user['client-key-data']) };
+  return {
+    server,
+    pki: path.join(server.dataDir, 'pki'),
+    url: cluster.server,
+    anonymous: { tls: trust },
+    certificate: { tls: { ...trust, ...shown } },
+    token: { tls: trust, headers: { authorization: `Bearer ${status.token}` } },
   };
-  const secure = { url: config.clusters[0].cluster.server, tls };
-  const local = { url: server.url };
-  const pods = '/api/v1/namespaces/default/pods';
-  await fetch(`${server.url}${pods}`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(podNamed('read', 0)),
-  });
-  for (const [figure, method, paths] of [
-    ['read one over TLS, 16 connections', 'GET', `${pods}/read`],
-    ['create over TLS, 16 connections', 'POST', pods],
-  ]) {
-    const shares = [];
-    const rates = [];
-    for (let round = 0; round < rounds; round++) {
-      const plain = await inChild({ what: 'drive', ...local, method, paths, seconds });
-      const over = await inChild({ what: 'drive', ...secure, method, paths, seconds });
-      shares.push(over / plain);
-      rates.push(over);
-    }
-    row(figure, 'lmdb', median(rates), 'requests/s', median(shares));
-  }
-  row('handshakes', 'lmdb', await inChild({ what: 'handshakes', ...secure, seconds }), 'per second');
-  await server.close();
 }
 
-if (process.argv.includes('--child'))
-  process.once('message', async ({ what, ...work }) => {
-    try {
-      process.send(await (what === 'drive' ? drive(work) : handshakes(work)));
-    } catch (error) {
-      process.send({ error: error.message });
-    }
-  });
+/** Measures each in turn, several times, and gives the medians: requests a second and microseconds of each. */
+async function inTurn(works, usedMs) {
+  const found = works.map(() => []);
+  for (let round = 0; round < rounds; round++)
+    for (const [i, work] of works.entries()) found[i].push(await load(work, usedMs[i]));
+  return found.map((all) => ({
+    perSecond: median(all.map(({ perSecond }) => perSecond)),
+    microseconds: median(all.map(({ microseconds }) => microseconds)),
+  }));
+}
+
+async function reads(row, { server, url, ...users }, bare, seconds) {
+  const used = () => server.processorMs;
+  for (const [protocol, name, credentials] of [
+    ['h1', 'HTTP/1.1', ['anonymous', 'certificate', 'token']],
+    // An HTTP/2 connection ends after a request without credentials, as in Kubernetes.
+    ['h2', 'HTTP/2', ['certificate', 'token']],
+  ]) {
+    const works = credentials.map((user) => ({ url, protocol, path: one, seconds, ...users[user] }));
+    const yardstick = { url: bare[protocol], protocol, path: '/', seconds, ...users.anonymous };
+    const [unit, ...found] = await inTurn([yardstick, ...works], [bare.usedMs, ...works.map(() => used)]);
+    row(`bare server, ${name} with TLS`, 'lmdb', unit.perSecond, 'requests/s');
+    for (const [i, user] of credentials.entries())
+      row(
+        `read one, ${name} with TLS, ${user}`,
+        'lmdb',
+        found[i].perSecond,
+        'requests/s',
+        unit.microseconds / found[i].microseconds,
+      );
+  }
+}
+
+async function lists(row, { server, url, certificate, pki }, seconds) {
+  const used = () => server.processorMs;
+  const bytes = Number(
+    (await fetch(server.url + pods, { headers: { 'Accept-Encoding': 'identity' } })).headers.get(
+      'content-length',
+    ),
+  );
+  const bare = await bareSecure(bytes, pki);
+  const work = { protocol: 'h2', seconds, ...certificate };
+  const [unit, plain, zipped, message, zippedMessage] = await inTurn(
+    [
+      { ...work, url: bare.h2, path: '/' },
+      { ...work, url, path: pods },
+      { ...work, url, path: pods, headers: { 'accept-encoding': 'gzip' } },
+      { ...work, url, path: pods, headers: { accept: 'application/vnd.kubernetes.protobuf' } },
+      {
+        ...work,
+        url,
+        path: pods,
+        headers: { accept: 'application/vnd.kubernetes.protobuf', 'accept-encoding': 'gzip' },
+      },
+    ],
+    [bare.usedMs, used, used, used, used],
+  );
+  bare.close();
+  row('bare server, HTTP/2, as many bytes as a list of 1,000', 'lmdb', unit.perSecond, 'requests/s');
+  for (const [name, { perSecond, microseconds }, than] of [
+    ['list 1,000, HTTP/2', plain, unit],
+    ['list 1,000, HTTP/2, gzip (share: of plain)', zipped, plain],
+    ['list 1,000 in protobuf, HTTP/2', message, unit],
+    ['list 1,000 in protobuf, HTTP/2, gzip (share: of plain)', zippedMessage, message],
+  ])
+    row(name, 'lmdb', perSecond, 'requests/s', than.microseconds / microseconds);
+}
+
+async function watches(row, { server, url, certificate }, changes) {
+  const local = await fanout(server.url, 200, changes);
+  const over = await fanout(server.url, 200, changes, 'json', { url, tls: certificate.tls });
+  row('watch events, 200 watchers, local door', 'lmdb', local.eventsPerSecond, 'events/s');
+  row(
+    'watch events, 200 watchers, HTTP/2 (share: of local)',
+    'lmdb',
+    over.eventsPerSecond,
+    'events/s',
+    over.eventsPerSecond / local.eventsPerSecond,
+  );
+}
+
+/** What RBAC costs: a second server, which allows everything. */
+async function rights(row, first, seconds) {
+  const open = await secured(['--authorization-mode', 'AlwaysAllow']);
+  const work = { protocol: 'h1', path: one, seconds };
+  const [without, withRoles] = await inTurn(
+    [
+      { ...work, url: open.url, ...open.token },
+      { ...work, url: first.url, ...first.token },
+    ],
+    [() => open.server.processorMs, () => first.server.processorMs],
+  );
+  await open.server.close();
+  row(
+    'read one with a token, RBAC (share: of AlwaysAllow)',
+    'lmdb',
+    withRoles.perSecond,
+    'requests/s',
+    without.microseconds / withRoles.microseconds,
+  );
+}
+
+/** Calls `row(figure, store, value, unit, share)` with each figure. */
+export async function secureBench(row, { seconds, only = '' }) {
+  const parts = {
+    reads: async (first) => {
+      const bare = await bareSecure(1500, first.pki);
+      await reads(row, first, bare, seconds);
+      bare.close();
+    },
+    lists: (first) => lists(row, first, seconds),
+    rights: (first) => rights(row, first, seconds),
+    writes: async ({ server, url, certificate }) => {
+      const work = { protocol: 'h1', path: pods, method: 'POST', seconds };
+      const used = () => server.processorMs;
+      const [local, over] = await inTurn(
+        [
+          { ...work, url: server.url },
+          { ...work, url, ...certificate },
+        ],
+        [used, used],
+      );
+      const share = over.perSecond / local.perSecond;
+      row('create, HTTP/1.1 with TLS (share: of local)', 'lmdb', over.perSecond, 'requests/s', share);
+      const { perSecond } = await load({ what: 'handshakes', url, seconds, ...certificate }, used);
+      row('handshakes', 'lmdb', perSecond, 'per second');
+    },
+    watches: (first) => watches(row, first, 300),
+  };
+  const first = await secured();
+  for (const [name, part] of Object.entries(parts))
+    if (!only || only.split(',').includes(name)) await part(first);
+  await first.server.close();
+}
+
+if (process.argv[1] === import.meta.filename)
+  await secureBench(
+    (figure, _store, value, unit, share) =>
+      console.log(
+        `${figure.padEnd(58)} ${value.toFixed(0).padStart(8)} ${unit.padEnd(10)} ${share?.toFixed(3) ?? ''}`,
+      ),
+    {
+      seconds: process.argv.includes('--quick') ? 1 : 3,
+      only: process.argv[process.argv.indexOf('--only') + 1 || process.argv.length],
+    },
+  );

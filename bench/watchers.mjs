@@ -4,8 +4,13 @@
  * over IPC. Events are lines of JSON, or frames of protobuf with their length in four bytes.
  */
 import { Agent, request } from 'node:http';
+import { connect } from 'node:http2';
 
 const [url, watcherCount, eventCount] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4])];
+/** Over HTTP/2, with these options of TLS. */
+const tls = JSON.parse(process.env.WATCH_TLS ?? 'null');
+/** As many as a session may have at a time. */
+const streamsMax = 100;
 const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY });
 const protobuf = process.argv[6] === 'protobuf';
 const accept = protobuf ? 'application/vnd.kubernetes.protobuf' : 'application/json';
@@ -31,30 +36,41 @@ const nothing = () => Array.from({ length: eventCount }, () => []);
 let arrivals = nothing();
 let received = 0;
 
-function open() {
+const path = `/api/v1/namespaces/default/pods?watch=true&resourceVersion=${process.argv[5]}`;
+const sessions = [];
+
+/** Sends the request of a watcher: a stream of events, and the event that says that it was answered. */
+function sent(index) {
+  if (!tls) return request(url + path, { agent, headers: { Accept: accept } });
+  sessions[Math.floor(index / streamsMax)] ??= connect(url, tls);
+  return sessions[Math.floor(index / streamsMax)].request({ ':path': path, accept });
+}
+
+/** Counts the events of an answer. */
+function count(response) {
+  let rest = Buffer.alloc(0);
+  response.on('data', (chunk) => {
+    const now = performance.timeOrigin + performance.now();
+    const data = rest.length ? Buffer.concat([rest, chunk]) : chunk;
+    let at = 0;
+    for (let end = eventEnd(data, at); end >= 0; end = eventEnd(data, at)) {
+      arrivals[numberAt(data, at) % eventCount].push(now);
+      received++;
+      at = end + 1;
+    }
+    rest = data.subarray(at);
+    if (received === watcherCount * eventCount) finish();
+  });
+}
+
+function open(_, index) {
   return new Promise((resolve, reject) => {
-    const sent = request(
-      `${url}/api/v1/namespaces/default/pods?watch=true&resourceVersion=${process.argv[5]}`,
-      { agent, headers: { Accept: accept } },
-    );
-    sent.on('error', reject);
-    sent.on('response', (response) => {
-      let rest = Buffer.alloc(0);
-      response.on('data', (chunk) => {
-        const now = performance.timeOrigin + performance.now();
-        const data = rest.length ? Buffer.concat([rest, chunk]) : chunk;
-        let at = 0;
-        for (let end = eventEnd(data, at); end >= 0; end = eventEnd(data, at)) {
-          arrivals[numberAt(data, at) % eventCount].push(now);
-          received++;
-          at = end + 1;
-        }
-        rest = data.subarray(at);
-        if (received === watcherCount * eventCount) finish();
-      });
+    const asked = sent(index).on('error', reject);
+    asked.on('response', (response) => {
+      count(tls ? asked : response);
       resolve();
     });
-    sent.end();
+    asked.end();
   });
 }
 

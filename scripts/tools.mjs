@@ -1,6 +1,6 @@
 /**
- * The real clients, servers and tools used in tests. Python's client, Go, etcd, HAProxy, shells, Chromium, assemblers and
- * container engines are installed with the system's package manager if they are missing and this user may do so; versions of kubectl and of
+ * The real clients, servers and tools used in tests. Python's client, Go, etcd, HAProxy, shells, Chromium, assemblers,
+ * strace and container engines are installed with the system's package manager if they are missing and this user may do so; versions of kubectl and of
  * etcd are downloaded privately (kubectls.mjs, etcds.mjs), and so is Jest (jest.mjs).
  */
 import { spawnSync } from 'node:child_process';
@@ -26,6 +26,7 @@ const clientTools = {
   haproxy: { package: 'haproxy', check: installed('haproxy') },
   zsh: { package: 'zsh', check: installed('zsh') },
   fish: { package: 'fish', check: installed('fish') },
+  strace: { package: 'strace', check: installed('strace') },
   'etcd-server': { package: 'etcd-server', check: ['sh', '-c', 'command -v etcd'] },
   // Both on every machine: the sandbox programs are assembled for all architectures that they are there for.
   'assembler for amd64': {

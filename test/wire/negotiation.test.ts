@@ -155,6 +155,29 @@ describe('gzip', () => {
     }
   });
 
+  for (const accept of ['application/json', 'application/vnd.kubernetes.protobuf'])
+    it(`has the same list as without it, before and after changes, in ${accept}`, async () => {
+      // Items are compressed once per version; the revision in the head moves with every object of any kind.
+      const same = async (change: string): Promise<Buffer> => {
+        const plain = await client.get(configMaps, { Accept: accept });
+        for (let i = 0; i < 3; i++) {
+          const zipped = await client.get(configMaps, { Accept: accept, ...gzip });
+          expect(zipped.headers['content-encoding'], change).toBe('gzip');
+          expect(zipped.headers['content-length'], change).toBe(String(zipped.bytes.length));
+          expect(gunzipSync(zipped.bytes).equals(plain.bytes), change).toBe(true);
+        }
+        return plain.bytes;
+      };
+      const first = await same('none');
+      await created(client, '/api/v1/namespaces/default/secrets', {
+        metadata: { name: `other-${accept.length}` },
+      });
+      const second = await same('another kind');
+      expect(second.equals(first)).toBe(false);
+      await created(client, configMaps, configMap(`more-${accept.length}`, { text: 'ü"\\'.repeat(50_000) }));
+      expect((await same('one more object')).length).toBeGreaterThan(second.length);
+    });
+
   it('is not for short answers, refusals of it, and watches', async () => {
     expect((await client.get(path, gzip)).headers['content-encoding']).toBeUndefined();
     const refusing = await client.get(`${configMaps}/long`, { 'Accept-Encoding': 'gzip;q=0' });

@@ -44,14 +44,17 @@ export class Page {
     return this.#textBytes;
   }
 
-  /** The entries as items of a list: without kind and apiVersion, separated by commas. */
-  text(): Buffer {
-    return this.#kept(json, () => itemsText(this.entries, 0, this.entries.length, this.textBytes));
+  /**
+   * The entries as items of a list: without kind and apiVersion, separated by commas.
+   * @param atOnce whether to cache it with the first request
+   */
+  text(atOnce = false): Buffer {
+    return this.#kept(json, atOnce, () => itemsText(this.entries, 0, this.entries.length, this.textBytes));
   }
 
   /** The entries as items of a list in protobuf. */
-  messages(form: Form<ProtobufDocument>): Buffer {
-    return this.#kept(form, () => itemsMessage(form, this.entries, 0, this.entries.length));
+  messages(form: Form<ProtobufDocument>, atOnce = false): Buffer {
+    return this.#kept(form, atOnce, () => itemsMessage(form, this.entries, 0, this.entries.length));
   }
 
   /** Whether the joined messages of this form are cached. */
@@ -59,12 +62,12 @@ export class Page {
     return this.#joined.get(form) !== undefined;
   }
 
-  /** Returns the joined bytes of a form; caches them from the second request on. */
-  #kept(form: object, make: () => Buffer): Buffer {
+  /** Returns the joined bytes of a form; caches them from the second request on, or at once. */
+  #kept(form: object, atOnce: boolean, make: () => Buffer): Buffer {
     const known = this.#joined.get(form);
     if (known) return known;
     const bytes = make();
-    const keep = optimized && this.#joined.has(form) && bytes.length <= pageTextBytesMax;
+    const keep = optimized && (atOnce || this.#joined.has(form)) && bytes.length <= pageTextBytesMax;
     this.#joined.set(form, keep && this.mayKeep(bytes.length) ? bytes : undefined);
     return bytes;
   }

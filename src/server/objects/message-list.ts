@@ -3,7 +3,7 @@ import { modelOf } from '../../api/model/model.ts';
 import { listEnvelope, type ProtobufDocument } from '../../api/protobuf/protobuf-envelope.ts';
 import type { Form } from '../../registry/view/forms.ts';
 import type { Page } from '../../registry/view/page.ts';
-import { answerBytes } from '../http/answer.ts';
+import { answerItems, isCompressed } from '../http/compressed-items.ts';
 import type { RequestContext } from '../http/context.ts';
 import { answerParts, type LongValue, wholeValue } from '../http/long-answer.ts';
 import { protobufType } from '../http/negotiation.ts';
@@ -33,10 +33,10 @@ export async function answerMessages(
   const bytes = page.hasMessages(form) ? 0 : await encodedBytes(context, page, form);
   if (context.response.destroyed) return;
   if (page.textBytes <= wholeBytesMax) {
-    const items = page.messages(form);
+    const items = page.messages(form, isCompressed(context, bytes || page.textBytes));
     const { head, end } = envelope(items.length);
     take(items.length);
-    return answerBytes(context, 200, [head, items, end], protobufType);
+    return answerItems(context, [head, items, end], protobufType);
   }
   const { head, end } = envelope(bytes);
   take(bytes);

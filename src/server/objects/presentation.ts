@@ -20,6 +20,7 @@ import { converted } from '../../registry/view/entry-conversion.ts';
 import { messagesOfKind } from '../../registry/view/entry-messages.ts';
 import type { Page } from '../../registry/view/page.ts';
 import { answerBytes, answerDocument, answerStatus, answerValue } from '../http/answer.ts';
+import { answerItems, isCompressed } from '../http/compressed-items.ts';
 import type { RequestContext } from '../http/context.ts';
 import { answerLong, answerParts, type LongValue } from '../http/long-answer.ts';
 import { messagesOf, type Negotiated, protobufType } from '../http/negotiation.ts';
@@ -183,7 +184,7 @@ export async function answerList(
 /** Answers with a list of the stored JSON texts. */
 function answerTexts(context: RequestContext, head: Buffer, page: Page): Promise<void> {
   return page.textBytes <= wholeBytesMax
-    ? answerBytes(context, 200, [head, page.text(), listEnd])
+    ? answerItems(context, [head, page.text(isCompressed(context, page.textBytes)), listEnd])
     : answerParts(context, 200, listParts(head, page), head.length + page.textBytes + listEnd.length);
 }
 
