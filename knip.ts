@@ -19,6 +19,7 @@ const config: KnipConfig = {
     // Built into files of their own: the thread that writes to LMDB, and a process that damage.alone.test.ts runs.
     'src/store/lmdb-thread.ts!',
     'src/store/damage.fixture.ts',
+    'src/store/power-cut.fixture.ts',
     'web/main.tsx!',
     'scripts/*.mjs',
     // Found by attack.test.ts, all of the folder.

@@ -3,21 +3,26 @@
  * revalidate.
  */
 import { createHash } from 'node:crypto';
-import { gzip } from 'node:zlib';
+import { constants, gzip } from 'node:zlib';
 import { jsonText } from '../../api/text/json-text.ts';
 import { acceptsGzip, apiHeaders, gzipBytesMin } from './answer.ts';
 import type { Headers, RequestContext } from './context.ts';
+
+/** Longer documents are compressed quickly: that of a platform with hundreds of kinds changes often. */
+const longBytes = 8 * 1024 * 1024;
 
 export class ApiDocument {
   /** Hash of the content, in hexadecimal. */
   readonly hash: string;
   #compressed: Promise<Buffer> | undefined;
 
+  /** @param hash that of the bytes, if it is known */
   constructor(
     readonly contentType: string,
     readonly bytes: Buffer,
+    hash?: string,
   ) {
-    this.hash = createHash('sha256').update(bytes).digest('hex').toUpperCase();
+    this.hash = hash ?? createHash('sha256').update(bytes).digest('hex').toUpperCase();
   }
 
   static json(value: unknown, contentType = 'application/json'): ApiDocument {
@@ -61,7 +66,11 @@ export class ApiDocument {
 
   #gzip(): Promise<Buffer> {
     this.#compressed ??= new Promise((resolve, reject) =>
-      gzip(this.bytes, (error, bytes) => (error ? reject(error) : resolve(bytes))),
+      gzip(
+        this.bytes,
+        { level: this.bytes.length > longBytes ? constants.Z_BEST_SPEED : constants.Z_DEFAULT_COMPRESSION },
+        (error, bytes) => (error ? reject(error) : resolve(bytes)),
+      ),
     );
     return this.#compressed;
   }

@@ -6,6 +6,7 @@
 import type { KindTable } from '../../../api/kinds/kinds.ts';
 import { Descriptions } from '../../../api/model/descriptions.ts';
 import { givenInSlices } from '../../../registry/time-slices.ts';
+import { optimized } from '../../../switches.ts';
 import { ApiDocument } from '../../http/document.ts';
 import type { Discovery } from '../discovery.ts';
 import { prefixOf } from '../model-names.ts';
@@ -16,6 +17,7 @@ import { operationsIn } from './minor-operations.ts';
 import { type Operation, operationsOf } from './operations.ts';
 import { declaration, resourceListing, smallDeclaration } from './swagger12.ts';
 import { type DocumentV2, documentV2 } from './v2.ts';
+import { TextV2 } from './v2-text.ts';
 import { documentV3 } from './v3.ts';
 
 /**
@@ -30,6 +32,7 @@ export class Documents {
   /** Documents that cover all versions, of one generation of the kind table. */
   readonly #whole: Built = new Map();
   #generation = 0;
+  readonly #textV2: TextV2;
   readonly #v3: VersionCache<Built>;
   /** By the address of the server, which is part of Swagger 1.2 documents. */
   readonly #swagger12: VersionCache<Built>;
@@ -40,12 +43,18 @@ export class Documents {
     /** Documents about paths outside the API, by name. */
     private readonly others: Readonly<Record<string, object>> = {},
   ) {
+    this.#textV2 = new TextV2(kinds, (apiVersion) => this.#operations(apiVersion), kinds.minor);
     this.#v3 = new VersionCache(kinds);
     this.#swagger12 = new VersionCache(kinds);
   }
 
   v2(): Promise<ApiDocument> {
-    return this.#once('v2', async () => givenInSlices(ApiDocument.jsonInSlices(await this.#documentV2())));
+    return this.#once(
+      'v2',
+      async () =>
+        (optimized && (await this.#textV2.document(this.discovery.served(), await Descriptions.load()))) ||
+        givenInSlices(ApiDocument.jsonInSlices(await this.#documentV2())),
+    );
   }
 
   v2Protobuf(): Promise<ApiDocument> {

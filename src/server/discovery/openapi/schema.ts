@@ -85,6 +85,7 @@ const namedMax = 12;
 export class Definitions {
   readonly #schemas = new Map<string, Schema>();
   readonly #names = new Map<Model, string>();
+  #hasRenamed = false;
 
   constructor(
     private readonly dialect: Dialect,
@@ -98,6 +99,11 @@ export class Definitions {
   /** What every operation answers with when it fails. */
   status(): Schema {
     return this.model((this.minor?.models ?? builtinModels).of('Status'));
+  }
+
+  /** Whether a model got another name, because a model before it has its own. */
+  get hasRenamed(): boolean {
+    return this.#hasRenamed;
   }
 
   /** All definitions by name, sorted. */
@@ -124,6 +130,7 @@ export class Definitions {
   #freeName(wished: string): string {
     let name = wished;
     for (let number = 2; this.#schemas.has(name); number++) name = `${wished}_v${number}`;
+    if (name !== wished) this.#hasRenamed = true;
     return name;
   }
 

@@ -99,6 +99,31 @@ export function* documentV2(
   minor?: ChosenMinor,
 ): Generator<number, DocumentV2> {
   const definitions = new Definitions('v2', descriptions, scheme, minor);
+  const { paths, shared } = yield* pathsV2(operations, definitions);
+  return {
+    ...frameV2(minor),
+    paths,
+    definitions: definitions.schemas,
+    parameters: Object.fromEntries([...shared].sort().map((name) => [name, parameterV2(parameter(name))])),
+  };
+}
+
+/** The document without what it describes. */
+export const frameV2 = (minor: ChosenMinor | undefined): DocumentV2 => ({
+  swagger: '2.0',
+  info: { title, version: minor?.release ?? release },
+  paths: {},
+  definitions: {},
+  parameters: {},
+  securityDefinitions: bearerToken,
+  security: [{ BearerToken: [] }],
+});
+
+/** Paths of versions with the models that they refer to, and the names of the parameters that they share. */
+export function* pathsV2(
+  operations: ReadonlyMap<string, readonly Operation[]>,
+  definitions: Definitions,
+): Generator<number, { readonly paths: Record<string, PathV2>; readonly shared: ReadonlySet<string> }> {
   const shared = new Set<string>();
   const refer = (one: Parameter): ParameterV2 => {
     if (inlineParameters.has(one.name) || one !== parameter(one.name)) return parameterV2(one);
@@ -114,15 +139,7 @@ export function* documentV2(
       path[operation.method] = operationV2(operation, tagOf(apiVersion), definitions, refer);
       yield operationSteps;
     }
-  return {
-    swagger: '2.0',
-    info: { title, version: minor?.release ?? release },
-    paths,
-    definitions: definitions.schemas,
-    parameters: Object.fromEntries([...shared].sort().map((name) => [name, parameterV2(parameter(name))])),
-    securityDefinitions: bearerToken,
-    security: [{ BearerToken: [] }],
-  };
+  return { paths, shared };
 }
 
 export const parameterV2 = ({ name, in: place, type, description }: Parameter): ParameterV2 => ({

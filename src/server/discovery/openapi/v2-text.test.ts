@@ -1,0 +1,53 @@
+/** Proves that the document joined from texts of versions is the one made as a whole, whatever kinds come and go. */
+import { expect, it } from 'vitest';
+import { otherServiceKind, widgetKind } from '../../../api/kind/widget.fixture.ts';
+import { KindTable } from '../../../api/kinds/kinds.ts';
+import { Descriptions } from '../../../api/model/descriptions.ts';
+import { givenInSlices } from '../../../registry/time-slices.ts';
+import { ApiDocument } from '../../http/document.ts';
+import { Discovery } from '../discovery.ts';
+import { type Operation, operationsOf } from './operations.ts';
+import { documentV2 } from './v2.ts';
+import { TextV2 } from './v2-text.ts';
+
+const kinds = new KindTable();
+const discovery = new Discovery(kinds);
+const descriptions = await Descriptions.load();
+/** Versions whose operations were asked for. */
+let described: string[] = [];
+const operations = (apiVersion: string): Operation[] => {
+  described.push(apiVersion);
+  return operationsOf(discovery, kinds, apiVersion);
+};
+const texts = new TextV2(kinds, operations, undefined);
+
+async function compared(): Promise<ApiDocument> {
+  const versions = discovery.served();
+  described = [];
+  const joined = (await texts.document(versions, descriptions))!;
+  const all = new Map(versions.map((version) => [version, operationsOf(discovery, kinds, version)]));
+  const whole = await givenInSlices(
+    ApiDocument.jsonInSlices(await givenInSlices(documentV2(all, descriptions))),
+  );
+  expect(joined.bytes.equals(whole.bytes)).toBe(true);
+  expect(joined.hash).toBe(whole.hash);
+  return joined;
+}
+
+it('is the same, and describes only versions that have changed', async () => {
+  const first = await compared();
+  expect(described).toEqual(discovery.served());
+  const kind = widgetKind();
+  await kinds.add(kind);
+  const second = await compared();
+  expect(described).toEqual([kind.apiVersion]);
+  expect(second.bytes.length).toBeGreaterThan(first.bytes.length);
+  // Texts are parts of the document before; several rounds show that none of them moves.
+  await kinds.add(otherServiceKind());
+  await compared();
+  await kinds.remove(kind);
+  await compared();
+  expect(described).toEqual([]);
+  await kinds.add(widgetKind());
+  await compared();
+});
