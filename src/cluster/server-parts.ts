@@ -29,6 +29,7 @@ interface ServerParts extends Omit<Parts, 'server'> {
 export function makeServer(settings: ClusterSettings, parts: ServerParts): ApiServer {
   const { options, apiServer, keeper, instruments, copy, report } = settings;
   const { writing, tokens, doors, aggregation, connections, usage, audit, metrics, authentication } = parts;
+  const hasDashboard = options.ui ?? defaultOf(servingOptions.ui);
   return new ApiServer(writing, {
     aggregation,
     doors: doors.all,
@@ -42,7 +43,9 @@ export function makeServer(settings: ClusterSettings, parts: ServerParts): ApiSe
     audit,
     components: componentsOf(settings, parts),
     health: checksOf(settings, parts),
-    dashboard: (options.ui ?? defaultOf(servingOptions.ui)) ? new Dashboard() : undefined,
+    dashboard: hasDashboard ? new Dashboard() : undefined,
+    // A copy has no nodes to ask, and its requests are those of the reader.
+    samplesAgeMs: hasDashboard && !copy ? settings.history.ageMaxMs : undefined,
     nodes: connections,
     nodeAddressTypes: apiServer.kubelet?.addressTypes,
     settings: apiServer,

@@ -15,12 +15,13 @@ import { OpenApi } from './discovery/openapi/openapi.ts';
 import { type ReportedVersion, versionInfo } from './discovery/version.ts';
 import { answerText, answerValue } from './http/answer.ts';
 import type { RequestContext } from './http/context.ts';
-import { problemsPath, searchPath, snapshotsPath, tracePath } from './http/request-info.ts';
+import { problemsPath, samplesPath, searchPath, snapshotsPath, tracePath } from './http/request-info.ts';
 import { expositionType } from './observe/exposition.ts';
 import { answerHealth, type HealthCheck } from './observe/health.ts';
 import { answerTraces, type RequestTraces } from './observe/request-traces.ts';
 import { answerStatusPage } from './observe/status-pages.ts';
 import type { Connecting } from './pods/connecting.ts';
+import type { Sampler } from './samples/sampler.ts';
 
 /** Additions of the test kit to the pages. */
 export interface PageInstruments {
@@ -44,6 +45,8 @@ export interface PageSources {
   readonly metrics: () => Promise<string>;
   /** How long the phases of requests took; absent without `--trace-requests`. */
   readonly traces?: RequestTraces | undefined;
+  /** The samples of usage and requests; absent when they are not taken. */
+  readonly sampler?: (() => Promise<Sampler>) | undefined;
   /** The dashboard; absent when it is not served. */
   readonly dashboard?: Dashboard | undefined;
   readonly version?: ReportedVersion | undefined;
@@ -97,6 +100,10 @@ export class Pages {
     if (path === problemsPath) {
       const { answerProblems } = await import('./problems/problems-page.ts');
       return answerProblems(context, this.sources.connecting(), this.sources.rights);
+    }
+    if (path === samplesPath && this.sources.sampler) {
+      const { answerSamples } = await import('./samples/samples-page.ts');
+      return answerSamples(context, await this.sources.sampler(), this.sources.rights);
     }
     if (path === searchPath) {
       const { answerSearch } = await import('./search/search-page.ts');

@@ -41,9 +41,12 @@ import { defaultAddressTypes } from './pods/node-location.ts';
 import type { ServiceDialing } from './pods/service-dialing.ts';
 import { type Resources, servedComputedVersions } from './route-table.ts';
 import { Router } from './router.ts';
+import type { Sampled, Sampler } from './samples/sampler.ts';
 
 /** On close, requests under way get this long. */
 const drainMaxMs = 10_000;
+/** Time between samples of usage and requests. */
+const sampleEveryMs = 10_000;
 
 export interface ServerOptions {
   readonly doors: readonly Door[];
@@ -82,6 +85,8 @@ export interface ServerOptions {
   readonly traces?: RequestTraces | undefined;
   /** The dashboard; absent when it is not served. */
   readonly dashboard?: Dashboard;
+  /** How long samples of usage and requests are kept, for charts; absent: no samples are taken. */
+  readonly samplesAgeMs?: number | undefined;
   /** Answers paths of snapshots (`/wherry/snapshots`); false for those that are unknown. */
   readonly snapshots?: (context: RequestContext) => Promise<boolean>;
   /** Logs of a copy, whose containers run elsewhere. */
@@ -112,6 +117,10 @@ export class ApiServer {
   readonly #connecting: Connecting;
   /** Loaded at the first connection, with all code for connections. */
   #dialing: Promise<ServiceDialing> | undefined;
+  readonly #sampled: Sampled;
+  /** Loaded with the first sample. */
+  #sampling: Promise<Sampler> | undefined;
+  #sampleTimer: NodeJS.Timeout | undefined;
   #closing = false;
 
   constructor(writing: Writing, options: ServerOptions) {
@@ -135,10 +144,18 @@ export class ApiServer {
       metrics: () => this.#metrics.text(),
       traces,
       dashboard,
+      sampler: options.samplesAgeMs === undefined ? undefined : () => this.#sampler(),
       instruments,
       snapshots: options.snapshots,
       version: options.settings,
     });
+    this.#sampled = {
+      registry,
+      usage: options.usage,
+      requests,
+      everyMs: sampleEveryMs,
+      ageMaxMs: options.samplesAgeMs ?? 0,
+    };
     this.#doors = options.doors;
     this.#rules = options.settings ?? {};
     this.#watching = {
@@ -221,6 +238,17 @@ export class ApiServer {
   async listen(): Promise<void> {
     const reception = withServingRules(this.#chain, this.#rules, Math.random);
     for (const door of this.#doors) await door.listen(reception);
+    if (this.#sampled.ageMaxMs > 0)
+      this.#sampleTimer = setInterval(() => void this.#sample(), sampleEveryMs).unref();
+  }
+
+  #sampler(): Promise<Sampler> {
+    this.#sampling ??= import('./samples/sampler.ts').then(({ Sampler }) => new Sampler(this.#sampled));
+    return this.#sampling;
+  }
+
+  async #sample(): Promise<void> {
+    await (await this.#sampler()).take().catch(() => undefined);
   }
 
   /** Opens a connection from the server itself to a port of a service. */
@@ -240,6 +268,7 @@ export class ApiServer {
   async close(): Promise<void> {
     if (this.#closing) return;
     this.#closing = true;
+    clearInterval(this.#sampleTimer);
     this.#chain.close();
     for (const door of this.#doors) door.shut();
     for (const stream of this.#watching.streams) stream.end();

@@ -30,6 +30,8 @@ export const snapshotsPath = '/wherry/snapshots';
 export const problemsPath = '/wherry/problems';
 /** Objects by what is typed (`search/search-page.ts`). */
 export const searchPath = '/wherry/search';
+/** What nodes, pods and requests used and took, for as long as history (`samples/samples-page.ts`). */
+export const samplesPath = '/wherry/samples';
 /** How long the phases of requests took (`observe/request-traces.ts`). */
 export const tracePath = '/wherry/trace';
 

@@ -50,6 +50,14 @@ class Series {
   }
 }
 
+/** Number and duration of requests that do not last. */
+export interface BriefTotals {
+  count: number;
+  totalMs: number;
+  /** Since the totals were taken the last time. */
+  longestMs: number;
+}
+
 /** Whether a resource or subresource is served. */
 export type Serves = (apiVersion: string, resource: string, subresource: string | undefined) => boolean;
 
@@ -59,6 +67,8 @@ export class RequestMetrics {
   /** By path; all other paths are at ''. */
   readonly #pages = new Map<string, Series[]>();
 
+  readonly #brief: BriefTotals = { count: 0, totalMs: 0, longestMs: 0 };
+
   constructor(private readonly serves: Serves) {}
 
   /** @param code 0 when the client disconnected before the answer */
@@ -66,6 +76,18 @@ export class RequestMetrics {
     const series = this.#of(info);
     series.countCode(code);
     series.seconds.observe(tookMs / 1000);
+    if (info.lasting !== undefined) return;
+    const brief = this.#brief;
+    brief.count++;
+    brief.totalMs += tookMs;
+    if (tookMs > brief.longestMs) brief.longestMs = tookMs;
+  }
+
+  /** Requests so far without watches and connections, which last as long as they are wanted. Begins a new longest. */
+  takeBrief(): Readonly<BriefTotals> {
+    const totals = { ...this.#brief };
+    this.#brief.longestMs = 0;
+    return totals;
   }
 
   /** Adds 1 or -1 to the number of long-running requests. */

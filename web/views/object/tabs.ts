@@ -69,9 +69,9 @@ const tabs: readonly ObjectTab[] = [
     id: 'usage',
     title: 'Usage',
     key: 'u',
-    applies: (kind) => isPod(kind) && kindOf('pods.metrics.k8s.io') !== undefined,
-    allowed: (_, namespace) => may('get', kindOf('pods.metrics.k8s.io'), { namespace }),
-    past: false,
+    applies: ({ id }) => (id === 'pods' || id === 'nodes') && kindOf(`${id}.metrics.k8s.io`) !== undefined,
+    allowed: ({ id }, namespace) => may('get', kindOf(`${id}.metrics.k8s.io`), { namespace }),
+    past: true,
     load: () => import('../pods/usage.tsx'),
   },
   {

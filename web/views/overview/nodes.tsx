@@ -4,25 +4,26 @@ import { useLiveObjects, useLiveTable } from '../../core/live.ts';
 import type { ApiObject } from '../../core/objects.ts';
 import { bytesText, coresText, quantity } from '../../core/quantity.ts';
 import { may } from '../../core/rights.ts';
+import { useSamples } from '../../core/sample-lines.ts';
 import { ShareBar } from '../../ui/bar.tsx';
 import { Link, listPlace, ObjectLink } from '../../ui/link.tsx';
-import { Plot } from '../../ui/plot.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
 import { usageTone } from '../../ui/tone.ts';
-import { sampleUsage, type Usage, useSamples } from './samples.ts';
+import { UsagePlots } from '../../ui/usage-plots.tsx';
+import { type NodeFigures, useNodeFigures } from './node-figures.ts';
 
 const shownMax = 8;
-const everyMs = 5_000;
 
 export function Nodes({ isPast }: { readonly isPast: boolean }) {
   const kind = kindOf('nodes')!;
   const pods = kindOf('pods')!;
   const live = useLiveObjects(pathOf(kind));
-  const samples = useSamples(sampleUsage, everyMs, !isPast && may('list', kindOf('nodes.metrics.k8s.io')));
+  const hasFigures = may('list', kindOf('nodes.metrics.k8s.io'));
+  const samples = useSamples({ of: 'nodes', namespace: undefined, name: undefined }, hasFigures);
+  const figures = useNodeFigures(!isPast && hasFigures);
   const podCounts = usePodCounts(pathOf(pods));
   const nodes = live.items.value;
   const ready = nodes.filter(isReady).length;
-  const usage = samples.at(-1);
   return (
     <section class="panel whole">
       <h2>
@@ -34,22 +35,12 @@ export function Nodes({ isPast }: { readonly isPast: boolean }) {
         )}
       </h2>
       {live.error.value && <Refusal error={live.error.value} what="Nodes cannot be shown." />}
-      {samples.length > 1 && (
+      {samples.items.length > 0 && samples.times.length > 1 && (
         <div class="plots">
-          <Plot
-            title="CPU"
-            now={`${coresText(usage!.cores)} of ${coresText(total(nodes, 'cpu'))} cores`}
-            series={[{ label: 'cores', colour: '--accent' }]}
-            data={[samples.map(({ time }) => time), samples.map(({ cores }) => cores)]}
-            format={coresText}
-          />
-          <Plot
-            title="Memory"
-            now={`${bytesText(usage!.bytes)} of ${bytesText(total(nodes, 'memory'))}`}
-            series={[{ label: 'bytes', colour: '--good' }]}
-            data={[samples.map(({ time }) => time), samples.map(({ bytes }) => bytes)]}
-            format={bytesText}
-            binary
+          <UsagePlots
+            samples={samples}
+            cpuNote={` of ${coresText(total(nodes, 'cpu'))} cores`}
+            memoryNote={` of ${bytesText(total(nodes, 'memory'))}`}
           />
         </div>
       )}
@@ -58,7 +49,7 @@ export function Nodes({ isPast }: { readonly isPast: boolean }) {
           <NodeBars
             key={node.metadata.uid}
             node={node}
-            usage={usage}
+            used={figures.get(node.metadata.name)}
             pods={podCounts.get(node.metadata.name) ?? 0}
           />
         ))}
@@ -74,13 +65,12 @@ export function Nodes({ isPast }: { readonly isPast: boolean }) {
 
 interface NodeBarsProps {
   readonly node: ApiObject;
-  readonly usage: Usage | undefined;
+  readonly used: NodeFigures | undefined;
   readonly pods: number;
 }
 
-function NodeBars({ node, usage, pods }: NodeBarsProps) {
+function NodeBars({ node, used, pods }: NodeBarsProps) {
   const { name } = node.metadata;
-  const used = usage?.nodes.get(name);
   const able = (what: string): number => quantity(node.status?.allocatable?.[what]);
   return (
     <li>

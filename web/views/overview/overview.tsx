@@ -32,7 +32,7 @@ export function View() {
         {!isPast && <Problems namespace={namespace} />}
         {maySee('pods', namespace) && <Pods namespace={namespace} />}
         {workloadIds.every((id) => maySee(id, namespace)) && <Rollouts namespace={namespace} />}
-        {!isPast && mayGetPath('/metrics') && <Requests />}
+        {mayGetPath('/metrics') && <Requests />}
         {maySee('nodes') && <Nodes isPast={isPast} />}
         {maySee('events', namespace) && <Warnings namespace={namespace} />}
       </div>
