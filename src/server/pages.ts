@@ -21,7 +21,7 @@ import { answerHealth, type HealthCheck } from './observe/health.ts';
 import { answerTraces, type RequestTraces } from './observe/request-traces.ts';
 import { answerStatusPage } from './observe/status-pages.ts';
 import type { Connecting } from './pods/connecting.ts';
-import type { Sampler } from './samples/sampler.ts';
+import type { Sampling } from './samples/sampling.ts';
 
 /** Additions of the test kit to the pages. */
 export interface PageInstruments {
@@ -46,7 +46,7 @@ export interface PageSources {
   /** How long the phases of requests took; absent without `--trace-requests`. */
   readonly traces?: RequestTraces | undefined;
   /** The samples of usage and requests; absent when they are not taken. */
-  readonly sampler?: (() => Promise<Sampler>) | undefined;
+  readonly sampling?: Sampling | undefined;
   /** The dashboard; absent when it is not served. */
   readonly dashboard?: Dashboard | undefined;
   readonly version?: ReportedVersion | undefined;
@@ -101,9 +101,9 @@ export class Pages {
       const { answerProblems } = await import('./problems/problems-page.ts');
       return answerProblems(context, this.sources.connecting(), this.sources.rights);
     }
-    if (path === samplesPath && this.sources.sampler) {
+    if (path === samplesPath && this.sources.sampling) {
       const { answerSamples } = await import('./samples/samples-page.ts');
-      return answerSamples(context, await this.sources.sampler(), this.sources.rights);
+      return answerSamples(context, await this.sources.sampling.sampler(), this.sources.rights);
     }
     if (path === searchPath) {
       const { answerSearch } = await import('./search/search-page.ts');

@@ -41,12 +41,10 @@ import { defaultAddressTypes } from './pods/node-location.ts';
 import type { ServiceDialing } from './pods/service-dialing.ts';
 import { type Resources, servedComputedVersions } from './route-table.ts';
 import { Router } from './router.ts';
-import type { Sampled, Sampler } from './samples/sampler.ts';
+import { Sampling } from './samples/sampling.ts';
 
 /** On close, requests under way get this long. */
 const drainMaxMs = 10_000;
-/** Time between samples of usage and requests. */
-const sampleEveryMs = 10_000;
 
 export interface ServerOptions {
   readonly doors: readonly Door[];
@@ -117,10 +115,8 @@ export class ApiServer {
   readonly #connecting: Connecting;
   /** Loaded at the first connection, with all code for connections. */
   #dialing: Promise<ServiceDialing> | undefined;
-  readonly #sampled: Sampled;
-  /** Loaded with the first sample. */
-  #sampling: Promise<Sampler> | undefined;
-  #sampleTimer: NodeJS.Timeout | undefined;
+  /** Absent when no samples are taken. */
+  readonly #sampling: Sampling | undefined;
   #closing = false;
 
   constructor(writing: Writing, options: ServerOptions) {
@@ -129,12 +125,10 @@ export class ApiServer {
     const watches = new WatchMetrics();
     const traffic = new Traffic(keeper);
     const requests = new RequestMetrics((...of) => this.#router.serves(...of));
-    const discovery = new Discovery(
-      registry.kinds,
-      servedComputedVersions(registry.kinds),
-      options.aggregation,
-    );
-    const { health, dashboard, instruments, traces } = options;
+    const computed = servedComputedVersions(registry.kinds);
+    const discovery = new Discovery(registry.kinds, computed, options.aggregation);
+    const { health, dashboard, instruments, traces, usage, samplesAgeMs: ageMaxMs } = options;
+    this.#sampling = ageMaxMs ? new Sampling({ registry, usage, requests, ageMaxMs }) : undefined;
     const pages = new Pages(registry, discovery, {
       tokens: options.tokens,
       compatibility: options.compatibility,
@@ -144,18 +138,11 @@ export class ApiServer {
       metrics: () => this.#metrics.text(),
       traces,
       dashboard,
-      sampler: options.samplesAgeMs === undefined ? undefined : () => this.#sampler(),
+      sampling: this.#sampling,
       instruments,
       snapshots: options.snapshots,
       version: options.settings,
     });
-    this.#sampled = {
-      registry,
-      usage: options.usage,
-      requests,
-      everyMs: sampleEveryMs,
-      ageMaxMs: options.samplesAgeMs ?? 0,
-    };
     this.#doors = options.doors;
     this.#rules = options.settings ?? {};
     this.#watching = {
@@ -238,17 +225,7 @@ export class ApiServer {
   async listen(): Promise<void> {
     const reception = withServingRules(this.#chain, this.#rules, Math.random);
     for (const door of this.#doors) await door.listen(reception);
-    if (this.#sampled.ageMaxMs > 0)
-      this.#sampleTimer = setInterval(() => void this.#sample(), sampleEveryMs).unref();
-  }
-
-  #sampler(): Promise<Sampler> {
-    this.#sampling ??= import('./samples/sampler.ts').then(({ Sampler }) => new Sampler(this.#sampled));
-    return this.#sampling;
-  }
-
-  async #sample(): Promise<void> {
-    await (await this.#sampler()).take().catch(() => undefined);
+    this.#sampling?.begin();
   }
 
   /** Opens a connection from the server itself to a port of a service. */
@@ -268,7 +245,7 @@ export class ApiServer {
   async close(): Promise<void> {
     if (this.#closing) return;
     this.#closing = true;
-    clearInterval(this.#sampleTimer);
+    this.#sampling?.end();
     this.#chain.close();
     for (const door of this.#doors) door.shut();
     for (const stream of this.#watching.streams) stream.end();

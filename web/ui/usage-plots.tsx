@@ -1,8 +1,8 @@
 /** Processor time and memory over time, from samples of the server. */
 
 import { bytesText, coresText } from '../core/quantity.ts';
-import { newestOf, type Samples, valuesOf } from '../core/sample-lines.ts';
 import { Plot } from './plot.tsx';
+import { newestOf, type Samples, valuesOf } from './sample-lines.ts';
 
 interface UsagePlotsProps {
   readonly samples: Samples;

@@ -19,7 +19,7 @@ export function encodeSample(value: number): number {
   if (!(whole > 0)) return 0;
   if (whole < steps) return whole;
   if (whole >= steps * 2 ** 62) return largest;
-  // Of numbers up to 2^53 the logarithm may be off by a little next to a power of two, which the rounding mends.
+  // Next to a power of two the logarithm may be off by a little, which the rounding mends.
   const exponent = Math.floor(Math.log2(whole)) - 9;
   return (exponent - 1) * steps + Math.round(whole / 2 ** (exponent - 1));
 }

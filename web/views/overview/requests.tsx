@@ -1,7 +1,8 @@
 /** Requests a second and how long they take, for as long as history. */
-import { newestOf, useSamples, valuesOf } from '../../core/sample-lines.ts';
+
 import { Plot } from '../../ui/plot.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
+import { newestOf, useSamples, valuesOf } from '../../ui/sample-lines.ts';
 
 const milliseconds = (value: number | undefined): string =>
   value === undefined ? '–' : `${value.toFixed(value < 10 ? 2 : 1)} ms`;

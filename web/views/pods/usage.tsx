@@ -1,8 +1,8 @@
 /** What a node or each container of a pod used, as plots, with limits: for as long as history, or until a moment of the past. */
 import { moment } from '../../core/moment.ts';
 import type { Json } from '../../core/objects.ts';
-import { type Samples, useSamples } from '../../core/sample-lines.ts';
 import { Refusal } from '../../ui/refusal.tsx';
+import { type Samples, useSamples } from '../../ui/sample-lines.ts';
 import { UsagePlots } from '../../ui/usage-plots.tsx';
 import type { TabProps } from '../tab.ts';
 

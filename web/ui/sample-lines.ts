@@ -3,8 +3,8 @@
  * the moment that the dashboard shows.
  */
 import { useEffect, useState } from 'preact/hooks';
-import { ask } from './api.ts';
-import { moment, momentMs } from './moment.ts';
+import { ask } from '../core/api.ts';
+import { moment, momentMs } from '../core/moment.ts';
 
 interface SampleLine {
   readonly container?: string;
