@@ -24,7 +24,7 @@ const measuredMs = 3_000;
 /** What an attack may have the server write to its log. */
 const loggedBytesMax = 50_000;
 /** Attackers are on other machines. Here they leave the processors to the server and its neighbour, where they can. */
-const attackPriority = 5;
+const attackPriority = 19;
 
 const all = Object.values(
   (import.meta as unknown as { glob: Glob }).glob<{ attack: Attack }>('./attacks/*.ts', { eager: true }),
@@ -61,33 +61,66 @@ async function withServer(attack: Attack, use: (server: AttackedServer) => Promi
   }
 }
 
-async function alone(server: AttackedServer): Promise<Felt> {
-  const neighbour = await Neighbour.start(server);
-  await new Promise((resolve) => setTimeout(resolve, aloneMs));
-  return neighbour.stop();
+/**
+ * A server that nobody attacks, on the same machine, with a neighbour of its own. What that one feels beside an attack
+ * is the machine's part: attacker, servers and neighbours share its processors.
+ */
+let bystander: Promise<AttackedServer> | undefined;
+
+/** What neighbours of both servers feel while something runs. */
+async function felt<T>(server: AttackedServer, run: () => Promise<T>): Promise<[T, Felt, Felt]> {
+  bystander ??= AttackedServer.start();
+  const neighbours = [await Neighbour.start(server), await Neighbour.start(await bystander)] as const;
+  const done = await run();
+  const [here, there] = await Promise.all(neighbours.map((neighbour) => neighbour.stop()));
+  return [done, here!, there!];
 }
 
+/** The short form: whether it gets in, and whether the neighbour is served. */
 async function attempt(attack: Attack, server: AttackedServer): Promise<void> {
-  const before = isShort ? undefined : await alone(server);
   const neighbour = await Neighbour.start(server);
+  const { gotIn } = await watched(attack, server);
+  const { failures } = await neighbour.stop();
+  conclude(server, gotIn, failures);
+}
+
+/** The long form: also what it costs, and how long the neighbours wait without it and beside it. */
+async function measure(attack: Attack, server: AttackedServer): Promise<void> {
+  const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, aloneMs));
+  const [, alone] = await felt(server, pause);
   await server.loopMaxMs();
   const [cpuMs, begunMs] = [await server.usedMs(), performance.now()];
-  const loggedBytes = server.loggedBytes;
-  const outcome = await asAttacker(() => repeated(attack, server, begunMs));
-  const logged = server.loggedBytes - loggedBytes;
-  const isFilled = logged > loggedBytesMax;
-  const gotIn = [...outcome.gotIn, ...(isFilled ? [`it writes ${logged} bytes to the log`] : [])];
-  const { says } = outcome;
-  const [loopMaxMs, tookMs] = [await server.loopMaxMs(), performance.now() - begunMs];
-  const beside = await neighbour.stop();
-  if (before) {
-    const usedMs = (await server.usedMs()) - cpuMs;
-    const { name } = attack;
-    rows.push({ name, says, gotIn, cpuMs: usedMs, tookMs, loopMaxMs, alone: before, beside });
-  }
+  let [loopMaxMs, tookMs]: (number | undefined)[] = [];
+  const [{ gotIn, says }, beside, elsewhere] = await felt(server, async () => {
+    const outcome = await watched(attack, server, begunMs);
+    [loopMaxMs, tookMs] = [await server.loopMaxMs(), performance.now() - begunMs];
+    return outcome;
+  });
+  const usedMs = (await server.usedMs()) - cpuMs;
+  const { name } = attack;
+  rows.push({ name, says, gotIn, cpuMs: usedMs, tookMs: tookMs!, loopMaxMs, alone, beside, elsewhere });
+  conclude(server, gotIn, beside.failures);
+}
+
+function conclude(server: AttackedServer, gotIn: readonly string[], failures: readonly string[]): void {
   expect(gotIn).toEqual([]);
-  expect(beside.failures).toEqual([]);
+  expect(failures).toEqual([]);
   expect(server.isAlive).toBe(true);
+}
+
+/** Runs an attack, and looks whether it fills the log. */
+async function watched(
+  attack: Attack,
+  server: AttackedServer,
+  begunMs = performance.now(),
+): Promise<Outcome> {
+  const before = server.loggedBytes;
+  const { gotIn, says } = await asAttacker(() => repeated(attack, server, begunMs));
+  const logged = server.loggedBytes - before;
+  return {
+    gotIn: logged > loggedBytesMax ? [...gotIn, `it writes ${logged} bytes to the log`] : gotIn,
+    says,
+  };
 }
 
 async function repeated(attack: Attack, server: AttackedServer, begunMs: number): Promise<Outcome> {
@@ -112,10 +145,11 @@ async function asAttacker<T>(run: () => Promise<T>): Promise<T> {
 describe.runIf(existsSync(command))('under attack', () => {
   afterAll(async () => {
     for (const server of servers.values()) await (await server).close();
+    await (await bystander)?.close();
     if (rows.length) process.stdout.write(tableText(rows));
   });
 
   it.each(attacks.map((attack) => [attack.name, attack] as const))('%s', async (_name, attack) => {
-    await withServer(attack, (server) => attempt(attack, server));
+    await withServer(attack, (server) => (isShort ? attempt : measure)(attack, server));
   });
 });

@@ -14,6 +14,7 @@ import { Http2Response, type UnreadBytes } from '../http/http2-response.ts';
 import { type Arrivals, SessionArrivals } from '../lane/arrivals.ts';
 import { Http2Request } from '../wire/http2-request.ts';
 import { headersMax } from './http-listener.ts';
+import { type ReadSession, SessionReading } from './session-reading.ts';
 
 export interface Http2Options {
   /** Requests that one session may have open. Default 100. */
@@ -55,6 +56,7 @@ const knownMethods = new Set(METHODS.filter((method) => method !== 'CONNECT'));
 
 export class Http2Sessions {
   readonly #sessions = new Set<Session>();
+  readonly #reading = new SessionReading();
   readonly #idleTimer: NodeJS.Timeout;
   #shut = false;
 
@@ -82,11 +84,13 @@ export class Http2Sessions {
       maxHeaderListPairs: headersMax,
       maxSessionMemory: sessionMegabytesMax,
     });
-    const session = new Session(made, socket);
+    const session = new Session(made, socket, this.#reading);
     this.#sessions.add(session);
+    this.#reading.add(session);
     made.on('error', () => made.destroy());
     made.on('close', () => {
       this.#sessions.delete(session);
+      this.#reading.remove(session);
       session.rest();
       socket.destroy();
     });
@@ -142,7 +146,7 @@ export class Http2Sessions {
 }
 
 /** The state of a session besides its streams. */
-class Session implements UnreadBytes {
+class Session implements UnreadBytes, ReadSession {
   readonly arrivals = new SessionArrivals();
   #streams = 0;
   #resets = 0;
@@ -157,8 +161,17 @@ class Session implements UnreadBytes {
 
   constructor(
     readonly http2: ServerHttp2Session,
-    private readonly socket: TLSSocket,
+    readonly socket: TLSSocket,
+    private readonly reading: SessionReading,
   ) {}
+
+  get backlog(): number {
+    return this.arrivals.waiting.length;
+  }
+
+  get streams(): number {
+    return this.#streams;
+  }
 
   /** Closes the connection at once: closing the session would wait for its client. */
   cut(): void {
@@ -168,8 +181,10 @@ class Session implements UnreadBytes {
 
   open(stream: ServerHttp2Stream, response: Http2Response): void {
     this.#streams++;
+    this.reading.note();
     this.idleSinceMs = Number.POSITIVE_INFINITY;
     stream.once('close', () => {
+      this.reading.note();
       if (--this.#streams === 0) this.idleSinceMs = performance.now();
       if (response.headersSent) this.#resets = Math.max(0, this.#resets - 1);
       else this.addReset();

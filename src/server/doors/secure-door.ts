@@ -25,6 +25,7 @@ import type { ExpressLane } from '../lane/express-lane.ts';
 import { Http2Request } from '../wire/http2-request.ts';
 import { AddressCertificates } from './address-certificates.ts';
 import { doorLane } from './door-lane.ts';
+import { FirstFlights } from './first-flights.ts';
 import { Handshakes, handshakeMaxMs } from './handshakes.ts';
 import { HttpListener, listenerOptions } from './http-listener.ts';
 import { type Http2Options, Http2Sessions } from './http2-sessions.ts';
@@ -195,12 +196,23 @@ export class SecureDoor implements Door {
     socket.once('close', () => this.#connections.give(remoteAddress));
   }
 
+  /** Connections get to Node's TLS a few at a time. */
+  #flights(server: Server): FirstFlights {
+    const byNode = server.listeners('connection') as ((this: Server, socket: Socket) => void)[];
+    const begin = (socket: Socket): void => {
+      for (const take of byNode) take.call(server, socket);
+    };
+    return new FirstFlights(begin, this.options.handshakeMs ?? handshakeMaxMs);
+  }
+
   #serve(server: Server, reception: Reception, arrivals: Arrivals): void {
     const lane = doorLane(this, server, 'secureConnection', reception, arrivals);
     const { http2 } = this.options;
     const sessions = http2 === false ? undefined : new Http2Sessions(this, reception, arrivals, http2 ?? {});
     this.#express = lane;
     this.#sessions = sessions;
+    const flights = this.#flights(server);
+    server.removeAllListeners('connection').on('connection', (socket: Socket) => flights.take(socket));
     new Handshakes(server, this.options.handshakesMax);
     server.prependListener('connection', (socket: Socket) => this.#count(socket));
     server.on('secureConnection', (socket: TLSSocket) => {

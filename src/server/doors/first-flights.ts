@@ -1,0 +1,113 @@
+/**
+ * First flights: what clients send to begin TLS. To answer one takes a signature and a key exchange, about a
+ * millisecond, and the event loop would answer all that arrived in one turn before anything else: a hundred connections
+ * at once would hold everybody up for a tenth of a second. So TLS begins on a connection when its ClientHello is
+ * complete; then addresses take turns, and few begin in one turn of the event loop.
+ */
+import type { Socket } from 'node:net';
+
+/** Handshakes that begin in one turn of the event loop. */
+const turnMax = 4;
+/** Of a longer ClientHello only so much is waited for; TLS refuses it. */
+const helloBytesMax = 16 * 1024;
+
+const recordHeaderBytes = 5;
+const handshakeHeaderBytes = 4;
+const handshakeType = 22;
+
+interface Flight {
+  readonly socket: Socket;
+  readonly begin: () => void;
+}
+
+export class FirstFlights {
+  /** Connections whose ClientHello has arrived, by address; the first address has the next turn. */
+  readonly #waiting = new Map<string, Flight[]>();
+  #isAwaited = false;
+
+  /**
+   * @param begin starts TLS on a connection
+   * @param maxMs for a ClientHello to arrive
+   */
+  constructor(
+    private readonly begin: (socket: Socket) => void,
+    private readonly maxMs: number,
+  ) {}
+
+  take(socket: Socket): void {
+    const parts: Buffer[] = [];
+    const cut = (): void => void socket.destroy();
+    const late = setTimeout(cut, this.maxMs).unref();
+    const look = (): void => {
+      for (let part = socket.read(); part !== null; part = socket.read()) parts.push(part);
+      const bytes = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
+      if (!isWhole(bytes)) return;
+      clearTimeout(late);
+      socket.off('readable', look).off('end', cut);
+      const begin = (): void => {
+        socket.off('error', cut).unshift(bytes);
+        this.begin(socket);
+      };
+      this.#add({ socket, begin });
+    };
+    socket
+      .on('readable', look)
+      .on('end', cut)
+      .on('error', cut)
+      .once('close', () => clearTimeout(late));
+  }
+
+  #add(flight: Flight): void {
+    const { remoteAddress = '' } = flight.socket;
+    const own = this.#waiting.get(remoteAddress);
+    if (own) own.push(flight);
+    else this.#waiting.set(remoteAddress, [flight]);
+    this.#await();
+  }
+
+  #await(): void {
+    if (this.#isAwaited) return;
+    this.#isAwaited = true;
+    setImmediate(this.#takeTurns);
+  }
+
+  readonly #takeTurns = (): void => {
+    this.#isAwaited = false;
+    for (let begun = 0; begun < turnMax; ) {
+      const next = this.#waiting.entries().next();
+      if (next.done) return;
+      const [address, flights] = next.value;
+      const flight = flights.shift()!;
+      // The next turn is another address's.
+      this.#waiting.delete(address);
+      if (flights.length > 0) this.#waiting.set(address, flights);
+      if (flight.socket.destroyed) continue;
+      begun++;
+      flight.begin();
+    }
+    if (this.#waiting.size > 0) this.#await();
+  };
+}
+
+/** Whether a ClientHello is complete, or cannot become one: then TLS refuses it, which costs nothing. */
+function isWhole(bytes: Buffer): boolean {
+  if (bytes.length >= helloBytesMax) return true;
+  let message = 0;
+  let expected = handshakeHeaderBytes;
+  // A message may be spread over several records.
+  for (let at = 0; message < expected; ) {
+    if (bytes.length > at && bytes[at] !== handshakeType) return true;
+    if (bytes.length < at + recordHeaderBytes) return false;
+    const length = bytes.readUInt16BE(at + 3);
+    if (length === 0) return true;
+    at += recordHeaderBytes;
+    if (bytes.length < at + length) return false;
+    if (message === 0) {
+      if (length < handshakeHeaderBytes) return true;
+      expected += bytes.readUIntBE(at + 1, 3);
+    }
+    message += length;
+    at += length;
+  }
+  return true;
+}
