@@ -24,7 +24,7 @@ const measuredMs = 3_000;
 /** What an attack may have the server write to its log. */
 const loggedBytesMax = 50_000;
 /** Attackers are on other machines. Here they leave the processors to the server and its neighbour, where they can. */
-const attackPriority = 19;
+const attackNiceness = 10;
 
 const all = Object.values(
   (import.meta as unknown as { glob: Glob }).glob<{ attack: Attack }>('./attacks/*.ts', { eager: true }),
@@ -134,7 +134,7 @@ async function repeated(attack: Attack, server: AttackedServer, begunMs: number)
 async function asAttacker<T>(run: () => Promise<T>): Promise<T> {
   if (process.getuid?.() !== 0) return run();
   const usual = getPriority();
-  setPriority(attackPriority);
+  setPriority(Math.min(19, usual + attackNiceness));
   try {
     return await run();
   } finally {

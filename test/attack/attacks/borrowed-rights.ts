@@ -27,15 +27,15 @@ const objects: readonly (readonly [string, object])[] = [
   ],
 ];
 
-/** The path of the backup, as it is and as servers may take others for it. */
-const backupPaths = ['', '/', '?a=b'].map((end) => `/wherry/backup${end}`);
-backupPaths.push(
-  '/wherry/%62ackup',
-  '/wherry%2fbackup',
-  '/wherry//backup',
-  '//wherry/backup',
-  '/wherry/x/../backup',
-);
+/** Paths of the backup and of snapshots, as they are and as servers may take others for them. */
+const backupPaths = ['backup', 'snapshots', 'snapshots/..%2f..%2fetc', 'snapshots/a/load'].flatMap((name) => [
+  ...['', '/', '?a=b'].map((end) => `/wherry/${name}${end}`),
+  `/wherry/%${name.charCodeAt(0).toString(16)}${name.slice(1)}`,
+  `/wherry%2f${name}`,
+  `/wherry//${name}`,
+  `//wherry/${name}`,
+  `/wherry/x/../${name}`,
+]);
 
 export const attack: Attack = {
   name: 'rights for one thing used for another',
@@ -83,12 +83,13 @@ export const attack: Attack = {
       const { status } = await server.askLocally(place);
       if (status !== 404) gotIn.push(`${path} has an object of nobody`);
     }
-    for (const path of backupPaths) {
-      const { status } = await server.ask('nobody', path);
-      codes.push(status);
-      if (status !== 403 && status !== 404)
-        gotIn.push(`a rule for all paths reads the backup: ${path} ${status}`);
-    }
+    for (const path of backupPaths)
+      for (const method of path.includes('snapshots/') ? ['GET', 'PUT', 'POST', 'DELETE'] : ['GET']) {
+        const { status } = await server.ask('nobody', path, { method });
+        codes.push(status);
+        if (status !== 403 && status !== 404)
+          gotIn.push(`a rule for all paths uses the backup or snapshots: ${method} ${path} ${status}`);
+      }
     await server.askLocally(`${rbac}/clusterrolebindings/borrowed`, { method: 'DELETE' });
     await server.askLocally(`${rbac}/clusterroles/borrowed`, { method: 'DELETE' });
     return { gotIn: [...new Set(gotIn)], says: codesText(codes) };
