@@ -10,7 +10,6 @@ const meant: Readonly<Record<string, Command>> = {
   get: 'list',
   ls: 'list',
   ps: 'list',
-  down: 'stop',
   kill: 'stop',
   rm: 'delete',
   remove: 'delete',

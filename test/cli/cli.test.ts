@@ -93,7 +93,7 @@ describe.each([
   ],
   [['upp'], /there is no command "upp"; did you mean "up"\? wherry --help lists all/],
   [['start'], /there is no command "start"; did you mean "up"\?/],
-  [['down'], /there is no command "down"; did you mean "stop"\?/],
+  [['kill'], /there is no command "kill"; did you mean "stop"\?/],
   [['ls'], /there is no command "ls"; did you mean "list"\?/],
   [
     ['load', 'docker-image', 'x'],

@@ -3,7 +3,7 @@
  * command.
  */
 import { execFile, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -19,6 +19,13 @@ const env = {
   CGO_ENABLED: '0',
   PYTHONDONTWRITEBYTECODE: '1',
 };
+/** A file that the page about tests shows, named in its first line. */
+function shownFile(language: string, name: string): string {
+  const text = readFileSync(path.join(root, 'docs/testing.md'), 'utf8');
+  const blocks = [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)];
+  return blocks.find(([, kind, body]) => kind === language && body!.split('\n')[0]!.endsWith(` ${name}`))![2]!;
+}
+
 const hasPytest = spawnSync('python3', ['-m', 'pytest', '--version']).status === 0;
 
 describeWith('golang')('the package for Go', () => {
@@ -34,8 +41,18 @@ describe.skipIf(!hasPytest)('the fixture for pytest', () => {
   it('resets, settles, moves the clock and makes requests fail', async () => {
     const cwd = path.join(root, 'examples/pytest');
     const args = ['-m', 'pytest', '-q', '-p', 'no:cacheprovider', '-p', 'no:benchmark'];
-    const { stdout } = await execute('python3', args, { cwd, env });
-    expect(stdout).toContain('5 passed');
+    const folder = mkdtempSync(path.join(tmpdir(), 'wherry-pytest-'));
+    const shown = path.join(folder, 'test_jobs.py');
+    writeFileSync(shown, shownFile('python', 'test_jobs.py'));
+    try {
+      const { stdout } = await execute('python3', [...args, cwd, shown], {
+        cwd,
+        env: { ...env, PYTHONPATH: cwd },
+      });
+      expect(stdout).toContain('6 passed');
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 });
 
@@ -59,7 +76,9 @@ describe.skipIf(!hasJUnit)('the extension for JUnit', () => {
     const classes = mkdtempSync(path.join(tmpdir(), 'wherry-junit-classes-'));
     try {
       const libraries = jars.join(path.delimiter);
-      const sources = readdirSync(cwd).filter((file) => file.endsWith('.java'));
+      const shown = path.join(classes, 'JobsTest.java');
+      writeFileSync(shown, shownFile('java', 'JobsTest.java'));
+      const sources = [...readdirSync(cwd).filter((file) => file.endsWith('.java')), shown];
       await execute('javac', ['-Werror', '-d', classes, '-cp', libraries, ...sources], { cwd });
       const { stdout } = await execute(
         'java',
@@ -70,7 +89,7 @@ describe.skipIf(!hasJUnit)('the extension for JUnit', () => {
         ],
         { cwd, env },
       );
-      expect(stdout).toMatch(/\[ +5 tests successful +\]/);
+      expect(stdout).toMatch(/\[ +6 tests successful +\]/);
     } finally {
       rmSync(classes, { recursive: true, force: true });
     }
