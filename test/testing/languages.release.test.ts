@@ -23,7 +23,9 @@ const env = {
 function shownFile(language: string, name: string): string {
   const text = readFileSync(path.join(root, 'docs/testing.md'), 'utf8');
   const blocks = [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)];
-  return blocks.find(([, kind, body]) => kind === language && body!.split('\n')[0]!.endsWith(` ${name}`))![2]!;
+  return blocks.find(
+    ([, kind, body]) => kind === language && body!.split('\n')[0]!.endsWith(` ${name}`),
+  )![2]!;
 }
 
 const hasPytest = spawnSync('python3', ['-m', 'pytest', '--version']).status === 0;
