@@ -1,6 +1,6 @@
 /** The scheduler's cache: nodes, the pods on them, and which of these have affinity rules. */
 import type { Node } from '../../api/generated/types.ts';
-import { NodeFacts } from './node-facts.ts';
+import { hostOf, NodeFacts } from './node-facts.ts';
 import type { PodFacts } from './pod-facts.ts';
 
 export class ClusterFacts {
@@ -9,6 +9,7 @@ export class ClusterFacts {
   /** Placed pods with affinity or anti-affinity terms, by uid. */
   readonly choosy = new Map<string, PodFacts>();
   #known: readonly NodeFacts[] | undefined;
+  #sharesHosts: boolean | undefined;
 
   /** Existing nodes, in a stable order. */
   get nodes(): readonly NodeFacts[] {
@@ -16,12 +17,21 @@ export class ClusterFacts {
     return this.#known;
   }
 
+  /** Whether two nodes are on the same host, as their labels say. */
+  get sharesHosts(): boolean {
+    this.#sharesHosts ??= new Set(this.nodes.map(hostOf)).size < this.nodes.length;
+    return this.#sharesHosts;
+  }
+
   /** Whether anything relevant has changed. */
   describeNode(name: string, node: Node | undefined): boolean {
     const facts = this.#nodeFor(name);
     const changed = facts.describe(node);
     if (!facts.known && facts.pods.size === 0) this.#nodes.delete(name);
-    this.#known = undefined;
+    if (changed) {
+      this.#known = undefined;
+      this.#sharesHosts = undefined;
+    }
     return changed;
   }
 

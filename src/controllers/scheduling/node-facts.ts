@@ -2,6 +2,12 @@
 import type { Node, Taint } from '../../api/generated/types.ts';
 import { type Amounts, amountsOf, type HostPort, type PodFacts } from './pod-facts.ts';
 
+export const hostnameLabel = 'kubernetes.io/hostname';
+
+/** The host that a node is on: its name, unless a label says otherwise. */
+export const hostOf = ({ labels, name }: NodeFacts): string =>
+  Object.hasOwn(labels, hostnameLabel) ? labels[hostnameLabel]! : name;
+
 export class NodeFacts {
   labels: Readonly<Record<string, string>> = {};
   taints: readonly Taint[] = [];

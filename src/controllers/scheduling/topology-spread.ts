@@ -1,12 +1,12 @@
 /** Topology spread: prefers, or requires, domains with the fewest pods of a group. */
 import type { TopologySpreadConstraint } from '../../api/generated/types.ts';
 import { type LabelSelector, selectorFromObject } from '../../api/kind/label-selector.ts';
+import { optimized } from '../../switches.ts';
 import type { ClusterFacts } from './cluster-facts.ts';
+import { KinCrowd } from './kin-crowd.ts';
 import { selectsNode, tolerates } from './node-affinity.ts';
-import type { NodeFacts } from './node-facts.ts';
+import { hostnameLabel, type NodeFacts } from './node-facts.ts';
 import type { PodFacts } from './pod-facts.ts';
-
-const hostnameLabel = 'kubernetes.io/hostname';
 
 /** Pods of one group: those of one controller, which nodes count, or those that the caller selects. */
 export type Kin = { readonly ownerUid: string } | ((pod: PodFacts) => boolean);
@@ -81,6 +81,7 @@ function selectorOf(constraint: TopologySpreadConstraint, pod: PodFacts): LabelS
 export class TopologySpread {
   readonly #hard: { count: Count; least: number }[] = [];
   readonly #soft: Count[] = [];
+  readonly #kin: KinCrowd | undefined;
 
   /** `kin` selects the group for a pod without constraints. */
   constructor(pod: PodFacts, cluster: ClusterFacts, kin: Kin | undefined) {
@@ -89,8 +90,9 @@ export class TopologySpread {
       if (constraint.whenUnsatisfiable === 'ScheduleAnyway') this.#soft.push(count);
       else this.#hard.push({ count, least: count.least });
     }
-    if (pod.spread.length === 0 && kin)
-      this.#soft.push(new Count(pod, cluster, { topologyKey: hostnameLabel, maxSkew: 3 }, kin));
+    if (pod.spread.length > 0 || !kin) return;
+    if (optimized && typeof kin === 'object' && !cluster.sharesHosts) this.#kin = new KinCrowd(kin.ownerUid);
+    else this.#soft.push(new Count(pod, cluster, { topologyKey: hostnameLabel, maxSkew: 3 }, kin));
   }
 
   failure(node: NodeFacts): string | undefined {
@@ -107,7 +109,7 @@ export class TopologySpread {
 
   /** Number of pods of the group in this domain; fewer is better. */
   crowd(node: NodeFacts): number {
-    let sum = 0;
+    let sum = this.#kin?.on(node) ?? 0;
     for (const count of this.#soft) {
       const place = count.placeOf(node);
       sum += place === undefined ? 0 : (count.places.get(place) ?? 0);
