@@ -8,7 +8,7 @@ import {
   readDump,
   resourceName,
 } from '../recorder/dump/dump.ts';
-import { Recording } from '../recorder/following/recording.ts';
+import type { Recording } from '../recorder/following/recording.ts';
 import { MemoryEngine } from '../store/memory.ts';
 import { VersionedStore } from '../store/versioned.ts';
 import type { Cluster, StartOptions } from './cluster.ts';
@@ -76,7 +76,10 @@ async function openFolder(
   const copy: Copy = { about, isWritable, kinds: [], openStore, past, gaps };
   const options = { ...copyOptions, ...listening, history: endless };
   const { cluster, parts } = await startWith(options, undefined, copy);
-  if (recorded) recording = await Recording.open(kept.store);
+  if (recorded) {
+    const { Recording: Recorded } = await import('../recorder/following/recording.ts');
+    recording = await Recorded.open(kept.store);
+  }
   const kinds: Record<string, number> = {};
   let objects = 0;
   for (const kind of parts.registry.kinds.stored()) {

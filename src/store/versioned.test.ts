@@ -98,3 +98,36 @@ describe('compaction', () => {
     await expect(store.compact(3)).rejects.toThrow(lost);
   });
 });
+
+describe('assign', () => {
+  it('gives keys new values in one commit, whatever they held, also several times', async () => {
+    const engine = new CountingEngine();
+    const commits: number[] = [];
+    engine.commit = (versions) => {
+      commits.push(versions.length);
+      MemoryEngine.prototype.commit.call(engine, versions);
+    };
+    const store = new VersionedStore(engine);
+    await put(store, 'a', '1');
+    const text = (value: string) => Buffer.from(value);
+    // Other writes of the same turn share the commit, and never split it.
+    const others = Array.from({ length: 3_000 }, (_, i) => put(store, `other-${i}`, ''));
+    const many = Array.from({ length: 1_500 }, (_, i) => ({ key: `k${i}`, value: text(String(i)) }));
+    const revisions = await store.assign([
+      { key: 'a', value: text('2') },
+      ...many,
+      { key: 'a', value: null },
+      { key: 'missing', value: null },
+      { key: 'a', value: text('3') },
+    ]);
+    await Promise.all(others);
+    const [first] = revisions as [number];
+    expect(revisions).toEqual([...Array.from({ length: 1_502 }, (_, i) => first + i), 0, first + 1_502]);
+    expect(Math.max(...commits)).toBeGreaterThanOrEqual(1_503);
+    expect((await store.get('a'))!.value.toString()).toBe('3');
+    expect(store.valueAt(1)!.toString()).toBe('1');
+    expect(store.valueAt(first + 1_501)).toBeUndefined();
+    expect(await read(store, { start: 'a', end: 'b', revision: first })).toEqual([`a=2@${first}`]);
+    await store.close();
+  });
+});

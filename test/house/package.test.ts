@@ -165,7 +165,7 @@ describe('code that uses the package', () => {
       const required = createRequire(import.meta.url)('wherry');
       console.log(Object.keys(required).every((name) => imported[name] === required[name]), Object.keys(required).join());`;
     expect((await uses('both.mjs', text)).stdout).toBe(
-      'true StartError,authorizationModes,customKind,defaultLimits,importCluster,limitForms,limitNames,openDump,start,startNode\n',
+      'true StartError,authorizationModes,customKind,defaultLimits,importCluster,limitForms,limitNames,openDump,record,start,startNode\n',
     );
   });
 

@@ -11,7 +11,7 @@ export const localDoorOptions = {
   /** Port of the local door. Default 0: any free one. `off` closes it, when there is a secure one. */
   port: local<number | 'off'>({
     flag: 'port',
-    needed: ['up', 'serve', 'test', 'open'],
+    needed: ['up', 'serve', 'test', 'open', 'record'],
     value: parsed('PORT', 'a number from 0 to 65535', (given) => (given === 'off' ? given : portOf(given))),
     text: 'port for plain HTTP; 0 takes any free one, off none',
     default: '8080',

@@ -71,6 +71,8 @@ export class KindFollower {
   #waitingBytes = 0;
   #writing: Promise<void> | undefined;
   #isGone = false;
+  /** It was listed for the first time, and is not watched yet. */
+  #isNew = false;
   /** The cluster that gave the newest version. */
   #cluster = '';
   /** Why events could not be written: those after them must not be either. */
@@ -102,7 +104,9 @@ export class KindFollower {
 
   /** Records what is there, where nothing is recorded yet. Throws what a list can be refused with. */
   async begin(): Promise<void> {
-    if (!this.parts.recording.position(this.#name)) await this.#list();
+    if (this.parts.recording.position(this.#name)) return;
+    await this.#list();
+    this.#isNew = true;
   }
 
   /** Resolves when it was stopped, or the resource is gone. */
@@ -212,6 +216,9 @@ export class KindFollower {
   /** After a time without a connection, what comes at once is what changed meanwhile. Returns what is to be done at the end. */
   async #noteOutage(openedMs: number): Promise<(() => Promise<void>) | undefined> {
     const { recording } = this.parts;
+    // Others were listed meanwhile: that is no outage, it is the beginning.
+    if (this.#isNew) this.#seenMs = openedMs;
+    this.#isNew = false;
     if (openedMs - this.#seenMs >= outageMinMs)
       await recording.beginGap(this.#name, {
         fromMs: this.#seenMs,

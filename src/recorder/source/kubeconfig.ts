@@ -197,9 +197,13 @@ function oidcTokens(
         if (!tokens || refused)
           throw new KubeconfigError('the token has expired, and there is no refresh-token');
       } else {
-        tokens = await refreshTokens(settings, refreshToken).catch((error: Error) => {
-          throw new KubeconfigError(`the token could not be renewed: ${error.message}`);
-        });
+        const again = settings.refreshToken === refreshToken ? undefined : settings.refreshToken;
+        tokens = await refreshTokens(settings, refreshToken)
+          // After a new login the kubeconfig has another one.
+          .catch((error: Error) => (again ? refreshTokens(settings, again) : Promise.reject(error)))
+          .catch((error: Error) => {
+            throw new KubeconfigError(`the token could not be renewed: ${error.message}`);
+          });
         shelf?.write(tokens);
       }
     }
