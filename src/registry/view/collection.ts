@@ -5,7 +5,9 @@
  * that window, so watchers need no queues of their own: a slow watcher falls behind in the window, and one that falls
  * out of it ends as expired.
  */
+
 import type { Kind } from '../../api/kind/kind.ts';
+import { composedKey } from '../../composed-key.ts';
 import { compareKeys } from '../../store/sorted-map.ts';
 import type { Entry } from './entry.ts';
 import type { Filter } from './filter.ts';
@@ -99,7 +101,7 @@ export class Collection {
     if (this.#members.size === 0) return nothing;
     const { text } = filter;
     if (text === undefined) return this.#choose(filter, query);
-    const key = `${query.limit ?? ''} ${text} ${query.start ?? ''}`;
+    const key = composedKey(String(query.limit ?? ''), text, query.start ?? '');
     let page = this.#pages.get(key);
     if (!page) {
       page = this.#choose(filter, query);

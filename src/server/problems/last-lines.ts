@@ -1,6 +1,8 @@
 /** The last line of the log of a container that ended, which often says why, where the user may read logs. */
+
 import type { Authorizer } from '../../api/kind/access.ts';
 import type { User } from '../../api/values/user.ts';
+import { composedKey } from '../../composed-key.ts';
 import type { Connecting } from '../pods/connecting.ts';
 import { askNodeText } from '../pods/node-request.ts';
 import { kubeletPath, locatePod } from '../pods/pod-target.ts';
@@ -42,7 +44,7 @@ export class LastLines {
   /** Empty if the log is empty or gone, or the node does not answer in time. */
   async #lineOf({ namespace = '', name }: ObjectName, log: LogName): Promise<string> {
     if (!(await this.#mayRead(namespace, name))) return '';
-    const key = `${log.id} ${namespace}/${name}`;
+    const key = composedKey(log.id, namespace, name);
     const known = kept.get(key);
     if (known !== undefined) return known;
     const path = kubeletPath('containerLogs', namespace, name, log.container);

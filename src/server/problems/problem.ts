@@ -1,4 +1,5 @@
 /** Problems: findings of one cause together, in a sentence. */
+import { composedKey } from '../../composed-key.ts';
 import type { Finding } from './finding.ts';
 
 /** Objects and workloads that are named with a problem; `count` says how many there are. */
@@ -55,7 +56,7 @@ export function problemsOf(found: readonly Found[]): Grouped[] {
     else own.push(each);
   const groups = new Map<string, Found[]>();
   for (const each of own) {
-    const key = `${each.object.kind} ${each.finding.cause}`;
+    const key = composedKey(each.object.kind, each.finding.cause);
     const group = groups.get(key);
     if (group) group.push(each);
     else groups.set(key, [each]);
