@@ -21,6 +21,7 @@ const ownWords = [
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'UID'],
   [/\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)/g, 'TIME'],
   [/0x[0-9a-f]{8,}/g, 'ADDRESS'],
+  [/\?hash=[0-9A-F]+/g, '?hash=HASH'],
 ];
 
 /** Sentences on what differs, the first server's value first. */

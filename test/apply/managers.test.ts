@@ -197,3 +197,52 @@ describe.each([
     expect(conflict.body.message).toBe('Apply failed with 1 conflict: conflict with "me": .data.b');
   });
 });
+
+describe('what a creator owns', () => {
+  const cluster = useCluster({ controllers: false, like: 'kubernetes' });
+  const created = async (path: string, body: object): Promise<Json> => {
+    const { status, body: made } = await cluster.post(`${path}?fieldManager=maker`, body);
+    expect(status).toBe(201);
+    return made.metadata.managedFields[0].fieldsV1;
+  };
+
+  it('has what the decoder fills in: the type of a secret, the generation of a template', async () => {
+    const fields = await created('/api/v1/namespaces/default/secrets', { metadata: { name: 'plain' } });
+    expect(fields).toEqual({ 'f:type': {} });
+    const labels = { app: 'each' };
+    const containers = [{ name: 'one', image: 'one' }];
+    const spec = { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } };
+    const set = await created('/apis/apps/v1/namespaces/default/daemonsets', {
+      metadata: { name: 'each' },
+      spec,
+    });
+    expect(set['f:metadata']).toEqual({
+      'f:annotations': { '.': {}, 'f:deprecated.daemonset.template.generation': {} },
+    });
+  });
+
+  it('names items by their values as Go writes them, and knows those that others wrote', async () => {
+    const volumeMounts = [{ name: 'data', mountPath: '/a<b>&\u2028' }];
+    const pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'mounts' },
+      spec: {
+        containers: [{ name: 'one', image: 'one', volumeMounts }],
+        volumes: [{ name: 'data', emptyDir: {} }],
+      },
+    };
+    const path = '/api/v1/namespaces/default/pods';
+    const fields = await created(path, pod);
+    const mounts = fields['f:spec']['f:containers']['k:{"name":"one"}']['f:volumeMounts'];
+    const escaped = 'k:{"mountPath":"/a\\u003cb\\u003e\\u0026\\u2028"}';
+    expect(Object.keys(mounts)).toEqual(['.', escaped]);
+    // As a server without these escapes has stored it.
+    const { body } = await cluster.get(`${path}/mounts`);
+    const text = JSON.stringify(body.metadata.managedFields[0].fieldsV1).replaceAll('\\\\u003c', '<');
+    body.metadata.managedFields[0].fieldsV1 = JSON.parse(text);
+    const { body: put } = await cluster.put(`${path}/mounts`, body);
+    const owned = put.metadata.managedFields[0].fieldsV1['f:spec']['f:containers']['k:{"name":"one"}'];
+    expect(Object.keys(owned['f:volumeMounts'])).toEqual(['.', escaped]);
+  });
+});

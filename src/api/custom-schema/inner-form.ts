@@ -2,9 +2,9 @@
  * The inner form of schemas and rules: how Go prints the structs in which Kubernetes keeps them. Errors that quote a
  * whole schema or rule show it.
  */
-import { htmlSafe } from '../errors/field-error.ts';
 import type { Schema, ValidationRule } from '../model/json-schema.ts';
 import { jsonText } from '../text/json-text.ts';
+import { htmlSafe } from '../text/string-text.ts';
 
 export const innerSchemaText = (schema: Schema): string => htmlSafe(jsonText(innerSchema(schema)));
 

@@ -147,6 +147,21 @@ describe('keywords', () => {
         'x.b: Invalid value: 1: x.b in body should be greater than or equal to 5',
       ],
     ],
+    [
+      'what is in an object that has too many members, and in one that has too few',
+      {
+        type: 'object',
+        maxProperties: 1,
+        properties: { a: { type: 'integer' }, b: { minProperties: 2, additionalProperties: { type: 'integer' } } },
+      },
+      { a: 'x', b: { c: 'y' } },
+      [
+        'x: Too many: 2: must have at most 1 item',
+        'x.a: Invalid value: "string": x.a in body must be of type integer: "string"',
+        'x.b: Invalid value: 1: x.b in body should have at least 2 properties',
+        'x.b.c: Invalid value: "string": x.b.c in body must be of type integer: "string"',
+      ],
+    ],
     ['one alternative of several', { anyOf: [{ minimum: 5 }, { maximum: 2 }] }, 1, []],
     ['int or string', { 'x-kubernetes-int-or-string': true, pattern: '^a' }, 5, []],
   ];
@@ -156,7 +171,7 @@ describe('keywords', () => {
 describe('updates', () => {
   const short: Schema = { type: 'string', maxLength: 1 };
   const pair: Schema = { type: 'object', properties: { a: short, b: short } };
-  const tooLong = (field: string): string => `${field}: Too long: may not be more than 1 bytes`;
+  const tooLong = (field: string): string => `${field}: Too long: may not be more than 1 byte`;
 
   it('may keep what is wrong, and not change it to something else that is', () => {
     expect(text(pair, { a: 'xx', b: 'y' }, { a: 'xx' })).toEqual([]);

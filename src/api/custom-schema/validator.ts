@@ -288,16 +288,12 @@ function objectCheck(schema: Schema): Check | undefined {
   return (value, run, old) => {
     const object = value as JsonObject;
     const keys = Object.keys(object);
-    if (minProperties !== undefined && keys.length < minProperties) {
+    if (minProperties !== undefined && keys.length < minProperties)
       run.fail((field, name) =>
         invalid(field, keys.length, `${name} in body should have at least ${minProperties} properties`),
       );
-      return 0;
-    }
-    if (maxProperties !== undefined && keys.length > maxProperties) {
+    if (maxProperties !== undefined && keys.length > maxProperties)
       run.fail((field) => tooMany(field, keys.length, maxProperties));
-      return 0;
-    }
     let count = 0;
     const before = isJsonObject(old) ? old : undefined;
     for (const key of keys) {

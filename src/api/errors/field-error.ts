@@ -4,6 +4,7 @@
  */
 import { goNumber } from '../text/go-number.ts';
 import { jsonText } from '../text/json-text.ts';
+import { htmlSafe } from '../text/string-text.ts';
 
 export type FieldErrorReason =
   | 'FieldValueRequired'
@@ -70,14 +71,16 @@ export const notFoundIn = (field: string, value: unknown, detail: string): Field
 export const tooLong = (field: string, bytesMax: number | bigint): FieldError => ({
   field,
   reason: 'FieldValueTooLong',
-  message: `Too long: may not be more than ${bytesMax} bytes`,
+  message: `Too long: may not be more than ${counted(bytesMax, 'byte')}`,
 });
 
 export const tooMany = (field: string, count: number, countMax: number | bigint): FieldError => ({
   field,
   reason: 'FieldValueTooMany',
-  message: `Too many: ${count}: must have at most ${countMax} items`,
+  message: `Too many: ${count}: must have at most ${counted(countMax, 'item')}`,
 });
+
+const counted = (count: number | bigint, what: string): string => `${count} ${what}${Number(count) === 1 ? '' : 's'}`;
 
 export const child = (path: string, name: string): string => (path ? `${path}.${name}` : name);
 export const index = (path: string, position: number): string => `${path}[${position}]`;
@@ -89,7 +92,3 @@ function shown(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'bigint') return goNumber(value);
   return typeof value === 'object' ? htmlSafe(jsonText(value)) : jsonText(value);
 }
-
-/** JSON in Go escapes what HTML would take for markup. */
-export const htmlSafe = (json: string): string =>
-  json.replace(/[<>&]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);

@@ -169,6 +169,8 @@ interface KindWrites<T extends ApiObject> {
   takeServerValues?(object: T, old: T): void;
   /** Fills what the client may leave out. Runs on every decoded object. */
   defaults?(object: T): void;
+  /** On create, fills what the decoder of Kubernetes fills in, so that the creator owns it. */
+  defaultsOfNew?(object: T): void;
   /** Resets fields that clients may not set on create. The status is cleared before, unless keepStatusOnCreate. */
   prepareForCreate?(object: T, context: WriteContext): void;
   readonly keepStatusOnCreate?: boolean;

@@ -26,6 +26,7 @@ const metadataOf = (body: object): object => (body as { metadata?: object }).met
 /** The result of the hooks of a create. */
 export function created(kind: Kind, body: object): ApiObject {
   const object = read(kind, body);
+  kind.defaultsOfNew?.(object);
   object.metadata.uid ??= 'uid-1';
   object.metadata.creationTimestamp ??= createdText;
   if (kind.hasStatus && !kind.keepStatusOnCreate) object.status = undefined;

@@ -160,6 +160,7 @@ function formBy(peer: Kind, model: Model, conversion: VersionConversion): Partia
         ),
     },
     defaults: changing(peer.defaults && ((object) => peer.defaults!(object))),
+    ...(peer.defaultsOfNew && { defaultsOfNew: changing((object) => peer.defaultsOfNew!(object)) }),
     ...(conversion.isKeptOnWrite
       ? {}
       : {

@@ -8,6 +8,7 @@
 
 import { jsonText } from '../text/json-text.ts';
 import { isJsonObject, type JsonObject, setKey } from '../text/object.ts';
+import { htmlSafe } from '../text/string-text.ts';
 import { addPath, type FieldSet, isMember, memberWith, noFields } from '../values/field-set.ts';
 import { type FieldType, isEmptyObject, isWrittenEmpty, typeBelow, typeFor } from './field-type.ts';
 
@@ -17,16 +18,18 @@ export interface Changes {
   readonly removed: FieldSet;
 }
 
-/** The path element of an item; undefined when it has no key, or is no item of such a list. */
+/**
+ * The path element of an item, its values as Go writes them; undefined when it has no key, or is no item of such a list.
+ */
 export function itemElement(type: FieldType, item: unknown): string | undefined {
-  if (type.name === 'set') return `v:${jsonText(item)}`;
+  if (type.name === 'set') return `v:${htmlSafe(jsonText(item))}`;
   if (!isJsonObject(item)) return undefined;
   let text = '';
   for (const { name, preset } of type.keys) {
     const value = Object.hasOwn(item, name) ? (item[name] ?? null) : preset;
     if (value !== undefined) text += `${text === '' ? '' : ','}"${name}":${jsonText(value)}`;
   }
-  return text === '' ? undefined : `k:{${text}}`;
+  return text === '' ? undefined : `k:{${htmlSafe(text)}}`;
 }
 
 const ownValue = (object: JsonObject, name: string): unknown =>

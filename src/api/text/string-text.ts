@@ -21,3 +21,12 @@ export function stringText(value: string): string {
   }
   return `"${value}"`;
 }
+
+const markup = /[<>&\u2028\u2029]/;
+const everyMarkup = /[<>&\u2028\u2029]/g;
+
+/** JSON text as Go writes it: what HTML or JavaScript would take for markup is escaped. It occurs in strings alone. */
+export const htmlSafe = (json: string): string =>
+  markup.test(json)
+    ? json.replace(everyMarkup, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    : json;

@@ -10,6 +10,7 @@
  */
 import { jsonText } from '../text/json-text.ts';
 import { isJsonObject, type JsonObject } from '../text/object.ts';
+import { htmlSafe } from '../text/string-text.ts';
 
 export interface FieldSet {
   [element: string]: FieldSet;
@@ -205,13 +206,16 @@ function readNode(value: JsonObject): FieldSet | undefined {
       delete out[element];
       continue;
     }
-    if ((letter === 'k' || letter === 'v') && keyValue(element) === undefined) return undefined;
+    const isKey = letter === 'k' || letter === 'v';
+    if (isKey && keyValue(element) === undefined) return undefined;
     const node = readNode(inner);
     if (!node) return undefined;
-    if (node !== inner) {
-      if (out === value) out = { ...(value as FieldSet) };
-      out[element] = node;
-    }
+    // Values have one form, too; servers that do not escape markup have another.
+    const written = isKey ? htmlSafe(element) : element;
+    if (node === inner && written === element) continue;
+    if (out === value) out = { ...(value as FieldSet) };
+    if (written !== element) delete out[element];
+    out[written] = node;
   }
   // A member without children has one form.
   return out['.'] !== undefined && hasOneKey(out) ? noFields : out;

@@ -107,6 +107,7 @@ function pause({ bytes }: Creation): void | Promise<void> {
 
 function fillIn({ kind, collection, object }: Creation): void {
   kind.defaults?.(object);
+  kind.defaultsOfNew?.(object);
   settleNew(kind, object, collection.namespace);
 }
 

@@ -59,6 +59,8 @@ export const daemonSet = defineKind<DaemonSet>({
     defaultPodTemplate((spec.template ??= {}));
   },
 
+  defaultsOfNew: (object) => countTemplate(object, templateCount(object)),
+
   prepareForCreate: (object) => countTemplate(object, Math.max(1, templateCount(object))),
 
   prepareForUpdate(object, old) {

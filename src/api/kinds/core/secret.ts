@@ -83,7 +83,7 @@ export const secret = defineKind<Secret>({
     }
     delete secret.stringData;
   },
-  prepareForCreate(secret) {
+  defaultsOfNew(secret) {
     secret.type ||= 'Opaque';
   },
   prepareForUpdate(secret, old) {

@@ -3,9 +3,9 @@
  * versions have in common stands beside the versions there, and its errors are reported at that place.
  */
 
-import { htmlSafe } from '../../errors/field-error.ts';
 import type { CustomResourceDefinitionSpec, CustomResourceDefinitionVersion } from '../../generated/types.ts';
 import { jsonText } from '../../text/json-text.ts';
+import { htmlSafe } from '../../text/string-text.ts';
 import { withSortedKeys } from '../../text/object.ts';
 
 export type HoistedPart = 'schema' | 'subresources' | 'additionalPrinterColumns' | 'selectableFields';
