@@ -211,13 +211,49 @@ describe('what a creator owns', () => {
     expect(fields).toEqual({ 'f:type': {} });
     const labels = { app: 'each' };
     const containers = [{ name: 'one', image: 'one' }];
-    const spec = { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } };
+    const spec = {
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers } },
+    };
     const set = await created('/apis/apps/v1/namespaces/default/daemonsets', {
       metadata: { name: 'each' },
       spec,
     });
     expect(set['f:metadata']).toEqual({
       'f:annotations': { '.': {}, 'f:deprecated.daemonset.template.generation': {} },
+    });
+  });
+
+  it('has the labels that a job takes from its template; the generated ones are nobody’s', async () => {
+    const labels = { zone: 'a', app: 'once' };
+    const containers = [{ name: 'one', image: 'one' }];
+    const spec = { template: { metadata: { labels }, spec: { restartPolicy: 'Never', containers } } };
+    const jobs = '/apis/batch/v1/namespaces/default/jobs';
+    const fields = await created(jobs, { metadata: { name: 'once' }, spec });
+    expect(fields['f:metadata']).toEqual({ 'f:labels': { '.': {}, 'f:app': {}, 'f:zone': {} } });
+    const { body } = await cluster.get(`${jobs}/once`);
+    expect(body.metadata.labels).toMatchObject({ ...labels, 'job-name': 'once' });
+  });
+
+  it('finds items of lists by default keys, also those that are owned as a whole', async () => {
+    const apply = (path: string, body: object) =>
+      cluster.patch(`${path}?fieldManager=maker`, body, applyPatch);
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name: 'one' }];
+    const orphan = { ...config({}), metadata: { name: 'orphan', ownerReferences } };
+    const { status, body } = await apply(`${configMaps}/orphan`, orphan);
+    expect([status, body.message]).toEqual([
+      422,
+      'ConfigMap "orphan" is invalid: metadata.ownerReferences.uid: Invalid value: "": must not be empty',
+    ]);
+    const pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'puller' },
+      spec: { containers: [{ name: 'one', image: 'one' }], imagePullSecrets: [{}] },
+    };
+    const pulled = await apply('/api/v1/namespaces/default/pods/puller', pod);
+    expect(pulled.body.metadata.managedFields[0].fieldsV1['f:spec']['f:imagePullSecrets']).toEqual({
+      'k:{"name":""}': {},
     });
   });
 

@@ -152,7 +152,10 @@ describe('keywords', () => {
       {
         type: 'object',
         maxProperties: 1,
-        properties: { a: { type: 'integer' }, b: { minProperties: 2, additionalProperties: { type: 'integer' } } },
+        properties: {
+          a: { type: 'integer' },
+          b: { minProperties: 2, additionalProperties: { type: 'integer' } },
+        },
       },
       { a: 'x', b: { c: 'y' } },
       [

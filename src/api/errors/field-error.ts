@@ -80,7 +80,8 @@ export const tooMany = (field: string, count: number, countMax: number | bigint)
   message: `Too many: ${count}: must have at most ${counted(countMax, 'item')}`,
 });
 
-const counted = (count: number | bigint, what: string): string => `${count} ${what}${Number(count) === 1 ? '' : 's'}`;
+const counted = (count: number | bigint, what: string): string =>
+  `${count} ${what}${Number(count) === 1 ? '' : 's'}`;
 
 export const child = (path: string, name: string): string => (path ? `${path}.${name}` : name);
 export const index = (path: string, position: number): string => `${path}[${position}]`;

@@ -8,7 +8,7 @@
  * bounded by validation makes it a number first.
  */
 import { isInt64 } from '../text/exact-json.ts';
-import { isJsonObject, type JsonObject, setKey } from '../text/object.ts';
+import { isJsonObject, isSorted, type JsonObject, setKey } from '../text/object.ts';
 import { canonicalQuantity } from '../values/quantity.ts';
 import { parseMicroTime, parseTime } from '../values/time.ts';
 import { goTextType } from './go-type-names.ts';
@@ -149,6 +149,7 @@ function decodeItem(field: Field, value: unknown, path: string, owner: Model, un
   return zeroValue(field);
 }
 
+/** The keys are in order, so that errors show maps as Go does. */
 function decodeMap(
   values: Field,
   value: JsonObject,
@@ -157,7 +158,8 @@ function decodeMap(
   unknown: string[],
 ): JsonObject {
   const out: JsonObject = {};
-  for (const name of Object.keys(value)) {
+  const names = Object.keys(value);
+  for (const name of isSorted(names) ? names : names.sort()) {
     // Go's errors name fields but not map keys; unknown fields are only reported in structs.
     const itemPath = values.type === 'model' ? `${path}.${name}` : path;
     setKey(out, name, decodeItem(values, value[name], itemPath, owner, unknown));

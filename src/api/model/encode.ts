@@ -9,7 +9,7 @@
 
 import { parseExact } from '../text/exact-json.ts';
 import { jsonText } from '../text/json-text.ts';
-import type { JsonObject } from '../text/object.ts';
+import { isSorted, type JsonObject } from '../text/object.ts';
 import { stringText } from '../text/string-text.ts';
 import { generatedLater, generatedWriter, type Writer } from './generated-writer.ts';
 import { ManagedText } from './managed-text.ts';
@@ -136,10 +136,7 @@ function mapText(map: JsonObject, write: Writer<unknown>): string {
 }
 
 /** Most maps are short, and already sorted. */
-function sorted(names: string[]): string[] {
-  for (let i = 1; i < names.length; i++) if (names[i - 1]! > names[i]!) return names.sort();
-  return names;
-}
+const sorted = (names: string[]): string[] => (isSorted(names) ? names : names.sort());
 
 function scalarText(value: unknown): string {
   if (typeof value === 'string') return stringText(value);

@@ -80,7 +80,8 @@ export class FieldType {
   get keys(): readonly Key[] {
     this.#keys ??= [...this.keyNames].sort().map((name) => ({
       name,
-      preset: this.items.model ? presetOf(this.items.model, name) : undefined,
+      // Items that are owned as a whole have keys with defaults, too.
+      preset: this.itemField?.type === 'model' ? presetOf(this.itemField.model, name) : undefined,
     }));
     return this.#keys;
   }

@@ -48,6 +48,11 @@ export function withSortedKeys(value: unknown): unknown {
   return out;
 }
 
+export function isSorted(names: readonly string[]): boolean {
+  for (let i = 1; i < names.length; i++) if (names[i - 1]! > names[i]!) return false;
+  return true;
+}
+
 /** Freezes a value and everything in it. */
 export function freezeJson(value: unknown): void {
   if (typeof value !== 'object' || value === null) return;

@@ -61,6 +61,12 @@ export const batchJob = defineKind<JobV1>({
     if (spec.manualSelector) labelFromTemplate(job);
   },
 
+  // One map, as in Kubernetes: generated labels become labels of the job, too.
+  defaultsOfNew({ metadata, spec }) {
+    const labels = spec?.template?.metadata?.labels;
+    if (labels) metadata.labels ??= labels;
+  },
+
   prepareForCreate(job) {
     if (!job.spec?.manualSelector) selectOwnPods(job);
     labelFromTemplate(job);

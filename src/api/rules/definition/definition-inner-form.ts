@@ -5,8 +5,8 @@
 
 import type { CustomResourceDefinitionSpec, CustomResourceDefinitionVersion } from '../../generated/types.ts';
 import { jsonText } from '../../text/json-text.ts';
-import { htmlSafe } from '../../text/string-text.ts';
 import { withSortedKeys } from '../../text/object.ts';
+import { htmlSafe } from '../../text/string-text.ts';
 
 export type HoistedPart = 'schema' | 'subresources' | 'additionalPrinterColumns' | 'selectableFields';
 

@@ -5,6 +5,7 @@
 import { type FieldError, invalid, key, required } from '../../errors/field-error.ts';
 import type { ObjectMeta, PodTemplateSpec, LabelSelector as SelectorObject } from '../../generated/types.ts';
 import { type LabelSelectorObject, SelectorError, selectorFromObject } from '../../kind/label-selector.ts';
+import { withSortedKeys } from '../../text/object.ts';
 import type { Findings } from '../shared/findings.ts';
 
 /** Fields that all versions of Job share. */
@@ -49,18 +50,28 @@ export function* ownSelectorErrors({ metadata, spec = {} }: SelectingJob): Findi
   for (const [label, value] of Object.entries(expected)) {
     const path = key('spec.template.metadata.labels', label);
     if (!labels || !Object.hasOwn(labels, label)) yield required(path, `must be '${value}'`);
-    else if (labels[label] !== value) yield invalid(path, labels, `must be '${value}'`);
+    else if (labels[label] !== value) yield invalid(path, withSortedKeys(labels), `must be '${value}'`);
   }
   if (selects(spec.selector, expected) === false)
-    yield invalid('spec.selector', spec.selector, '`selector` not auto-generated');
+    yield invalid('spec.selector', shownSelector(spec.selector), '`selector` not auto-generated');
 }
+
+/** Maps are shown with their keys in order. */
+const shownSelector = ({ matchLabels, ...rest }: SelectorObject): object => ({
+  ...(matchLabels && { matchLabels: withSortedKeys(matchLabels) }),
+  ...rest,
+});
 
 /** A job must select its own pods, or it would never see them finish. */
 export function templateLabelErrors({ spec = {} }: SelectingJob): FieldError[] {
   const labels = spec.template?.metadata?.labels;
   if (selects(spec.selector, labels) !== false) return [];
   return [
-    invalid('spec.template.metadata.labels', labels ?? null, '`selector` does not match template `labels`'),
+    invalid(
+      'spec.template.metadata.labels',
+      withSortedKeys(labels) ?? null,
+      '`selector` does not match template `labels`',
+    ),
   ];
 }
 

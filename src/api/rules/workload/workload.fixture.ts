@@ -30,6 +30,11 @@ export type SpecCase = readonly [name: string, spec: object, ...errors: Expected
 
 /** Selectors that select nothing, or everything. `named` is the kind's name in the second error. */
 export const selectorCases = (named: string): SpecCase[] => [
+  [
+    'labels of the template in order',
+    { template: template({}, { z: '1', b: '2' }) },
+    unmatched('{"b":"2","z":"1"}'),
+  ],
   ['no selector', { selector: undefined }, ['spec.selector', 'R', 'Required value'], unmatched('{"a":"b"}')],
   [
     'a selector of everything',
