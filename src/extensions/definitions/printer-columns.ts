@@ -9,8 +9,8 @@ import { goFormat } from '../../api/model/go-format.ts';
 import { nameColumn } from '../../api/rules/shared/columns.ts';
 import { type JsonPath, JsonPathError, parseJsonPath } from '../../api/text/json-path.ts';
 import { jsonText } from '../../api/text/json-text.ts';
-import { htmlSafe } from '../../api/text/string-text.ts';
 import { type ApiObject, withSortedKeys } from '../../api/text/object.ts';
+import { htmlSafe } from '../../api/text/string-text.ts';
 import { type Cell, elapsed } from '../../api/values/elapsed.ts';
 import { TimeError, timeToMs } from '../../api/values/time.ts';
 

@@ -107,10 +107,9 @@ export function splitApiVersion(apiVersion: string): { group: string; version: s
   return { group: apiVersion.slice(0, Math.max(slash, 0)), version: apiVersion.slice(slash + 1) };
 }
 
-/** A group as part of a name: `apps`, `rbacAuthorization`, `comExample`; `core` for the core. */
+/** A group as part of a name: `apps`, `rbacAuthorization`, `jobsXExampleCom` for `jobs.x-example.com`; `core` for the core. */
 export function groupWord(group: string): string {
-  const labels = group.endsWith('.k8s.io') ? group.split('.').slice(0, -2) : group.split('.').reverse();
-  const [first, ...rest] = labels;
+  const [first, ...rest] = group.replace(/\.k8s\.io$/, '').split(/[^A-Za-z0-9_]+/);
   return first ? first + rest.map(capital).join('') : 'core';
 }
 

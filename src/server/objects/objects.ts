@@ -253,6 +253,8 @@ export async function listObjects(
 export async function createObject(serving: Serving, context: RequestContext, target: Target): Promise<void> {
   const { registry, writing } = serving;
   const { kind } = target;
+  // At the path of all namespaces, objects are created in the manner of Wherry alone.
+  if (registry.kinds.minor && kind.namespaced && !target.namespace) throw methodNotAllowed();
   const request = writeRequest(serving, context, 'CreateOptions');
   context.negotiate(messagesOf(kind));
   refuseProtobuf(context, kind);

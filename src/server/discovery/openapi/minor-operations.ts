@@ -1,4 +1,7 @@
-/** Operations as the documents of a minor of Kubernetes show them: with its models, and without later parameters. */
+/**
+ * Operations as the documents of a minor of Kubernetes show them: with its models, without later parameters, and without
+ * creates outside a namespace.
+ */
 import type { ChosenMinor } from '../../../api/kind/chosen-minor.ts';
 import { builtinModels, type Model } from '../../../api/model/model.ts';
 import type { Operation } from './operations.ts';
@@ -14,10 +17,12 @@ export function operationsIn(minor: ChosenMinor, operations: readonly Operation[
       [...builtinModels.of(name).fields.keys()].filter((field) => !minor.models.of(name).fields.has(field)),
     ),
   );
-  return operations.map(({ answer, body, parameters, ...operation }) => ({
-    ...operation,
-    ...(answer ? { answer: then(answer) } : {}),
-    ...(body ? { body: body.model === 'Patch' ? body : { ...body, model: then(body.model) } } : {}),
-    parameters: parameters.filter(({ name }) => !later.has(name)),
-  }));
+  return operations
+    .filter((operation) => !operation.isOutside)
+    .map(({ answer, body, parameters, ...operation }) => ({
+      ...operation,
+      ...(answer ? { answer: then(answer) } : {}),
+      ...(body ? { body: body.model === 'Patch' ? body : { ...body, model: then(body.model) } } : {}),
+      parameters: parameters.filter(({ name }) => !later.has(name)),
+    }));
 }

@@ -36,6 +36,8 @@ export interface Operation {
   readonly patchTypes?: readonly string[] | undefined;
   /** Media types of an answer, when they are not the usual ones. */
   readonly answerTypes?: readonly string[] | undefined;
+  /** A create at the path of all namespaces, which no minor of Kubernetes has. */
+  readonly isOutside?: true;
   /** Not described in Swagger 1.2, or described there in another way. */
   readonly isNew?: true;
 }
@@ -124,7 +126,7 @@ function subjectOf(kinds: KindTable, apiVersion: string, described: DiscoveryRes
     part,
     namespaced: described.namespaced,
     gvk,
-    family: kind?.custom ? customFamily(apiVersion) : familyOf(apiVersion),
+    family: familyOf(apiVersion),
     patchTypes: kind?.custom ? customPatchTypes : undefined,
     answerTypes: kind?.custom ? customAnswerTypes : undefined,
     owner: owner ?? gvk.kind,
@@ -148,12 +150,6 @@ function modelFor(kinds: KindTable, { group, kind, version }: GroupVersionKind):
 function familyOf(apiVersion: string): string {
   const { group, version } = splitApiVersion(apiVersion);
   return capital(groupWord(group)) + capital(version);
-}
-
-/** `apps.example.com/v1` → `AppsExampleComV1`. */
-function customFamily(apiVersion: string): string {
-  const { group, version } = splitApiVersion(apiVersion);
-  return [...group.split('.'), version].map(capital).join('');
 }
 
 const customPatchTypes: readonly string[] = [
@@ -200,6 +196,7 @@ function collectionOperations(subject: Subject): Operation[] {
         parameters: parametersOf(writeParameters),
         body: { model, required: true },
         answer: answerOf(subject),
+        ...(all && { isOutside: true }),
       });
     if (verbs.includes('deletecollection') && list && !all)
       operations.push({
