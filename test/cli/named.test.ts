@@ -363,6 +363,32 @@ describe('in a terminal', () => {
     expect(stdout).toMatch(/^NAME .*\nmy-project +stopped +- /);
   });
 
+  it('leaves at once when it is asked twice, whatever its pods want', async () => {
+    const up = terminal([
+      'up',
+      '--in-memory',
+      '--port',
+      '0',
+      '--secure-port',
+      'off',
+      '--pod-network',
+      'host',
+    ]);
+    const [, url] = await up.shows(/Wherry is ready at (\S+)\r\n/);
+    const pods = '/api/v1/namespaces/default/pods';
+    const script = 'trap "" TERM; while true; do sleep 1; done';
+    await new Client(url!).post(pods, {
+      metadata: { name: 'stubborn' },
+      spec: { containers: [{ name: 'c', image: 'host', command: ['sh', '-c', script] }] },
+    });
+    const phase = async () => (await new Client(url!).get(`${pods}/stubborn`)).body.status?.phase;
+    await expect.poll(phase, { timeout: 30_000 }).toBe('Running');
+    up.type(ctrlC);
+    await up.shows(/Stopping 1 pod, Ctrl-C again to leave at once/);
+    up.type(ctrlC);
+    expect(await up.exited).toBe(1);
+  });
+
   it('shows no colours to those who want none', async () => {
     const up = terminal(['up', '--in-memory', '--port', '0', ...simulated], { NO_COLOR: '1' });
     await up.shows(/^Wherry is ready at \S+\r\n/);
