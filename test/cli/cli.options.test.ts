@@ -150,6 +150,7 @@ it('names exactly the options that are known to have a test', () => {
     '--service-cluster-ip-range',
     '--service-node-port-range',
     '--simulated-nodes',
+    '--snapshot',
     '--store',
     '--testing',
     '--tls-cert-file',
