@@ -59,14 +59,21 @@ export function memoryBytes(): number {
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }
 
-/** `identity` is for simulated nodes: each gets machine ids of its own, derived from it. */
-export async function machineInfo(identity?: string): Promise<NodeSystemInfo> {
-  const [machineId, bootId, product, osRelease] = await Promise.all([
+/** What the system says of the machine; read once, because a thousand simulated nodes ask for it. */
+let descriptions: Promise<readonly [string, string, string, string]> | undefined;
+
+const readDescriptions = (): Promise<readonly [string, string, string, string]> =>
+  Promise.all([
     line('/etc/machine-id'),
     line('/proc/sys/kernel/random/boot_id'),
     line('/sys/class/dmi/id/product_uuid'),
     readFile('/etc/os-release', 'utf8').catch(() => ''),
   ]);
+
+/** `identity` is for simulated nodes: each gets machine ids of its own, derived from it. */
+export async function machineInfo(identity?: string): Promise<NodeSystemInfo> {
+  descriptions ??= readDescriptions();
+  const [machineId, bootId, product, osRelease] = await descriptions;
   const made = createHash('sha256')
     .update(identity ?? hostname())
     .digest('hex')
