@@ -53,7 +53,7 @@ const rooms = {
   'src/access': ['shared', 'tokens', 'fairness', 'authentication', 'authorization', '.'],
   'src/extensions': ['calls', 'writes', 'definitions', 'webhooks', 'policies', 'aggregation'],
   'src/server': [
-    'wire', 'http', 'lane', 'observe', 'objects', 'discovery', 'discovery/openapi', 'pods', 'computed', 'aggregated', 'problems', 'search', 'samples', 'dashboard',
+    'wire', 'http', 'lane', 'observe', 'objects', 'discovery', 'discovery/openapi', 'pods', 'computed', 'aggregated', 'problems', 'search', 'samples', 'forwards', 'dashboard',
     'doors', 'chain', '.',
   ],
   'src/node': [

@@ -15,7 +15,14 @@ import { OpenApi } from './discovery/openapi/openapi.ts';
 import { type ReportedVersion, versionInfo } from './discovery/version.ts';
 import { answerText, answerValue } from './http/answer.ts';
 import type { RequestContext } from './http/context.ts';
-import { problemsPath, samplesPath, searchPath, snapshotsPath, tracePath } from './http/request-info.ts';
+import {
+  forwardsPath,
+  problemsPath,
+  samplesPath,
+  searchPath,
+  snapshotsPath,
+  tracePath,
+} from './http/request-info.ts';
 import { expositionType } from './observe/exposition.ts';
 import { answerHealth, type HealthCheck } from './observe/health.ts';
 import { answerTraces, type RequestTraces } from './observe/request-traces.ts';
@@ -104,6 +111,10 @@ export class Pages {
     if (path === samplesPath && this.sources.sampling) {
       const { answerSamples } = await import('./samples/samples-page.ts');
       return answerSamples(context, await this.sources.sampling.sampler(), this.sources.rights);
+    }
+    if (isBelow(path, forwardsPath)) {
+      const { answerForwards } = await import('./forwards/forwards-page.ts');
+      return answerForwards(context, this.sources.connecting(), this.sources.rights);
     }
     if (path === searchPath) {
       const { answerSearch } = await import('./search/search-page.ts');

@@ -38,6 +38,7 @@ export interface LocalDoorOptions {
 export class LocalDoor implements Door {
   readonly unidentified = localUser;
   readonly showsTraces = true;
+  readonly opensPorts = true;
   readonly authorizer = allowAll;
   #listener: HttpListener | undefined;
   #express: ExpressLane | undefined;

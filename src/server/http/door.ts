@@ -26,6 +26,8 @@ export interface Door {
   readonly fairness?: FlowControl | undefined;
   /** Whether answers tell how long the phases of their request took, if that is measured. */
   readonly showsTraces?: boolean;
+  /** Whether its users are on this machine, and may open ports of it. */
+  readonly opensPorts?: boolean;
   /** Decides what the users of this door may do. */
   readonly authorizer: Authorizer;
 

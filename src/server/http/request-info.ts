@@ -32,6 +32,8 @@ export const problemsPath = '/wherry/problems';
 export const searchPath = '/wherry/search';
 /** What nodes, pods and requests used and took, for as long as history (`samples/samples-page.ts`). */
 export const samplesPath = '/wherry/samples';
+/** Ports of this machine that lead to pods (`forwards/forwards-page.ts`). */
+export const forwardsPath = '/wherry/port-forwards';
 /** How long the phases of requests took (`observe/request-traces.ts`). */
 export const tracePath = '/wherry/trace';
 

@@ -29,7 +29,11 @@ export class PodPorts {
   /** Dialers by the pod's uid, because a new pod of the same name is another pod. */
   readonly #ways = new Map<string, Way>();
 
-  constructor(private readonly connecting: Connecting) {}
+  /** @param at whether the pod's address is dialled, as by proxies, or its loopback address, as by a port-forward */
+  constructor(
+    private readonly connecting: Connecting,
+    private readonly at: 'address' | 'loopback' = 'address',
+  ) {}
 
   async dial(pod: Pod, location: NodeLocation, port: number): Promise<Duplex> {
     const way = await this.#way(pod, location);
@@ -75,8 +79,9 @@ export class PodPorts {
     const { upgradeToSpdy } = await import('../../streams/spdy/spdy-upgrade.ts');
     const answer = await upgradeToSpdy(() => this.connecting.nodes.connect(location), {
       method: 'POST',
-      // Dials the pod's address, as any proxy does; a client's port-forward dials the loopback address.
-      path: `${kubeletPath('portForward', metadata.namespace, metadata.name, metadata.uid)}?at=address`,
+      path: `${kubeletPath('portForward', metadata.namespace, metadata.name, metadata.uid)}${
+        this.at === 'address' ? '?at=address' : ''
+      }`,
       headers: [],
       protocols: [protocol],
     });

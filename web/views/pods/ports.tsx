@@ -1,12 +1,14 @@
 /** The ports of a pod or service: links through the API server's proxy, and commands that forward a local port. */
 import { token } from '../../core/credentials.ts';
-import { pathOf } from '../../core/kinds.ts';
+import { kindOf, pathOf } from '../../core/kinds.ts';
 import type { Json } from '../../core/objects.ts';
 import { prefix } from '../../core/prefix.ts';
+import { may } from '../../core/rights.ts';
 import { commandText } from '../../ui/command.ts';
 import { Command } from '../../ui/command-line.tsx';
 import type { TabProps } from '../tab.ts';
 import { containersOf } from './containers.ts';
+import { canForward, ForwardPanel, type Forwards, type ForwardTarget, useForwards } from './forwards.tsx';
 
 interface Port {
   readonly number: number;
@@ -18,8 +20,9 @@ interface Port {
 export function Tab({ kind, object }: TabProps) {
   const { namespace, name } = object.metadata;
   const ports = kind.id === 'services' ? servicePorts(object.spec) : podPorts(object);
-  if (ports.length === 0)
-    return <p class="waiting">It names no ports; a container may listen on some all the same.</p>;
+  const forwards = useForwards();
+  const target = { resource: kind.resource, namespace, name };
+  const isOffered = canForward() && may('create', kindOf('pods'), { namespace, subresource: 'portforward' });
   const resource = kind.id === 'services' ? 'service' : 'pod';
   const address = ({ number }: Port, scheme: string): string =>
     `${prefix}${pathOf(kind, namespace, `${scheme}${name}:${number}`, 'proxy')}/`;
@@ -30,6 +33,10 @@ export function Tab({ kind, object }: TabProps) {
           A link cannot carry the token you signed in with: these open only for users with a client
           certificate.
         </p>
+      )}
+      {isOffered && <ForwardPanel forwards={forwards} target={target} />}
+      {ports.length === 0 && (
+        <p class="waiting">It names no ports; a container may listen on some all the same.</p>
       )}
       {ports.map((port) => (
         <section key={`${port.of} ${port.number} ${port.protocol}`} class="panel">
@@ -48,6 +55,7 @@ export function Tab({ kind, object }: TabProps) {
               <a href={address(port, 'https:')} target="_blank" rel="noopener noreferrer">
                 Open by HTTPS
               </a>
+              {isOffered && <ForwardButton forwards={forwards} target={target} port={port.number} />}
             </p>
           )}
           {port.protocol === 'TCP' && (
@@ -65,6 +73,21 @@ export function Tab({ kind, object }: TabProps) {
     </div>
   );
 }
+
+interface ForwardButtonProps {
+  readonly forwards: Forwards;
+  readonly target: ForwardTarget;
+  readonly port: number;
+}
+
+const ForwardButton = ({ forwards, target, port }: ForwardButtonProps) => (
+  <>
+    {' · '}
+    <button type="button" onClick={() => void forwards.open(target, port)}>
+      Forward {port} to this machine
+    </button>
+  </>
+);
 
 /** A port that users may open: 8080 for 80, 8443 for 443. */
 const localPort = ({ number }: Port): number => (number < 1024 ? 8000 + number : number);

@@ -1,14 +1,17 @@
 /** Terminals of a pod, several at a time: a shell, any command, or the process of a container itself. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { pathOf } from '../../core/kinds.ts';
+import { may } from '../../core/rights.ts';
 import { changeQuery, place } from '../../core/router.ts';
 import { adoptStyle } from '../../ui/adopted-style.ts';
 import { commandText } from '../../ui/command.ts';
 import { Command } from '../../ui/command-line.tsx';
 import { type Container, containersOf } from '../pods/containers.ts';
 import type { TabProps } from '../tab.ts';
+import { DebugForm } from './debug-form.tsx';
 import type { Session } from './session.ts';
 import { closeSession, openSession, sessions } from './sessions.ts';
+import { shellFacts } from './shell-facts.ts';
 import css from './terminal.css' with { type: 'text' };
 import { wordsOf } from './words.ts';
 
@@ -25,6 +28,7 @@ export function Tab({ kind, object }: TabProps) {
   const wanted = Number(place.value.query.get('session'));
   const current = mine.find(({ id }) => id === wanted) ?? mine.at(-1);
   const [asking, setAsking] = useState(false);
+  const [debugging, setDebugging] = useState(false);
   const [full, setFull] = useState(false);
   const open = (container: string, command: readonly string[] | undefined): void => {
     const session = openSession({ pod: uid, path, container, command });
@@ -51,9 +55,25 @@ export function Tab({ kind, object }: TabProps) {
         <button type="button" onClick={() => setAsking(!asking)} aria-expanded={asking}>
           New terminal
         </button>
+        {may('patch', kind, { namespace, subresource: 'ephemeralcontainers' }) && (
+          <button type="button" onClick={() => setDebugging(!debugging)} aria-expanded={debugging}>
+            Debug container
+          </button>
+        )}
       </div>
       {full && <p class="bad">Too many terminals are open; close one first.</p>}
       {(asking || (mine.length === 0 && !first)) && <NewSession containers={containers} onOpen={open} />}
+      {debugging && (
+        <DebugForm
+          path={path}
+          pod={object}
+          onRunning={(container) => {
+            setDebugging(false);
+            open(container, undefined);
+          }}
+        />
+      )}
+      {current && <p class="quiet shellfacts">{shellFacts(object, current.wish.container)}</p>}
       {current && <Screen key={current.id} session={current} />}
       {current && <Command lines={[kubectlCommand(current, name, namespace)]} />}
     </div>
