@@ -71,7 +71,10 @@ let bystander: Promise<AttackedServer> | undefined;
 async function felt<T>(server: AttackedServer, run: () => Promise<T>): Promise<[T, Felt, Felt]> {
   bystander ??= AttackedServer.start();
   const neighbours = [await Neighbour.start(server), await Neighbour.start(await bystander)] as const;
-  const done = await run();
+  const done = await run().catch(async (error: unknown) => {
+    await Promise.all(neighbours.map((neighbour) => neighbour.stop()));
+    throw error;
+  });
   const [here, there] = await Promise.all(neighbours.map((neighbour) => neighbour.stop()));
   return [done, here!, there!];
 }
@@ -79,9 +82,15 @@ async function felt<T>(server: AttackedServer, run: () => Promise<T>): Promise<[
 /** The short form: whether it gets in, and whether the neighbour is served. */
 async function attempt(attack: Attack, server: AttackedServer): Promise<void> {
   const neighbour = await Neighbour.start(server);
-  const { gotIn } = await watched(attack, server);
-  const { failures } = await neighbour.stop();
-  conclude(server, gotIn, failures);
+  let outcome: Outcome | undefined;
+  let felt: Felt;
+  try {
+    outcome = await watched(attack, server);
+  } finally {
+    // Also when the attack fails: the next one has a neighbour of its own.
+    felt = await neighbour.stop();
+  }
+  conclude(server, outcome.gotIn, felt.failures);
 }
 
 /** The long form: also what it costs, and how long the neighbours wait without it and beside it. */
