@@ -210,6 +210,50 @@ it('goes on after a restart, with the changes that were made meanwhile, and can 
   }
 });
 
+it('writes a change once though two groups serve it, and begins anew with a gap where another cluster answers', async () => {
+  const jobs = '/apis/batch/v1/namespaces/default/jobs';
+  const job = {
+    metadata: { name: 'j' },
+    spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } } },
+  };
+  const told: string[] = [];
+  const recorder = await recording('twins', { kinds: undefined, onWarning: (message) => told.push(message) });
+  await until(() => recorder.status().waiting === 0 && recorder.status().watched > 40);
+  await call(source.url, 'POST', jobs, job);
+  await call(source.url, 'PATCH', `${jobs}/j`, { metadata: { labels: { a: 'b' } } });
+  const events = await recordedEvents(recorder.url, jobs, 2);
+  const before = recorder.status().watched;
+  const other = await start({ store: 'memory', like: 'kubernetes', controllers: false });
+  try {
+    await call(other.url, 'POST', maps, { metadata: { name: 'elsewhere' } });
+    proxy.target = other.url;
+    proxy.cut();
+    proxy.mend();
+    await until(async () => (await call(recorder.url, 'GET', maps)).items[0].metadata.name === 'elsewhere');
+    await until(async () => (await call(recorder.url, 'GET', jobs)).items.length === 0);
+    expect((await recordedEvents(recorder.url, jobs, 3)).map(({ type }) => type)).toEqual([
+      'ADDED',
+      'MODIFIED',
+      'DELETED',
+    ]);
+    expect(events.map(({ type }) => type)).toEqual(['ADDED', 'MODIFIED']);
+    await until(() => recorder.status().waiting === 0 && recorder.status().watched > 40);
+    // That of a kind which the other cluster does not have included.
+    expect(recorder.status().gaps).toBe(before);
+    // All connections broke, and one sentence says so.
+    expect(told).toHaveLength(1);
+    await ended(recorder);
+    const whys = new Set((await gapsIn('twins')).map(({ why }) => why));
+    expect(whys).toEqual(new Set(['another cluster answered']));
+    expect((await gapsIn('twins')).filter(({ toMs }) => toMs === undefined)).toEqual([]);
+  } finally {
+    proxy.target = source.url;
+    await recorder.close();
+    await other.close();
+    await call(source.url, 'DELETE', `${jobs}/j?propagationPolicy=Background`);
+  }
+});
+
 it('loses nothing when connections break, and the server asks to wait', async () => {
   const history = await following(maps);
   const recorder = await recording('broken');

@@ -6,6 +6,7 @@ import { StatusError } from '../../api/errors/errors.ts';
 import { customResourceDefinition } from '../../api/kinds/apiextensions/custom-resource-definition.ts';
 import { parseExact } from '../../api/text/exact-json.ts';
 import { isJsonObject } from '../../api/text/object.ts';
+import { builtinKind, knownInOtherVersion } from '../dump/copied-kinds.ts';
 import type { NamedObject } from '../dump/stored-form.ts';
 import type { SecretMode } from '../source/secret-values.ts';
 import type { SourceClient } from '../source/source-client.ts';
@@ -19,6 +20,9 @@ import type { Recording } from './recording.ts';
 const discoveryMs = 5 * 60_000;
 /** When it is read after a definition has changed: servers need a moment to serve its kinds. */
 const changedMs = [200, 2_000, 15_000] as const;
+
+/** Failures that follow each other within this time are told once. */
+const failedEveryMs = 60_000;
 
 interface ClusterFollowerOptions {
   readonly client: SourceClient;
@@ -41,6 +45,8 @@ export class ClusterFollower {
   #identity: Promise<string> | undefined;
   #discovering: Promise<void> | undefined;
   #isRunning = false;
+  /** When something failed last. */
+  #failedMs = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly options: ClusterFollowerOptions) {}
 
@@ -132,8 +138,11 @@ export class ClusterFollower {
       objects: this.#objects,
       figures: this.figures,
       identity: () => this.identity(),
-      failed: () => {
+      failed: (resource, why) => {
         this.#identity = undefined;
+        // All resources fail together when the cluster is away: one sentence says it.
+        if (nowMs() - this.#failedMs > failedEveryMs) warn(`${resource}: ${why}; trying again`);
+        this.#failedMs = nowMs();
       },
       definitionsChanged: () => this.#rediscoverLater(),
     };
@@ -143,7 +152,7 @@ export class ClusterFollower {
     const { client, kinds, secrets, warn } = this.options;
     const found = await sourceKinds(client, (what, why) => warn(`${what}: ${why}`));
     const wanted = kinds && new Set(kinds);
-    return found.filter(
+    return withoutTwins(found).filter(
       (kind) =>
         kind.isWatched &&
         (!wanted || isDefinitions(kind) || wanted.has(kind.resource) || wanted.has(sourceName(kind))) &&
@@ -185,4 +194,20 @@ export class ClusterFollower {
       this.#start(new KindFollower(kind, this.#parts()));
     }
   }
+}
+
+/** Some objects are served by two groups, such as ingresses by `extensions` and `networking.k8s.io`: they are recorded once. */
+function withoutTwins(kinds: readonly SourceKind[]): SourceKind[] {
+  const storageOf = ({ apiVersion, kind }: SourceKind) =>
+    (builtinKind(apiVersion, kind) ?? knownInOtherVersion(apiVersion, kind))?.storage;
+  const chosen = new Map<string, SourceKind>();
+  for (const kind of kinds) {
+    const storage = storageOf(kind);
+    if (!storage) continue;
+    if (!chosen.has(storage.id) || storage.group === kind.group) chosen.set(storage.id, kind);
+  }
+  return kinds.filter((kind) => {
+    const storage = storageOf(kind);
+    return !storage || chosen.get(storage.id) === kind;
+  });
 }

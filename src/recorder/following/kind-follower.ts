@@ -48,7 +48,7 @@ export interface FollowerParts {
   /** The identity of the cluster, asked for again after a failure; '' where it is not known. */
   identity(): Promise<string>;
   /** Something failed that may mean that another cluster answers now. */
-  failed(): void;
+  failed(resource: string, why: string): void;
   /** A definition has changed. */
   definitionsChanged(): void;
   warn(message: string): void;
@@ -71,7 +71,7 @@ export class KindFollower {
   #waitingBytes = 0;
   #writing: Promise<void> | undefined;
   #isGone = false;
-  /** It was listed for the first time, and is not watched yet. */
+  /** It was listed, and is not watched yet. */
   #isNew = false;
   /** The cluster that gave the newest version. */
   #cluster = '';
@@ -106,7 +106,6 @@ export class KindFollower {
   async begin(): Promise<void> {
     if (this.parts.recording.position(this.#name)) return;
     await this.#list();
-    this.#isNew = true;
   }
 
   /** Resolves when it was stopped, or the resource is gone. */
@@ -162,6 +161,7 @@ export class KindFollower {
       figures.changes += changes;
     }
     this.#seenMs = askedMs;
+    this.#isNew = true;
     if (isDefinitions(this.source)) this.parts.definitionsChanged();
   }
 
@@ -216,7 +216,7 @@ export class KindFollower {
   /** After a time without a connection, what comes at once is what changed meanwhile. Returns what is to be done at the end. */
   async #noteOutage(openedMs: number): Promise<(() => Promise<void>) | undefined> {
     const { recording } = this.parts;
-    // Others were listed meanwhile: that is no outage, it is the beginning.
+    // It may have waited for others to be listed: that is no outage.
     if (this.#isNew) this.#seenMs = openedMs;
     this.#isNew = false;
     if (openedMs - this.#seenMs >= outageMinMs)
@@ -323,6 +323,7 @@ export class KindFollower {
       this.#isGone = true;
       const id = this.parts.objects.idOf(this.source);
       if (id !== undefined) figures.changes += await removeOthers(recording, id, new Set());
+      await recording.endGap(this.#name, this.parts.nowMs());
       await recording.forget(this.#name);
       return;
     }
@@ -332,12 +333,8 @@ export class KindFollower {
       await pause(refusedMs, this.#ending.signal);
       return;
     }
-    this.parts.failed();
+    this.parts.failed(this.#name, error.message || String((error as NodeJS.ErrnoException).code));
     const askedMs = askedWaitMs(error);
-    if (this.#failures === 0 && code !== 429)
-      this.parts.warn(
-        `${this.#name}: ${error.message || (error as NodeJS.ErrnoException).code}; trying again`,
-      );
     this.#failures++;
     await (askedMs === undefined ? this.#pause() : pause(askedMs, this.#ending.signal));
   }
