@@ -208,3 +208,22 @@ test('a folder that is not there, and no folder, are told', async () => {
     text: 'corpus: name the folders whose manifests are to be applied\n',
   });
 });
+
+test('answers of two servers are alike whatever the order of their causes and the names that they gave', async () => {
+  const { differencesOf } = (await import(join(dirname(script), 'corpus/differences.mjs'))) as {
+    differencesOf(one: object, other: object, sent: object): string[];
+  };
+  const refused = (name: string, ...fields: string[]) => ({
+    status: 422,
+    warnings: '',
+    body: {
+      message: `Lantern "${name}" is invalid: ${fields.join()}`,
+      details: { name, causes: fields.map((field) => ({ field, message: `not in ${name}` })) },
+    },
+  });
+  const sent = { metadata: { generateName: 'north-' } };
+  const one = refused('north-4xk2p', 'spec.a', 'spec.b');
+  expect(differencesOf(one, refused('north-z9v8q', 'spec.b', 'spec.a'), sent)).toEqual([]);
+  expect(differencesOf(one, refused('north-z9v8q', 'spec.b', 'spec.c'), sent)).not.toEqual([]);
+  expect(differencesOf(one, refused('north-z9v8q', 'spec.b', 'spec.a'), {})).not.toEqual([]);
+});

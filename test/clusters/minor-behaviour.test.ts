@@ -498,29 +498,3 @@ it('speaks the newer protocols of WebSockets from 1.30 and 1.31', async () => {
     since([22, [true, false, true]], [30, [false, false, true]], [31, [false, false, false]]),
   );
 });
-
-it('creates objects in their namespace alone, and documents say so', async () => {
-  const codes = await everywhere(
-    async (client) => (await client.post('/api/v1/pods', pod('outside'))).status,
-  );
-  expect(codes).toEqual(since([22, 405]));
-  const { body } = await new Client(clusters.get(36)!.url).get('/openapi/v2');
-  expect(Object.keys(body.paths['/api/v1/pods'])).not.toContain('post');
-  expect(body.paths['/api/v1/bindings']).toBeUndefined();
-});
-
-it('names the operations of custom kinds after their group, word by word', async () => {
-  const client = new Client(clusters.get(36)!.url);
-  const group = 'parts.x-shop.example.com';
-  await client.post(definitions, definition(group, { type: 'object' }));
-  const path = `/apis/${group}/v1/wares`;
-  const { body } = await until(
-    () => client.get('/openapi/v2'),
-    ({ body }) => body.paths[path] !== undefined,
-  );
-  const { operationId, tags } = body.paths[path].get;
-  expect([operationId, tags]).toEqual([
-    'listPartsXShopExampleComV1WareForAllNamespaces',
-    ['partsXShopExampleCom_v1'],
-  ]);
-});

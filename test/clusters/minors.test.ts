@@ -192,3 +192,35 @@ it('keeps what a minor does not know stored, for the next', async () => {
     await rm(dataDir, { recursive: true, force: true });
   }
 });
+
+describe('1.30', () => {
+  let client: Client;
+  beforeAll(async () => {
+    client = await clusterOf('1.30');
+  });
+
+  it('creates objects in their namespace alone, and documents say so', async () => {
+    expect((await client.post('/api/v1/pods', podOf('outside'))).status).toBe(405);
+    const { body } = await client.get('/openapi/v2');
+    expect(Object.keys(body.paths['/api/v1/pods'])).not.toContain('post');
+    expect(body.paths['/api/v1/bindings']).toBeUndefined();
+  });
+
+  it('names the operations of custom kinds after their group, word by word', async () => {
+    const group = 'parts.x-shop.example.com';
+    const versions = [
+      { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } },
+    ];
+    const definition = {
+      metadata: { name: `wares.${group}` },
+      spec: { group, scope: 'Namespaced', names: { plural: 'wares', kind: 'Ware' }, versions },
+    };
+    await client.post('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition);
+    const path = `/apis/${group}/v1/wares`;
+    const listed = async () => (await client.get('/openapi/v2')).body.paths[path]?.get;
+    await expect.poll(listed, { timeout: 30_000 }).toMatchObject({
+      operationId: 'listPartsXShopExampleComV1WareForAllNamespaces',
+      tags: ['partsXShopExampleCom_v1'],
+    });
+  });
+});
