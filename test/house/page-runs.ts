@@ -52,7 +52,7 @@ export const pageRuns: Readonly<Record<string, PageRun>> = {
     left: {
       'npm start -- --port 8123': 'starts a server on a port of its own, and shows no output',
       'npm pack': 'packs and installs; test/house/package.test.ts does so',
-      'wherry up -d': 'names clusters and processes of a user; test/cli/named.test.ts',
+      'wherry up -d': 'names clusters and processes of a user; test/cli/named.kubectl.test.ts',
       'wherry snapshot save': 'numbers of objects; src/cluster/store/snapshots.test.ts',
       'wherry up --ingress-port': 'an application of the repository, with figures of its load',
       "curl 'localhost:8080/api/v1/watch": 'a watch without an end, of the application',
