@@ -53,7 +53,7 @@ const rooms = {
   'src/access': ['shared', 'tokens', 'fairness', 'authentication', 'authorization', '.'],
   'src/extensions': ['calls', 'writes', 'definitions', 'webhooks', 'policies', 'aggregation'],
   'src/server': [
-    'wire', 'http', 'lane', 'observe', 'objects', 'discovery', 'discovery/openapi', 'pods', 'computed', 'aggregated', 'problems', 'search', 'samples', 'forwards', 'dashboard',
+    'wire', 'http', 'lane', 'observe', 'objects', 'discovery', 'discovery/openapi', 'pods', 'computed', 'aggregated', 'problems', 'search', 'past', 'samples', 'forwards', 'dashboard',
     'doors', 'chain', '.',
   ],
   'src/node': [
@@ -65,7 +65,7 @@ const rooms = {
   ],
   'src/streams': ['bytes', 'dial', 'session', 'spdy', 'websocket', 'serving', 'proxy'],
   'src/recorder': ['archive', 'dump', 'source', 'following'],
-  'src/cluster': ['shared', 'options', 'config', 'manifests', 'access', 'store', 'node', 'named', 'doctor', '.'],
+  'src/cluster': ['shared', 'options', 'config', 'manifests', 'access', 'store', 'node', 'named', 'past', 'doctor', '.'],
   'web/views': ['.', 'pods', 'panels', 'editor', 'logs', 'terminal', 'object', 'list', 'create', 'problems', 'overview', 'timeline'],
 };
 

@@ -127,6 +127,28 @@ export const commandForms: Readonly<Record<Command, CommandForm>> = {
     summary: 'print what is not well in a running cluster, and why',
     examples: [['wherry problems -o json', 'for programs; the code is 1 when there are errors']],
   },
+  history: {
+    usage: 'KIND/NAME [options]',
+    summary: 'print the versions of an object of a running cluster: when, by whom, what changed',
+    examples: [
+      ['wherry history deploy/web -n shop --since 1h', 'what changed in it in the last hour'],
+      ['wherry history deploy/web -n shop --diff', 'with every field before and after'],
+    ],
+  },
+  timeline: {
+    usage: '[options]',
+    summary: 'print what happened in a running cluster, or in a namespace of it',
+    examples: [['wherry timeline -n shop --since 15m', 'changes and events, the oldest first']],
+  },
+  at: {
+    usage: 'TIME get KIND [NAME…] [options]',
+    summary: 'print objects of a running cluster as they were',
+    words: [[], ['get']],
+    examples: [
+      ['wherry at 15m get pods -n shop', 'as they were a quarter of an hour ago'],
+      ['wherry at 09:30 get deploy web -n shop -o yaml', 'at half past nine'],
+    ],
+  },
   token: {
     usage: 'create|list|delete [options]',
     summary: 'make, list and delete the tokens that nodes join with',
@@ -188,6 +210,9 @@ export const commandForms: Readonly<Record<Command, CommandForm>> = {
 export const commandGroups: readonly (readonly [title: string, commands: readonly Command[]])[] = [
   ['Run a cluster', ['up', 'serve', 'node', 'test']],
   ['Find it again', ['list', 'status', 'stop', 'restart', 'logs', 'snapshot', 'delete']],
-  ['Look after it', ['problems', 'kubeconfig', 'token', 'backup', 'restore', 'cleanup']],
+  [
+    'Look after it',
+    ['problems', 'history', 'timeline', 'at', 'kubeconfig', 'token', 'backup', 'restore', 'cleanup'],
+  ],
   ['Around it', ['open', 'import', 'record', 'config', 'doctor', 'envtest', 'completion', 'help', 'version']],
 ];

@@ -32,6 +32,7 @@ import {
   versionOptions,
 } from '../cluster/options/nodes.ts';
 import { type Command, flagsOf, type Members, type Option } from '../cluster/options/option.ts';
+import { askedServerFlags, atFlags, pastFlags } from '../cluster/options/past.ts';
 import { recordFlags } from '../cluster/options/recording.ts';
 import { authorizationOptions, pluginOptions, protectionOptions } from '../cluster/options/rights.ts';
 import { servingOptions } from '../cluster/options/serving.ts';
@@ -69,6 +70,7 @@ export const sections: readonly Section[] = [
   { title: 'Audit', topics: [auditOptions] },
   { title: 'Limits', topics: [limitOptions] },
   { title: 'Problems', topics: [problemFlags] },
+  { title: 'The past', topics: [pastFlags, atFlags, askedServerFlags] },
   { title: 'The server to back up', topics: [backupFlags] },
   { title: 'Where a backup is restored', topics: [restoreOptions] },
   { title: 'Tokens', topics: [tokenFlags] },

@@ -23,13 +23,20 @@ export function helpText(command: Command | undefined, all: boolean): string {
 const further = `wherry COMMAND --help shows the options that most people need, wherry COMMAND --help-all all of them by subject.
 `;
 
+/** Commands that are flags, too: the overview has no line for them, so that it fits a screen. */
+const alsoFlags: ReadonlySet<Command> = new Set(['help', 'version']);
+
 function overview(): string {
   const width = Math.max(...commands.map((command) => command.length));
   const lineOf = (command: Command): string =>
     `  ${command.padEnd(width)}  ${commandForms[command].summary}\n`;
-  const groups = commandGroups.map(([title, members]) => `${title}\n${members.map(lineOf).join('')}`);
+  const shown = (members: readonly Command[]): string =>
+    members
+      .filter((command) => !alsoFlags.has(command))
+      .map(lineOf)
+      .join('');
+  const groups = commandGroups.map(([title, members]) => `${title}\n${shown(members)}`);
   return `Wherry is the Kubernetes API in one package: a cluster on this machine in a second.
-
 Usage: wherry COMMAND [options]
 
 ${groups.join('\n')}`;

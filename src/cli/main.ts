@@ -19,12 +19,12 @@ import {
   type DoctorLine,
   type KubeconfigLine,
   type NodeLine,
-  type ProblemsLine,
   readCommandLine,
   type TestLine,
   type TokenLine,
 } from './options.ts';
 import { ProgressLine } from './progress.ts';
+import type { PastLine, ProblemsLine } from './question-lines.ts';
 
 /** Resolves when the command has started, or is over. Never throws: errors are printed to stderr and set the exit code. */
 export async function runCommand(): Promise<void> {
@@ -50,6 +50,7 @@ async function run(ending: Ending): Promise<void> {
   else if (line.command === 'kubeconfig') await runKubeconfig(line);
   else if (line.command === 'cleanup') await runCleanup(line);
   else if (line.command === 'problems') await runProblems(line);
+  else if ('past' in line) await runPast(line);
   else if (line.command === 'token') await runTokens(line);
   else if (line.command === 'envtest') await runEnvtest(line);
   else if (line.command === 'test') await runTests(line);
@@ -170,6 +171,16 @@ async function runProblems(line: ProblemsLine): Promise<void> {
   const { text, hasErrors } = await askProblems(line);
   process.stdout.write(text);
   if (hasErrors) process.exitCode = 1;
+}
+
+async function runPast(line: PastLine): Promise<void> {
+  if (line.command === 'at') {
+    const { askAt } = await import('../cluster/past/past-objects.ts');
+    process.stdout.write(await askAt(line.past));
+    return;
+  }
+  const { askHistory, askTimeline } = await import('../cluster/past/change-list.ts');
+  process.stdout.write(await (line.command === 'history' ? askHistory(line.past) : askTimeline(line.past)));
 }
 
 async function runTokens(line: TokenLine): Promise<void> {

@@ -1,7 +1,6 @@
 /** Parses the command line: the command, its options, and errors. */
 
 import type { TokenOptions } from '../cluster/access/bootstrap-tokens.ts';
-import type { ProblemsQuestion } from '../cluster/access/problems.ts';
 import type { KubeconfigOptions } from '../cluster/access/user-kubeconfig.ts';
 import type { DoctorOptions } from '../cluster/doctor/doctor.ts';
 import type { NodeOptions, SecureOptions, StartOptions } from '../cluster/index.ts';
@@ -18,7 +17,6 @@ import {
   isServerUrl,
   kubeconfigFlags,
   logFlags,
-  problemFlags,
   type Shell,
   shells,
   testFlags,
@@ -46,6 +44,7 @@ import type { LifecycleLine } from './lifecycle.ts';
 import { lifecycleLine, type NamedUp, namedUp, snapshotLine, takesName } from './named-line.ts';
 import { type OptionSources, type SourcedOptions, sourcedOptions } from './option-sources.ts';
 import { adviceFor, listed } from './other-words.ts';
+import { type PastLine, type ProblemsLine, pastLine, problemsLine } from './question-lines.ts';
 import type { SnapshotLine } from './snapshot-command.ts';
 
 /** The hidden command that completion scripts call. */
@@ -108,10 +107,6 @@ export interface TestLine {
   readonly keeps: boolean;
 }
 
-export interface ProblemsLine extends ProblemsQuestion {
-  readonly command: 'problems';
-}
-
 export interface DoctorLine extends DoctorOptions {
   readonly command: 'doctor';
 }
@@ -146,6 +141,7 @@ export type CommandLine =
   | RecordLine
   | BackupLine
   | ProblemsLine
+  | PastLine
   | TokenLine
   | KubeconfigLine
   | CleanupLine
@@ -281,6 +277,10 @@ function readLine(line: FlagLine, { rest, program, log, file, own }: Words): Com
       return completionLine(rest);
     case 'problems':
       return problemsLine(line);
+    case 'history':
+    case 'timeline':
+    case 'at':
+      return pastLine(command, line, rest);
     case 'doctor':
       return doctorLine(line);
     case 'node':
@@ -318,7 +318,7 @@ const readLog = (line: FlagLine) => readOptions(logFlags, line);
 function checkWords(command: Command, rest: readonly string[]): void {
   const takesFile = command === 'backup' || command === 'restore';
   if (takesFile && rest.length !== 1) refuse(`${command} takes one file, not ${rest.length}`);
-  if (command === 'open') return;
+  if (['open', 'history', 'timeline', 'at'].includes(command)) return;
   if (takesName(command) && rest.length > 1) refuse(`${command} takes one name, not ${rest.length}`);
   const takesWords =
     takesFile || takesName(command) || ['token', 'snapshot', 'completion', 'config'].includes(command);
@@ -461,11 +461,6 @@ function cleanupLine(line: FlagLine): CleanupLine {
   const { dockerSocket, criSocket, all = false } = readOptions(cleanupFlags, line);
   const dataDir = folderOf(line, cleanupFlags);
   return { command: 'cleanup', dataDir, dockerSocket, criSocket, all };
-}
-
-function problemsLine(line: FlagLine): ProblemsLine {
-  const { server = '', namespace, format = 'text' } = readOptions(problemFlags, line);
-  return { command: 'problems', server, namespace, format };
 }
 
 function doctorLine(line: FlagLine): DoctorLine {

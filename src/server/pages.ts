@@ -5,8 +5,8 @@ import type { Authorizer } from '../api/kind/access.ts';
 import { findModel } from '../api/model/model.ts';
 import type { Compatibility } from '../registry/compatibility.ts';
 import type { Registry } from '../registry/registry.ts';
+import type { HistoryGap } from '../registry/view/history-gap.ts';
 import { answerBackup } from './computed/backup.ts';
-import { answerHistoryRange } from './computed/history-range.ts';
 import type { Dashboard } from './dashboard/dashboard.ts';
 import { AggregatedDiscovery } from './discovery/aggregated-discovery.ts';
 import { asOf11, type Discovery } from './discovery/discovery.ts';
@@ -16,7 +16,9 @@ import { type ReportedVersion, versionInfo } from './discovery/version.ts';
 import { answerText, answerValue } from './http/answer.ts';
 import type { RequestContext } from './http/context.ts';
 import {
+  changesPath,
   forwardsPath,
+  historyPath,
   problemsPath,
   samplesPath,
   searchPath,
@@ -34,6 +36,8 @@ import type { Sampling } from './samples/sampling.ts';
 export interface PageInstruments {
   /** Answers paths of its own; false for any other path. */
   readonly page: (context: RequestContext) => Promise<boolean>;
+  /** Times in which nothing was seen of a cluster that is recorded. */
+  readonly gaps?: (() => readonly HistoryGap[]) | undefined;
   /** OpenAPI 3 documents about these paths, by name. */
   readonly documents?: Readonly<Record<string, object>> | undefined;
 }
@@ -102,7 +106,6 @@ export class Pages {
     if (this.sources.instruments && (await this.sources.instruments.page(context))) return true;
     if (await answerIssuer(context, this.sources.tokens, this.registry)) return true;
     if (await answerBackup(context, this.registry)) return true;
-    if (await answerHistoryRange(context, this.registry)) return true;
     if (isBelow(path, snapshotsPath) && (await this.sources.snapshots?.(context))) return true;
     if (path === problemsPath) {
       const { answerProblems } = await import('./problems/problems-page.ts');
@@ -119,6 +122,11 @@ export class Pages {
     if (path === searchPath) {
       const { answerSearch } = await import('./search/search-page.ts');
       return answerSearch(context, this.registry, this.sources.rights);
+    }
+    if (path === historyPath || path === changesPath) {
+      const past = await import('./past/past-pages.ts');
+      const { rights, instruments } = this.sources;
+      return past.answerPast(context, this.registry, rights, instruments?.gaps?.() ?? []);
     }
     if (await this.#aggregated.answer(context)) return true;
     const document = this.#document(context, path);

@@ -68,6 +68,7 @@ function allAsked(): Asked[] {
     '/healthz/ping',
     '/readyz/poststarthook/rbac/bootstrap-roles',
     '/wherry/backup',
+    '/wherry/changes',
     '/wherry/history',
     '/wherry/problems',
     '/wherry/search',
@@ -116,6 +117,7 @@ it('lets known users do no more than the default roles say', { timeout }, async 
     /^\/(api|apis|openapi|healthz|livez|readyz|version)(\/|$)/.test(text) &&
     !/^\/(api\/v1|apis\/[^/]+\/[^/]+)\/./.test(text);
   expect(allowed.filter((text) => !isDocument(text)).sort()).toEqual([
+    '/wherry/changes',
     '/wherry/history',
     '/wherry/problems',
     '/wherry/search',

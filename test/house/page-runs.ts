@@ -77,6 +77,9 @@ export const pageRuns: Readonly<Record<string, PageRun>> = {
   },
   'docs/operator.md': { left: { '': 'installs a package of another project into /app, as root' } },
   'docs/options.md': { left: { '': 'is generated, and compared by test/house/docs.test.ts' } },
+  'docs/past.md': {
+    left: { '': 'needs changes of an hour; test/recorder/past.test.ts asks the same questions' },
+  },
   'docs/pods.md': { left: { '': 'needs the rights of root, for files and limits of containers' } },
   'docs/policies.md': { session: serving },
   'docs/protection.md': { session: serving },

@@ -11,7 +11,7 @@ export const isClusterName = (given: string): boolean =>
 
 export const nameRule = `small letters, digits and -, at most ${nameCharsMax}`;
 
-const nameValue: Value<string> = {
+export const nameValue: Value<string> = {
   shown: 'NAME',
   form: 'text',
   completes: 'clusters',

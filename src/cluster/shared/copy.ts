@@ -32,6 +32,8 @@ export interface Copy {
   readonly kinds: readonly Kind[];
   /** Logs of its containers. */
   readonly logs?: KeptLogSource | undefined;
+  /** Times in which nothing was seen of a cluster that is recorded, oldest first. */
+  gaps?(): readonly HistoryGap[];
 }
 
 /** Where clients learn that a server shows a copy. */
@@ -54,6 +56,7 @@ export function copyInstruments(copy: Copy): ServerInstruments {
     step,
     watched: () => undefined,
     metrics: (out) => copy.metrics?.(out),
+    gaps: () => copy.gaps?.() ?? [],
     page: async (context) => {
       if (context.info.path !== copyPath || context.info.method !== 'GET') return false;
       const recording = copy.recording?.();

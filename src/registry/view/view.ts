@@ -52,6 +52,8 @@ export class View {
   /** Revision, time and size of every change in the window, oldest first. */
   #log: { revision: number; timeMs: number; bytes: number }[] = [];
   #logBytes = 0;
+  /** When the last change was made that is dropped; undefined when that is not known. */
+  #forgottenMs: number | undefined;
   #waiters: Waiter[] = [];
   readonly #feed: FeedRecovery;
   #failure: Error | undefined;
@@ -370,8 +372,26 @@ export class View {
     const found = this.#log.findIndex((change) => change.revision > revision);
     const keepFrom = found < 0 ? this.#log.length : found;
     for (let i = 0; i < keepFrom; i++) this.#logBytes -= this.#log[i]!.bytes;
+    this.#forgottenMs = this.#log[keepFrom - 1]?.timeMs ?? this.#forgottenMs;
     this.#log = this.#log.slice(keepFrom);
     for (const collection of this.#collections.values()) collection.forget(revision);
+  }
+
+  /** The revision that was the newest at a time, which must not be before `knownSinceMs`. */
+  revisionAt(timeMs: number): number {
+    let low = 0;
+    let high = this.#log.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#log[middle]!.timeMs > timeMs) high = middle;
+      else low = middle + 1;
+    }
+    return Math.max(this.#compacted, this.#log[low - 1]?.revision ?? 0);
+  }
+
+  /** Since when every change is known; undefined where no change is kept. */
+  get knownSinceMs(): number | undefined {
+    return this.#forgottenMs ?? this.#log[0]?.timeMs;
   }
 
   /** Begins history anew after a revision, and ends the watches of clients: they cannot follow a jump of the state. */

@@ -5,7 +5,14 @@ import { type Attributes, allowAll, allowed, type Decision } from '../../api/kin
 import { authenticated } from '../../api/values/user.ts';
 import { refusal } from '../http/access-refusal.ts';
 import type { RequestContext } from '../http/context.ts';
-import { historyPath, problemsPath, samplesPath, searchPath, watchesPath } from '../http/request-info.ts';
+import {
+  changesPath,
+  historyPath,
+  problemsPath,
+  samplesPath,
+  searchPath,
+  watchesPath,
+} from '../http/request-info.ts';
 import type { Services } from './step.ts';
 
 export function authorize(context: RequestContext, { rights, dashboard }: Services): void | Promise<void> {
@@ -31,13 +38,19 @@ export function authorize(context: RequestContext, { rights, dashboard }: Servic
 
 /**
  * What every user that is known may ask for: a connection of watches, each of which is decided about by itself, the
- * versions of history, which every list names, problems and searches, which are about objects that the user may list,
- * and samples, which the user may see who may see the newest of them.
+ * versions of history, which every list names, problems, searches and changes, which are about objects that the user may
+ * list, and samples, which the user may see who may see the newest of them.
  */
 const isOpenToKnown = ({ info, upgrade }: RequestContext): boolean =>
   upgrade ? info.path === watchesPath : info.method === 'GET' && openPaths.has(info.path);
 
-const openPaths: ReadonlySet<string> = new Set([historyPath, problemsPath, samplesPath, searchPath]);
+const openPaths: ReadonlySet<string> = new Set([
+  historyPath,
+  changesPath,
+  problemsPath,
+  samplesPath,
+  searchPath,
+]);
 
 const attributesOf = ({ user, info }: RequestContext): Attributes => ({ user, info: info.action });
 

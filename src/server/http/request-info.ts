@@ -24,6 +24,8 @@ export type Lasting = 'watch' | 'connection';
 export const watchesPath = '/wherry/watches';
 /** The path of the range of history (`computed/history-range.ts`). */
 export const historyPath = '/wherry/history';
+/** What has changed (`past/changes-page.ts`). */
+export const changesPath = '/wherry/changes';
 /** Snapshots, and below it each of them (`cluster/store/snapshot-pages.ts`). */
 export const snapshotsPath = '/wherry/snapshots';
 /** What is not well (`problems/problems-page.ts`). */
