@@ -38,6 +38,8 @@ export interface PageInstruments {
   readonly page: (context: RequestContext) => Promise<boolean>;
   /** Times in which nothing was seen of a cluster that is recorded. */
   readonly gaps?: (() => readonly HistoryGap[]) | undefined;
+  /** What the server shows a copy of. */
+  readonly copy?: { readonly about: string; readonly isWritable: boolean } | undefined;
   /** OpenAPI 3 documents about these paths, by name. */
   readonly documents?: Readonly<Record<string, object>> | undefined;
 }
@@ -125,8 +127,8 @@ export class Pages {
     }
     if (path === historyPath || path === changesPath) {
       const past = await import('./past/past-pages.ts');
-      const { rights, instruments } = this.sources;
-      return past.answerPast(context, this.registry, rights, instruments?.gaps?.() ?? []);
+      const { rights, instruments = {} } = this.sources;
+      return past.answerPast(context, this.registry, rights, instruments);
     }
     if (await this.#aggregated.answer(context)) return true;
     const document = this.#document(context, path);

@@ -3,6 +3,19 @@
 export interface HistoryRange {
   readonly oldest: number;
   readonly newest: number;
+  /** When history begins, by the clock of the server, and what that shows now; undefined when no change is kept. */
+  readonly oldestMs?: number | undefined;
+  readonly nowMs?: number | undefined;
+  /** Times in which nothing was seen of the cluster that the server records. */
+  readonly gaps?: readonly HistoryGap[] | undefined;
+  /** What the server shows a copy of. */
+  readonly copy?: { readonly about: string; readonly isWritable: boolean } | undefined;
+}
+
+export interface HistoryGap {
+  readonly from: string;
+  readonly to?: string;
+  readonly why: string;
 }
 
 /**

@@ -15,10 +15,30 @@ const againMs = 1_000;
 const pausesMax = 10;
 const shortWatchSeconds = 3;
 
+interface RangeAnswer extends Pick<HistoryRange, 'gaps' | 'copy'> {
+  readonly oldest: string;
+  readonly newest: string;
+  readonly oldestTime?: string;
+  readonly now?: string;
+}
+
+/** The version that was the newest at a time. Refused with a sentence when that is not kept. */
+export const versionAt = async (timeMs: number): Promise<number> => {
+  const query = { time: new Date(timeMs).toISOString() };
+  return Number((await ask<{ readonly version: string }>('/wherry/history', { query })).version);
+};
+
 /** Asks the server for the range; concurrent callers share the answer. */
 export function findRange(): Promise<HistoryRange> {
-  asked ??= ask<Record<keyof HistoryRange, string>>('/wherry/history')
-    .then(({ oldest, newest }) => ({ oldest: Number(oldest), newest: Number(newest) }))
+  asked ??= ask<RangeAnswer>('/wherry/history')
+    .then(({ oldest, newest, oldestTime, now, gaps, copy }) => ({
+      oldest: Number(oldest),
+      newest: Number(newest),
+      oldestMs: oldestTime === undefined ? undefined : Date.parse(oldestTime),
+      nowMs: now === undefined ? undefined : Date.parse(now),
+      gaps,
+      copy,
+    }))
     .finally(() => {
       asked = undefined;
     });

@@ -15,6 +15,7 @@ import { Lazy } from '../ui/lazy.tsx';
 import { Refusal } from '../ui/refusal.tsx';
 import type { ViewProps } from '../views/view.ts';
 import { Bar } from './bar.tsx';
+import { CopyStrip } from './copy-strip.tsx';
 import { Help } from './help.tsx';
 import { Jump } from './jump.tsx';
 import { Navigation } from './navigation.tsx';
@@ -56,6 +57,7 @@ export function Shell() {
       />
       <Navigation open={menu} />
       <div class="strips">
+        {kinds.value && <CopyStrip />}
         {kinds.value && (time || moment.value !== undefined) && (
           <Lazy load={timeBar} props={{ onClose: () => setTime(false) }} />
         )}

@@ -1,7 +1,8 @@
 /** The time machine: a slider over the kept history, with steps from change to change, and play. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { versionAt } from '../core/history.ts';
 import { HistoryLog, type LogRecord } from '../core/history-log.ts';
-import { startOf } from '../core/history-range.ts';
+import { type HistoryRange, startOf } from '../core/history-range.ts';
 import { useKeys } from '../core/keys.ts';
 import { moment, momentMs } from '../core/moment.ts';
 import { changeQuery } from '../core/router.ts';
@@ -75,6 +76,7 @@ export function TimeBar({ onClose }: { readonly onClose: () => void }) {
           }}
         />
       </div>
+      <TimeChoice range={range} show={show} />
       <div class="timetext" role="status">
         <strong>{momentText(log, moment.value)}</strong>
         {moment.value !== undefined && <span class="quiet"> version {at}</span>}
@@ -88,6 +90,49 @@ export function TimeBar({ onClose }: { readonly onClose: () => void }) {
       </button>
     </section>
   );
+}
+
+/** History that is longer than this is chosen by date and time, too. */
+const longMs = 3_600_000;
+
+interface TimeChoiceProps {
+  readonly range: HistoryRange | undefined;
+  readonly show: (version: number) => void;
+}
+
+/** A date and a time, in the zone of the browser; the server says which version was the newest then. */
+function TimeChoice({ range, show }: TimeChoiceProps) {
+  const [refused, setRefused] = useState<string>();
+  const { oldestMs, nowMs } = range ?? {};
+  if (oldestMs === undefined || nowMs === undefined || nowMs - oldestMs <= longMs) return null;
+  const choose = (text: string): void => {
+    const timeMs = Date.parse(text);
+    if (Number.isNaN(timeMs)) return;
+    setRefused(undefined);
+    versionAt(timeMs)
+      .then(show)
+      .catch((error: Error) => setRefused(error.message));
+  };
+  return (
+    <label class="timechoice">
+      <span class="quiet">Date and time</span>
+      <input
+        type="datetime-local"
+        step={1}
+        min={localText(oldestMs)}
+        max={localText(nowMs)}
+        value={localText(momentMs.value ?? nowMs)}
+        onChange={({ currentTarget }) => choose(currentTarget.value)}
+      />
+      {refused && <span role="alert">{refused}</span>}
+    </label>
+  );
+}
+
+/** As fields for date and time take it: without a zone. */
+function localText(timeMs: number): string {
+  const offsetMs = new Date(timeMs).getTimezoneOffset() * 60_000;
+  return new Date(timeMs - offsetMs).toISOString().slice(0, 19);
 }
 
 /** Sets the time of the version that is shown, for the views that compare times with it. */
@@ -132,7 +177,10 @@ function LastChange({ record }: { readonly record: LogRecord }) {
 function momentText(log: HistoryLog, at: number | undefined): string {
   if (at === undefined) return 'Now';
   const timeMs = log.timeOf(at);
-  return timeMs === undefined ? `Version ${at}` : new Date(timeMs).toLocaleTimeString();
+  if (timeMs === undefined) return `Version ${at}`;
+  const time = new Date(timeMs);
+  const isToday = time.toDateString() === new Date().toDateString();
+  return isToday ? time.toLocaleTimeString() : time.toLocaleString();
 }
 
 const binCount = 120;

@@ -32,8 +32,6 @@ export interface Copy {
   readonly kinds: readonly Kind[];
   /** Logs of its containers. */
   readonly logs?: KeptLogSource | undefined;
-  /** Times in which nothing was seen of a cluster that is recorded, oldest first. */
-  gaps?(): readonly HistoryGap[];
 }
 
 /** Where clients learn that a server shows a copy. */
@@ -57,6 +55,7 @@ export function copyInstruments(copy: Copy): ServerInstruments {
     watched: () => undefined,
     metrics: (out) => copy.metrics?.(out),
     gaps: () => copy.gaps?.() ?? [],
+    copy: { about, isWritable },
     page: async (context) => {
       if (context.info.path !== copyPath || context.info.method !== 'GET') return false;
       const recording = copy.recording?.();

@@ -18,18 +18,25 @@ const changesMax = 5_000;
 const changesUsually = 500;
 const textCharsMax = 300;
 
+/** What is special in a server that shows another cluster. */
+interface PastInstruments {
+  readonly gaps?: (() => readonly HistoryGap[]) | undefined;
+  readonly copy?: { readonly about: string; readonly isWritable: boolean } | undefined;
+}
+
 /** Answers a request for one of the two paths. `rights` decides about users who are impersonated. */
 export async function answerPast(
   context: RequestContext,
   registry: Registry,
   rights: Authorizer,
-  gaps: readonly HistoryGap[],
+  { gaps: findGaps, copy }: PastInstruments,
 ): Promise<boolean> {
+  const gaps = findGaps?.() ?? [];
   if (context.info.method !== 'GET') throw methodNotAllowed();
   await registry.view.caughtUp();
   const value =
     context.info.path === historyPath
-      ? historyRange(context, registry, gaps)
+      ? { ...historyRange(context, registry, gaps), ...(copy ? { copy } : {}) }
       : await changes(context, registry, rights, gaps);
   await answerValue(context, 200, value, { ...context.negotiate('none'), transform: undefined });
   return true;

@@ -1,0 +1,92 @@
+/**
+ * Proves that the dashboard says which dump is open and that it is read-only, and that a long history is gone through by date
+ * and time.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { OpenedDump } from '../../src/cluster/index.ts';
+import { describeWith } from '../support/tools.ts';
+import { ApiClient, cellsOf, useBrowser, useBuiltCluster } from './browser.ts';
+import { configMaps } from './workloads.ts';
+
+const load = createRequire(import.meta.url);
+const image = 'registry.example/shop/web:2';
+
+describeWith('chromium')('copies and long histories', () => {
+  let nowMs = Date.now() - 3 * 3_600_000;
+  const server = useBuiltCluster({
+    simulatedNodes: 0,
+    controllers: false,
+    history: { ageMaxMs: 86_400_000, changesMax: 50_000 },
+    chance: { nowMs: () => nowMs } as never,
+  });
+  const browser = useBrowser();
+  let folder: string;
+  let dump: OpenedDump;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(path.join(tmpdir(), 'wherry-copies-'));
+    const file = path.join(folder, 'incident.json');
+    const metadata = { name: 'web', namespace: 'shop', uid: '1-2-3' };
+    const spec = { containers: [{ name: 'web', image }] };
+    writeFileSync(file, JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata, spec }));
+    dump = await load('../../dist/index.cjs').openDump(file);
+  });
+  afterAll(async () => {
+    await dump?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('says what is open', async () => {
+    const page = await browser.open(`${dump.url}/ui/list/pods?ns=shop`);
+    const strip = page.locator('.copyof');
+    await strip.waitFor();
+    expect(await strip.textContent()).toMatch(/This is a copy of the dump .*incident\.json: read-only/);
+    await expect.poll(() => cellsOf(page, 2)).toContain('web');
+  });
+
+  it('finds which objects mention an image, now and in the past', async () => {
+    const found = async (url: string, version = ''): Promise<string[]> => {
+      const client = new ApiClient(() => url);
+      const query = `q=${encodeURIComponent(image)}${version && `&resourceVersion=${version}`}`;
+      const { body } = await client.get(`/wherry/search?${query}`);
+      return body.items.map((item: { kind: string; name: string }) => `${item.kind}/${item.name}`);
+    };
+    expect(await found(dump.url)).toEqual(['Pod/web']);
+    const { client, cluster } = server;
+    const pods = '/api/v1/namespaces/default/pods';
+    await client.post('/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } });
+    const { body } = await client.post(pods, {
+      metadata: { name: 'old' },
+      spec: { containers: [{ name: 'web', image }] },
+    });
+    await client.delete(`${pods}/old?gracePeriodSeconds=0`);
+    expect(await found(cluster.url)).toEqual([]);
+    expect(await found(cluster.url, body.metadata.resourceVersion)).toEqual(['Pod/old']);
+  });
+
+  it('goes to a date and a time', async () => {
+    const { client, cluster } = server;
+    await client.post(configMaps, { metadata: { name: 'early' } });
+    nowMs += 3_600_000;
+    const between = nowMs;
+    nowMs += 3_600_000;
+    await client.post(configMaps, { metadata: { name: 'late' } });
+    const page = await browser.open(`${cluster.url}/ui/list/configmaps?ns=default`);
+    await expect.poll(() => cellsOf(page, 2)).toContain('late');
+    await page.getByRole('button', { name: 'History' }).click();
+    const field = page.getByLabel('Date and time');
+    const local = await page.evaluate((ms) => {
+      const offsetMs = new Date(ms).getTimezoneOffset() * 60_000;
+      return new Date(ms - offsetMs).toISOString().slice(0, 19);
+    }, between);
+    await field.fill(local);
+    await field.blur();
+    await expect.poll(() => cellsOf(page, 1)).toContain('early');
+    expect(await cellsOf(page, 1)).not.toContain('late');
+    expect(page.url()).toContain('at=');
+  });
+});

@@ -1,0 +1,21 @@
+/** Says what the server shows a copy of: a dump that is open, or another cluster. */
+import { useEffect, useState } from 'preact/hooks';
+import { findRange } from '../core/history.ts';
+import type { HistoryRange } from '../core/history-range.ts';
+
+export function CopyStrip() {
+  const [copy, setCopy] = useState<HistoryRange['copy']>();
+  useEffect(() => {
+    findRange()
+      .then((range) => setCopy(range.copy))
+      // A server that does not answer is told elsewhere.
+      .catch(() => undefined);
+  }, []);
+  if (!copy) return null;
+  return (
+    <p class="copyof" role="status">
+      This is a copy of <strong>{copy.about}</strong>:{' '}
+      {copy.isWritable ? 'changes stay in this process.' : 'read-only, nothing can be changed in it.'}
+    </p>
+  );
+}
