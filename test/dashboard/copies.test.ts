@@ -68,6 +68,20 @@ describeWith('chromium')('copies and long histories', () => {
     expect(await found(cluster.url, body.metadata.resourceVersion)).toEqual(['Pod/old']);
   });
 
+  it('shows gaps of a recording in the timeline', async () => {
+    const page = await browser.open('about:blank');
+    const gap = {
+      ...{ from: '2026-01-02T10:00:00Z', to: '2026-01-02T10:05:00Z' },
+      ...{ why: 'the connection was lost', resources: ['pods'] },
+    };
+    const range = { oldest: '1', newest: '9', gaps: [gap] };
+    await page.route('**/wherry/history', (route) => route.fulfill({ json: range }));
+    await page.goto(`${server.cluster.url}/ui/timeline?ns=default`);
+    const line = page.locator('.gapinhistory');
+    await line.waitFor();
+    expect(await line.textContent()).toContain('nothing was seen of pods (the connection was lost)');
+  });
+
   it('goes to a date and a time', async () => {
     const { client, cluster } = server;
     await client.post(configMaps, { metadata: { name: 'early' } });

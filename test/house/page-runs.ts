@@ -77,6 +77,9 @@ export const pageRuns: Readonly<Record<string, PageRun>> = {
   },
   'docs/operator.md': { left: { '': 'installs a package of another project into /app, as root' } },
   'docs/options.md': { left: { '': 'is generated, and compared by test/house/docs.test.ts' } },
+  'docs/incident.md': {
+    left: { '': 'two servers and minutes between the commands; test/recorder/ does each step' },
+  },
   'docs/past.md': {
     left: { '': 'needs changes of an hour; test/recorder/past.test.ts asks the same questions' },
   },

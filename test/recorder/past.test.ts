@@ -278,4 +278,14 @@ it('shows a gap as a gap, and what was found after it as found in it', async () 
   expect(text).toMatch(/in the gap +shop\/ConfigMap\/a/);
   expect(text).toContain(`gap until ${to}: nothing was seen of the cluster (the connection was lost)`);
   expect(historyText(list, false)).toContain('gap until');
+  const outage = ['pods', 'services', 'nodes', 'jobs.batch'].map((resource, i) => ({
+    ...{ from: `2026-01-02T10:00:0${i}Z`, to: `2026-01-02T10:00:1${i}Z`, why: 'no connection' },
+    resources: [resource],
+  }));
+  const later = { from: '2026-01-02T10:01:00Z', why: 'no connection', resources: ['pods'] };
+  const lines = timelineText({ ...list, items: [], gaps: [...outage, later] }, from!);
+  expect(lines.match(/gap until.*/g)).toEqual([
+    'gap until 2026-01-02T10:00:13Z: nothing was seen of 4 kinds (no connection)',
+    'gap until now: nothing was seen of pods (no connection)',
+  ]);
 });

@@ -16,6 +16,8 @@ export interface HistoryGap {
   readonly from: string;
   readonly to?: string;
   readonly why: string;
+  /** What was not seen; undefined: everything. */
+  readonly resources?: readonly string[];
 }
 
 /**

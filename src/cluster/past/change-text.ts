@@ -21,14 +21,17 @@ export function historyText(list: ToldList, withDifferences: boolean): string {
   const { resource, apiVersion } = list.items[0] ?? { resource: '', apiVersion: '' };
   const lines = list.items.map((change): Line => {
     const { time = change.writer?.time ?? '', version } = change;
-    const what = withDifferences && change.fields?.length ? `${change.fields.length} fields` : whatOf(change);
+    const what =
+      withDifferences && change.fields?.length
+        ? `${change.fields.length} field${change.fields.length === 1 ? '' : 's'}`
+        : whatOf(change);
     const below = withDifferences ? differences(change) : [];
     return { time, cells: [version, timeOf(change), writerOf(change), what], below };
   });
   const isMeant = ({ resources }: ToldGap): boolean =>
     !resources ||
     resources.some((one) => one === resource || one === `${resource}.${apiVersion.split('/')[0]}`);
-  const gaps = (list.gaps ?? []).filter(isMeant).map(gapLine('-'));
+  const gaps = joined((list.gaps ?? []).filter(isMeant)).map(gapLine('-'));
   const heads = ['VERSION', 'TIME', 'WRITTEN BY', 'WHAT'];
   return laidOut([{ time: '', cells: heads }, ...inOrder(lines, gaps)]) + beginningLine(list);
 }
@@ -42,7 +45,7 @@ export function timelineText(list: ToldList, since: string): string {
     const what = event ? plain(`${event.type} ${event.reason}: ${event.message}`) : whatOf(change);
     return { time: change.time ?? '', cells: [timeOf(change), object, event ? '' : writerOf(change), what] };
   });
-  const gaps = (list.gaps ?? []).map(gapLine());
+  const gaps = joined(list.gaps ?? []).map(gapLine());
   if (lines.length === 0 && gaps.length === 0)
     return `Nothing was changed since ${since}.\n${beginningLine(list)}`;
   const heads = ['TIME', 'OBJECT', 'WRITTEN BY', 'WHAT'];
@@ -54,6 +57,36 @@ const beginningLine = ({ oldestTime, incomplete }: ToldList): string =>
     incomplete ? 'There are more namespaces than were looked at: name one by -n.\n' : ''
   }`;
 
+/** Gaps of several kinds that overlap and have one reason are one line. */
+function joined(gaps: readonly ToldGap[]): ToldGap[] {
+  const found: ToldGap[] = [];
+  for (const gap of gaps) {
+    const at = found.findIndex(
+      ({ from, to = '~', why }) => why === gap.why && from <= (gap.to ?? '~') && gap.from <= to,
+    );
+    const other = found[at];
+    if (!other) found.push(gap);
+    else
+      found[at] = {
+        from: other.from < gap.from ? other.from : gap.from,
+        ...(other.to && gap.to ? { to: other.to > gap.to ? other.to : gap.to } : {}),
+        why: gap.why,
+        ...(other.resources && gap.resources ? { resources: [...other.resources, ...gap.resources] } : {}),
+      };
+  }
+  return found;
+}
+
+/** Resources that a gap names; of more it says how many. */
+const resourcesShown = 3;
+
+const unseen = (resources: readonly string[] | undefined): string =>
+  !resources
+    ? 'the cluster'
+    : resources.length <= resourcesShown
+      ? resources.join(', ')
+      : `${resources.length} kinds`;
+
 const gapLine =
   (...before: readonly string[]) =>
   ({ from, to, why, resources }: ToldGap): Line => ({
@@ -63,7 +96,7 @@ const gapLine =
       from,
       ...(before.length ? [] : ['(gap)']),
       '',
-      `gap until ${to ?? 'now'}: nothing was seen of ${resources?.join(', ') ?? 'the cluster'} (${plain(why)})`,
+      `gap until ${to ?? 'now'}: nothing was seen of ${unseen(resources)} (${plain(why)})`,
     ],
   });
 

@@ -1,6 +1,7 @@
 /** What happened in a namespace, as lanes per object, zoomable. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { readHistory } from '../../core/history.ts';
+import { findRange, readHistory } from '../../core/history.ts';
+import type { HistoryGap } from '../../core/history-range.ts';
 import { type Kind, kindOf, pathOf } from '../../core/kinds.ts';
 import { maySee } from '../../core/rights.ts';
 import { changeQuery, place } from '../../core/router.ts';
@@ -28,6 +29,32 @@ const drawMs = 300;
 interface Window {
   readonly fromMs: number;
   readonly toMs: number;
+}
+
+/** Gaps that are shown, the latest first. */
+const gapsMax = 5;
+
+/** Times in which nothing was seen of a cluster that is recorded: what lanes show there is not known. */
+function Gaps() {
+  const [gaps, setGaps] = useState<readonly HistoryGap[]>([]);
+  useEffect(() => {
+    findRange()
+      .then((range) => setGaps(range.gaps ?? []))
+      // A server that does not answer is told elsewhere.
+      .catch(() => undefined);
+  }, []);
+  const text = (time: string | undefined): string => (time ? new Date(time).toLocaleString() : 'now');
+  return gaps
+    .slice(-gapsMax)
+    .reverse()
+    .map(({ from, to, why, resources }) => (
+      <p key={from} class="gapinhistory">
+        <strong>
+          Gap from {text(from)} to {text(to)}:
+        </strong>{' '}
+        nothing was seen of {resources?.join(', ') ?? 'the cluster'} ({why}).
+      </p>
+    ));
 }
 
 export function View() {
@@ -82,6 +109,7 @@ export function View() {
           </button>
         </span>
       </div>
+      <Gaps />
       {list.length === 0 && (
         <p class="waiting">
           {lanes.unread.size > 0 ? 'Reading history…' : 'Nothing has happened here that is kept.'}
