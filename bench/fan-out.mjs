@@ -23,7 +23,7 @@ export async function fanout(url, watchers, changes, form = 'json', over = undef
     created = await (
       await fetch(pods, { method: 'POST', body: JSON.stringify(podNamed(`fanout-${i}`, 0)) })
     ).json();
-  // Of an earlier run they exist; the newest version is as good.
+  // An earlier run may have made them; the newest version is as good.
   const { metadata } = created.status === 'Failure' ? await (await fetch(`${pods}?limit=1`)).json() : created;
   const agent = new Agent({ keepAlive: true, maxSockets: writers });
   const child = fork(

@@ -24,7 +24,7 @@ export interface Copy {
   readonly past?: ReadPast | undefined;
   /** Times in which nothing was seen of a cluster that is recorded, oldest first. */
   gaps?(): readonly HistoryGap[];
-  /** What is told of a recording, at the place where clients learn that this is a copy. */
+  /** What clients learn of a recording, at the place where they learn that this is a copy. */
   recording?(): object;
   /** Writes metrics of the recording. */
   metrics?(out: Exposition): void;

@@ -202,7 +202,7 @@ export class KindFollower {
       this.#seenMs = nowMs();
       if (nowMs() - openedMs < catchUpMs) await this.#pause();
     } catch (error) {
-      // A connection that breaks while it is caught up has told everything until then; one that is silently dead has not.
+      // A connection that breaks while it is caught up has sent everything until then; a silently dead one may have missed changes.
       const isSilent = (error as NodeJS.ErrnoException).code === 'ETIMEDOUT';
       const hasCaughtUp = nowMs() - openedMs >= catchUpMs;
       if (hasCaughtUp && !isSilent && !(error instanceof StatusError)) this.#seenMs = nowMs();

@@ -20,7 +20,7 @@ const pageSize = 1_000;
 
 /** How far a resource is recorded. */
 export interface Position {
-  /** Of the source. */
+  /** The version of the source. */
   readonly resourceVersion: string;
   /** When that was known to be its newest. */
   readonly seenMs: number;

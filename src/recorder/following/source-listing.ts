@@ -20,7 +20,7 @@ interface ListingParts {
   readonly recording: Recording;
   /** The form in which an object is stored, with what has to be stored with it; empty: it cannot be. */
   stored(item: unknown): readonly (CopiedObject & { readonly version: string })[];
-  /** The resource under which the objects are stored; undefined: there are none. */
+  /** The resource under which the objects are stored; undefined while no object is stored. */
   id(): string | undefined;
   readonly accept: string;
 }

@@ -8,7 +8,7 @@ import type { Socket } from 'node:net';
 
 /** Handshakes that begin in one turn of the event loop. */
 const turnMax = 4;
-/** Of a longer ClientHello only so much is waited for; TLS refuses it. */
+/** Only so many bytes of a ClientHello are waited for: TLS refuses a longer one. */
 const helloBytesMax = 16 * 1024;
 
 const recordHeaderBytes = 5;
