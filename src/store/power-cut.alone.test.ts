@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { isRelease } from '../../test/support/tier.ts';
 import { openLmdbStore } from './lmdb.ts';
 import { follow } from './observer.fixture.ts';
 import { StoreUnavailableError } from './store.ts';
@@ -16,7 +17,7 @@ import { StoreUnavailableError } from './store.ts';
 /** The built writing thread; set by the test configuration. */
 declare const lmdbThreadFile: string;
 
-const cuts = 80;
+const cuts = isRelease ? 200 : 30;
 const seed = Number(process.env['WHERRY_SEED'] ?? 20_261_118);
 const pageBytes = 4096;
 const calls = 'openat,close,pwrite64,pwritev,write,writev,fdatasync,fsync,lseek,ftruncate';
