@@ -109,15 +109,15 @@ export function useBrowser() {
   };
 }
 
-/** What axe finds serious in a page. */
-export async function seriousFindings(page: Page): Promise<string[]> {
+/** What axe finds in a page, of any impact: by all of its rules, or by some. */
+export async function axeFindings(page: Page, rules?: readonly string[]): Promise<string[]> {
   await page.evaluate(axe);
-  return page.evaluate(async () => {
-    const { violations } = await (globalThis as any).axe.run({ resultTypes: ['violations'] });
-    return violations
-      .filter(({ impact }: any) => impact === 'serious' || impact === 'critical')
-      .flatMap(({ id, nodes }: any) => nodes.map(({ html }: any) => `${id}: ${html.slice(0, 200)}`));
-  });
+  return page.evaluate(async (runOnly) => {
+    const { violations } = await (globalThis as any).axe.run({ resultTypes: ['violations'], runOnly });
+    return violations.flatMap(({ id, nodes }: any) =>
+      nodes.map(({ html }: any) => `${id}: ${html.slice(0, 200)}`),
+    );
+  }, rules);
 }
 
 /** The texts of a column of the table that is shown. */

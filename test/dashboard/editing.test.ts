@@ -5,7 +5,7 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, it, vi } from 'vitest';
 import { describeWith } from '../support/tools.ts';
-import { seriousFindings, useBrowser, useBuiltCluster } from './browser.ts';
+import { axeFindings, useBrowser, useBuiltCluster } from './browser.ts';
 import { configMaps, deployment, deployments } from './workloads.ts';
 
 /** Refusals that are part of a test. */
@@ -73,7 +73,7 @@ describeWith('chromium')('editing in the page', () => {
     await page.getByRole('button', { name: 'Review changes' }).click();
     await page.getByText('see the marked lines').waitFor();
     await expect.poll(() => page.locator('.cm-lintRange-error').allTextContents()).toEqual(['replicas: -1']);
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await axeFindings(page)).toEqual([]);
     await rewrite(page, 'replicas:', 2, '2');
     await page.getByRole('button', { name: 'Review changes' }).click();
     await expect.poll(() => page.locator('.diff .added').allTextContents()).toEqual(['+   replicas: 2\n']);
@@ -96,7 +96,7 @@ describeWith('chromium')('editing in the page', () => {
     await page.getByText('Another writer changed the object').waitFor();
     const resume = page.getByRole('button', { name: 'Continue with the merged text' });
     expect(await resume.isDisabled()).toBe(true);
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await axeFindings(page)).toEqual([]);
     await page.getByRole('radio', { name: 'Yours' }).check();
     await resume.click();
     await page.getByRole('button', { name: 'Review changes' }).click();
@@ -114,7 +114,7 @@ describeWith('chromium')('editing in the page', () => {
     await page.getByRole('button', { name: 'Check' }).click();
     await page.locator('.formfield .bad').waitFor();
     expect(await page.getByLabel('length required').getAttribute('aria-invalid')).toBe('true');
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await axeFindings(page)).toEqual([]);
     await page.getByLabel('length required').fill('4');
     await page.getByLabel('Add a field to spec').selectOption('colour');
     await page.getByLabel('colour', { exact: true }).selectOption('red');
@@ -169,7 +169,7 @@ describeWith('chromium')('editing in the page', () => {
     await page.locator('.cm-search input[name=search]:focus').waitFor();
     await page.keyboard.type('leng');
     await expect.poll(() => page.locator('.cm-searchMatch').allTextContents()).toEqual(['leng']);
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await axeFindings(page)).toEqual([]);
   });
 
   it('keeps hostile YAML text', async () => {
@@ -182,7 +182,7 @@ describeWith('chromium')('editing in the page', () => {
     page.on('dialog', () => expect.fail('text was run'));
     await page.locator('.cm-line', { hasText: 'onerror' }).first().waitFor();
     expect(await page.locator('.cm-content img, .cm-content script').count()).toBe(0);
-    await page.getByRole('tab', { name: 'Edit' }).click();
+    await page.getByRole('button', { name: 'Edit' }).click();
     await rewrite(page, 'name: evil', 0, ' # seen');
     await rewrite(page, 'second:', 0, ' # a comment');
     await page.getByRole('button', { name: 'Review changes' }).click();

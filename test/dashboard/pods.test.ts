@@ -8,7 +8,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { freePorts } from '../support/free-ports.ts';
 import { describeWith } from '../support/tools.ts';
-import { seriousFindings, useBrowser, useBuiltCluster } from './browser.ts';
+import { axeFindings, useBrowser, useBuiltCluster } from './browser.ts';
 import { CuttableWay } from './cuttable.ts';
 import { pods, services } from './workloads.ts';
 
@@ -74,7 +74,7 @@ describeWith('chromium')('pods in the page', () => {
     await page.getByRole('columnheader', { name: 'msg' }).waitFor();
     const before = await newest(page);
     await expect.poll(() => newest(page), waiting).toBeGreaterThan(before + 3);
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await axeFindings(page)).toEqual([]);
     await page.getByLabel('Search the log').fill('prepared');
     await page.getByText(/^1 of \d+ lines$/).waitFor();
     await page.getByLabel('Search the log').fill('/line [12]"/');
@@ -82,6 +82,30 @@ describeWith('chromium')('pods in the page', () => {
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Download' }).click();
     expect((await download).suggestedFilename()).toBe('talker.log');
+  });
+
+  it('shows the logs of all pods of a workload together, and of those that come later', async () => {
+    const labels = { app: 'choir' };
+    const containers = [
+      container('main', 'echo "I am $(hostname -s 2>/dev/null || true) $RANDOM"; sleep 100000'),
+    ];
+    const spec = {
+      replicas: 2,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers } },
+    };
+    const sets = '/apis/apps/v1/namespaces/default/replicasets';
+    await server.client.post(sets, { metadata: { name: 'choir' }, spec });
+    const page = await browser.open(`${server.cluster.url}/ui/object/replicasets.apps/default/choir`);
+    await page.keyboard.press('l');
+    const sources = async () => new Set(await page.locator('.loglist .source').allTextContents()).size;
+    await expect.poll(sources, waiting).toBe(2);
+    await server.client.patch(`${sets}/choir`, { spec: { replicas: 3 } });
+    await expect.poll(sources, waiting).toBe(3);
+    const [name] = await page.locator('.loglist .source').allTextContents();
+    await page.getByLabel('Pod', { exact: true }).selectOption(name!);
+    await page.getByText('1 lines').waitFor();
+    await server.client.delete(`${sets}/choir`);
   });
 
   it('says on the first screen what a pod does, why it fails, and its last lines', async () => {
@@ -102,7 +126,7 @@ describeWith('chromium')('pods in the page', () => {
     await card('unready').getByText('Readiness probe failed: not loaded').waitFor();
     await page.getByText('Back-off restarting failed container main').first().waitFor();
     expect((await page.getByRole('heading', { name: 'Events' }).boundingBox())!.y).toBeLessThan(400);
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await axeFindings(page)).toEqual([]);
     await server.client.delete(`${pods}/failing`);
   });
 
@@ -158,7 +182,7 @@ describeWith('chromium')('pods in the page', () => {
     await page.getByRole('textbox', { name: 'Command' }).fill("echo 'two  words'");
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await expect.poll(text, waiting).toContain('two  words');
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await axeFindings(page)).toEqual([]);
   });
 
   it('shows what containers use', async () => {

@@ -4,7 +4,7 @@
  */
 import { beforeAll, expect, it } from 'vitest';
 import { describeWith } from '../support/tools.ts';
-import { seriousFindings, useBrowser, useBuiltCluster } from './browser.ts';
+import { axeFindings, useBrowser, useBuiltCluster } from './browser.ts';
 import { configMaps, deployment, deployments, pods } from './workloads.ts';
 
 const changesMax = 150;
@@ -71,7 +71,7 @@ describeWith('chromium')('the page', () => {
     const problems = page.locator('.problems li');
     await problems.filter({ hasText: 'crash loop of container main' }).waitFor();
     await problems.filter({ hasText: 'the rollout was given up with 0 of 2 pods ready' }).waitFor();
-    const [finding] = await seriousFindings(page);
+    const [finding] = await axeFindings(page);
     expect(finding).toBeUndefined();
     await page.getByText('server is healthy').click();
     await page.getByText('ping').first().waitFor();
@@ -82,7 +82,7 @@ describeWith('chromium')('the page', () => {
       .getByText('Pod default/unpulled')
       .first()
       .waitFor();
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await axeFindings(page)).toEqual([]);
     await problems
       .filter({ hasText: 'image none' })
       .getByRole('link', { name: 'what changed before' })

@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import { beforeAll, expect, it, vi } from 'vitest';
 import { describeWith } from '../support/tools.ts';
 import { useBrowser, useBuiltCluster } from './browser.ts';
-import { deployment, deployments } from './workloads.ts';
+import { cronJob, cronJobs, deployment, deployments } from './workloads.ts';
 
 const accounts = '/api/v1/namespaces/default/serviceaccounts';
 const rbac = '/apis/rbac.authorization.k8s.io/v1';
@@ -19,6 +19,15 @@ describeWith('chromium')('the page of a user who may only view', () => {
   beforeAll(async () => {
     const { client } = server;
     await client.post(deployments, deployment('web', 2));
+    await client.post(cronJobs, cronJob('report'));
+    await client.post('/api/v1/namespaces/default/persistentvolumeclaims', {
+      metadata: { name: 'data' },
+      spec: {
+        accessModes: ['ReadWriteOnce'],
+        storageClassName: 'none',
+        resources: { requests: { storage: '1Gi' } },
+      },
+    });
     for (const name of ['everywhere', 'within']) {
       await client.post(accounts, { metadata: { name } });
       const spec = { expirationSeconds: 3_600 };
@@ -66,7 +75,7 @@ describeWith('chromium')('the page of a user who may only view', () => {
     await page.locator('.tree').getByText('ReplicaSet').waitFor();
     for (const name of ['Scale', 'Restart', 'Roll back', 'Delete'])
       expect(await page.getByRole('button', { name }).count(), name).toBe(0);
-    expect(await page.getByRole('tab').allTextContents()).toEqual(['Summary', 'YAML', 'History']);
+    expect(await page.getByRole('tab').allTextContents()).toEqual(['Summary', 'YAML', 'Logs', 'History']);
     await page.locator('.tree a').last().click();
     await page.getByRole('tab', { name: 'Logs' }).waitFor();
     expect(await page.getByRole('tab', { name: 'Terminal' }).count()).toBe(0);
@@ -77,6 +86,39 @@ describeWith('chromium')('the page of a user who may only view', () => {
     await page.getByRole('link', { name: 'Timeline' }).click();
     await page.locator('.lane').filter({ hasText: 'Deployment web' }).waitFor();
     expect(await page.getByRole('link', { name: 'Secrets' }).count()).toBe(0);
+    expect(refused).toEqual([]);
+  });
+
+  it('shows every screen without a request that is refused', async () => {
+    const { page, refused } = await signIn('everywhere');
+    const [pod] = (await server.client.get('/api/v1/namespaces/default/pods')).body.items;
+    const at = async (path: string, text: string | RegExp) => {
+      await page.goto(`${server.cluster.secureUrl}/ui/${path}`);
+      await page.locator('main').getByText(text).first().waitFor();
+    };
+    for (const [path, text] of [
+      ['', 'Problems'],
+      ['problems', 'Problems'],
+      ['list/events', 'ScalingReplicaSet'],
+      ['list/configmaps?ns=default', 'kube-root-ca.crt'],
+      ['snapshots', 'You may not use snapshots.'],
+      ['timeline?ns=default', 'Deployment web'],
+      [`object/pods/default/${pod.metadata.name}`, 'Running'],
+      [`object/pods/default/${pod.metadata.name}?tab=logs`, /lines|log/],
+      ['object/deployments.apps/default/web?tab=logs', /lines|log/],
+      ['object/deployments.apps/default/web?tab=yaml', 'apiVersion'],
+      ['object/deployments.apps/default/web?tab=edit', 'All pods are ready'],
+      ['object/deployments.apps/default/web?tab=history', 'created'],
+      ['object/services/default/kubernetes', 'Reached from'],
+      ['object/configmaps/default/kube-root-ca.crt', 'ca.crt'],
+      ['object/cronjobs.batch/default/report', 'Next runs'],
+      ['object/persistentvolumeclaims/default/data', 'Pending'],
+      ['object/namespaces/-/default', 'Active'],
+    ] as const)
+      await at(path, text);
+    expect(await page.getByRole('link', { name: 'Snapshots' }).count()).toBe(0);
+    for (const name of ['Edit', 'Add a key', 'Run now', 'Delete'])
+      expect(await page.getByRole('button', { name }).count(), name).toBe(0);
     expect(refused).toEqual([]);
   });
 

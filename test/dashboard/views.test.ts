@@ -4,7 +4,7 @@
  */
 import { beforeAll, expect, it, vi } from 'vitest';
 import { describeWith } from '../support/tools.ts';
-import { cellsOf, seriousFindings, showWholeEditor, useBrowser, useBuiltCluster } from './browser.ts';
+import { axeFindings, cellsOf, showWholeEditor, useBrowser, useBuiltCluster } from './browser.ts';
 import {
   configMaps,
   cronJob,
@@ -186,7 +186,7 @@ describeWith('chromium')('the page', () => {
     await page.goto(`${server.cluster.url}/ui/object/nodes/-/simulated-1`);
     await page.getByRole('meter', { name: 'Requested' }).first().waitFor();
     await page.locator('.podtable').getByText('default/').first().waitFor();
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await axeFindings(page)).toEqual([]);
     await page.goto(`${server.cluster.url}/ui/object/cronjobs.batch/default/report`);
     await page.getByText('None are kept.').first().waitFor();
 
@@ -205,7 +205,7 @@ describeWith('chromium')('the page', () => {
     await page.getByRole('button', { name: 'Add a key' }).click();
     await page.getByLabel('Name of the key').fill('more');
     await page.getByLabel('Value of more').fill('x');
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await axeFindings(page)).toEqual([]);
     await page.getByRole('button', { name: 'Apply' }).click();
     await expect.poll(async () => (await stored()).more).toBe('eA==');
     await client.delete(`${deployments}/old`);
@@ -238,7 +238,7 @@ describeWith('chromium')('the page', () => {
     ['light', 1280],
     ['dark', 400],
   ] as const)
-    it(`has nothing that axe finds serious, in ${colorScheme} at ${width} pixels, and fits`, async () => {
+    it(`has nothing that axe finds, in ${colorScheme} at ${width} pixels, and fits`, async () => {
       const page = await open('/', { colorScheme, viewport: { width, height: 800 } });
       for (const path of [
         '/',
@@ -252,7 +252,7 @@ describeWith('chromium')('the page', () => {
           .getByText(/web|server is healthy/)
           .first()
           .waitFor();
-        expect(await seriousFindings(page), path).toEqual([]);
+        expect(await axeFindings(page), path).toEqual([]);
         if (path === '/ui/list/pods') {
           const { x } = (await page.locator('.rows td').getByText('Running').first().boundingBox())!;
           expect(x).toBeLessThan(width - 60);

@@ -81,3 +81,8 @@ export const maySee = (id: string, namespace?: string): boolean =>
 
 export const mayGetPath = (path: string): boolean =>
   isFree() || allowsPath(rules.value.get(everywhere) ?? noRules, 'get', path);
+
+/** Whether the user may do something with snapshots, which are no kind of the API but have rights like one. */
+export const maySnapshots = (verb: string): boolean =>
+  isFree() ||
+  allows(rules.value.get(everywhere) ?? noRules, { verb, group: 'wherry.dev', resource: 'snapshots' });

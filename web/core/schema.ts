@@ -13,6 +13,8 @@ export interface Schema {
   readonly items?: Schema;
   readonly additionalProperties?: Schema | boolean;
   readonly enum?: readonly Json[];
+  readonly minimum?: number;
+  readonly minLength?: number;
   readonly default?: Json;
   readonly $ref?: string;
   readonly allOf?: readonly Schema[];

@@ -33,3 +33,7 @@ export function rolloutOf(id: string, { spec, status, metadata }: ApiObject): Ro
 
 /** Such workloads replace a pod only when it is deleted, so old pods are as they should be. */
 const isOnDelete = (spec: Json): boolean => spec?.updateStrategy?.type === 'OnDelete';
+
+/** Kinds that keep pods alike, by a selector. */
+export const isWorkload = (id: string): boolean =>
+  ['deployments.apps', 'statefulsets.apps', 'daemonsets.apps', 'replicasets.apps'].includes(id);

@@ -1,7 +1,7 @@
 /** The navigation: the kinds that people look at most, then all others by group. */
 import { useState } from 'preact/hooks';
 import { type Kind, kindOf, kinds } from '../core/kinds.ts';
-import { may } from '../core/rights.ts';
+import { may, maySnapshots } from '../core/rights.ts';
 import { place } from '../core/router.ts';
 import { kindSections, usualKinds } from '../core/usual-kinds.ts';
 import { pluralOf } from '../ui/kind-name.ts';
@@ -48,6 +48,13 @@ export function Navigation({ open }: { readonly open: boolean }) {
                 Timeline
               </Link>
             </li>
+            {maySnapshots('list') && (
+              <li>
+                <Link to={['snapshots']} current={path[0] === 'snapshots'}>
+                  Snapshots
+                </Link>
+              </li>
+            )}
           </ul>
           {kindSections.map(({ title, ids }) => (
             <Kinds key={title} title={title} kinds={ids.map(kindOf).filter(isListed)} here={here} />

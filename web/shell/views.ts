@@ -21,6 +21,7 @@ const views: readonly ViewEntry[] = [
   // /ui/create/deployments.apps
   { name: 'create', load: () => import('../views/create/create.tsx') },
   { name: 'problems', load: () => import('../views/problems/problems.tsx') },
+  { name: 'snapshots', load: () => import('../views/snapshots/snapshots.tsx') },
   { name: 'timeline', load: () => import('../views/timeline/timeline.tsx') },
 ];
 

@@ -6,4 +6,6 @@ export interface TabProps {
   readonly kind: Kind;
   /** The object at the moment that the dashboard shows; it changes as the object does. */
   readonly object: ApiObject;
+  /** Whether it can be edited here and now. */
+  readonly mayEdit?: boolean;
 }

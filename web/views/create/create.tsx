@@ -15,6 +15,7 @@ import css from './create.css' with { type: 'text' };
 import { createAll, DocumentError } from './creation.ts';
 import { type CreationDraft, useCreationDraft } from './creation-draft.ts';
 import { Field } from './field.tsx';
+import { hasExample, type TemplateName } from './templates.ts';
 
 adoptStyle(css);
 
@@ -22,14 +23,16 @@ export function View({ path: [id = 'pods'] }: ViewProps) {
   const kind = kindOf(id);
   if (!kind)
     return <Refusal error={new Error(`The server has no kind ${id}.`)} what="There is no such kind." />;
-  return <Creating key={kind.id} kind={kind} />;
+  // Another template begins anew.
+  return <Creating key={`${kind.id} ${place.value.query.get('from')}`} kind={kind} />;
 }
 
 function Creating({ kind }: { readonly kind: Kind }) {
   const schema = useSchema(kind);
   const namespace = place.value.query.get('ns') ?? 'default';
   const byForm = place.value.query.get('by') === 'form';
-  const draft = useCreationDraft(kind, namespace, schema, byForm);
+  const template = hasExample(kind) && place.value.query.get('from') === 'example' ? 'example' : 'small';
+  const draft = useCreationDraft(kind, namespace, schema, byForm, template);
   const { text } = draft;
   const { error, problems, passed, send } = useSending(text, namespace);
   const byField = useMemo(() => messagesByField(problems), [problems]);
@@ -38,6 +41,7 @@ function Creating({ kind }: { readonly kind: Kind }) {
       <div class="titleline">
         <h1>Create</h1>
         <KindChoice kind={kind} byForm={byForm} />
+        {hasExample(kind) && <TemplateChoice template={template} />}
         <WayChoice byForm={byForm} />
         <span class="gap" />
         <button type="button" onClick={() => void send(true)}>
@@ -74,7 +78,10 @@ function Creating({ kind }: { readonly kind: Kind }) {
           />
         </div>
       )}
-      <Command lines={["kubectl create -f - <<'EOF'", text.trimEnd(), 'EOF']} />
+      <details class="folded">
+        <summary>The same with kubectl</summary>
+        <Command lines={["kubectl create -f - <<'EOF'", text.trimEnd(), 'EOF']} />
+      </details>
     </>
   );
 }
@@ -129,6 +136,19 @@ const KindChoice = ({ kind, byForm }: { readonly kind: Kind; readonly byForm: bo
           {each.kind} {each.group && `(${each.group})`}
         </option>
       ))}
+  </select>
+);
+
+const TemplateChoice = ({ template }: { readonly template: TemplateName }) => (
+  <select
+    aria-label="Template"
+    value={template}
+    onChange={({ currentTarget: { value } }) =>
+      changeQuery({ from: value === 'example' ? value : undefined })
+    }
+  >
+    <option value="small">Smallest</option>
+    <option value="example">Example with more</option>
   </select>
 );
 

@@ -3,11 +3,12 @@
  * change of the form rewrites the text. Text that was not changed by the form stays as typed.
  */
 import { useMemo, useRef, useState } from 'preact/hooks';
-import { apiVersionOf, type Kind } from '../../core/kinds.ts';
+import type { Kind } from '../../core/kinds.ts';
 import type { Json } from '../../core/objects.ts';
 import type { KindSchema, Path } from '../../core/schema.ts';
 import { yamlText } from '../../core/text/yaml-text.ts';
-import { blank, emptyValue, filled, withValue, written } from './empty-value.ts';
+import { blank, filled, withValue, written } from './empty-value.ts';
+import { type TemplateName, templateOf } from './templates.ts';
 import { yamlValue } from './yaml-value.ts';
 
 interface FormValue {
@@ -36,8 +37,12 @@ export function useCreationDraft(
   namespace: string,
   schema: KindSchema | undefined,
   byForm: boolean,
+  template: TemplateName,
 ): CreationDraft {
-  const begun = useMemo(() => begunOf(kind, namespace, schema), [kind.id, schema]);
+  const begun = useMemo(
+    () => templateOf(kind, namespace, schema, template),
+    [kind.id, namespace, schema, template],
+  );
   const [form, setForm] = useState<FormValue>();
   const [typed, setTyped] = useState<string>();
   const read = useMemo(() => readText(kind, typed, begun), [typed, begun]);
@@ -61,16 +66,6 @@ export function useCreationDraft(
       setForm({ value: withValue(object, path, value), written: basis });
       setTyped(undefined);
     },
-  };
-}
-
-function begunOf(kind: Kind, namespace: string, schema: KindSchema | undefined): Json {
-  const spec = schema?.at(['spec']);
-  return {
-    apiVersion: apiVersionOf(kind),
-    kind: kind.kind,
-    metadata: { name: '', ...(kind.namespaced ? { namespace } : {}) },
-    ...(schema && spec ? { spec: emptyValue(schema, spec) } : {}),
   };
 }
 

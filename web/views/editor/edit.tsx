@@ -74,6 +74,9 @@ export function Tab({ kind, object }: TabProps) {
         <button type="button" disabled={isSame} onClick={restart}>
           Discard
         </button>
+        <button type="button" title="Key y" onClick={() => changeQuery({ tab: 'yaml' }, true)}>
+          Only read
+        </button>
         {resourceVersion !== draft.base.metadata.resourceVersion && (
           <span class="quiet">The object has changed since you began; both changes will be merged.</span>
         )}

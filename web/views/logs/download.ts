@@ -1,8 +1,7 @@
 /** Saves logs as a file: one container as it is; several in the order of time, each line with its container. */
 import { askText } from '../../core/api.ts';
-import type { ApiObject } from '../../core/objects.ts';
-import type { Container } from '../pods/containers.ts';
 import { compareLines, type LogLine, splitTime } from './log-line.ts';
+import type { LogSource } from './log-sources.ts';
 
 /** Length of the log of each container: the dashboard holds all of it at once. */
 const limitBytes = 64 * 1024 * 1024;
@@ -13,23 +12,22 @@ interface Wish {
 }
 
 export async function saveLog(
-  { metadata: { name } }: ApiObject,
-  path: string,
-  containers: readonly Container[],
+  name: string,
+  sources: readonly LogSource[],
   { previous, times }: Wish,
 ): Promise<void> {
-  const read = (container: string, timestamps: boolean): Promise<string> =>
+  const read = ({ path, container }: LogSource, timestamps: boolean): Promise<string> =>
     askText(path, { query: { container, previous, timestamps, limitBytes } });
-  const [only] = containers;
-  if (only && containers.length === 1) return save(`${name}-${only.name}.log`, await read(only.name, times));
+  const [only] = sources;
+  if (only && sources.length === 1) return save(`${name}-${only.label}.log`, await read(only, times));
   const lines: LogLine[] = [];
-  const results = await Promise.allSettled(containers.map(({ name: container }) => read(container, true)));
+  const results = await Promise.allSettled(sources.map((source) => read(source, true)));
   for (const [i, result] of results.entries()) {
     // A container that has not started has no log.
     if (result.status === 'rejected') continue;
-    const container = containers[i]!.name;
+    const { label } = sources[i]!;
     for (const raw of result.value.split('\n'))
-      if (raw) lines.push({ ...splitTime(raw), container, sequence: lines.length });
+      if (raw) lines.push({ ...splitTime(raw), container: label, sequence: lines.length });
   }
   if (lines.length === 0 && results[0]?.status === 'rejected') throw results[0].reason;
   const text = lines

@@ -4,6 +4,7 @@ import type { Json } from '../../core/objects.ts';
 export interface LogLine {
   /** RFC 3339 with nanoseconds, as the server writes it; lines are in its order. */
   readonly time: string;
+  /** The container, or the pod of a workload that it is in. */
   readonly container: string;
   readonly text: string;
   /** Arrival; keeps lines of the same time in order. */

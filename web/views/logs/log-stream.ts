@@ -15,10 +15,12 @@ import { connectionLost } from '../../core/connection.ts';
 import { openSocket } from '../../core/socket.ts';
 import { type LogLine, plainText, splitTime } from './log-line.ts';
 
-export interface LogSource {
+interface StreamOptions {
   /** The path of the pod's log. */
   readonly path: string;
   readonly container: string;
+  /** What is written beside its lines, and what errors are said of. */
+  readonly label: string;
   readonly previous: boolean;
   readonly follow: boolean;
   /** Lines to begin with. */
@@ -28,7 +30,7 @@ export interface LogSource {
 export interface LogSink {
   lines(lines: readonly LogLine[]): void;
   /** Why there is nothing more for now; undefined when lines come. */
-  state(container: string, error: Error | undefined): void;
+  state(label: string, error: Error | undefined): void;
 }
 
 /** Unique in the dashboard, and in the order of arrival. */
@@ -45,7 +47,7 @@ export class LogStream {
   #signature = '';
 
   constructor(
-    private readonly source: LogSource,
+    private readonly source: StreamOptions,
     private readonly sink: LogSink,
   ) {
     void this.#run();
@@ -64,7 +66,7 @@ export class LogStream {
   }
 
   async #run(): Promise<void> {
-    const { container, follow } = this.source;
+    const { label, follow } = this.source;
     const { signal } = this.#stop;
     const backoff = new Backoff();
     signal.addEventListener('abort', () => backoff.reset());
@@ -72,14 +74,14 @@ export class LogStream {
       const signature = this.#signature;
       try {
         await this.#read(() => backoff.reset());
-        this.sink.state(container, undefined);
+        this.sink.state(label, undefined);
       } catch (error) {
         if (signal.aborted) return;
         if (error instanceof UnreachableError) {
           await connectionLost();
           continue;
         }
-        this.sink.state(container, error as Error);
+        this.sink.state(label, error as Error);
         if (Backoff.helps(error)) {
           await backoff.wait(error);
           continue;
@@ -121,7 +123,7 @@ export class LogStream {
   }
 
   #take(raws: readonly string[], skip: { readonly time: string; count: number }): void {
-    const { container } = this.source;
+    const { label } = this.source;
     const lines: LogLine[] = [];
     for (const raw of raws) {
       if (!raw) continue;
@@ -133,7 +135,7 @@ export class LogStream {
       }
       this.#lastCount = time === this.#lastTime ? this.#lastCount + 1 : 1;
       this.#lastTime = time;
-      lines.push({ time, container, text: plainText(text), sequence: sequence++ });
+      lines.push({ time, container: label, text: plainText(text), sequence: sequence++ });
     }
     if (lines.length) this.sink.lines(lines);
   }

@@ -1,35 +1,62 @@
-/** The logs of a pod: all containers together, followed, with search, columns for JSON, and download. */
-import type { RefObject } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+/**
+ * The logs of a pod, or of all pods of a workload: all containers together, followed, with search, columns for JSON, and
+ * download.
+ */
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useKeys } from '../../core/keys.ts';
-import { pathOf } from '../../core/kinds.ts';
+import { kindOf, pathOf } from '../../core/kinds.ts';
+import { useLiveObjects } from '../../core/live.ts';
 import type { ApiObject } from '../../core/objects.ts';
-import { changeQuery, place } from '../../core/router.ts';
+import { changeQuery } from '../../core/router.ts';
+import { selectorOf } from '../../core/selector.ts';
 import { adoptStyle } from '../../ui/adopted-style.ts';
 import { Refusal } from '../../ui/refusal.tsx';
-import { type Container, containersOf } from '../pods/containers.ts';
+import { containersOf } from '../pods/containers.ts';
 import type { TabProps } from '../tab.ts';
 import { saveLog } from './download.ts';
-import { LogBuffer } from './log-buffer.ts';
+import type { LogBuffer } from './log-buffer.ts';
+import { Choices, LogFoot, logWish, Search } from './log-choices.tsx';
 import { LogDetail } from './log-detail.tsx';
 import { columnsOf, type LogLine } from './log-line.ts';
 import { LogList } from './log-list.tsx';
-import { LogStream } from './log-stream.ts';
+import { podsMax, sourcesOf, useLog } from './log-sources.ts';
 import css from './logs.css' with { type: 'text' };
 
 adoptStyle(css);
 
-const tails = [1_000, 10_000, 100_000];
-const defaultTail = 10_000;
 const tones = 6;
+const notesMax = 5;
 
 export function Tab({ kind, object }: TabProps) {
-  const containers = containersOf(object);
+  return kind.id === 'pods' ? <Logs of={object} pods={[object]} /> : <WorkloadLogs workload={object} />;
+}
+
+function WorkloadLogs({ workload }: { readonly workload: ApiObject }) {
+  const { namespace } = workload.metadata;
+  const live = useLiveObjects(pathOf(kindOf('pods')!, namespace), {
+    labelSelector: selectorOf(workload.spec?.selector),
+  });
+  if (live.error.value) return <Refusal error={live.error.value} what="Its pods cannot be found." />;
+  const pods = live.items.value.toSorted((a, b) => (createdOf(a) < createdOf(b) ? 1 : -1));
+  if (pods.length === 0)
+    return <p class="waiting">{live.state.value === 'loading' ? 'Loading…' : 'It has no pods.'}</p>;
+  return <Logs of={workload} pods={pods} isWorkload />;
+}
+
+const createdOf = ({ metadata }: ApiObject): string => `${metadata.creationTimestamp} ${metadata.name}`;
+
+interface LogsProps {
+  readonly of: ApiObject;
+  /** The newest first. */
+  readonly pods: readonly ApiObject[];
+  readonly isWorkload?: boolean;
+}
+
+function Logs({ of: { metadata }, pods, isWorkload = false }: LogsProps) {
   const wish = logWish();
   const { follow, withTimes } = wish;
-  const chosen = containers.filter(({ name }) => !wish.container || name === wish.container);
-  const path = pathOf(kind, object.metadata.namespace, object.metadata.name, 'log');
-  const { buffer, errors } = useLog(path, object, chosen, wish);
+  const sources = sourcesOf(pods, wish, isWorkload);
+  const { buffer, errors } = useLog(metadata.uid, sources, wish);
   const search = searchOf(wish.find);
   const [atEnd, setAtEnd] = useState(true);
   const [line, setLine] = useState<LogLine>();
@@ -53,13 +80,17 @@ export function Tab({ kind, object }: TabProps) {
     { key: 't', does: 'show times', run: () => changeQuery({ times: withTimes ? 'no' : undefined }) },
   ]);
   void buffer.version.value;
-  const order = containers.map(({ name }) => name);
+  const order = sources.map(({ label }) => label);
   const save = (): void =>
-    void saveLog(object, path, chosen, { previous: wish.previous, times: withTimes }).catch(setProblem);
+    void saveLog(metadata.name, sources, { previous: wish.previous, times: withTimes }).catch(setProblem);
   return (
     <div class="logs">
       <div class="logbar">
-        <Choices containers={containers} wish={wish} />
+        <Choices
+          pods={isWorkload ? pods.map((pod) => pod.metadata.name) : undefined}
+          containers={containersOfAll(pods)}
+          wish={wish}
+        />
         <span class="gap" />
         <Search field={find} text={wish.find} />
         <button type="button" onClick={save}>
@@ -67,17 +98,25 @@ export function Tab({ kind, object }: TabProps) {
         </button>
       </div>
       {problem && <Refusal error={problem} what="The log could not be downloaded." />}
-      {[...errors].map(([name, error]) => (
-        <p key={name} class="quiet lognote">
-          {name}: {error.message}
+      {!wish.pod && pods.length > podsMax && (
+        <p class="quiet lognote">
+          The logs of the newest {podsMax} of {pods.length} pods; choose one to see another.
+        </p>
+      )}
+      {errors.slice(0, notesMax).map(([label, error]) => (
+        <p key={label} class="quiet lognote">
+          {label}: {error.message}
         </p>
       ))}
+      {errors.length > notesMax && (
+        <p class="quiet lognote">and {errors.length - notesMax} more without a log</p>
+      )}
       <LogList
         buffer={buffer}
         columns={wish.withColumns ? columnsOf(buffer.shown) : []}
         withTimes={withTimes}
-        withContainers={chosen.length > 1}
-        toneOf={(name) => Math.max(0, order.indexOf(name)) % tones}
+        withContainers={isWorkload || sources.length > 1}
+        toneOf={(label) => Math.max(0, order.indexOf(label)) % tones}
         search={search}
         chosen={line}
         onChoose={setLine}
@@ -93,141 +132,10 @@ export function Tab({ kind, object }: TabProps) {
   );
 }
 
-/** What the address says is to be shown. */
-interface LogWish {
-  /** The container; '' for all. */
-  readonly container: string;
-  readonly previous: boolean;
-  readonly follow: boolean;
-  readonly tail: number;
-  readonly withTimes: boolean;
-  readonly withColumns: boolean;
-  readonly find: string;
-}
-
-function logWish(): LogWish {
-  const { query } = place.value;
-  const previous = query.get('previous') === 'yes';
-  return {
-    container: query.get('container') ?? '',
-    previous,
-    follow: !previous && query.get('follow') !== 'no',
-    tail: Number(query.get('tail')) || defaultTail,
-    withTimes: query.get('times') !== 'no',
-    withColumns: query.get('columns') !== 'no',
-    find: query.get('find') ?? '',
-  };
-}
-
-interface ChoicesProps {
-  readonly containers: readonly Container[];
-  readonly wish: LogWish;
-}
-
-const Choices = ({ containers, wish }: ChoicesProps) => (
-  <>
-    <select
-      aria-label="Container"
-      value={wish.container}
-      onChange={({ currentTarget }) => changeQuery({ container: currentTarget.value })}
-    >
-      <option value="">All containers</option>
-      {containers.map(({ name, type }) => (
-        <option key={name} value={name}>
-          {name}
-          {type === 'main' ? '' : ` (${type})`}
-        </option>
-      ))}
-    </select>
-    <select
-      aria-label="Lines"
-      value={String(wish.tail)}
-      onChange={({ currentTarget: { value } }) =>
-        changeQuery({ tail: Number(value) === defaultTail ? undefined : value })
-      }
-    >
-      {tails.map((count) => (
-        <option key={count} value={count}>
-          last {count.toLocaleString('en')}
-        </option>
-      ))}
-    </select>
-    <Choice
-      label="Follow"
-      isOn={wish.follow}
-      change={(on) => changeQuery({ follow: on ? undefined : 'no', previous: undefined })}
-    />
-    <Choice
-      label="Previous"
-      isOn={wish.previous}
-      change={(on) => changeQuery({ previous: on ? 'yes' : undefined })}
-    />
-    <Choice
-      label="Times"
-      isOn={wish.withTimes}
-      change={(on) => changeQuery({ times: on ? undefined : 'no' })}
-    />
-    <Choice
-      label="Columns"
-      isOn={wish.withColumns}
-      change={(on) => changeQuery({ columns: on ? undefined : 'no' })}
-    />
-  </>
-);
-
-const Search = ({
-  field,
-  text,
-}: {
-  readonly field: RefObject<HTMLInputElement | null>;
-  readonly text: string;
-}) => (
-  <input
-    ref={field}
-    type="search"
-    class="search"
-    placeholder="Search ( / )"
-    aria-label="Search the log"
-    value={text}
-    onInput={({ currentTarget }) => changeQuery({ find: currentTarget.value })}
-    onKeyDown={(event) => {
-      if (event.key === 'Escape' || event.key === 'Enter') event.currentTarget.blur();
-    }}
-  />
-);
-
-interface LogFootProps {
-  readonly text: string;
-  /** Undefined when the end is shown. */
-  readonly toEnd: (() => void) | undefined;
-}
-
-const LogFoot = ({ text, toEnd }: LogFootProps) => (
-  <div class="logfoot">
-    <span class="quiet" role="status">
-      {text}
-    </span>
-    <span class="gap" />
-    {toEnd && (
-      <button type="button" onClick={toEnd}>
-        To the end
-      </button>
-    )}
-  </div>
-);
-
-interface ChoiceProps {
-  readonly label: string;
-  readonly isOn: boolean;
-  readonly change: (on: boolean) => void;
-}
-
-const Choice = ({ label, isOn, change }: ChoiceProps) => (
-  <label class="choice">
-    <input type="checkbox" checked={isOn} onChange={({ currentTarget }) => change(currentTarget.checked)} />
-    {label}
-  </label>
-);
+/** The containers of pods, each name once. */
+const containersOfAll = (pods: readonly ApiObject[]) => [
+  ...new Map(pods.flatMap(containersOf).map((each) => [each.name, each])).values(),
+];
 
 function countText(buffer: LogBuffer, isSearch: boolean): string {
   const count = (n: number): string => n.toLocaleString('en');
@@ -235,46 +143,6 @@ function countText(buffer: LogBuffer, isSearch: boolean): string {
     ? `${count(buffer.shown.length)} of ${count(buffer.size)} lines`
     : `${count(buffer.size)} lines`;
   return buffer.dropped ? `${lines}; ${count(buffer.dropped)} older ones are not kept` : lines;
-}
-
-/** One stream per container, opened anew when something else is asked for. */
-function useLog(
-  path: string,
-  pod: ApiObject,
-  containers: readonly Container[],
-  { previous, follow, tail }: LogWish,
-) {
-  const { uid } = pod.metadata;
-  const wish = { previous, follow, tail };
-  const names = containers.map(({ name }) => name);
-  const asked = JSON.stringify([uid, names, wish]);
-  const [errors, setErrors] = useState<ReadonlyMap<string, Error>>(new Map());
-  const buffer = useMemo(() => new LogBuffer(), [asked]);
-  const streams = useRef<ReadonlyMap<string, LogStream>>(new Map());
-  useEffect(() => {
-    setErrors(new Map());
-    const sink = {
-      lines: buffer.add.bind(buffer),
-      state: (name: string, error: Error | undefined) =>
-        setErrors((before) => {
-          const next = new Map(before);
-          if (error) next.set(name, error);
-          else next.delete(name);
-          return next;
-        }),
-    };
-    const opened = new Map(
-      names.map((container) => [container, new LogStream({ path, container, ...wish }, sink)]),
-    );
-    streams.current = opened;
-    return () => {
-      for (const stream of opened.values()) stream.close();
-    };
-  }, [asked]);
-  useEffect(() => {
-    for (const { name, signature } of containers) streams.current.get(name)?.changed(signature);
-  });
-  return { buffer, errors };
 }
 
 /** `/…/` is a regular expression, all else is text. */

@@ -60,9 +60,11 @@ export function Conditions({ object }: { readonly object: ApiObject }) {
             >
               {sentence(condition)}
             </span>
-            <span class="quiet">
-              <Age since={condition.lastTransitionTime} />
-            </span>
+            {condition.lastTransitionTime && (
+              <span class="quiet small">
+                Last transition <Age since={condition.lastTransitionTime} /> ago
+              </span>
+            )}
             {(condition.message || condition.reason) && <p>{condition.message || condition.reason}</p>}
           </li>
         ))}

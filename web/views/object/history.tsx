@@ -1,21 +1,15 @@
 /** All versions of an object that are kept, the latest first: who wrote each and when, and what changed. */
 import { useEffect, useState } from 'preact/hooks';
-import { type Change, readHistory } from '../../core/history.ts';
+import { readHistory } from '../../core/history.ts';
 import { pathOf } from '../../core/kinds.ts';
 import type { ApiObject } from '../../core/objects.ts';
-import { changeQuery } from '../../core/router.ts';
-import { yamlText } from '../../core/text/yaml-text.ts';
-import { type Writer, writerOf } from '../../core/writer.ts';
+import { changeQuery, place } from '../../core/router.ts';
+import { writerOf } from '../../core/writer.ts';
 import { Age } from '../../ui/age.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
 import type { TabProps } from '../tab.ts';
-
-interface Version {
-  readonly change: Change;
-  readonly before: ApiObject | undefined;
-  readonly writer: Writer | undefined;
-}
+import { itemsOf, mainText, mine, statusText, type Version, versionOf, writersOf } from './versions.ts';
 
 /** Versions that are kept here; the oldest go first. */
 const versionsMax = 500;
@@ -23,13 +17,47 @@ const openFirst = 3;
 
 export function Tab({ kind, object }: TabProps) {
   const { namespace, name } = object.metadata;
+  const { versions, error } = useVersions(pathOf(kind, namespace), name);
+  const writer = place.value.query.get('writer') ?? '';
+  if (error) return <Refusal error={error} what="History cannot be shown." />;
+  if (versions.length === 0) return <p class="waiting">Reading history…</p>;
+  const items = itemsOf(versions, writer);
+  let shown = 0;
+  return (
+    <>
+      <WriterChoice versions={versions} writer={writer} />
+      {items.length === 0 && (
+        <p class="quiet">
+          {writer === mine
+            ? 'Nothing that is kept was written by kubectl, helm, curl or this page.'
+            : `Nothing that is kept was written by ${writer}.`}
+        </p>
+      )}
+      <ol class="versions" reversed>
+        {items.map((item) =>
+          item.type === 'version' ? (
+            <VersionItem
+              key={item.version.change.version}
+              version={item.version}
+              isOpen={shown++ < openFirst}
+            />
+          ) : (
+            <StatusItem key={item.versions.at(-1)!.change.version} versions={item.versions} />
+          ),
+        )}
+      </ol>
+    </>
+  );
+}
+
+function useVersions(path: string, name: string) {
   const [versions, setVersions] = useState<readonly Version[]>([]);
   const [error, setError] = useState<Error>();
   useEffect(() => {
     const stop = new AbortController();
     let latest: ApiObject | undefined;
     void readHistory(
-      pathOf(kind, namespace),
+      path,
       { query: { fieldSelector: `metadata.name=${name}` }, signal: stop.signal },
       {
         reset: () => {
@@ -40,7 +68,7 @@ export function Tab({ kind, object }: TabProps) {
           const read = changes.map((change) => {
             const before = latest;
             latest = change.type === 'DELETED' ? undefined : change.object;
-            return { change, before, writer: writerOf(change.object, before) };
+            return versionOf(change, before, writerOf(change.object, before));
           });
           setVersions((known) => [...known, ...read].slice(-versionsMax));
         },
@@ -48,15 +76,42 @@ export function Tab({ kind, object }: TabProps) {
       },
     );
     return () => stop.abort();
-  }, [kind, namespace, name]);
-  if (error) return <Refusal error={error} what="History cannot be shown." />;
-  if (versions.length === 0) return <p class="waiting">Reading history…</p>;
+  }, [path, name]);
+  return { versions, error };
+}
+
+interface WriterChoiceProps {
+  readonly versions: readonly Version[];
+  readonly writer: string;
+}
+
+function WriterChoice({ versions, writer }: WriterChoiceProps) {
+  const writers = writersOf(versions);
+  const isKnown = writer === '' || writer === mine || writers.some(([name]) => name === writer);
+  const choose = (next: string): void => changeQuery({ writer: next || undefined });
   return (
-    <ol class="versions" reversed>
-      {versions.toReversed().map((version, i) => (
-        <VersionItem key={version.change.version} version={version} open={i < openFirst} />
-      ))}
-    </ol>
+    <div class="titleline">
+      <label class="quiet">
+        Written by{' '}
+        <select value={writer} onChange={({ currentTarget }) => choose(currentTarget.value)}>
+          <option value="">everyone ({versions.length})</option>
+          <option value={mine}>me: kubectl, helm, curl, this page</option>
+          {writers.map(([name, count]) => (
+            <option key={name} value={name}>
+              {name} ({count})
+            </option>
+          ))}
+          {!isKnown && <option value={writer}>{writer} (0)</option>}
+        </select>
+      </label>
+      <button
+        type="button"
+        aria-pressed={writer === mine}
+        onClick={() => choose(writer === mine ? '' : mine)}
+      >
+        What did I change?
+      </button>
+    </div>
   );
 }
 
@@ -67,16 +122,16 @@ const verbs = {
   DELETED: 'deleted',
 };
 
-function VersionItem({
-  version: { change, before, writer },
-  open,
-}: {
+interface VersionItemProps {
   readonly version: Version;
-  readonly open: boolean;
-}) {
+  readonly isOpen: boolean;
+}
+
+function VersionItem({ version: { change, before, writer }, isOpen }: VersionItemProps) {
+  const [wasStatus, isStatus] = [before ? statusText(before) : '', statusText(change.object)];
   return (
     <li class="panel">
-      <details open={open}>
+      <details open={isOpen}>
         <summary>
           <strong>{verbs[change.type]}</strong>
           {writer && change.type !== 'DELETED' && (
@@ -93,19 +148,65 @@ function VersionItem({
           </span>
         </summary>
         {change.type !== 'DELETED' && (
-          <Diff before={before ? yamlText(shown(before)) : ''} after={yamlText(shown(change.object))} />
+          <>
+            <Diff before={before ? mainText(before) : ''} after={mainText(change.object)} />
+            {wasStatus !== isStatus && (
+              <details>
+                <summary>{before ? 'and its status' : 'with its status'}</summary>
+                <Diff before={wasStatus} after={isStatus} />
+              </details>
+            )}
+          </>
         )}
       </details>
-      <button type="button" onClick={() => changeQuery({ at: String(change.version), tab: undefined }, true)}>
-        Show the cluster then
-      </button>
+      <ThenButton version={change.version} />
     </li>
   );
 }
 
-/** Without what changes with every write and says nothing. */
-function shown({ metadata, ...rest }: ApiObject): unknown {
-  const { managedFields: _, resourceVersion: __, ...named } = metadata;
-  const { apiVersion, kind, ...parts } = rest;
-  return { apiVersion, kind, metadata: named, ...parts };
+/** Versions in a row that changed nothing but the status: what came of all of them together, and each. */
+function StatusItem({ versions }: { readonly versions: readonly Version[] }) {
+  const [isOpen, setOpen] = useState(false);
+  const [newest, oldest] = [versions[0]!, versions.at(-1)!];
+  const names = [...new Set(versions.flatMap(({ writer }) => writer?.name ?? []))].join(', ');
+  return (
+    <li class="panel folded">
+      <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+        <summary>
+          {versions.length === 1 ? 'status changed' : `status changed ${versions.length} times`}
+          {names && ` by ${names}`}{' '}
+          <span class="quiet">
+            <Age since={newest.writer?.time} />
+          </span>
+        </summary>
+        {isOpen && (
+          <>
+            <Diff
+              before={oldest.before ? statusText(oldest.before) : ''}
+              after={statusText(newest.change.object)}
+            />
+            {versions.length > 1 &&
+              versions.map(({ change, before, writer }) => (
+                <details key={change.version}>
+                  <summary>
+                    by {writer?.name} · version {change.version}
+                  </summary>
+                  <Diff before={before ? statusText(before) : ''} after={statusText(change.object)} />
+                </details>
+              ))}
+          </>
+        )}
+      </details>
+      <ThenButton version={newest.change.version} />
+    </li>
+  );
 }
+
+const ThenButton = ({ version }: { readonly version: number }) => (
+  <button
+    type="button"
+    onClick={() => changeQuery({ at: String(version), tab: undefined, writer: undefined }, true)}
+  >
+    Show the cluster then
+  </button>
+);

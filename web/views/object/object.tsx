@@ -71,7 +71,14 @@ function ObjectPage({ kind, namespace, name }: ObjectPageProps) {
       {object && (
         <>
           <TabList tabs={tabs} shown={tab} />
-          <Lazy load={loaderOf(tab)} props={{ kind, object: { ...object, kind: kind.kind } }} />
+          <Lazy
+            load={loaderOf(tab)}
+            props={{
+              kind,
+              object: { ...object, kind: kind.kind },
+              mayEdit: tabs.some(({ id }) => id === 'edit'),
+            }}
+          />
           {acting && (
             <ActionDialog
               title={acting === 'delete' ? `Delete ${kind.kind} ${name}?` : `${acting.title} ${name}`}
@@ -114,18 +121,20 @@ const Actions = ({ kind, object, act }: ActionsProps) => (
 
 const TabList = ({ tabs, shown }: { readonly tabs: readonly ObjectTab[]; readonly shown: ObjectTab }) => (
   <div class="tabs" role="tablist">
-    {tabs.map(({ id, title, key }) => (
-      <button
-        key={id}
-        type="button"
-        role="tab"
-        aria-selected={id === shown.id}
-        title={key && `Key ${key}`}
-        onClick={() => changeQuery({ tab: id === 'summary' ? undefined : id }, true)}
-      >
-        {title}
-      </button>
-    ))}
+    {tabs
+      .filter(({ within }) => !within)
+      .map(({ id, title, key }) => (
+        <button
+          key={id}
+          type="button"
+          role="tab"
+          aria-selected={id === (shown.within ?? shown.id)}
+          title={key && `Key ${key}`}
+          onClick={() => changeQuery({ tab: id === 'summary' ? undefined : id }, true)}
+        >
+          {title}
+        </button>
+      ))}
   </div>
 );
 

@@ -7,7 +7,7 @@ import { type Kind, kindNamed, kindOf, pathOf } from '../../core/kinds.ts';
 import { momentQuery } from '../../core/moment.ts';
 import type { ApiObject, Json, OwnerReference, TableAnswer } from '../../core/objects.ts';
 import { may } from '../../core/rights.ts';
-import { selectorOf, selects } from './selector.ts';
+import { selectorOf, selects } from '../../core/selector.ts';
 
 export interface Relative {
   readonly kind: Kind;

@@ -1,7 +1,9 @@
 /** What a person wants to know of an object first. */
 import { maySee } from '../../core/rights.ts';
+import { selectorOf } from '../../core/selector.ts';
+import { isWorkload } from '../../core/workload.ts';
 import { adoptStyle } from '../../ui/adopted-style.ts';
-import { CronRuns } from '../panels/cron-runs.tsx';
+import { CronRuns, NextRuns } from '../panels/cron-runs.tsx';
 import { DataValues } from '../panels/data-values.tsx';
 import { NodeUse } from '../panels/node-use.tsx';
 import { PodTable } from '../panels/pod-table.tsx';
@@ -15,9 +17,8 @@ import { Labels } from './labels.tsx';
 import { LatestWarning } from './latest-warning.tsx';
 import { PodSummary } from './pod-summary.tsx';
 import { RelationPanels } from './relations.tsx';
-import { selectorOf } from './selector.ts';
 import css from './summary.css' with { type: 'text' };
-import { isWorkload, WorkloadSummary } from './workload-summary.tsx';
+import { WorkloadSummary } from './workload-summary.tsx';
 
 adoptStyle(css);
 
@@ -52,6 +53,7 @@ function Summary({ kind, object }: TabProps) {
         {kind.id === 'jobs.batch' && seesPods && object.spec?.selector && (
           <PodTable namespace={namespace} query={{ labelSelector: selectorOf(object.spec.selector) }} />
         )}
+        {kind.id === 'cronjobs.batch' && <NextRuns cronJob={object} />}
         {kind.id === 'cronjobs.batch' && maySee('jobs.batch', namespace) && <CronRuns cronJob={object} />}
       </div>
       <div>

@@ -5,11 +5,14 @@
 import type { ComponentType } from 'preact';
 import { type Kind, kindOf } from '../../core/kinds.ts';
 import { may, maySee } from '../../core/rights.ts';
+import { isWorkload } from '../../core/workload.ts';
 import type { TabProps } from '../tab.ts';
 
 export interface ObjectTab {
   readonly id: string;
   readonly title: string;
+  /** The tab that it is another face of; it has none of its own then. */
+  readonly within?: string;
   /** The key that opens it. */
   readonly key?: string;
   /** Whether objects of a kind have it. */
@@ -41,6 +44,7 @@ const tabs: readonly ObjectTab[] = [
   {
     id: 'edit',
     title: 'Edit',
+    within: 'yaml',
     key: 'e',
     applies: ({ verbs }) => verbs.has('update'),
     allowed: (kind, namespace) => may('update', kind, { namespace }),
@@ -51,8 +55,9 @@ const tabs: readonly ObjectTab[] = [
     id: 'logs',
     title: 'Logs',
     key: 'l',
-    applies: isPod,
-    allowed: podPart('get', 'log'),
+    applies: ({ id }) => id === 'pods' || isWorkload(id) || id === 'jobs.batch',
+    allowed: (_, namespace) =>
+      maySee('pods', namespace) && may('get', kindOf('pods'), { namespace, subresource: 'log' }),
     past: false,
     load: () => import('../logs/logs.tsx'),
   },

@@ -1,6 +1,7 @@
 /** A workload's first screen: how far its rollout is, its pods, its revisions, and what it stands with. */
 import { kindOf } from '../../core/kinds.ts';
 import { maySee } from '../../core/rights.ts';
+import { selectorOf } from '../../core/selector.ts';
 import { rolloutOf } from '../../core/workload.ts';
 import { ShareBar } from '../../ui/bar.tsx';
 import { readinessTone } from '../../ui/tone.ts';
@@ -13,7 +14,6 @@ import { Labels } from './labels.tsx';
 import { RelationPanels } from './relations.tsx';
 import { RevisionList } from './revision-list.tsx';
 import { keeperOf } from './revisions.ts';
-import { selectorOf } from './selector.ts';
 
 const words = {
   complete: ['All pods are ready', 'good'],
@@ -21,9 +21,6 @@ const words = {
   paused: ['Paused', 'warn'],
   stuck: ['Does not get on', 'bad'],
 } as const;
-
-export const isWorkload = (id: string): boolean =>
-  ['deployments.apps', 'statefulsets.apps', 'daemonsets.apps', 'replicasets.apps'].includes(id);
 
 export function WorkloadSummary({ kind, object }: TabProps) {
   const { namespace } = object.metadata;

@@ -1,11 +1,13 @@
-/** The jobs that a cron job has made, the latest first. */
+/** When a cron job runs next, and the jobs that it has made, the latest first. */
 import { kindOf, pathOf } from '../../core/kinds.ts';
 import { useLiveObjects } from '../../core/live.ts';
 import type { ApiObject, Json } from '../../core/objects.ts';
 import { Age, ageText, shownNow } from '../../ui/age.tsx';
 import { ObjectLink } from '../../ui/link.tsx';
+import { nextRuns } from './cron-schedule.ts';
 
 const shownMax = 20;
+const nextMax = 5;
 
 export function CronRuns({ cronJob }: { readonly cronJob: ApiObject }) {
   const kind = kindOf('jobs.batch')!;
@@ -21,7 +23,7 @@ export function CronRuns({ cronJob }: { readonly cronJob: ApiObject }) {
         <p class="quiet">{live.state.value === 'loading' ? 'Loading…' : 'None are kept.'}</p>
       )}
       {jobs.length > 0 && (
-        <table class="simple">
+        <table class="simple cards">
           <thead>
             <tr>
               <th>Job</th>
@@ -41,15 +43,51 @@ export function CronRuns({ cronJob }: { readonly cronJob: ApiObject }) {
                   <td>
                     <span class={`badge ${tone}`}>{word}</span>
                   </td>
-                  <td>
+                  <td data-label="Began">
                     <Age since={startOf(job)} />
                   </td>
-                  <td>{ageText(Date.parse(startOf(job)), endOf(job))}</td>
+                  <td data-label="Took">{ageText(Date.parse(startOf(job)), endOf(job))}</td>
                 </tr>
               );
             })}
           </tbody>
         </table>
+      )}
+    </section>
+  );
+}
+
+/** The next times of the schedule; those of a job that is suspended would come when it goes on. */
+export function NextRuns({ cronJob: { spec, status, metadata } }: { readonly cronJob: ApiObject }) {
+  const timeZone: string | undefined = spec?.timeZone ?? undefined;
+  const lastMs = Date.parse(status?.lastScheduleTime ?? metadata.creationTimestamp ?? '');
+  const runs = nextRuns({ schedule: spec?.schedule ?? '', timeZone, lastMs }, shownNow(), nextMax);
+  return (
+    <section class="panel">
+      <h2>
+        Next runs <span class="quiet small">{timeZone ?? 'in the time zone of this browser'}</span>
+      </h2>
+      {spec?.suspend && <p class="warn">It is suspended: nothing runs until it goes on.</p>}
+      {runs.length === 0 && <p class="quiet">The schedule names no time to come.</p>}
+      {runs.length > 0 && !spec?.suspend && (
+        <ol class="plainlist nextruns">
+          {runs.map((atMs) => (
+            <li key={atMs}>
+              <time dateTime={new Date(atMs).toISOString()}>
+                {new Date(atMs).toLocaleString(undefined, {
+                  timeZone,
+                  weekday: 'short',
+                  year: 'numeric',
+                  month: 'short',
+                  day: 'numeric',
+                  hour: '2-digit',
+                  minute: '2-digit',
+                })}
+              </time>{' '}
+              <span class="quiet">in {ageText(shownNow(), atMs)}</span>
+            </li>
+          ))}
+        </ol>
       )}
     </section>
   );

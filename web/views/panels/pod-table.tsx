@@ -31,7 +31,7 @@ export function PodTable({ namespace, query, isShown = () => true }: PodTablePro
         <p class="quiet">{live.state.value === 'loading' ? 'Loading…' : 'There are no pods.'}</p>
       )}
       {pods.length > 0 && (
-        <table class="simple podtable">
+        <table class="simple podtable cards">
           <thead>
             <tr>
               <th>Name</th>

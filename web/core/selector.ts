@@ -1,5 +1,5 @@
 /** Selectors of workloads and services. */
-import type { Json } from '../../core/objects.ts';
+import type { Json } from './objects.ts';
 
 /** A label selector as the text of a query. */
 export function selectorOf(selector: Json): string {

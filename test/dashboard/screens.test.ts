@@ -1,0 +1,251 @@
+/**
+ * Proves what first screens, history, events, creating and snapshots show, by keys, on narrow screens and to a screen
+ * reader, in both themes. No controller and no agent runs, so states stay as they are written.
+ */
+import type { Page } from 'playwright-core';
+import { beforeAll, expect, it } from 'vitest';
+import { KindSchema } from '../../web/core/schema.ts';
+import { hasExample, templateOf } from '../../web/views/create/templates.ts';
+import { describeWith } from '../support/tools.ts';
+import { axeFindings, useBrowser, useBuiltCluster } from './browser.ts';
+import { writeTroubles } from './screens.ts';
+import { deployments } from './workloads.ts';
+
+const objects = [
+  ['pods/default/shop-2-c', 'CrashLoopBackOff'],
+  ['deployments.apps/default/shop', 'Rolling out'],
+  ['replicasets.apps/default/shop-2', '0 of 1'],
+  ['nodes/-/silent', 'Memory pressure'],
+  ['services/default/shop', '1 of 2 ready'],
+  ['ingresses.networking.k8s.io/default/shop-door', 'shop'],
+  ['cronjobs.batch/default/report', 'Next runs'],
+  ['jobs.batch/default/report-2', 'Failed'],
+  ['persistentvolumeclaims/default/data', 'storageclass "quick" not found'],
+  ['configmaps/default/settings', 'level'],
+  ['secrets/default/login', 'word'],
+  ['boats.harbour.example/default/ark', 'Not ready'],
+  ['horizontalpodautoscalers.autoscaling/default/shop-scaler', 'maxReplicas'],
+  ['poddisruptionbudgets.policy/default/shop-budget', 'disruptionsAllowed'],
+] as const;
+
+/** All views: the address, and what they show when they are there. */
+const views = [
+  ['', 'Problems'],
+  ['problems', 'shop-2-b'],
+  ['timeline?ns=default', 'Deployment shop'],
+  ['snapshots', 'Save a snapshot'],
+  ['list/pods?ns=default', 'shop-1-a'],
+  ['list/events', 'BackOff'],
+  ['create/deployments.apps?ns=default', 'Check'],
+  ['create/boats.harbour.example?ns=default&by=form', 'length'],
+  ...objects.map(([path, text]) => [`object/${path}`, text] as const),
+  ['object/deployments.apps/default/shop?tab=yaml', 'apiVersion'],
+  ['object/deployments.apps/default/shop?tab=edit', 'Review changes'],
+  ['object/deployments.apps/default/shop?tab=history', 'created'],
+  ['object/deployments.apps/default/shop?tab=logs', 'lines'],
+] as const;
+
+describeWith('chromium')('the dashboard', () => {
+  const server = useBuiltCluster({ simulatedNodes: 0, controllers: false });
+  const browser = useBrowser();
+  const open = (path: string, options = {}) =>
+    browser.open(`${server.cluster.url}/ui/${path}`, options, /404|400|50\d/);
+
+  beforeAll(() => writeTroubles(server.client));
+
+  const shows = (page: Page, text: string) => page.locator('main').getByText(text).first().waitFor();
+
+  it('shows of a workload old and new side by side, its pods with problems first, and what belongs to it', async () => {
+    const page = await open('object/deployments.apps/default/shop');
+    const sides = page.locator('.sides > div');
+    await expect.poll(() => sides.count()).toBe(2);
+    expect(await sides.first().innerText()).toMatch(/New: revision 2\s+shop:2\s+Ready\s+0 of 1/);
+    expect(await sides.last().innerText()).toMatch(/Old: revision 1\s+shop:1\s+Ready\s+2 of 2/);
+    const states = await page.locator('.podtable tbody td:nth-child(2)').allTextContents();
+    expect(states.slice(0, 2).toSorted()).toEqual(['CrashLoopBackOff', 'ImagePullBackOff']);
+    expect(states[2]).toBe('Running');
+    const related = page.locator('.related');
+    await related.filter({ hasText: 'Services' }).getByText('1 of 2 endpoints ready').waitFor();
+    await related.filter({ hasText: 'Ingress' }).getByRole('link', { name: 'shop-door' }).waitFor();
+    await related.filter({ hasText: 'shop-scaler' }).getByText('from 1 to 5').waitFor();
+    await related.filter({ hasText: 'shop-budget' }).getByText('evictions allowed: 1').waitFor();
+  });
+
+  it('shows when a cron job runs next and how it ran, why a claim waits, and conditions of own kinds first', async () => {
+    const page = await open('object/cronjobs.batch/default/report');
+    const times = page.locator('.nextruns time');
+    await expect.poll(() => times.count()).toBe(5);
+    const firsts = await times.evaluateAll((list) =>
+      list.map((each: any) => new Date(each.dateTime).getMonth()),
+    );
+    expect(firsts).toEqual([0, 0, 0, 0, 0]);
+    const runs = page.locator('section', { hasText: 'Runs' }).locator('tbody tr');
+    await expect.poll(() => runs.count()).toBe(2);
+    expect(await runs.first().innerText()).toMatch(/report-2\s+BackoffLimitExceeded/);
+    expect(await runs.last().innerText()).toMatch(/report-1\s+Complete\s+15m\s+60s/);
+    await page.goto(`${server.cluster.url}/ui/object/persistentvolumeclaims/default/data`);
+    await page.locator('.podstate').getByText('storageclass "quick" not found').waitFor();
+    await page.goto(`${server.cluster.url}/ui/object/boats.harbour.example/default/ark`);
+    await shows(page, 'water comes in');
+    expect(await page.locator('main h2').first().textContent()).toBe('Conditions');
+    expect(await page.locator('.conditions .badge').allTextContents()).toEqual(['Not ready', 'Painted']);
+    await page
+      .getByText(/Last transition \d+[ms]/)
+      .first()
+      .waitFor();
+    await page.goto(`${server.cluster.url}/ui/object/nodes/-/silent`);
+    expect(await page.locator('.conditions .badge').first().textContent()).toBe('Memory pressure');
+    await page.locator('.podtable').getByText('CrashLoopBackOff').waitFor();
+    await page.getByText('1 image').click();
+    await page
+      .getByText('50 MB')
+      .or(page.getByText('47.7 MiB'))
+      .or(page.getByText(/shop:1 \d/))
+      .first()
+      .waitFor();
+  });
+
+  it('shows in the history of an object what was asked for, folds its status, and filters by writer', async () => {
+    const page = await open('object/deployments.apps/default/shop?tab=history');
+    await shows(page, 'status changed');
+    const { client } = server;
+    await client.patch(`${deployments}/shop?fieldManager=kubectl-edit`, { spec: { minReadySeconds: 7 } });
+    for (const ready of [1, 0])
+      await client.patch(`${deployments}/shop/status?fieldManager=kube-controller-manager`, {
+        status: { readyReplicas: ready },
+      });
+    await client.patch(`${deployments}/shop?fieldManager=operator`, { spec: { revisionHistoryLimit: 4 } });
+    const items = page.locator('.versions > li');
+    await items.first().getByText('by operator').waitFor();
+    await items.nth(1).getByText('status changed 2 times by kube-controller-manager').click();
+    await items.nth(1).getByLabel('What changed').first().getByText('readyReplicas: 2').waitFor();
+    await items.nth(2).getByText('minReadySeconds: 7').waitFor();
+    await page.getByRole('button', { name: 'What did I change?' }).click();
+    await items.first().getByText('by kubectl-edit').waitFor();
+    expect(await page.locator('.versions').getByText('operator').count()).toBe(0);
+    await page.getByLabel('Written by').selectOption('operator');
+    await expect.poll(() => items.count()).toBe(1);
+    expect(page.url()).toContain('writer=operator');
+  });
+
+  it('groups events, the latest first, and leads to their objects', async () => {
+    const page = await open('list/events?ns=default');
+    const groups = page.locator('.eventgroups > li');
+    await expect.poll(() => groups.count()).toBe(3);
+    const reasons = await groups.locator('.eventhead .badge').allTextContents();
+    expect(reasons).toEqual(['ScalingReplicaSet', 'BackOff', 'ProvisioningFailed']);
+    await groups.nth(1).getByText('6 times').waitFor();
+    await page.getByRole('button', { name: 'Warnings alone' }).click();
+    await expect.poll(() => groups.count()).toBe(2);
+    await groups.first().getByText('all 2').click();
+    await groups.first().getByRole('link', { name: 'shop-2-b' }).click();
+    await page.getByRole('heading', { name: 'shop-2-b' }).waitFor();
+    await page.goto(`${server.cluster.url}/ui/list/events?as=table`);
+    await page.locator('tr[data-name=event-0]').waitFor();
+  });
+
+  it('creates from templates that the server accepts, for every kind', async () => {
+    const { client } = server;
+    const { paths } = (await client.get('/openapi/v3')).body;
+    const refused: string[] = [];
+    let count = 0;
+    for (const address of Object.keys(paths).filter((path) => /^apis?\/.*v\d[^/]*$/.test(path))) {
+      const resources = (await client.get(`/${address}`)).body.resources ?? [];
+      const { components } = (await client.get(paths[address].serverRelativeURL)).body;
+      const [group = '', version = ''] = address.startsWith('apis/')
+        ? address.split('/').slice(1)
+        : ['', address.split('/')[1]];
+      for (const { name, kind, namespaced, verbs } of resources) {
+        if (name.includes('/') || !verbs.includes('create') || !verbs.includes('list')) continue;
+        const id = group ? `${name}.${group}` : name;
+        const root = Object.values<any>(components.schemas).find((schema) =>
+          schema['x-kubernetes-group-version-kind']?.some(
+            (each: any) => each.kind === kind && each.version === version && each.group === group,
+          ),
+        );
+        const schema = root && new KindSchema(components.schemas, root);
+        for (const wanted of hasExample({ id }) ? (['small', 'example'] as const) : (['small'] as const)) {
+          const object = templateOf(
+            { id, group, version, kind, namespaced } as any,
+            'default',
+            schema,
+            wanted,
+          );
+          const path = `/${address}${namespaced ? '/namespaces/default' : ''}/${name}`;
+          const { status, body } = await client.post(`${path}?dryRun=All&fieldValidation=Strict`, object);
+          count++;
+          if (status !== 201) refused.push(`${id} ${version}: ${body.message}`);
+        }
+      }
+    }
+    expect(refused).toEqual([]);
+    expect(count).toBeGreaterThan(60);
+  });
+
+  it('begins with a template that passes its check, offers an example, and folds the command away', async () => {
+    const page = await open('create/boats.harbour.example?ns=default');
+    await page.locator('.cm-line', { hasText: 'length: 3' }).waitFor();
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByText('The server would accept this.').waitFor();
+    await page.getByLabel('Kind', { exact: true }).selectOption('cronjobs.batch');
+    await page.locator('.cm-line', { hasText: 'schedule:' }).waitFor();
+    await page.getByLabel('Template').selectOption('example');
+    await page.locator('.cm-line', { hasText: 'concurrencyPolicy: Forbid' }).waitFor();
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByText('The server would accept this.').waitFor();
+    const command = page.getByLabel('Command', { exact: true });
+    expect(await command.isVisible()).toBe(false);
+    await page.getByText('The same with kubectl').click();
+    await command.waitFor();
+  });
+
+  it('saves, loads and deletes snapshots', async () => {
+    const { client } = server;
+    const maps = '/api/v1/namespaces/default/configmaps';
+    const page = await open('snapshots');
+    await page.getByRole('button', { name: 'Save a snapshot' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('wherry snapshot save clean').waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('row', { name: /^clean/ }).waitFor();
+    await client.post(maps, { metadata: { name: 'later' } });
+    await page.getByRole('button', { name: 'Load clean' }).click();
+    await dialog.getByText('Delete objects that were created since').waitFor();
+    await dialog.getByRole('button', { name: 'Load' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect((await client.get(`${maps}/later`)).status).toBe(404);
+    expect((await client.get(`${maps}/settings`)).status).toBe(200);
+    await page.getByRole('button', { name: 'Delete clean' }).click();
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await shows(page, 'There are none yet.');
+    expect((await client.get('/wherry/snapshots')).body.items).toEqual([]);
+  });
+
+  it('has nothing that axe finds in any view, in light and in dark, and fits 390 pixels with the state in sight', async () => {
+    const page = await open('', { viewport: { width: 390, height: 844 }, colorScheme: 'light' });
+    const findings: string[] = [];
+    for (const [path, text] of views) {
+      await page.goto(`${server.cluster.url}/ui/${path}`);
+      await page.locator('main h1').first().waitFor();
+      await shows(page, text);
+      findings.push(...(await axeFindings(page)).map((each) => `${path} ${each}`));
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await page.locator('[data-theme=dark]').waitFor();
+      findings.push(...(await axeFindings(page, ['color-contrast'])).map((each) => `dark ${path} ${each}`));
+      await page.emulateMedia({ colorScheme: 'light' });
+      if (await page.evaluate('document.documentElement.scrollWidth > innerWidth'))
+        findings.push(`${path} is too wide`);
+      const inner = await page.evaluate(
+        "(() => { const v = document.querySelector('main'); return v.scrollWidth > v.clientWidth; })()",
+      );
+      if (inner) findings.push(`${path} scrolls sideways`);
+    }
+    expect(findings).toEqual([]);
+    for (const [path, text] of objects.slice(0, 5)) {
+      await page.goto(`${server.cluster.url}/ui/object/${path}`);
+      await shows(page, text);
+      const { y } = (await page.locator('main').getByText(text).first().boundingBox())!;
+      expect(y, path).toBeLessThan(800);
+    }
+  });
+});
