@@ -45,6 +45,21 @@ const views = [
   ['object/deployments.apps/default/shop?tab=logs', 'lines'],
 ] as const;
 
+/** What discovery offers, each group in the version that the dashboard takes. */
+async function discovered(url: string) {
+  const Accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+  const answers = await Promise.all(
+    ['/api', '/apis'].map(async (path) => (await fetch(url + path, { headers: { Accept } })).json() as any),
+  );
+  return answers
+    .flatMap(({ items }) => items)
+    .map(({ metadata, versions: [{ version, resources }] }: any) => ({
+      group: metadata.name ?? '',
+      version,
+      resources,
+    }));
+}
+
 describeWith('chromium')('the dashboard', () => {
   const server = useBuiltCluster({ simulatedNodes: 0, controllers: false });
   const browser = useBrowser();
@@ -147,34 +162,31 @@ describeWith('chromium')('the dashboard', () => {
   it('creates from templates that the server accepts, for every kind', async () => {
     const { client } = server;
     const { paths } = (await client.get('/openapi/v3')).body;
+    const schemas = async (group: string, version: string) => {
+      const name = group ? `apis/${group}/${version}` : `api/${version}`;
+      return (await client.get(paths[name].serverRelativeURL)).body.components.schemas;
+    };
     const refused: string[] = [];
     let count = 0;
-    for (const address of Object.keys(paths).filter((path) => /^apis?\/.*v\d[^/]*$/.test(path))) {
-      const resources = (await client.get(`/${address}`)).body.resources ?? [];
-      const { components } = (await client.get(paths[address].serverRelativeURL)).body;
-      const [group = '', version = ''] = address.startsWith('apis/')
-        ? address.split('/').slice(1)
-        : ['', address.split('/')[1]];
-      for (const { name, kind, namespaced, verbs } of resources) {
-        if (name.includes('/') || !verbs.includes('create') || !verbs.includes('list')) continue;
+    for (const { group, version, resources } of await discovered(server.cluster.url)) {
+      const known = await schemas(group, version);
+      for (const { resource: name, responseKind, scope, verbs } of resources) {
+        if (!verbs.includes('create') || !verbs.includes('list')) continue;
         const id = group ? `${name}.${group}` : name;
-        const root = Object.values<any>(components.schemas).find((schema) =>
+        const { kind } = responseKind;
+        const root = Object.values<any>(known).find((schema) =>
           schema['x-kubernetes-group-version-kind']?.some(
             (each: any) => each.kind === kind && each.version === version && each.group === group,
           ),
         );
-        const schema = root && new KindSchema(components.schemas, root);
+        const schema = root && new KindSchema(known, root);
+        const namespaced = scope === 'Namespaced';
+        const path = `/${group ? `apis/${group}` : 'api'}/${version}${namespaced ? '/namespaces/default' : ''}/${name}`;
         for (const wanted of hasExample({ id }) ? (['small', 'example'] as const) : (['small'] as const)) {
-          const object = templateOf(
-            { id, group, version, kind, namespaced } as any,
-            'default',
-            schema,
-            wanted,
-          );
-          const path = `/${address}${namespaced ? '/namespaces/default' : ''}/${name}`;
+          const object = templateOf({ id, group, version, kind, namespaced }, 'default', schema, wanted);
           const { status, body } = await client.post(`${path}?dryRun=All&fieldValidation=Strict`, object);
           count++;
-          if (status !== 201) refused.push(`${id} ${version}: ${body.message}`);
+          if (status >= 300) refused.push(`${id} ${version}: ${body.message}`);
         }
       }
     }

@@ -1,5 +1,5 @@
 /** A cluster in which much is wrong, written by hand: no controller and no agent changes it. */
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import type { ApiClient } from './browser.ts';
 import { cronJob, cronJobs, deployment, deployments, jobs, pods, service, services } from './workloads.ts';
 
@@ -155,7 +155,7 @@ export async function writeTroubles(client: ApiClient): Promise<void> {
     metadata: { name: 'login' },
     stringData: { word: 'open' },
   });
-  await expect.poll(async () => (await client.get(boats)).status).toBe(200);
+  await vi.waitFor(async () => expect((await client.get(boats)).status).toBe(200), { timeout: 60_000 });
   await made(boats, {
     apiVersion: 'harbour.example/v1',
     kind: 'Boat',

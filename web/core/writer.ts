@@ -9,18 +9,25 @@ export interface Writer {
   readonly time: string | undefined;
 }
 
-export function writerOf(object: ApiObject, before: ApiObject | undefined): Writer | undefined {
+/** `part`: the subresource that alone has changed; times are whole seconds, so they may not tell who wrote last. */
+export function writerOf(
+  object: ApiObject,
+  before: ApiObject | undefined,
+  part?: string,
+): Writer | undefined {
   const known = new Set((before?.metadata.managedFields ?? []).map((entry) => JSON.stringify(entry)));
-  const entries = object.metadata.managedFields ?? [];
+  const all = object.metadata.managedFields ?? [];
+  const ofPart = part === undefined ? [] : all.filter(({ subresource }) => subresource === part);
+  const entries = ofPart.length ? ofPart : all;
   const fresh = entries.filter((entry) => !known.has(JSON.stringify(entry)));
   const latest = (fresh.length ? fresh : entries).toSorted((a, b) =>
     (a.time ?? '') < (b.time ?? '') ? 1 : -1,
   )[0];
   if (!latest) return undefined;
-  const part = latest.subresource ? ` of ${latest.subresource}` : '';
+  const where = latest.subresource ? ` of ${latest.subresource}` : '';
   return {
     name: latest.manager ?? 'unknown',
-    how: `${latest.operation === 'Apply' ? 'apply' : 'update'}${part}`,
+    how: `${latest.operation === 'Apply' ? 'apply' : 'update'}${where}`,
     time: latest.time,
   };
 }

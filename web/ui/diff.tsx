@@ -5,11 +5,18 @@ import { type DiffLine, lineDiff } from '../core/text/line-diff.ts';
 const around = 3;
 const linesMax = 1_500;
 
-export function Diff({ before, after }: { readonly before: string; readonly after: string }) {
+interface DiffProps {
+  readonly before: string;
+  readonly after: string;
+  /** What it is a difference of, where there are several. */
+  readonly of?: string;
+}
+
+export function Diff({ before, after, of }: DiffProps) {
   const lines = useMemo(() => shortened(lineDiff(before, after)), [before, after]);
   if (lines.length === 0) return <p class="quiet">Nothing that people wrote has changed.</p>;
   return (
-    <pre class="diff" tabIndex={0} role="region" aria-label="What changed">
+    <pre class="diff" tabIndex={0} role="region" aria-label={of ? `What changed in ${of}` : 'What changed'}>
       {lines.slice(0, linesMax).map((line, i) => (
         <span key={i} class={line.kind}>
           {line.kind === 'gap'

@@ -1,5 +1,5 @@
 /** Asks before an action: what it would do, with which values, and the command that does the same. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { Command } from '../../ui/command-line.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
@@ -29,6 +29,11 @@ export function ActionDialog({ title, load, onClose }: ActionDialogProps) {
     }, setError);
     return () => stop.abort();
   }, []);
+  const form = useRef<HTMLFormElement>(null);
+  // The dialog had nothing to type into before the plan was there.
+  useEffect(() => {
+    form.current?.querySelector<HTMLElement>('input, select, button[type=submit]')?.focus();
+  }, [plan]);
   const run = async (): Promise<void> => {
     setError(undefined);
     setProgress('Under way…');
@@ -47,6 +52,7 @@ export function ActionDialog({ title, load, onClose }: ActionDialogProps) {
       {!plan && !error && <p class="quiet">Looking…</p>}
       {plan && (
         <form
+          ref={form}
           onSubmit={(event) => {
             event.preventDefault();
             if (isConfirmed) void run();

@@ -4,7 +4,6 @@ import { readHistory } from '../../core/history.ts';
 import { pathOf } from '../../core/kinds.ts';
 import type { ApiObject } from '../../core/objects.ts';
 import { changeQuery, place } from '../../core/router.ts';
-import { writerOf } from '../../core/writer.ts';
 import { Age } from '../../ui/age.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
@@ -68,7 +67,7 @@ function useVersions(path: string, name: string) {
           const read = changes.map((change) => {
             const before = latest;
             latest = change.type === 'DELETED' ? undefined : change.object;
-            return versionOf(change, before, writerOf(change.object, before));
+            return versionOf(change, before);
           });
           setVersions((known) => [...known, ...read].slice(-versionsMax));
         },
@@ -149,11 +148,15 @@ function VersionItem({ version: { change, before, writer }, isOpen }: VersionIte
         </summary>
         {change.type !== 'DELETED' && (
           <>
-            <Diff before={before ? mainText(before) : ''} after={mainText(change.object)} />
+            <Diff
+              before={before ? mainText(before) : ''}
+              after={mainText(change.object)}
+              of={`version ${change.version}`}
+            />
             {wasStatus !== isStatus && (
               <details>
                 <summary>{before ? 'and its status' : 'with its status'}</summary>
-                <Diff before={wasStatus} after={isStatus} />
+                <Diff before={wasStatus} after={isStatus} of={`the status of version ${change.version}`} />
               </details>
             )}
           </>
@@ -184,6 +187,7 @@ function StatusItem({ versions }: { readonly versions: readonly Version[] }) {
             <Diff
               before={oldest.before ? statusText(oldest.before) : ''}
               after={statusText(newest.change.object)}
+              of={`the status up to version ${newest.change.version}`}
             />
             {versions.length > 1 &&
               versions.map(({ change, before, writer }) => (
@@ -191,7 +195,11 @@ function StatusItem({ versions }: { readonly versions: readonly Version[] }) {
                   <summary>
                     by {writer?.name} · version {change.version}
                   </summary>
-                  <Diff before={before ? statusText(before) : ''} after={statusText(change.object)} />
+                  <Diff
+                    before={before ? statusText(before) : ''}
+                    after={statusText(change.object)}
+                    of={`the status of version ${change.version}`}
+                  />
                 </details>
               ))}
           </>

@@ -49,7 +49,11 @@ export function RevisionList({ kind, object, keeper }: RevisionListProps) {
               {before && (
                 <details>
                   <summary>What it changed</summary>
-                  <Diff before={yamlText(before.template)} after={yamlText(revision.template)} />
+                  <Diff
+                    before={yamlText(before.template)}
+                    after={yamlText(revision.template)}
+                    of={`revision ${revision.number}`}
+                  />
                 </details>
               )}
             </li>

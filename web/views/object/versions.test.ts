@@ -2,8 +2,17 @@
 import { expect, it } from 'vitest';
 import { itemsOf, mine, type Version, versionOf, writersOf } from './versions.ts';
 
+/** Entries as the server keeps them: one per manager and subresource, with whole seconds. */
+const entries = new Map<string, object>();
+
 const objectOf = (version: number, replicas: number, ready: number): any => ({
-  metadata: { name: 'web', uid: 'u', resourceVersion: String(version), generation: replicas },
+  metadata: {
+    name: 'web',
+    uid: 'u',
+    resourceVersion: String(version),
+    generation: replicas,
+    managedFields: [...entries.values()],
+  },
   spec: { replicas },
   status: { ready },
 });
@@ -11,10 +20,14 @@ const objectOf = (version: number, replicas: number, ready: number): any => ({
 const versions: Version[] = [];
 const write = (name: string, replicas: number, ready: number): void => {
   const version = versions.length + 1;
+  const subresource = name === 'kube-controller-manager' ? 'status' : undefined;
+  const time = '2026-01-01T00:00:00Z';
+  // An entry that is changed is another one, except for status, where the same fields are written again.
+  const fields = subresource ? 'status' : String(version);
+  entries.set(name, { manager: name, operation: 'Update', subresource, time, fields });
   const object = objectOf(version, replicas, ready);
   const type = version === 1 ? 'ADDED' : 'MODIFIED';
-  const writer = { name, how: 'update', time: undefined };
-  versions.push(versionOf({ type, version, object }, versions.at(-1)?.change.object, writer));
+  versions.push(versionOf({ type, version, object }, versions.at(-1)?.change.object));
 };
 write('kubectl-create', 1, 0);
 write('kube-controller-manager', 1, 1);

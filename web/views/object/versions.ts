@@ -2,7 +2,7 @@
 import type { Change } from '../../core/history.ts';
 import type { ApiObject } from '../../core/objects.ts';
 import { yamlText } from '../../core/text/yaml-text.ts';
-import type { Writer } from '../../core/writer.ts';
+import { type Writer, writerOf } from '../../core/writer.ts';
 
 export interface Version {
   readonly change: Change;
@@ -26,13 +26,9 @@ export const mine = 'me';
  */
 const byHand = /^(window|Mozilla|kubectl|helm|k9s|lens|headlamp|curl|wget|HTTPie)/i;
 
-export function versionOf(
-  change: Change,
-  before: ApiObject | undefined,
-  writer: Writer | undefined,
-): Version {
+export function versionOf(change: Change, before: ApiObject | undefined): Version {
   const isMain = change.type !== 'MODIFIED' || !before || mainText(change.object) !== mainText(before);
-  return { change, before, writer, isMain };
+  return { change, before, writer: writerOf(change.object, before, isMain ? undefined : 'status'), isMain };
 }
 
 /** From versions in the order of time: the latest first, written by a writer ('' for all), status folded. */
