@@ -15,7 +15,7 @@ const objects = [
   ['pods/default/shop-2-c', 'CrashLoopBackOff'],
   ['deployments.apps/default/shop', 'Rolling out'],
   ['replicasets.apps/default/shop-2', '0 of 1'],
-  ['nodes/-/silent', 'Memory pressure'],
+  ['nodes/-/silent', 'MemoryPressure: memory is short'],
   ['services/default/shop', '1 of 2 ready'],
   ['ingresses.networking.k8s.io/default/shop-door', 'shop'],
   ['cronjobs.batch/default/report', 'Next runs'],
@@ -41,7 +41,7 @@ const views = [
   ...objects.map(([path, text]) => [`object/${path}`, text] as const),
   ['object/deployments.apps/default/shop?tab=yaml', 'apiVersion'],
   ['object/deployments.apps/default/shop?tab=edit', 'Review changes'],
-  ['object/deployments.apps/default/shop?tab=history', 'created'],
+  ['object/deployments.apps/default/shop?tab=history', 'What did I change?'],
   ['object/deployments.apps/default/shop?tab=logs', 'lines'],
 ] as const;
 

@@ -108,7 +108,7 @@ describeWith('chromium')('the page of a user who may only view', () => {
       ['object/deployments.apps/default/web?tab=logs', /lines|log/],
       ['object/deployments.apps/default/web?tab=yaml', 'apiVersion'],
       ['object/deployments.apps/default/web?tab=edit', 'All pods are ready'],
-      ['object/deployments.apps/default/web?tab=history', 'created'],
+      ['object/deployments.apps/default/web?tab=history', 'What did I change?'],
       ['object/services/default/kubernetes', 'Reached from'],
       ['object/configmaps/default/kube-root-ca.crt', 'ca.crt'],
       ['object/cronjobs.batch/default/report', 'Next runs'],

@@ -132,6 +132,15 @@ export const smallObjects: Readonly<Record<string, Json>> = {
       ],
     },
   },
+  'horizontalpodautoscalers.extensions': {
+    spec: {
+      scaleRef: { kind: 'Deployment', name: 'example', subresource: 'scale' },
+      minReplicas: 1,
+      maxReplicas: 5,
+    },
+  },
+  'ingresses.extensions': { spec: { backend: { serviceName: 'example', servicePort: 80 } } },
+  'jobs.extensions': { spec: { selector, template: { metadata: { labels }, spec: once } } },
   'poddisruptionbudgets.policy': { spec: { minAvailable: 1, selector } },
   'priorityclasses.scheduling.k8s.io': { value: 1000, description: 'Above all others.' },
   'runtimeclasses.node.k8s.io': { handler: 'runc' },

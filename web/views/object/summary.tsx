@@ -5,7 +5,7 @@ import { isWorkload } from '../../core/workload.ts';
 import { adoptStyle } from '../../ui/adopted-style.ts';
 import { CronRuns, NextRuns } from '../panels/cron-runs.tsx';
 import { DataValues } from '../panels/data-values.tsx';
-import { NodeUse } from '../panels/node-use.tsx';
+import { NodeState, NodeUse } from '../panels/node-use.tsx';
 import { PodTable } from '../panels/pod-table.tsx';
 import { ServiceReach } from '../panels/service-reach.tsx';
 import type { TabProps } from '../tab.ts';
@@ -37,7 +37,7 @@ function Summary({ kind, object }: TabProps) {
         {hasEvents && kind.id === 'persistentvolumeclaims' && object.status?.phase === 'Pending' && (
           <LatestWarning object={object} otherwise="The claim waits for a volume." />
         )}
-        {kind.id !== 'nodes' && <Conditions object={object} />}
+        {kind.id === 'nodes' ? <NodeState node={object} /> : <Conditions object={object} />}
         {factsOf(object).length > 0 && (
           <section class="panel">
             <h2>{kind.kind}</h2>

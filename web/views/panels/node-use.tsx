@@ -18,6 +18,27 @@ const resources = [
   ['memory', 'Memory', bytesText],
 ] as const;
 
+/** Whether a node is ready, takes pods, and is short of something: first of all, because all else follows from it. */
+export function NodeState({ node: { spec, status } }: { readonly node: ApiObject }) {
+  const conditions: Json[] = status?.conditions ?? [];
+  const ready = conditions.find(({ type }) => type === 'Ready');
+  const short = conditions.filter((each) => each.type !== 'Ready' && each.status === 'True');
+  const isReady = ready?.status === 'True';
+  const words = [
+    ...(isReady ? [] : [ready?.message ?? 'No agent has reported.']),
+    ...short.map(({ type, message }) => `${type}${message ? `: ${message}` : ''}`),
+    ...(spec?.unschedulable ? ['cordoned: no new pods'] : []),
+  ];
+  const tone = !isReady ? 'bad' : words.length > 0 ? 'warn' : 'good';
+  return (
+    <section class="panel">
+      <p class="podstate">
+        <strong class={tone}>{isReady ? 'Ready' : 'NotReady'}</strong> {words.join('; ')}
+      </p>
+    </section>
+  );
+}
+
 export function NodeUse({ node }: { readonly node: ApiObject }) {
   const used = useNodeFigures(node.metadata.name);
   return (
