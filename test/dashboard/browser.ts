@@ -120,6 +120,17 @@ export async function axeFindings(page: Page, rules?: readonly string[]): Promis
   }, rules);
 }
 
+/** What axe finds serious or critical in a page. */
+export async function seriousFindings(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    const { violations } = await (globalThis as any).axe.run({ resultTypes: ['violations'] });
+    return violations
+      .filter(({ impact }: any) => impact === 'serious' || impact === 'critical')
+      .flatMap(({ id, nodes }: any) => nodes.map(({ html }: any) => `${id}: ${html.slice(0, 200)}`));
+  });
+}
+
 /** The texts of a column of the table that is shown. */
 export const cellsOf = (page: Page, column: number): Promise<string[]> =>
   page.locator(`.rows tbody tr[data-name] td:nth-child(${column})`).allTextContents();

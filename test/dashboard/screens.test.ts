@@ -132,7 +132,10 @@ describeWith('chromium')('the dashboard', () => {
     await client.patch(`${deployments}/shop?fieldManager=operator`, { spec: { revisionHistoryLimit: 4 } });
     const items = page.locator('.versions > li');
     await items.first().getByText('by operator').waitFor();
-    await items.nth(1).getByText('status changed 2 times by kube-controller-manager').click();
+    await items
+      .nth(1)
+      .getByText(/status changed 2 times by .*kube-controller-manager/)
+      .click();
     await items.nth(1).getByLabel('What changed').first().getByText('readyReplicas: 2').waitFor();
     await items.nth(2).getByText('minReadySeconds: 7').waitFor();
     await page.getByRole('button', { name: 'What did I change?' }).click();
