@@ -46,7 +46,7 @@ export interface ToldList {
   readonly items: readonly ToldChange[];
 }
 
-export interface PastQuestion extends ServerChoice {
+interface PastQuestion extends ServerChoice {
   readonly namespace?: string | undefined;
   readonly since?: string | undefined;
   readonly until?: string | undefined;

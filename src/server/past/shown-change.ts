@@ -8,7 +8,7 @@ import { difference, type FieldChange } from './difference.ts';
 
 const messageCharsMax = 1_024;
 
-export interface Writer {
+interface Writer {
   readonly manager: string;
   readonly operation: string;
   readonly subresource?: string;
