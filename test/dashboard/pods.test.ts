@@ -97,7 +97,7 @@ describeWith('chromium')('pods in the page', () => {
     const sets = '/apis/apps/v1/namespaces/default/replicasets';
     await server.client.post(sets, { metadata: { name: 'choir' }, spec });
     const page = await browser.open(`${server.cluster.url}/ui/object/replicasets.apps/default/choir`);
-    await page.keyboard.press('l');
+    await page.getByRole('tab', { name: 'Logs' }).click();
     const sources = async () => new Set(await page.locator('.loglist .source').allTextContents()).size;
     await expect.poll(sources, waiting).toBe(2);
     await server.client.patch(`${sets}/choir`, { spec: { replicas: 3 } });
