@@ -2,7 +2,7 @@
 import { large } from './large.mjs';
 import { nodesReady, replicate, runPods } from './running-pods.mjs';
 import { cluster } from './servers.mjs';
-import { streams } from './streams.mjs';
+import { streams } from './streams/streams.mjs';
 
 const simulatedNodes = 100;
 /** A quick run has a fifth of the pods. */

@@ -15,7 +15,7 @@ import { envtestStart } from './envtest.mjs';
 import { fanout } from './fan-out.mjs';
 import { living } from './living.mjs';
 import { fill, podNamed } from './objects.mjs';
-import { secureBench } from './secure.mjs';
+import { secureBench } from './secure/secure.mjs';
 import { bare, beside, keepCompiledCode, wherry } from './servers.mjs';
 import { testKit } from './testing.mjs';
 import { acceptLua, applyLua, createLua, deleteLua, measure, patchLua } from './wrk.mjs';

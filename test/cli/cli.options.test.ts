@@ -70,6 +70,7 @@ it('names exactly the options that are known to have a test', () => {
     '--help',
     '--help-all',
     '--history',
+    '--history-size',
     '--host',
     '--http2-max-streams-per-connection',
     '--images',

@@ -21,36 +21,7 @@ export function DebugForm({ path, pod, onRunning }: DebugFormProps) {
   const [image, setImage] = useState(isProcess ? 'host' : 'busybox');
   const [command, setCommand] = useState('sh');
   const [target, setTarget] = useState(containers[0]?.name ?? '');
-  const [name, setName] = useState<string>();
-  const [error, setError] = useState<Error>();
-  const added = containersOf(pod).find((each) => each.name === name);
-  useEffect(() => {
-    if (!added?.running) return;
-    setName(undefined);
-    onRunning(added.name);
-  }, [added?.running]);
-  const add = async (): Promise<void> => {
-    const wanted = freeName(pod);
-    setError(undefined);
-    const container = {
-      name: wanted,
-      image,
-      command: wordsOf(command),
-      targetContainerName: target || undefined,
-      stdin: true,
-      tty: true,
-    };
-    try {
-      await ask(`${path}/ephemeralcontainers`, {
-        method: 'PATCH',
-        contentType: 'application/strategic-merge-patch+json',
-        body: { spec: { ephemeralContainers: [container] } },
-      });
-      setName(wanted);
-    } catch (reason) {
-      setError(reason as Error);
-    }
-  };
+  const { name, error, add } = useDebugContainer({ path, pod, onRunning });
   const { namespace } = pod.metadata;
   const words = ['kubectl', 'debug', '-it', pod.metadata.name, `--image=${image}`];
   return (
@@ -60,7 +31,7 @@ export function DebugForm({ path, pod, onRunning }: DebugFormProps) {
         aria-label="Debug container"
         onSubmit={(event) => {
           event.preventDefault();
-          void add();
+          void add({ image, command: wordsOf(command), targetContainerName: target || undefined });
         }}
       >
         <Field label="Image" value={image} set={setImage} />
@@ -96,6 +67,39 @@ export function DebugForm({ path, pod, onRunning }: DebugFormProps) {
       />
     </>
   );
+}
+
+interface DebugContainer {
+  readonly image: string;
+  readonly command: readonly string[];
+  readonly targetContainerName: string | undefined;
+}
+
+/** Adds a container to the pod; `name` is that of the one that does not run yet. */
+function useDebugContainer({ path, pod, onRunning }: DebugFormProps) {
+  const [name, setName] = useState<string>();
+  const [error, setError] = useState<Error>();
+  const added = containersOf(pod).find((each) => each.name === name);
+  useEffect(() => {
+    if (!added?.running) return;
+    setName(undefined);
+    onRunning(added.name);
+  }, [added?.running]);
+  const add = async (container: DebugContainer): Promise<void> => {
+    const wanted = freeName(pod);
+    setError(undefined);
+    try {
+      await ask(`${path}/ephemeralcontainers`, {
+        method: 'PATCH',
+        contentType: 'application/strategic-merge-patch+json',
+        body: { spec: { ephemeralContainers: [{ name: wanted, ...container, stdin: true, tty: true }] } },
+      });
+      setName(wanted);
+    } catch (reason) {
+      setError(reason as Error);
+    }
+  };
+  return { name, error, add };
 }
 
 interface FieldProps {

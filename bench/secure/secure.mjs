@@ -1,5 +1,5 @@
 /**
- * `node bench/secure.mjs [--quick]`, part of `npm run bench`: what the secure door costs. Reads over HTTP/1.1 and HTTP/2
+ * `node bench/secure/secure.mjs [--quick]`, part of `npm run bench`: what the secure door costs. Reads over HTTP/1.1 and HTTP/2
  * with TLS beside bare servers of these protocols; each kind of credentials beside none; lists of 1,000 pods, plain and
  * compressed, beside a bare server that sends as many bytes; watch events over HTTP/2 beside the local door's; creates
  * and handshakes. Shares are quotients of the servers' processor times for a request, where both do the same; the machine's
@@ -9,10 +9,10 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { fanout } from './fan-out.mjs';
-import { fill } from './objects.mjs';
-import { load } from './secure-load.mjs';
-import { processorMs, wherry } from './servers.mjs';
+import { fanout } from '../fan-out.mjs';
+import { fill } from '../objects.mjs';
+import { load } from './load.mjs';
+import { processorMs, wherry } from '../servers.mjs';
 
 const rounds = 3;
 const pods = '/api/v1/namespaces/default/pods';
@@ -22,7 +22,7 @@ const median = (figures) => figures.toSorted((a, b) => a - b)[Math.floor(figures
 /** Bare servers of both protocols that answer with so many bytes and the server's own certificate. */
 async function bareSecure(bytes, pki) {
   const files = ['apiserver.key', 'apiserver.crt'].map((name) => path.join(pki, name));
-  const child = fork(path.join(import.meta.dirname, 'bare-secure.mjs'), [String(bytes), ...files]);
+  const child = fork(path.join(import.meta.dirname, 'bare.mjs'), [String(bytes), ...files]);
   const [[h1, h2]] = await once(child, 'message');
   return { h1, h2, usedMs: () => processorMs(child.pid), close: () => child.kill() };
 }

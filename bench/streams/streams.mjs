@@ -10,10 +10,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { build } from 'esbuild';
-import { runPods } from './running-pods.mjs';
-import { cluster, processorMs } from './servers.mjs';
+import { runPods } from '../running-pods.mjs';
+import { cluster, processorMs } from '../servers.mjs';
 
-const root = path.dirname(import.meta.dirname);
+const root = path.join(import.meta.dirname, '..', '..');
 const pipeProgram = path.join(import.meta.dirname, 'pipe.mjs');
 const sampleMs = 20;
 /** Size of the commands' reads and writes: the capacity of a pipe. */
@@ -72,7 +72,7 @@ export async function streams(row, { bytes, rounds }) {
   const yardstick = spawn(process.execPath, [pipeProgram, '127.0.0.1'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const client = fork(path.join(import.meta.dirname, 'stream-client.mjs'), [await bundle(folder)]);
+  const client = fork(path.join(import.meta.dirname, 'client.mjs'), [await bundle(folder)]);
   try {
     const barePort = portIn((await once(yardstick.stdout, 'data'))[0]);
     if (client.connected) await once(client, 'message');

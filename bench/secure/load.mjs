@@ -8,7 +8,7 @@ import { Agent as PlainAgent, request as plainRequest } from 'node:http';
 import { connect } from 'node:http2';
 import { Agent, request } from 'node:https';
 import { connect as connectTls } from 'node:tls';
-import { podNamed } from './objects.mjs';
+import { podNamed } from '../objects.mjs';
 
 const connections = 16;
 /** With HTTP/2, clients put many requests on one connection. */
