@@ -11,8 +11,8 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fanout } from '../fan-out.mjs';
 import { fill } from '../objects.mjs';
-import { load } from './load.mjs';
 import { processorMs, wherry } from '../servers.mjs';
+import { load } from './load.mjs';
 
 const rounds = 3;
 const pods = '/api/v1/namespaces/default/pods';
