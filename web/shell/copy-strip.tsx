@@ -1,14 +1,14 @@
 /** Says what the server shows a copy of: a dump that is open, or another cluster. */
 import { useEffect, useState } from 'preact/hooks';
-import { findRange } from '../core/history.ts';
-import type { HistoryRange } from '../core/history-range.ts';
+import { findRange } from '../core/history/history.ts';
+import type { HistoryRange } from '../core/history/history-range.ts';
 
 export function CopyStrip() {
   const [copy, setCopy] = useState<HistoryRange['copy']>();
   useEffect(() => {
     findRange()
       .then((range) => setCopy(range.copy))
-      // A server that does not answer is told elsewhere.
+      // That a server does not answer is shown elsewhere.
       .catch(() => undefined);
   }, []);
   if (!copy) return null;

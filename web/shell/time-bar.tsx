@@ -1,8 +1,8 @@
 /** The time machine: a slider over the kept history, with steps from change to change, and play. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { versionAt } from '../core/history.ts';
-import { HistoryLog, type LogRecord } from '../core/history-log.ts';
-import { type HistoryRange, startOf } from '../core/history-range.ts';
+import { versionAt } from '../core/history/history.ts';
+import { HistoryLog, type LogRecord } from '../core/history/history-log.ts';
+import { type HistoryRange, startOf } from '../core/history/history-range.ts';
 import { useKeys } from '../core/keys.ts';
 import { moment, momentMs } from '../core/moment.ts';
 import { changeQuery } from '../core/router.ts';
@@ -57,7 +57,6 @@ export function TimeBar({ onClose }: { readonly onClose: () => void }) {
     { key: 'n', does: 'back to now', run: leave },
   ]);
   useTimeShown(log);
-  const record = log.records.value.findLast(({ version }) => version <= at);
   return (
     <section class="timebar" aria-label="Time machine">
       <TimeKeys playing={playing} play={play} step={step} />
@@ -77,18 +76,35 @@ export function TimeBar({ onClose }: { readonly onClose: () => void }) {
         />
       </div>
       <TimeChoice range={range} show={show} />
-      <div class="timetext" role="status">
-        <strong>{momentText(log, moment.value)}</strong>
-        {moment.value !== undefined && <span class="quiet"> version {at}</span>}
-        {moved && moment.value !== undefined && (
-          <div class="quiet">History begins here: what came before is not kept any more.</div>
-        )}
-        <div class="lastchange">{record && moment.value !== undefined && <LastChange record={record} />}</div>
-      </div>
+      <TimeText log={log} at={at} moved={moved} />
       <button type="button" onClick={leave}>
         Now
       </button>
     </section>
+  );
+}
+
+interface TimeTextProps {
+  readonly log: HistoryLog;
+  /** The version that is shown. */
+  readonly at: number;
+  /** Whether history had rolled over the version that was asked for. */
+  readonly moved: boolean;
+}
+
+/** Which time is shown, and the change that made it. */
+function TimeText({ log, at, moved }: TimeTextProps) {
+  const record = log.records.value.findLast(({ version }) => version <= at);
+  const isPast = moment.value !== undefined;
+  return (
+    <div class="timetext" role="status">
+      <strong>{momentText(log, moment.value)}</strong>
+      {isPast && <span class="quiet"> version {at}</span>}
+      {moved && isPast && (
+        <div class="quiet">History begins here: what came before is not kept any more.</div>
+      )}
+      <div class="lastchange">{record && isPast && <LastChange record={record} />}</div>
+    </div>
   );
 }
 

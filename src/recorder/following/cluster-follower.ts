@@ -21,7 +21,7 @@ const discoveryMs = 5 * 60_000;
 /** When it is read after a definition has changed: servers need a moment to serve its kinds. */
 const changedMs = [200, 2_000, 15_000] as const;
 
-/** Failures that follow each other within this time are told once. */
+/** Failures that follow each other within this time are reported once. */
 const failedEveryMs = 60_000;
 
 interface ClusterFollowerOptions {

@@ -133,7 +133,7 @@ function* collected(
     if (!isAsked(event)) continue;
     left--;
     const { revision, timeMs } = event;
-    // Of one object, history begins with the state before its first change.
+    // The history of one object begins with the state before its first change.
     if (name !== undefined && sinceMs === undefined && !continues && !changed.has(event.namespace)) {
       changed.add(event.namespace);
       if (event.previous) source.found.push(beginningOf(kind, event.previous));

@@ -1,7 +1,7 @@
 /** What differs between two versions of an object, field by field, for people and scripts. */
 import { isJsonObject, type JsonObject } from '../../api/text/object.ts';
 
-/** Fields of one change that are told; `isCut` says that there are more. */
+/** Most fields of one change that are listed; `isCut` says that there are more. */
 const fieldsMax = 200;
 /** Longest text of a value; longer ones are cut. */
 const valueCharsMax = 4_096;
@@ -10,7 +10,7 @@ const depthMax = 64;
 /** Members by which items of a list are found again, in the order of trying. */
 const itemKeys = ['name', 'type', 'key', 'containerPort', 'port', 'ip', 'uid', 'topologyKey'] as const;
 
-/** Fields of metadata that every write changes, or that are told as the writer. */
+/** Fields of metadata that every write changes, or that are shown as the writer. */
 const silent: ReadonlySet<string> = new Set(['resourceVersion', 'managedFields', 'generation', 'selfLink']);
 
 export interface FieldChange {
@@ -24,7 +24,7 @@ export interface FieldChange {
 
 export interface Difference {
   readonly fields: readonly FieldChange[];
-  /** There are more than are told. */
+  /** There are more than are listed. */
   readonly isCut: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** A change as it is told: what, when, by whom, and which fields. */
+/** A change as clients see it: what, when, by whom, and which fields. */
 import type { Kind } from '../../api/kind/kind.ts';
 import { isJsonObject, type JsonObject } from '../../api/text/object.ts';
 import type { Entry } from '../../registry/view/entry.ts';
@@ -33,7 +33,7 @@ export interface Change {
   readonly writer?: Writer;
   /** Fields that differ from the version before. */
   readonly fields?: readonly FieldChange[];
-  /** There are more fields than are told. */
+  /** There are more fields than are listed. */
   readonly isCut?: true;
   /** What an event of the cluster says. */
   readonly event?: EventWords;

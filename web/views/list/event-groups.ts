@@ -18,7 +18,7 @@ export interface EventGroup {
   readonly isWarning: boolean;
   readonly reason: string;
   readonly kind: string;
-  /** Of the latest of them. */
+  /** The message of the latest of them. */
   readonly message: string;
   readonly count: number;
   readonly latest: string;

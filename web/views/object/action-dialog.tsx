@@ -82,24 +82,36 @@ export function ActionDialog({ title, load, onClose }: ActionDialogProps) {
           <Command lines={plan.commands(values)} />
           {progress && <p role="status">{progress}</p>}
           {error && <Refusal error={error} />}
-          <footer>
-            <button type="button" onClick={cancel}>
-              Cancel
-            </button>
-            <button
-              type="submit"
-              class={plan.isDanger ? 'danger' : 'main'}
-              disabled={progress !== undefined || !isConfirmed}
-            >
-              {title.split(' ')[0]}
-            </button>
-          </footer>
+          <Buttons
+            does={title.split(' ')[0]!}
+            isDanger={plan.isDanger}
+            isDisabled={progress !== undefined || !isConfirmed}
+            cancel={cancel}
+          />
         </form>
       )}
       {!plan && error && <Refusal error={error} />}
     </Dialog>
   );
 }
+
+interface ButtonsProps {
+  readonly does: string;
+  readonly isDanger: boolean | undefined;
+  readonly isDisabled: boolean;
+  readonly cancel: () => void;
+}
+
+const Buttons = ({ does, isDanger, isDisabled, cancel }: ButtonsProps) => (
+  <footer>
+    <button type="button" onClick={cancel}>
+      Cancel
+    </button>
+    <button type="submit" class={isDanger ? 'danger' : 'main'} disabled={isDisabled}>
+      {does}
+    </button>
+  </footer>
+);
 
 interface ConfirmationProps {
   readonly words: string;

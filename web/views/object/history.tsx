@@ -1,6 +1,6 @@
 /** All versions of an object that are kept, the latest first: who wrote each and when, and what changed. */
 import { useEffect, useState } from 'preact/hooks';
-import { readHistory } from '../../core/history.ts';
+import { readHistory } from '../../core/history/history.ts';
 import { pathOf } from '../../core/kinds.ts';
 import type { ApiObject } from '../../core/objects.ts';
 import { changeQuery, place } from '../../core/router.ts';

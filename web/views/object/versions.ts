@@ -1,5 +1,5 @@
 /** Versions of an object: what each changed, and the list that people read, in which changes of status are folded. */
-import type { Change } from '../../core/history.ts';
+import type { Change } from '../../core/history/history.ts';
 import type { ApiObject } from '../../core/objects.ts';
 import { yamlText } from '../../core/text/yaml-text.ts';
 import { type Writer, writerOf } from '../../core/writer.ts';

@@ -1,6 +1,6 @@
 /** Proves what the lanes of a timeline tell of the versions of objects. */
 import { describe, expect, it } from 'vitest';
-import type { Change } from '../../core/history.ts';
+import type { Change } from '../../core/history/history.ts';
 import type { Kind } from '../../core/kinds.ts';
 import { Lanes, spansOf } from './lanes.ts';
 

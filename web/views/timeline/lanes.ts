@@ -2,7 +2,7 @@
  * Lanes: what happened to each object, in order, computed from its versions. Times come from the objects themselves; a
  * version without a time happened when the latest one before it did.
  */
-import type { Change } from '../../core/history.ts';
+import type { Change } from '../../core/history/history.ts';
 import type { Kind } from '../../core/kinds.ts';
 import type { ApiObject, Json } from '../../core/objects.ts';
 import { type Writer, writerOf } from '../../core/writer.ts';

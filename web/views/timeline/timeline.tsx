@@ -1,7 +1,7 @@
 /** What happened in a namespace, as lanes per object, zoomable. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { findRange, readHistory } from '../../core/history.ts';
-import type { HistoryGap } from '../../core/history-range.ts';
+import { findRange, readHistory } from '../../core/history/history.ts';
+import type { HistoryGap } from '../../core/history/history-range.ts';
 import { type Kind, kindOf, pathOf } from '../../core/kinds.ts';
 import { maySee } from '../../core/rights.ts';
 import { changeQuery, place } from '../../core/router.ts';
@@ -40,7 +40,7 @@ function Gaps() {
   useEffect(() => {
     findRange()
       .then((range) => setGaps(range.gaps ?? []))
-      // A server that does not answer is told elsewhere.
+      // That a server does not answer is shown elsewhere.
       .catch(() => undefined);
   }, []);
   const text = (time: string | undefined): string => (time ? new Date(time).toLocaleString() : 'now');

@@ -3,15 +3,15 @@
  * slider and its steps. It is read while the time machine is open.
  */
 import { signal } from '@preact/signals';
-import { json } from './api.ts';
+import { json } from '../api.ts';
+import { type Kind, kinds, pathOf } from '../kinds.ts';
+import type { ApiObject } from '../objects.ts';
+import { maySee } from '../rights.ts';
+import { place } from '../router.ts';
+import { usualKinds } from '../usual-kinds.ts';
+import { writerOf } from '../writer.ts';
 import { findRange, readHistory } from './history.ts';
 import type { HistoryRange } from './history-range.ts';
-import { type Kind, kinds, pathOf } from './kinds.ts';
-import type { ApiObject } from './objects.ts';
-import { maySee } from './rights.ts';
-import { place } from './router.ts';
-import { usualKinds } from './usual-kinds.ts';
-import { writerOf } from './writer.ts';
 
 export interface LogRecord {
   readonly version: number;

@@ -2,12 +2,12 @@
  * The history that the server keeps: which versions exist, and what changed since the oldest. Any version in between
  * can be listed (`resourceVersionMatch=Exact`), and watched from.
  */
-import { ApiError, ask, json, type Query, UnreachableError } from './api.ts';
-import { Backoff } from './backoff.ts';
-import { connectionLost, pause } from './connection.ts';
+import { ApiError, ask, json, type Query, UnreachableError } from '../api.ts';
+import { Backoff } from '../backoff.ts';
+import { connectionLost, pause } from '../connection.ts';
+import type { ApiObject, ListAnswer } from '../objects.ts';
+import { type WatchOptions, watchOnce } from '../watch.ts';
 import { type HistoryRange, startOf } from './history-range.ts';
-import type { ApiObject, ListAnswer } from './objects.ts';
-import { type WatchOptions, watchOnce } from './watch.ts';
 
 /** Maximum number of objects of the oldest state that are read per path. */
 const stateMax = 2_000;
