@@ -96,7 +96,11 @@ describeWith('chromium')('pods in the page', () => {
     };
     const sets = '/apis/apps/v1/namespaces/default/replicasets';
     await server.client.post(sets, { metadata: { name: 'choir' }, spec });
-    const page = await browser.open(`${server.cluster.url}/ui/object/replicasets.apps/default/choir`);
+    const page = await browser.open(
+      `${server.cluster.url}/ui/object/replicasets.apps/default/choir`,
+      {},
+      /400/,
+    );
     await page.getByRole('tab', { name: 'Logs' }).click();
     const sources = async () => new Set(await page.locator('.loglist .source').allTextContents()).size;
     await expect.poll(sources, waiting).toBe(2);
