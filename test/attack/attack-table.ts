@@ -57,7 +57,7 @@ function cellsOf({ name, gotIn, cpuMs, tookMs, loopMaxMs, alone, beside, elsewhe
     pair(alone),
     pair(beside),
     pair(elsewhere),
-    times.toFixed(1),
-    `${own.toFixed(1)}${own > feltMax ? ' (more than 3)' : ''}`,
+    `${times.toFixed(1)}${times > feltMax ? ' (more than 3)' : ''}`,
+    own.toFixed(1),
   ];
 }
