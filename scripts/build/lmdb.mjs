@@ -57,7 +57,11 @@ export function licencesOf({ inputs }) {
     const lines = licenceText(name).split('\n');
     const isNotice = (line) => /^Copyright\b/.test(line);
     const terms = lines.filter((line) => !isNotice(line)).join('\n');
-    const key = terms.replace(/\s+/g, ' ').trim();
+    // Copies of the Apache licence differ in the brackets of their example.
+    const key = terms
+      .replace(/\s+/g, ' ')
+      .replace(/[{}[\]]/g, '')
+      .trim();
     const title = `${name} ${versionOf(name)} (${packageOf(name).license})`;
     const group = shared.get(key) ?? { terms: terms.trim(), holders: [] };
     shared.set(key, group);

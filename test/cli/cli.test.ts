@@ -107,7 +107,7 @@ describe.each([
   [['completion', 'tcsh'], /completion takes one shell: bash, zsh, fish or powershell/],
   [
     ['down'],
-    /there is no command "down"; the commands are up, list, status, stop, restart, logs, delete, snapshot, serve, node, backup, restore, problems, token, kubeconfig, test, open, import, cleanup, envtest, config, doctor, completion, help and version/,
+    /there is no command "down"; the commands are up, list, status, stop, restart, logs, delete, snapshot, serve, node, backup, restore, problems, history, timeline, at, token, kubeconfig, test, open, import, record, cleanup, envtest, config, doctor, completion, help and version/,
   ],
   [['__proto__'], /there is no command "__proto__"/],
   [['up', 'now'], /up takes options only, not "now"/],

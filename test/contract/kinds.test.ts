@@ -126,7 +126,7 @@ describe('documents', () => {
       Object.values<Json>(path).flatMap(({ operationId }) => operationId ?? []),
     );
     expect(new Set(ids).size).toBe(ids.length);
-    expect(ids).toContain('listComExampleV1NamespacedWidget');
+    expect(ids).toContain('listExampleComV1NamespacedWidget');
     expect((await server.get('/swaggerapi/apis/example.com/v1')).body.models['v1.Widget']).toBeDefined();
 
     const heavier = widgetTable('example.com/v1', { weight: { type: 'integer' } });

@@ -48,6 +48,23 @@ describeWith('chromium')('copies and long histories', () => {
     await expect.poll(() => cellsOf(page, 2)).toContain('web');
   });
 
+  it('offers nothing that would change what is read-only', async () => {
+    const page = await browser.open(`${dump.url}/ui/object/pods/shop/web`);
+    await page.locator('.copyof').waitFor();
+    await page.getByRole('tab', { name: 'YAML' }).waitFor();
+    const offered = ['Delete', 'Evict', 'Edit'].map((name) =>
+      page.getByRole('button', { name, exact: true }),
+    );
+    await expect.poll(() => Promise.all(offered.map((button) => button.count()))).toEqual([0, 0, 0]);
+    // The same object can be changed where it is no copy.
+    await page.route('**/wherry/history', async (route) => {
+      const answer = await route.fetch();
+      await route.fulfill({ json: { ...(await answer.json()), copy: undefined } });
+    });
+    await page.reload();
+    await offered[0]!.waitFor();
+  });
+
   it('finds which objects mention an image, now and in the past', async () => {
     const found = async (url: string, version = ''): Promise<string[]> => {
       const client = new ApiClient(() => url);

@@ -16,6 +16,12 @@ const rules = signal<ReadonlyMap<string, Rules | undefined>>(new Map());
 /** The name of the user; undefined until the server has said it. */
 export const userName = signal<string | undefined>(undefined);
 
+/** Whether the server shows a copy of a cluster that cannot be changed. */
+export const isReadOnly = signal(false);
+
+const readingVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
+const isRefused = (verb: string): boolean => isReadOnly.value && !readingVerbs.has(verb);
+
 const isFree = (): boolean => location.protocol !== 'https:';
 
 /** Requests the rights in some namespaces, and everywhere; returns whether all are known. */
@@ -65,7 +71,7 @@ export interface Scope {
 
 /** Whether the user may do something with a kind, as far as is known: see `knowRights`. */
 export function may(verb: string, kind: Kind | undefined, { namespace, ...part }: Scope = {}): boolean {
-  if (!kind) return false;
+  if (!kind || isRefused(verb)) return false;
   if (isFree()) return true;
   const { group, resource, namespaced } = kind;
   const wish = { verb, group, resource, ...part };
@@ -84,5 +90,6 @@ export const mayGetPath = (path: string): boolean =>
 
 /** Whether the user may do something with snapshots, which are no kind of the API but have rights like one. */
 export const maySnapshots = (verb: string): boolean =>
-  isFree() ||
-  allows(rules.value.get(everywhere) ?? noRules, { verb, group: 'wherry.dev', resource: 'snapshots' });
+  !isRefused(verb) &&
+  (isFree() ||
+    allows(rules.value.get(everywhere) ?? noRules, { verb, group: 'wherry.dev', resource: 'snapshots' }));

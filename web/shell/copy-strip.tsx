@@ -2,12 +2,16 @@
 import { useEffect, useState } from 'preact/hooks';
 import { findRange } from '../core/history/history.ts';
 import type { HistoryRange } from '../core/history/history-range.ts';
+import { isReadOnly } from '../core/rights.ts';
 
 export function CopyStrip() {
   const [copy, setCopy] = useState<HistoryRange['copy']>();
   useEffect(() => {
     findRange()
-      .then((range) => setCopy(range.copy))
+      .then(({ copy: found }) => {
+        setCopy(found);
+        isReadOnly.value = found !== undefined && !found.isWritable;
+      })
       // That a server does not answer is shown elsewhere.
       .catch(() => undefined);
   }, []);

@@ -114,8 +114,8 @@ test('a repeated taint without a value shows all its fields', () => {
 
 test.each(['capacity', 'allocatable'])('amounts of %s', (list) => {
   const errors = [
-    error('I', `status.${list}.cpu`, 'Invalid value: "-1": must be greater than or equal to 0'),
     error('I', `status.${list}.a.b/gpu`, 'Invalid value: "500m": must be an integer'),
+    error('I', `status.${list}.cpu`, 'Invalid value: "-1": must be greater than or equal to 0'),
   ];
   const status = {
     capacity: { cpu: '1' },

@@ -84,7 +84,7 @@ test.each<[name: string, change: object, errors: ReturnType<typeof error>[]]>([
       error(
         'N',
         'spec.capacity',
-        'Unsupported value: {"storage":"1Gi","cpu":"1"}: supported values: "storage"',
+        'Unsupported value: {"cpu":"1","storage":"1Gi"}: supported values: "storage"',
       ),
     ],
   ],

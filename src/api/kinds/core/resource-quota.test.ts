@@ -19,8 +19,8 @@ test('amounts are rounded up, and the status starts empty', () => {
 });
 
 const hardErrors = (list: string) => [
-  error('I', `${list}[pods]`, 'Invalid value: "1500m": must be an integer'),
   error('I', `${list}[cpu]`, 'Invalid value: "-1": must be greater than or equal to 0'),
+  error('I', `${list}[pods]`, 'Invalid value: "1500m": must be an integer'),
   error('I', `${list}[storage]`, 'Invalid value: "storage": must be a standard resource for quota'),
 ];
 const badHard = { pods: '1.5', cpu: '-1', storage: '1', 'count/jobs.batch': '1' };

@@ -94,8 +94,8 @@ test('a token belongs to an account', () => {
 
 test('keys and size', () => {
   expect(createErrors(secret, { data: { 'a b': 'eA==', '..': 'eA==' } })).toEqual([
-    error('I', 'data[a b]', `Invalid value: "a b": ${texts.configKey}`),
     error('I', 'data[..]', 'Invalid value: "..": must not be \'..\''),
+    error('I', 'data[a b]', `Invalid value: "a b": ${texts.configKey}`),
   ]);
   const bytes = (count: number) => Buffer.alloc(count).toString('base64');
   expect(createErrors(secret, { data: { a: bytes(1_048_575), b: bytes(1) } })).toEqual([]);

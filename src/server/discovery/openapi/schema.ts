@@ -106,6 +106,11 @@ export class Definitions {
     return this.#hasRenamed;
   }
 
+  /** The models that have definitions, by the names of these; definitions of values belong to none. */
+  get models(): ReadonlyMap<string, Model> {
+    return new Map([...this.#names].map(([model, name]) => [name, model]));
+  }
+
   /** All definitions by name, sorted. */
   get schemas(): Record<string, Schema> {
     return Object.fromEntries([...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1)));

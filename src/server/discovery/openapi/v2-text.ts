@@ -10,6 +10,7 @@ import { createHash } from 'node:crypto';
 import type { ChosenMinor } from '../../../api/kind/chosen-minor.ts';
 import type { KindTable } from '../../../api/kinds/kinds.ts';
 import type { Descriptions } from '../../../api/model/descriptions.ts';
+import type { Model } from '../../../api/model/model.ts';
 import { jsonText } from '../../../api/text/json-text.ts';
 import { givenInSlices } from '../../../registry/time-slices.ts';
 import { ApiDocument } from '../../http/document.ts';
@@ -30,6 +31,8 @@ interface VersionText {
   paths: Buffer;
   /** The schemas that its paths refer to, by name; those of shared models are in several versions. */
   readonly schemas: Map<string, Buffer>;
+  /** The models of these schemas. */
+  readonly models: ReadonlyMap<string, Model>;
   /** Names of shared parameters. */
   readonly parameters: ReadonlySet<string>;
 }
@@ -94,7 +97,8 @@ function* versionText(
     schemas.set(name, text);
     yield text.length;
   }
-  return { paths: Buffer.from(jsonText(paths).slice(1, -1)), schemas, parameters: shared };
+  const { models } = definitions;
+  return { paths: Buffer.from(jsonText(paths).slice(1, -1)), schemas, models, parameters: shared };
 }
 
 function* joined(
@@ -102,11 +106,13 @@ function* joined(
   minor: ChosenMinor | undefined,
 ): Generator<number, ApiDocument | undefined> {
   const schemas = new Map<string, Buffer>();
+  const models = new Map<string, Model | undefined>();
   for (const text of texts)
     for (const [name, schema] of text.schemas) {
-      const known = schemas.get(name);
-      if (known === undefined) schemas.set(name, schema);
-      else if (known !== schema && !known.equals(schema)) return undefined;
+      if (!schemas.has(name)) {
+        schemas.set(name, schema);
+        models.set(name, text.models.get(name));
+      } else if (models.get(name) !== text.models.get(name)) return undefined;
     }
   yield texts.length;
   const names = [...schemas.keys()].sort((a, b) => (a < b ? -1 : 1));
