@@ -45,7 +45,7 @@ describeWith('chromium')('copies and long histories', () => {
     const strip = page.locator('.copyof');
     await strip.waitFor();
     expect(await strip.textContent()).toMatch(/This is a copy of the dump .*incident\.json: read-only/);
-    await expect.poll(() => cellsOf(page, 2)).toContain('web');
+    await expect.poll(() => cellsOf(page, 1)).toContain('web');
   });
 
   it('offers nothing that would change what is read-only', async () => {

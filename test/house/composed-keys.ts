@@ -19,6 +19,7 @@ const numbers = 'a number is the last part, so the rest is what stands before it
 const tables = 'the parts are names in tables of this package';
 const labels = 'the key of a label holds no equals sign';
 const versions = 'a version holds no blank';
+const request = 'the address of a request, not a key';
 const meant = 'the text itself is what is meant, not a key for several parts';
 
 /** By file and template. */
@@ -53,6 +54,9 @@ const reasons: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'src/cluster/node/simulated-nodes.ts': {
     '${name}-${before + i}': meant,
   },
+  'src/cluster/past/past-objects.ts': {
+    '${root}${place}/${resource}?${query}': request,
+  },
   'src/controllers/namespaces.ts': {
     '${kind.resource}.${kind.group}': meant,
   },
@@ -76,6 +80,9 @@ const reasons: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   'src/node/network/service-ports.ts': {
     "${namespace}/${name}:${port.name ?? ''}/${protocol}": names,
+  },
+  'src/recorder/following/source-listing.ts': {
+    '${sourcePath(kind)}?${query}': request,
   },
   'src/registry/allocation/ip-allocator.ts': {
     '${range.first}/${range.prefixLength}': numbers,
