@@ -11,11 +11,14 @@ import path from 'node:path';
 const unused = 'msgpackr';
 const virtual = 'bundled lmdb';
 
-/** Gives the bundle `bundledLmdb`, which `src/store/lmdb-library.ts` reads. */
+/** Gives `bundledLmdb` to `src/store/lmdb-library.ts`. */
 export const bundledLmdb = {
   name: virtual,
-  setup({ initialOptions, onResolve, onLoad }) {
-    initialOptions.inject = [...(initialOptions.inject ?? []), virtual];
+  setup({ onResolve, onLoad }) {
+    onLoad({ filter: /store[\\/]lmdb-library\.ts$/ }, ({ path: file }) => ({
+      contents: `import { bundledLmdb } from '${virtual}';${readFileSync(file, 'utf8')}`,
+      loader: 'ts',
+    }));
     onResolve({ filter: /^bundled lmdb$/ }, () => ({ path: 'entry', namespace: virtual }));
     onResolve({ filter: new RegExp(`^${unused}$`) }, () => ({ path: 'unused', namespace: virtual }));
     onResolve({ filter: /^[^.]/ }, ({ path: name, importer, kind, resolveDir }) => {

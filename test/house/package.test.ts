@@ -14,8 +14,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
-/** 3,000,000 are wanted: recording, questions about the past and new views of the dashboard brought 77 kB more. */
-const unpackedBytesMax = 3_080_000;
+/** 3,000,000 are wanted: recording, questions about the past and new views of the dashboard brought 53 kB more. */
+const unpackedBytesMax = 3_055_000;
 const buildMaxMs = 300_000;
 
 /** The inputs of the package. */
