@@ -74,7 +74,7 @@ function environment(container: Container, { image, spec, namespace = 'default' 
 const variables = async (container: Container, given?: Given) => (await environment(container, given)).env;
 
 describe('variables', () => {
-  it('see nothing of the agent but where programs and home are', async () => {
+  it('see nothing of the agent but where programs are', async () => {
     // Proves that the agent's own variables do not leak, and which variables every process gets.
     process.env.AGENT_TOKEN = 'secret';
     const env = await variables({ name: 'c' });
@@ -82,7 +82,7 @@ describe('variables', () => {
       Object.keys(env)
         .filter((name) => !name.startsWith('KUBERNETES_'))
         .sort(),
-    ).toEqual(['HOME', 'HOSTNAME', 'PATH']);
+    ).toEqual(['HOSTNAME', 'PATH']);
     expect(env.PATH).toBe(process.env.PATH);
     expect(env.HOSTNAME).toBe('web-1');
   });

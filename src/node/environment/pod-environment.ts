@@ -60,7 +60,7 @@ export async function containerEnvironment(inputs: EnvironmentInputs): Promise<C
   const variables = await containerVariables(inputs);
   const env = new Map([
     // A container with a root of its own gets the variables of its image only.
-    ...(image?.engine ? [] : baseVariables()),
+    ...(image?.engine ? [] : [programs()]),
     ['HOSTNAME', podHostname(pod, node)],
     ...Object.entries(image?.env ?? {}),
     ...variables,
@@ -75,13 +75,10 @@ export async function containerEnvironment(inputs: EnvironmentInputs): Promise<C
 }
 
 /**
- * Variables every process needs: PATH, and where it may keep files. Nothing else of the agent's environment
- * is passed on, as it may contain the agent's secrets.
+ * What every process needs of the agent's environment: where programs are. Nothing else is passed on, as it may contain
+ * the agent's secrets, and its home folder holds those of the user who started it.
  */
-function baseVariables(): [string, string][] {
-  const { PATH, HOME } = process.env;
-  return [['PATH', PATH || pathDefault], ...(HOME ? [['HOME', HOME] as [string, string]] : [])];
-}
+const programs = (): [string, string] => ['PATH', process.env.PATH || pathDefault];
 
 /**
  * The variables a pod describes: of services, then `envFrom`, then `env`; later ones win. References expand
