@@ -5,16 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Authority, makeAuthority, servingUsages } from '../../pki/authority.ts';
 import { bearer, TestCluster } from './authentication.fixture.ts';
 import type { Authentication } from './authentication.ts';
-import { TestAuthority } from './certificates.fixture.ts';
 import { makeAuthenticator } from './make-authenticator.ts';
 
 const kubernetes = 'https://kubernetes.default.svc';
-const ca = new TestAuthority('webhook', undefined, {
-  fromMs: Date.now() - 3_600_000,
-  untilMs: Date.now() + 3_600_000,
-});
 let server: Server;
 let folder: string;
 let cluster: TestCluster;
@@ -24,11 +20,18 @@ const errors: Error[] = [];
 /** What the service answers, one after the other; the last again and again. */
 let answers: { code: number; status?: object; text?: string }[] = [];
 
+/** Signs the certificate of the service, and has the same subject. */
+const same = new Authority(makeAuthority('webhook', Date.now()));
+const serving = same.issue(
+  { subject: { commonName: 'webhook' }, usages: servingUsages, hosts: ['localhost'], lifeMs: 3_600_000 },
+  Date.now(),
+);
+
 beforeEach(async () => {
   asked.length = 0;
   errors.length = 0;
   folder = await mkdtemp(path.join(tmpdir(), 'webhook-'));
-  server = createServer(ca.server(), (request, response) => {
+  server = createServer(serving, (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk) => chunks.push(chunk));
     request.on('end', () => {
@@ -42,7 +45,7 @@ beforeEach(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `https://localhost:${(server.address() as AddressInfo).port}/review`;
   const configFile = path.join(folder, 'webhook.yaml');
-  await writeFile(path.join(folder, 'ca.crt'), ca.pem);
+  await writeFile(path.join(folder, 'ca.crt'), same.pem.cert);
   await writeFile(
     configFile,
     `clusters: [{name: hook, cluster: {server: "${url}", certificate-authority: ca.crt}}]
