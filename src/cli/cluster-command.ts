@@ -79,6 +79,16 @@ async function detach(
   print(`It runs in the background: wherry status, logs, stop or delete ${choice.name}\n`);
 }
 
+/** How often ports are chosen, when other processes are faster to take them. */
+const choicesMax = 5;
+
+interface Started {
+  readonly cluster: Cluster;
+  readonly options: StartOptions;
+  /** Undefined for a cluster without a name. */
+  readonly run: ClusterRun | undefined;
+}
+
 class UpCommand {
   readonly #background = Background.here();
 
@@ -89,22 +99,35 @@ class UpCommand {
   ) {}
 
   async run(begin: (options: StartOptions) => Promise<Cluster>): Promise<void> {
-    const { start: given, log: form, named } = this.line;
-    const run = named && (await this.#taken(named));
-    const options = run ? run.options(given) : given;
+    const starting = this.#started(begin);
+    this.ending.of(starting.then(({ cluster, run }) => this.#closable(cluster, run))).catch(() => undefined);
+    const { cluster, options, run } = await starting;
     try {
-      const onFatal = (error: Error): void => {
-        run?.update({ failure: error.message });
-        this.ending.failRunning(error);
-      };
-      const starting = begin({ ...logged(options, form), onFatal });
-      this.ending.of(starting.then((cluster) => this.#closable(cluster, run))).catch(() => undefined);
-      await this.#tell(await starting, options, run);
+      await this.#tell(cluster, options, run);
     } catch (error) {
       run?.fail();
       throw error;
     }
     this.#background?.done();
+  }
+
+  /** Starts the cluster, with other ports if another process has taken those that were chosen meanwhile. */
+  async #started(begin: (options: StartOptions) => Promise<Cluster>): Promise<Started> {
+    const { start: given, log: form, named } = this.line;
+    for (let choices = 1; ; choices++) {
+      const run = named && (await this.#taken(named));
+      const options = run ? run.options(given) : given;
+      const onFatal = (error: Error): void => {
+        run?.update({ failure: error.message });
+        this.ending.failRunning(error);
+      };
+      try {
+        return { cluster: await begin({ ...logged(options, form), onFatal }), options, run };
+      } catch (error) {
+        run?.fail();
+        if (choices === choicesMax || !run?.isOutrun(error)) throw error;
+      }
+    }
   }
 
   async #taken(named: NamedUp): Promise<ClusterRun> {

@@ -321,6 +321,25 @@ describe('a start in the background', () => {
   });
 });
 
+describe('two starts at the same time by users who do not know of each other', () => {
+  it('take different ports', async () => {
+    const folders = ['one', 'other'].map((user) => path.join(cwd, user));
+    const started = folders.map((folder) => {
+      mkdirSync(folder);
+      return new Child(['up', '-d', '-o', 'json', '--in-memory', ...simulated], folder);
+    });
+    const exits = await Promise.all(started.map(({ exited }) => exited));
+    for (const folder of folders)
+      expect((await new Child(['delete', '--all', '--yes'], folder).exited).code).toBe(0);
+    expect(
+      exits.map(({ code }) => code),
+      started.map(({ stderr }) => stderr).join(''),
+    ).toEqual([0, 0]);
+    const states = started.map(({ stdout }) => JSON.parse(stdout));
+    expect(new Set(states.flatMap(({ url, secureUrl }) => [url, secureUrl])).size).toBe(4);
+  });
+});
+
 describe('a start in the background that fails', () => {
   it('says why, and leaves nothing behind', async () => {
     const holder = createServer();

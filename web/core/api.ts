@@ -63,6 +63,16 @@ export function withQuery(path: string, query: Query = {}): string {
   return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
 }
 
+/**
+ * How often a request is sent that the network loses while the server answers: browsers abort all requests when a network
+ * interface of the machine changes, which happens several times when a pod starts.
+ */
+const attemptsMax = 5;
+
+/** Whether a second request after a lost one changes nothing more. */
+const isRepeatable = (method: string, contentType: string): boolean =>
+  method === 'GET' || method === 'DELETE' || (method === 'PATCH' && contentType.includes('merge-patch'));
+
 /** The answer, with a status of success. Throws ApiError, UnreachableError, or the signal's reason. */
 export async function fetchAnswer(path: string, options: Ask = {}): Promise<Response> {
   const { method = 'GET', query, accept = json, body, contentType = json, signal } = options;
@@ -73,20 +83,29 @@ export async function fetchAnswer(path: string, options: Ask = {}): Promise<Resp
     body === undefined || typeof body === 'string' ? (body as string | undefined) : JSON.stringify(body);
   const send = (): Promise<Response> =>
     fetch(withQuery(`${prefix}${path}`, query), { method, headers, body: text, signal, cache: 'no-store' });
-  const answer = await send().catch(async (error: unknown) => {
-    if (signal?.aborted) throw error;
-    // Retry a read once if the server answers again: then the failure need not be shown.
-    if (!(await answersAgain()) || method !== 'GET') throw unreachable();
-    return send().catch(() => {
-      void connectionLost(true);
-      throw unreachable();
-    });
-  });
+  const { answer, attempts } = await reached(send, isRepeatable(method, contentType), signal);
+  // Deleted by an attempt whose answer was lost.
+  if (answer.status === 404 && method === 'DELETE' && attempts > 1) return answer;
   if (answer.ok) return answer;
   const status = await statusOf(answer);
   if (answer.status === 401 || isAnonymous(answer.status, status))
     signInReason.value = 'The server does not know who you are.';
   throw new ApiError(status);
+}
+
+/** Sends a request until it is answered; a failure that the next attempt mends need not be shown. */
+async function reached(send: () => Promise<Response>, isRepeated: boolean, signal: AbortSignal | undefined) {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return { answer: await send(), attempts };
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      if (!(await answersAgain()) || !isRepeated) throw unreachable();
+      if (attempts < attemptsMax) continue;
+      void connectionLost(true);
+      throw unreachable();
+    }
+  }
 }
 
 const unreachable = (): UnreachableError => new UnreachableError('The server does not answer.');

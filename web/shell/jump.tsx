@@ -44,7 +44,10 @@ interface JumpProps {
 export function Jump({ text: initial = '', onClose }: JumpProps) {
   const [text, setText] = useState(initial);
   const [chosen, setChosen] = useState(0);
-  const answer = useSearch(text.replace(/^:/, '').trim());
+  const words = text.replace(/^:/, '').trim();
+  const { answer, isAnswered } = useSearch(words);
+  /** What was typed when Enter was pressed before the answer to it was there. */
+  const [hurried, setHurried] = useState<string>();
   const { best, others } = kindTargets(text);
   const targets = [...best, ...objectTargets(answer), ...others];
   const at = Math.min(chosen, targets.length - 1);
@@ -55,13 +58,19 @@ export function Jump({ text: initial = '', onClose }: JumpProps) {
     if (found) go(objectPlace(kind, found.namespace, found.name));
     else go(listPlace(kind), namespace ? { ns: namespace === '*' ? undefined : namespace } : {});
   };
+  useEffect(() => {
+    if (hurried === undefined || !isAnswered) return;
+    setHurried(undefined);
+    if (hurried === words) jump(targets[at]);
+  }, [hurried, words, isAnswered]);
   const more = answer?.metadata.remainingItemCount;
   return (
     <Dialog title="Jump to a kind or an object" onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          jump(targets[at]);
+          if (isAnswered || best.length > 0 || chosen > 0) jump(targets[at]);
+          else setHurried(words);
         }}
       >
         <input
@@ -155,8 +164,8 @@ const objectTargets = (answer: SearchAnswer | undefined): Target[] =>
   });
 
 /** What the server finds; the answer before stays until the next is there. */
-function useSearch(words: string): SearchAnswer | undefined {
-  const [answer, setAnswer] = useState<SearchAnswer>();
+function useSearch(words: string): { answer: SearchAnswer | undefined; isAnswered: boolean } {
+  const [{ answer, to }, setFound] = useState<{ answer?: SearchAnswer; to?: string }>({});
   const isLong = words.length >= lettersMin;
   const at = moment.value;
   useEffect(() => {
@@ -164,10 +173,10 @@ function useSearch(words: string): SearchAnswer | undefined {
     // Without words, so that the server is ready for the first.
     const query = { q: isLong ? words : '', limit: objectsMax, resourceVersion: at };
     ask<SearchAnswer>('/wherry/search', { query, signal: stop.signal }).then(
-      (found) => setAnswer(isLong ? found : undefined),
-      () => undefined,
+      (found) => setFound(isLong ? { answer: found, to: words } : {}),
+      () => stop.signal.aborted || setFound((before) => ({ ...before, to: words })),
     );
     return () => stop.abort();
   }, [isLong ? words : '', at]);
-  return isLong ? answer : undefined;
+  return { answer: isLong ? answer : undefined, isAnswered: !isLong || to === words };
 }

@@ -4,6 +4,9 @@ import { useEffect, useState } from 'preact/hooks';
 import { connectionLost } from '../core/connection.ts';
 import { Refusal } from './refusal.tsx';
 
+/** How often loading is tried: browsers abort it when a network interface of the machine changes. */
+const attemptsMax = 5;
+
 interface LazyProps<P> {
   /** Loads the module; the same function for the same module. */
   readonly load: () => Promise<ComponentType<P>>;
@@ -20,13 +23,13 @@ export function Lazy<P extends object>({ load, props }: LazyProps<P>) {
   const [loaded, setLoaded] = useState<Loaded<P>>();
   useEffect(() => {
     let shown = true;
-    const attempt = (isFirst: boolean): Promise<void> =>
+    const attempt = (left: number): Promise<void> =>
       load().then(
         (component) => shown && setLoaded({ load, component }),
         (error: Error) =>
-          isFirst ? connectionLost().then(() => attempt(false)) : setLoaded({ load, error }),
+          left > 1 ? connectionLost().then(() => attempt(left - 1)) : setLoaded({ load, error }),
       ) as Promise<void>;
-    void attempt(true);
+    void attempt(attemptsMax);
     return () => {
       shown = false;
     };

@@ -102,6 +102,23 @@ export class ClusterRun {
     else removeRecord(this.#record.name);
   }
 
+  /** Whether a start failed because another process took a port between its choice and its use. */
+  isOutrun(error: unknown): boolean {
+    const { code, port } = ((error as Error).cause ?? {}) as { code?: string; port?: number };
+    if (code !== 'EADDRINUSE' || port === undefined) return false;
+    return this.#chosenPorts.includes(port);
+  }
+
+  /** Ports that were chosen for this run; those of an earlier one stay. */
+  get #chosenPorts(): readonly (number | undefined)[] {
+    const { former } = this;
+    const { port, securePort } = this.#record;
+    return [
+      ...(former?.port === undefined ? [port] : []),
+      ...(former?.securePort === undefined ? [securePort] : []),
+    ];
+  }
+
   /** Called when the cluster was stopped. */
   end(): void {
     const { process: _ended, ...record } = this.#record;
