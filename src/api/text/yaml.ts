@@ -1,7 +1,7 @@
 /**
  * YAML, read as Kubernetes does: sigs.k8s.io/yaml first converts a document into JSON.
  *
- * The `yaml` package parses the syntax; the meaning of plain scalars is decided here (`resolvePlain`), because the
+ * The `yaml` package parses the syntax; the meaning of plain scalars is decided here (`plainMeaning`), because the
  * package's YAML 1.1 schema reads `12:30:45` as a number and dates as times, which Go's parser keeps as text. The
  * package is loaded on first use, because most servers never get YAML.
  */
@@ -348,13 +348,13 @@ function isMergeKey(node: Yaml.Node | null): boolean {
 }
 
 function resolveScalar(source: string, plain: boolean, tag: string | undefined): unknown {
-  if (tag === undefined) return plain ? resolvePlain(source) : source;
+  if (tag === undefined) return plain ? plainMeaning(source) : source;
   switch (tag) {
     case 'tag:yaml.org,2002:null':
     case 'tag:yaml.org,2002:bool':
     case 'tag:yaml.org,2002:int':
     case 'tag:yaml.org,2002:float': {
-      const value = resolvePlain(source);
+      const value = plainMeaning(source);
       const name = tag.slice('tag:yaml.org,2002:'.length);
       if (typesOf(value).includes(name)) return value;
       throw new YamlError(`cannot decode ${JSON.stringify(source)} as a !!${name}`);
@@ -392,7 +392,7 @@ const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
  * What a scalar without quotes means to Go's YAML 1.1 reader: words for booleans and null, integers in four
  * bases (`010` is eight), floats; no sexagesimal numbers and no times.
  */
-function resolvePlain(source: string): unknown {
+export function plainMeaning(source: string): unknown {
   if (WORDS.has(source)) return WORDS.get(source);
   if (INFINITE.test(source)) throw new YamlError(`unsupported value: ${source}`);
   if (!/^[-+.0-9]/.test(source)) return source;

@@ -125,6 +125,20 @@ describe('scalars and lines', () => {
     'a: b:\n',
     'a: 1\na: 2',
     'null: 1',
+    'a: b\u00a0',
+    'a: b  ',
+    'a: |\n  \u00a0b\n',
+    'a: 1\n\u00a0\nb: 2',
+    'a: 0b12',
+    'a: 1e400',
+    'a: 0o17',
+    'a: 8a1c0b7e-0b0e-4c3a-9d0a-1b2c3d4e5f60',
+    'a: 10.1.0.1',
+    'a: 1__0',
+    'a: 09',
+    'a: 1.',
+    'a: 123456789012345678901234567890',
+    'a: 0.12345678901234567890',
   ];
   test.each(lines)('%j', (text) => {
     let expected: unknown;
@@ -140,9 +154,21 @@ describe('scalars and lines', () => {
   });
 });
 
+it('agrees with the full reader on scalars that begin like numbers', () => {
+  const units = [...'0123456789abefoxXEinfTZ._+-/'];
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(...units), minLength: 1 }), (rest) => {
+      expect(compare(`a: 1${rest}\n`)).toBe(true);
+    }),
+    { numRuns: 500 },
+  );
+});
+
 it('agrees with the full reader on generated values and on lines that are cut and mixed', () => {
   const scalar = fc.oneof(
     fc.string(),
+    fc.string({ unit: 'binary' }),
+    fc.uuid(),
     fc.integer(),
     fc.boolean(),
     fc.constant(null),

@@ -4,7 +4,7 @@
  * also says what scalars mean that are not plainly texts, so that the two never differ.
  */
 import { type JsonObject, setKey } from '../../api/text/object.ts';
-import { readYaml } from '../../api/text/yaml.ts';
+import { plainMeaning, readYaml } from '../../api/text/yaml.ts';
 
 const depthMax = 64;
 /** Scalars whose meaning is remembered. */
@@ -34,6 +34,8 @@ const fieldKey = /^(?:f:[A-Za-z]|k:\{"|v:")/;
 /** A text that no rule of YAML reads otherwise, unless it is one of the words below. */
 const simpleText = /^[A-Za-z/][^\n]*$/;
 const words = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
+/** Numbers, and texts such as uids, addresses and quantities, of characters that mean nothing else. */
+const numberLike = /^[0-9][\w.+/-]*$/;
 const wholeNumber = /^(?:0|-?[1-9]\d{0,14})$/;
 const jsonString = /^"(?:[^"\\]|\\["\\/nrtbf]|\\u[0-9a-fA-F]{4})*"$/;
 const singleQuoted = /^'(?:[^']|'')*'$/;
@@ -64,6 +66,7 @@ function scalar(token: string): unknown {
   if (token === '{}') return {};
   if (token === '[]') return [];
   if (wholeNumber.test(token)) return Number(token);
+  if (numberLike.test(token)) return plainMeaning(token);
   if (token === 'true') return true;
   if (token === 'false') return false;
   if (token === 'null') return null;
@@ -76,34 +79,38 @@ function scalar(token: string): unknown {
 class QuickReader {
   readonly #lines: string[];
   #at = 0;
+  /** The line whose indentation is known. */
+  #known = -1;
+  #knownIndent = -1;
 
   constructor(text: string) {
     this.#lines = text.split('\n');
   }
 
   document(): unknown {
-    this.#skipEmpty();
     const value = this.#block(0, 0);
-    this.#skipEmpty();
-    if (this.#at < this.#lines.length) giveUp();
+    if (this.#indent() >= 0) giveUp();
     return value;
   }
 
-  #skipEmpty(): void {
+  /** How far the next line with content is indented, and goes to it; -1 at the end. */
+  #indent(): number {
+    if (this.#known === this.#at) return this.#knownIndent;
+    let indent = -1;
     for (; this.#at < this.#lines.length; this.#at++) {
       const line = this.#lines[this.#at]!;
-      if (line !== '' && !line.startsWith('#') && line.trim() !== '') return;
+      let spaces = 0;
+      while (line.charCodeAt(spaces) === 0x20) spaces++;
+      if (spaces === line.length) continue;
+      if (line.charCodeAt(spaces) === 0x23) {
+        if (spaces > 0) giveUp();
+        continue;
+      }
+      indent = spaces;
+      break;
     }
-  }
-
-  /** How far the next line is indented; -1 at the end. */
-  #indent(): number {
-    this.#skipEmpty();
-    const line = this.#lines[this.#at];
-    if (line === undefined) return -1;
-    let indent = 0;
-    while (line.charCodeAt(indent) === 0x20) indent++;
-    if (line[indent] === '#') giveUp();
+    this.#known = this.#at;
+    this.#knownIndent = indent;
     return indent;
   }
 
@@ -127,6 +134,7 @@ class QuickReader {
       else {
         // The first key of a map: the dash stands in its indentation.
         this.#lines[this.#at] = ' '.repeat(indent + 2) + content;
+        this.#knownIndent = indent + 2;
         out.push(this.#map(indent + 2, depth + 1));
       }
     }
@@ -160,7 +168,7 @@ class QuickReader {
   #value(token: string, indent: number): unknown {
     this.#at++;
     if (token[0] === '|') return this.#literal(token, indent);
-    const value = scalar(token.trimEnd());
+    const value = scalar(token.endsWith(' ') ? token.replace(/ +$/, '') : token);
     // A deeper line goes on with the scalar.
     if (this.#indent() > indent) giveUp();
     return value;
@@ -172,9 +180,9 @@ class QuickReader {
     let inner = -1;
     for (; this.#at < this.#lines.length; this.#at++) {
       const line = this.#lines[this.#at]!;
-      const text = line.trimStart();
-      const own = line.length - text.length;
-      if (text === '') {
+      let own = 0;
+      while (line.charCodeAt(own) === 0x20) own++;
+      if (own === line.length) {
         // Spaces of such a line may belong to the text.
         if (own > Math.max(0, inner)) giveUp();
         lines.push('');

@@ -10,7 +10,7 @@ const separator = /^(?:---|\.\.\.)(?=[ \t\r\n]|$)/m;
 const nothing = /^(?:\s*(?:#[^\n]*)?(?:\n|$))*$/;
 
 export function* yamlDocuments(text: string): Generator<Found> {
-  for (const document of text.split(separator)) {
+  for (const document of separated(text)) {
     if (document.trim() === '' || (document.length < wholeCharsMax && nothing.test(document))) continue;
     const items = document.length > wholeCharsMax ? splitList(document) : undefined;
     if (!items) {
@@ -24,12 +24,20 @@ export function* yamlDocuments(text: string): Generator<Found> {
       yield read(document);
       continue;
     }
-    for (const item of items.texts) {
-      const found = read(item);
-      yield list && 'value' in found ? { ...found, list } : found;
+    for (const [start, end] of items.spans) {
+      const found = read(document.slice(start, end));
+      // Each is read as a list of one.
+      const one = 'value' in found ? { value: (found.value as unknown[])[0] } : found;
+      yield list && 'value' in one ? { ...one, list } : one;
     }
   }
 }
+
+/** Documents of a text; most have one. */
+const separated = (text: string): string[] =>
+  text.includes('\n---') || text.includes('\n...') || separator.test(text.slice(0, 4))
+    ? text.split(separator)
+    : [text];
 
 function* wholeDocument(text: string): Generator<Found> {
   const found = read(text);
@@ -48,33 +56,27 @@ function read(text: string): Found {
   }
 }
 
-/** The items of a list, each as a text of its own; undefined: it is not written as kubectl does. */
-function splitList(document: string): { head: string; texts: string[] } | undefined {
+/** Where the items of a list are, each with its dash; undefined: it is not written as kubectl does. */
+function splitList(document: string): { head: string; spans: [start: number, end: number][] } | undefined {
   const start = /^items:[ \t]*\r?\n/m.exec(document);
   if (!start) return undefined;
   const from = start.index + start[0].length;
   const indent = /^ *(?=- )/.exec(document.slice(from, from + 200))?.[0].length;
   if (indent === undefined) return undefined;
-  const dash = `${' '.repeat(indent)}- `;
-  const inner = ' '.repeat(indent + 2);
-  const texts: string[] = [];
-  let item: string[] = [];
+  const starts: number[] = [];
   let at = from;
   while (at < document.length) {
-    const end = document.indexOf('\n', at);
-    const next = end < 0 ? document.length : end + 1;
-    const line = document.slice(at, next);
-    if (line.startsWith(dash)) {
-      if (item.length) texts.push(item.join(''));
-      item = [line.slice(dash.length)];
-    } else if (line.startsWith(inner)) item.push(line.slice(inner.length));
-    else if (line.trim() === '') item.push('\n');
-    else break;
-    at = next;
+    let own = at;
+    while (document.charCodeAt(own) === 0x20) own++;
+    const end = document.indexOf('\n', own);
+    const isDash = own - at === indent && document.startsWith('- ', own);
+    if (isDash) starts.push(at);
+    else if (own - at < indent + 2 && document.slice(at, end < 0 ? undefined : end).trim() !== '') break;
+    at = end < 0 ? document.length : end + 1;
   }
-  if (item.length) texts.push(item.join(''));
   const rest = document.slice(at);
   // What follows the items are fields of the list; anything else is another way of writing.
   if (rest !== '' && !/^[A-Za-z]/.test(rest)) return undefined;
-  return { head: document.slice(0, start.index) + rest, texts };
+  const spans = starts.map((one, i): [number, number] => [one, starts[i + 1] ?? at]);
+  return { head: document.slice(0, start.index) + rest, spans };
 }
