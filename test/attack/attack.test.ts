@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 import { afterAll, describe, expect, it } from 'vitest';
 import { command } from '../support/child.ts';
-import { type Attack, needsOwnServer, type Outcome } from './attack.ts';
+import { type Attack, needsOwnServer, type Outcome, smallLimits } from './attack.ts';
 import { type AttackRow, tableText } from './attack-table.ts';
 import { AttackedServer } from './attacked-server.ts';
 import { type Felt, Neighbour } from './neighbour.ts';
@@ -21,6 +21,8 @@ const isShort = form !== 'long';
 const aloneMs = 3_000;
 /** A short attack is repeated for this long where the neighbour is measured: a percentile needs many requests. */
 const measuredMs = 3_000;
+/** Between two requests of each of the neighbour's clients. The short form counts failures alone. */
+const restMs = isShort ? 100 : 20;
 /** What an attack may have the server write to its log. */
 const loggedBytesMax = 50_000;
 /** Attackers are on other machines. Here they leave the processors to the server and its neighbour, where they can. */
@@ -39,9 +41,11 @@ type Glob = <T>(pattern: string, options: { eager: true }) => Record<string, T>;
 const servers = new Map<string, Promise<AttackedServer>>();
 const rows: AttackRow[] = [];
 
+const usualOptions: readonly string[] = isShort ? smallLimits : [];
+
 async function withServer(attack: Attack, use: (server: AttackedServer) => Promise<void>): Promise<void> {
   if (!attack.prepare) {
-    const { options = [], flags = [] } = attack;
+    const { options = usualOptions, flags = [] } = attack;
     const key = JSON.stringify([options, flags]);
     const server =
       servers.get(key) ??
@@ -70,7 +74,10 @@ let bystander: Promise<AttackedServer> | undefined;
 /** What neighbours of both servers feel while something runs. */
 async function felt<T>(server: AttackedServer, run: () => Promise<T>): Promise<[T, Felt, Felt]> {
   bystander ??= AttackedServer.start();
-  const neighbours = [await Neighbour.start(server), await Neighbour.start(await bystander)] as const;
+  const neighbours = [
+    await Neighbour.start(server, restMs),
+    await Neighbour.start(await bystander, restMs),
+  ] as const;
   const done = await run().catch(async (error: unknown) => {
     await Promise.all(neighbours.map((neighbour) => neighbour.stop()));
     throw error;
@@ -81,7 +88,7 @@ async function felt<T>(server: AttackedServer, run: () => Promise<T>): Promise<[
 
 /** The short form: whether it gets in, and whether the neighbour is served. */
 async function attempt(attack: Attack, server: AttackedServer): Promise<void> {
-  const neighbour = await Neighbour.start(server);
+  const neighbour = await Neighbour.start(server, restMs);
   let outcome: Outcome | undefined;
   let felt: Felt;
   try {
@@ -139,15 +146,30 @@ async function repeated(attack: Attack, server: AttackedServer, begunMs: number)
   return outcome;
 }
 
-/** Runs at a low priority. Only root can raise it again, so others keep theirs. */
+/** Runs at a low priority where something is measured. Only root can raise it again, so others keep theirs. */
 async function asAttacker<T>(run: () => Promise<T>): Promise<T> {
-  if (process.getuid?.() !== 0) return run();
+  if (isShort || process.getuid?.() !== 0) return run();
   const usual = getPriority();
   setPriority(Math.min(19, usual + attackNiceness));
   try {
     return await run();
   } finally {
     setPriority(usual);
+  }
+}
+
+/** Whether its server is not the one that most attacks of the short form share. */
+const isOwn = ({ options = usualOptions, flags, prepare }: Attack): boolean =>
+  options !== usualOptions || flags !== undefined || prepare !== undefined;
+
+/** Runs one after the other. */
+class Queue {
+  #last: Promise<unknown> = Promise.resolve();
+
+  add(run: () => Promise<void>): Promise<void> {
+    const done = this.#last.then(run);
+    this.#last = done.catch(() => undefined);
+    return done;
   }
 }
 
@@ -158,7 +180,17 @@ describe.runIf(existsSync(command))('under attack', () => {
     if (rows.length) process.stdout.write(tableText(rows));
   });
 
-  it.each(attacks.map((attack) => [attack.name, attack] as const))('%s', async (_name, attack) => {
-    await withServer(attack, (server) => (isShort ? attempt : measure)(attack, server));
-  });
+  const run = (attack: Attack): Promise<void> =>
+    withServer(attack, (server) => (isShort ? attempt : measure)(attack, server));
+  const names = (list: readonly Attack[]) => list.map((attack) => [attack.name, attack] as const);
+
+  if (isShort) {
+    // Two at once, because many wait: those at the usual server one after the other, and the rest, too.
+    const [usual, others] = [new Queue(), new Queue()];
+    const [own, shared] = [attacks.filter(isOwn), attacks.filter((attack) => !isOwn(attack))];
+    const mixed = shared.flatMap((attack, i) => [attack, ...own.slice(i, i + 1)]);
+    it.concurrent.each(names([...mixed, ...own.slice(shared.length)]))('%s', (_name, attack) =>
+      (isOwn(attack) ? others : usual).add(() => run(attack)),
+    );
+  } else it.each(names(attacks))('%s', (_name, attack) => run(attack));
 });

@@ -38,6 +38,15 @@ export interface Attack {
   run(server: AttackedServer, isShort: boolean): Promise<Outcome>;
 }
 
+/**
+ * Limits a quarter as high as usual, and fewer connections for streams. The short form attacks a server with these: a
+ * quarter of the requests fills it, too.
+ */
+export const smallLimits = [
+  ...['--max-requests-inflight', '100', '--max-mutating-requests-inflight', '50'],
+  ...['--max-connections', '60', '--max-connections-per-client', '30'],
+] as const;
+
 export const needsOwnServer = ({ options, flags, prepare }: Attack): boolean =>
   options !== undefined || flags !== undefined || prepare !== undefined;
 

@@ -6,12 +6,10 @@ import { Agent, request as plainRequest } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import { parentPort, workerData } from 'node:worker_threads';
 
-/** Between two requests of each client. */
-const pauseMs = 20;
 const answerMaxMs = 60_000;
 
-/** Clients, each with a name, a URL, a token, and the path that it asks for. */
-const { clients } = workerData;
+/** Clients, each with a name, a URL, a token, and the path that it asks for; and how long each rests in between. */
+const { clients, pauseMs } = workerData;
 const agents = {
   'http:': new Agent({ keepAlive: true }),
   'https:': new TlsAgent({ keepAlive: true, rejectUnauthorized: false }),

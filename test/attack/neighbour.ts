@@ -27,8 +27,8 @@ const probe = 'a probe asks';
 export class Neighbour {
   private constructor(private readonly worker: Worker) {}
 
-  /** Resolves when it has been served once. */
-  static async start(server: AttackedServer): Promise<Neighbour> {
+  /** Resolves when it has been served once. @param pauseMs between two requests of each client */
+  static async start(server: AttackedServer, pauseMs: number): Promise<Neighbour> {
     const configMaps = '/api/v1/namespaces/default/configmaps';
     const url = server.secureUrl;
     const [user, admin] = [server.tokenOf('neighbour'), server.tokenOf('admin')];
@@ -41,7 +41,9 @@ export class Neighbour {
         ? []
         : [{ name: 'the local door reads', url: server.url, path: '/api/v1/namespaces' }]),
     ];
-    const worker = new Worker(join(import.meta.dirname, 'neighbour-thread.mjs'), { workerData: { clients } });
+    const worker = new Worker(join(import.meta.dirname, 'neighbour-thread.mjs'), {
+      workerData: { clients, pauseMs },
+    });
     await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
     return new Neighbour(worker);
   }

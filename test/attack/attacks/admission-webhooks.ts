@@ -12,11 +12,14 @@ const costMaxMs = 2_500;
 const patch = (...operations: object[]): HookBehaviour => ({ allowed: true, patch: operations });
 const copies = Array.from({ length: 40 }, (_, i) => ({ op: 'copy', from: '/data', path: `/data/c${i}` }));
 
-/** Answers that are well-formed, and that may be taken or not, but change nothing that they must not. */
-const answers: Readonly<Record<string, HookBehaviour>> = {
+/**
+ * Answers that are well-formed, and that may be taken or not, but change nothing that they must not.
+ * @param part of the greatest length that is tried
+ */
+const answersOf = (part: number): Readonly<Record<string, HookBehaviour>> => ({
   'a million warnings': {
     answer: (_request, response, review) => {
-      const warnings = Array.from({ length: 600_000 }, () => 'w');
+      const warnings = Array.from({ length: 600_000 * part }, () => 'w');
       const told = { uid: review.request.uid, allowed: true, warnings };
       const { kind, apiVersion } = review;
       response
@@ -24,12 +27,14 @@ const answers: Readonly<Record<string, HookBehaviour>> = {
         .end(JSON.stringify({ kind, apiVersion, response: told }));
     },
   },
-  'a long warning': { allowed: true, warnings: ['\r\nX-Split: 1', 'x'.repeat(2_500_000)] },
+  'a long warning': { allowed: true, warnings: ['\r\nX-Split: 1', 'x'.repeat(2_500_000 * part)] },
   'many annotations': {
     allowed: true,
-    auditAnnotations: Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`k${i}`, 'v'.repeat(20)])),
+    auditAnnotations: Object.fromEntries(
+      Array.from({ length: 50_000 * part }, (_, i) => [`k${i}`, 'v'.repeat(20)]),
+    ),
   },
-  'a long refusal': { allowed: false, status: { code: 403, message: 'x'.repeat(2_500_000) } },
+  'a long refusal': { allowed: false, status: { code: 403, message: 'x'.repeat(2_500_000 * part) } },
   'a refusal with an odd code': { allowed: false, status: { code: 200, message: '\u0000\r\n' } },
   'copies of copies': patch({ op: 'add', path: '/data', value: { a: 'x'.repeat(100_000) } }, ...copies),
   'many operations': patch(
@@ -48,7 +53,7 @@ const answers: Readonly<Record<string, HookBehaviour>> = {
     value: JSON.parse(`${'{"a":'.repeat(3_000)}1${'}'.repeat(3_000)}`),
   }),
   'another uid': { allowed: true, uid: 'other' },
-};
+});
 
 const policies = ['Fail', 'Ignore'] as const;
 const labels = [...policies, 'patient'] as const;
@@ -94,6 +99,7 @@ export const attack: Attack = {
         method: 'POST',
         body: { metadata: { name: 'attack', labels: { policy }, annotations: { a: 'b' } } },
       });
+    const answers = answersOf(isShort ? 1 / 5 : 1);
     const broken = Object.entries(hookWays(canary.url, isShort));
     for (const [way, behaviour] of [...broken, ...Object.entries(answers)])
       for (const policy of policies) {
@@ -120,7 +126,7 @@ export const attack: Attack = {
     // More writes than there are seats wait for an answer that does not come.
     for (const kind of ['/mutating', '/validating']) host.hooks.set(kind, { answer: () => undefined });
     host.take();
-    const waiting = Array.from({ length: isShort ? 20 : 600 }, () => write('Fail'));
+    const waiting = Array.from({ length: isShort ? 8 : 600 }, () => write('Fail'));
     await until('the webhook is asked', async () => (host.calls.length >= 5 ? true : undefined));
     for (let i = 0; i < (isShort ? 5 : 50); i++) {
       const { status } = await server.ask('neighbour', '/api/v1/namespaces/default/configmaps?dryRun=All', {

@@ -122,7 +122,7 @@ export const attack: Attack = {
     host.hooks.set('/convert', { answer: () => undefined });
     host.take();
     // What was converted once is remembered: these were not.
-    const names = Array.from({ length: isShort ? 20 : 300 }, (_, i) => `waiting-${i}`);
+    const names = Array.from({ length: isShort ? 8 : 300 }, (_, i) => `waiting-${i}`);
     for (const name of names)
       await server.create(place('v1'), { apiVersion: 'attack.example/v1', kind: 'Boat', metadata: { name } });
     const waiting = names.map((name) => server.ask('tenant', `${place('v2')}/${name}`));

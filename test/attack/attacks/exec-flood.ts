@@ -42,7 +42,7 @@ export const attack: Attack = {
     const sockets: TLSSocket[] = [];
     const codes: number[] = [];
     for (let i = 0; i < (isShort ? 2 : 20); i++) {
-      const group = await Promise.all(Array.from({ length: 20 }, opened));
+      const group = await Promise.all(Array.from({ length: isShort ? 6 : 20 }, opened));
       for (const [socket, code] of group) {
         codes.push(code);
         // Half of them leave at once.

@@ -189,7 +189,7 @@ async function tryWaiting(
   for (const path of ['/tokens', '/rights']) host.hooks.set(path, { answer: () => undefined });
   const sessions = Array.from({ length: isShort ? 1 : 4 }, () => server.session());
   const waiting = sessions.flatMap((session, i) =>
-    Array.from({ length: isShort ? 300 : 900 }, (_, j) => {
+    Array.from({ length: isShort ? 100 : 900 }, (_, j) => {
       const isToken = j % 2;
       const stream = session.request({
         ':path': `/api/v1/namespaces/waiting-${i}-${j}/secrets`,
@@ -203,7 +203,7 @@ async function tryWaiting(
       );
     }),
   );
-  for (let i = 0; i < (isShort ? 10 : 200); i++)
+  for (let i = 0; i < (isShort ? 5 : 200); i++)
     for (const rank of ['neighbour', 'admin'] as const) {
       const { status } = await server.ask(rank, '/api/v1/namespaces/default/configmaps?limit=1');
       if (status !== 200) gotIn.push(`beside servers that hang, the ${rank} gets ${status}`);

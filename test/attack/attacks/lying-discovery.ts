@@ -42,20 +42,21 @@ export const attack: Attack = {
       // What is not reached at first is looked at again after a while.
       return available.length >= answering.length - 1 ? true : undefined;
     });
-    for (let round = 0; round < (isShort ? 1 : 20); round++)
-      for (const [path, headers] of [
-        ['/apis', {}],
-        ['/apis', { accept: aggregated }],
-        ['/api', { accept: aggregated }],
-        ['/openapi/v2', {}],
-        ['/openapi/v3', {}],
-        ['/', {}],
-      ] as const) {
-        const { status, text } = await server.ask('admin', path, { headers });
-        codes.push(status);
-        if (status !== 200) gotIn.push(`${path} is answered with ${status}: ${text.slice(0, 100)}`);
-        else gotIn.push(...(path === '/apis' && 'accept' in headers ? problems(text) : []));
-      }
+    const asked = [
+      ['/apis', {}],
+      ['/apis', { accept: aggregated }],
+      ['/api', { accept: aggregated }],
+      ['/openapi/v2', {}],
+      ['/openapi/v3', {}],
+      ['/', {}],
+    ] as const;
+    const look = async ([path, headers]: (typeof asked)[number]): Promise<void> => {
+      const { status, text } = await server.ask('admin', path, { headers });
+      codes.push(status);
+      if (status !== 200) gotIn.push(`${path} is answered with ${status}: ${text.slice(0, 100)}`);
+      else gotIn.push(...(path === '/apis' && 'accept' in headers ? problems(text) : []));
+    };
+    for (let round = 0; round < (isShort ? 1 : 20); round++) await Promise.all(asked.map(look));
     for (const path of ['things', 'namespaces/attack/things/x']) {
       const { status } = await server.ask('admin', `/apis/redirect.attack.example/v1/${path}`);
       codes.push(status);

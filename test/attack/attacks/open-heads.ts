@@ -7,17 +7,17 @@ const long = `a: ${'b'.repeat(950_000)}`;
 
 export const attack: Attack = {
   name: 'heads that never end',
-  flags: ['--max-old-space-size=256'],
+  flags: ['--max-old-space-size=128'],
   run: async (server, isShort) => {
     const sockets: TLSSocket[] = [];
-    const count = isShort ? 100 : 200;
+    const count = isShort ? 50 : 200;
     for (let i = 0; i < count; i++) {
       const socket = await server.connection();
       sockets.push(socket);
       socket.write(`GET / HTTP/1.1\r\nHost: localhost\r\n${i % 4 ? lines : long}`);
     }
     const answers = [];
-    for (let i = 0; i < 10; i++)
+    for (let i = 0; i < (isShort ? 5 : 10); i++)
       answers.push(await server.ask('neighbour', '/api/v1/namespaces/default/pods'));
     const gotIn = answers
       .filter(({ status }) => status !== 200)

@@ -31,7 +31,7 @@ function head(server: AttackedServer, i: number): string {
 export const attack: Attack = {
   name: 'slow bodies',
   run: async (server, isShort) => {
-    const count = isShort ? 200 : 1_500;
+    const count = isShort ? 60 : 1_500;
     const sockets: TLSSocket[] = [];
     for (let i = 0; i < count; i++) {
       const socket = await server.connection(`127.0.0.${2 + (i % 4)}`);
@@ -49,7 +49,7 @@ export const attack: Attack = {
         method: 'POST',
         body: { metadata: { name: 'quick' } },
       });
-    for (let i = 0; i < (isShort ? 10 : 100); i++) {
+    for (let i = 0; i < (isShort ? 5 : 100); i++) {
       for (const [rank, namespace] of [
         ['neighbour', 'default'],
         ['admin', 'attack'],

@@ -76,11 +76,13 @@ export const attack: Attack = {
     await runBackend(server);
     const script = 'yes to be logged | head -c 3000000; while sleep 1; do echo more; done';
     await runPod(server, 'talker', { command: ['sh', '-c', script] });
+    const objects = isShort ? 10 : 40;
     const data = { a: 'x'.repeat(100_000) };
-    for (let i = 0; i < 40; i++) await server.create(configMaps, { metadata: { name: `attack-${i}` }, data });
+    for (let i = 0; i < objects; i++)
+      await server.create(configMaps, { metadata: { name: `attack-${i}` }, data });
     const before = server.megabytes;
     const sockets: TLSSocket[] = [];
-    for (let i = 0; i < (isShort ? 3 : 12); i++)
+    for (let i = 0; i < (isShort ? 1 : 12); i++)
       for (const [what, stream] of Object.entries(streams)) {
         const socket = await server.connection('127.0.0.2');
         sockets.push(socket);
@@ -88,8 +90,8 @@ export const attack: Attack = {
         codes.push(code);
         if (code !== 200 && code !== 101 && code !== 429) gotIn.push(`${what} is answered with ${code}`);
       }
-    for (let i = 0; i < (isShort ? 20 : 200); i++) {
-      const name = `attack-${i % 40}`;
+    for (let i = 0; i < (isShort ? 10 : 200); i++) {
+      const name = `attack-${i % objects}`;
       const body = { metadata: { name }, data: { ...data, i: String(i) } };
       const { status } = await server.ask('tenant', `${configMaps}/${name}`, { method: 'PUT', body });
       if (status !== 200) gotIn.push(`a write gets ${status}`);

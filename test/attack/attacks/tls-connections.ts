@@ -35,7 +35,7 @@ async function inGroups<T>(count: number, make: (i: number) => Promise<T>): Prom
 export const attack: Attack = {
   name: 'thousands of connections',
   run: async (server, isShort) => {
-    const count = isShort ? 400 : 5_000;
+    const count = isShort ? 120 : 5_000;
     const gotIn: string[] = [];
     const codes: number[] = [];
     const check = async (when: string): Promise<void> => {

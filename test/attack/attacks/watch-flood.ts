@@ -16,7 +16,7 @@ export const attack: Attack = {
   name: 'a flood of watches',
   run: async (server, isShort) => {
     const gotIn: string[] = [];
-    const count = isShort ? 900 : 6_300;
+    const count = isShort ? 225 : 6_300;
     const before = server.megabytes;
     const sessions: ClientHttp2Session[] = [];
     const codes: Promise<number>[] = [];
@@ -37,14 +37,14 @@ export const attack: Attack = {
     }
     const opened = await Promise.all(codes);
     const data = { a: 'x'.repeat(10_000) };
-    for (let i = 0; i < (isShort ? 20 : 100); i++) {
+    for (let i = 0; i < (isShort ? 10 : 100); i++) {
       const body = { metadata: { name: `attack-${i}`, labels: { a: 'b' } }, data };
       const { status } = await server.ask('tenant', path, { method: 'POST', body });
       if (status !== 200 && status !== 201) gotIn.push(`a write of the tenant itself gets ${status}`);
     }
     // Watches that are ended as soon as they are opened.
     const fast = server.session();
-    for (let i = 0; i < (isShort ? 300 : 3_000) && !fast.destroyed; i++) {
+    for (let i = 0; i < (isShort ? 100 : 3_000) && !fast.destroyed; i++) {
       const stream = watch(fast);
       if (i % 2) stream.close(8);
       else void codeOf(stream).then(() => stream.close(8));

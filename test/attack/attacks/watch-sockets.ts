@@ -1,7 +1,8 @@
 /** Connections for watches, opened by a user without rights until no more are let in. */
 import type { TLSSocket } from 'node:tls';
-import type { Attack } from '../attack.ts';
+import { type Attack, smallLimits } from '../attack.ts';
 
+/** As in `smallLimits`. */
 const connectionsMax = 60;
 
 /** Asks for one, and tells whether it was opened. */
@@ -18,7 +19,7 @@ async function opened(socket: TLSSocket, token: string): Promise<boolean> {
 
 export const attack: Attack = {
   name: 'connections for watches',
-  options: ['--max-connections', String(connectionsMax), '--max-connections-per-client', '30'],
+  options: smallLimits,
   run: async (server) => {
     const gotIn: string[] = [];
     const sockets: TLSSocket[] = [];
