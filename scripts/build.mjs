@@ -2,7 +2,7 @@
  * Builds `dist/`, without types (see build-types.mjs):
  *
  *   wherry-HASH.cjs   the bundle: one file loads several times faster than hundreds
- *   tables.bin        the tables of the bundle, compressed (see build/tables.mjs)
+ *   tables.bin        compressed: the tables of the bundle, and code that few clusters run (see build/tables.mjs, build/shelf.mjs)
  *   importer.cjs      dynamic imports for the bundle
  *   LICENSES.txt      of the packages that the bundle contains
  *   index.cjs         for `require('wherry')`: the public names of the bundle
@@ -24,6 +24,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
 import { bundledLmdb, licencesOf } from './build/lmdb.mjs';
+import { shelf } from './build/shelf.mjs';
 import { compressed, tables, writeTables } from './build/tables.mjs';
 import { buildThread, defineThread } from './build/thread.mjs';
 import { buildWeb } from './build/web.mjs';
@@ -169,7 +170,7 @@ const lateLoader = `${late} = (name) => new Proxy({}, { get: (_, member) => requ
  * its text in one byte for each character.
  */
 async function bundle(webInputs) {
-  const { outputFiles, metafile } = await build({
+  const options = {
     ...common,
     entryPoints: { wherry: 'src/cli/bundle.ts' },
     entryNames: '[name]-[hash]',
@@ -184,15 +185,14 @@ async function bundle(webInputs) {
     banner: {
       js: `'use strict';const moduleUrl = require('node:url').pathToFileURL(__filename).href, ${importer} = require('./importer.cjs'), ${lateLoader};`,
     },
+  };
+  const seldomRun = await shelf(options, withLoaders);
+  const { outputFiles, metafile } = await build({
+    ...options,
+    plugins: [seldomRun.plugin, ...options.plugins],
   });
   const script = outputFiles.find(({ path: name }) => name.endsWith('.cjs'));
-  for (const own of [importer, late])
-    if (script.text.match(new RegExp(`\\b${own}\\b`, 'g')).length > 1)
-      throw new Error(`the bundle has something named ${own} of its own`);
-  const foreign = /[^\0-\x7f]/.exec(script.text);
-  if (foreign)
-    throw new Error(`the bundle has a character that is not ASCII: ${around(script.text, foreign.index)}`);
-  for (const { path: name, contents } of outputFiles)
+  for (const { path: name, contents } of [...outputFiles, ...seldomRun.maps])
     writeFileSync(name, name === script.path ? withLoaders(script.text) : contents);
   writeFileSync(path.join(folder, 'importer.cjs'), 'module.exports = (name) => import(name);\n');
   writeFileSync(
@@ -202,10 +202,17 @@ async function bundle(webInputs) {
   return path.basename(script.path);
 }
 
-const withLoaders = (text) =>
-  text
+function withLoaders(text) {
+  for (const own of [importer, late])
+    if (text.match(new RegExp(`\\b${own}\\b`, 'g')).length > 1)
+      throw new Error(`the bundle has something named ${own} of its own`);
+  const foreign = /[^\0-\x7f]/.exec(text);
+  if (foreign)
+    throw new Error(`the bundle has a character that is not ASCII: ${around(text, foreign.index)}`);
+  return text
     .replace(/\bimport\(/g, `${importer}(`)
     .replace(new RegExp(`\\brequire(?=\\("(?:node:)?(?:${loadedLate.join('|')})"\\))`, 'g'), late);
+}
 
 const around = (text, at) => JSON.stringify(text.slice(Math.max(0, at - 40), at + 40));
 

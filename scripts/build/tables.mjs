@@ -17,7 +17,7 @@ const packed = new Map();
 /** Code with a function `read` that returns a text, which `tables.bin` holds compressed. */
 export function compressed(text) {
   const key = createHash('sha256').update(text).digest('base64url').slice(0, keyLength);
-  packed.set(key, brotliCompressSync(text));
+  if (!packed.has(key)) packed.set(key, brotliCompressSync(text));
   return `import { readTable } from 'tables'; const read = () => readTable('${key}');`;
 }
 
