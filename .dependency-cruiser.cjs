@@ -3,7 +3,7 @@ const { readdirSync } = require('node:fs');
 /**
  * The layers, each of which may import only those before it:
  *
- *   api ← store ← registry ← extensions ← server ← cluster ← testing ← cli
+ *   api ← store ← registry ← extensions ← server ← cluster ← testing, program ← envtest ← cli
  *
  * `grpc` is a client that the store (etcd) and the node (container engines) share. Of `api` these use `protobuf` alone.
  * `clock` is the wall clock; `api`, `registry` and `controllers` are handed the time.
@@ -33,8 +33,9 @@ const may = {
   recorder: ['recorder', 'client', 'extensions', 'server/pods/kept-log', 'registry', 'store', 'api', 'clock'],
   cluster: ['cluster', 'recorder', 'extensions', 'access', 'pki', 'ingress', 'node', 'controllers', 'client', 'streams', 'server', 'registry', 'store', 'grpc', 'api', 'clock'],
   testing: ['testing', 'cluster', 'access', 'controllers', 'extensions', 'node', 'client', 'server', 'registry', 'store', 'api', 'clock'],
-  cli: ['cli', 'cluster', 'testing', 'envtest', 'store/store', 'clock'],
-  envtest: ['envtest', 'cli', 'cluster', 'pki', 'store/owner', 'api/values/duration', 'api/kinds/runtime-config', 'clock'],
+  program: ['program', 'cluster', 'store/store'],
+  envtest: ['envtest', 'program', 'cluster', 'pki', 'store/owner', 'api/values/duration', 'api/kinds/runtime-config', 'clock'],
+  cli: ['cli', 'envtest', 'program', 'testing', 'cluster', 'store/store', 'clock'],
 };
 
 /**

@@ -9,7 +9,7 @@
  *   index.js          for `import 'wherry'`: the same
  *   testing*.js, .cjs for `wherry/testing`, and with the hooks of a test runner for `wherry/testing/vitest`, …
  *   lmdbthread.cjs    the thread that writes to LMDB
- *   cli.cjs           the command: runs the bundle with compiled code (see src/cli/bundle-load.ts)
+ *   cli.cjs           the command: runs the bundle with compiled code (see src/program/bundle-load.ts)
  *   ui/               the page that the server serves at /ui/ (see build/web.mjs)
  *   envtest-*.cjs     etcd and kube-apiserver as test harnesses start them (see src/envtest/assets.ts)
  *

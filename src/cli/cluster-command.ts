@@ -12,8 +12,8 @@ import {
 } from '../cluster/named/cluster-record.ts';
 import { ClusterRun, refuseRunning } from '../cluster/named/cluster-run.ts';
 import { platform } from '../platform.ts';
+import type { Ending } from '../program/ending.ts';
 import { Background, startInBackground } from './background.ts';
-import type { Ending } from './ending.ts';
 import { activityLog, logger } from './log.ts';
 import type { NamedUp } from './named-line.ts';
 import type { ClusterLine, LogForm } from './options.ts';

@@ -3,7 +3,7 @@ import type { ImportOptions, RecordOptions, StartOptions } from '../cluster/inde
 import { importFlags, openFlags } from '../cluster/options/commands.ts';
 import { localDoorOptions } from '../cluster/options/doors.ts';
 import { recordFlags } from '../cluster/options/recording.ts';
-import { type FlagLine, readOptions } from './flag-reading.ts';
+import { type FlagLine, readOptions } from '../program/flag-reading.ts';
 import type { LogForm } from './options.ts';
 
 /** Dumps to open. */

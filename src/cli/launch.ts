@@ -1,5 +1,5 @@
 /** The entry point of `wherry`. */
-import { loadBundle } from './bundle-load.ts';
+import { loadBundle } from '../program/bundle-load.ts';
 
 /** The bundle's file, whose name contains a hash of its contents; defined by the build. */
 declare const bundleFile: string;

@@ -17,8 +17,8 @@ import {
 import { type ClusterState, runningProcess, stateOf } from '../cluster/named/cluster-state.ts';
 import { removeOwnFiles } from '../cluster/named/data-removal.ts';
 import { cleanUp } from '../cluster/node/cleanup.ts';
+import { cacheFolder } from '../program/code-cache.ts';
 import { startInBackground } from './background.ts';
-import { cacheFolder } from './code-cache.ts';
 import { coloured, table } from './terminal.ts';
 
 /** How long a cluster may take to end: pods get their grace period. */

@@ -1,8 +1,9 @@
 /** Proves that every limit has an option, the errors for wrong values, and the help text. */
 import { describe, expect, it } from 'vitest';
 import { defaultLimits, limitForms, limitNames } from '../cluster/index.ts';
+import { UsageError } from '../program/usage-error.ts';
 import { helpText } from './help.ts';
-import { type ClusterLine, readCommandLine, UsageError } from './options.ts';
+import { type ClusterLine, readCommandLine } from './options.ts';
 
 const help = helpText('serve', true);
 const limitsOf = (...args: string[]) => (readCommandLine(['serve', ...args]) as ClusterLine).start.limits;

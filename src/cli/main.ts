@@ -5,10 +5,10 @@ import { wallClock } from '../clock.ts';
 import { startNode } from '../cluster/index.ts';
 import type { Progress } from '../cluster/store/backup.ts';
 import type { AssetsLine } from '../envtest/assets.ts';
+import { Ending } from '../program/ending.ts';
 import { logged, runCluster, starter } from './cluster-command.ts';
 import { exposeCollector } from './collector.ts';
 import type { ImportLine, OpenLine, RecordLine } from './copy-lines.ts';
-import { Ending } from './ending.ts';
 import { activityLog, logger } from './log.ts';
 import {
   type BackupLine,

@@ -6,7 +6,7 @@ import type { Asked } from '../cluster/named/cluster-choice.ts';
 import { deleteFlags, listFlags, logsFlags, namedFlags, snapshotFlags } from '../cluster/options/named.ts';
 import type { Command } from '../cluster/options/option.ts';
 import { folderOptions } from '../cluster/options/store.ts';
-import { type FlagLine, readOptions } from './flag-reading.ts';
+import { type FlagLine, readOptions } from '../program/flag-reading.ts';
 import type { LifecycleLine } from './lifecycle.ts';
 import type { SnapshotLine } from './snapshot-command.ts';
 

@@ -3,7 +3,7 @@
 import type { TokenOptions } from '../cluster/access/bootstrap-tokens.ts';
 import type { KubeconfigOptions } from '../cluster/access/user-kubeconfig.ts';
 import type { DoctorOptions } from '../cluster/doctor/doctor.ts';
-import type { NodeOptions, SecureOptions, StartOptions } from '../cluster/index.ts';
+import type { NodeOptions, StartOptions } from '../cluster/index.ts';
 import { chooseCluster, dataFolderOf, namedIn } from '../cluster/named/cluster-choice.ts';
 import type { CleanupOptions } from '../cluster/node/cleanup.ts';
 import {
@@ -26,10 +26,12 @@ import { isClusterName, namedFlags } from '../cluster/options/named.ts';
 import { isMachine } from '../cluster/options/node-groups.ts';
 import { machineFlag, nodeFolderFlag, nodeOptions, nodeServerFlag } from '../cluster/options/nodes.ts';
 import { type Command, commands } from '../cluster/options/option.ts';
-import { startOptions } from '../cluster/options/start-options.ts';
 import { restoreOptions, storeOptions } from '../cluster/options/store.ts';
 import type { RestoreTarget } from '../cluster/store/backup.ts';
 import type { AssetsLine } from '../envtest/assets.ts';
+import { type FlagLine, FlagTable, readOptions } from '../program/flag-reading.ts';
+import { clusterOptions, settledStore } from '../program/start-line.ts';
+import { refuse } from '../program/usage-error.ts';
 import {
   type ImportLine,
   importLine,
@@ -38,7 +40,6 @@ import {
   type RecordLine,
   recordLine,
 } from './copy-lines.ts';
-import { type FlagLine, FlagTable, readOptions } from './flag-reading.ts';
 import { sections, takesFlag } from './flag-sections.ts';
 import type { LifecycleLine } from './lifecycle.ts';
 import { lifecycleLine, type NamedUp, namedUp, snapshotLine, takesName } from './named-line.ts';
@@ -50,7 +51,6 @@ import type { SnapshotLine } from './snapshot-command.ts';
 /** The hidden command that completion scripts call. */
 export const completionQuestion = '__complete';
 
-const securePort = 6443;
 const kubeletPort = 10_250;
 
 export type LogForm = Required<ReturnType<typeof readLog>>;
@@ -153,13 +153,6 @@ export type CommandLine =
   | DoctorLine
   | ConfigLine
   | InformationLine;
-
-/** A wrong command line; the message says what is wrong. */
-export class UsageError extends Error {}
-
-const refuse = (message: string): never => {
-  throw new UsageError(message);
-};
 
 /** `wherry envtest` has its own table, because its flags have names with another meaning elsewhere. */
 const envtestTable = (): FlagTable => new FlagTable([envtestFlags, everyFlags]);
@@ -348,41 +341,6 @@ function isTesting({ flags }: FlagLine): boolean {
   return true;
 }
 
-function clusterOptions(line: FlagLine): StartOptions {
-  const { store, dataDir, etcd, ...read } = readOptions(startOptions, line);
-  const secure = typeof read.secure === 'object' && withPort(read.secure);
-  if (read.port === 'off' && !secure) refuse('--port off and --secure-port off together leave no way in');
-  if (read.port === 'off' && line.flags.has('in-memory') && secure && !leavesWayIn(secure))
-    refuse(
-      '--port off and --in-memory together leave no way in: name a file for the administrator by --write-kubeconfig',
-    );
-  return {
-    ...read,
-    ...settledStore({ store, dataDir, etcd }, line.flags.has('in-memory')),
-    secure,
-    defaultRoles: true,
-    controllers: controllersOf(read.controllers, line.command),
-  };
-}
-
-/** The usual port, or any free one when that is taken; a port that was requested is not replaced. */
-const withPort = (secure: SecureOptions): SecureOptions => ({
-  ...secure,
-  port: secure.port ?? securePort,
-  orAnyPort: secure.port === undefined,
-});
-
-/** Whether users can authenticate without a data folder, which would hold the administrator's kubeconfig. */
-const leavesWayIn = ({ kubeconfigFile, tokenAuthFile, clientCAFile }: SecureOptions): boolean =>
-  [kubeconfigFile, tokenAuthFile, clientCAFile].some((file) => file !== undefined);
-
-/** The controllers to run. A list with only removals starts from the default ones. */
-function controllersOf(asked: StartOptions['controllers'], command: Command): readonly string[] {
-  const usual = command === 'serve' ? 'housekeeping' : '*';
-  const list = Array.isArray(asked) ? (asked as readonly string[]) : [usual];
-  return list.every((item) => item.startsWith('-')) ? [usual, ...list] : list;
-}
-
 function upOptions(line: FlagLine): StartOptions {
   const { node, ...options } = clusterOptions(line);
   const { simulatedNodes = 0, nodes } = options;
@@ -390,18 +348,6 @@ function upOptions(line: FlagLine): StartOptions {
   // With simulated nodes, pods do not run on this machine unless that is asked for.
   const isNode = withMachine || (nodes ? nodes.some(isMachine) : simulatedNodes === 0);
   return isNode ? { ...options, node } : options;
-}
-
-type StoreChoice = Pick<StartOptions, 'store' | 'dataDir' | 'etcd'>;
-
-/** The store, with the folder it needs. */
-function settledStore({ store: asked, dataDir, etcd }: StoreChoice, inMemory: boolean): StoreChoice {
-  if (inMemory && dataDir !== undefined) refuse('--in-memory and --data-dir exclude each other');
-  if (inMemory && asked !== undefined && asked !== 'memory')
-    refuse(`--in-memory and --store ${asked} exclude each other`);
-  const store = asked ?? (inMemory ? 'memory' : 'lmdb');
-  if (store === 'memory') return { store };
-  return { store, dataDir: dataDir ?? '.wherry', ...(etcd && { etcd }) };
 }
 
 function backupLine(line: FlagLine): Pick<BackupLine, 'server' | 'target'> {

@@ -4,7 +4,7 @@ import { problemFlags } from '../cluster/options/commands.ts';
 import { askedServerFlags, atFlags, pastFlags } from '../cluster/options/past.ts';
 import type { HistoryQuestion, TimelineQuestion } from '../cluster/past/change-list.ts';
 import type { AtQuestion } from '../cluster/past/past-objects.ts';
-import { type FlagLine, readOptions } from './flag-reading.ts';
+import { type FlagLine, readOptions } from '../program/flag-reading.ts';
 
 export interface ProblemsLine extends ProblemsQuestion {
   readonly command: 'problems';

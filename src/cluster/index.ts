@@ -54,7 +54,6 @@ export {
   type RecordedCluster,
   type RecordOptions,
   type RecordProgress,
-  type RecordStatus,
   record,
 } from './record.ts';
 export {
@@ -67,5 +66,6 @@ export {
   customKind,
 } from './shared/custom-kind.ts';
 export type { LogLine, LogOptions, LogValue } from './shared/log.ts';
+export type { RecordStatus } from './shared/record-status.ts';
 export { StartError } from './shared/start-error.ts';
 export { start } from './start.ts';

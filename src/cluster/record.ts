@@ -1,6 +1,7 @@
 /** Records a live cluster: what `wherry record` does. The recorder is loaded with its first use. */
 import type { SecretMode } from '../recorder/source/secret-values.ts';
 import type { Cluster, StartOptions } from './cluster.ts';
+import type { RecordStatus } from './shared/record-status.ts';
 
 /** What is recorded, from where and to where, and how it is shown meanwhile. */
 export interface RecordOptions
@@ -32,28 +33,6 @@ export interface RecordProgress {
   readonly resource: string;
   readonly kinds: number;
   readonly kindsTotal: number;
-}
-
-/** What a recorder does now. */
-export interface RecordStatus {
-  /** Changes that were written since the start. */
-  readonly changes: number;
-  /** How long changes wait until they are written, in milliseconds. */
-  readonly lagMs: number;
-  /** Gaps that have begun since the start. */
-  readonly gaps: number;
-  /** Resources that are watched now. */
-  readonly watched: number;
-  /** Resources that are waited for: they could not be reached, or the server asked to wait. */
-  readonly waiting: number;
-  /** Resources that may not be read. */
-  readonly refused: number;
-  /** Objects that could not be written. */
-  readonly skipped: number;
-  /** Requests that were sent. */
-  readonly requests: number;
-  /** About as many bytes as the kept changes take. */
-  readonly historyBytes: number;
 }
 
 /** A cluster that is being recorded, and shown read-only. */

@@ -3,13 +3,13 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { parseDurationMs } from '../api/values/duration.ts';
-import { Ending } from '../cli/ending.ts';
-import { type ClusterLine, readCommandLine } from '../cli/options.ts';
 import { wallClock } from '../clock.ts';
 import { type Cluster, defaultLimits, type StartOptions, start } from '../cluster/index.ts';
 import type { SecureOptions } from '../cluster/options/start-options.ts';
 import { Authority, makeAuthority, servingUsages, yearMs } from '../pki/authority.ts';
 import { writePrivately } from '../pki/pki-folder.ts';
+import { Ending } from '../program/ending.ts';
+import { servedOptions } from '../program/start-line.ts';
 import { emulatedVersion } from './emulated-version.ts';
 import { gatesOf } from './feature-gates.ts';
 import { type FlagValues, isTrue, lastOf } from './flag.ts';
@@ -50,7 +50,7 @@ export async function serveInPlace(plan: ServerPlan): Promise<{ end(): void }> {
     ...certificate,
   });
   const ending = new Ending(process);
-  const { start: options } = readCommandLine(line) as ClusterLine;
+  const options = servedOptions(line);
   const cluster = await ending
     .of(start(optionsOf(plan, options, (error) => ending.failRunning(error))))
     .catch((error: Error) => fail(failureOf(error, values)));

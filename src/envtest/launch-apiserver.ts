@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { loadBundle } from '../cli/bundle-load.ts';
+import { loadBundle } from '../program/bundle-load.ts';
 import type { runApiServer } from './apiserver.ts';
 
 /** The bundle's file; defined by the build. */

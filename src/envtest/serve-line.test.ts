@@ -1,9 +1,9 @@
 /** Proves that flags of kube-apiserver become options that `wherry serve` takes. */
 import { describe, expect, it } from 'vitest';
 import { allowAll } from '../api/kind/access.ts';
-import { type ClusterLine, readCommandLine } from '../cli/options.ts';
 import { flagsOf } from '../cluster/options/option.ts';
 import { startOptions } from '../cluster/options/start-options.ts';
+import { servedOptions } from '../program/start-line.ts';
 import { admissionChain } from '../registry/admission/plugins.ts';
 import { fullFinalizing } from '../registry/finalizing.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -18,8 +18,7 @@ const extensions = {
   mutating: [{ name: 'MutatingAdmissionPolicy' }, { name: 'MutatingAdmissionWebhook' }],
   validating: [{ name: 'ValidatingAdmissionPolicy' }, { name: 'ValidatingAdmissionWebhook' }],
 };
-const optionsOf = (...flags: string[]) =>
-  (readCommandLine(serveLine(readApiServerFlags(flags), place)) as ClusterLine).start;
+const optionsOf = (...flags: string[]) => servedOptions(serveLine(readApiServerFlags(flags), place));
 
 describe('flags', () => {
   it('of the audit log', () => {

@@ -19,9 +19,9 @@ export interface Place {
   readonly bodyBytesMax: number;
 }
 
-/** The arguments of `wherry serve`. */
+/** The flags of `wherry serve`. */
 export function serveLine(values: FlagValues, place: Place): string[] {
-  const args = ['serve', '--port=off', '--like=kubernetes', `--data-dir=${place.dataDir}`];
+  const args = ['--port=off', '--like=kubernetes', `--data-dir=${place.dataDir}`];
   const pass = (name: string, value: string): void => void args.push(`--${name}=${value}`);
   pass('secure-host', lastOf(values, 'bind-address') ?? '0.0.0.0');
   if (!values.has('secure-port')) pass('secure-port', '6443');

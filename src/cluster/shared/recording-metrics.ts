@@ -1,19 +1,8 @@
 /** Metrics of a recorder. */
 import { type Exposition, labelText } from '../../server/observe/exposition.ts';
+import type { RecordStatus } from './record-status.ts';
 
-interface Recorded {
-  readonly changes: number;
-  readonly lagMs: number;
-  readonly gaps: number;
-  readonly watched: number;
-  readonly waiting: number;
-  readonly refused: number;
-  readonly skipped: number;
-  readonly requests: number;
-  readonly historyBytes: number;
-}
-
-export function recordingMetrics(out: Exposition, now: Recorded): void {
+export function recordingMetrics(out: Exposition, now: RecordStatus): void {
   out.single('wherry_record_changes_total', 'counter', 'Changes that were recorded.', now.changes);
   out.single(
     'wherry_record_lag_seconds',

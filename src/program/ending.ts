@@ -1,7 +1,7 @@
 /** How the command ends: closes everything on a signal; on a fatal error prints a message and exits with code 1. */
 import { StartError } from '../cluster/index.ts';
 import { StoreUnavailableError } from '../store/store.ts';
-import { UsageError } from './options.ts';
+import { UsageError } from './usage-error.ts';
 
 /** Time limit for closing after a fatal error. */
 const lastCloseMaxMs = 10_000;
