@@ -20,6 +20,15 @@ describe('a definition', () => {
     expect(created.warnings.join()).toContain('spec.more');
     const discovered = (await client.get('/apis/test.example.com/v1')).body.resources;
     expect(discovered[0]).toMatchObject({ name: 'ships', shortNames: ['sh'] });
+    // The server owns what it wrote into the status.
+    const { metadata } = (await client.get(definitionPath('ships'))).body;
+    const owned = metadata.managedFields.find((entry: Json) => entry.manager === 'kube-apiserver');
+    expect(owned).toMatchObject({ operation: 'Update', subresource: 'status' });
+    expect(Object.keys(owned.fieldsV1['f:status'])).toEqual(['f:acceptedNames', 'f:conditions']);
+    expect(Object.keys(owned.fieldsV1['f:status']['f:conditions'])).toEqual([
+      'k:{"type":"Established"}',
+      'k:{"type":"NamesAccepted"}',
+    ]);
   });
 
   it('that changes ends watches cleanly, keeps history and objects, and shows new defaults at once', async () => {

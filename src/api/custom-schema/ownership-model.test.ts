@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import type { Schema } from '../model/json-schema.ts';
 import { type Model, modelsOf } from '../model/model.ts';
+import { typedProblem } from '../ownership/field-check.ts';
 import { type FieldType, structOf, typeBelow } from '../ownership/field-type.ts';
 import { compareWritten } from '../ownership/field-walk.ts';
 import { createdText } from '../ownership/ownership-text.ts';
@@ -36,7 +37,9 @@ it('follows types, list types and map types', () => {
   expect(at({ type: 'array', items: text })?.name).toBe('leaf');
   expect(at({ type: 'array', items: text, 'x-kubernetes-list-type': 'set' })?.name).toBe('set');
   expect(at({ 'x-kubernetes-preserve-unknown-fields': true })?.name).toBe('deduced');
-  expect(at({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true })?.name).toBe('deduced');
+  const open = at({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true });
+  expect([open?.name, open?.items.name]).toEqual(['map', 'deduced']);
+  expect(at({ 'x-kubernetes-int-or-string': true })?.name).toBe('deduced');
   const half: Schema = {
     type: 'object',
     properties: { a: text },
@@ -124,6 +127,58 @@ it('gives the creator of an object all its fields, known and unknown', () => {
     new Set(['kind', 'apiVersion', 'status']),
   );
   expect(fieldSetText(changed)).toBe(text);
+});
+
+const thing = (spec: object) => ({ kind: 'Thing', apiVersion: 'example.com/v1', spec });
+
+it('has null as a value, which is owned and is another than none', () => {
+  const properties: Record<string, Schema> = {
+    text: { type: 'string', nullable: true },
+    list: { type: 'array', items: { type: 'string' }, nullable: true },
+    object: { type: 'object', properties: { a: { type: 'string' } }, nullable: true },
+    map: { type: 'object', additionalProperties: { type: 'string' }, nullable: true },
+    free: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, nullable: true },
+  };
+  const model = modelFor({ type: 'object', properties: { spec: { type: 'object', properties } } });
+  const names = Object.keys(properties);
+  const nulls = thing(Object.fromEntries(names.map((name) => [name, null])));
+  const owned = Object.fromEntries(names.map((name) => [`f:${name}`, {}]));
+  expect(JSON.parse(createdText(model, nulls, new Set()))).toEqual({ 'f:spec': { '.': {}, ...owned } });
+  expect(compareWritten(structOf(model), thing({}), nulls)).toEqual({
+    changed: { 'f:spec': owned },
+    removed: {},
+  });
+  expect(compareWritten(structOf(model), nulls, thing({}))).toEqual({
+    changed: {},
+    removed: { 'f:spec': owned },
+  });
+  expect(compareWritten(structOf(model), nulls, nulls)).toEqual({ changed: {}, removed: {} });
+});
+
+it('compares unknown values by what they are: null beside an object is an empty one, and a list replaces it', () => {
+  const free: Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  const type = structOf(modelFor({ type: 'object', properties: { spec: free } }));
+  const changes = (a: unknown, b: unknown) => compareWritten(type, thing({ q: a }), thing({ q: b }));
+  const part = { 'f:q': { 'f:r': { '.': {}, 'f:z': {} } } };
+  expect(changes(null, { r: { z: 1 } })).toEqual({ changed: { 'f:spec': part }, removed: {} });
+  expect(changes({ r: { z: 1 } }, null)).toEqual({ changed: {}, removed: { 'f:spec': part } });
+  expect(changes(null, {})).toEqual({ changed: { 'f:spec': { 'f:q': {} } }, removed: {} });
+  expect(changes([], { r: { z: 1 } })).toEqual({
+    changed: { 'f:spec': { 'f:q': { '.': {}, ...part['f:q'] } } },
+    removed: {},
+  });
+  expect(changes({ r: { z: 1 } }, [])).toEqual({
+    changed: { 'f:spec': { 'f:q': {} } },
+    removed: { 'f:spec': part },
+  });
+});
+
+it('expects a map where unknown fields are kept, and nothing of an integer or string', () => {
+  const free: Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  const properties = { free, port: { 'x-kubernetes-int-or-string': true } as Schema };
+  const model = modelFor({ type: 'object', properties: { spec: { type: 'object', properties } } });
+  expect(typedProblem(model, thing({ free: [] }))).toBe('.spec.free: expected map, got &{[]}');
+  expect(typedProblem(model, thing({ free: null, port: {} }))).toBeUndefined();
 });
 
 it('takes more fields than a function can have parameters', () => {

@@ -34,18 +34,24 @@ class SchemaTable {
   }
 
   /**
-   * Every field is a pointer: it is there when it was sent, whatever its value.
+   * Every field is a pointer: it is there when it was sent, whatever its value, and null is one.
    *
    * @param open whether a node around this one preserves unknown fields: then fields below it may be unknown, too. What
    * pruning does not keep of them is gone afterwards, and owned nevertheless, as by Kubernetes
    */
   #field(node: SchemaNode, open: boolean): FieldDefinition {
-    return { ...this.#shape(node, open || node.preserves), ptr: true, default: node.default };
+    return {
+      ...this.#shape(node, open || node.preserves),
+      ptr: true,
+      keepsNull: true,
+      default: node.default,
+    };
   }
 
   #shape(node: SchemaNode, open: boolean): FieldDefinition {
     const { schema } = node;
-    if (schema['x-kubernetes-int-or-string']) return { type: 'int-or-string' };
+    // Its schema has no type, so whatever a client applies fits; validation refuses it.
+    if (schema['x-kubernetes-int-or-string']) return { raw: true };
     switch (schema.type) {
       case 'object':
         return this.#object(node, open);
@@ -71,8 +77,7 @@ class SchemaTable {
     if (node.additional) return { type: 'map', values: this.#field(node.additional, open), ...atomic };
     const isFree = node.properties.size === 0 && !node.embedded;
     // Fields of which the schema says nothing have the type of their value.
-    if (isFree && node.preserves && !atomic.mapType) return { raw: true };
-    if (isFree && node.schema.additionalProperties !== false)
+    if (isFree && (node.preserves || node.schema.additionalProperties !== false))
       return { type: 'map', values: { raw: true }, ...atomic };
     const fields: Record<string, FieldDefinition> = {};
     if (node.embedded)

@@ -65,6 +65,7 @@ function fieldWriter(field: Field): Writer<unknown> {
   if (field.definition.unwritten) return () => '';
   const unset = unsetText(field);
   const write = valueWriter(field);
+  if (field.definition.keepsNull) return (value) => (value === undefined ? '' : write(value));
   if (field.type === 'model' && !field.ptr && field.empty !== 'zero')
     return (value) => {
       const text = isUnset(value) ? '' : write(value);
@@ -87,6 +88,11 @@ function isEmpty(value: unknown): boolean {
 
 /** The text of a value that is set: of a field, in a list or in a map. */
 function valueWriter(field: Field): Writer<unknown> {
+  const write = typeWriter(field);
+  return field.definition.keepsNull ? (value) => (value === null ? 'null' : write(value)) : write;
+}
+
+function typeWriter(field: Field): Writer<unknown> {
   switch (field.type) {
     case 'model': {
       // Created lazily: models may be recursive, and many are never written.

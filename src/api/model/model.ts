@@ -29,6 +29,8 @@ export interface FieldDefinition {
   items?: FieldDefinition;
   values?: FieldDefinition;
   ptr?: boolean;
+  /** Null is a value of its own, and not the same as unset. */
+  keepsNull?: boolean;
   empty?: 'null' | 'zero';
   /** An unset list is written null. Others are written `[]`, because clients that require a list refuse null. */
   nullList?: boolean;

@@ -118,8 +118,9 @@ export class Member {
 
   /** The value as it is written: undefined when the field is left out. */
   written(value: unknown): unknown {
-    if (value === undefined || value === null) return this.unset;
     const { field } = this;
+    if (value === null && field.definition.keepsNull) return null;
+    if (value === undefined || value === null) return this.unset;
     if (field.ptr || field.type === 'raw' || field.type === 'union') return value;
     switch (field.type) {
       case 'model':
@@ -215,11 +216,11 @@ export function typeOf(field: Field): FieldType {
   }
 }
 
-/** The type of values that meet at a field: raw JSON is a map if all of them are objects. */
+/** The type of values that meet at a field: raw JSON is a map if one of them is an object and the other, too, or null. */
 export function typeFor(type: FieldType, a: unknown, b: unknown): FieldType {
   if (type.name !== 'deduced') return type;
-  const fits = (value: unknown): boolean => value === undefined || isJsonObject(value);
-  return fits(a) && fits(b) ? deducedMap : deducedLeaf;
+  const fits = (value: unknown): boolean => value === undefined || value === null || isJsonObject(value);
+  return fits(a) && fits(b) && (isJsonObject(a) || isJsonObject(b)) ? deducedMap : deducedLeaf;
 }
 
 /** The type at an element below a type; undefined when there is no such element. */

@@ -10,7 +10,7 @@ import { jsonText } from '../text/json-text.ts';
 import { isJsonObject, type JsonObject, setKey } from '../text/object.ts';
 import { htmlSafe } from '../text/string-text.ts';
 import { addPath, type FieldSet, isMember, memberWith, noFields } from '../values/field-set.ts';
-import { type FieldType, isEmptyObject, isWrittenEmpty, typeBelow, typeFor } from './field-type.ts';
+import { deduced, type FieldType, isEmptyObject, isWrittenEmpty, typeBelow, typeFor } from './field-type.ts';
 
 /** What a change added or modified, and what it removed. */
 export interface Changes {
@@ -131,6 +131,8 @@ export const compareWritten = (
 export const compareField = (type: FieldType, name: string, old: JsonObject, object: JsonObject): Changes =>
   new Comparison(true, undefined).ofField(type, name, old, object);
 
+const rawObject = typeFor(deduced, {}, {});
+
 class Comparison {
   readonly #changed: FieldSet = {};
   readonly #removed: FieldSet = {};
@@ -154,7 +156,10 @@ class Comparison {
   #step(element: string, type: FieldType, a: unknown, b: unknown): void {
     if (a === b) return;
     this.#path.push(element);
-    this.#values(typeFor(type, a, b), a, b);
+    const met = typeFor(type, a, b);
+    this.#values(met, a, b);
+    // Raw JSON of which one is an object, and the other a list or a scalar: the object's fields come or go, too.
+    if (type.name === 'deduced' && met.name === 'leaf') this.#objects(rawObject, asObject(a), asObject(b));
     this.#path.pop();
   }
 

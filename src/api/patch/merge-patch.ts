@@ -31,5 +31,13 @@ function merge(target: unknown, patch: JsonObject): JsonObject {
   return result;
 }
 
-const merged = (before: unknown, patch: unknown): unknown =>
-  isJsonObject(patch) ? merge(before, patch) : patch;
+function merged(before: unknown, patch: unknown): unknown {
+  if (isJsonObject(patch)) return merge(before, patch);
+  // Beyond the RFC, Kubernetes leaves out nulls of the objects in a list, unless an object was there before.
+  return Array.isArray(patch) && !isJsonObject(before) ? pruned(patch) : patch;
+}
+
+function pruned(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(pruned);
+  return isJsonObject(value) ? merge(undefined, value) : value;
+}

@@ -50,6 +50,9 @@ export function namedStatus(
       before?.message === condition.message;
     if (!same) conditions = withCondition(conditions, condition, now);
   };
+  // Approval comes first: Kubernetes decides it in a controller that waits for nothing.
+  const approval = approvalCondition(definition);
+  if (approval) set(approval);
   set(
     conflict
       ? { type: 'NamesAccepted', status: 'False', ...conflict }
@@ -71,8 +74,6 @@ export function namedStatus(
         message: 'the initial names have been accepted',
       });
   }
-  const approval = approvalCondition(definition);
-  if (approval) set(approval);
   return { ...status, conditions, acceptedNames: accepted };
 }
 

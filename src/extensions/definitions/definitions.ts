@@ -330,7 +330,7 @@ export class Definitions {
     const kinds = this.#served.get(name)?.kinds ?? [];
     const cleanup = new Cleanup(this.writing, kinds[0]?.storage, {
       write: async (change) => {
-        await this.#write(definition, change);
+        await this.#write(definition, change, 'whole');
       },
       failed: (error) => {
         this.report(error);
@@ -346,13 +346,14 @@ export class Definitions {
   async #write(
     { metadata }: CustomResourceDefinition,
     change: (current: CustomResourceDefinition) => void,
+    part: 'status' | 'whole' = 'status',
   ): Promise<CustomResourceDefinition | undefined> {
     const place = { kind: customResourceDefinition, namespace: '', name: metadata.name! };
     try {
       const entry = await modify(
         this.writing,
         actingAs('kube-apiserver', 'update'),
-        targetOf(place, 'whole'),
+        targetOf(place, part),
         (current) => {
           const object = current.object() as CustomResourceDefinition;
           if (object.metadata.uid === metadata.uid) change(object);
