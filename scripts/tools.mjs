@@ -61,6 +61,11 @@ const engineTools = {
 
 /** What only tests before a release use. */
 const releaseTools = {
+  musl: { package: 'musl-tools', check: installed('musl-gcc') },
+  'C++ objects for musl': {
+    package: 'libstdc++-12-pic',
+    check: ['sh', '-c', 'gcc -print-file-name=libstdc++_pic.a | grep -q /'],
+  },
   compose: { package: 'docker-compose', check: installed('docker-compose') },
   pytest: { package: 'python3-pytest', check: ['python3', '-m', 'pytest', '--version'] },
   java: { package: 'default-jdk-headless', check: installed('javac') },

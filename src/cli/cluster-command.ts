@@ -233,9 +233,9 @@ function addressesOf({ url, secureUrl }: Cluster): Partial<ClusterRecord> {
   };
 }
 
-function chosenLine({ record: { name, dataDir, serviceRange, podRange } }: ClusterRun): string {
+function chosenLine({ record: { name, dataDir, inMemory, serviceRange, podRange } }: ClusterRun): string {
   const ranges = [serviceRange && `services ${serviceRange}`, podRange && `pods ${podRange}`].filter(Boolean);
-  return `Cluster ${name}: ${[`data in ${dataDir ?? 'memory'}`, ...ranges].join(', ')}\n`;
+  return `Cluster ${name}: ${[`data in ${inMemory ? 'memory' : dataDir}`, ...ranges].join(', ')}\n`;
 }
 
 /** Lines about the secure door and its administrator. */

@@ -63,7 +63,7 @@ async function list({ json }: LifecycleLine, version: string): Promise<void> {
     what,
     (pid === undefined ? undefined : record.url) ?? '-',
     record.version ?? '-',
-    record.dataDir ?? 'in memory',
+    isInMemory(record) ? 'in memory' : record.dataDir!,
   ]);
   const heads = ['NAME', 'STATUS', 'API', 'VERSION', 'DATA'];
   print(table([heads, ...rows], (cell, column) => (column === 1 ? statusText(cell) : cell)));
@@ -78,6 +78,16 @@ const statusText = (text: string): string =>
         ? coloured(text, 'yellow')
         : text;
 
+/** Records of older versions do not say so, but have no data folder. */
+const isInMemory = ({ inMemory, dataDir }: ClusterRecord): boolean => inMemory || dataDir === undefined;
+
+function folderText(record: ClusterRecord): string {
+  const { dataDir } = record;
+  if (!isInMemory(record)) return dataDir!;
+  const former = dataDir === undefined ? '' : `; those of an earlier start are in ${dataDir}`;
+  return `none: objects are in memory${former}`;
+}
+
 /** The JSON of a cluster for `-o json`. */
 function described({ name, status: what, notes, pid, record }: ClusterState): Record<string, unknown> {
   const { process: _process, boot: _boot, args, cwd, ...known } = record;
@@ -88,7 +98,7 @@ async function status(record: ClusterRecord, { json }: LifecycleLine, version: s
   const state = await stateOf(record, version);
   if (json) return printJson(described(state));
   const { pid, notes } = state;
-  const { name, url, secureUrl, dataDir, log, context, startedAt, serviceRange, podRange } = record;
+  const { name, url, secureUrl, log, context, startedAt, serviceRange, podRange } = record;
   const isUp = pid !== undefined;
   const rows: (readonly [string, string | undefined])[] = [
     ['cluster', name],
@@ -99,7 +109,7 @@ async function status(record: ClusterRecord, { json }: LifecycleLine, version: s
     ['version', record.version],
     ['API', isUp ? url : undefined],
     ['secure door', isUp ? secureUrl : undefined],
-    ['data folder', dataDir ?? 'none: objects are in memory'],
+    ['data folder', folderText(record)],
     ['log', log !== undefined && existsSync(log) ? log : undefined],
     ['context', context && `${context.name} in ${context.file}`],
     ['services', serviceRange],
@@ -132,14 +142,14 @@ async function stop(record: ClusterRecord, { json }: LifecycleLine, version: str
   const { name } = record;
   const ended = await end(record, json ? () => undefined : print);
   if (json) return printJson(described(await stateOf(readRecord(name) ?? record, version)));
-  const lost = record.dataDir === undefined ? '; its objects were in memory, and are gone' : '';
+  const lost = isInMemory(record) ? '; its objects were in memory, and are gone' : '';
   print(ended ? `Stopped ${name}${lost}\n` : `${name} does not run\n`);
 }
 
 async function restart(record: ClusterRecord, { json, sure }: LifecycleLine, version: string): Promise<void> {
-  const { name, dataDir, args = [], cwd = '' } = record;
+  const { name, args = [], cwd = '' } = record;
   const say = json ? () => undefined : print;
-  const isLosing = dataDir === undefined && runningProcess(record) !== undefined;
+  const isLosing = isInMemory(record) && runningProcess(record) !== undefined;
   const question = `Restart ${name}? Its objects are in memory, and it begins without them`;
   if (isLosing && !sure && !(await isSure(question, `restart ${name}`))) return say(`${name} stays\n`);
   await end(record, say);

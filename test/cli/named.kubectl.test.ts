@@ -385,6 +385,8 @@ describe('in a terminal', () => {
   it('leaves at once when it is asked twice, whatever its pods want', async () => {
     const up = terminal([
       'up',
+      '--name',
+      'my-project',
       '--in-memory',
       '--port',
       '0',
@@ -402,6 +404,13 @@ describe('in a terminal', () => {
     });
     const phase = async () => (await new Client(url!).get(`${pods}/stubborn`)).body.status?.phase;
     await expect.poll(phase, { timeout: 30_000 }).toBe('Running');
+    // The data of the start before is left alone, and not forgotten.
+    const dataDir = path.join(cwd, 'My Project', '.wherry');
+    expect(await asked('status', 'my-project')).toMatchObject({ status: 'running', inMemory: true, dataDir });
+    expect((await run('list')).stdout).toMatch(/^my-project +running .* in memory$/m);
+    expect((await run('status', 'my-project')).stdout).toMatch(
+      /^data folder +none: objects are in memory; those of an earlier start are in .*\/My Project\/\.wherry$/m,
+    );
     up.type(ctrlC);
     await up.shows(/Stopping 1 pod, Ctrl-C again to leave at once/);
     up.type(ctrlC);

@@ -24,8 +24,10 @@ const lockLookMs = 20;
 
 export interface ClusterRecord {
   readonly name: string;
-  /** The data folder, as an absolute path; absent when objects are in memory. */
+  /** The data folder, as an absolute path; absent when objects were always in memory. */
   readonly dataDir?: string;
+  /** Whether objects of the last start are in memory; those in the data folder are of an earlier one. */
+  readonly inMemory?: boolean;
   /** The process that runs it; absent when it was stopped. */
   readonly process?: Owner;
   /** The id of the system boot during which the process was started; empty where it is not known. */

@@ -49,11 +49,18 @@ export class ClusterRun {
       refuseRunning(choice);
       const { name, dataDir, record: former } = choice;
       const others = allRecords().filter((one) => one.name !== name);
-      const { url: _url, secureUrl: _secure, failure: _failure, log: _log, ...kept } = former ?? {};
+      const {
+        url: _url,
+        secureUrl: _secure,
+        failure: _failure,
+        log: _log,
+        inMemory: _memory,
+        ...kept
+      } = former ?? {};
       const record: ClusterRecord = {
         ...kept,
         name,
-        ...(asked.inMemory ? {} : { dataDir }),
+        ...(asked.inMemory ? { inMemory: true } : { dataDir }),
         ...(await allot(asked.open, former ?? knownBefore(asked, choice), others)),
         process: currentOwner(),
         boot: bootId(),
@@ -74,11 +81,11 @@ export class ClusterRun {
 
   /** The options of the start, with what was chosen. */
   options(given: StartOptions): StartOptions {
-    const { dataDir, port, securePort, serviceRange, podRange } = this.#record;
+    const { dataDir, inMemory, port, securePort, serviceRange, podRange } = this.#record;
     const { secure, node } = given;
     return {
       ...given,
-      ...(dataDir === undefined ? {} : { dataDir }),
+      ...(dataDir === undefined || inMemory ? {} : { dataDir }),
       ...(port === undefined ? {} : { port }),
       ...(securePort === undefined || typeof secure !== 'object'
         ? {}

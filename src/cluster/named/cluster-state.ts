@@ -29,11 +29,11 @@ const isSameBoot = (boot: string | undefined): boolean => !boot || boot === boot
 
 /** @param version of this command */
 export async function stateOf(record: ClusterRecord, version: string): Promise<ClusterState> {
-  const { name, dataDir } = record;
+  const { name, dataDir, inMemory } = record;
   const pid = runningProcess(record);
   const base = { name, pid, record };
   if (pid === undefined) {
-    if (dataDir !== undefined && !existsSync(dataDir))
+    if (dataDir !== undefined && !inMemory && !existsSync(dataDir))
       return { ...base, status: 'missing', notes: [`its data folder ${dataDir} is not there any more`] };
     return { ...base, status: 'stopped', notes: endNotes(record) };
   }
