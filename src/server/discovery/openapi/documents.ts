@@ -15,6 +15,7 @@ import { contractOperations } from './contract-operations.ts';
 import { encodeV2 } from './gnostic.ts';
 import { operationsIn } from './minor-operations.ts';
 import { type Operation, operationsOf } from './operations.ts';
+import { commonPages, pageOperation } from './page-operations.ts';
 import { declaration, resourceListing, smallDeclaration } from './swagger12.ts';
 import { type DocumentV2, documentV2 } from './v2.ts';
 import { TextV2 } from './v2-text.ts';
@@ -43,7 +44,7 @@ export class Documents {
     /** Documents about paths outside the API, by name. */
     private readonly others: Readonly<Record<string, object>> = {},
   ) {
-    this.#textV2 = new TextV2(kinds, (apiVersion) => this.#operations(apiVersion), kinds.minor);
+    this.#textV2 = new TextV2(kinds, (apiVersion) => this.#operationsV2(apiVersion), kinds.minor);
     this.#v3 = new VersionCache(kinds);
     this.#swagger12 = new VersionCache(kinds);
   }
@@ -73,6 +74,8 @@ export class Documents {
         const document = await this.v3(name);
         paths[name] = { serverRelativeURL: `/openapi/v3/${name}?hash=${document!.hash}` };
       }
+      for (const name of this.#pages())
+        paths[name] = { serverRelativeURL: `/openapi/v3/${name}?hash=${(await this.v3(name))!.hash}` };
       // Documents of versions that other servers serve are forwarded from there, so they have no hash here.
       for (const apiVersion of this.discovery.servedElsewhere()) {
         const name = prefixOf(apiVersion).slice(1);
@@ -86,21 +89,60 @@ export class Documents {
   /** The document of a version by its path, `api/v1` or `apis/extensions/v1beta1`; undefined when it is not served. */
   async v3(name: string): Promise<ApiDocument | undefined> {
     if (Object.hasOwn(this.others, name)) return ApiDocument.json(this.others[name]!);
+    if (this.#pages().includes(name))
+      return this.#once(`v3 ${name}`, () => this.#documentV3('v1', false, this.#pageOperations([name])));
     const apiVersion = this.#apiVersionAt(name);
     if (apiVersion === undefined) return undefined;
-    const build = async (): Promise<ApiDocument> => {
-      const isCustom = [...this.kinds.inVersion(apiVersion)].some(({ custom }) => custom);
-      const operations = this.#operations(apiVersion);
-      const describing = documentV3(
-        apiVersion,
-        isCustom,
-        operations,
-        await Descriptions.load(),
-        this.kinds.minor,
-      );
-      return givenInSlices(ApiDocument.jsonInSlices(await givenInSlices(describing)));
-    };
-    return built(this.#v3.get(apiVersion, () => new Map())!, '', build);
+    return built(this.#v3.get(apiVersion, () => new Map())!, '', () =>
+      this.#documentV3(apiVersion, this.#isCustom(apiVersion), this.#operations(apiVersion)),
+    );
+  }
+
+  async #documentV3(
+    apiVersion: string,
+    isCustom: boolean,
+    operations: readonly Operation[],
+  ): Promise<ApiDocument> {
+    const describing = documentV3(
+      apiVersion,
+      isCustom,
+      operations,
+      await Descriptions.load(),
+      this.kinds.minor,
+    );
+    return givenInSlices(ApiDocument.jsonInSlices(await givenInSlices(describing)));
+  }
+
+  #isCustom(apiVersion: string): boolean {
+    return [...this.kinds.inVersion(apiVersion)].some(({ custom }) => custom);
+  }
+
+  /** Pages about the API itself: a minor of Kubernetes has documents about them, too. */
+  #pages(): string[] {
+    return this.kinds.minor ? [...commonPages, ...this.#groupPages().keys()] : [];
+  }
+
+  /** Pages of built-in groups, each with the first version of the group. */
+  #groupPages(): Map<string, string> {
+    const found = new Map<string, string>();
+    for (const apiVersion of this.discovery.served()) {
+      const page = `apis/${apiVersion.split('/')[0]}`;
+      if (apiVersion.includes('/') && !found.has(page) && !this.#isCustom(apiVersion))
+        found.set(page, apiVersion);
+    }
+    return found;
+  }
+
+  #pageOperations(names: readonly string[]): Operation[] {
+    return operationsIn(this.kinds.minor!, names.map(pageOperation));
+  }
+
+  /** Version 2 has one document for all, so each page is described together with a version. */
+  #operationsV2(apiVersion: string): Operation[] {
+    const operations = this.#operations(apiVersion);
+    if (!this.kinds.minor) return operations;
+    const own = [...this.#groupPages()].filter(([, first]) => first === apiVersion).map(([page]) => page);
+    return [...this.#pageOperations(apiVersion === 'v1' ? commonPages : own), ...operations];
   }
 
   /** The document of a path, '' for the listing; undefined for an unknown path. */
@@ -142,7 +184,7 @@ export class Documents {
   async #documentV2(): Promise<DocumentV2> {
     const operations = this.discovery
       .served()
-      .map((apiVersion) => [apiVersion, this.#operations(apiVersion)] as const);
+      .map((apiVersion) => [apiVersion, this.#operationsV2(apiVersion)] as const);
     return givenInSlices(documentV2(new Map(operations), await Descriptions.load(), this.kinds.minor));
   }
 

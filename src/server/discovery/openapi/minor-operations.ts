@@ -1,6 +1,6 @@
 /**
- * Operations as the documents of a minor of Kubernetes show them: with its models, without later parameters, and without
- * creates outside a namespace.
+ * Operations as the documents of a minor of Kubernetes show them: with its models, with the answers that it names, without
+ * later parameters, and without creates outside a namespace.
  */
 import type { ChosenMinor } from '../../../api/kind/chosen-minor.ts';
 import { builtinModels, type Model } from '../../../api/model/model.ts';
@@ -19,10 +19,22 @@ export function operationsIn(minor: ChosenMinor, operations: readonly Operation[
   );
   return operations
     .filter((operation) => !operation.isOutside)
+    .map((operation) => ({ ...operation, answer: answerIn(operation) }))
     .map(({ answer, body, parameters, ...operation }) => ({
       ...operation,
       ...(answer ? { answer: then(answer) } : {}),
       ...(body ? { body: body.model === 'Patch' ? body : { ...body, model: then(body.model) } } : {}),
       parameters: parameters.filter(({ name }) => !later.has(name)),
     }));
+}
+
+/**
+ * The answer as documents of Kubernetes have it, which is not always what a server answers: a namespace that is deleted,
+ * the objects of a collection, and a Status for bindings and evictions.
+ */
+function answerIn({ action, answer, body, gvk }: Operation): Model | undefined {
+  const isNamespace = action === 'delete' && gvk?.kind === 'Namespace' && !gvk.group;
+  if (action === 'deletecollection' || isNamespace) return builtinModels.of('Status');
+  const isStatus = action === 'post' && answer?.name === 'Status';
+  return isStatus && body && body.model !== 'Patch' ? body.model : answer;
 }

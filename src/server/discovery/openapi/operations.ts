@@ -32,6 +32,10 @@ export interface Operation {
   readonly body?: { readonly model: Model | 'Patch'; readonly required: boolean };
   /** Model of a successful answer; undefined for plain text. */
   readonly answer?: Model;
+  /** The answer is that of `/version`, which has no model. */
+  readonly isVersion?: true;
+  /** What documents group it by, when that is not its version. */
+  readonly tag?: string;
   /** Formats of a patch, when they are not the usual ones. */
   readonly patchTypes?: readonly string[] | undefined;
   /** Media types of an answer, when they are not the usual ones. */

@@ -78,6 +78,17 @@ const values: Record<Dialect, Record<ValueName, Schema>> = {
   },
 };
 
+/** Fields of the answer of `/version`: those that are always there, and those since a server can emulate a minor. */
+const versionFields =
+  'major minor gitVersion gitCommit gitTreeState buildDate goVersion compiler platform'.split(' ');
+const emulationFields = [
+  'emulationMajor',
+  'emulationMinor',
+  'minCompatibilityMajor',
+  'minCompatibilityMinor',
+];
+const emulatedFrom = 33;
+
 /** Allowed values listed in a description; a longer list would hide the rest of the text. */
 const namedMax = 12;
 
@@ -96,9 +107,30 @@ export class Definitions {
     private readonly minor?: ChosenMinor,
   ) {}
 
-  /** What every operation answers with when it fails. */
-  status(): Schema {
-    return this.model((this.minor?.models ?? builtinModels).of('Status'));
+  get isOfMinor(): boolean {
+    return this.minor !== undefined;
+  }
+
+  /** What every operation answers with when it fails; documents of a minor of Kubernetes do not say it. */
+  failure(): Schema | undefined {
+    return this.minor ? undefined : this.model(builtinModels.of('Status'));
+  }
+
+  /** What `/version` answers. */
+  version(): Schema {
+    const name = 'io.k8s.apimachinery.pkg.version.Info';
+    const type = 'string';
+    const always = { ...(this.dialect === 'v3' ? { default: '' } : {}), type };
+    const more = this.minor && this.minor.number < emulatedFrom ? [] : emulationFields;
+    this.#schemas.set(name, {
+      type: 'object',
+      required: versionFields,
+      properties: Object.fromEntries([
+        ...versionFields.map((field) => [field, always]),
+        ...more.map((field) => [field, { type }]),
+      ]),
+    });
+    return { $ref: places[this.dialect] + name };
   }
 
   /** Whether a model got another name, because a model before it has its own. */

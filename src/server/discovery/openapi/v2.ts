@@ -24,6 +24,7 @@ export interface OperationV2 {
   operationId: string;
   tags: string[];
   consumes?: readonly string[];
+  schemes?: readonly string[];
   produces: readonly string[];
   parameters?: ParameterV2[];
   responses: Record<string, { description: string; schema?: Schema }>;
@@ -41,6 +42,9 @@ export interface DocumentV2 {
   securityDefinitions?: typeof bearerToken;
   security?: readonly { BearerToken: readonly string[] }[];
 }
+
+/** A path of either version. */
+type PathWith<P> = { parameters?: P[] } & { [method in Operation['method']]?: { parameters?: P[] } };
 
 export const title = 'Kubernetes';
 export const patchTypes: readonly string[] = [
@@ -108,10 +112,14 @@ export function* documentV2(
   };
 }
 
+/** Since servers can emulate a minor, documents name that alone. */
+export const shownRelease = (minor: ChosenMinor | undefined): string =>
+  minor && minor.number >= 31 ? `1.${minor.number}` : (minor?.release ?? release);
+
 /** The document without what it describes. */
 export const frameV2 = (minor: ChosenMinor | undefined): DocumentV2 => ({
   swagger: '2.0',
-  info: { title, version: minor?.release ?? release },
+  info: { title, version: shownRelease(minor) },
   paths: {},
   definitions: {},
   parameters: {},
@@ -136,9 +144,11 @@ export function* pathsV2(
       const path = (paths[operation.path] ??= {
         parameters: pathParameters(operation).map((name) => refer(parameter(name))),
       });
-      path[operation.method] = operationV2(operation, tagOf(apiVersion), definitions, refer);
+      const tag = operation.tag ?? tagOf(apiVersion);
+      path[operation.method] = operationV2(operation, tag, definitions, refer);
       yield operationSteps;
     }
+  if (definitions.isOfMinor) Object.values(paths).forEach(shareParameters);
   return { paths, shared };
 }
 
@@ -151,9 +161,37 @@ export const parameterV2 = ({ name, in: place, type, description }: Parameter): 
   uniqueItems: true,
 });
 
-function consumedTypes({ body, gvk, patchTypes: own }: Operation): readonly string[] {
-  if (!gvk) return answerTypes;
+function consumedTypes(operation: Operation): readonly string[] | undefined {
+  const { answer, body, gvk, isVersion, patchTypes: own } = operation;
+  if (!gvk) return answer || isVersion ? answerTypesOf(operation) : undefined;
   return body?.model === 'Patch' ? (own ?? patchTypes) : ['*/*'];
+}
+
+export function answerSchema({ answer, isVersion }: Operation, definitions: Definitions): Schema {
+  if (isVersion) return definitions.version();
+  return answer ? definitions.model(answer) : { type: 'string' };
+}
+
+const nameOf = ({ $ref, name = '' }: ParameterV2): string => $ref?.split('/').at(-1) ?? name;
+
+/** Moves parameters that all operations of a path take to the path itself, and sorts them, as in Kubernetes. */
+export function shareParameters<P extends ParameterV2>(path: PathWith<P>): void {
+  const { parameters: shared = [], ...byMethod } = path;
+  const operations = Object.values(byMethod);
+  const key = ({ $ref, in: place, name }: P): string => $ref ?? `${place} ${name}`;
+  const [first = [], ...others] = operations.map(({ parameters = [] }) => parameters);
+  const common = first.filter(
+    (one) =>
+      one.in !== 'body' && others.every((parameters) => parameters.some((each) => key(each) === key(one))),
+  );
+  const byName = (a: P, b: P): number => (nameOf(a) < nameOf(b) ? -1 : 1);
+  path.parameters = [...shared, ...common].sort(byName);
+  if (!path.parameters.length) delete path.parameters;
+  const keys = new Set(common.map(key));
+  for (const operation of operations) {
+    operation.parameters = operation.parameters?.filter((one) => !keys.has(key(one))).sort(byName) ?? [];
+    if (!operation.parameters.length) delete operation.parameters;
+  }
 }
 
 function operationV2(
@@ -162,25 +200,28 @@ function operationV2(
   definitions: Definitions,
   refer: (parameter: Parameter) => ParameterV2,
 ): OperationV2 {
-  const { action, answer, body, description, gvk, id } = operation;
+  const { action, body, description, gvk, id } = operation;
   const parameters = operation.parameters.map(refer);
   if (body) {
     const schema = body.model === 'Patch' ? definitions.value('Patch') : definitions.model(body.model);
     parameters.unshift({ name: 'body', in: 'body', ...(body.required ? { required: true } : {}), schema });
   }
-  const schema = answer ? definitions.model(answer) : { type: 'string' };
+  const schema = answerSchema(operation, definitions);
   const successes = successCodes(operation).map((code) => [code, { description: codeNames[code], schema }]);
+  const consumes = consumedTypes(operation);
+  const failure = definitions.failure();
   return {
     description,
     operationId: id,
     tags: [tag],
-    consumes: consumedTypes(operation),
+    ...(consumes ? { consumes } : {}),
+    ...(failure ? {} : { schemes: ['https'] }),
     produces: answerTypesOf(operation),
     ...(parameters.length ? { parameters } : {}),
     responses: {
       ...Object.fromEntries(successes),
       401: unauthorized,
-      default: { description: 'Error', schema: definitions.status() },
+      ...(failure ? { default: { description: 'Error', schema: failure } } : {}),
     },
     ...(action ? { 'x-kubernetes-action': action } : {}),
     ...(gvk ? { 'x-kubernetes-group-version-kind': gvk } : {}),

@@ -1,17 +1,19 @@
 /** OpenAPI 3: one self-contained document for each version of each group. */
 import type { ChosenMinor } from '../../../api/kind/chosen-minor.ts';
 import type { Descriptions } from '../../../api/model/descriptions.ts';
-import { release } from '../../../api/values/release.ts';
 import { type Operation, successCodes } from './operations.ts';
 import { inlineParameters, type Parameter, parameter } from './parameters.ts';
 import { Definitions, type Schema } from './schema.ts';
 import {
+  answerSchema,
   answerTypesOf,
   bearerToken,
   codeNames,
   operationSteps,
   patchTypes,
   pathParameters,
+  shareParameters,
+  shownRelease,
   tagOf,
   title,
   unauthorized,
@@ -45,8 +47,8 @@ export interface DocumentV3 {
   info: { title: string; version: string };
   paths: Record<string, PathV3>;
   components: {
-    schemas: Record<string, Schema>;
-    parameters: Record<string, ParameterV3>;
+    schemas?: Record<string, Schema>;
+    parameters?: Record<string, ParameterV3>;
     securitySchemes: typeof bearerToken;
   };
 }
@@ -75,20 +77,28 @@ export function* documentV3(
     const path = (paths[operation.path] ??= {
       parameters: pathParameters(operation).map((name) => refer(parameter(name))),
     });
-    path[operation.method] = operationV3(operation, tagOf(apiVersion), definitions, refer);
+    const tag = operation.tag ?? tagOf(apiVersion);
+    path[operation.method] = operationV3(operation, tag, definitions, refer);
     yield operationSteps;
   }
+  if (definitions.isOfMinor) Object.values(paths).forEach(shareParameters);
   return {
     openapi: '3.0.0',
-    info: isCustom ? customInfo : { title, version: minor?.release ?? release },
+    info: isCustom ? customInfo : { title, version: shownRelease(minor) },
     paths,
     components: {
-      schemas: definitions.schemas,
-      parameters: Object.fromEntries([...shared].sort().map((name) => [name, parameterV3(parameter(name))])),
+      ...unlessEmpty('schemas', definitions.schemas),
+      ...unlessEmpty(
+        'parameters',
+        Object.fromEntries([...shared].sort().map((name) => [name, parameterV3(parameter(name))])),
+      ),
       securitySchemes: bearerToken,
     },
   };
 }
+
+const unlessEmpty = <T extends object>(name: string, given: T): { [name: string]: T } =>
+  Object.keys(given).length ? { [name]: given } : {};
 
 const parameterV3 = ({ name, in: place, type, description }: Parameter): ParameterV3 => ({
   name,
@@ -107,9 +117,9 @@ function operationV3(
   definitions: Definitions,
   refer: (parameter: Parameter) => ParameterV3,
 ): OperationV3 {
-  const { action, answer, body, description, gvk, id, parameters } = operation;
-  const schema = answer ? definitions.model(answer) : { type: 'string' };
-  const success = content(answerTypesOf(operation), schema);
+  const { action, body, description, gvk, id, parameters } = operation;
+  const success = content(answerTypesOf(operation), answerSchema(operation, definitions));
+  const failure = definitions.failure();
   const successes = successCodes(operation).map((code) => [
     code,
     { description: codeNames[code], content: success },
@@ -123,10 +133,9 @@ function operationV3(
     responses: {
       ...Object.fromEntries(successes),
       401: unauthorized,
-      default: {
-        description: 'Error',
-        content: content(['application/json'], definitions.status()),
-      },
+      ...(failure
+        ? { default: { description: 'Error', content: content(['application/json'], failure) } }
+        : {}),
     },
     ...(action ? { 'x-kubernetes-action': action } : {}),
     ...(gvk ? { 'x-kubernetes-group-version-kind': gvk } : {}),
