@@ -38,9 +38,9 @@ afterAll(async () => {
 });
 
 /** A GET over TLS. */
-const get = (url: string, headers: Record<string, string | string[]>) =>
+const get = (url: string, headers: Record<string, string | string[]>, server = cluster.secureUrl) =>
   new Promise<{ status: number; headers: Record<string, unknown>; body: Json }>((resolve, reject) => {
-    request(cluster.secureUrl + url, { agent, headers }, (answer) => {
+    request(server + url, { agent, headers }, (answer) => {
       const chunks: Buffer[] = [];
       answer.on('data', (chunk: Buffer) => chunks.push(chunk));
       answer.on('end', () => {
@@ -143,6 +143,22 @@ describe('the documents of the issuer', () => {
     const { token } = (await ask({})).body.status;
     const { payload } = await jwtVerify(token, createLocalJWKSet(keys.body), { issuer });
     expect(payload.sub).toBe('system:serviceaccount:default:robot');
+  });
+
+  it('name the advertised address when the server listens at all of them', async () => {
+    const open = await start({
+      store: 'memory',
+      controllers: false,
+      secure: { host: '0.0.0.0', port: 0, advertiseAddress: '192.0.2.7' },
+      users: [{ name: 'zoe', groups: ['system:masters'], token: 'zoe-token' }],
+    });
+    try {
+      const { port } = new URL(open.secureUrl!);
+      const document = await get('/.well-known/openid-configuration', zoe, `https://127.0.0.1:${port}`);
+      expect(document.body).toMatchObject({ issuer, jwks_uri: `https://192.0.2.7:${port}/openid/v1/jwks` });
+    } finally {
+      await open.close();
+    }
   });
 });
 

@@ -213,6 +213,23 @@ describe('a control plane', () => {
     );
   });
 
+  it('lets a suite finalize namespaces that it has deleted, whether they are newer meanwhile or gone', async () => {
+    for (const [name, isAwaited] of [
+      ['raced', false],
+      ['emptied', true],
+    ] as const) {
+      const path = `/api/v1/namespaces/${name}`;
+      await plane.ask('POST', '/api/v1/namespaces', namespace(name), plane.admin);
+      const deleted = bodyOf(await plane.ask('DELETE', path, undefined, plane.admin));
+      const isGone = async () => (await plane.get(path, plane.admin))?.code === 404;
+      if (isAwaited) await until('the namespace is gone', isGone);
+      const finalized = { ...deleted, spec: { finalizers: [] } };
+      const reply = await plane.ask('PUT', `${path}/finalize`, finalized, plane.admin);
+      expect([reply?.code, bodyOf(reply).metadata.uid]).toEqual([200, deleted.metadata.uid]);
+      await until('the namespace is gone', isGone);
+    }
+  });
+
   it('collects dependents of deleted owners, and never those of made-up ones', async () => {
     const maps = '/api/v1/namespaces/default/configmaps';
     const owner = bodyOf(await plane.ask('POST', maps, configMap('owner'), plane.admin));

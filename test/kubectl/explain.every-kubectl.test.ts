@@ -76,6 +76,33 @@ describeWith('kubectl')('kubectl', () => {
     );
   });
 
+  test('explain --recursive goes through the schemas of definitions, which hold themselves', async () => {
+    const text = await k('explain', 'crd', '--recursive');
+    expect(text).toMatch(/^KIND: +CustomResourceDefinition$/m);
+    // Parts of a schema that are another schema, or a list of texts, or true.
+    for (const field of ['additionalItems', 'dependencies', 'enum', 'items'])
+      expect(text).toMatch(new RegExp(`^ +${field}\t<`, 'm'));
+    expect(text).toEqual(
+      kubectl().wording({
+        '1.20': /additionalItems\t<>/,
+        '1.32': /^ +additionalItems\t<JSONSchemaPropsOrBool>$/m,
+      }),
+    );
+  });
+
+  test('get shows none for what exempt priority levels do not have', async () => {
+    const level = {
+      apiVersion: 'flowcontrol.apiserver.k8s.io/v1',
+      kind: 'PriorityLevelConfiguration',
+      metadata: { name: 'exempt' },
+      spec: { type: 'Exempt', exempt: { lendablePercent: 0, nominalConcurrencyShares: 0 } },
+    };
+    await k('create', '-f', file('exempt.json', level));
+    expect(await k('get', 'prioritylevelconfigurations', 'exempt')).toMatch(
+      /^NAME +TYPE +NOMINALCONCURRENCYSHARES +QUEUES +HANDSIZE +QUEUELENGTHLIMIT +AGE\nexempt +Exempt +<none> +<none> +<none> +<none> /,
+    );
+  });
+
   test('explain --recursive shows the whole tree', async () => {
     const text = await k('explain', 'pod', '--recursive');
     for (const [old, current] of [

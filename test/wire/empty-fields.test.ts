@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Kind } from '../../src/api/kind/kind.ts';
 import { builtinKinds } from '../../src/api/kinds/kinds.ts';
 import type { Model } from '../../src/api/model/model.ts';
+import { isFault } from '../support/faults.ts';
 import { type Json, jsonPatch, mergePatch, type Reply, strategicPatch } from '../support/http.ts';
 import { useTarget } from '../support/target.ts';
 import { isRelease } from '../support/tier.ts';
@@ -91,7 +92,6 @@ describe('what is not there', () => {
     await target.post('/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } });
   });
 
-  /** Some answers of Kubernetes have the code 500, too, and no reason. */
   const send = async (
     method: string,
     path: string,
@@ -101,7 +101,7 @@ describe('what is not there', () => {
     const text = body === undefined ? undefined : JSON.stringify(body);
     const reply = await target.request(method, path, text, { 'Content-Type': type });
     const failures = target.failures.splice(0).map(({ stack }) => stack);
-    if (failures.length || reply.body?.reason === 'InternalError')
+    if (failures.length || isFault(reply))
       throw new Error([`${method} ${path} ${type} ${text}`, reply.text, ...failures].join('\n'));
     return reply;
   };

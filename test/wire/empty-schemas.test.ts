@@ -5,6 +5,7 @@
  */
 import { expect, it } from 'vitest';
 import { modelOf } from '../../src/api/model/model.ts';
+import { isFault } from '../support/faults.ts';
 import { type Json, jsonPatch, mergePatch, type Reply } from '../support/http.ts';
 import { useTarget } from '../support/target.ts';
 import { isRelease } from '../support/tier.ts';
@@ -52,7 +53,7 @@ async function send(method: string, path: string, body?: Json, type = 'applicati
   const text = body === undefined ? undefined : JSON.stringify(body);
   const reply = await target.request(method, path, text, { 'Content-Type': type });
   const failures = target.failures.splice(0).map(({ stack }) => stack);
-  if (failures.length || reply.body?.reason === 'InternalError')
+  if (failures.length || isFault(reply))
     throw new Error([`${method} ${path} ${type} ${text}`, reply.text, ...failures].join('\n'));
   return reply;
 }

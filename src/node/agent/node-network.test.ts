@@ -1,6 +1,6 @@
 /** Proves that a node's network uses what its machine allows, and that pods of a real agent find services by name. */
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -99,6 +99,16 @@ describe('the network of a node', () => {
 });
 
 describe.skipIf(problem !== undefined)(`the network of a node with the rights for it${note}`, () => {
+  it('says at the start that nodes of this machine with another range are not reached, unless they are', async () => {
+    const first = await open();
+    const second = await open({ nodeName: 'n2', folder: join(folder, 'n2'), podRange: '10.218.0.0/16' });
+    const forwards = (await readFile('/proc/sys/net/ipv4/ip_forward', 'utf8')).trim() === '1';
+    const range = /10\.217\.\d+\.0\/24/.exec(first.describe()[0]!)![0];
+    const sentence = `pods of other nodes on this machine (${range}) are not reached: they have another --pod-range`;
+    expect(second.describe().includes(sentence)).toBe(!forwards);
+    expect(first.describe().join()).not.toContain('are not reached');
+  });
+
   it('gives each pod an address, and services names that answer', async () => {
     // Three replicas listen on the same port; a fourth pod finds them by the short name of their service.
     const network = await open();

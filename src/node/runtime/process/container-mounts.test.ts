@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Spawner } from '../../process/spawner.ts';
-import { probeNamespaces } from './namespace-root.ts';
+import { NamespaceRoot, probeNamespaces } from './namespace-root.ts';
 import { ProcessPod, TestSession, type Wanted } from './process-pod.fixture.ts';
 
 const spawner = new Spawner();
@@ -54,6 +54,38 @@ describe.runIf(namespaces)('mounts in a namespace', () => {
     expect(await readFile('/etc/hosts', 'utf8')).not.toBe('my hosts\n');
     expect(await readFile('/proc/self/mountinfo', 'utf8')).not.toContain('wherry-data');
     expect(existsSync('/dev/termination-log')).toBe(false);
+  });
+
+  it('are set up by one process, however many there are, and of the machine', async () => {
+    const tools = namespaces!;
+    const folder = await mkdtemp(join(tmpdir(), 'wherry-root-'));
+    const lines: (readonly string[])[] = [];
+    const counting = new Proxy(spawner, {
+      get: (of, name) => {
+        const value = of[name as keyof Spawner] as unknown;
+        if (name !== 'spawn' && name !== 'run') return value;
+        return (command: string[], ...rest: unknown[]) => {
+          lines.push(command);
+          return (value as (...args: unknown[]) => unknown).call(of, command, ...rest);
+        };
+      },
+    });
+    const scripts: string[] = [];
+    for (const [i, count] of [0, 3, 30].entries())
+      for (const readOnly of [false, true]) {
+        const mounts = Array.from({ length: count }, (_, n) => mount(`/wherry-many/${n}`));
+        const request = { folder: join(folder, `${i}${readOnly}`), mounts, workingDir: '/', readOnly };
+        const root = await NamespaceRoot.make(request, tools, counting);
+        await root.release();
+        expect(lines).toHaveLength(1);
+        scripts.push(lines.pop()!.find((word) => word.includes('pivot_root'))!);
+      }
+    // All are bound by the two tables of one program, and the one thing that is mounted again is the root.
+    expect(new Set(scripts).size).toBe(1);
+    expect(scripts[0]!.match(/\bremount\b/g)).toHaveLength(1);
+    expect(scripts[0]!.match(/\bmount -a\b/g)).toHaveLength(2);
+    expect(scripts[0]).not.toMatch(/\b(?:for|while|xargs)\b/);
+    await rm(folder, { recursive: true });
   });
 
   it('are beside a folder /tmp of its own, with what the command names of the machine', async () => {
