@@ -14,21 +14,27 @@ let begun: { address: string; bytes: string }[];
 /** How many began in each turn of the event loop. */
 let turns: Map<number, number>;
 let accepted: Socket[];
+/** How long each takes by the clock of the test. */
+let stepMs: number;
+let nowMs = 0;
 let turn = 0;
 let counting: NodeJS.Immediate;
 
 beforeEach(async () => {
   [clients, begun, turns, accepted] = [[], [], new Map(), []];
+  stepMs = 0;
   const count = (): void => {
     turn++;
     counting = setImmediate(count);
   };
   count();
-  const flights = new FirstFlights((socket) => {
+  const begin = (socket: Socket): void => {
+    nowMs += stepMs;
     turns.set(turn, (turns.get(turn) ?? 0) + 1);
     const bytes = (socket.read() as Buffer | null)?.toString('hex') ?? '';
     begun.push({ address: socket.remoteAddress!, bytes });
-  }, 1_000);
+  };
+  const flights = new FirstFlights(begin, 1_000, () => nowMs);
   server = createServer({ allowHalfOpen: true }, (socket) => {
     accepted.push(socket);
     flights.take(socket);
@@ -66,6 +72,16 @@ it('few begin in a turn, and addresses alternate', async () => {
   expect(Math.max(...turns.values())).toBeLessThanOrEqual(4);
   expect(begun.every(({ bytes }) => bytes === hello.toString('hex'))).toBe(true);
   expect(begun.findIndex(({ address }) => address === '127.0.0.2')).toBeLessThan(38);
+});
+
+it('fewer begin in a turn when they take long', async () => {
+  stepMs = 1.5;
+  const many: Socket[] = [];
+  for (let i = 0; i < 12; i++) many.push(await open());
+  await until(() => accepted.length === 12);
+  for (const socket of many) socket.write(hello);
+  await until(() => begun.length === 12);
+  expect(Math.max(...turns.values())).toBeLessThanOrEqual(2);
 });
 
 it('begin when the last byte is there, also when it comes in parts and records', async () => {

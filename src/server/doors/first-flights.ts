@@ -6,8 +6,9 @@
  */
 import type { Socket } from 'node:net';
 
-/** Handshakes that begin in one turn of the event loop. */
+/** Handshakes that begin in one turn of the event loop, and time after which no further one does. */
 const turnMax = 4;
+const turnMaxMs = 2;
 /** Only so many bytes of a ClientHello are waited for: TLS refuses a longer one. */
 const helloBytesMax = 16 * 1024;
 
@@ -32,6 +33,7 @@ export class FirstFlights {
   constructor(
     private readonly begin: (socket: Socket) => void,
     private readonly maxMs: number,
+    private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
   take(socket: Socket): void {
@@ -73,7 +75,8 @@ export class FirstFlights {
 
   readonly #takeTurns = (): void => {
     this.#isAwaited = false;
-    for (let begun = 0; begun < turnMax; ) {
+    const endMs = this.nowMs() + turnMaxMs;
+    for (let begun = 0; begun < turnMax && (begun === 0 || this.nowMs() < endMs); ) {
       const next = this.#waiting.entries().next();
       if (next.done) return;
       const [address, flights] = next.value;

@@ -14,6 +14,7 @@ import { Http2Response, type UnreadBytes } from '../http/http2-response.ts';
 import { type Arrivals, SessionArrivals } from '../lane/arrivals.ts';
 import { Http2Request } from '../wire/http2-request.ts';
 import { headersMax } from './http-listener.ts';
+import { SessionEndings } from './session-endings.ts';
 import { type ReadSession, SessionReading } from './session-reading.ts';
 
 export interface Http2Options {
@@ -57,6 +58,7 @@ const knownMethods = new Set(METHODS.filter((method) => method !== 'CONNECT'));
 export class Http2Sessions {
   readonly #sessions = new Set<Session>();
   readonly #reading = new SessionReading();
+  readonly #endings = new SessionEndings();
   readonly #idleTimer: NodeJS.Timeout;
   #shut = false;
 
@@ -71,6 +73,7 @@ export class Http2Sessions {
   }
 
   take(socket: TLSSocket): void {
+    const before = new Set(socket.listeners('close'));
     // Loaded for the first HTTP/2 client: it takes Node some milliseconds, which would delay every start.
     const made = process.getBuiltinModule('node:http2').performServerHandshake(socket, {
       settings: {
@@ -84,7 +87,14 @@ export class Http2Sessions {
       maxHeaderListPairs: headersMax,
       maxSessionMemory: sessionMegabytesMax,
     });
-    const session = new Session(made, socket, this.#reading);
+    const session = new Session(made, socket, this.#reading, this.#endings);
+    const byNode = socket.listeners('close').filter((listener) => !before.has(listener));
+    for (const listener of byNode) socket.off('close', listener as () => void);
+    socket.once('close', () =>
+      session.end(() => {
+        for (const listener of byNode) listener.call(socket);
+      }),
+    );
     this.#sessions.add(session);
     this.#reading.add(session);
     made.on('error', () => made.destroy());
@@ -139,7 +149,7 @@ export class Http2Sessions {
       return reception.turnAway(door, request, response, begunMs, methodNotAllowed());
     session.whenRead(() =>
       this.arrivals.addOf(session.arrivals, () => {
-        if (!response.destroyed) reception.request(door, request, response, begunMs);
+        if (!response.destroyed && !session.isEnding) reception.request(door, request, response, begunMs);
       }),
     );
   }
@@ -148,7 +158,9 @@ export class Http2Sessions {
 /** The state of a session besides its streams. */
 class Session implements UnreadBytes, ReadSession {
   readonly arrivals = new SessionArrivals();
-  #streams = 0;
+  readonly #streams = new Set<ServerHttp2Stream>();
+  /** Whether its requests are not served any more. */
+  isEnding = false;
   #resets = 0;
   /** Bytes that its client has not read yet. */
   #unread = 0;
@@ -163,6 +175,7 @@ class Session implements UnreadBytes, ReadSession {
     readonly http2: ServerHttp2Session,
     readonly socket: TLSSocket,
     private readonly reading: SessionReading,
+    private readonly endings: SessionEndings,
   ) {}
 
   get backlog(): number {
@@ -170,7 +183,7 @@ class Session implements UnreadBytes, ReadSession {
   }
 
   get streams(): number {
-    return this.#streams;
+    return this.#streams.size;
   }
 
   /** Closes the connection at once: closing the session would wait for its client. */
@@ -179,13 +192,21 @@ class Session implements UnreadBytes, ReadSession {
     this.socket.destroy();
   }
 
+  /** Ends its requests a few at a time, and reads no further ones. @param done called after the last */
+  end(done: () => void): void {
+    this.isEnding = true;
+    this.reading.stop(this);
+    this.endings.add(this.#streams, done);
+  }
+
   open(stream: ServerHttp2Stream, response: Http2Response): void {
-    this.#streams++;
+    this.#streams.add(stream);
     this.reading.note();
     this.idleSinceMs = Number.POSITIVE_INFINITY;
     stream.once('close', () => {
       this.reading.note();
-      if (--this.#streams === 0) this.idleSinceMs = performance.now();
+      this.#streams.delete(stream);
+      if (this.#streams.size === 0) this.idleSinceMs = performance.now();
       if (response.headersSent) this.#resets = Math.max(0, this.#resets - 1);
       else this.addReset();
     });
@@ -218,7 +239,7 @@ class Session implements UnreadBytes, ReadSession {
   #cutStalled(): void {
     this.rest();
     this.#waiting = [];
-    this.http2.destroy(new Error('the client reads none of its answers'), enhanceYourCalm);
+    this.#endFor('the client reads none of its answers');
   }
 
   rest(): void {
@@ -227,6 +248,10 @@ class Session implements UnreadBytes, ReadSession {
   }
 
   addReset(): void {
-    if (++this.#resets > resetsMax) this.http2.destroy(new Error('too many resets'), enhanceYourCalm);
+    if (++this.#resets > resetsMax) this.#endFor('too many resets');
+  }
+
+  #endFor(reason: string): void {
+    if (!this.isEnding) this.end(() => this.http2.destroy(new Error(reason), enhanceYourCalm));
   }
 }

@@ -18,13 +18,13 @@ it('sessions wait when a turn has had enough, and those with few requests go on 
   const reading = new SessionReading();
   const [greedy, modest] = [sessionOf('greedy', told, 100), sessionOf('modest', told, 1)];
   for (const session of [greedy, modest]) reading.add(session);
-  for (let i = 0; i < 49; i++) reading.note();
+  for (let i = 0; i < 23; i++) reading.note();
   expect(told).toEqual([]);
-  for (let i = 0; i < 51; i++) reading.note();
+  for (let i = 0; i < 27; i++) reading.note();
   expect(told.splice(0)).toEqual(['greedy waits', 'modest waits']);
   await nextTurn();
   expect(told.splice(0)).toEqual(['modest reads', 'greedy reads']);
-  for (let i = 0; i < 49; i++) reading.note();
+  for (let i = 0; i < 23; i++) reading.note();
   expect(told).toEqual([]);
 });
 
@@ -34,7 +34,7 @@ it('a session whose requests wait to be handled is read when they are', async ()
   const [greedy, modest] = [sessionOf('greedy', told), sessionOf('modest', told)];
   greedy.backlog = 20;
   for (const session of [greedy, modest]) reading.add(session);
-  for (let i = 0; i < 50; i++) reading.note();
+  for (let i = 0; i < 24; i++) reading.note();
   told.splice(0);
   for (let i = 0; i < 3; i++) await nextTurn();
   expect(told.splice(0)).toEqual(['modest reads']);
@@ -48,7 +48,7 @@ it('a session that has ended is left alone', async () => {
   const reading = new SessionReading();
   const [gone, closed] = [sessionOf('gone', told), sessionOf('closed', told)];
   for (const session of [gone, closed]) reading.add(session);
-  for (let i = 0; i < 50; i++) reading.note();
+  for (let i = 0; i < 24; i++) reading.note();
   told.splice(0);
   reading.remove(gone);
   (closed.socket as { destroyed: boolean }).destroyed = true;

@@ -8,7 +8,7 @@
 import type { TLSSocket } from 'node:tls';
 
 /** Requests that begin or end in one turn of the event loop, before the sessions wait. One packet may exceed it. */
-const turnMax = 50;
+const turnMax = 24;
 
 export interface ReadSession {
   readonly socket: TLSSocket;
@@ -40,6 +40,12 @@ export class SessionReading {
   remove(session: ReadSession): void {
     this.#sessions.delete(session);
     this.#stopped.delete(session);
+  }
+
+  /** Reads nothing more of a session. */
+  stop(session: ReadSession): void {
+    this.remove(session);
+    handleOf(session)?.readStop();
   }
 
   /** Called when a request begins or ends. */

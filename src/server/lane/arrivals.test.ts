@@ -56,11 +56,57 @@ describe('arrivals', () => {
     arrivals.addOf(few, () => taken.push('late'));
     arrivals.add(() => taken.push('late and plain'));
     await turn();
-    expect(taken.slice(17, 20)).toEqual(['late and plain', `many ${13}`, 'late']);
+    expect(taken.slice(17, 20)).toEqual(['late and plain', 'late', 'many 13']);
     for (let i = 0; i < 6; i++) await turn();
     expect(taken.filter((each) => each.startsWith('many'))).toEqual(
       Array.from({ length: 100 }, (_, i) => `many ${i}`),
     );
+  });
+
+  it('of sessions are fewer a turn while they take long, and as many as before when they do not', async () => {
+    let nowMs = 0;
+    let costMs = 1;
+    const arrivals = new Arrivals(undefined, true, () => nowMs);
+    let taken = 0;
+    const session = new SessionArrivals();
+    for (let i = 0; i < 400; i++)
+      arrivals.addOf(session, () => {
+        taken++;
+        // What a request leads to in the same turn counts, too.
+        void Promise.resolve().then(() => {
+          nowMs += costMs;
+        });
+      });
+    const counts = async (turns: number): Promise<number[]> => {
+      const each: number[] = [];
+      for (let i = 0; i < turns; i++) {
+        const before = taken;
+        await turn();
+        each.push(taken - before);
+      }
+      return each;
+    };
+    expect(await counts(6)).toEqual([16, 8, 4, 2, 3, 4]);
+    costMs = 0;
+    expect(await counts(3)).toEqual([2, 3, 4]);
+    expect((await counts(14)).at(-1)).toBe(16);
+  });
+
+  it('of sessions with one request come before those that have many, and leave these half of the turn', async () => {
+    const arrivals = new Arrivals(undefined, true);
+    const taken: string[] = [];
+    const sessions = Array.from({ length: 40 }, () => new SessionArrivals());
+    for (const session of sessions)
+      for (let i = 0; i < 10; i++) arrivals.addOf(session, () => taken.push('many'));
+    for (let i = 0; i < 6; i++) await turn();
+    taken.length = 0;
+    arrivals.addOf(new SessionArrivals(), () => taken.push('one'));
+    await turn();
+    expect(taken[0]).toBe('one');
+    taken.length = 0;
+    for (let i = 0; i < 40; i++) arrivals.addOf(new SessionArrivals(), () => taken.push('one'));
+    await turn();
+    expect(taken.filter((each) => each === 'one').length).toBe(8);
   });
 
   it('of sessions are handled at once where requests are not handled together', () => {

@@ -5,7 +5,9 @@
  * and reads 81 instead of 66.
  *
  * A connection of HTTP/1.1 has one request at a time; a session of HTTP/2 may send many at once. Sessions take turns, a
- * request each, and have a share of each tick, so that a client that sends a thousand requests delays its own.
+ * request each, and have a share of each tick, so that a client that sends a thousand requests delays its own. The share
+ * shrinks while its requests take long, and grows again. Sessions that had nothing waiting come before those that have
+ * more than they were served: a client with one request does not wait behind all sessions of another.
  *
  * Where requests have to ask for the newest revision, the first request of a tick asks for all of them, and etcd answers
  * while the others are read (`revision-prefetch.ts`).
@@ -16,8 +18,11 @@ import { RevisionPrefetch } from './revision-prefetch.ts';
 
 /** Requests handled per tick; the rest waits for the next, so that answers can be sent and other work can run. */
 const turnMax = 64;
-/** The part of them that HTTP/2 sessions may have: a flood of theirs leaves room for others, and ticks stay short. */
+/** Requests of HTTP/2 sessions besides them: a flood of theirs leaves room for others, and ticks stay short. */
 const sessionTurnMax = 16;
+/** When those of one tick, with what they lead to in it, take longer than this, half as many are handled in the next. */
+const sessionsMaxMs = 3;
+const sessionTurnMin = 2;
 
 /** The requests of one session that wait for their turn. */
 export class SessionArrivals {
@@ -28,11 +33,17 @@ export class Arrivals {
   constructor(
     private readonly prefetchRevision?: PrefetchRevision,
     private readonly together = optimized,
+    private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
   #waiting: (() => void)[] = [];
-  /** Sessions with requests that wait; the first has the next turn. */
-  #sessions: SessionArrivals[] = [];
+  /** Sessions that had nothing waiting before their requests came; the first has the next turn. */
+  readonly #fresh: SessionArrivals[] = [];
+  /** Sessions that were served, and have more requests. */
+  readonly #again: SessionArrivals[] = [];
+  #areSessionsAwaited = false;
+  #sessionTurn = sessionTurnMax;
+  #begunMs = 0;
   #isAwaited = false;
   /** The question for the newest revision, on behalf of requests that were read in this tick. */
   #question: RevisionPrefetch | undefined;
@@ -42,26 +53,42 @@ export class Arrivals {
     this.#question = undefined;
     const arrived = this.#waiting;
     this.#waiting = arrived.length > turnMax ? arrived.splice(turnMax) : [];
-    if (this.#sessions.length > 0) this.#takeTurns(arrived);
     this.#isAwaited = false;
-    if (this.#waiting.length > 0 || this.#sessions.length > 0) this.#await();
+    if (this.#waiting.length > 0) this.#await();
     for (const handle of arrived) handle();
   };
 
-  /** Adds requests of sessions, one of each in turn. */
-  #takeTurns(arrived: (() => void)[]): void {
-    const sessions = this.#sessions;
-    const again: SessionArrivals[] = [];
-    let taken = 0;
-    while (sessions.length > 0 && taken < sessionTurnMax) {
-      for (const session of sessions.splice(0, sessionTurnMax - taken)) {
-        arrived.push(session.waiting.shift()!);
-        taken++;
-        if (session.waiting.length > 0) again.push(session);
-      }
-      if (sessions.length === 0) sessions.push(...again.splice(0));
+  /** Handles requests of sessions, one of each in turn. */
+  readonly #takeTurns = (): void => {
+    this.#begunMs = this.nowMs();
+    const [fresh, again] = [this.#fresh, this.#again];
+    const arrived: (() => void)[] = [];
+    for (let left = this.#sessionTurn; left > 0 && fresh.length + again.length > 0; left--) {
+      // While others wait for their second turn, half is theirs: many that send one request each cannot shut them out.
+      const isFresh = again.length === 0 || (fresh.length > 0 && left > this.#sessionTurn / 2);
+      const session = (isFresh ? fresh : again).shift()!;
+      arrived.push(session.waiting.shift()!);
+      if (session.waiting.length > 0) again.push(session);
     }
-    sessions.push(...again);
+    for (const handle of arrived) handle();
+  };
+
+  /** Runs in the same tick, when what the requests led to at once is done. */
+  readonly #endTurns = (): void => {
+    const tookMs = this.nowMs() - this.#begunMs;
+    if (tookMs > sessionsMaxMs) this.#sessionTurn = Math.max(sessionTurnMin, this.#sessionTurn >> 1);
+    else if (this.#sessionTurn < sessionTurnMax) this.#sessionTurn++;
+    this.#areSessionsAwaited = false;
+    if (this.#fresh.length + this.#again.length > 0) this.#awaitSessions();
+  };
+
+  #awaitSessions(): void {
+    if (this.#areSessionsAwaited) return;
+    this.#areSessionsAwaited = true;
+    // Requests of other connections come first in each tick.
+    this.#await();
+    setImmediate(this.#takeTurns);
+    setImmediate(this.#endTurns);
   }
 
   #await(): void {
@@ -79,8 +106,8 @@ export class Arrivals {
   /** Adds a request of a session, which is handled when the session has its turn. */
   addOf(session: SessionArrivals, handle: () => void): void {
     if (!this.together) return handle();
-    if (session.waiting.push(handle) === 1) this.#sessions.push(session);
-    this.#await();
+    if (session.waiting.push(handle) === 1) this.#fresh.push(session);
+    this.#awaitSessions();
   }
 
   /**
