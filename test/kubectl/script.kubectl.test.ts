@@ -9,8 +9,18 @@ import { withKubectl } from './kubectl.ts';
 import { runScript } from './script.ts';
 
 /** What people do most; other tests with kubectl meet the rest in `npm test`. */
-const common = ['reading', 'making', 'changing', 'rollouts', 'deleting', 'roles', 'custom-kinds'];
-const further = ['describing', 'sets', 'nodes', 'asking', 'cron-jobs', 'budgets', 'platform'];
+const common = ['reading', 'making', 'changing', 'rollouts', 'deleting'];
+const further = [
+  'roles',
+  'custom-kinds',
+  'describing',
+  'sets',
+  'nodes',
+  'asking',
+  'cron-jobs',
+  'budgets',
+  'platform',
+];
 const scripts = isRelease ? [...common, ...further] : common;
 
 /** A script has some forty commands; each may be slow on a busy machine. */

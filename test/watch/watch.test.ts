@@ -218,31 +218,35 @@ async function openWatches(
 }
 
 describe.each(['memory', 'lmdb'] as const)('watching while others write, on %s', (store) => {
-  it('tells every watcher exactly what happened after its start', { timeout: 300_000 }, async () => {
-    const cluster = await open(store);
-    const client = new Client(cluster.url);
-    const log = await prepare(client);
-    // Some are open from the first change on; one of them stops reading for most of the time.
-    const early = await Promise.all(choices.map((scope) => watch(cluster.url, scope, 'version', log.base)));
-    const slow = await watch(cluster.url, choices[1]!, 'version', log.base);
-    slow.stream.pause();
-    const [late] = await Promise.all([
-      openWatches(cluster.url, log, 30, randomFrom(seed)),
-      work(client, log, { seed, writers, enough: () => log.size >= changesWanted }),
-    ]);
-    await finish(client, log);
-    slow.stream.resume();
-    const history = log.history(await newest(client));
-    const all = [...early, ...late, slow];
-    for (const watched of all) await caughtUp(watched, history);
-    // Closing ends the streams, so any duplicate has arrived by then.
-    await cluster.close();
-    for (const watched of all) {
-      expect(await watched.stream.ended).toBe(true);
-      expect(check(watched, history, false)).toBe('whole');
-    }
-    expect(history.changes.length).toBeGreaterThanOrEqual(changesWanted);
-  });
+  it.runIf(isRelease || store === 'lmdb')(
+    'tells every watcher exactly what happened after its start',
+    { timeout: 300_000 },
+    async () => {
+      const cluster = await open(store);
+      const client = new Client(cluster.url);
+      const log = await prepare(client);
+      // Some are open from the first change on; one of them stops reading for most of the time.
+      const early = await Promise.all(choices.map((scope) => watch(cluster.url, scope, 'version', log.base)));
+      const slow = await watch(cluster.url, choices[1]!, 'version', log.base);
+      slow.stream.pause();
+      const [late] = await Promise.all([
+        openWatches(cluster.url, log, 30, randomFrom(seed)),
+        work(client, log, { seed, writers, enough: () => log.size >= changesWanted }),
+      ]);
+      await finish(client, log);
+      slow.stream.resume();
+      const history = log.history(await newest(client));
+      const all = [...early, ...late, slow];
+      for (const watched of all) await caughtUp(watched, history);
+      // Closing ends the streams, so any duplicate has arrived by then.
+      await cluster.close();
+      for (const watched of all) {
+        expect(await watched.stream.ended).toBe(true);
+        expect(check(watched, history, false)).toBe('whole');
+      }
+      expect(history.changes.length).toBeGreaterThanOrEqual(changesWanted);
+    },
+  );
 
   it.runIf(isRelease || store === 'lmdb')(
     'says so when history is gone, and never leaves a gap',
