@@ -96,9 +96,10 @@ export const commandForms: Readonly<Record<Command, CommandForm>> = {
   },
   import: {
     usage: '[options]',
-    summary: 'copy a live cluster, or a part of it, into a data folder; it is read alone, and gently',
+    summary: 'copy a live cluster, or a part of it, into a data folder or a running one; it is read gently',
     examples: [
       ['wherry import --context production --namespaces shop', 'then wherry open copy'],
+      ['wherry import --context production --name dev', 'into a running cluster'],
       ['wherry import --alive', 'then wherry up --data-dir copy --simulated-nodes 5'],
     ],
   },

@@ -44,6 +44,13 @@ it('import takes what is to be copied', () => {
       secrets: 'keys',
     },
   });
+  expect(read('import', '--name', 'dev')).toEqual({
+    command: 'import',
+    options: { into: { name: 'dev' }, secrets: 'keys' },
+  });
+  expect(read('import', '--into', 'http://a:1')).toMatchObject({
+    options: { into: { server: 'http://a:1' } },
+  });
   expect(read('import')).toMatchObject({ options: { dataDir: 'copy', secrets: 'keys' } });
   expect(read('import', '--with-secrets')).toMatchObject({ options: { secrets: 'values' } });
   expect(read('import', '--no-secrets')).toMatchObject({ options: { secrets: 'none' } });
@@ -54,6 +61,8 @@ test.each([
   [['open', 'a', '--port', 'off'], 'open needs the port for plain HTTP'],
   [['open', 'a', '--data-dir', 'b'], 'open does not take --data-dir'],
   [['import', 'a'], 'import takes options only, not "a"'],
+  [['import', '--into', 'x'], '--into must be a URL'],
+  [['import', '--name', 'a', '--data-dir', 'b'], '--data-dir, --into and --name exclude each other'],
   [['import', '--rate', '0'], '--rate must be at least 1'],
   [['import', '--with-secrets', '--no-secrets'], '--with-secrets and --no-secrets exclude each other'],
 ])('%j is refused', (args, says) => {

@@ -44,8 +44,13 @@ export function openLine(line: FlagLine, paths: readonly string[], log: LogForm)
 }
 
 export function importLine(line: FlagLine): ImportLine {
-  const { withSecrets, noSecrets, dataDir = '', ...read } = readOptions(importFlags, line);
+  const { withSecrets, noSecrets, into, name, dataDir = '', ...read } = readOptions(importFlags, line);
+  const isFolder = line.flags.has('data-dir');
+  if ([isFolder, into !== undefined, name !== undefined].filter(Boolean).length > 1)
+    line.refuse('--data-dir, --into and --name exclude each other');
   if (withSecrets && noSecrets) line.refuse('--with-secrets and --no-secrets exclude each other');
   const secrets = withSecrets ? 'values' : noSecrets ? 'none' : 'keys';
-  return { command: 'import', options: { ...read, dataDir, secrets } };
+  const server = into === undefined ? name !== undefined && { name } : { server: into };
+  const target = server ? { into: server } : { dataDir };
+  return { command: 'import', options: { ...read, ...target, secrets } };
 }

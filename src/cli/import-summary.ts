@@ -7,18 +7,20 @@ export const importProgress = ({ objects, objectsTotal, kinds, kindsTotal }: Cop
 
 /** A table of all kinds with objects, or of which some could not be read, and what to do with the copy. */
 export function importText(
-  { source, objects, requests, kinds }: ImportSummary,
+  { source, target, objects, requests, kinds }: ImportSummary,
   { dataDir, alive }: ImportOptions,
 ): string {
   const rows = kinds.filter((kind) => kind.objects > 0 || kind.why !== undefined);
   const width = Math.max(8, ...rows.map(({ resource }) => resource.length));
   const line = (resource: string, count: string, why: string): string =>
     `${resource.padEnd(width)}  ${count.padStart(7)}  ${why}`.trimEnd();
-  const next = alive ? `wherry up --data-dir ${dataDir} --simulated-nodes 3` : `wherry open ${dataDir}`;
+  const isFolder = target === dataDir;
+  const opened = alive ? `wherry up --data-dir ${dataDir} --simulated-nodes 3` : `wherry open ${dataDir}`;
+  const next = isFolder ? opened : `kubectl -s ${target} get pods -A`;
   return [
     line('RESOURCE', 'OBJECTS', 'NOT COPIED'),
     ...rows.map(({ resource, objects: count, why = '' }) => line(resource, String(count), why)),
-    `Copied ${objects} objects of ${source} into ${dataDir}, with ${requests} requests`,
+    `Copied ${objects} objects of ${source} into ${target}, with ${requests} requests`,
     `Try: ${next}`,
     '',
   ].join('\n');

@@ -53,6 +53,7 @@ export function makeServer(settings: ClusterSettings, parts: ServerParts): ApiSe
     observer: joined(instruments?.observer, options.log && requestObserver(options.log)),
     traces: options.traceRequests ? new RequestTraces() : undefined,
     snapshots: copy ? undefined : snapshotsOf(settings, parts),
+    imports: copy ? undefined : importsOf(settings, parts),
     instruments: instruments ?? (copy && copyInstruments(copy)),
     keptLogs: copy?.logs,
     report,
@@ -67,6 +68,15 @@ function snapshotsOf({ options }: ClusterSettings, { registry }: ServerParts): S
       snapshotPages(registry, options),
     );
     return (await pages)(context);
+  };
+}
+
+/** Loaded with the first import. */
+function importsOf({ keeper }: ClusterSettings, parts: ServerParts): ServerOptions['imports'] {
+  return async (context) => {
+    const { answerImport } = await import('./store/import-pages.ts');
+    const { registry, controllers } = parts;
+    return answerImport(context, { registry, keeper, hasControllers: controllers.current !== undefined });
   };
 }
 

@@ -19,6 +19,7 @@ import {
   changesPath,
   forwardsPath,
   historyPath,
+  importPath,
   problemsPath,
   samplesPath,
   searchPath,
@@ -65,6 +66,8 @@ export interface PageSources {
   readonly version?: ReportedVersion | undefined;
   /** Answers paths of snapshots; false for those that are unknown. */
   readonly snapshots?: ((context: RequestContext) => Promise<boolean>) | undefined;
+  /** Takes in objects of another cluster. */
+  readonly imports?: ((context: RequestContext) => Promise<void>) | undefined;
   /** Pages of the test kit. */
   readonly instruments?: PageInstruments | undefined;
 }
@@ -109,6 +112,10 @@ export class Pages {
     if (await answerIssuer(context, this.sources.tokens, this.registry)) return true;
     if (await answerBackup(context, this.registry)) return true;
     if (isBelow(path, snapshotsPath) && (await this.sources.snapshots?.(context))) return true;
+    if (path === importPath && this.sources.imports) {
+      await this.sources.imports(context);
+      return true;
+    }
     if (path === problemsPath) {
       const { answerProblems } = await import('./problems/problems-page.ts');
       return answerProblems(context, this.sources.connecting(), this.sources.rights);

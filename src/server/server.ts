@@ -87,6 +87,8 @@ export interface ServerOptions {
   readonly samplesAgeMs?: number | undefined;
   /** Answers paths of snapshots (`/wherry/snapshots`); false for those that are unknown. */
   readonly snapshots?: (context: RequestContext) => Promise<boolean>;
+  /** Takes in objects of another cluster (`/wherry/import`); absent where nothing can be written. */
+  readonly imports?: ((context: RequestContext) => Promise<void>) | undefined;
   /** Logs of a copy, whose containers run elsewhere. */
   readonly keptLogs?: KeptLogSource | undefined;
   /** What a test kit looks at and changes; absent in ordinary servers. */
@@ -127,20 +129,14 @@ export class ApiServer {
     const requests = new RequestMetrics((...of) => this.#router.serves(...of));
     const computed = servedComputedVersions(registry.kinds);
     const discovery = new Discovery(registry.kinds, computed, options.aggregation);
-    const { health, dashboard, instruments, traces, usage, samplesAgeMs: ageMaxMs } = options;
+    const { dashboard, instruments, traces, usage, samplesAgeMs: ageMaxMs } = options;
     this.#sampling = ageMaxMs ? new Sampling({ registry, usage, requests, ageMaxMs }) : undefined;
     const pages = new Pages(registry, discovery, {
-      tokens: options.tokens,
-      compatibility: options.compatibility,
+      ...options,
       rights: writing.authorizer,
       connecting: () => this.#connecting,
-      health,
       metrics: () => this.#metrics.text(),
-      traces,
-      dashboard,
       sampling: this.#sampling,
-      instruments,
-      snapshots: options.snapshots,
       version: options.settings,
     });
     this.#doors = options.doors;

@@ -10,6 +10,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type Cluster, importCluster, openDump, start } from '../../src/cluster/index.ts';
+import { writeRecord } from '../../src/cluster/named/cluster-record.ts';
+import { currentOwner } from '../../src/store/owner.ts';
 
 interface Answer {
   readonly code: number;
@@ -94,6 +96,7 @@ const definition = {
 
 beforeAll(async () => {
   folder = mkdtempSync(path.join(tmpdir(), 'wherry-import-'));
+  process.env['XDG_DATA_HOME'] = folder;
   source = await start({ store: 'memory', like: 'kubernetes', controllers: false });
   proxy = createServer(pass);
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
@@ -132,6 +135,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   proxy.close();
+  delete process.env['XDG_DATA_HOME'];
   await source.close();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -260,6 +264,157 @@ it('goes on where an import was ended, and leaves other folders alone', async ()
     (await call('GET', '/api/v1/namespaces/default/secrets/key', undefined, copy.url)).data.password,
   ).toBe('aHVzaA==');
   expect((await call('GET', '/api/v1/configmaps', undefined, copy.url)).items).toHaveLength(mapCount + 1);
+  await copy.close();
+});
+
+/** What a running server shows, apart from what it had. */
+const shownIn = async ({ url }: Cluster, list: string): Promise<unknown[]> => {
+  const taken = new Set(['default', 'kube-system', 'kube-public', 'kube-node-lease', 'kube-root-ca.crt']);
+  return unversioned(await call('GET', list, undefined, url)).filter(
+    (object: any) => !taken.has(object.metadata.name) && !object.metadata.name.startsWith('system-'),
+  );
+};
+
+it('brings objects into a running server as they are, past its own, and goes on where it was ended', async () => {
+  const server = await start({ store: 'memory', like: 'kubernetes', controllers: false });
+  const options = { ...fast, kubeconfig: kubeconfig('into', { token: 't' }), into: { server: server.url } };
+  try {
+    const own = await call('GET', '/api/v1/namespaces/default', undefined, server.url);
+    const ended = new AbortController();
+    const progress = () =>
+      asked.some(({ url }) => url.startsWith('/apis/example.com/v1/ships')) && ended.abort();
+    await expect(importCluster({ ...options, progress, signal: ended.signal })).rejects.toThrow();
+    asked = [];
+    const summary = await importCluster(options);
+    expect(asked.some(({ url }) => url.startsWith('/api/v1/configmaps'))).toBe(false);
+    expect(summary).toMatchObject({ target: server.url });
+    const told = (name: string) => summary.kinds.find(({ resource }) => resource === name);
+    expect(told('configmaps')).toEqual({ resource: 'configmaps', objects: mapCount + 1 });
+    expect(told('namespaces')).toMatchObject({
+      objects: 1,
+      why: expect.stringMatching(/^\d there already$/),
+    });
+    for (const list of lists) expect(await shownIn(server, list), list).toEqual(await shownIn(source, list));
+    expect((await call('GET', '/api/v1/namespaces/default', undefined, server.url)).metadata.uid).toBe(
+      own.metadata.uid,
+    );
+    const again = await importCluster({ ...options, kinds: ['configmaps'] });
+    expect(again.kinds.find(({ resource }) => resource === 'configmaps')!.objects).toBe(mapCount + 1);
+  } finally {
+    await server.close();
+  }
+});
+
+it('brings owners before what they own, into the server of a data folder in use, which collects garbage', async () => {
+  const ship = await call('POST', '/apis/example.com/v1/namespaces/default/ships', {
+    kind: 'Ship',
+    apiVersion: 'example.com/v1',
+    metadata: { name: 'owner' },
+  });
+  const reference = { apiVersion: 'example.com/v1', kind: 'Ship', name: 'owner', uid: ship.metadata.uid };
+  await call('POST', '/api/v1/namespaces/default/configmaps', {
+    metadata: { name: 'a-owned', ownerReferences: [reference] },
+  });
+  const dataDir = target('used');
+  const server = await start({ dataDir, like: 'kubernetes' });
+  writeRecord({ name: 'used', dataDir, url: server.url, process: currentOwner() });
+  try {
+    const config = kubeconfig('owners', { token: 't' });
+    const kinds = ['ships.example.com', 'configmaps', 'namespaces', 'nodes'];
+    const summary = await importCluster({ ...fast, kubeconfig: config, kinds, dataDir });
+    expect(summary.target).toBe(server.url);
+    // A marker that the collector must have passed before it answers.
+    const gone = { ...reference, uid: 'none' };
+    await call(
+      'POST',
+      '/api/v1/namespaces/default/configmaps',
+      { metadata: { name: 'b-orphan', ownerReferences: [gone] } },
+      server.url,
+    );
+    const orphan = '/api/v1/namespaces/default/configmaps/b-orphan';
+    await expect
+      .poll(() => call('GET', orphan, undefined, server.url).catch(() => 'gone'), { timeout: 20_000 })
+      .toBe('gone');
+    const owned = await call('GET', '/api/v1/namespaces/default/configmaps/a-owned', undefined, server.url);
+    expect(owned.metadata.ownerReferences).toEqual([reference]);
+  } finally {
+    await server.close();
+  }
+});
+
+it('takes objects from administrators alone, and says of each what is wrong with it', async () => {
+  const server = await start({ store: 'memory', secure: true });
+  const bring = async (objects: unknown): Promise<{ code: number; body: any }> => {
+    const answer = await fetch(`${server.url}/wherry/import`, {
+      method: 'POST',
+      body: typeof objects === 'string' ? objects : JSON.stringify({ objects }),
+    });
+    return { code: answer.status, body: await answer.json() };
+  };
+  try {
+    const rules = [
+      { nonResourceURLs: ['*'], verbs: ['*'] },
+      { apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list', 'create', 'update', 'delete'] },
+    ];
+    const binding = {
+      metadata: { name: 'jane' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'most' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'jane' }],
+    };
+    const access = '/apis/rbac.authorization.k8s.io/v1';
+    await call('POST', `${access}/clusterroles`, { metadata: { name: 'most' }, rules }, server.url);
+    await call('POST', `${access}/clusterrolebindings`, binding, server.url);
+    const jane = { method: 'POST', headers: { 'Impersonate-User': 'jane' }, body: '{"objects":[]}' };
+    expect((await fetch(`${server.url}/wherry/import`, jane)).status).toBe(403);
+    for (const wrong of ['', '{', '[]', '{"objects":{}}', '['.repeat(100_000)])
+      expect((await bring(wrong)).code).toBe(400);
+    expect((await bring(Array.from({ length: 1_001 }, () => 1))).code).toBe(400);
+    const map = (metadata: object, more: object = {}) => ({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata,
+      ...more,
+    });
+    const { body } = await bring([
+      1,
+      map({}),
+      map({ name: '..', namespace: 'default' }),
+      map({ name: 'a/b', namespace: 'default' }),
+      map({ name: 'x', namespace: 'none' }),
+      map({ name: 'x', namespace: 'default' }, { data: 7 }),
+      { apiVersion: 'example.org/v1', kind: 'Thing', metadata: { name: 'x' } },
+      map({ name: 'kube-root-ca.crt', namespace: 'default', uid: 'other' }),
+      map({
+        name: 'y',
+        namespace: 'default',
+        uid: '"},"__proto__":{}',
+        labels: JSON.parse('{"__proto__":"x"}'),
+      }),
+      map({ name: 'z'.repeat(254), namespace: 'default' }),
+    ]);
+    expect(body.results.map(({ state, why }: any) => `${state} ${why ?? ''}`.trim())).toEqual([
+      'refused a document is no object',
+      'refused a ConfigMap has no name',
+      'refused ConfigMap: its name cannot be one',
+      'refused a ConfigMap has a name that no object can have',
+      'refused its namespace none is not there',
+      expect.stringContaining('refused json: cannot unmarshal number'),
+      'waiting its kind is not served',
+      expect.stringMatching(/^(taken|written)/),
+      'written',
+      'refused a ConfigMap has a name that no object can have',
+    ]);
+    expect((await call('GET', '/api/v1/configmaps', undefined, server.url)).kind).toBe('ConfigMapList');
+  } finally {
+    await server.close();
+  }
+});
+
+it('a read-only copy takes no objects, and says so', async () => {
+  const copy = await openDump(target('whole'));
+  const options = { ...fast, kubeconfig: kubeconfig('copy', {}), into: { server: copy.url } };
+  await expect(importCluster(options)).rejects.toThrow('takes no objects');
+  await expect(importCluster({ ...options, dataDir: target('both') })).rejects.toThrow('and not both');
   await copy.close();
 });
 

@@ -238,6 +238,30 @@ it('tells users what they may list, and nothing else', async () => {
     subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'jane' }],
   });
   expect(await told()).toEqual(['Deployment']);
+  // Who may get one object is told its history, and that of no other.
+  await call('POST', '/apis/rbac.authorization.k8s.io/v1/namespaces/shop/roles', {
+    metadata: { name: 'one' },
+    rules: [{ apiGroups: ['apps'], resources: ['deployments'], resourceNames: ['web'], verbs: ['get'] }],
+  });
+  await call('POST', '/apis/rbac.authorization.k8s.io/v1/namespaces/shop/rolebindings', {
+    metadata: { name: 'joe' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'one' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'joe' }],
+  });
+  const joe = { 'Impersonate-User': 'joe', 'Impersonate-Group': 'system:authenticated' };
+  const ofJoe = async (query: string): Promise<number> => {
+    const answer = await fetch(`${cluster.url}/wherry/changes?${query}`, { headers: joe });
+    return ((await answer.json()) as ToldList).items.length;
+  };
+  expect(await ofJoe('namespace=shop&resource=deploy&name=web')).toBeGreaterThan(1);
+  for (const other of [
+    'namespace=shop',
+    'resource=deploy&name=web',
+    'namespace=shop&resource=deploy',
+    'namespace=shop&name=web',
+  ])
+    expect(await ofJoe(other), other).toBe(0);
+  expect(await ofJoe('namespace=shop&resource=deploy&name=other')).toBe(0);
   const anonymous = { 'Impersonate-User': 'system:anonymous' };
   expect((await fetch(`${cluster.url}/wherry/changes`, { headers: anonymous })).status).toBe(403);
 });

@@ -1,4 +1,5 @@
 /** Flags of single commands that are no options of a cluster. */
+import { nameValue } from './named.ts';
 import { commands, optionFor } from './option.ts';
 import {
   count,
@@ -299,9 +300,21 @@ export const importFlags = {
     flag: 'data-dir',
     needed: ['import'],
     value: folder,
-    text: 'the folder to copy into; it must not hold objects yet, unless an import of the same\ncluster was ended',
+    text: 'the folder to copy into; it must not hold objects yet, unless an import of the same\ncluster was ended, or a cluster runs on it',
     default: 'copy',
     preset: true,
+  }),
+  into: copying<string>({
+    flag: 'into',
+    needed: ['import'],
+    value: parsed('URL', 'a URL', (given) => (isServerUrl(given) ? given : undefined)),
+    text: 'the running server to copy into, instead of a folder',
+  }),
+  name: copying<string>({
+    flag: 'name',
+    needed: ['import'],
+    value: nameValue,
+    text: 'the running cluster of this user to copy into, instead of a folder',
   }),
   kubeconfig: copying<string>({
     flag: 'kubeconfig',

@@ -1,4 +1,4 @@
-/** The running server that questions about the past go to, and how it is reached. It is read alone. */
+/** The running server that questions about the past, and imports, go to, and how it is reached. */
 import type { IncomingMessage } from 'node:http';
 import { StatusError } from '../../api/errors/errors.ts';
 import { refusal } from '../../client/refusal.ts';
@@ -34,9 +34,18 @@ export class AskedServer {
   }
 
   /** The parsed answer; a refusal is thrown as a StartError with the server's sentence. */
-  async get(path: string, accept = 'application/json'): Promise<unknown> {
+  get(path: string, accept = 'application/json'): Promise<unknown> {
+    return this.#ask(path, accept);
+  }
+
+  /** Sends JSON. */
+  post(path: string, body: Buffer): Promise<unknown> {
+    return this.#ask(path, 'application/json', body);
+  }
+
+  async #ask(path: string, accept: string, body?: Buffer): Promise<unknown> {
     try {
-      return JSON.parse((await this.#send(path, accept)).toString('utf8'));
+      return JSON.parse((await this.#send(path, accept, body)).toString('utf8'));
     } catch (error) {
       if (error instanceof StatusError) throw new StartError(this.#told(path, error), { cause: error });
       if (error instanceof KubeconfigError) throw new StartError(error.message);
@@ -47,10 +56,13 @@ export class AskedServer {
 
   #told(path: string, { code, message }: StatusError): string {
     const isUnknown = code === 404 && path.startsWith('/wherry/') && !message.startsWith('there is no');
-    return isUnknown ? `${this.url} keeps no history to ask for: it is no Wherry, or an old one` : message;
+    if (!isUnknown) return message;
+    return path === '/wherry/import'
+      ? `${this.url} takes no objects: it is no Wherry, an old one, or shows a copy`
+      : `${this.url} keeps no history to ask for: it is no Wherry, or an old one`;
   }
 
-  async #send(path: string, accept: string): Promise<Buffer> {
+  async #send(path: string, accept: string, sentBody: Buffer | undefined): Promise<Buffer> {
     const { url, ca, insecure, serverName } = this.#access;
     const { authorization, cert, key } = await this.#access.credential();
     const { protocol, pathname } = new URL(url);
@@ -59,16 +71,18 @@ export class AskedServer {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       const sent = request(new URL(pathname.replace(/\/$/, '') + path, url), {
         agent: false,
+        method: sentBody ? 'POST' : 'GET',
         headers: {
           Accept: accept,
           'User-Agent': 'wherry',
           ...(authorization ? { Authorization: authorization } : {}),
+          ...(sentBody ? { 'Content-Type': 'application/json', 'Content-Length': sentBody.length } : {}),
         },
         ...(isSecure ? { ca, cert, key, rejectUnauthorized: !insecure } : {}),
         ...(isSecure && serverName ? { servername: serverName } : {}),
       });
       sent.setTimeout(silenceMaxMs, () => sent.destroy(new Error('it does not answer')));
-      sent.on('response', resolve).on('error', reject).end();
+      sent.on('response', resolve).on('error', reject).end(sentBody);
     });
     const body = await bodyOf(answer);
     if (answer.statusCode! >= 300) throw refusal(answer.statusCode!, body.toString('utf8'));

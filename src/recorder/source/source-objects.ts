@@ -81,7 +81,8 @@ export class SourceObjects {
 const namespaceOf = (kind: Kind, { metadata }: NamedObject): string =>
   kind.namespaced ? String(metadata['namespace'] ?? 'default') : '';
 
-function storedObject(kind: Kind, object: NamedObject): CopiedObject {
+/** @param kind of the object's version, or that as which Wherry stores it */
+export function storedObject(kind: Kind, object: NamedObject): CopiedObject {
   const namespace = namespaceOf(kind, object);
   const shown = { ...object, kind: kind.kind, apiVersion: kind.apiVersion };
   const value = storedForm(kind.custom ? object : asStorage(kind, shown), namespace);

@@ -30,6 +30,9 @@ const backups: ResourceAction = {
 /** Snapshots hold everything, too, and loading one replaces everything. */
 const snapshots: ResourceAction = { ...backups, resource: 'snapshots' };
 const snapshotsPath = '/wherry/snapshots';
+/** An import writes objects of every kind as they are, past all admission. */
+const imports: ResourceAction = { ...backups, resource: 'imports' };
+const importPath = '/wherry/import';
 
 export const actionOf = (info: RequestInfo): Action => ({
   verb: info.verb,
@@ -39,6 +42,7 @@ export const actionOf = (info: RequestInfo): Action => ({
 
 function wholeStore(path: string): ResourceAction | undefined {
   if (path === backupPath) return backups;
+  if (path === importPath) return imports;
   return path === snapshotsPath || path.startsWith(`${snapshotsPath}/`) ? snapshots : undefined;
 }
 

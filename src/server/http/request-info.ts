@@ -28,6 +28,8 @@ export const historyPath = '/wherry/history';
 export const changesPath = '/wherry/changes';
 /** Snapshots, and below it each of them (`cluster/store/snapshot-pages.ts`). */
 export const snapshotsPath = '/wherry/snapshots';
+/** Objects of another cluster, taken in (`cluster/store/import-pages.ts`). */
+export const importPath = '/wherry/import';
 /** What is not well (`problems/problems-page.ts`). */
 export const problemsPath = '/wherry/problems';
 /** Objects by what is typed (`search/search-page.ts`). */

@@ -79,13 +79,17 @@ async function changes(
   const { scope } = readableScope(context, registry, rights, namespace);
   const { scope: whole } = readableScope(context, registry, rights, undefined);
   const resources = textOf(context, 'resource')?.split(',').filter(Boolean);
+  const name = textOf(context, 'name');
   const sinceMs = timeOf(context, 'since', nowMs);
   const untilMs = timeOf(context, 'until', nowMs);
   const question: ChangeQuestion = {
     resources,
     // A kind that is named and has no namespaces is meant wherever the question is about.
-    readable: (kind) => (resources && !kind.namespaced ? whole : scope).of(kind),
-    name: textOf(context, 'name'),
+    readable: (kind) => {
+      const meant = resources && !kind.namespaced ? whole : scope;
+      return resources && name !== undefined ? meant.ofObject(kind, name) : meant.of(kind);
+    },
+    name,
     sinceMs,
     untilMs,
     limit: limitOf(textOf(context, 'limit')),

@@ -34,6 +34,14 @@ export class ReadableScope {
     return readable;
   }
 
+  /** The same for one object, which the user may also be allowed to get alone. */
+  async ofObject(kind: Kind, name: string): Promise<readonly string[] | undefined> {
+    if (!kind.namespaced || this.isWhole)
+      return (await this.#may('get', kind, undefined, name)) ? undefined : this.of(kind);
+    const [namespace] = this.namespaces;
+    return (await this.#may('get', kind, namespace, name)) ? [namespace!] : this.of(kind);
+  }
+
   /** An authorizer may be another server: only namespaces in which pods may be listed are asked about any further. */
   async #withPods(): Promise<readonly string[]> {
     this.isCut = this.namespaces.length > namespacesMax;
@@ -43,9 +51,21 @@ export class ReadableScope {
     return found;
   }
 
-  async #mayList({ group, version, resource }: Kind, namespace: string | undefined): Promise<boolean> {
-    const asked = { group, version, resource, namespace, subresource: undefined, name: undefined };
-    const info = { verb: 'list', path: '', resource: asked };
+  #mayList(kind: Kind, namespace: string | undefined): Promise<boolean> {
+    return this.#may('list', kind, namespace, undefined);
+  }
+
+  async #may(
+    verb: string,
+    { group, version, resource }: Kind,
+    namespace: string | undefined,
+    name: string | undefined,
+  ): Promise<boolean> {
+    const info = {
+      verb,
+      path: '',
+      resource: { group, version, resource, namespace, subresource: undefined, name },
+    };
     return (await this.authorizer.decide({ user: this.user, info })).allowed;
   }
 }
