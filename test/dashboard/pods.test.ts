@@ -96,11 +96,7 @@ describeWith('chromium')('pods in the page', () => {
     };
     const sets = '/apis/apps/v1/namespaces/default/replicasets';
     await server.client.post(sets, { metadata: { name: 'choir' }, spec });
-    const page = await browser.open(
-      `${server.cluster.url}/ui/object/replicasets.apps/default/choir`,
-      {},
-      /400/,
-    );
+    const page = await browser.open(`${server.cluster.url}/ui/object/replicasets.apps/default/choir`);
     await page.getByRole('tab', { name: 'Logs' }).click();
     const sources = async () => new Set(await page.locator('.loglist .source').allTextContents()).size;
     await expect.poll(sources, waiting).toBe(2);
@@ -199,11 +195,7 @@ describeWith('chromium')('pods in the page', () => {
     const flag = path.join(dataDir, 'stop');
     const script = `echo "run \`date +%s%N\`"; while [ ! -e ${flag} ]; do sleep 0.1; done; rm ${flag}; exit 1`;
     await run('phoenix', { containers: [container('main', script)] });
-    const page = await browser.open(
-      `${server.cluster.url}/ui/object/pods/default/phoenix?tab=logs`,
-      {},
-      /400/,
-    );
+    const page = await browser.open(`${server.cluster.url}/ui/object/pods/default/phoenix?tab=logs`);
     const runs = async (): Promise<string[]> =>
       (await page.locator('.loglist tbody tr').allTextContents()).flatMap(
         (text) => /run \d+/.exec(text)?.[0] ?? [],
@@ -218,13 +210,29 @@ describeWith('chromium')('pods in the page', () => {
     await expect.poll(runs, waiting).toEqual([first]);
   });
 
+  it('says what a container without a log waits for, and asks for none', async () => {
+    const containers = [{ name: 'main', image: 'none' }];
+    await server.client.post(pods, { metadata: { name: 'waits' }, spec: { nodeName: 'silent', containers } });
+    const containerStatuses = [
+      {
+        name: 'main',
+        image: 'none',
+        imageID: '',
+        ready: false,
+        restartCount: 0,
+        state: { waiting: { reason: 'ErrImagePull' } },
+      },
+    ];
+    await server.client.patch(`${pods}/waits/status`, { status: { containerStatuses } });
+    const page = await browser.open(`${server.cluster.url}/ui/object/pods/default/waits?tab=logs`);
+    await page.getByText('main: it has not started: ErrImagePull').waitFor();
+    await page.getByLabel('Previous').check();
+    await page.getByText('main: there was no run before this one').waitFor();
+  });
+
   it('shows the log of an ephemeral container that joins while it is looked at', async () => {
     await run('debugged', { containers: [container('main', 'sleep 100000')] });
-    const page = await browser.open(
-      `${server.cluster.url}/ui/object/pods/default/debugged?tab=logs`,
-      {},
-      /400/,
-    );
+    const page = await browser.open(`${server.cluster.url}/ui/object/pods/default/debugged?tab=logs`);
     await page.getByText('0 lines').waitFor();
     const ephemeralContainers = [container('debug', 'echo from the debugger; sleep 100000')];
     await server.client.patch(

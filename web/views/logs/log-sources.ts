@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { kindOf, pathOf } from '../../core/kinds.ts';
 import type { ApiObject } from '../../core/objects.ts';
-import { containersOf } from '../pods/containers.ts';
+import { type Container, containersOf } from '../pods/containers.ts';
 import { LogBuffer } from './log-buffer.ts';
 import type { LogWish } from './log-choices.tsx';
 import { LogStream } from './log-stream.ts';
@@ -20,12 +20,20 @@ export interface LogSource {
   readonly container: string;
   /** Another one for every run and state of the container. */
   readonly signature: string;
+  /** Why there is no log to ask for. */
+  readonly missing: string | undefined;
+}
+
+/** Why a source has no lines, or no more. */
+interface Note {
+  readonly label: string;
+  readonly text: string;
 }
 
 /** The containers that are asked for; a pod's name is part of a label where there may be several. */
 export function sourcesOf(
   pods: readonly ApiObject[],
-  { pod: wanted, container }: LogWish,
+  { pod: wanted, container, previous }: LogWish,
   isWorkload: boolean,
 ): readonly LogSource[] {
   const chosen = pods.filter(({ metadata }) => !wanted || metadata.name === wanted).slice(0, podsMax);
@@ -39,8 +47,15 @@ export function sourcesOf(
       path,
       container: each.name,
       signature: each.signature,
+      missing: missingLog(each, previous),
     }));
   });
+}
+
+function missingLog({ started, waitsFor, ranBefore }: Container, previous: boolean): string | undefined {
+  if (previous) return ranBefore ? undefined : 'there was no run before this one';
+  if (started) return undefined;
+  return waitsFor ? `it has not started: ${waitsFor}` : 'it has not started';
 }
 
 /**
@@ -76,6 +91,7 @@ export function useLog(of: string, sources: readonly LogSource[], wish: LogWish)
       streams.current.delete(id);
     }
     for (const source of sources) {
+      if (source.missing && !streams.current.has(source.id)) continue;
       const stream =
         streams.current.get(source.id) ?? new LogStream({ ...source, previous, follow, tail }, sink);
       streams.current.set(source.id, stream);
@@ -83,5 +99,11 @@ export function useLog(of: string, sources: readonly LogSource[], wish: LogWish)
     }
   });
   const labels = new Set(sources.map(({ label }) => label));
-  return { buffer, errors: [...errors].filter(([label]) => labels.has(label)) };
+  const refused = [...errors].filter(([label]) => labels.has(label));
+  const missing = sources.filter((source) => source.missing && !errors.has(source.label));
+  const notes: readonly Note[] = [
+    ...refused.map(([label, { message }]) => ({ label, text: message })),
+    ...missing.map((source) => ({ label: source.label, text: source.missing! })),
+  ];
+  return { buffer, notes };
 }

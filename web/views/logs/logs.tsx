@@ -56,7 +56,7 @@ function Logs({ of: { metadata }, pods, isWorkload = false }: LogsProps) {
   const wish = logWish();
   const { follow, withTimes } = wish;
   const sources = sourcesOf(pods, wish, isWorkload);
-  const { buffer, errors } = useLog(metadata.uid, sources, wish);
+  const { buffer, notes } = useLog(metadata.uid, sources, wish);
   const search = searchOf(wish.find);
   const [atEnd, setAtEnd] = useState(true);
   const [line, setLine] = useState<LogLine>();
@@ -103,13 +103,13 @@ function Logs({ of: { metadata }, pods, isWorkload = false }: LogsProps) {
           The logs of the newest {podsMax} of {pods.length} pods; choose one to see another.
         </p>
       )}
-      {errors.slice(0, notesMax).map(([label, error]) => (
+      {notes.slice(0, notesMax).map(({ label, text }) => (
         <p key={label} class="quiet lognote">
-          {label}: {error.message}
+          {label}: {text}
         </p>
       ))}
-      {errors.length > notesMax && (
-        <p class="quiet lognote">and {errors.length - notesMax} more without a log</p>
+      {notes.length > notesMax && (
+        <p class="quiet lognote">and {notes.length - notesMax} more without a log</p>
       )}
       <LogList
         buffer={buffer}

@@ -6,6 +6,11 @@ export interface Container {
   readonly type: 'init' | 'main' | 'ephemeral';
   /** Whether it runs now. */
   readonly running: boolean;
+  /** Whether it ran, now or before; what it waits for when it never did. */
+  readonly started: boolean;
+  readonly waitsFor: string | undefined;
+  /** Whether there was a run before this one. */
+  readonly ranBefore: boolean;
   /** Another one for every run and state of the container. */
   readonly signature: string;
   readonly ports: readonly {
@@ -29,6 +34,9 @@ export function containersOf({ spec, status }: ApiObject): readonly Container[] 
         type,
         name: String(container.name),
         running: state?.state?.running !== undefined,
+        started: Boolean(state?.state?.running ?? state?.state?.terminated ?? state?.lastState?.terminated),
+        waitsFor: state?.state?.waiting?.reason,
+        ranBefore: state?.lastState?.terminated !== undefined,
         signature: JSON.stringify([state?.containerID, state?.restartCount, Object.keys(state?.state ?? {})]),
         ports: listOf(container.ports),
       };
