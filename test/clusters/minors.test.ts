@@ -2,12 +2,15 @@
  * Proves over HTTP what clients of a cluster of an earlier minor notice (`--kubernetes 1.24`, `1.29`, `1.33`): versions,
  * fields, versions of a kind converted into each other, and one data folder under several minors.
  */
+import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, start, startNode } from '../../src/cluster/index.ts';
+import { clusterHooks } from '../../src/testing/index.ts';
 import { Client, jsonPatch, strategicPatch } from '../support/http.ts';
+import { digests, sorted } from './kubernetes-discovery.ts';
 
 const pods = '/api/v1/namespaces/default/pods';
 const podOf = (name: string, spec: object = {}) => ({
@@ -30,6 +33,46 @@ it('refuses a minor that it does not have, and gates without a minor', async () 
     'Kubernetes must be a version from 1.22 to 1.36, not "1.21"',
   );
   await expect(start({ featureGates: { AllAlpha: true } })).rejects.toThrow('need a minor of Kubernetes');
+});
+
+it('is what test clusters are, too', async () => {
+  const hooks: Record<string, () => Promise<void>> = {};
+  const hook = (name: string) => (work: () => Promise<void>) => {
+    hooks[name] = work;
+  };
+  const useCluster = clusterHooks({
+    beforeAll: hook('beforeAll'),
+    beforeEach: hook('beforeEach'),
+    afterAll: hook('afterAll'),
+  });
+  const cluster = useCluster({ kubernetes: '1.29' });
+  await hooks['beforeAll']!();
+  try {
+    expect((await new Client(cluster.url).get('/version')).body.minor).toBe('29');
+  } finally {
+    await hooks['afterAll']!();
+  }
+});
+
+it('answers as a kube-apiserver 1.36.4 in discovery, both forms', async () => {
+  const client = await clusterOf('1.36');
+  const digest = (body: unknown) =>
+    createHash('sha256')
+      .update(JSON.stringify(sorted(body)))
+      .digest('hex')
+      .slice(0, 12);
+  const found: Record<string, string> = {};
+  const look = async (path: string, accept = 'application/json', name = path) => {
+    const { body } = await client.get(path, { accept });
+    found[name] = digest(body);
+    return body;
+  };
+  const { groups } = await look('/apis');
+  const versions = groups.flatMap((group: any) => group.versions.map((one: any) => one.groupVersion));
+  for (const path of ['/api/v1', ...versions.map((version: string) => `/apis/${version}`)]) await look(path);
+  const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+  for (const path of ['/api', '/apis']) await look(path, aggregated, `${path}, aggregated`);
+  expect(found).toEqual(digests);
 });
 
 describe('1.24', () => {

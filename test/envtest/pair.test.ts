@@ -37,6 +37,15 @@ describe('the programs', () => {
     rmSync(versioned, { recursive: true });
   });
 
+  it('are those of several minors, when asked, each under the version that setup-envtest lists', async () => {
+    const versioned = await assets('--store', '--kubernetes', '1.27,1.30,1.36');
+    const kept = readdirSync(path.join(versioned, 'k8s')).sort();
+    expect(kept.map((name) => name.split('-')[0])).toEqual(['1.27.1', '1.30.3', '1.36.2']);
+    const server = path.join(versioned, 'k8s', kept[0]!, 'kube-apiserver');
+    expect((await outcome(server, '--version')).stdout).toMatch(/^Kubernetes v1\.27\.1\b/);
+    rmSync(versioned, { recursive: true });
+  });
+
   it('show their flags at the beginning of lines', async () => {
     const server = await outcome(program('kube-apiserver'), '--help');
     expect([server.code, server.stderr]).toEqual([0, '']);

@@ -1,8 +1,9 @@
 /**
  * Proves that discovery and OpenAPI of every minor of Kubernetes show what `versions.json` says of it: every version,
- * resource, subresource and verb, every model and field. The table is read here by itself, row by row, and no server is
+ * resource, subresource and verb, with all names and the form that it is stored in, every model and field. The table is read here by itself, row by row, and no server is
  * started.
  */
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { isRelease } from '../../../test/support/tier.ts';
 import { builtinKinds, KindTable } from '../../api/kinds/kinds.ts';
@@ -45,7 +46,29 @@ function clusterOf(number: number, runtimeConfig = {}) {
   return { minor, kinds, discovery: new Discovery(kinds, servedComputedVersions(kinds)) };
 }
 
-/** Names with their verbs, `pods/status: get,patch,update`, of what a minor serves. */
+/** A line as `pods/status: get,patch,update Pod true    `: verbs, kind, scope and further names of a resource. */
+const lineOf = (name: string, ...facts: unknown[]): string => `${name}: ${facts.join(' ')}`;
+
+/** What tells in which version objects are stored. */
+const hashOf = (apiVersion: string, stored: string | undefined, kind: string): string => {
+  const [version, group = ''] = apiVersion.split('/').reverse();
+  const text = stored?.includes('/') ? stored : `${group}/${stored ?? version}`;
+  return createHash('sha256').update(`${text}/${kind}`).digest().subarray(0, 8).toString('base64');
+};
+
+/** Definitions are stored in their first version, events as those of the core. */
+const storedForEver: Readonly<Record<string, string>> = {
+  CustomResourceDefinition: 'v1beta1',
+  Event: '/v1',
+};
+
+/** The value of a table by the minor from which it holds. */
+function valueIn<T>(value: T | Readonly<Record<string, T>> | undefined, minor: number): T | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value as T | undefined;
+  return Object.entries(value).findLast(([from]) => number(from) <= minor)?.[1] as T | undefined;
+}
+
+/** Lines of what a minor serves. */
 function expectedResources(minor: number, everything: boolean): Record<string, string[]> {
   const found: Record<string, string[]> = {};
   for (const [apiVersion, version] of Object.entries(tables.groupVersions)) {
@@ -54,13 +77,14 @@ function expectedResources(minor: number, everything: boolean): Record<string, s
       if (!isThere(row, minor) || (!row.default && !everything)) continue;
       if (row.gate && !isGateOn(row.gate, minor)) continue;
       const lines = (found[apiVersion] ??= []);
-      const verbs = Array.isArray(row.verbs)
-        ? row.verbs
-        : Object.entries(row.verbs).findLast(([from]) => number(from) <= minor)?.[1];
-      lines.push(`${name}: ${verbs}`);
+      const { kind, namespaced, short = '', categories = '', singular = '' } = row;
+      const verbs = valueIn<readonly string[]>(row.verbs, minor);
+      const stored = storedForEver[kind] ?? valueIn(row.stored, minor);
+      const hash = verbs?.includes('watch') && hashOf(apiVersion, stored, kind);
+      lines.push(lineOf(name, verbs, kind, namespaced, short, categories, minor < 27 ? '' : singular, hash));
       for (const [part, sub] of Object.entries(row.subresources ?? {}))
         if (isThere(sub, minor) && (!sub.gate || isGateOn(sub.gate, minor)))
-          lines.push(`${name}/${part}: ${sub.verbs}`);
+          lines.push(lineOf(`${name}/${part}`, sub.verbs, sub.kind ?? kind, namespaced, '', '', '', false));
     }
   }
   for (const lines of Object.values(found)) lines.sort();
@@ -80,7 +104,19 @@ function shownResources({ discovery }: ReturnType<typeof clusterOf>): Record<str
       apiVersion,
       discovery
         .resourceList(apiVersion)!
-        .resources.map(({ name, verbs }) => `${name}: ${verbs}`)
+        .resources.map(({ name, verbs, kind, namespaced, storageVersionHash = false, ...names }) => {
+          const { shortNames = '', categories = '', singularName } = names;
+          return lineOf(
+            name,
+            verbs,
+            kind,
+            namespaced,
+            shortNames,
+            categories,
+            singularName,
+            storageVersionHash,
+          );
+        })
         .sort(),
     ]),
   );
