@@ -391,6 +391,12 @@ it('takes objects from administrators alone, and says of each what is wrong with
         labels: JSON.parse('{"__proto__":"x"}'),
       }),
       map({ name: 'z'.repeat(254), namespace: 'default' }),
+      {
+        ...definition,
+        metadata: { name: 'deployments.apps' },
+        spec: { ...definition.spec, group: 'apps', names: { plural: 'deployments', kind: 'Deployment' } },
+      },
+      { ...definition, metadata: { name: 'other.example.com' } },
     ]);
     expect(body.results.map(({ state, why }: any) => `${state} ${why ?? ''}`.trim())).toEqual([
       'refused a document is no object',
@@ -403,6 +409,8 @@ it('takes objects from administrators alone, and says of each what is wrong with
       expect.stringMatching(/^(taken|written)/),
       'written',
       'refused a ConfigMap has a name that no object can have',
+      'refused the server has such a kind of its own',
+      'refused its name is not that of its resource and group',
     ]);
     expect((await call('GET', '/api/v1/configmaps', undefined, server.url)).kind).toBe('ConfigMapList');
   } finally {

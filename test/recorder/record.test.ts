@@ -210,6 +210,24 @@ it('goes on after a restart, with the changes that were made meanwhile, and can 
   }
 });
 
+it('notes a gap for kinds alone in which something changed meanwhile, from when the cluster was last seen on', async () => {
+  await ended(await recording('quiet'));
+  const store = await openLmdbStore({ dataDir: path.join(folder, 'quiet') });
+  const kept = await Recording.open(store);
+  // As if nothing had changed for an hour, and the recorder had been killed a minute ago.
+  const seenMs = Date.now() - 60_000;
+  for (const resource of ['configmaps', 'ships.example.com'])
+    await kept.take(resource, [], { ...kept.position(resource)!, seenMs: seenMs - 3_600_000 });
+  await kept.live(['configmaps', 'ships.example.com'], seenMs);
+  await store.close();
+  await change(ships, 'late');
+  const second = await recording('quiet');
+  await recordedEvents(second.url, ships, changesOf());
+  await ended(second);
+  const [gap, ...others] = await gapsIn('quiet');
+  expect([gap, others]).toMatchObject([{ resources: ['ships.example.com'], fromMs: seenMs }, []]);
+});
+
 it('writes a change once though two groups serve it, and begins anew with a gap where another cluster answers', async () => {
   const jobs = '/apis/batch/v1/namespaces/default/jobs';
   const job = {

@@ -10,7 +10,7 @@ import { isJsonObject } from '../../api/text/object.ts';
 import { isPathSegment } from '../../api/values/names.ts';
 import { knownInOtherVersion } from '../../recorder/dump/copied-kinds.ts';
 import { type NamedObject, objectProblem, typeProblem } from '../../recorder/dump/stored-form.ts';
-import { storedObject } from '../../recorder/source/source-objects.ts';
+import { nameProblem, storedObject } from '../../recorder/source/source-objects.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { inSlices } from '../../registry/time-slices.ts';
 import { parseStoreKey } from '../../registry/view/key.ts';
@@ -141,7 +141,7 @@ function preparedOf(registry: Registry, given: unknown): Prepared | ImportedObje
   if (isPathSegment(metadata.name).length) return refused(`${name}: its name cannot be one`);
   const kind = registry.kinds.kind(apiVersion, name) ?? knownInOtherVersion(apiVersion, name);
   if (!kind) return { state: 'waiting', why: 'its kind is not served' };
-  const wrong = kind.custom ? undefined : typeProblem(kind, object);
+  const wrong = kind.custom ? undefined : (typeProblem(kind, object) ?? nameProblem(kind, object));
   if (wrong) return refused(wrong);
   try {
     const { key, value } = storedObject(kind, object);

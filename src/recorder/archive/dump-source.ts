@@ -162,6 +162,9 @@ function* plainOrPacked(file: DumpFile, reading: DumpReading): Generator<DumpFil
   } catch (error) {
     if (error instanceof DumpBoundError) throw error;
     reading.problem(path, reasonOf(error as Error));
+    // It was unpacked so far: many such files would take days.
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
+      reading.unpacked(fileBytesMax, { total: 0 }, bytes.length);
   }
 }
 

@@ -51,6 +51,8 @@ export async function* readZip(
     const bytes = why ?? (await contentOf(file, entry));
     if (typeof bytes === 'string') {
       reading.problem(path, bytes);
+      // Unpacked in vain, it has taken its time: many such files would take days.
+      if (!why) reading.unpacked(entry.size, total, size);
       continue;
     }
     reading.unpacked(bytes.length, total, size);

@@ -40,9 +40,21 @@ export interface UnknownKind {
 const builtins = new Map<string, Kind>();
 /** By group and kind, for versions that Wherry does not serve. */
 const builtinStorage = new Map<string, Kind>();
+/** Names of resources and kinds by group. */
+const builtinNames = new Set<string>();
 for (const kind of builtinKinds) {
+  builtinNames.add(composedKey(kind.group, kind.resource)).add(composedKey(kind.group, kind.kind));
   builtins.set(composedKey(kind.apiVersion, kind.kind), kind);
   builtinStorage.set(composedKey(kind.group, kind.kind), kind.storage);
+}
+
+/** Why a definition cannot be stored: no server could start with it; undefined: it can. */
+export function definitionProblem({ metadata, spec }: CustomResourceDefinition): string | undefined {
+  const { group = '', names } = spec ?? {};
+  const { plural = '', kind = '' } = names ?? {};
+  if (metadata.name !== `${plural}.${group}`) return 'its name is not that of its resource and group';
+  const isOwn = [plural, kind].some((name) => builtinNames.has(composedKey(group, name)));
+  return isOwn ? 'the server has such a kind of its own' : undefined;
 }
 
 /** Whether the server that the definition is from serves its kinds. */

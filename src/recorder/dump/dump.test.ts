@@ -259,6 +259,31 @@ it('refuses an object that no store takes', async () => {
   ]);
 });
 
+it('documents without an end to their levels, and definitions that no server could start with, are lines', async () => {
+  const levels = 20_000;
+  const deep = '['.repeat(levels) + ']'.repeat(levels);
+  const defined = (plural: string, group: string, name = `${plural}.${group}`) => ({
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name },
+    spec: { group, scope: 'Namespaced', names: { plural, kind: 'Deployment' }, versions: [] },
+  });
+  const dump = await readDump([
+    await tree({
+      'a.json': deep,
+      'b.json': `{"kind":"List","apiVersion":"v1","items":[{"a":${deep}},${text(pod('good'))}]}`,
+      'c.json': `{"kind":"List","apiVersion":"v1","x":${deep},"items":[${text(pod('late'))}]}`,
+      'd.json': text(defined('deployments', 'apps')) + text(defined('a', 'x.io', 'b.x.io')),
+    }),
+  ]);
+  expect(keys(dump)).toEqual(['core/pods|a|good', 'core/pods|a|late']);
+  expect(reasons(dump)).toEqual([
+    ...['a', 'b', 'c'].map((name) => `${name}.json: a document has more than 1000 levels`),
+    'd.json: CustomResourceDefinition deployments.apps: the server has such a kind of its own',
+    'd.json: CustomResourceDefinition b.x.io: its name is not that of its resource and group',
+  ]);
+});
+
 const hostile = [
   { name: '../../etc/evil.json', content: text(pod('up')) },
   { name: '/etc/evil.json', content: text(pod('root')) },
@@ -348,9 +373,17 @@ it('a bomb is read up to a bound, and told', async () => {
   ];
   const dump = await readDump([await file('bomb.tar.gz', Buffer.concat(members))]);
   expect(keys(dump)).toEqual(['core/pods|a|first']);
-  expect(dump.summary.problems.at(-1)!.why).toBe(
-    'it unpacks to more than 300 times its size; the rest of it was not read',
-  );
+  const bound = 'it unpacks to more than 300 times its size; the rest of it was not read';
+  expect(dump.summary.problems.at(-1)!.why).toBe(bound);
+  // Files that were unpacked in vain count, too.
+  const size = 200 * 1024 * 1024;
+  const lies = ['a', 'b', 'c'].map((name) => ({ name: `${name}.json`, content: 'x'.repeat(1_000), size }));
+  const inVain = await readDump([await file('lies.zip', zipOf(lies))]);
+  expect(inVain.summary.problems.map(({ why }) => why)).toEqual([
+    'it is damaged: its checksum differs',
+    'it is damaged: its checksum differs',
+    bound,
+  ]);
 });
 
 it('does not follow links in folders, and says of a path that is missing that it is', async () => {

@@ -7,7 +7,13 @@ import { checkKey, VALUE_BYTES_MAX } from '../../store/engine.ts';
 import type { MemoryState } from '../../store/memory.ts';
 import { type DumpFile, type DumpProblem, DumpReading } from '../archive/dump-file.ts';
 import { dumpFiles } from '../archive/dump-source.ts';
-import { builtinKind, CopiedKinds, isEstablished, knownInOtherVersion } from './copied-kinds.ts';
+import {
+  builtinKind,
+  CopiedKinds,
+  definitionProblem,
+  isEstablished,
+  knownInOtherVersion,
+} from './copied-kinds.ts';
 import { type Found, jsonDocuments, type ListHead } from './json-documents.ts';
 import { KeptLogs } from './kept-logs.ts';
 import { asStorage, type NamedObject, objectProblem, storedForm, typeProblem } from './stored-form.ts';
@@ -145,7 +151,7 @@ class DumpReader {
     const names = CopiedKinds.problem(apiVersion, name);
     if (names) return `${shown}: ${names}`;
     const known = builtinKind(apiVersion, name) ?? knownInOtherVersion(apiVersion, name);
-    const wrong = known && typeProblem(known, object);
+    const wrong = known && (typeProblem(known, object) ?? nameProblem(object));
     if (wrong) return `${shown}: ${wrong}`;
     const stored = known ? asStored(known, object) : object;
     const namespace = namespaceOf(known, object, path);
@@ -249,6 +255,12 @@ function numbered(items: readonly Item[]): { state: MemoryState } {
   });
   return { state: { revision: Math.max(1, newest), items: stored } };
 }
+
+const isDefinition = ({ kind, apiVersion }: NamedObject): boolean =>
+  kind === 'CustomResourceDefinition' && apiVersion.startsWith('apiextensions.k8s.io/');
+
+const nameProblem = (object: NamedObject): string | undefined =>
+  isDefinition(object) ? definitionProblem(object as unknown as CustomResourceDefinition) : undefined;
 
 /** `pods`, `deployments.apps`. */
 export const resourceName = ({ resource, group }: Kind): string =>

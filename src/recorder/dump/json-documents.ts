@@ -24,6 +24,12 @@ export interface LogName {
   readonly container: string;
 }
 
+/** Levels inside each other: each takes memory while it is parsed. */
+const levelsMax = 1_000;
+const tooDeep = { problem: `a document has more than ${levelsMax} levels` };
+/** Items of one list, and documents of one text: as many as a dump may have objects. */
+export const itemsMax = 2_000_000;
+export const tooMany = { problem: `it has more than ${itemsMax} documents; the rest of them was not read` };
 const quote = 0x22;
 const backslash = 0x5c;
 const comma = 0x2c;
@@ -44,10 +50,10 @@ export function* jsonDocuments(bytes: Buffer): Generator<Found> {
     while (at < bytes.length && isSpace(bytes[at]!)) at++;
     if (at >= bytes.length) return;
     if (bytes[at] === openBrace || bytes[at] === openBracket) {
-      const { end, items } = scan(bytes, at);
-      yield* documentsOf(bytes, at, end, items);
-      if (end === undefined) return;
-      at = end;
+      const scanned = scan(bytes, at);
+      yield* documentsOf(bytes, at, scanned);
+      if (scanned.end === undefined) return;
+      at = scanned.end;
       continue;
     }
     const log = logAt(bytes, at);
@@ -61,16 +67,27 @@ export function* jsonDocuments(bytes: Buffer): Generator<Found> {
 interface Items {
   readonly start: number;
   end: number | undefined;
-  readonly spans: [start: number, end: number][];
+  readonly spans: [start: number, end: number, isDeep: boolean][];
+  /** There are more items than are read. */
+  isCut?: boolean;
 }
 
-/** Finds the end of a value by its brackets, and the items of a list; an undefined end: the text is cut off. */
-function scan(bytes: Buffer, start: number): { end: number | undefined; items: Items | undefined } {
+interface Scanned {
+  /** Undefined: the text is cut off. */
+  readonly end: number | undefined;
+  readonly items: Items | undefined;
+  /** Whether something in it, outside of items, has more levels than are read. */
+  readonly isDeep: boolean;
+}
+
+/** Finds the end of a value by its brackets, and the items of a list. */
+function scan(bytes: Buffer, start: number): Scanned {
   const isList = bytes[start] === openBracket;
   let items: Items | undefined = isList ? { start, end: undefined, spans: [] } : undefined;
   const itemDepth = isList ? 1 : 2;
   let depth = 0;
   let itemStart = -1;
+  let [isDeep, isItemDeep] = [false, false];
   for (let at = start; at < bytes.length; at++) {
     const byte = bytes[at]!;
     if (byte <= 0x20) continue;
@@ -88,17 +105,20 @@ function scan(bytes: Buffer, start: number): { end: number | undefined; items: I
       at = end;
     } else if ((byte | caseBit) === openBrace) {
       if (items && items.end === undefined && depth === itemDepth) itemStart = at;
-      depth++;
+      if (++depth > levelsMax && itemStart >= 0) isItemDeep = true;
+      else if (depth > levelsMax) isDeep = true;
     } else if ((byte | caseBit) === closeBrace) {
       depth--;
       if (items && items.end === undefined && depth === itemDepth && itemStart >= 0) {
-        items.spans.push([itemStart, at + 1]);
+        if (items.spans.length < itemsMax) items.spans.push([itemStart, at + 1, isItemDeep]);
+        else items.isCut = true;
         itemStart = -1;
+        isItemDeep = false;
       } else if (items && items.end === undefined && depth === itemDepth - 1) items.end = at + 1;
-      if (depth === 0) return { end: at + 1, items };
+      if (depth === 0) return { end: at + 1, items, isDeep };
     }
   }
-  return { end: undefined, items };
+  return { end: undefined, items, isDeep };
 }
 
 /** The place of the bracket that opens a list behind a colon. */
@@ -118,29 +138,24 @@ function stringEnd(bytes: Buffer, open: number): number {
   return -1;
 }
 
-function* documentsOf(
-  bytes: Buffer,
-  start: number,
-  end: number | undefined,
-  items: Items | undefined,
-): Generator<Found> {
+function* documentsOf(bytes: Buffer, start: number, { end, items, isDeep }: Scanned): Generator<Found> {
   const cut: Found = { problem: 'it is cut off: the last document does not end' };
-  if (!items) {
-    yield end === undefined ? cut : parsed(bytes.toString('utf8', start, end));
-    return;
-  }
-  const head = headOf(bytes, start, end, items);
+  const whole = (): Found => {
+    if (end === undefined) return cut;
+    const isAnyDeep = isDeep || items?.spans.some(([, , isItemDeep]) => isItemDeep);
+    return isAnyDeep ? tooDeep : parsed(bytes.toString('utf8', start, end));
+  };
+  if (!items) return yield whole();
+  const head = isDeep ? tooDeep : headOf(bytes, start, end, items);
   if ('problem' in head) yield head;
-  else if (!head.isList) {
-    // An object of its own that has a field of this name.
-    yield end === undefined ? cut : parsed(bytes.toString('utf8', start, end));
-    return;
-  }
+  // An object of its own that has a field of this name.
+  else if (!head.isList) return yield whole();
   const list = 'value' in head ? listHead(head.value) : { kind: undefined, apiVersion: undefined };
-  for (const [from, to] of items.spans) {
-    const item = parsed(bytes.toString('utf8', from, to));
+  for (const [from, to, isItemDeep] of items.spans) {
+    const item = isItemDeep ? tooDeep : parsed(bytes.toString('utf8', from, to));
     yield 'value' in item ? { ...item, list } : item;
   }
+  if (items.isCut) yield tooMany;
   if (end === undefined) yield cut;
 }
 

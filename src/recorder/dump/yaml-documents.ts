@@ -1,7 +1,7 @@
 /** Reads YAML documents out of a text: several, and long lists item by item, as kubectl writes them. */
 import { isJsonObject } from '../../api/text/object.ts';
 import { readYaml } from '../../api/text/yaml.ts';
-import { type Found, isListKind, listHead } from './json-documents.ts';
+import { type Found, isListKind, itemsMax, listHead, tooMany } from './json-documents.ts';
 import { readQuickly } from './quick-yaml.ts';
 
 /** Lists that are longer are read item by item. */
@@ -10,7 +10,9 @@ const separator = /^(?:---|\.\.\.)(?=[ \t\r\n]|$)/m;
 const nothing = /^(?:\s*(?:#[^\n]*)?(?:\n|$))*$/;
 
 export function* yamlDocuments(text: string): Generator<Found> {
-  for (const document of separated(text)) {
+  const documents = separated(text);
+  for (const [i, document] of documents.entries()) {
+    if (i >= itemsMax) return yield tooMany;
     if (document.trim() === '' || (document.length < wholeCharsMax && nothing.test(document))) continue;
     const items = document.length > wholeCharsMax ? splitList(document) : undefined;
     if (!items) {
@@ -30,13 +32,14 @@ export function* yamlDocuments(text: string): Generator<Found> {
       const one = 'value' in found ? { value: (found.value as unknown[])[0] } : found;
       yield list && 'value' in one ? { ...one, list } : one;
     }
+    if (items.isCut) yield tooMany;
   }
 }
 
 /** Documents of a text; most have one. */
 const separated = (text: string): string[] =>
   text.includes('\n---') || text.includes('\n...') || separator.test(text.slice(0, 4))
-    ? text.split(separator)
+    ? text.split(separator, itemsMax + 1)
     : [text];
 
 function* wholeDocument(text: string): Generator<Found> {
@@ -56,8 +59,15 @@ function read(text: string): Found {
   }
 }
 
+interface SplitList {
+  readonly head: string;
+  readonly spans: readonly [start: number, end: number][];
+  /** There are more items than are read. */
+  readonly isCut: boolean;
+}
+
 /** Where the items of a list are, each with its dash; undefined: it is not written as kubectl does. */
-function splitList(document: string): { head: string; spans: [start: number, end: number][] } | undefined {
+function splitList(document: string): SplitList | undefined {
   const start = /^items:[ \t]*\r?\n/m.exec(document);
   if (!start) return undefined;
   const from = start.index + start[0].length;
@@ -70,13 +80,15 @@ function splitList(document: string): { head: string; spans: [start: number, end
     while (document.charCodeAt(own) === 0x20) own++;
     const end = document.indexOf('\n', own);
     const isDash = own - at === indent && document.startsWith('- ', own);
+    if (isDash && starts.length > itemsMax) break;
     if (isDash) starts.push(at);
     else if (own - at < indent + 2 && document.slice(at, end < 0 ? undefined : end).trim() !== '') break;
     at = end < 0 ? document.length : end + 1;
   }
-  const rest = document.slice(at);
+  const isCut = starts.length > itemsMax;
+  const rest = isCut ? '' : document.slice(at);
   // What follows the items are fields of the list; anything else is another way of writing.
   if (rest !== '' && !/^[A-Za-z]/.test(rest)) return undefined;
-  const spans = starts.map((one, i): [number, number] => [one, starts[i + 1] ?? at]);
-  return { head: document.slice(0, start.index) + rest, spans };
+  const spans = starts.slice(0, itemsMax).map((one, i): [number, number] => [one, starts[i + 1] ?? at]);
+  return { head: document.slice(0, start.index) + rest, spans, isCut };
 }

@@ -21,6 +21,8 @@ const discoveryMs = 5 * 60_000;
 /** When it is read after a definition has changed: servers need a moment to serve its kinds. */
 const changedMs = [200, 2_000, 15_000] as const;
 
+/** How often it is written which resources are watched. */
+const lifeMs = 10_000;
 /** Failures that follow each other within this time are reported once. */
 const failedEveryMs = 60_000;
 
@@ -88,14 +90,26 @@ export class ClusterFollower {
     const timer = setInterval(() => this.#rediscover(), discoveryMs);
     timer.unref();
     this.#timers.add(timer);
+    const life = setInterval(() => void this.#live(), lifeMs);
+    life.unref();
+    this.#timers.add(life);
   }
 
   async stop(): Promise<void> {
+    if (this.#isRunning) await this.#live();
     this.#ending.abort(new Error('the recording ends'));
     for (const timer of this.#timers) clearInterval(timer);
     for (const { follower } of this.#followers.values()) follower.stop();
     await Promise.all([...this.#followers.values()].map(({ done }) => done));
     await this.#discovering;
+  }
+
+  /** A recorder that begins again knows from it since when it has not seen the cluster. */
+  async #live(): Promise<void> {
+    const { recording, nowMs, warn } = this.options;
+    await recording
+      .live(this.figures.in('watching'), nowMs())
+      .catch((error: Error) => warn(`the recording cannot be written: ${error.message}`));
   }
 
   /** The identity of a cluster is the uid of its oldest namespace. */

@@ -43,6 +43,11 @@ export class FollowerFigures {
     return this.#states.get(resource);
   }
 
+  /** Resources in a state. */
+  in(state: FollowerState): string[] {
+    return [...this.#states].flatMap(([resource, one]) => (one === state ? [resource] : []));
+  }
+
   count(state: FollowerState): number {
     let count = 0;
     for (const one of this.#states.values()) if (one === state) count++;

@@ -73,6 +73,9 @@ export class KindFollower {
   #isGone = false;
   /** It was listed, and is not watched yet. */
   #isNew = false;
+  /** Since when there was no connection, until it is known whether anything changed meanwhile. */
+  #outage: number | undefined;
+  #noting: Promise<void> | undefined;
   /** The cluster that gave the newest version. */
   #cluster = '';
   /** Why events could not be written: those after them must not be either. */
@@ -86,7 +89,7 @@ export class KindFollower {
     // Kinds are made from whole definitions.
     const metadataOnly = parts.metadataOnly && !isDefinitions(source);
     this.#accepts = { list: acceptedList(metadataOnly), watch: acceptedWatch(metadataOnly) };
-    this.#seenMs = parts.recording.position(this.#name)?.seenMs ?? parts.nowMs();
+    this.#seenMs = parts.recording.seenMs(this.#name) ?? parts.nowMs();
   }
 
   get name(): string {
@@ -213,31 +216,45 @@ export class KindFollower {
     }
   }
 
-  /** After a time without a connection, what comes at once is what changed meanwhile. Returns what is to be done at the end. */
+  /**
+   * After a time without a connection, what comes at once is what changed meanwhile: a gap, if anything does. Returns what is
+   * to be done at the end.
+   */
   async #noteOutage(openedMs: number): Promise<(() => Promise<void>) | undefined> {
     const { recording } = this.parts;
     // It may have waited for others to be listed: that is no outage.
     if (this.#isNew) this.#seenMs = openedMs;
     this.#isNew = false;
-    if (openedMs - this.#seenMs >= outageMinMs)
-      await recording.beginGap(this.#name, {
-        fromMs: this.#seenMs,
-        why: 'there was no connection; every change was fetched afterwards',
-        isLossy: false,
-      });
-    if (!recording.openGap(this.#name)) return undefined;
+    const isOutage = openedMs - this.#seenMs >= outageMinMs;
+    this.#outage = isOutage && !recording.openGap(this.#name) ? this.#seenMs : undefined;
+    if (!isOutage && !recording.openGap(this.#name)) return undefined;
     let isOver = false;
     const end = async (): Promise<void> => {
       if (isOver) return;
       isOver = true;
       clearTimeout(timer);
-      if (!recording.openGap(this.#name)?.isLossy) await recording.endGap(this.#name, openedMs);
+      this.#outage = undefined;
+      await this.#noting;
+      await this.#writing?.catch(() => undefined);
+      const open = recording.openGap(this.#name);
+      if (open && !open.isLossy) await recording.endGap(this.#name, openedMs);
     };
+    // What has arrived while this process was busy is read first.
     const timer = setTimeout(
-      () => void end().catch((error: Error) => this.parts.warn(error.message)),
+      () => setImmediate(() => void end().catch((error: Error) => this.parts.warn(error.message))),
       catchUpMs,
     );
     return end;
+  }
+
+  /** Something was changed during an outage. */
+  async #noteMissed(): Promise<void> {
+    const fromMs = this.#outage;
+    if (fromMs === undefined) return;
+    this.#outage = undefined;
+    const why = 'there was no connection; every change was fetched afterwards';
+    this.#noting = this.parts.recording.beginGap(this.#name, { fromMs, why, isLossy: false });
+    await this.#noting;
   }
 
   async #follow(answer: IncomingMessage): Promise<void> {
@@ -247,6 +264,7 @@ export class KindFollower {
       this.#failures = 0;
       this.#seenMs = nowMs();
       figures.arrived(this.#name, this.#seenMs);
+      if (events.some(({ type }) => type !== 'BOOKMARK')) await this.#noteMissed();
       for (const event of events) this.#queue(event);
       this.#writing ??= this.#write().finally(() => {
         this.#writing = undefined;

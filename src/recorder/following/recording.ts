@@ -14,6 +14,7 @@ import type { VersionedStore } from '../../store/versioned.ts';
 type Id = Parameters<typeof storeKey>[0];
 const positions = 'recorder.wherry.dev/positions' as Id;
 const gaps = 'recorder.wherry.dev/gaps' as Id;
+const lives = 'recorder.wherry.dev/lives' as Id;
 /** Gaps that are kept; the oldest go first. */
 const gapsMax = 2_000;
 const pageSize = 1_000;
@@ -49,6 +50,12 @@ interface KnownGap extends Gap {
   readonly revision: number;
 }
 
+/** When nothing had been missed of these resources: they were watched then. */
+interface Life {
+  readonly seenMs: number;
+  readonly resources: readonly string[];
+}
+
 export interface SourceChange extends Assignment {
   /** Version of the source; '' where it is not known. */
   readonly version: string;
@@ -58,6 +65,7 @@ export class Recording {
   readonly #positions = new Map<string, Position>();
   readonly #gaps = new Map<string, KnownGap>();
   #gapCount = 0;
+  #life: Life = { seenMs: 0, resources: [] };
 
   private constructor(private readonly store: VersionedStore) {}
 
@@ -65,6 +73,8 @@ export class Recording {
     const recording = new Recording(store);
     for await (const { key, value } of recording.#all(positions))
       recording.#positions.set(parseStoreKey(key).name, JSON.parse(value.toString('utf8')) as Position);
+    for await (const { value } of recording.#all(lives))
+      recording.#life = JSON.parse(value.toString('utf8')) as Life;
     for await (const { key, value, revision } of recording.#all(gaps))
       recording.#gaps.set(key, { ...(JSON.parse(value.toString('utf8')) as Gap), key, revision });
     return recording;
@@ -77,6 +87,20 @@ export class Recording {
 
   position(resource: string): Position | undefined {
     return this.#positions.get(resource);
+  }
+
+  /** When a resource was last known to be seen, be it that nothing changed in it; undefined: it is not recorded. */
+  seenMs(resource: string): number | undefined {
+    const position = this.#positions.get(resource);
+    const { seenMs, resources } = this.#life;
+    return position && resources.includes(resource) ? Math.max(seenMs, position.seenMs) : position?.seenMs;
+  }
+
+  /** These resources are watched now: nothing of them was missed until then. */
+  async live(resources: readonly string[], seenMs: number): Promise<void> {
+    this.#life = { seenMs, resources };
+    const value = Buffer.from(JSON.stringify(this.#life));
+    await this.store.assign([{ key: storeKey(lives, '', 'recorder'), value }]);
   }
 
   /** The gap that lasts; undefined: nothing is missing. */

@@ -7,7 +7,7 @@ import type { Kind } from '../../api/kind/kind.ts';
 import { isJsonObject } from '../../api/text/object.ts';
 import { storeKey } from '../../registry/view/key.ts';
 import { VALUE_BYTES_MAX } from '../../store/engine.ts';
-import { CopiedKinds, isEstablished, knownInOtherVersion } from '../dump/copied-kinds.ts';
+import { CopiedKinds, definitionProblem, isEstablished, knownInOtherVersion } from '../dump/copied-kinds.ts';
 import { asStorage, type NamedObject, objectProblem, storedForm, typeProblem } from '../dump/stored-form.ts';
 import { madeDefinition } from './made-definition.ts';
 import type { SourceKind } from './source-kinds.ts';
@@ -39,7 +39,7 @@ export class SourceObjects {
       problem('its kind cannot be served');
       return [];
     }
-    const wrong = kind.custom ? undefined : typeProblem(kind, object);
+    const wrong = kind.custom ? undefined : (typeProblem(kind, object) ?? nameProblem(kind, object));
     const stored = wrong ? undefined : storedObject(kind, object);
     if (!stored || stored.value.length > VALUE_BYTES_MAX) {
       problem(`${object.metadata.name}: ${wrong ?? 'it is larger than a store takes'}`);
@@ -63,7 +63,7 @@ export class SourceObjects {
   note(object: NamedObject): void {
     if (object.kind !== 'CustomResourceDefinition') return;
     const definition = object as unknown as CustomResourceDefinition;
-    if (isEstablished(definition)) this.#kinds.define(definition);
+    if (!definitionProblem(definition) && isEstablished(definition)) this.#kinds.define(definition);
   }
 
   #kindOf(source: SourceKind): { kind: Kind | undefined; made: CopiedObject[] } {
@@ -77,6 +77,12 @@ export class SourceObjects {
     return { kind, made: kind ? [storedObject(definitions, definition)] : [] };
   }
 }
+
+/** What is wrong with the names of a definition; undefined: nothing, or it is another object. */
+export const nameProblem = ({ resource }: Kind, object: NamedObject): string | undefined =>
+  resource === 'customresourcedefinitions'
+    ? definitionProblem(object as unknown as CustomResourceDefinition)
+    : undefined;
 
 const namespaceOf = (kind: Kind, { metadata }: NamedObject): string =>
   kind.namespaced ? String(metadata['namespace'] ?? 'default') : '';
