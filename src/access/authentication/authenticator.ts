@@ -14,6 +14,8 @@ export interface Credentials {
   readonly path: string;
   /** The client certificate of its connection, not verified; undefined for a connection without one. */
   readonly certificate: PeerCertificate | undefined;
+  /** Whether a browser sends the request for a page of another site: it would show a certificate by itself. */
+  readonly isForeignPage?: boolean;
   /** Texts for Warning headers are added here. */
   readonly warnings: string[];
   /** Annotations for the audit log are added here. */

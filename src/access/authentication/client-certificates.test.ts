@@ -39,6 +39,11 @@ describe('a client certificate', () => {
     });
   });
 
+  it('does not count for a page of another site, for which a browser shows it by itself', () => {
+    const shown = credentials([], { certificate: ca.client(frank), isForeignPage: true });
+    expect(certificates.authenticate(shown)).toBeUndefined();
+  });
+
   it('is read once per connection', () => {
     const peer = ca.client(frank);
     expect(userOf(peer)).toBe(userOf(peer));

@@ -85,8 +85,9 @@ const users = new WeakMap<PeerCertificate, User | CredentialError | 'none'>();
 export class ClientCertificates implements Authenticator {
   constructor(private readonly authorities: ClientAuthorities) {}
 
-  authenticate({ certificate }: Credentials): User | undefined {
-    if (!certificate) return undefined;
+  authenticate(credentials: Credentials): User | undefined {
+    const { certificate } = credentials;
+    if (!certificate || credentials.isForeignPage) return undefined;
     this.authorities.verify(certificate);
     const user = users.get(certificate) ?? remember(certificate);
     if (user instanceof CredentialError) throw user;

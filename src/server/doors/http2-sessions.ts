@@ -59,6 +59,8 @@ export class Http2Sessions {
   readonly #sessions = new Set<Session>();
   readonly #reading = new SessionReading();
   readonly #endings = new SessionEndings();
+  /** Connections that wait for their first turn. */
+  readonly #new: TLSSocket[] = [];
   readonly #idleTimer: NodeJS.Timeout;
   #shut = false;
 
@@ -72,7 +74,21 @@ export class Http2Sessions {
     this.#idleTimer.unref();
   }
 
+  /** A client may send a hundred requests with the end of its handshake: they begin when a turn has room for them. */
   take(socket: TLSSocket): void {
+    socket.on('error', () => undefined);
+    if (this.#new.push(socket) === 1) setImmediate(this.#takeNew);
+  }
+
+  readonly #takeNew = (): void => {
+    while (this.#new.length > 0 && this.#reading.hasRoom) {
+      const socket = this.#new.shift()!;
+      if (!socket.destroyed) this.#begin(socket);
+    }
+    if (this.#new.length > 0) setImmediate(this.#takeNew);
+  };
+
+  #begin(socket: TLSSocket): void {
     const before = new Set(socket.listeners('close'));
     // Loaded for the first HTTP/2 client: it takes Node some milliseconds, which would delay every start.
     const made = process.getBuiltinModule('node:http2').performServerHandshake(socket, {
@@ -124,6 +140,7 @@ export class Http2Sessions {
 
   closeAll(): void {
     for (const session of this.#sessions) session.cut();
+    for (const socket of this.#new) socket.destroy();
   }
 
   #closeIdle(): void {

@@ -1,7 +1,9 @@
 /** The credentials of a request, for authenticators. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Credentials, PeerCertificate } from '../../access/authentication/authenticator.ts';
+import { allowedPages } from '../http/allowed-pages.ts';
 import type { RequestContext } from '../http/context.ts';
+import { isForeignPage } from './foreign-page.ts';
 
 const none: readonly string[] = [];
 
@@ -16,6 +18,11 @@ export class RequestCredentials implements Credentials {
     return this.context.request.headers;
   }
 
+  /** Pages whose origin is allowed by CORS are not foreign. */
+  get isForeignPage(): boolean {
+    return isForeignPage(this.headers) && !allowedPages.has(this.context.request);
+  }
+
   /** Empty for a request of the express lane, in which no header is repeated. */
   get rawHeaders(): readonly string[] {
     const { request } = this.context;
@@ -24,12 +31,13 @@ export class RequestCredentials implements Credentials {
 
   /** A copy of the credentials for a later check: before a request is forwarded, they are removed from it. */
   kept(): Credentials {
-    const { protocolToken, certificate, path } = this;
+    const { protocolToken, certificate, isForeignPage, path } = this;
     return {
       headers: { ...this.headers },
       rawHeaders: [...this.rawHeaders],
       protocolToken,
       certificate,
+      isForeignPage,
       path,
       warnings: [],
       annotations: {},

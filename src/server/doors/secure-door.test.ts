@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import { constants } from 'node:http2';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
+import type { Credentials } from '../../access/authentication/authenticator.ts';
 import { Proxied } from '../pods/proxying.fixture.ts';
 import { answerOf, as, http2, Secured, useSecured } from './secured.fixture.ts';
 
@@ -63,6 +64,25 @@ describe('client certificates', () => {
     const foreign = await secured.http1('/version', {}, stranger.certificates.clientFor('eve', []));
     stranger.close();
     expect(foreign.status).toBe(200);
+  });
+
+  it('are told apart by whether a page of another site uses them', async () => {
+    const told: unknown[] = [];
+    const authenticator = {
+      authenticate: ({ isForeignPage }: Credentials) => {
+        told.push(isForeignPage);
+        return { name: 'bob', groups: [] };
+      },
+    };
+    const asked = new Secured({ authenticator });
+    const behind = new Proxied({}, () => ({ doors: [asked.door] }));
+    await behind.start();
+    for (const site of ['same-origin', 'cross-site'])
+      await asked.http1('/version', { 'sec-fetch-site': site });
+    await asked.http1('/version', { origin: 'https://evil.example' });
+    await behind.stop();
+    asked.close();
+    expect(told).toEqual([false, true, true]);
   });
 });
 

@@ -20,10 +20,13 @@ it('sessions wait when a turn has had enough, and those with few requests go on 
   for (const session of [greedy, modest]) reading.add(session);
   for (let i = 0; i < 23; i++) reading.note();
   expect(told).toEqual([]);
+  expect(reading.hasRoom).toBe(true);
   for (let i = 0; i < 27; i++) reading.note();
+  expect(reading.hasRoom).toBe(false);
   expect(told.splice(0)).toEqual(['greedy waits', 'modest waits']);
   await nextTurn();
   expect(told.splice(0)).toEqual(['modest reads', 'greedy reads']);
+  expect(reading.hasRoom).toBe(true);
   for (let i = 0; i < 23; i++) reading.note();
   expect(told).toEqual([]);
 });

@@ -33,6 +33,11 @@ export class SessionReading {
   #inTurn = 0;
   #isAwaited = false;
 
+  /** Whether further requests may begin in this turn. */
+  get hasRoom(): boolean {
+    return this.#inTurn < turnMax;
+  }
+
   add(session: ReadSession): void {
     this.#sessions.add(session);
   }

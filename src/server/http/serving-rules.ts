@@ -8,6 +8,7 @@ import type { StatusError } from '../../api/errors/errors.ts';
 import { compileRegexp, type GoRegexp } from '../../api/text/go-regexp.ts';
 import type { Upgrade } from '../../streams/dial/tunnel.ts';
 import { Http2Request } from '../wire/http2-request.ts';
+import { allowedPages } from './allowed-pages.ts';
 import type { ApiRequest, ApiResponse } from './context.ts';
 import type { Door, PrefetchRevision, Reception } from './door.ts';
 import type { LimitKeeper } from './limits.ts';
@@ -110,6 +111,7 @@ class ServingRules implements Reception {
     if (!this.#compressesAnswers) acceptPlain(request);
     const { origin } = request.headers;
     if (this.#allows(origin)) {
+      allowedPages.add(request);
       response.setHeader('Access-Control-Allow-Origin', origin!);
       for (const [name, value] of allowances) response.setHeader(name, value);
       // A preflight request needs no credentials, and goes no further.
@@ -123,6 +125,7 @@ class ServingRules implements Reception {
   }
 
   upgrade(door: Door, request: IncomingMessage, upgrade: Upgrade, begunMs: number): void {
+    if (this.#allows(request.headers.origin)) allowedPages.add(request);
     this.next.upgrade(door, request, upgrade, begunMs);
   }
 

@@ -12,6 +12,7 @@ import type { Socket } from 'node:net';
 import { optimized } from '../../switches.ts';
 import { PlainReader, type PlainRequest } from '../wire/plain-request.ts';
 import { Departures } from './departures.ts';
+import { Endings } from './endings.ts';
 import { PlainResponse } from './plain-response.ts';
 
 /** A request that is not complete by then is handed over to Node's server, which has its own timeouts. */
@@ -37,6 +38,7 @@ export interface ExpressOptions {
 export class ExpressLane {
   readonly #connections = new Set<Connection>();
   readonly #departures = new Departures();
+  readonly #endings = new Endings();
 
   constructor(
     private readonly options: ExpressOptions,
@@ -45,7 +47,7 @@ export class ExpressLane {
 
   take(socket: Socket): void {
     if (!this.enabled) return this.options.handOver(socket);
-    const connection = new Connection(socket, this.options, this.#departures, () =>
+    const connection = new Connection(socket, this.options, this.#departures, this.#endings, () =>
       this.#connections.delete(connection),
     );
     this.#connections.add(connection);
@@ -78,6 +80,7 @@ class Connection {
     private readonly socket: Socket,
     private readonly options: ExpressOptions,
     private readonly departures: Departures,
+    private readonly endings: Endings,
     private readonly gone: () => void,
   ) {
     this.#reader = new PlainReader(socket, options.headerBytesMax);
@@ -183,7 +186,7 @@ class Connection {
   readonly #onEnd = (): void => {
     this.#ended = true;
     if (this.#response) return;
-    if (this.#bytes === 0) this.socket.end();
+    if (this.#bytes === 0) this.endings.add(() => this.socket.end());
     else this.#cutOff();
   };
 
