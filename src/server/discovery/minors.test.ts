@@ -15,6 +15,7 @@ import { servedComputedVersions } from '../route-table.ts';
 import { Discovery } from './discovery.ts';
 import { operationsIn } from './openapi/minor-operations.ts';
 import { operationsOf } from './openapi/operations.ts';
+import type { Schema } from './openapi/schema.ts';
 import { documentV2 } from './openapi/v2.ts';
 
 interface Span {
@@ -133,14 +134,7 @@ describe.each(minors)('1.%i', (minor) => {
   });
 
   it('shows the fields of its table in OpenAPI, and no others', async () => {
-    const { kinds, discovery, minor: chosen } = clusterOf(minor, { 'api/all': true });
-    const operations = discovery
-      .served()
-      .map((one) => [one, operationsIn(chosen, operationsOf(discovery, kinds, one))] as const);
-    const making = documentV2(new Map(operations), await Descriptions.load(), chosen);
-    let step = making.next();
-    while (!step.done) step = making.next();
-    const { definitions } = step.value;
+    const definitions = await definitionsOf(minor);
     const wrong: string[] = [];
     for (const [apiVersion, models] of Object.entries(tables.types))
       for (const [name, row] of Object.entries(models)) {
@@ -152,7 +146,74 @@ describe.each(minors)('1.%i', (minor) => {
       }
     expect(wrong).toEqual([]);
   });
+
+  it('says of lists, maps, references and required fields what its documents said', async () => {
+    const definitions = await definitionsOf(minor);
+    const wrong: string[] = [];
+    let compared = 0;
+    for (const [place, { value, attribute, field, model }] of saidIn(minor)) {
+      const [apiVersion, name] = model.split(':') as [string, string];
+      const schema = definitions[definitionOf(apiVersion, name)];
+      // Defaults are shown in version 3 alone.
+      if (!schema || (field && !schema.properties?.[field]) || attribute === 'default') continue;
+      compared++;
+      const shown = shownAttribute(schema, field, attribute);
+      const expected = attribute === 'type' ? definitionOf(...(value.split(':') as [string, string])) : value;
+      if (JSON.stringify(shown) !== JSON.stringify(expected))
+        wrong.push(`${place}: ${shown}, not ${expected}`);
+    }
+    expect(wrong).toEqual([]);
+    expect(compared).toBeGreaterThan(150);
+  });
 });
+
+async function definitionsOf(number: number): Promise<Record<string, Schema>> {
+  const { kinds, discovery, minor } = clusterOf(number, { 'api/all': true });
+  const operations = discovery
+    .served()
+    .map((one) => [one, operationsIn(minor, operationsOf(discovery, kinds, one))] as const);
+  const making = documentV2(new Map(operations), await Descriptions.load(), minor);
+  let step = making.next();
+  while (!step.done) step = making.next();
+  return step.value.definitions;
+}
+
+interface Said {
+  readonly model: string;
+  readonly field: string;
+  readonly attribute: string;
+  readonly value: any;
+}
+
+/** What the documents of a minor said where later or earlier ones said something else. */
+function saidIn(minor: number): Map<string, Said> {
+  const said = new Map<string, Said>();
+  const versions = Object.keys(tables.openapi).sort((a, b) => number(a) - number(b));
+  for (const version of versions)
+    for (const [model, change] of Object.entries(tables.openapi[version]!))
+      for (const [field, attributes] of Object.entries(change))
+        for (const [attribute, [before, after]] of Object.entries(attributes)) {
+          const place = `${model} ${field} ${attribute}`;
+          const isPast = number(version) <= minor;
+          if (isPast || !said.has(place))
+            said.set(place, { model, field, attribute, value: isPast ? after : before });
+        }
+  return said;
+}
+
+const extensions: Readonly<Record<string, `x-${string}`>> = {
+  listKeys: 'x-kubernetes-list-map-keys',
+  listType: 'x-kubernetes-list-type',
+  mapType: 'x-kubernetes-map-type',
+  patchMergeKey: 'x-kubernetes-patch-merge-key',
+  patchStrategy: 'x-kubernetes-patch-strategy',
+};
+
+function shownAttribute(schema: Schema, field: string, attribute: string): unknown {
+  if (attribute === 'required') return schema.required?.includes(field) ?? false;
+  const shown = field ? schema.properties![field]! : schema;
+  return attribute === 'type' ? shown.$ref?.split('/').at(-1) : (shown[extensions[attribute]!] ?? null);
+}
 
 const packages: Readonly<Record<string, string>> = {
   'meta/v1': 'io.k8s.apimachinery.pkg.apis.meta.v1',
