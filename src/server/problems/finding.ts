@@ -1,4 +1,5 @@
 /** Findings: what is not well about one object, from nothing but the object. */
+import type { Labels } from '../../api/kind/label-selector.ts';
 import type { ApiObject } from '../../api/text/object.ts';
 
 export interface Finding {
@@ -17,6 +18,8 @@ export interface Finding {
   readonly isExplainedByEvents?: boolean;
   /** The object itself says nothing: a warning about it that came after `since` is the problem. */
   readonly isOnlyInEvents?: boolean;
+  /** It holds while nothing with these labels answers. */
+  readonly selects?: Labels;
   /** The log of the container that ended, whose last line says why. */
   readonly log?: LogName | undefined;
   /** It follows from what is wrong with the pods of the object, and is reported with them if there is anything. */

@@ -13,6 +13,7 @@ import { examinerOf } from './examined-kinds.ts';
 import { type Any, type Finding, short } from './finding.ts';
 import type { Found, ObjectName } from './problem.ts';
 import type { ReadableScope } from './readable-scope.ts';
+import { UnansweredServices } from './unanswered-services.ts';
 import { type Backends, webhookFindings } from './webhook-findings.ts';
 
 /** Findings that are kept of one answer. */
@@ -44,6 +45,8 @@ export class ProblemSearch {
   readonly #found: Found[] = [];
   /** Findings that events say more about, and where they are; undefined: nowhere, unless there is an event. */
   readonly #explained: { readonly at: number | undefined; readonly found: Found }[] = [];
+  /** Services whose pods are looked for. */
+  readonly #asked: Found[] = [];
   /** There was more than is kept. */
   isCut = false;
 
@@ -59,16 +62,18 @@ export class ProblemSearch {
       await this.#walk(kind, (entry) => this.#take(entry));
     }
     await this.#webhooks();
+    await this.#services();
     await this.#explain();
     await this.#lift();
     return this.#found;
   }
 
-  /** Visits all objects of a kind that the user may read, in slices. */
-  async #walk(kind: Kind, visit: (entry: Entry) => void): Promise<void> {
+  /** Visits all objects of a kind that the user may read, in slices; those of some namespaces, or of all. */
+  async #walk(kind: Kind, visit: (entry: Entry) => void, within?: readonly string[]): Promise<void> {
     const collection = this.registry.view.findCollection(kind.id);
     if (!collection || collection.size === 0) return;
-    const namespaces = await this.scope.of(kind);
+    const readable = await this.scope.of(kind);
+    const namespaces = within?.filter((name) => readable?.includes(name) ?? true) ?? readable;
     const filters = namespaces?.map(
       (namespace) => new Filter(namespace, undefined, undefined, undefined),
     ) ?? [everything];
@@ -90,7 +95,8 @@ export class ProblemSearch {
       const { afterMs = 0, untilMs = Infinity, isExplainedByEvents, isOnlyInEvents } = finding;
       if (this.nowMs < afterMs || this.nowMs > untilMs) continue;
       const found = { object, finding, owner: owner && { ...nameOf(owner), namespace: object.namespace } };
-      if (isOnlyInEvents) this.#explained.push({ at: undefined, found });
+      if (finding.selects) this.#asked.push(found);
+      else if (isOnlyInEvents) this.#explained.push({ at: undefined, found });
       else if (this.#found.length >= foundMax) this.isCut = true;
       else {
         if (isExplainedByEvents) this.#explained.push({ at: this.#found.length, found });
@@ -159,6 +165,36 @@ export class ProblemSearch {
     }
   }
 
+  /** Services that nobody answers for. None is reported to users who may not see all that could answer. */
+  async #services(): Promise<void> {
+    const { kinds } = this.registry;
+    const [slices, pods, ...workloads] = answering.map(([version, name]) => kinds.resource(version, name));
+    if (this.#asked.length === 0 || !slices || !pods) return;
+    const needed = [slices, pods, ...workloads].filter((kind) => kind !== undefined);
+    const scopes = await Promise.all(needed.map((kind) => this.scope.of(kind)));
+    const services = new UnansweredServices(
+      this.#asked.filter(({ object }) =>
+        scopes.every((namespaces) => namespaces?.includes(object.namespace!) ?? true),
+      ),
+    );
+    await this.#walk(slices.storage, (entry) => services.takeSlice(parsed(entry)), services.namespaces);
+    const { namespaces } = services;
+    await this.#walk(
+      pods.storage,
+      (entry) => services.takePod(entry.namespace, entry.labels, () => parsed(entry)),
+      namespaces,
+    );
+    for (const kind of workloads)
+      if (kind)
+        await this.#walk(
+          kind.storage,
+          (entry) => services.takeWorkload(entry.namespace, parsed(entry)),
+          services.namespaces,
+        );
+    const troubled = new Set(this.#found.map(({ object }) => object.uid));
+    this.#found.push(...services.found(this.nowMs, troubled));
+  }
+
   /** Replica sets of deployments stand for these, where the user may read them. */
   async #lift(): Promise<void> {
     const { kinds, view } = this.registry;
@@ -175,6 +211,17 @@ export class ProblemSearch {
     }
   }
 }
+
+/** What can answer for a service, and what makes it. */
+const answering = [
+  ['discovery.k8s.io/v1', 'endpointslices'],
+  ['v1', 'pods'],
+  ['apps/v1', 'deployments'],
+  ['apps/v1', 'statefulsets'],
+  ['apps/v1', 'daemonsets'],
+  ['apps/v1', 'replicasets'],
+  ['v1', 'replicationcontrollers'],
+] as const;
 
 /** Entries whose findings are known, which cost nothing more. */
 const known = new WeakSet<Entry>();

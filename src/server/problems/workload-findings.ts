@@ -57,8 +57,13 @@ export const cronJobFindings: Examine = ({ metadata, status }) => [
   onlyInEvents((status as Any)?.lastScheduleTime ?? metadata.creationTimestamp),
 ];
 
-/** Addresses that are taken, endpoints that cannot be written. */
-export const serviceFindings: Examine = ({ metadata }) => [onlyInEvents(metadata.creationTimestamp)];
+/** Addresses that are taken, endpoints that cannot be written; a selector for which nobody may answer. */
+export const serviceFindings: Examine = ({ metadata, spec }) => {
+  const since = metadata.creationTimestamp ?? '';
+  const isSelecting = spec?.type !== 'ExternalName' && Object.keys(spec?.selector ?? {}).length > 0;
+  const asks: Finding = { cause: '', text: '', severity: 'warning', since, selects: spec?.selector };
+  return [onlyInEvents(since), ...(isSelecting ? [asks] : [])];
+};
 
 export const jobFindings: Examine = (job) => {
   const failed = conditionOf(job, 'Failed');
