@@ -109,26 +109,57 @@ export function useBrowser() {
   };
 }
 
-/** What axe finds in a page, of any impact: by all of its rules, or by some. */
-export async function axeFindings(page: Page, rules?: readonly string[]): Promise<string[]> {
+/** What axe finds in a page, of any impact, in light and in dark. */
+export async function axeFindings(page: Page): Promise<string[]> {
   await page.evaluate(axe);
-  return page.evaluate(async (runOnly) => {
-    const { violations } = await (globalThis as any).axe.run({ resultTypes: ['violations'], runOnly });
-    return violations.flatMap(({ id, nodes }: any) =>
-      nodes.map(({ html }: any) => `${id}: ${html.slice(0, 200)}`),
-    );
-  }, rules);
+  const findings: string[] = [];
+  for (const theme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme: theme });
+    await page.locator(`[data-theme=${theme}]`).waitFor();
+    const found: string[] = await page.evaluate(async () => {
+      const { violations } = await (globalThis as any).axe.run({ resultTypes: ['violations'] });
+      return violations.flatMap(({ id, nodes }: any) =>
+        nodes.map(({ html }: any) => `${id}: ${html.slice(0, 200)}`),
+      );
+    });
+    findings.push(...found.map((each) => `${theme} ${each}`));
+  }
+  return findings;
 }
 
-/** What axe finds serious or critical in a page. */
-export async function seriousFindings(page: Page): Promise<string[]> {
-  await page.evaluate(axe);
-  return page.evaluate(async () => {
-    const { violations } = await (globalThis as any).axe.run({ resultTypes: ['violations'] });
-    return violations
-      .filter(({ impact }: any) => impact === 'serious' || impact === 'critical')
-      .flatMap(({ id, nodes }: any) => nodes.map(({ html }: any) => `${id}: ${html.slice(0, 200)}`));
-  });
+/** Notes what is clicked on in pages that are loaded from now on, for `keyFindings`. */
+export const noteClicks = (page: Page): Promise<unknown> =>
+  page.addInitScript(`
+    const clicked = (globalThis.clicked = new WeakSet());
+    const add = EventTarget.prototype.addEventListener;
+    EventTarget.prototype.addEventListener = function (type, ...rest) {
+      if (type === 'click' && this instanceof Element) clicked.add(this);
+      return add.call(this, type, ...rest);
+    };`);
+
+/**
+ * What a page offers to a mouse alone, and what does not show that it has the focus. Marks of the timeline are in a list
+ * beside it, options belong to their field, and lines of a log to the log, which have keys; nothing happens on charts.
+ */
+export async function keyFindings(page: Page): Promise<string[]> {
+  await page.keyboard.press('Tab');
+  return page.evaluate(`(() => {
+    const findings = [];
+    const isOwn = 'a[href], button, input, select, textarea, summary, [tabindex], [contenteditable=true]';
+    const isElsewhere = '.plotbox *, .mark, [role=option], .loglist tr, .cm-editor *';
+    for (const element of document.querySelectorAll('body *')) {
+      if (!element.checkVisibility() || element.disabled || element.matches(isElsewhere)) continue;
+      const isFocusable = element.matches(isOwn) && element.tabIndex >= 0;
+      if (clicked.has(element) && !isFocusable) findings.push('by mouse alone: ' + element.outerHTML.slice(0, 150));
+      if (!isFocusable) continue;
+      element.focus({ preventScroll: true });
+      const { outlineStyle, outlineWidth } = getComputedStyle(element);
+      if (document.activeElement !== element || outlineStyle === 'none' || outlineWidth === '0px')
+        findings.push('focus is not seen: ' + element.outerHTML.slice(0, 150));
+    }
+    document.activeElement?.blur();
+    return findings;
+  })()`);
 }
 
 /** The texts of a column of the table that is shown. */

@@ -8,13 +8,15 @@ import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { describeWith } from '../support/tools.ts';
-import { seriousFindings, useBrowser, useBuiltCluster } from './browser.ts';
+import { axeFindings, useBrowser, useBuiltCluster } from './browser.ts';
 import { pods } from './workloads.ts';
 
 const waiting = { timeout: 60_000 };
 
 describeWith('chromium')('charts in the page', () => {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'wherry-charts-'));
+  // The first hook is the last to run, so the cluster is closed by then.
+  afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
   const server = useBuiltCluster({
     simulatedNodes: 0,
     node: { podNetwork: 'host' },
@@ -46,7 +48,6 @@ describeWith('chromium')('charts in the page', () => {
     });
     past = { version: made.body.metadata.resourceVersion, timeMs: Date.now() };
   });
-  afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
   /** Whether the first chart of the page shows a line. */
   const isDrawn = (page: Page): Promise<boolean> =>
@@ -108,7 +109,7 @@ describeWith('chromium')('charts in the page', () => {
     });
     await page.getByText('at most 64Mi').waitFor();
     await expect.poll(() => isDrawn(page), waiting).toBe(true);
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await axeFindings(page)).toEqual([]);
     answers.length = 0;
     await page.goto(`${server.cluster.url}/ui/object/pods/default/busy?tab=usage&at=${past.version}`);
     await page.getByText('at most 64Mi').waitFor();

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { freePorts } from '../support/free-ports.ts';
 import { describeWith } from '../support/tools.ts';
-import { seriousFindings, useBrowser, useBuiltCluster } from './browser.ts';
+import { axeFindings, useBrowser, useBuiltCluster } from './browser.ts';
 import { pods, services } from './workloads.ts';
 
 const waiting = { timeout: 60_000 };
@@ -31,6 +31,8 @@ const answerOf = (port: number): Promise<string> =>
 
 describeWith('chromium')('ports and terminals in the page', () => {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'wherry-forwards-'));
+  // The first hook is the last to run, so the cluster is closed by then.
+  afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
   const server = useBuiltCluster({
     simulatedNodes: 0,
     node: { podNetwork: 'host' },
@@ -60,7 +62,6 @@ describeWith('chromium')('ports and terminals in the page', () => {
     );
     await vi.waitFor(async () => expect(await answerOf(port)).toBe('hello'), waiting);
   });
-  afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
   afterEach(async () => {
     for (const { id } of (await server.client.get(forwards)).body.items)
@@ -82,7 +83,7 @@ describeWith('chromium')('ports and terminals in the page', () => {
     expect(local).not.toBe(port);
     expect(await answerOf(local)).toBe('hello');
     await page.getByText(/0 open, 1 in all/).waitFor();
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await axeFindings(page)).toEqual([]);
     await page.getByRole('button', { name: `Close 127.0.0.1:${local}` }).click();
     await page.getByText('None is open.').waitFor();
     expect(await answerOf(local)).toBe('ECONNREFUSED');
@@ -168,7 +169,11 @@ describeWith('chromium')('ports and terminals in the page', () => {
     await page.keyboard.type('echo $((6*7))x');
     await page.keyboard.press('Enter');
     await expect.poll(text, waiting).toContain('42x');
-    expect(await seriousFindings(page)).toEqual([]);
+    await page.keyboard.press('Tab');
+    await page.locator('.screen :focus').waitFor();
+    await page.keyboard.press('Shift+F6');
+    await page.locator('.session.current button:focus').waitFor();
+    expect(await axeFindings(page)).toEqual([]);
     const { spec } = (await server.client.get(`${pods}/web`)).body;
     expect(spec.ephemeralContainers).toMatchObject([{ name: 'debugger-1', targetContainerName: 'main' }]);
   });

@@ -153,6 +153,14 @@ describeWith('chromium')('pods in the page', () => {
     await page.locator('.loglist').evaluate((list) => list.scrollTo(0, 0));
     await page.getByRole('cell', { name: '1', exact: true }).waitFor();
     expect(await page.locator('.loglist tr').count()).toBeLessThan(200);
+    await page.locator('.loglist').press('Enter');
+    const chosen = page.getByRole('region', { name: 'Line' }).last();
+    const last = Number(await chosen.textContent());
+    expect(last).toBeGreaterThan(5);
+    await page.keyboard.press('ArrowUp');
+    await chosen.getByText(String(last - 1), { exact: true }).waitFor();
+    await page.keyboard.press('Escape');
+    await chosen.waitFor({ state: 'detached' });
   });
 
   it('runs a shell that survives a look elsewhere and a lost connection', async () => {

@@ -5,8 +5,8 @@ import { HistoryLog, type LogRecord } from '../core/history/history-log.ts';
 import { type HistoryRange, startOf } from '../core/history/history-range.ts';
 import { useKeys } from '../core/keys.ts';
 import { moment, momentMs } from '../core/moment.ts';
-import { changeQuery } from '../core/router.ts';
-import { ObjectLink } from '../ui/link.tsx';
+import { changeQuery, place } from '../core/router.ts';
+import { FullLink } from '../ui/link.tsx';
 
 const playMs = 700;
 
@@ -183,7 +183,13 @@ function LastChange({ record }: { readonly record: LogRecord }) {
   const verb = { ADDED: 'created', MODIFIED: 'changed', DELETED: 'deleted' }[record.type];
   return (
     <>
-      {record.kind.kind} <ObjectLink kind={record.kind} namespace={record.namespace} name={record.name} />{' '}
+      {record.kind.kind}{' '}
+      <FullLink
+        kind={record.kind}
+        within={place.value.query.get('ns') ?? undefined}
+        namespace={record.namespace}
+        name={record.name}
+      />{' '}
       {verb}
       {record.writer && <span class="quiet"> by {record.writer}</span>}
     </>

@@ -35,6 +35,14 @@ interface ObjectLinkProps {
   readonly children?: ComponentChildren;
 }
 
+/** A link to an object among others: with its namespace, unless all of them are of the one that is shown. */
+export const FullLink = ({ within, ...rest }: ObjectLinkProps & { readonly within: string | undefined }) => (
+  <ObjectLink {...rest}>
+    {rest.namespace && rest.namespace !== within && <span class="quiet">{rest.namespace}/</span>}
+    {rest.name}
+  </ObjectLink>
+);
+
 export const ObjectLink = ({ kind, namespace, name, tab, children }: ObjectLinkProps) => (
   <Link to={objectPlace(kind, namespace, name)} query={{ tab }}>
     {children ?? name}

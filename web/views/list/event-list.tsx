@@ -3,7 +3,7 @@ import { type Kind, kindNamed, pathOf } from '../../core/kinds.ts';
 import { useLiveObjects } from '../../core/live.ts';
 import { changeQuery, place } from '../../core/router.ts';
 import { Age } from '../../ui/age.tsx';
-import { Link, listPlace, ObjectLink } from '../../ui/link.tsx';
+import { FullLink, Link, listPlace } from '../../ui/link.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
 import { type EventGroup, groupsOf } from './event-groups.ts';
 
@@ -126,10 +126,12 @@ function About({
   const known = kindNamed(apiVersion, kind);
   return (
     <span>
-      <span class="quiet">
-        {kind} {namespace && `${namespace}/`}
-      </span>
-      {known ? <ObjectLink kind={known} namespace={namespace} name={name} /> : name}
+      <span class="quiet">{kind}</span>{' '}
+      {known ? (
+        <FullLink kind={known} within={undefined} namespace={namespace} name={name} />
+      ) : (
+        `${namespace ? `${namespace}/` : ''}${name}`
+      )}
     </span>
   );
 }

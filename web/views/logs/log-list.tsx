@@ -61,6 +61,7 @@ export function LogList(props: LogListProps) {
         setSight({ top: scrollTop, height: clientHeight });
         onAtEnd(scrollTop + clientHeight >= scrollHeight - endPixels);
       }}
+      onKeyDown={(event) => chooseByKey(event, props)}
     >
       <table>
         {columns.length > 0 && (
@@ -85,6 +86,24 @@ export function LogList(props: LogListProps) {
       </table>
     </div>
   );
+}
+
+/** Enter chooses the last line in sight; arrows go on from the chosen one, and Escape leaves it. */
+function chooseByKey(event: KeyboardEvent, { buffer, chosen, onChoose }: LogListProps): void {
+  const element = event.currentTarget as HTMLElement;
+  const lines = buffer.shown;
+  const end = Math.floor((element.scrollTop + element.clientHeight) / lineHeight);
+  const at = chosen ? lines.indexOf(chosen) : Math.min(end, lines.length);
+  const step = { ArrowDown: 1, ArrowUp: -1, Enter: chosen ? undefined : -1, Escape: 0 }[event.key];
+  if (step === undefined || (!chosen && event.key !== 'Enter')) return;
+  event.preventDefault();
+  const next = step === 0 ? undefined : lines[Math.min(lines.length - 1, Math.max(0, at + step))];
+  onChoose(next);
+  if (!next) return;
+  const top = lines.indexOf(next) * lineHeight;
+  if (top < element.scrollTop) element.scrollTop = top;
+  else if (top + 2 * lineHeight > element.scrollTop + element.clientHeight)
+    element.scrollTop = top + 2 * lineHeight - element.clientHeight;
 }
 
 /** Stands for the lines above or below those in sight. */

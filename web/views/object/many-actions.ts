@@ -68,12 +68,12 @@ async function forEach(
   signal: AbortSignal,
 ): Promise<void> {
   const left = [...rows];
-  const failed: { readonly name: string; readonly error: Error }[] = [];
+  const failed: { readonly field: string; readonly message: string; readonly error: Error }[] = [];
   let done = 0;
   const worker = async (): Promise<void> => {
     for (let row = left.shift(); row && !signal.aborted; row = left.shift()) {
-      const { name } = row;
-      await work(row).catch((error: Error) => failed.push({ name, error }));
+      const field = [row.namespace, row.name].filter(Boolean).join('/');
+      await work(row).catch((error: Error) => failed.push({ field, message: error.message, error }));
       tell(++done);
     }
   };
@@ -81,7 +81,7 @@ async function forEach(
   const [first] = failed;
   if (!first) return;
   if (rows.length === 1) throw first.error;
-  const causes = failed.map(({ name, error }) => ({ field: name, message: error.message }));
+  const causes = failed.map(({ field, message }) => ({ field, message }));
   throw new ApiError({ message: `${failed.length} of ${rows.length} were refused.`, details: { causes } });
 }
 

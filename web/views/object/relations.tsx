@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Kind } from '../../core/kinds.ts';
 import { moment } from '../../core/moment.ts';
 import type { ApiObject } from '../../core/objects.ts';
-import { ObjectLink } from '../../ui/link.tsx';
+import { FullLink } from '../../ui/link.tsx';
 import { toneOf } from '../../ui/tone.ts';
 import { type FamilyMember, familyOf } from './family.ts';
 import { type Relative, type RelativeGroup, relativesOf } from './related.ts';
@@ -24,7 +24,7 @@ export function RelationPanels({ kind, object }: { readonly kind: Kind; readonly
         <section class="panel">
           <h2>Owned by, and owns</h2>
           <ul class="tree">
-            <Branch member={relations.family} />
+            <Branch member={relations.family} within={object.metadata.namespace} />
           </ul>
         </section>
       )}
@@ -39,7 +39,7 @@ export function RelationPanels({ kind, object }: { readonly kind: Kind; readonly
               <ul>
                 {members.slice(0, membersMax).map((member) => (
                   <li key={`${member.namespace} ${member.name}`}>
-                    <Member member={member} />
+                    <Member member={member} within={object.metadata.namespace} />
                   </li>
                 ))}
                 {members.length > membersMax && <li class="quiet">and {members.length - membersMax} more</li>}
@@ -79,24 +79,34 @@ function useRelations(kind: Kind, object: ApiObject): Relations | undefined {
   return relations;
 }
 
-function Member({ member }: { readonly member: Relative }) {
+/** The namespace of the object itself is known. */
+interface MemberProps<Kin> {
+  readonly member: Kin;
+  readonly within: string | undefined;
+}
+
+function Member({ member, within }: MemberProps<Relative>) {
   return (
     <>
-      <ObjectLink kind={member.kind} namespace={member.namespace} name={member.name} />
+      <FullLink kind={member.kind} within={within} namespace={member.namespace} name={member.name} />
       {member.note && <span class={`note ${toneOf(member.note) ?? 'quiet'}`}>{member.note}</span>}
     </>
   );
 }
 
-function Branch({ member }: { readonly member: FamilyMember }) {
+function Branch({ member, within }: MemberProps<FamilyMember>) {
   return (
     <li>
       <span class="quiet">{member.kind.kind}</span>{' '}
-      {member.isSelf ? <strong>{member.name}</strong> : <Member member={member} />}
+      {member.isSelf ? <strong>{member.name}</strong> : <Member member={member} within={within} />}
       {member.children.length > 0 && (
         <ul>
           {member.children.slice(0, membersMax).map((child) => (
-            <Branch key={`${child.kind.id} ${child.name}`} member={child} />
+            <Branch
+              key={`${child.kind.id} ${child.namespace} ${child.name}`}
+              member={child}
+              within={within}
+            />
           ))}
           {member.children.length > membersMax && (
             <li class="quiet">and {member.children.length - membersMax} more</li>

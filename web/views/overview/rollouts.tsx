@@ -4,7 +4,7 @@ import { useLiveObjects } from '../../core/live.ts';
 import type { ApiObject } from '../../core/objects.ts';
 import { type Rollout, rolloutOf } from '../../core/workload.ts';
 import { ShareBar } from '../../ui/bar.tsx';
-import { ObjectLink } from '../../ui/link.tsx';
+import { FullLink } from '../../ui/link.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
 import { readinessTone } from '../../ui/tone.ts';
 
@@ -34,8 +34,9 @@ export function Rollouts({ namespace }: { readonly namespace: string | undefined
         {rollouts.slice(0, shownMax).map(({ id, object, rollout }) => (
           <li key={object.metadata.uid}>
             <div class="nodename">
-              <ObjectLink
+              <FullLink
                 kind={kindOf(id)!}
+                within={namespace}
                 namespace={object.metadata.namespace}
                 name={object.metadata.name}
               />

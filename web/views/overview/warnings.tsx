@@ -2,7 +2,7 @@
 import { kindNamed, kindOf, pathOf } from '../../core/kinds.ts';
 import { useLiveObjects } from '../../core/live.ts';
 import { Age } from '../../ui/age.tsx';
-import { ObjectLink } from '../../ui/link.tsx';
+import { FullLink } from '../../ui/link.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
 import { eventTime } from '../object/event-time.ts';
 
@@ -33,8 +33,14 @@ export function Warnings({ namespace }: { readonly namespace: string | undefined
                     <span class="badge warn">{event.reason}</span>
                   </td>
                   <td>
+                    <span class="quiet">{about.kind}</span>{' '}
                     {kind ? (
-                      <ObjectLink kind={kind} namespace={about.namespace} name={about.name ?? ''} />
+                      <FullLink
+                        kind={kind}
+                        within={namespace}
+                        namespace={about.namespace}
+                        name={about.name ?? ''}
+                      />
                     ) : (
                       <span>{about.name}</span>
                     )}{' '}

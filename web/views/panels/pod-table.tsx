@@ -3,7 +3,7 @@ import { kindOf, pathOf } from '../../core/kinds.ts';
 import { useLiveObjects } from '../../core/live.ts';
 import type { ApiObject, Json } from '../../core/objects.ts';
 import { Age } from '../../ui/age.tsx';
-import { ObjectLink } from '../../ui/link.tsx';
+import { FullLink } from '../../ui/link.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
 import { toneOf } from '../../ui/tone.ts';
 import { stateWords } from '../pods/pod-words.ts';
@@ -61,8 +61,12 @@ function PodLine({ pod, isLocal }: { readonly pod: ApiObject; readonly isLocal: 
   return (
     <tr>
       <td>
-        {!isLocal && <span class="quiet">{metadata.namespace}/</span>}
-        <ObjectLink kind={kindOf('pods')!} namespace={metadata.namespace} name={metadata.name} />
+        <FullLink
+          kind={kindOf('pods')!}
+          within={isLocal ? metadata.namespace : undefined}
+          namespace={metadata.namespace}
+          name={metadata.name}
+        />
       </td>
       <td>
         <span class={`badge ${toneOf(state) ?? ''}`}>{state}</span>

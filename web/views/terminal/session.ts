@@ -63,6 +63,12 @@ export class Session {
     this.#fit = fit;
     this.element.className = 'sessionscreen';
     this.element.dataset.keys = 'own';
+    // All other keys, Tab among them, are the program's.
+    terminal.attachCustomKeyEventHandler(({ key, shiftKey }) => {
+      const isLeaving = key === 'F6' && shiftKey;
+      if (isLeaving) document.querySelector<HTMLElement>('.session.current button')?.focus();
+      return !isLeaving;
+    });
     terminal.onData((text) => this.#send(channels.input, text));
     terminal.onResize(() => this.#sendSize());
     this.#stopTheme = theme.subscribe(() => {

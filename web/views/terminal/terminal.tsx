@@ -73,7 +73,11 @@ export function Tab({ kind, object }: TabProps) {
           }}
         />
       )}
-      {current && <p class="quiet shellfacts">{shellFacts(object, current.wish.container)}</p>}
+      {current && (
+        <p class="quiet shellfacts">
+          {shellFacts(object, current.wish.container)} <kbd>Shift-F6</kbd> leaves the terminal.
+        </p>
+      )}
       {current && <Screen key={current.id} session={current} />}
       {current && <Command lines={[kubectlCommand(current, name, namespace)]} />}
     </div>

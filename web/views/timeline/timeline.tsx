@@ -7,7 +7,7 @@ import { maySee } from '../../core/rights.ts';
 import { changeQuery, place } from '../../core/router.ts';
 import { now } from '../../ui/age.tsx';
 import { pluralOf } from '../../ui/kind-name.ts';
-import { ObjectLink } from '../../ui/link.tsx';
+import { FullLink } from '../../ui/link.tsx';
 import { type Lane, Lanes, type Mark, spansOf } from './lanes.ts';
 
 const ids = [
@@ -131,7 +131,7 @@ export function View() {
         />
       )}
       {chosen && <Chosen {...chosen} />}
-      <News lanes={list} onChoose={(lane, mark) => setChosen({ lane, mark })} />
+      <News lanes={list} view={view} onChoose={(lane, mark) => setChosen({ lane, mark })} />
     </>
   );
 }
@@ -240,9 +240,11 @@ function Chart({ lanes, knownUntil, view, zoom, onChoose }: ChartProps) {
       </div>
       {lanes.map((lane) => (
         <div class="lane" key={lane.uid}>
-          <span class="lanename" title={`${lane.kind.kind} ${lane.name}`}>
-            <span class="quiet">{lane.kind.kind}</span>{' '}
-            <ObjectLink kind={lane.kind} namespace={lane.namespace} name={lane.name} tab="history" />
+          <span
+            class="lanename"
+            title={`${lane.kind.kind} ${[lane.namespace, lane.name].filter(Boolean).join('/')}`}
+          >
+            <span class="quiet">{lane.kind.kind}</span> <LaneLink lane={lane} tab="history" />
           </span>
           <div class="track">
             {spansOf(lane, Math.min(knownUntil(lane) ?? now.value, view.toMs)).map(
@@ -294,11 +296,27 @@ function ticksOf({ fromMs, toMs }: Window): number[] {
   return ticks;
 }
 
+const LaneLink = ({
+  lane: { kind, namespace, name },
+  tab,
+}: {
+  readonly lane: Lane;
+  readonly tab?: string;
+}) => (
+  <FullLink
+    kind={kind}
+    within={place.value.query.get('ns') ?? undefined}
+    namespace={namespace}
+    name={name}
+    {...(tab ? { tab } : {})}
+  />
+);
+
 function Chosen({ lane, mark }: { readonly lane: Lane; readonly mark: Mark }) {
   return (
     <p class="panel chosen" role="status">
-      <strong>{new Date(mark.timeMs).toLocaleTimeString()}</strong> {lane.kind.kind}{' '}
-      <ObjectLink kind={lane.kind} namespace={lane.namespace} name={lane.name} /> {mark.what}{' '}
+      <strong>{new Date(mark.timeMs).toLocaleTimeString()}</strong> {lane.kind.kind} <LaneLink lane={lane} />{' '}
+      {mark.what}{' '}
       <button type="button" onClick={() => changeQuery({ at: String(mark.version) }, true)}>
         Show the cluster then
       </button>
@@ -306,10 +324,11 @@ function Chosen({ lane, mark }: { readonly lane: Lane; readonly mark: Mark }) {
   );
 }
 
-/** The latest marks as text, for those who cannot see the lanes or do not use a mouse. */
-function News({ lanes, onChoose }: Pick<ChartProps, 'lanes' | 'onChoose'>) {
+/** The latest marks of the time that is shown, as text, for those who cannot see the lanes or do not use a mouse. */
+function News({ lanes, view, onChoose }: Pick<ChartProps, 'lanes' | 'view' | 'onChoose'>) {
   const news = lanes
     .flatMap((lane) => lane.marks.map((mark) => ({ lane, mark })))
+    .filter(({ mark: { timeMs } }) => timeMs >= view.fromMs && timeMs <= view.toMs)
     .sort((a, b) => b.mark.timeMs - a.mark.timeMs)
     .slice(0, newsMax);
   if (news.length === 0) return null;
@@ -322,8 +341,7 @@ function News({ lanes, onChoose }: Pick<ChartProps, 'lanes' | 'onChoose'>) {
             <tr key={`${lane.uid} ${mark.version} ${mark.what}`}>
               <td class="quiet">{new Date(mark.timeMs).toLocaleTimeString()}</td>
               <td>
-                <span class="quiet">{lane.kind.kind}</span>{' '}
-                <ObjectLink kind={lane.kind} namespace={lane.namespace} name={lane.name} />
+                <span class="quiet">{lane.kind.kind}</span> <LaneLink lane={lane} />
               </td>
               <td>
                 <button type="button" class={`plain ${mark.tone}`} onClick={() => onChoose(lane, mark)}>
