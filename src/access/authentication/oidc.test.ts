@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Authority, makeAuthority, servingUsages } from '../../pki/authority.ts';
 import { optimized } from '../../switches.ts';
 import { bearer, TestCluster } from './authentication.fixture.ts';
 import type { Authentication } from './authentication.ts';
@@ -122,39 +121,6 @@ describe('a token of the issuer', () => {
       groups: ['system:authenticated'],
       extra: { 'authentication.kubernetes.io/credential-id': ['JTI=x'] },
     });
-  });
-
-  it('is believed when the issuer has a certificate with the subject of its authority, by file and by configuration', async () => {
-    const [signer, stranger] = [1, 2].map(() => new Authority(makeAuthority('one name', Date.now())));
-    const issue = { usages: servingUsages, hosts: ['localhost'], lifeMs: 3_600_000 };
-    server.setSecureContext(signer!.issue({ ...issue, subject: { commonName: 'one name' } }, Date.now()));
-    const file = path.join(folder, 'same.yaml');
-    const ways = async ({ pem: { cert } }: Authority) => {
-      await writeFile(path.join(folder, 'same.crt'), cert);
-      const jwt = {
-        issuer: { url: issuer, certificateAuthority: cert, audiences: ['wherry'] },
-        claimMappings: { username: { claim: 'sub', prefix: `${issuer}#` } },
-      };
-      const kind = { apiVersion: 'apiserver.config.k8s.io/v1', kind: 'AuthenticationConfiguration' };
-      await writeFile(file, JSON.stringify({ ...kind, jwt: [jwt] }));
-      const oidc = { issuerUrl: issuer, clientId: 'wherry', caFile: path.join(folder, 'same.crt') };
-      return [{ oidc }, { configFile: file }];
-    };
-    try {
-      for (const [authority, isTrusted] of [
-        [signer!, true],
-        [stranger!, false],
-      ] as const)
-        for (const way of await ways(authority)) {
-          authentication = await makeAuthenticator(way, context());
-          const user = (async () => (await userOf(await sign())).name)();
-          if (isTrusted) expect(await user).toBe(`${issuer}#jane`);
-          else await expect(user).rejects.toThrow();
-          await authentication?.close();
-        }
-    } finally {
-      server.setSecureContext(ca.server());
-    }
   });
 
   it('names user and groups as options say', async () => {

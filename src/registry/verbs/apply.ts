@@ -4,7 +4,15 @@
  * conflict.
  */
 import { ownershipModel } from '../../api/custom-schema/ownership-model.ts';
-import { badRequest, conflict, invalid, notFound, plain, StatusError } from '../../api/errors/errors.ts';
+import {
+  badRequest,
+  conflict,
+  invalid,
+  modified,
+  notFound,
+  plain,
+  StatusError,
+} from '../../api/errors/errors.ts';
 import { invalid as invalidField } from '../../api/errors/field-error.ts';
 import type { Kind } from '../../api/kind/kind.ts';
 import { DecodeError, decodeObject } from '../../api/model/decode.ts';
@@ -138,7 +146,9 @@ function applyToStored(
   const checked = (object: ApiObject, live: ApiObject): ApiObject => {
     settleNamespace(kind, object, namespace);
     checkName(object, name);
-    const { uid } = object.metadata;
+    const { uid, resourceVersion } = object.metadata;
+    if (Number(resourceVersion) && Number(resourceVersion) !== Number(live.metadata.resourceVersion))
+      throw modified(kind, name);
     if (uid && uid !== live.metadata.uid)
       throw invalid(kind, name, [invalidField('metadata.uid', uid, 'field is immutable')]);
     return object;

@@ -240,7 +240,7 @@ export function checkPreconditions(
     throw conflict(
       kind,
       name,
-      `StorageError: invalid object, Code: 4, Key: /registry/${kind.resource}/${current.namespace ? `${current.namespace}/` : ''}${name}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${meta.uid}, UID in object meta: ${old.metadata.uid}`,
+      `StorageError: invalid object, Code: 4, Key: /registry/${kind.custom ? `${kind.group}/` : ''}${kind.resource}/${current.namespace ? `${current.namespace}/` : ''}${name}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${meta.uid}, UID in object meta: ${old.metadata.uid}`,
     );
 }
 

@@ -102,13 +102,13 @@ export function patch(writing: Writing, request: Request, target: Target, change
     kind.defaults?.(object);
     checkName(object, name);
     settleNamespace(kind, object, namespace);
+    if (object.metadata.resourceVersion && object.metadata.resourceVersion !== resourceVersion)
+      throw modified(kind, name);
     if (object.metadata.uid && object.metadata.uid !== uid) {
       const error = invalidField('metadata.uid', object.metadata.uid, 'field is immutable');
       // Kubernetes reports the error twice for custom objects.
       throw invalid(kind, name, kind.custom ? [error, error] : [error]);
     }
-    if (object.metadata.resourceVersion && object.metadata.resourceVersion !== resourceVersion)
-      throw modified(kind, name);
     return object;
   };
   return modify(writing, request, target, edit, ofMetadata ? trackMetadata : trackUpdate);

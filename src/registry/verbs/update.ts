@@ -9,7 +9,7 @@ import type { Entry } from '../view/entry.ts';
 import type { Writing } from '../writing.ts';
 import { create, settleNamespace } from './create.ts';
 import { finalizeLate } from './late-finalize.ts';
-import { modify } from './modify.ts';
+import { checkPreconditions, modify } from './modify.ts';
 
 /** Checks that the name in the body is the one in the path. */
 export function checkName(object: ApiObject, name: string): void {
@@ -47,8 +47,10 @@ export async function update(
     kind.defaults?.(object);
     checkName(object, name);
     settleNamespace(kind, object, namespace);
-    if (current && kind.versionRequired && !Number(object.metadata.resourceVersion))
+    if (current && kind.versionRequired && !Number(object.metadata.resourceVersion)) {
+      checkPreconditions(kind, name, object.metadata, current, current.peek());
       throw withoutVersion(kind, name);
+    }
     return object;
   };
   if (writing.finalizing.late && kind.changes[part]?.mayComeLate)

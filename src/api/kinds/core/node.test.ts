@@ -42,9 +42,8 @@ test('podCIDR and podCIDRs are kept in step', () => {
   const both = { podCIDR: '10.1.0.0/24', podCIDRs: ['10.1.0.0/24'] };
   expect(read(node, { spec: { podCIDR: '10.1.0.0/24' } }).spec).toMatchObject(both);
   expect(read(node, { spec: { podCIDRs: ['10.1.0.0/24'] } }).spec).toMatchObject(both);
-  expect(() => read(node, { spec: { podCIDR: '10.1.0.0/24', podCIDRs: ['10.2.0.0/24'] } })).toThrow(
-    'conversion Error: v1.PodCIDR and v1.CIDRs[0] do not match',
-  );
+  for (const podCIDRs of [['10.2.0.0/24'], ['10.2.0.0/24', 'fd00::/64']])
+    expect(read(node, { spec: { podCIDR: '10.1.0.0/24', podCIDRs } }).spec).toEqual(both);
 });
 
 test('a new node is not ready yet', () => {

@@ -1,6 +1,5 @@
 /** Node: a machine that runs pods. */
 
-import { badRequest } from '../../errors/errors.ts';
 import {
   child,
   duplicate,
@@ -125,11 +124,8 @@ export const node = defineKind<Node>({
   },
 
   defaults({ spec, status }) {
-    if (spec?.podCIDR && spec.podCIDRs?.length && spec.podCIDR !== spec.podCIDRs[0])
-      throw badRequest(
-        'Node in version "v1" cannot be handled as a Node: conversion Error: v1.PodCIDR and v1.CIDRs[0] do not match',
-      );
-    if (spec?.podCIDR) spec.podCIDRs ??= [spec.podCIDR];
+    // The older field wins where they differ.
+    if (spec?.podCIDR && spec.podCIDR !== spec.podCIDRs?.[0]) spec.podCIDRs = [spec.podCIDR];
     if (spec?.podCIDRs?.length) spec.podCIDR = spec.podCIDRs[0];
     if (status) {
       roundResources(status.capacity);
