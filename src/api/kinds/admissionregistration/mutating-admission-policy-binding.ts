@@ -2,6 +2,7 @@
 import type { MutatingAdmissionPolicyBinding } from '../../generated/types.ts';
 import { defineKind } from '../../kind/kind.ts';
 import { bindingErrors, bindingTable, defaultMatch } from '../../rules/admission/policies.ts';
+import { staticNameWarnings } from '../../rules/admission/static-names.ts';
 import { collect } from '../../rules/shared/findings.ts';
 
 export const mutatingAdmissionPolicyBinding = defineKind<MutatingAdmissionPolicyBinding>({
@@ -14,6 +15,7 @@ export const mutatingAdmissionPolicyBinding = defineKind<MutatingAdmissionPolicy
   table: 'admissionregistration-v1',
   hashedVersion: 'admissionregistration.k8s.io/v1beta1',
   namespaced: false,
+  warnings: staticNameWarnings,
   generationOf: 'spec',
 
   defaults({ spec }) {

@@ -4,6 +4,7 @@ import type { MutatingAdmissionPolicy, Mutation } from '../../generated/types.ts
 import { defineKind } from '../../kind/kind.ts';
 import { defaultPolicy, paramKindCell, policyErrors } from '../../rules/admission/policies.ts';
 import { PolicyScope } from '../../rules/admission/policy-scope.ts';
+import { staticNameWarnings } from '../../rules/admission/static-names.ts';
 import { choiceErrors } from '../../rules/admission/webhooks.ts';
 import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
 import { collect, type Findings } from '../../rules/shared/findings.ts';
@@ -22,6 +23,7 @@ export const mutatingAdmissionPolicy = defineKind<MutatingAdmissionPolicy>({
   table: 'admissionregistration-v1',
   hashedVersion: 'admissionregistration.k8s.io/v1beta1',
   namespaced: false,
+  warnings: staticNameWarnings,
   generationOf: 'spec',
 
   defaults({ spec }) {

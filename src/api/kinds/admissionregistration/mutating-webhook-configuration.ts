@@ -2,6 +2,7 @@
 import { child } from '../../errors/field-error.ts';
 import type { MutatingWebhookConfiguration } from '../../generated/types.ts';
 import { defineKind } from '../../kind/kind.ts';
+import { staticNameWarnings } from '../../rules/admission/static-names.ts';
 import { choiceErrors, defaultWebhook, webhooksErrors } from '../../rules/admission/webhooks.ts';
 import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
 import { collect } from '../../rules/shared/findings.ts';
@@ -15,6 +16,7 @@ export const mutatingWebhookConfiguration = defineKind<MutatingWebhookConfigurat
   version: 'v1',
   table: 'admissionregistration-v1',
   namespaced: false,
+  warnings: staticNameWarnings,
   generationOf: 'webhooks',
 
   defaults({ webhooks = [] }) {

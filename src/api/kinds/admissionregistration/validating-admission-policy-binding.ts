@@ -3,6 +3,7 @@ import { duplicate, index, invalid, notSupported, required } from '../../errors/
 import type { ValidatingAdmissionPolicyBinding } from '../../generated/types.ts';
 import { defineKind } from '../../kind/kind.ts';
 import { bindingErrors, bindingTable, defaultMatch } from '../../rules/admission/policies.ts';
+import { staticNameWarnings } from '../../rules/admission/static-names.ts';
 import { collect, type Findings } from '../../rules/shared/findings.ts';
 
 const actions = ['Audit', 'Deny', 'Warn'];
@@ -16,6 +17,7 @@ export const validatingAdmissionPolicyBinding = defineKind<ValidatingAdmissionPo
   version: 'v1',
   table: 'admissionregistration-v1',
   namespaced: false,
+  warnings: staticNameWarnings,
   generationOf: 'spec',
 
   defaults({ spec }) {

@@ -5,6 +5,7 @@ import { defineKind } from '../../kind/kind.ts';
 import { status } from '../../kind/subresource.ts';
 import { defaultPolicy, paramKindCell, policyErrors } from '../../rules/admission/policies.ts';
 import { PolicyScope } from '../../rules/admission/policy-scope.ts';
+import { staticNameWarnings } from '../../rules/admission/static-names.ts';
 import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
 import { collect, type Findings, problemsOf } from '../../rules/shared/findings.ts';
 import { isQualifiedName } from '../../values/names.ts';
@@ -22,6 +23,7 @@ export const validatingAdmissionPolicy = defineKind<ValidatingAdmissionPolicy>({
   version: 'v1',
   table: 'admissionregistration-v1',
   namespaced: false,
+  warnings: staticNameWarnings,
   subresources: [status()],
   generationOf: 'spec',
 

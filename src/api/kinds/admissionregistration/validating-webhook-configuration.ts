@@ -1,6 +1,7 @@
 /** ValidatingWebhookConfiguration: webhooks that may refuse objects before they are stored. */
 import type { ValidatingWebhookConfiguration } from '../../generated/types.ts';
 import { defineKind } from '../../kind/kind.ts';
+import { staticNameWarnings } from '../../rules/admission/static-names.ts';
 import { defaultWebhook, webhooksErrors } from '../../rules/admission/webhooks.ts';
 import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
 import { collect } from '../../rules/shared/findings.ts';
@@ -14,6 +15,7 @@ export const validatingWebhookConfiguration = defineKind<ValidatingWebhookConfig
   version: 'v1',
   table: 'admissionregistration-v1',
   namespaced: false,
+  warnings: staticNameWarnings,
   generationOf: 'webhooks',
 
   defaults({ webhooks = [] }) {

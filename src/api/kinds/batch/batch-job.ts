@@ -6,7 +6,7 @@ import { type LabelSelectorObject, validateLabelSelectorObject } from '../../kin
 import { status } from '../../kind/subresource.ts';
 import { modelOf } from '../../model/model.ts';
 import { jobCells, jobColumns } from '../../rules/job/job-columns.ts';
-import { isIndexed, policyErrors } from '../../rules/job/job-policy.ts';
+import { defaultFailurePolicy, isIndexed, policyErrors } from '../../rules/job/job-policy.ts';
 import {
   labelFromTemplate,
   ownSelectorErrors,
@@ -97,6 +97,7 @@ export function defaultJobSpec(spec: JobSpecV1): void {
   spec.completionMode ??= 'NonIndexed';
   spec.suspend ??= false;
   spec.podReplacementPolicy ??= spec.podFailurePolicy ? 'Failed' : 'TerminatingOrFailed';
+  defaultFailurePolicy(spec);
 }
 
 function* jobErrors(job: JobV1): Findings {

@@ -5,6 +5,7 @@ import type { CronJob, CronJobSpec, JobTemplateSpec } from '../../generated/type
 import { type Column, defineKind, type KindForm } from '../../kind/kind.ts';
 import { formatLabelSelectorObject, type LabelSelectorObject } from '../../kind/label-selector.ts';
 import { status } from '../../kind/subresource.ts';
+import { defaultFailurePolicy } from '../../rules/job/job-policy.ts';
 import { changedTemplateWarnings, isChanged, nameWarnings } from '../../rules/pod-warnings/pod-warnings.ts';
 import {
   ageCell,
@@ -66,6 +67,7 @@ export const cronJobForm: KindForm<CronJob> = {
     spec.failedJobsHistoryLimit ??= 1;
     const job = ((spec.jobTemplate ??= {}).spec ??= {});
     defaultPodTemplate((job.template ??= {}));
+    defaultFailurePolicy(job);
   },
 
   validate: (cronJob, old) => collect(cronJobErrors(cronJob, old)),

@@ -4,6 +4,7 @@ import type { ContainerStatus, Pod } from '../../generated/types.ts';
 import { defineKind } from '../../kind/kind.ts';
 import { inMetadata, resetting, resettingAllBut } from '../../kind/reset-fields.ts';
 import { binding, ephemeralContainers, eviction, resize, status } from '../../kind/subresource.ts';
+import { takeAppArmorAnnotations } from '../../rules/pod/app-armor.ts';
 import { ephemeralChangeErrors } from '../../rules/pod/ephemeral-containers.ts';
 import { podAnnotationErrors } from '../../rules/pod/pod-annotations.ts';
 import { assign, bindingErrors } from '../../rules/pod/pod-binding.ts';
@@ -75,6 +76,7 @@ export const pod = defineKind<Pod>({
     const spec = (pod.spec ??= {});
     // Admission may have set a service account.
     nameAccount(spec);
+    takeAppArmorAnnotations(pod);
     pod.status = newPodStatus(spec, now);
   },
 

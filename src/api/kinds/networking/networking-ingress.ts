@@ -2,7 +2,7 @@
  * Ingress in networking.k8s.io/v1: a version of the stored extensions/v1beta1 with a more detailed backend. It shares
  * the rules of the stored kind, with field names of this version in the errors.
  */
-import { child, type FieldError, index, invalid, required } from '../../errors/field-error.ts';
+import { child, type FieldError, index, invalid, notSupported, required } from '../../errors/field-error.ts';
 import type {
   HTTPIngressPath,
   HTTPIngressPathV1,
@@ -86,15 +86,15 @@ function pathTypeErrors({ spec }: IngressV1): FieldError[] {
     (rule.http?.paths ?? []).flatMap((entry, j) =>
       entry.pathType
         ? []
-        : [
-            required(
-              child(index(child(index('spec.rules', i), 'http.paths'), j), 'pathType'),
-              'pathType must be specified',
-            ),
-          ],
+        : [pathTypeError(entry.pathType, index(child(index('spec.rules', i), 'http.paths'), j))],
     ),
   );
 }
+
+const pathTypeError = (pathType: string | undefined, path: string): FieldError =>
+  pathType === undefined
+    ? required(child(path, 'pathType'), 'pathType must be specified')
+    : notSupported(child(path, 'pathType'), pathType, ['Exact', 'ImplementationSpecific', 'Prefix']);
 
 function* portErrors({ name, number }: ServiceBackendPort, at: string): Findings {
   if (name && number) yield invalid(at, '', 'cannot set both port name & port number');

@@ -31,7 +31,7 @@ const cases: [string, object, ReturnType<typeof error>[]][] = [
       error(
         'I',
         'spec',
-        'Invalid value: {"minAvailable":1,"maxUnavailable":"1%"}: minAvailable and maxUnavailable cannot be both set',
+        'Invalid value: {"MinAvailable":1,"Selector":null,"MaxUnavailable":"1%","UnhealthyPodEvictionPolicy":null}: minAvailable and maxUnavailable cannot be both set',
       ),
     ],
   ],

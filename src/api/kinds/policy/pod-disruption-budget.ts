@@ -13,6 +13,8 @@ import type {
 import { type Column, defineKind } from '../../kind/kind.ts';
 import { type LabelSelectorObject, validateLabelSelectorObject } from '../../kind/label-selector.ts';
 import { status } from '../../kind/subresource.ts';
+import { innerForm } from '../../model/inner-form.ts';
+import { modelOf } from '../../model/model.ts';
 import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
 import { conditionErrors } from '../../rules/shared/condition.ts';
 import { collect, type Findings, negative } from '../../rules/shared/findings.ts';
@@ -85,7 +87,11 @@ export const budgetCells = (budget: PodDisruptionBudget): Cell[] => [
 export function* budgetErrors(spec: PodDisruptionBudgetSpec): Findings {
   const { minAvailable, maxUnavailable, unhealthyPodEvictionPolicy: policy, selector } = spec;
   if (minAvailable !== undefined && maxUnavailable !== undefined)
-    yield invalid('spec', spec, 'minAvailable and maxUnavailable cannot be both set');
+    yield invalid(
+      'spec',
+      innerForm(modelOf('PodDisruptionBudgetSpec', 'policy-v1'), spec),
+      'minAvailable and maxUnavailable cannot be both set',
+    );
   for (const name of ['minAvailable', 'maxUnavailable'] as const) {
     yield* intOrPercentErrors(spec[name], `spec.${name}`);
     yield* overWholeErrors(spec[name], `spec.${name}`);

@@ -41,8 +41,8 @@ export function* definitionErrors(
   yield* approvalErrors(definition, old);
   if (!spec.scope) yield required('spec.scope');
   else if (!scopes.includes(spec.scope)) yield notSupported('spec.scope', spec.scope, scopes);
-  yield* namesErrors(names, 'spec.names');
   yield* versionsErrors(spec);
+  yield* namesErrors(names, 'spec.names');
   yield* conversionErrors(spec, old);
   yield* viewsErrors(spec, old?.spec);
   yield* schemasErrors(spec, old?.spec);

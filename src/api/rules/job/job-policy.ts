@@ -128,6 +128,12 @@ function* failurePolicyErrors(spec: JobSpecV1, path: string): Findings {
   for (const [i, rule] of rules.entries()) yield* failureRuleErrors(spec, rule, index(rulesPath, i), names);
 }
 
+/** A condition of a failed pod is met when it is true, unless a rule says otherwise. */
+export function defaultFailurePolicy({ podFailurePolicy }: JobSpecV1): void {
+  for (const { onPodConditions = [] } of podFailurePolicy?.rules ?? [])
+    for (const pattern of onPodConditions) pattern.status ||= 'True';
+}
+
 function* failureRuleErrors(
   spec: JobSpecV1,
   { action, onExitCodes, onPodConditions = [] }: PodFailurePolicyRule,

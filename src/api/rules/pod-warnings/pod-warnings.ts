@@ -13,7 +13,12 @@ import { goQuoted } from '../../model/go-format.ts';
 import type { ApiObject } from '../../text/object.ts';
 import { addressWarning } from '../../values/addresses.ts';
 import { isLabel1123 } from '../../values/names.ts';
-import { appArmorFromAnnotation, appArmorPrefix, isSameAppArmor } from '../pod/app-armor.ts';
+import {
+  appArmorFromAnnotation,
+  appArmorPrefix,
+  isFromAnnotation,
+  isSameAppArmor,
+} from '../pod/app-armor.ts';
 import { fractionWarning } from '../shared/fraction-warning.ts';
 import { nodeLabelDeprecation, nodeTermWarnings } from '../shared/node-labels.ts';
 import { containerWarnings, withContainers } from './container-warnings.ts';
@@ -180,7 +185,8 @@ function* profileWarnings(
   if (!securityContext?.seccompProfile && Object.hasOwn(annotations, seccomp))
     yield `${key(annotationsPath, seccomp)}: ${unread}`;
   const appArmor = appArmorPrefix + name;
-  if (securityContext?.appArmorProfile || !Object.hasOwn(annotations, appArmor)) return;
+  const isSet = securityContext?.appArmorProfile && !isFromAnnotation(securityContext);
+  if (isSet || !Object.hasOwn(annotations, appArmor)) return;
   if (path === '' && os?.name === 'windows') return;
   const podProfile = podContext?.appArmorProfile;
   if (!podProfile || !isSameAppArmor(podProfile, appArmorFromAnnotation(annotations[appArmor]!)))

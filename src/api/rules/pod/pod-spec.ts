@@ -24,6 +24,7 @@ import { choice, type Findings, outside, problemsOf } from '../shared/findings.t
 import { podLevelErrors, requirementErrors } from '../shared/resources.ts';
 import { affinityErrors, spreadErrors } from './affinity.ts';
 import { containersErrors } from './container.ts';
+import { hostProcessErrors } from './host-process.ts';
 import { podClaimErrors } from './pod-claims.ts';
 import { podSecurityErrors } from './security-context.ts';
 import { tolerationErrors } from './toleration.ts';
@@ -49,6 +50,7 @@ export function* podSpecErrors(spec: PodSpec, path: string, inPod: boolean): Fin
   yield* choice(child(path, 'dnsPolicy'), spec.dnsPolicy, dnsPolicies);
   if (spec.nodeSelector) yield* validateLabels(spec.nodeSelector, child(path, 'nodeSelector'));
   yield* podSecurityErrors(spec, child(path, 'securityContext'));
+  yield* hostProcessErrors(spec, path);
   if (spec.imagePullSecrets) yield* pullSecretErrors(spec.imagePullSecrets, child(path, 'imagePullSecrets'));
   if (spec.affinity) yield* affinityErrors(spec.affinity, child(path, 'affinity'));
   if (spec.dnsConfig || spec.dnsPolicy === 'None')

@@ -27,8 +27,8 @@ describe('tolerations', () => {
     ],
     [
       'operator',
-      toleration({ key: 'a', operator: 'Gt' }),
-      [`${t}.operator`, 'N', 'Unsupported value: "Gt": supported values: "Equal", "Exists"'],
+      toleration({ key: 'a', operator: 'In' }),
+      [`${t}.operator`, 'N', 'Unsupported value: "In": supported values: "Equal", "Exists"'],
     ],
     [
       'Exists with a value',
