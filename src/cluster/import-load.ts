@@ -190,7 +190,8 @@ async function bring(server: AskedServer, batch: readonly Batched[]): Promise<Im
       Buffer.from(']}'),
     ]);
     const answers = await sent(server, body, now.length);
-    for (const [i, at] of now.entries()) results[at] = answers[i]!;
+    for (const [i, at] of now.entries())
+      results[at] = answers[i] ?? { state: 'refused', why: 'the server did not answer for it' };
     left = now.filter((at) => results[at]!.state === 'waiting');
     if (left.length === 0 || waitedMs >= kindsMaxMs) return results;
     await setTimeout(kindsLookMs);

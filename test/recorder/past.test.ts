@@ -253,7 +253,9 @@ it('tells users what they may list, and nothing else', async () => {
     const answer = await fetch(`${cluster.url}/wherry/changes?${query}`, { headers: joe });
     return ((await answer.json()) as ToldList).items.length;
   };
-  expect(await ofJoe('namespace=shop&resource=deploy&name=web')).toBeGreaterThan(1);
+  const known = await ofJoe('namespace=shop&resource=deploy&name=web');
+  expect(known).toBeGreaterThan(1);
+  expect(await ofJoe('namespace=shop&resource=deploy,deployments,deployments.apps&name=web')).toBe(known);
   for (const other of [
     'namespace=shop',
     'resource=deploy&name=web',

@@ -29,6 +29,7 @@ let folder: string;
 let recorders: RecordedCluster[] = [];
 const told: ToldHistory[] = [];
 
+const openSchema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 const definition = (group: string, plural = 'ships', kind = 'Ship') => ({
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -37,14 +38,7 @@ const definition = (group: string, plural = 'ships', kind = 'Ship') => ({
     group,
     scope: 'Namespaced',
     names: { plural, kind },
-    versions: [
-      {
-        name: 'v1',
-        served: true,
-        storage: true,
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-      },
-    ],
+    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: openSchema } }],
   },
 });
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';

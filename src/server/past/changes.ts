@@ -79,7 +79,7 @@ export async function changesOf(
 function kindsOf(registry: Registry, { resources }: ChangeQuestion): readonly Kind[] {
   const stored = [...registry.kinds].filter((kind) => kind.storage === kind);
   if (!resources) return stored;
-  return resources.flatMap((word) => {
+  const named = resources.flatMap((word) => {
     const [name, ...group] = word.toLowerCase().split('.');
     const isNamed = (kind: Kind): boolean =>
       [kind.resource, kind.singular, kind.kind.toLowerCase(), ...kind.shortNames].includes(name!) &&
@@ -90,6 +90,8 @@ function kindsOf(registry: Registry, { resources }: ChangeQuestion): readonly Ki
     // As kubectl does where several groups have a resource of this name: the first one.
     return group.length === 0 ? found.slice(0, 1) : found;
   });
+  // Two words may mean the same.
+  return [...new Set(named)];
 }
 
 function sourcesOf({ view }: Registry, kinds: readonly Kind[], question: ChangeQuestion): Source[] {
