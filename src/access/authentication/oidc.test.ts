@@ -1,5 +1,4 @@
 /** OpenID Connect against a small issuer over HTTPS: who its tokens name, and which are refused. */
-import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -11,6 +10,7 @@ import { optimized } from '../../switches.ts';
 import { bearer, TestCluster } from './authentication.fixture.ts';
 import type { Authentication } from './authentication.ts';
 import { nowMs, TestAuthority } from './certificates.fixture.ts';
+import { type IssuerKey, issuerDocuments, newKey } from './issuer-keys.fixture.ts';
 import { makeAuthenticator } from './make-authenticator.ts';
 
 const ca = new TestAuthority('issuer', undefined, {
@@ -27,15 +27,7 @@ let asked: string[] = [];
 /** What the issuer waits for before it answers. */
 let delayed: Promise<void> | undefined;
 let release: () => void = () => undefined;
-let keys: { kid: string; privateKey: KeyObject; publicKey: KeyObject }[] = [];
-
-/** Made once for all tests: that takes a while. */
-const made = new Map<string, { privateKey: KeyObject; publicKey: KeyObject }>();
-function newKey(kid: string, owner = 'issuer') {
-  const pair = made.get(owner + kid) ?? generateKeyPairSync('rsa', { modulusLength: 2048 });
-  made.set(owner + kid, pair);
-  return { kid, ...pair };
-}
+let keys: IssuerKey[] = [];
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'oidc-'));
@@ -44,19 +36,7 @@ beforeAll(async () => {
   server = createServer(ca.server(), async (request, response) => {
     asked.push(request.url!);
     await delayed;
-    const documents: Record<string, unknown> = {
-      '/.well-known/openid-configuration': { issuer, jwks_uri: `${issuer}/keys` },
-      '/elsewhere': { issuer, jwks_uri: `${issuer}/keys` },
-      '/keys': {
-        keys: keys.map(({ kid, publicKey }) => ({
-          ...publicKey.export({ format: 'jwk' }),
-          kid,
-          use: 'sig',
-          alg: 'RS256',
-        })),
-      },
-    };
-    const document = documents[request.url!];
+    const document = issuerDocuments(issuer, keys)[request.url!];
     response.writeHead(document ? 200 : 404, { 'Content-Type': 'application/json' });
     response.end(JSON.stringify(document ?? {}));
   });
@@ -432,57 +412,49 @@ describe('a configuration file', () => {
     });
   });
 
+  const userRules = (...rules: string[]): string =>
+    `"userValidationRules":[${rules.map((expression) => `{"expression":"${expression}"}`)}],"claimMappings"`;
   it.each([
     [
       'a rule about claims that is no bool',
-      (text: string) => text.replace('"claim":"hd","requiredValue":"example.com"', '"expression":"1"'),
+      ['"claim":"hd","requiredValue":"example.com"', '"expression":"1"'],
       'jwt[0].claimValidationRules[0].expression: must evaluate to bool but got int',
     ],
     [
       'a claim and an expression',
-      (text: string) => text.replace('"claim":"id"', '"claim":"id","expression":"claims.id"'),
+      ['"claim":"id"', '"claim":"id","expression":"claims.id"'],
       'jwt[0].claimMappings.uid has a claim and an expression',
     ],
     [
       'a rule about what users do not have',
-      (text: string) =>
-        text.replace('"claimMappings"', '"userValidationRules":[{"expression":"user.x"}],"claimMappings"'),
+      ['"claimMappings"', userRules('user.x')],
       "jwt[0].userValidationRules[0].expression: compilation failed: ERROR: <input>:1:5: undefined field 'x'",
     ],
     [
       'an unconfirmed address as name',
-      (text: string) => text.replace('"claim":"sub","prefix":"idp:"', '"expression":"claims.email"'),
+      ['"claim":"sub","prefix":"idp:"', '"expression":"claims.email"'],
       'must use claims.email_verified',
     ],
     [
       'reserved keys of extra',
-      (text: string) =>
-        text.replace('"uid"', '"extra":[{"key":"x.k8s.io/y","valueExpression":"claims.y"}],"uid"'),
+      ['"uid"', '"extra":[{"key":"x.k8s.io/y","valueExpression":"claims.y"}],"uid"'],
       'jwt[0].claimMappings.extra[0].key: k8s.io, kubernetes.io and their subdomains are reserved',
     ],
     [
       'more rules than are kept',
-      (text: string) =>
-        text.replace(
-          '"claimMappings"',
-          `"userValidationRules":[${Array.from({ length: 65 }, (_, i) => `{"expression":"${i}==0"}`)}],"claimMappings"`,
-        ),
+      ['"claimMappings"', userRules(...Array.from({ length: 65 }, (_, i) => `${i}==0`))],
       'jwt[0].userValidationRules has more than 64 items',
     ],
     [
       'unknown fields',
-      (text: string) => text.replace('"audiences"', '"audience":1,"audiences"'),
+      ['"audiences"', '"audience":1,"audiences"'],
       'there is no field "jwt[0].issuer.audience"',
     ],
-    ['a name without prefix', (text: string) => text.replace(',"prefix":"idp:"', ''), 'prefix is required'],
-    [
-      'audiences without policy',
-      (text: string) => text.replace('"audienceMatchPolicy":"MatchAny",', ''),
-      'MatchAny',
-    ],
-    ['issuers without TLS', (text: string) => text.replace('"url":"https', '"url":"http'), 'https URL'],
-  ])('with %s is refused with a sentence', async (_, change, why) => {
-    await expect(openFile(configuration(change(issuerText())))).rejects.toThrow(why);
+    ['a name without prefix', [',"prefix":"idp:"', ''], 'prefix is required'],
+    ['audiences without policy', ['"audienceMatchPolicy":"MatchAny",', ''], 'MatchAny'],
+    ['issuers without TLS', ['"url":"https', '"url":"http'], 'https URL'],
+  ] as const)('with %s is refused with a sentence', async (_, [from, to], why) => {
+    await expect(openFile(configuration(issuerText().replace(from, () => to)))).rejects.toThrow(why);
   });
 
   it('and an option cannot both decide about anonymous requests', async () => {
