@@ -148,7 +148,8 @@ export class Definitions {
     return Object.fromEntries([...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  model(model: Model): Schema {
+  model(given: Model): Schema {
+    const model = this.#then(given);
     let name = this.#names.get(model);
     if (name === undefined) {
       name = this.#freeName(definitionName(model));
@@ -159,6 +160,12 @@ export class Definitions {
       Object.assign(schema, this.#modelSchema(model));
     }
     return { $ref: places[this.dialect] + name };
+  }
+
+  /** Built-in models as the minor has them, also where a custom kind refers to one. */
+  #then(model: Model): Model {
+    const isCustom = model.file.includes('/');
+    return (isCustom ? undefined : this.minor?.models.find(model.name, model.file)) ?? model;
   }
 
   /**
