@@ -6,6 +6,7 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import {
   type Cluster,
@@ -393,17 +394,11 @@ it('renews tokens of plugins, files and issuers when they expire', async () => {
   let valid = 'none';
   const claims = (): string =>
     `h.${Buffer.from(JSON.stringify({ exp: Math.floor(Date.now() / 1_000) + 3_600, n: ++issued })).toString('base64url')}.s`;
-  const issuer = new SourceProxy('http://127.0.0.1:1');
-  await issuer.listen();
   const { createServer } = await import('node:http');
   const tokens = createServer((incoming, response) => {
     if (incoming.url === '/.well-known/openid-configuration')
       return void response.end(JSON.stringify({ token_endpoint: `http://${incoming.headers.host}/token` }));
-    let body = '';
-    incoming.on('data', (chunk) => {
-      body += chunk;
-    });
-    incoming.on('end', () => {
+    void text(incoming).then((body) => {
       const form = new URLSearchParams(body);
       if (
         form.get('grant_type') !== 'refresh_token' ||
@@ -416,7 +411,6 @@ it('renews tokens of plugins, files and issuers when they expire', async () => {
     });
   });
   await new Promise<void>((resolve) => tokens.listen(0, '127.0.0.1', resolve));
-  issuer.close();
   try {
     const { port } = tokens.address() as { port: number };
     const config = {
