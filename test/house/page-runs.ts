@@ -3,8 +3,12 @@
 export interface PageRun {
   /** Undefined: no block of the page is run; `left` says why. */
   readonly session?: {
+    /** Commands that run before all others, for what the page takes for granted. */
+    readonly before?: readonly string[];
     /** Runs before the first block, where the page takes a server for granted. */
     readonly server?: string;
+    /** Commands that run when the server has started. */
+    readonly after?: readonly string[];
     /** Files that the page uses and does not show. */
     readonly needs?: Readonly<Record<string, string>>;
     /** How a server ends when the page starts the next. Default SIGTERM. */
@@ -19,6 +23,41 @@ export interface PageRun {
 }
 
 const serving = { server: 'wherry serve --in-memory' };
+
+/** An application in the namespace `shop`. */
+const shop = `apiVersion: v1
+kind: Namespace
+metadata: { name: shop }
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: { name: colours, namespace: shop }
+data: { main: blue }
+---
+apiVersion: v1
+kind: Secret
+metadata: { name: payment, namespace: shop }
+stringData: { key: of-the-shop }
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: web, namespace: shop }
+spec:
+  replicas: 3
+  selector: { matchLabels: { app: web } }
+  template:
+    metadata: { labels: { app: web } }
+    spec: { containers: [{ name: web, image: 'shop/web:1' }] }
+`;
+
+/** The cluster of the context `production`, with that application. */
+const production = {
+  needs: { 'shop.yaml': shop },
+  before: [
+    'wherry up -d --name production --in-memory --port 8088 --secure-port off --no-kubeconfig --simulated-nodes 2 --manifests shop.yaml',
+    'kubectl --context production -n shop rollout status deployment/web',
+  ],
+};
 
 export const pageRuns: Readonly<Record<string, PageRun>> = {
   'README.md': { session: { tier: 'release' } },
@@ -36,14 +75,8 @@ export const pageRuns: Readonly<Record<string, PageRun>> = {
   'docs/corpus.md': { left: { '': 'test/cli/corpus.test.ts runs the program on manifests of its own' } },
   'docs/custom-kinds.md': { session: serving },
   'docs/differences.md': { session: { tier: 'release' } },
-  'docs/dumps.md': {
-    left: {
-      '': 'needs a second cluster with objects; test/recorder/ opens and copies one with the same commands',
-    },
-  },
-  'docs/recording.md': {
-    left: { '': 'needs a second cluster; test/recorder/ records one with the same commands and calls' },
-  },
+  'docs/dumps.md': { session: { ...production, tier: 'release' } },
+  'docs/recording.md': { session: { ...production, tier: 'release' } },
   'docs/embedding.md': { left: { '': 'test/house/docs.test.ts runs the programs' } },
   'docs/etcd.md': { left: { '': 'needs an etcd; test/clusters/ runs several servers on one' } },
   'docs/first-session.md': { left: { '': 'test/house/first-session.release.test.ts runs and records it' } },
@@ -77,11 +110,20 @@ export const pageRuns: Readonly<Record<string, PageRun>> = {
   },
   'docs/operator.md': { left: { '': 'installs a package of another project into /app, as root' } },
   'docs/options.md': { left: { '': 'is generated, and compared by test/house/docs.test.ts' } },
-  'docs/incident.md': {
-    left: { '': 'two servers and minutes between the commands; test/recorder/ does each step' },
-  },
+  'docs/incident.md': { session: { tier: 'release' } },
   'docs/past.md': {
-    left: { '': 'needs changes of an hour; test/recorder/past.test.ts asks the same questions' },
+    session: {
+      server: 'wherry serve --in-memory',
+      after: [
+        'kubectl create namespace shop',
+        'kubectl create deployment web -n shop --image=shop/web:1 --replicas=2 --field-manager=helm',
+        'kubectl scale deployment web -n shop --replicas=5',
+        'kubectl set image deployment/web -n shop web=shop/web:2 --field-manager=jane',
+        'kubectl expose deployment web -n shop --port=80',
+      ],
+      tier: 'release',
+    },
+    left: { 'kubectl get --raw': 'names the version that the answer before has' },
   },
   'docs/pods.md': { left: { '': 'needs the rights of root, for files and limits of containers' } },
   'docs/policies.md': { session: serving },

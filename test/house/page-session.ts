@@ -51,17 +51,27 @@ function blockOf(body: string): ConsoleBlock {
 
 /** Commands that ask and change nothing: repeated until the cluster is in the state that the page shows. */
 const isQuestion = (command: string): boolean =>
-  /^(?:kubectl (?:-\S+ \S+ )*(?:get|logs|describe|top|auth|api-versions|exec)|ls|tail|grep|cat)\b/.test(
+  /^(?:wherry (?:history|timeline|at)|kubectl (?:-\S+ \S+ )*(?:get|logs|describe|top|auth|api-versions|exec)|ls|tail|grep|cat)\b/.test(
     command,
   ) ||
   (/^curl /.test(command) && !/ -(?:X|d)\b/.test(command));
 
-/** A server or node that the next commands talk to, unless the page shows that it does not start. */
+const isDetached = (command: string): boolean => command.startsWith('wherry up -d ');
+
+/** A server or node that the next commands talk to, unless it goes to the background or the page shows that it does not start. */
 const isServer = ({ command, shown }: Step): boolean =>
-  /^(?:wherry (?:up|serve|node)|npm start)\b/.test(command) && !/^wherry: /m.test(shown);
+  /^(?:wherry (?:up|serve|node|open|record)|npm start)\b/.test(command) &&
+  !isDetached(command) &&
+  !/^wherry: /m.test(shown);
 
 /** What differs from run to run, each as a pattern. Some values come again in later commands of the page. */
 const variables = [
+  // Versions of objects, and what an answer about history has of them.
+  /^\d+(?= \d{4}-)/,
+  /(?<="(?:oldest|newest|version)": ")\d+/,
+  /(?<=\bevents )\d+/,
+  /(?<=, with )\d+(?= requests)/,
+  /(?<=^wherry_record_\S+ )[\d.e-]+$/,
   /(?<=too old resource version: )\d+ \(\d+\)/,
   /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/,
   /\d{4}-\d\d-\d\dT[\d:.]+Z/,
@@ -113,6 +123,9 @@ export function compare(shown: string, printed: string): Map<string, string> | u
   return new Map(values.map((value, i): [string, string] => [value, found[i + 1]!]));
 }
 
+/** The page's name for the cluster of the context `production`, which listens on port 8088. */
+const production = 'https://production.example.com:6443';
+
 /** A folder, ports and servers in which one page is run. */
 export class PageSession {
   readonly #home = realpathSync(mkdtempSync(path.join(tmpdir(), 'wherry-page-')));
@@ -122,6 +135,8 @@ export class PageSession {
   readonly #servers: ChildProcess[] = [];
   /** Names and addresses on the page, with those of this run. */
   readonly #values = new Map<string, string>();
+  /** Whether the page has started a cluster in the background. */
+  #hasBackground = false;
 
   private constructor(
     private readonly ports: Readonly<Record<string, number>>,
@@ -138,8 +153,9 @@ export class PageSession {
     writeFileSync(path.join(this.#folder, '.curlrc'), 'silent\nshow-error\n');
     const config = path.join(this.#home, 'kubeconfig');
     const cluster = { name: 'c', cluster: { server: `http://127.0.0.1:${ports[8080]}` } };
-    const context = { name: 'c', context: { cluster: 'c' } };
-    const kubeconfig = { apiVersion: 'v1', kind: 'Config', clusters: [cluster], contexts: [context] };
+    const other = { name: 'production', cluster: { server: `http://127.0.0.1:${ports[8088]}` } };
+    const contexts = [cluster, other].map(({ name }) => ({ name, context: { cluster: name } }));
+    const kubeconfig = { apiVersion: 'v1', kind: 'Config', clusters: [cluster, other], contexts };
     writeFileSync(config, JSON.stringify({ ...kubeconfig, 'current-context': 'c' }));
     this.#environment = {
       // What the tests tell each other is nothing that a reader of the page has set.
@@ -159,7 +175,7 @@ export class PageSession {
     files: Iterable<readonly [name: string, text: string]>,
     ending: NodeJS.Signals = 'SIGTERM',
   ): Promise<PageSession> {
-    const shown = [8080, 6443, 8088, 8443];
+    const shown = [8080, 6443, 8088, 8443, 8090];
     const free = await freePorts(shown.length);
     const session = new PageSession(
       Object.fromEntries(shown.map((port, i) => [port, free[i]!])),
@@ -190,6 +206,7 @@ export class PageSession {
       return undefined;
     }
     if (isServer(step)) return this.#serve(step);
+    if (isDetached(command)) this.#hasBackground = true;
     const end = performance.now() + waitMaxMs;
     for (;;) {
       const printed = this.#toPage(await this.#execute(this.#withPorts(command)));
@@ -203,6 +220,7 @@ export class PageSession {
 
   async close(): Promise<void> {
     await this.#stopServers('SIGTERM');
+    if (this.#hasBackground) await this.#execute('wherry delete --all --yes');
     rmSync(this.#home, { recursive: true, force: true });
   }
 
@@ -225,7 +243,8 @@ export class PageSession {
 
   /** Starts a server in the place of the one before, or a node beside it, and waits for what it prints. */
   async #serve({ command, shown }: Step): Promise<string | undefined> {
-    if (!command.startsWith('wherry node')) await this.#stopServers(this.ending);
+    // A node and a recorder stand beside the server.
+    if (!/^wherry (?:node|record)/.test(command)) await this.#stopServers(this.ending);
     const server = spawn('sh', ['-c', `exec ${this.#withPorts(command)} 2>&1`], {
       cwd: this.#folder,
       env: this.#environment,
@@ -262,10 +281,11 @@ export class PageSession {
   /** Servers get free ports where the page does not choose any; all other ports are exchanged. */
   #withPorts(given: string): string {
     const command = given.replace(/^npm start(?: --)?/, 'wherry up --data-dir .wherry --no-kubeconfig');
-    const isOpening = /^wherry (?:up|serve)\b/.test(command);
+    const isOpening = /^wherry (?:up|serve|open|record)\b/.test(command);
+    const isSecure = /^wherry (?:up|serve)\b/.test(command);
     const own = [
       ...(isOpening && !command.includes('--port ') ? ['--port 8080'] : []),
-      ...(isOpening && !command.includes('--secure-port ') ? ['--secure-port 6443'] : []),
+      ...(isSecure && !command.includes('--secure-port ') ? ['--secure-port 6443'] : []),
     ];
     return this.#toRun([command, ...own].join(' '));
   }
@@ -273,14 +293,17 @@ export class PageSession {
   #toRun(text: string): string {
     let own = text;
     for (const [shown, value] of this.#values)
-      if (/^-|\..*\./.test(shown)) own = own.replaceAll(shown, value);
+      if (/^-|\..*\.|^\d{4}-/.test(shown)) own = own.replaceAll(shown, value);
     return own
-      .replace(/\b(?:8080|6443|8088|8443)\b/g, (port) => String(this.ports[port]))
+      .replace(/\b(?:8080|6443|8088|8443|8090)\b/g, (port) => String(this.ports[port]))
       .replaceAll('/home/me', this.#folder);
   }
 
   #toPage(text: string): string {
-    let page = text.replaceAll(this.#folder, '/home/me').replaceAll(hostname(), 'laptop');
+    let page = text
+      .replaceAll(this.#folder, '/home/me')
+      .replaceAll(hostname(), 'laptop')
+      .replaceAll(`http://127.0.0.1:${this.ports[8088]}`, production);
     for (const [shown, port] of Object.entries(this.ports)) page = page.replaceAll(String(port), shown);
     return page;
   }

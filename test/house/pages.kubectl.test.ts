@@ -68,7 +68,8 @@ describe('a comparison', () => {
 describePages.each(pages.filter(({ name, blocks }) => blocks.length && pageRuns[name]?.session))(
   '$name',
   ({ name, blocks, files }) => {
-    const { session: { server, needs = {}, tier, ending, stopsFor = [] } = {}, left = {} } = pageRuns[name]!;
+    const { session: given = {}, left = {} } = pageRuns[name]!;
+    const { server, needs = {}, before = [], after = [], tier, ending, stopsFor = [] } = given;
     const reasonOf = (block: string): string | undefined =>
       Object.entries(left).find(([start]) => `${block}\n`.startsWith(start))?.[1];
     const isLeftOut = hasOtherWords || (tier === 'release' && !isRelease);
@@ -77,7 +78,9 @@ describePages.each(pages.filter(({ name, blocks }) => blocks.length && pageRuns[
     beforeAll(async () => {
       if (isLeftOut) return;
       session = await PageSession.open(kubectls[0]!.program, [...files, ...Object.entries(needs)], ending);
+      for (const command of before) await session.run({ command, shown: '…' });
       if (server) expect(await session.run({ command: server, shown: '' })).toBeUndefined();
+      for (const command of after) await session.run({ command, shown: '…' });
     });
     afterAll(() => session?.close());
 
