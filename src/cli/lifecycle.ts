@@ -9,6 +9,7 @@ import { knownCluster } from '../cluster/named/cluster-choice.ts';
 import {
   allRecords,
   type ClusterRecord,
+  isInMemory,
   logFile,
   readRecord,
   recordFolder,
@@ -77,9 +78,6 @@ const statusText = (text: string): string =>
       : text === 'starting'
         ? coloured(text, 'yellow')
         : text;
-
-/** Records of older versions do not say so, but have no data folder. */
-const isInMemory = ({ inMemory, dataDir }: ClusterRecord): boolean => inMemory || dataDir === undefined;
 
 function folderText(record: ClusterRecord): string {
   const { dataDir } = record;

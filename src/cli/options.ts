@@ -44,7 +44,7 @@ import { sections, takesFlag } from './flag-sections.ts';
 import type { LifecycleLine } from './lifecycle.ts';
 import { lifecycleLine, type NamedUp, namedUp, snapshotLine, takesName } from './named-line.ts';
 import { type OptionSources, type SourcedOptions, sourcedOptions } from './option-sources.ts';
-import { adviceFor, listed } from './other-words.ts';
+import { adviceFor, listed, withoutKind } from './other-words.ts';
 import { type PastLine, type ProblemsLine, pastLine, problemsLine } from './question-lines.ts';
 import type { SnapshotLine } from './snapshot-command.ts';
 
@@ -312,12 +312,19 @@ function checkWords(command: Command, rest: readonly string[]): void {
   const takesFile = command === 'backup' || command === 'restore';
   if (takesFile && rest.length !== 1) refuse(`${command} takes one file, not ${rest.length}`);
   if (['open', 'history', 'timeline', 'at'].includes(command)) return;
-  if (takesName(command) && rest.length > 1) refuse(`${command} takes one name, not ${rest.length}`);
+  if (takesName(command) && rest.length > 1) {
+    const name = withoutKind(rest);
+    refuse(`${command} takes one name, not ${rest.length}${name ? `: wherry ${command} ${name}` : ''}`);
+  }
   const takesWords =
     takesFile || takesName(command) || ['token', 'snapshot', 'completion', 'config'].includes(command);
   const [word = ''] = rest;
   const advice =
-    command === 'up' && isClusterName(word) ? `; --name ${word} gives the cluster that name` : '';
+    command === 'up' && isClusterName(word)
+      ? `; --name ${word} gives the cluster that name`
+      : command === 'node'
+        ? '; kubectl get nodes lists those that there are'
+        : '';
   if (!takesWords && rest.length)
     refuse(`${command} takes options only, not ${JSON.stringify(word)}${advice}`);
 }
@@ -369,11 +376,15 @@ function nodeLine(line: FlagLine): { server: string; node: NodeOptions } {
 }
 
 /** The data folder, given by its path or by the name of its cluster. */
-function folderOf(line: FlagLine, declared: Pick<typeof tokenFlags, 'dataDir'>): string {
+function folderOf(
+  line: FlagLine,
+  declared: Pick<typeof tokenFlags, 'dataDir'>,
+  refusesMemory = true,
+): string {
   const { dataDir } = readOptions(declared, line);
   const { name } = readOptions(namedFlags, line);
   if (name !== undefined && dataDir !== undefined) refuse('--name and --data-dir exclude each other');
-  return dataFolderOf({ name, dataDir });
+  return dataFolderOf({ name, dataDir }, refusesMemory);
 }
 
 const tokenActions = ['create', 'list', 'delete'] as const;
@@ -405,7 +416,7 @@ function kubeconfigLine(line: FlagLine): KubeconfigLine {
 
 function cleanupLine(line: FlagLine): CleanupLine {
   const { dockerSocket, criSocket, all = false } = readOptions(cleanupFlags, line);
-  const dataDir = folderOf(line, cleanupFlags);
+  const dataDir = folderOf(line, cleanupFlags, false);
   return { command: 'cleanup', dataDir, dockerSocket, criSocket, all };
 }
 

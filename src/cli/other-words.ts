@@ -6,11 +6,16 @@ import { nearestName } from '../cluster/shared/suggestion.ts';
 const meant: Readonly<Record<string, Command>> = {
   start: 'up',
   create: 'up',
+  cluster: 'up',
   run: 'up',
   get: 'list',
   ls: 'list',
   ps: 'list',
+  profile: 'list',
   kill: 'stop',
+  down: 'stop',
+  halt: 'stop',
+  pause: 'stop',
   rm: 'delete',
   remove: 'delete',
   destroy: 'delete',
@@ -20,9 +25,17 @@ const meant: Readonly<Record<string, Command>> = {
   agent: 'node',
 };
 
+const noLoading = 'images of the container engine on this machine need no loading';
+
 /** What there is no command for. */
 const answers: Readonly<Record<string, string>> = {
-  load: 'images of the container engine on this machine need no loading',
+  load: noLoading,
+  image: noLoading,
+  images: noLoading,
+  kubectl:
+    'kubectl itself finds the cluster, by the context that wherry up makes: kubectl --context wherry-default get nodes',
+  addons:
+    'an ingress, storage, metrics and the dashboard are part of it; Helm and kubectl apply install all else',
   dashboard: 'the dashboard is at the address of the API, which wherry status prints',
 };
 
@@ -34,6 +47,10 @@ export function adviceFor(word: string): string {
     ? `did you mean "${command}"? wherry --help lists all`
     : `the commands are ${listed(commands)}`;
 }
+
+/** kind and k3d name what is deleted or listed: `delete cluster dev`. */
+export const withoutKind = (words: readonly string[]): string | undefined =>
+  words.length === 2 && /^clusters?$/.test(words[0]!) ? words[1] : undefined;
 
 /** `a, b and c`. */
 export const listed = (words: readonly string[]): string =>

@@ -95,6 +95,12 @@ describe.each([
   [['start'], /there is no command "start"; did you mean "up"\?/],
   [['kill'], /there is no command "kill"; did you mean "stop"\?/],
   [['ls'], /there is no command "ls"; did you mean "list"\?/],
+  [['cluster', 'create', 'dev'], /there is no command "cluster"; did you mean "up"\?/],
+  [['down'], /there is no command "down"; did you mean "stop"\?/],
+  [['image', 'load'], /there is no command "image"; images of the container engine on this machine need no/],
+  [['kubectl', 'get', 'pods'], /there is no command "kubectl"; kubectl itself finds the cluster/],
+  [['delete', 'cluster', 'dev'], /delete takes one name, not 2: wherry delete dev\n/],
+  [['node', 'list'], /node takes options only, not "list"; kubectl get nodes lists those that there are/],
   [
     ['load', 'docker-image', 'x'],
     /there is no command "load"; images of the container engine .* need no loading/,
@@ -106,8 +112,8 @@ describe.each([
   [['completion'], /completion takes one shell: bash, zsh, fish or powershell/],
   [['completion', 'tcsh'], /completion takes one shell: bash, zsh, fish or powershell/],
   [
-    ['down'],
-    /there is no command "down"; the commands are up, list, status, stop, restart, logs, delete, snapshot, serve, node, backup, restore, problems, history, timeline, at, token, kubeconfig, test, open, import, record, cleanup, envtest, config, doctor, completion, help and version/,
+    ['sideways'],
+    /there is no command "sideways"; the commands are up, list, status, stop, restart, logs, delete, snapshot, serve, node, backup, restore, problems, history, timeline, at, token, kubeconfig, test, open, import, record, cleanup, envtest, config, doctor, completion, help and version/,
   ],
   [['__proto__'], /there is no command "__proto__"/],
   [['up', 'now'], /up takes options only, not "now"/],

@@ -222,6 +222,10 @@ describe('two clusters', () => {
     const { lines } = await asked('logs', 'b');
     expect(lines.join('\n')).toBe(stdout.trimEnd());
     expectSentence(
+      await run('kubeconfig', '--name', 'b'),
+      /the cluster b has no data folder, because its objects are in memory; kubectl reaches it by the context wherry-b/,
+    );
+    expectSentence(
       await run('restart', 'b'),
       /restart asks on a terminal; elsewhere say wherry restart b --yes/,
     );

@@ -75,7 +75,7 @@ export const pageRuns: Readonly<Record<string, PageRun>> = {
   'docs/corpus.md': { left: { '': 'test/cli/corpus.test.ts runs the program on manifests of its own' } },
   'docs/custom-kinds.md': { session: serving },
   'docs/differences.md': { session: { tier: 'release' } },
-  'docs/dumps.md': { session: { ...production, tier: 'release' } },
+  'docs/dumps.md': { session: { ...production, tier: 'release', stopsFor: ['wherry up -d'] } },
   'docs/recording.md': { session: { ...production, tier: 'release' } },
   'docs/embedding.md': { left: { '': 'test/house/docs.test.ts runs the programs' } },
   'docs/etcd.md': { left: { '': 'needs an etcd; test/clusters/ runs several servers on one' } },

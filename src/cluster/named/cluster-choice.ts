@@ -6,7 +6,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { isClusterName, nameRule } from '../options/named.ts';
 import { StartError } from '../shared/start-error.ts';
-import { allRecords, type ClusterRecord, readRecord, recordFolder } from './cluster-record.ts';
+import { allRecords, type ClusterRecord, isInMemory, readRecord, recordFolder } from './cluster-record.ts';
 
 const usualName = 'default';
 const localFolder = '.wherry';
@@ -99,11 +99,18 @@ export function namedIn(dataDir: string): { name: string; identity: string } | u
 const recordIn = (dataDir: string): ClusterRecord | undefined =>
   allRecords().find((record) => record.dataDir !== undefined && isSame(record.dataDir, dataDir));
 
-/** The data folder that a command means. */
-export function dataFolderOf({ name, dataDir }: Asked): string {
+const contextText = ({ context }: ClusterRecord): string =>
+  context ? `; kubectl reaches it by the context ${context.name}` : '';
+
+/** @param refusesMemory whether a cluster in memory is refused with a `StartError`, because what is asked for is in its folder */
+export function dataFolderOf({ name, dataDir }: Asked, refusesMemory: boolean): string {
   if (dataDir !== undefined) return dataDir;
   if (name === undefined && existsSync(localFolder)) return localFolder;
-  const found = readRecord(name ?? usualName)?.dataDir;
-  if (found !== undefined) return found;
+  const found = readRecord(name ?? usualName);
+  if (found && refusesMemory && isInMemory(found))
+    throw new StartError(
+      `the cluster ${found.name} has no data folder, because its objects are in memory${contextText(found)}`,
+    );
+  if (found?.dataDir !== undefined) return found.dataDir;
   return name === undefined ? localFolder : recordFolder(name);
 }

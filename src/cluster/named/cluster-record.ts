@@ -55,6 +55,10 @@ export interface ClusterRecord {
   readonly context?: { readonly name: string; readonly file: string };
 }
 
+/** Records of older versions do not say so, but have no data folder. */
+export const isInMemory = ({ inMemory, dataDir }: ClusterRecord): boolean =>
+  inMemory || dataDir === undefined;
+
 export const recordFolder = (name: string): string => path.join(dataHome(), name);
 export const logFile = (name: string): string => path.join(recordFolder(name), logName);
 
