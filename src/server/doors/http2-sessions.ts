@@ -50,6 +50,12 @@ const unreadBytesMax = 16 * 1024 * 1024;
 const unreadMaxMs = 10_000;
 const unreadCheckMs = 2_000;
 
+/**
+ * Bytes that new sessions have sent already and that are read in one turn of the event loop; one session may exceed it.
+ * Node reads them after the session has begun, so their requests cannot be counted before.
+ */
+const newBytesMax = 2_000;
+
 /** HTTP/2 error code for a client that causes too much load. */
 const enhanceYourCalm = 0x0b;
 
@@ -81,9 +87,11 @@ export class Http2Sessions {
   }
 
   readonly #takeNew = (): void => {
-    while (this.#new.length > 0 && this.#reading.hasRoom) {
+    for (let bytes = 0; this.#new.length > 0 && this.#reading.hasRoom && bytes < newBytesMax; ) {
       const socket = this.#new.shift()!;
-      if (!socket.destroyed) this.#begin(socket);
+      if (socket.destroyed) continue;
+      bytes += socket.readableLength;
+      this.#begin(socket);
     }
     if (this.#new.length > 0) setImmediate(this.#takeNew);
   };
