@@ -16,7 +16,7 @@ import {
 } from './copied-kinds.ts';
 import { type Found, jsonDocuments, type ListHead } from './json-documents.ts';
 import { KeptLogs } from './kept-logs.ts';
-import { asStorage, type NamedObject, objectProblem, storedForm, typeProblem } from './stored-form.ts';
+import { asStorage, type NamedObject, objectProblem, Slab, storedForm, typeProblem } from './stored-form.ts';
 import { UnknownKinds } from './unknown-kinds.ts';
 import { yamlDocuments } from './yaml-documents.ts';
 
@@ -96,6 +96,7 @@ class DumpReader {
   readonly #kinds = new CopiedKinds();
   readonly #unknown = new UnknownKinds();
   readonly #waiting: Waiting[] = [];
+  readonly #slab = new Slab();
   #files = 0;
 
   get count(): number {
@@ -155,7 +156,7 @@ class DumpReader {
     if (wrong) return `${shown}: ${wrong}`;
     const stored = known ? asStored(known, object) : object;
     const namespace = namespaceOf(known, object, path);
-    const value = storedForm(stored, namespace);
+    const value = storedForm(stored, namespace, this.#slab);
     if (value.length > VALUE_BYTES_MAX)
       return `${shown}: it has ${value.length} bytes, a store takes ${VALUE_BYTES_MAX}`;
     if (!known) this.#unknown.note(object, path);

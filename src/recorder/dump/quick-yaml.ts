@@ -59,7 +59,27 @@ function meaningOf(token: string): unknown {
   return value;
 }
 
+/** Most scalars and keys of a dump are short, and stand in it again and again. */
+const shortCharsMax = 24;
+const scalars = new Map<string, unknown>();
+const keys = new Map<string, string>();
+
+function remember<T>(known: Map<string, T>, token: string, value: T): T {
+  if (known.size >= memoMax) known.clear();
+  known.set(token, value);
+  return value;
+}
+
 function scalar(token: string): unknown {
+  if (token.length > shortCharsMax) return scalarOf(token);
+  const known = scalars.get(token);
+  if (known !== undefined) return known;
+  const value = scalarOf(token);
+  // Maps and lists are made anew each time.
+  return typeof value === 'object' ? value : remember(scalars, token, value);
+}
+
+function scalarOf(token: string): unknown {
   const first = token[0]!;
   if (first === '"') return jsonString.test(token) ? JSON.parse(token) : giveUp();
   if (first === "'") return singleQuoted.test(token) ? token.slice(1, -1).replaceAll("''", "'") : giveUp();
@@ -215,6 +235,11 @@ function keyEnd(content: string): number {
 }
 
 function keyOf(text: string): string {
+  if (text.length > shortCharsMax) return readKey(text);
+  return keys.get(text) ?? remember(keys, text, readKey(text));
+}
+
+function readKey(text: string): string {
   if (simpleKey.test(text) && !words.test(text)) return text;
   if (fieldKey.test(text) || text === '.') return text;
   const value = scalar(text);

@@ -26,6 +26,8 @@ const metadataOrder = [
   'finalizers',
 ] as const;
 const ordered: ReadonlySet<string> = new Set([...metadataOrder, 'resourceVersion', 'managedFields']);
+/** Memory that is taken at once. */
+const slabBytes = 1024 * 1024;
 const uidForm = /^[\w.:/-]{1,253}$/;
 const nameForm = /^[^\u0000-\u001f/]{1,253}$/u;
 
@@ -60,12 +62,31 @@ export function typeProblem(kind: Kind, object: NamedObject): string | undefined
   }
 }
 
+/** Where many objects are written behind each other: memory of its own for each takes as long as writing it. */
+export class Slab {
+  #bytes = Buffer.alloc(0);
+  #at = 0;
+
+  write(text: string): Buffer {
+    const length = Buffer.byteLength(text);
+    if (length > slabBytes / 8) return Buffer.from(text);
+    if (this.#at + length > this.#bytes.length) {
+      this.#bytes = Buffer.allocUnsafeSlow(slabBytes);
+      this.#at = 0;
+    }
+    const start = this.#at;
+    this.#at += this.#bytes.write(text, start);
+    return this.#bytes.subarray(start, this.#at);
+  }
+}
+
 /** The bytes that are stored. @param namespace that the object belongs to; '' for none */
-export function storedForm(object: NamedObject, namespace: string): Buffer {
+export function storedForm(object: NamedObject, namespace: string, slab?: Slab): Buffer {
   const { kind, apiVersion, metadata, ...rest } = object;
   const out: JsonObject = { kind, apiVersion, metadata: storedMetadata(object, metadata, namespace) };
   for (const name of Object.keys(rest)) setKey(out, name, rest[name]);
-  return Buffer.from(jsonText(out));
+  const text = jsonText(out);
+  return slab ? slab.write(text) : Buffer.from(text);
 }
 
 function storedMetadata(object: NamedObject, metadata: JsonObject, namespace: string): JsonObject {
