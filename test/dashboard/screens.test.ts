@@ -43,6 +43,7 @@ const views = [
   ['object/deployments.apps/default/shop?tab=edit', 'Review changes'],
   ['object/deployments.apps/default/shop?tab=history', 'What did I change?'],
   ['object/deployments.apps/default/shop?tab=logs', 'lines'],
+  ['object/pods/default/shop-2-c?tab=history', 'What did I change?'],
 ] as const;
 
 /** What discovery offers, each group in the version that the dashboard takes. */
@@ -295,6 +296,10 @@ describeWith('chromium')('the dashboard', () => {
         "(() => { const v = document.querySelector('main'); return v.scrollWidth > v.clientWidth; })()",
       );
       if (inner) findings.push(`${path} scrolls sideways`);
+      for (const tab of await page.locator('[role=tab][aria-selected=true]').all()) {
+        const { x, width } = (await tab.boundingBox())!;
+        if (x + width > 390) findings.push(`${path} does not show its tab`);
+      }
       const { y } = (await page.locator('main').getByText(text).first().boundingBox())!;
       if (path.startsWith('object/') && y > 800) findings.push(`${path} has its state out of sight, at ${y}`);
       findings.push(...(await keyFindings(page)).map((each) => `${path} ${each}`));

@@ -254,6 +254,15 @@ describeWith('chromium')('the page', () => {
         if (path === '/ui/list/pods') {
           const { x } = (await page.locator('.rows td').getByText('Running').first().boundingBox())!;
           expect(x).toBeLessThan(width - 60);
+          // Cards have the namespace above the name, also in a window that was wider before.
+          await expect
+            .poll(() =>
+              page
+                .locator('.rows .above')
+                .count()
+                .then((count) => count > 0),
+            )
+            .toBe(width < 500);
         }
         expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), path).toBe(true);
       }

@@ -73,7 +73,8 @@ export const fromCondition = (
   text: string,
   more: Partial<Finding> = {},
 ): Finding => {
-  const whole = [text, message ? short(message) : short(reason)].filter(Boolean).join(': ');
+  const known = reason && text.includes(reason) ? '' : short(reason);
+  const whole = [text, message ? short(message) : known].filter(Boolean).join(': ');
   return { cause: whole, text: whole, severity: 'error', since: lastTransitionTime ?? '', ...more };
 };
 

@@ -2,6 +2,7 @@
  * The columns of a table: those of the server, and some that the dashboard adds. The address names those that are shown,
  * in their order; without it, those that fit the width of the window are.
  */
+import { signal } from '@preact/signals';
 import type { Kind } from '../../core/kinds.ts';
 import type { Row } from '../../core/live-table.ts';
 import type { TableColumn } from '../../core/objects.ts';
@@ -23,6 +24,12 @@ const wideFrom = 1_400;
 const roomyFrom = 1_200;
 /** Below this the state stands beside the name. */
 export const narrowBelow = 500;
+
+/** The width of the window, which is another one when a telephone is turned. */
+export const windowWidth = signal(innerWidth);
+addEventListener('resize', () => {
+  windowWidth.value = innerWidth;
+});
 export const states = /^(Status|Phase|State)$/;
 /** Wide columns that are empty nearly always. */
 const rare = new Set(['Nominated Node', 'Readiness Gates']);

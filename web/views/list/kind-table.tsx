@@ -15,7 +15,7 @@ import { Refusal } from '../../ui/refusal.tsx';
 import { ActionDialog } from '../object/action-dialog.tsx';
 import type { Plan } from '../object/actions.ts';
 import { type Choice, type ManyAction, manyActionsOf } from '../object/many-actions.ts';
-import { columnsOf, hasUsage, type ListColumn, shownColumns } from './columns.ts';
+import { columnsOf, hasUsage, type ListColumn, shownColumns, windowWidth } from './columns.ts';
 import { unreadPart } from './labels.ts';
 import { rowStateOf } from './row-state.ts';
 import { RowView, type Wish } from './row-view.ts';
@@ -227,7 +227,8 @@ function useColumns(kind: Kind, table: LiveTable, namespace: string | undefined,
   const figures = useUsageFigures(kind, namespace, isUsageShown);
   const offered = hasUsage(kind) ? figures : undefined;
   const all = useMemo(() => columnsOf(kind, columns, offered), [kind, columns, offered]);
-  const shown = useMemo(() => shownColumns(all, chosen, innerWidth), [all, chosen, innerWidth]);
+  const width = windowWidth.value;
+  const shown = useMemo(() => shownColumns(all, chosen, width), [all, chosen, width]);
   const isWanted =
     table.state.value === 'live' &&
     table.rows.size <= usageRowsMax &&

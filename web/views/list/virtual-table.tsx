@@ -9,7 +9,7 @@ import {
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Row } from '../../core/live-table.ts';
-import { type ListColumn, narrowBelow } from './columns.ts';
+import { type ListColumn, narrowBelow, windowWidth } from './columns.ts';
 import { roles, TableLine } from './table-line.tsx';
 
 const rowHeight = 32;
@@ -21,7 +21,7 @@ const overscan = 6;
 export const rowsInSight = (): number =>
   Math.max(1, Math.floor((document.querySelector('.tablebox')?.clientHeight ?? 0) / sizeOfRow()) - 2);
 
-const sizeOfRow = (): number => (innerWidth < narrowBelow ? narrowRowHeight : rowHeight);
+const sizeOfRow = (): number => (windowWidth.peek() < narrowBelow ? narrowRowHeight : rowHeight);
 
 interface VirtualTableProps {
   readonly label: string;
@@ -44,7 +44,8 @@ export function VirtualTable(props: VirtualTableProps) {
   const { label, rows, columns: shown, selected, onSelect, selectable, cursor } = props;
   const box = useRef<HTMLDivElement>(null);
   const virtualizer = useVirtualizer(rows.length, box);
-  const narrow = innerWidth < narrowBelow;
+  const narrow = windowWidth.value < narrowBelow;
+  useLayoutEffect(() => virtualizer.measure(), [narrow]);
   const withNamespace = props.withNamespace && !narrow;
   const latest = useRef(props);
   latest.current = props;

@@ -1,6 +1,6 @@
 /** One object: its title, what can be done with it, and its tabs. */
 import type { ComponentType } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useKeys } from '../../core/keys.ts';
 import { type Kind, kindOf, pathOf } from '../../core/kinds.ts';
 import { useLiveObjects } from '../../core/live.ts';
@@ -119,24 +119,33 @@ const Actions = ({ kind, object, act }: ActionsProps) => (
   </div>
 );
 
-const TabList = ({ tabs, shown }: { readonly tabs: readonly ObjectTab[]; readonly shown: ObjectTab }) => (
-  <div class="tabs" role="tablist">
-    {tabs
-      .filter(({ within }) => !within)
-      .map(({ id, title, key }) => (
-        <button
-          key={id}
-          type="button"
-          role="tab"
-          aria-selected={id === (shown.within ?? shown.id)}
-          title={key && `Key ${key}`}
-          onClick={() => changeQuery({ tab: id === 'summary' ? undefined : id }, true)}
-        >
-          {title}
-        </button>
-      ))}
-  </div>
-);
+function TabList({ tabs, shown }: { readonly tabs: readonly ObjectTab[]; readonly shown: ObjectTab }) {
+  const box = useRef<HTMLDivElement>(null);
+  const current = shown.within ?? shown.id;
+  // On a narrow screen there are more than fit.
+  useEffect(
+    () => box.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' }),
+    [current],
+  );
+  return (
+    <div class="tabs" role="tablist" ref={box}>
+      {tabs
+        .filter(({ within }) => !within)
+        .map(({ id, title, key }) => (
+          <button
+            key={id}
+            type="button"
+            role="tab"
+            aria-selected={id === current}
+            title={key && `Key ${key}`}
+            onClick={() => changeQuery({ tab: id === 'summary' ? undefined : id }, true)}
+          >
+            {title}
+          </button>
+        ))}
+    </div>
+  );
+}
 
 const loaders = new Map<string, () => Promise<ComponentType<TabProps>>>();
 

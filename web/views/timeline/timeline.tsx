@@ -244,7 +244,10 @@ function Chart({ lanes, knownUntil, view, zoom, onChoose }: ChartProps) {
             class="lanename"
             title={`${lane.kind.kind} ${[lane.namespace, lane.name].filter(Boolean).join('/')}`}
           >
-            <span class="quiet">{lane.kind.kind}</span> <LaneLink lane={lane} tab="history" />
+            <span class="quiet" data-short={lane.kind.shortNames[0] ?? lane.kind.singular}>
+              {lane.kind.kind}
+            </span>{' '}
+            <LaneLink lane={lane} tab="history" />
           </span>
           <div class="track">
             {spansOf(lane, Math.min(knownUntil(lane) ?? now.value, view.toMs)).map(
