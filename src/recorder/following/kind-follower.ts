@@ -29,7 +29,7 @@ const refusedMs = 60_000;
 /** A shorter time without a connection is not worth a note: all that changed comes after it. */
 const outageMinMs = 3_000;
 /** What changed during an outage has come when the watch has been open for so long. */
-const catchUpMs = 1_000;
+const catchUpMs = 3_000;
 /** Changes and bytes per commit, and bytes that may wait for one. */
 const commitChangesMax = 500;
 const commitBytesMax = 4 * 1024 * 1024;
