@@ -80,6 +80,7 @@ it('names exactly the options that are known to have a test', () => {
     '--ingress-host',
     '--ingress-port',
     '--ingress-tls-port',
+    '--into',
     '--keep-on-failure',
     '--kinds',
     '--kubeconfig',

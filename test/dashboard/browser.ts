@@ -71,7 +71,11 @@ export function useBrowser() {
     browser = await launchShell();
   });
   afterEach(async () => {
-    for (const context of browser.contexts()) await context.close();
+    for (const context of browser.contexts()) {
+      // A request may be under way that a test answers.
+      for (const page of context.pages()) await page.unrouteAll({ behavior: 'ignoreErrors' });
+      await context.close();
+    }
     expect(complaints.splice(0)).toEqual([]);
   });
   afterAll(() => browser?.close());
@@ -93,17 +97,20 @@ export function useBrowser() {
         return isBroken;
       };
       page.on('requestfailed', (request) => note(request.failure()?.errorText ?? ''));
-      await page.goto(address).catch((error) => {
-        if (!note(String(error))) throw error;
-      });
-      // A file of the dashboard may be missing then.
-      for (let tries = 0; isBroken && tries < triesMax; tries++) {
-        isBroken = false;
-        await page.goto(address).catch((error) => {
-          if (!note(String(error)) && !interrupted.test(String(error))) throw error;
-          isBroken = true;
-        });
-      }
+      const goto = page.goto.bind(page);
+      // A file of the dashboard may be missing when connections were broken.
+      page.goto = async (...where) => {
+        for (let tries = 0; ; tries++) {
+          isBroken = false;
+          const response = await goto(...where).catch((error) => {
+            if (tries === triesMax || (!note(String(error)) && !interrupted.test(String(error)))) throw error;
+            isBroken = true;
+            return null;
+          });
+          if (!isBroken || tries === triesMax) return response;
+        }
+      };
+      await page.goto(address);
       return page;
     },
   };

@@ -104,7 +104,7 @@ describe('others', () => {
     ]);
   });
 
-  it('name the versions of a definition before its names, and none as null', () => {
+  it('name the versions of a definition before its names', () => {
     const said = createErrors(customResourceDefinition, { metadata: { name: 'xs.example.com' }, spec: {} });
     const fields = said.map(({ field }) => field);
     expect(fields.slice(0, 5)).toEqual([
@@ -115,7 +115,7 @@ describe('others', () => {
       'spec.names.plural',
     ]);
     expect(said[3]!.message).toBe(
-      'Invalid value: null: must have exactly one version marked as storage version',
+      'Invalid value: []: must have exactly one version marked as storage version',
     );
   });
 

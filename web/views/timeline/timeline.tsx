@@ -239,54 +239,64 @@ function Chart({ lanes, knownUntil, view, zoom, onChoose }: ChartProps) {
         </div>
       </div>
       {lanes.map((lane) => (
-        <div class="lane" key={lane.uid}>
-          <span
-            class="lanename"
-            title={`${lane.kind.kind} ${[lane.namespace, lane.name].filter(Boolean).join('/')}`}
-          >
-            <span class="quiet" data-short={lane.kind.shortNames[0] ?? lane.kind.singular}>
-              {lane.kind.kind}
-            </span>{' '}
-            <LaneLink lane={lane} tab="history" />
-          </span>
-          <div class="track">
-            {spansOf(lane, Math.min(knownUntil(lane) ?? now.value, view.toMs)).map(
-              ({ fromMs, toMs, tone }) => {
-                const left = Math.max(0, place(fromMs));
-                const width = Math.min(100, place(toMs)) - left;
-                return (
-                  width > 0 && (
-                    <span
-                      key={fromMs}
-                      class={`span ${tone}`}
-                      style={{ left: `${left}%`, width: `${width}%` }}
-                    />
-                  )
-                );
-              },
-            )}
-            {lane.marks.map((mark) => {
-              const left = place(mark.timeMs);
-              if (left < 0 || left > 100) return null;
-              return (
-                <button
-                  key={`${mark.version} ${mark.what}`}
-                  type="button"
-                  tabIndex={-1}
-                  class={`mark ${mark.tone} ${mark.isEvent ? 'event' : ''}`}
-                  style={{ left: `${left}%` }}
-                  title={`${new Date(mark.timeMs).toLocaleTimeString()} ${mark.what}`}
-                  aria-label={mark.what}
-                  onClick={() => onChoose(lane, mark)}
-                />
-              );
-            })}
-          </div>
-        </div>
+        <LaneRow
+          key={lane.uid}
+          {...{ lane, place, onChoose }}
+          untilMs={Math.min(knownUntil(lane) ?? now.value, view.toMs)}
+        />
       ))}
     </div>
   );
 }
+
+interface LaneRowProps extends Pick<ChartProps, 'onChoose'> {
+  readonly lane: Lane;
+  /** How long its state is known. */
+  readonly untilMs: number;
+  /** Where a time is, in percent of the view. */
+  readonly place: (ms: number) => number;
+}
+
+const LaneRow = ({ lane, untilMs, place, onChoose }: LaneRowProps) => (
+  <div class="lane">
+    <span
+      class="lanename"
+      title={`${lane.kind.kind} ${[lane.namespace, lane.name].filter(Boolean).join('/')}`}
+    >
+      <span class="quiet" data-short={lane.kind.shortNames[0] ?? lane.kind.singular}>
+        {lane.kind.kind}
+      </span>{' '}
+      <LaneLink lane={lane} tab="history" />
+    </span>
+    <div class="track">
+      {spansOf(lane, untilMs).map(({ fromMs, toMs, tone }) => {
+        const left = Math.max(0, place(fromMs));
+        const width = Math.min(100, place(toMs)) - left;
+        return (
+          width > 0 && (
+            <span key={fromMs} class={`span ${tone}`} style={{ left: `${left}%`, width: `${width}%` }} />
+          )
+        );
+      })}
+      {lane.marks.map((mark) => {
+        const left = place(mark.timeMs);
+        if (left < 0 || left > 100) return null;
+        return (
+          <button
+            key={`${mark.version} ${mark.what}`}
+            type="button"
+            tabIndex={-1}
+            class={`mark ${mark.tone} ${mark.isEvent ? 'event' : ''}`}
+            style={{ left: `${left}%` }}
+            title={`${new Date(mark.timeMs).toLocaleTimeString()} ${mark.what}`}
+            aria-label={mark.what}
+            onClick={() => onChoose(lane, mark)}
+          />
+        );
+      })}
+    </div>
+  </div>
+);
 
 const tickSteps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 86400].map(
   (s) => s * 1000,

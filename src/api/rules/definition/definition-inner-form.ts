@@ -42,7 +42,7 @@ export function partsOf<Part extends HoistedPart>(
 export function innerVersions(spec: CustomResourceDefinitionSpec): string {
   const shown = (version: CustomResourceDefinitionVersion, part: HoistedPart): unknown =>
     isHoisted(spec, part) ? null : capitalized(version[part] ?? null);
-  const versions = spec.versions?.map((version) => ({
+  const versions = (spec.versions ?? []).map((version) => ({
     Name: version.name ?? '',
     Served: version.served ?? false,
     Storage: version.storage ?? false,
@@ -53,7 +53,7 @@ export function innerVersions(spec: CustomResourceDefinitionSpec): string {
     AdditionalPrinterColumns: shown(version, 'additionalPrinterColumns'),
     SelectableFields: shown(version, 'selectableFields'),
   }));
-  return htmlSafe(jsonText(versions ?? null));
+  return htmlSafe(jsonText(versions));
 }
 
 /** Keys as Go's fields are called. */
