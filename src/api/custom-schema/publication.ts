@@ -13,46 +13,73 @@ export interface PublishedMeta {
   readonly metadata: JsonObject;
 }
 
-type Form = 'v2' | 'v3';
+/** Where a schema is published. */
+interface Place {
+  readonly form: 'v2' | 'v3';
+  readonly meta: PublishedMeta;
+  /** Documents of Kubernetes have no defaults in version 2. */
+  readonly hasDefaults: boolean;
+}
 
 const intOrString = [{ type: 'integer' }, { type: 'string' }] as const;
 
 /** The model of a kind. Its group, version and kind, and selectable fields, are added by the document. */
-export function publishedSchema(schema: Schema, form: Form, meta: PublishedMeta): JsonObject {
+export function publishedSchema(
+  schema: Schema,
+  form: Place['form'],
+  meta: PublishedMeta,
+  hasDefaults = true,
+): JsonObject {
   // Clients take named fields for all that there are, so version 2 names none where there may be others.
   if (form === 'v2' && schema['x-kubernetes-preserve-unknown-fields']) return { type: 'object' };
-  const out = published(schema, form, meta);
+  const out = published(schema, { form, meta, hasDefaults });
   out.properties = { ...(out.properties as JsonObject | undefined), ...meta };
   return out;
 }
 
-function published(schema: Schema, form: Form, meta: PublishedMeta): JsonObject {
-  if (form === 'v2' && (schema.nullable || schema['x-kubernetes-preserve-unknown-fields']))
-    return opaque(schema);
+function published(schema: Schema, place: Place): JsonObject {
+  const { form, meta, hasDefaults } = place;
+  const hidden = form === 'v2' ? hiddenIn(schema, hasDefaults) : none;
   const out: JsonObject = {};
   for (const name of Object.keys(schema) as (keyof Schema)[]) {
-    const value = publishedKeyword(schema, name, form, meta);
+    const value = hidden.has(name) ? undefined : publishedKeyword(schema, name, place);
     if (value !== undefined) out[name] = value;
   }
   if (form === 'v3' && schema['x-kubernetes-int-or-string'] && !schema.allOf) out.anyOf ??= intOrString;
-  if (schema['x-kubernetes-embedded-resource']) embed(out, meta);
+  const isOpen = form === 'v2' && schema['x-kubernetes-preserve-unknown-fields'];
+  if (schema['x-kubernetes-embedded-resource'] && !isOpen) embed(out, meta);
   return out;
 }
 
-/** The schema that OpenAPI 2 shows for a node whose values it cannot describe. */
-function opaque(schema: Schema): JsonObject {
-  const out: JsonObject = {};
-  for (const name of Object.keys(schema) as (keyof Schema)[])
-    if (name === 'description' || name === 'title' || (name.startsWith('x-kubernetes-') && !schema.nullable))
-      out[name] = schema[name];
-  return out;
+const none: ReadonlySet<keyof Schema> = new Set();
+
+/** Keywords that OpenAPI 2 lacks, or whose meaning clients would get wrong there. */
+function hiddenIn(schema: Schema, hasDefaults: boolean): ReadonlySet<keyof Schema> {
+  const { nullable, type } = schema;
+  const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true;
+  const hidden = new Set<keyof Schema>(['allOf', 'anyOf', 'not', 'nullable', 'oneOf']);
+  if (nullable || !hasDefaults) hidden.add('default');
+  if (nullable || isOpen) hidden.add('items').add('properties');
+  const isBareList = type === 'array' && (!schema.items || isOpen);
+  if (nullable || isBareList || (isOpen && type === 'object')) hidden.add('type');
+  return hidden;
 }
 
-function publishedKeyword(schema: Schema, name: keyof Schema, form: Form, meta: PublishedMeta): unknown {
-  const one = (inner: Schema): JsonObject => published(inner, form, meta);
+/** Required fields; OpenAPI 2 does not require what may be null. */
+function requiredIn(schema: Schema, { form }: Place): readonly string[] {
+  const { additionalProperties: values, nullable, properties = {}, required = [] } = schema;
+  if (form === 'v3') return required;
+  const showsFields = !nullable && !schema['x-kubernetes-preserve-unknown-fields'];
+  if (typeof values === 'object' && values.nullable) return [];
+  const mayBeNull = (name: string) => Object.hasOwn(properties, name) && properties[name]!.nullable;
+  return showsFields ? required.filter((name) => !mayBeNull(name)) : required;
+}
+
+function publishedKeyword(schema: Schema, name: keyof Schema, place: Place): unknown {
+  const one = (inner: Schema): JsonObject => published(inner, place);
   switch (name) {
     case 'properties':
-      return publishedMap(schema.properties!, one);
+      return Object.keys(schema.properties!).length === 0 ? undefined : publishedMap(schema.properties!, one);
     case 'items':
       return Array.isArray(schema.items) ? schema.items.map(one) : one(schema.items!);
     case 'additionalProperties':
@@ -62,13 +89,24 @@ function publishedKeyword(schema: Schema, name: keyof Schema, form: Form, meta: 
     case 'allOf':
     case 'anyOf':
     case 'oneOf':
-      return form === 'v3' ? schema[name]!.map(one) : undefined;
+      return schema[name]!.map(one);
     case 'not':
-      return form === 'v3' ? one(schema.not!) : undefined;
-    default:
+      return one(schema.not!);
+    case 'required': {
+      const required = requiredIn(schema, place);
+      return required.length ? required : undefined;
+    }
+    case 'default':
+    case 'example':
       return schema[name] ?? undefined;
+    default:
+      return saysNothing(schema[name]) ? undefined : schema[name];
   }
 }
+
+/** Keywords with such a value are not written by Kubernetes. */
+const saysNothing = (value: unknown): boolean =>
+  !(value || value === 0) || (Array.isArray(value) && value.length === 0);
 
 function publishedMap(
   schemas: Readonly<Record<string, Schema>>,

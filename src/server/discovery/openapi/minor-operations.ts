@@ -4,7 +4,8 @@
  */
 import type { ChosenMinor } from '../../../api/kind/chosen-minor.ts';
 import { builtinModels, type Model } from '../../../api/model/model.ts';
-import type { Operation } from './operations.ts';
+import { customTypes, type Operation } from './operations.ts';
+import { listParameters, parameter, readParameters } from './parameters.ts';
 
 /** Models whose fields are parameters. */
 const optionModels = ['ListOptions', 'DeleteOptions', 'PatchOptions', 'PodLogOptions'];
@@ -17,8 +18,12 @@ export function operationsIn(minor: ChosenMinor, operations: readonly Operation[
       [...builtinModels.of(name).fields.keys()].filter((field) => !minor.models.of(name).fields.has(field)),
     ),
   );
+  const isCustom = operations.some(({ custom }) => custom);
   return operations
-    .filter((operation) => !operation.isOutside)
+    .filter(({ action = '', custom, gvk, isOutside }) =>
+      custom ? !action.startsWith('watch') : !isOutside && (gvk || !isCustom),
+    )
+    .map(asCustom)
     .map((operation) => ({ ...operation, answer: answerIn(operation) }))
     .map(({ answer, body, parameters, ...operation }) => ({
       ...operation,
@@ -37,4 +42,23 @@ function answerIn({ action, answer, body, gvk }: Operation): Model | undefined {
   if (action === 'deletecollection' || isNamespace) return builtinModels.of('Status');
   const isStatus = action === 'post' && answer?.name === 'Status';
   return isStatus && body && body.model !== 'Patch' ? body.model : answer;
+}
+
+/** An operation on a custom kind, which documents of Kubernetes describe in another way than that on others. */
+function asCustom(operation: Operation): Operation {
+  const { action, custom } = operation;
+  if (!custom) return operation;
+  const shown = { ...operation, gvk: custom, requestTypes: customTypes };
+  switch (action) {
+    case 'get':
+      return { ...shown, parameters: readParameters.map(parameter) };
+    case 'patch':
+      return { ...shown, codes: [200] };
+    case 'deletecollection': {
+      const { body: _, ...others } = shown;
+      return { ...others, parameters: listParameters.map(parameter) };
+    }
+    default:
+      return shown;
+  }
 }

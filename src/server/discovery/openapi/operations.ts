@@ -40,14 +40,23 @@ export interface Operation {
   readonly patchTypes?: readonly string[] | undefined;
   /** Media types of an answer, when they are not the usual ones. */
   readonly answerTypes?: readonly string[] | undefined;
+  /** Media types of a request that is no patch, when it is not any. */
+  readonly requestTypes?: readonly string[];
+  /** The custom kind whose resource it is about. */
+  readonly custom?: GroupVersionKind;
+  /** Codes of a success, when they are not the usual ones. */
+  readonly codes?: readonly SuccessCode[];
   /** A create at the path of all namespaces, which no minor of Kubernetes has. */
   readonly isOutside?: true;
   /** Not described in Swagger 1.2, or described there in another way. */
   readonly isNew?: true;
 }
 
+type SuccessCode = 200 | 201 | 202;
+
 /** The codes that a success may have; the same as Kubernetes lists. */
-export function successCodes({ action, method }: Operation): readonly (200 | 201 | 202)[] {
+export function successCodes({ action, codes, method }: Operation): readonly SuccessCode[] {
+  if (codes) return codes;
   switch (action) {
     case 'post':
       return [200, 201, 202];
@@ -77,7 +86,7 @@ interface Subject {
   readonly verbs: readonly string[];
   readonly deleteAnswer: Model;
   readonly patchTypes: readonly string[] | undefined;
-  readonly answerTypes: readonly string[] | undefined;
+  readonly isCustom: boolean;
 }
 
 /** All operations of a version. Resources whose kind has no model are left out. */
@@ -86,7 +95,7 @@ export function operationsOf(discovery: Discovery, kinds: KindTable, apiVersion:
   for (const resource of discovery.resourceList(apiVersion)?.resources ?? []) {
     const subject = subjectOf(kinds, apiVersion, resource);
     if (!subject) continue;
-    operations.push(...withAnswerTypes(subject, operationsOn(subject)));
+    operations.push(...ofCustomKind(subject, operationsOn(subject)));
   }
   return operations;
 }
@@ -97,8 +106,11 @@ function operationsOn(subject: Subject): Operation[] {
   return [...collectionOperations(subject), ...itemOperations(subject), ...watches(subject)];
 }
 
-const withAnswerTypes = ({ answerTypes }: Subject, operations: Operation[]): Operation[] =>
-  answerTypes ? operations.map((operation) => ({ ...operation, answerTypes })) : operations;
+function ofCustomKind({ apiVersion, isCustom, owner }: Subject, operations: Operation[]): Operation[] {
+  if (!isCustom) return operations;
+  const custom = { ...splitApiVersion(apiVersion), kind: owner };
+  return operations.map((operation) => ({ ...operation, custom, answerTypes: customTypes }));
+}
 
 function groupVersionOperation(apiVersion: string): Operation {
   return {
@@ -132,7 +144,7 @@ function subjectOf(kinds: KindTable, apiVersion: string, described: DiscoveryRes
     gvk,
     family: familyOf(apiVersion),
     patchTypes: kind?.custom ? customPatchTypes : undefined,
-    answerTypes: kind?.custom ? customAnswerTypes : undefined,
+    isCustom: kind?.custom === true,
     owner: owner ?? gvk.kind,
     model,
     verbs: described.verbs,
@@ -162,7 +174,8 @@ const customPatchTypes: readonly string[] = [
   'application/apply-patch+yaml',
 ];
 
-const customAnswerTypes: readonly string[] = ['application/json', 'application/yaml'];
+/** Media types of custom objects. */
+export const customTypes: readonly string[] = ['application/json', 'application/yaml'];
 
 const parametersOf = (names: readonly string[]): Parameter[] => names.map(parameter);
 

@@ -207,7 +207,7 @@ export class Definitions {
     const field = (name: string) => this.#fieldSchema(model, model.fields.get(name)!) as JsonObject;
     const meta = { apiVersion: field('apiVersion'), kind: field('kind'), metadata: field('metadata') };
     try {
-      return publishedSchema(schema, this.dialect, meta) as Schema;
+      return publishedSchema(schema, this.dialect, meta, !this.minor || this.dialect === 'v3') as Schema;
     } catch {
       // A kind that cannot be described gets this placeholder, so that the others stay described.
       return { type: 'object' };

@@ -35,3 +35,9 @@ const versions: Readonly<Record<string, string>> = {
 export const scheme: readonly string[] = Object.entries(versions).flatMap(([group, listed]) =>
   listed.split(' ').map((version) => (group ? `${group}/${version}` : version)),
 );
+
+/** Groups that a client of Kubernetes' own kinds does not know. */
+const otherGroups = /^(admission|apiextensions|apiregistration|imagepolicy)\.k8s\.io\//;
+
+/** Those of them that a client knows. */
+export const clientScheme: readonly string[] = scheme.filter((apiVersion) => !otherGroups.test(apiVersion));

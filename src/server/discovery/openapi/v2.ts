@@ -67,7 +67,7 @@ export const pathParameters = ({ path, action, gvk }: Operation): string[] => [
 /** Media types of the answer to an operation. */
 export function answerTypesOf({ action = '', answer, answerTypes: own }: Operation): readonly string[] {
   if (own) return own;
-  if (!answer) return ['*/*'];
+  if (!answer) return anyType;
   return /^(list|watch|watchlist)$/.test(action) ? [...answerTypes, ...streamTypes] : answerTypes;
 }
 
@@ -161,10 +161,13 @@ export const parameterV2 = ({ name, in: place, type, description }: Parameter): 
   uniqueItems: true,
 });
 
+/** Bodies of built-in kinds may have any of the types that the server reads. */
+export const anyType: readonly string[] = ['*/*'];
+
 function consumedTypes(operation: Operation): readonly string[] | undefined {
-  const { answer, body, gvk, isVersion, patchTypes: own } = operation;
+  const { answer, body, gvk, isVersion, patchTypes: own, requestTypes = anyType } = operation;
   if (!gvk) return answer || isVersion ? answerTypesOf(operation) : undefined;
-  return body?.model === 'Patch' ? (own ?? patchTypes) : ['*/*'];
+  return body?.model === 'Patch' ? (own ?? patchTypes) : requestTypes;
 }
 
 export function answerSchema({ answer, isVersion }: Operation, definitions: Definitions): Schema {

@@ -4,9 +4,11 @@ import type { Descriptions } from '../../../api/model/descriptions.ts';
 import { type Operation, successCodes } from './operations.ts';
 import { inlineParameters, type Parameter, parameter } from './parameters.ts';
 import { Definitions, type Schema } from './schema.ts';
+import { clientScheme } from './scheme.ts';
 import {
   answerSchema,
   answerTypesOf,
+  anyType,
   bearerToken,
   codeNames,
   operationSteps,
@@ -49,7 +51,7 @@ export interface DocumentV3 {
   components: {
     schemas?: Record<string, Schema>;
     parameters?: Record<string, ParameterV3>;
-    securitySchemes: typeof bearerToken;
+    securitySchemes?: typeof bearerToken;
   };
 }
 
@@ -64,8 +66,7 @@ export function* documentV3(
   descriptions: Descriptions,
   minor?: ChosenMinor,
 ): Generator<number, DocumentV3> {
-  const own = apiVersion === 'v1' || isCustom ? [] : [apiVersion];
-  const definitions = new Definitions('v3', descriptions, ['v1', ...own], minor);
+  const definitions = new Definitions('v3', descriptions, versionsOf(apiVersion, isCustom, minor), minor);
   const shared = new Set<string>();
   const refer = (one: Parameter): ParameterV3 => {
     if (inlineParameters.has(one.name) || one !== parameter(one.name)) return parameterV3(one);
@@ -92,9 +93,19 @@ export function* documentV3(
         'parameters',
         Object.fromEntries([...shared].sort().map((name) => [name, parameterV3(parameter(name))])),
       ),
-      securitySchemes: bearerToken,
+      ...(isCustom && minor ? {} : { securitySchemes: bearerToken }),
     },
   };
+}
+
+/** The versions in which a document has shared kinds: for custom kinds, Kubernetes lists those that its client knows. */
+function versionsOf(
+  apiVersion: string,
+  isCustom: boolean,
+  minor: ChosenMinor | undefined,
+): readonly string[] {
+  if (isCustom) return minor ? clientScheme : ['v1'];
+  return apiVersion === 'v1' ? ['v1'] : ['v1', apiVersion];
 }
 
 const unlessEmpty = <T extends object>(name: string, given: T): { [name: string]: T } =>
@@ -129,7 +140,7 @@ function operationV3(
     operationId: id,
     tags: [tag],
     ...(parameters.length ? { parameters: parameters.map(refer) } : {}),
-    ...(body ? { requestBody: requestBody(body, operation.patchTypes ?? patchTypes, definitions) } : {}),
+    ...(body ? { requestBody: requestBody(body, operation, definitions) } : {}),
     responses: {
       ...Object.fromEntries(successes),
       401: unauthorized,
@@ -144,14 +155,14 @@ function operationV3(
 
 function requestBody(
   { model, required }: NonNullable<Operation['body']>,
-  patchTypes: readonly string[],
+  { patchTypes: own = patchTypes, requestTypes = anyType }: Operation,
   definitions: Definitions,
 ): NonNullable<OperationV3['requestBody']> {
   return {
     content:
       model === 'Patch'
-        ? content(patchTypes, definitions.value('Patch'))
-        : content(['*/*'], definitions.model(model)),
+        ? content(own, definitions.value('Patch'))
+        : content(requestTypes, definitions.model(model)),
     ...(required ? { required } : {}),
   };
 }
