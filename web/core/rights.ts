@@ -4,7 +4,8 @@
  */
 import { signal } from '@preact/signals';
 import { allows, allowsPath, type Rules, unknownRules } from './access-rules.ts';
-import { ask } from './api.ts';
+import { ask, UnreachableError } from './api.ts';
+import { connectionLost } from './connection.ts';
 import { type Kind, kindOf } from './kinds.ts';
 
 /** An impossible namespace name: its rules are those that hold in all namespaces, and for cluster-scoped objects. */
@@ -55,11 +56,19 @@ export async function askUser(): Promise<void> {
   userName.value = found?.userInfo?.username;
 }
 
+/** How often a review is sent whose answer is lost. Without an answer the page would request what is refused. */
+const reviewsMax = 10;
+
 async function review<Status>(apiVersion: string, kind: string, spec?: object): Promise<Status | undefined> {
   const body = { apiVersion, kind, spec };
   const path = `/apis/${apiVersion}/${kind.toLowerCase()}s`;
-  const answer = await ask<{ status?: Status }>(path, { method: 'POST', body }).catch(() => undefined);
-  return answer?.status;
+  for (let sent = 1; ; sent++)
+    try {
+      return (await ask<{ status?: Status }>(path, { method: 'POST', body })).status;
+    } catch (error) {
+      if (!(error instanceof UnreachableError) || sent === reviewsMax) return undefined;
+      await connectionLost();
+    }
 }
 
 export interface Scope {
