@@ -19,8 +19,8 @@ export const parseExact = (text: string): unknown =>
   mayHoldLongNumbers(text) ? parseLongNumbers(text) : JSON.parse(text);
 
 /**
- * Whether a text has a run of digits and points that is longer than a double holds, be it in a string. A run of that
- * length covers one of the characters that are looked at, so most are not: that takes a twentieth of the time of parsing.
+ * Whether a text has a run of digits and points that is longer than a double holds, inside or outside of strings. Only
+ * every sixteenth character is looked at, because a longer run covers one of them: a twentieth of the time of parsing.
  */
 export function mayHoldLongNumbers(text: string): boolean {
   for (let at = doubleDigits; at < text.length; at += doubleDigits + 1) {

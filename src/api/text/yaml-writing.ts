@@ -92,7 +92,7 @@ const PLAIN = /^[A-Za-z_/](?:[\w./@+=~-]|[: ](?=[\w/]))*$/;
 /** Text that a block scalar would change: blanks at line ends, and all but common characters. */
 const NOT_LITERAL = /^[ \t\n]|[ \t](?:\n|$)|[^\t\n\x20-\x7e\u00a0-\u2027\u2030-\ud7ff]/;
 
-/** Whether a text with several lines can be written as it is, which takes no time. */
+/** Whether a text with several lines can be written as a block, without escapes. */
 const isLiteral = (text: string): boolean => text.includes('\n') && !NOT_LITERAL.test(text);
 
 /** An exponent alone, such as `e0`: no number, but some readers take it for one. */

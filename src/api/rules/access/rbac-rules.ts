@@ -32,7 +32,7 @@ function* resourceErrors({ apiGroups, resources }: PolicyRule, path: string): Fi
     yield required(child(path, 'resources'), 'resource rules must supply at least one resource');
 }
 
-/** aggregationRule is validated, although no controller aggregates roles yet. */
+/** The rule by which the controller of cluster roles collects the rules of other roles. */
 export function* aggregationErrors(aggregation: AggregationRule | undefined): Findings {
   if (!aggregation) return;
   const path = 'aggregationRule.clusterRoleSelectors';

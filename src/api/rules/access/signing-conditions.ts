@@ -16,9 +16,9 @@ import type { Findings } from '../shared/findings.ts';
 
 const path = 'status.conditions';
 const statuses: readonly string[] = ['False', 'True', 'Unknown'];
-/** These are true, or are not there. */
+/** Conditions whose status can only be True. */
 const decisions: readonly string[] = ['Approved', 'Denied', 'Failed'];
-/** These are for who approves, not for who signs. */
+/** Conditions that are set by approval; signers may not change them. */
 const approvals: readonly string[] = ['Approved', 'Denied'];
 
 export const conditionsOf = ({ status }: CertificateSigningRequest): readonly Condition[] =>

@@ -30,7 +30,7 @@ const sysctlRule = '[a-z0-9]([-_a-z0-9]*[a-z0-9])?([\\./][a-z0-9]([-_a-z0-9]*[a-
 /** The refusal of privileged containers, which a server may be started without. */
 export const privilegedRefusal = 'disallowed by cluster policy';
 
-/** `hostUsers: true`: root in the container is root on the node. */
+/** @param hostUsers whether root in the container is root on the node */
 export function* securityContextErrors(context: SecurityContext, path: string, hostUsers: boolean): Findings {
   // The default of a Kubernetes API server.
   if (context.privileged) yield forbidden(child(path, 'privileged'), privilegedRefusal);
