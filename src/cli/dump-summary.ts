@@ -1,5 +1,6 @@
 /** What was read of a dump, for people. */
 import type { DumpSummary } from '../cluster/index.ts';
+import { terminalText } from '../cluster/shared/terminal-text.ts';
 
 /** Problems that are printed in full; the others are counted by their reason. */
 const printedMax = 20;
@@ -17,19 +18,16 @@ export function summaryText(summary: DumpSummary): string {
     ...(duplicates ? [`${count(duplicates, 'object')} more than once in it: the newest is shown`] : []),
     ...(inferred.length ? [`Without a definition, served by what objects show: ${inferred.join(', ')}`] : []),
     ...problemLines(summary),
-    '',
-  ].join('\n');
+  ]
+    .map((line) => `${terminalText(line)}\n`)
+    .join('');
 }
-
-/** Names in a dump may hold what a terminal obeys. */
-const plain = (text: string): string =>
-  text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '?');
 
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
 
 function problemLines({ problems, problemCount }: DumpSummary): string[] {
   if (problemCount === 0) return [];
-  const lines = problems.slice(0, printedMax).map(({ file, why }) => plain(`  ${file}: ${why}`));
+  const lines = problems.slice(0, printedMax).map(({ file, why }) => `  ${file}: ${why}`);
   const byReason = new Map<string, number>();
   for (const { why } of problems.slice(printedMax)) byReason.set(why, (byReason.get(why) ?? 0) + 1);
   const rest = [...byReason].sort(([, a], [, b]) => b - a).slice(0, printedMax);
@@ -37,7 +35,7 @@ function problemLines({ problems, problemCount }: DumpSummary): string[] {
   return [
     `Not shown (${problemCount}):`,
     ...lines,
-    ...rest.map(([why, number]) => `  ${count(number, 'more')}: ${plain(why)}`.replace('mores', 'more')),
+    ...rest.map(([why, number]) => `  ${count(number, 'more')}: ${why}`.replace('mores', 'more')),
     ...(more > 0 ? [`  and ${more} others`] : []),
   ];
 }

@@ -1,5 +1,6 @@
 /** What an import has copied, for people. */
 import type { CopyProgress, ImportOptions, ImportSummary } from '../cluster/index.ts';
+import { terminalText } from '../cluster/shared/terminal-text.ts';
 
 /** The words of the progress line. */
 export const importProgress = ({ objects, objectsTotal, kinds, kindsTotal }: CopyProgress): string =>
@@ -22,6 +23,7 @@ export function importText(
     ...rows.map(({ resource, objects: count, why = '' }) => line(resource, String(count), why)),
     `Copied ${objects} objects of ${source} into ${target}, with ${requests} requests`,
     `Try: ${next}`,
-    '',
-  ].join('\n');
+  ]
+    .map((text) => `${terminalText(text)}\n`)
+    .join('');
 }

@@ -19,11 +19,16 @@ describe('text', () => {
   it('is one line each, whatever is in it', () => {
     capture();
     const log = logger({ level: 'info', format: 'text' }, () => 0);
-    log('info', 'node a\nb joined\u001b[31m', { node: 'a', why: 'two words', gone: undefined, count: 2 });
+    log('info', 'node a\nb joined\u001b[31m', {
+      node: 'a',
+      why: 'two\u009bwords',
+      gone: undefined,
+      count: 2,
+    });
     log('debug', 'not asked for');
     log('error', 'broken');
     expect(written).toEqual([
-      '1970-01-01T00:00:00.000Z info  node a\\nb joined\\u001b[31m node=a why="two words" count=2\n',
+      '1970-01-01T00:00:00.000Z info  node a\\nb joined\\u001b[31m node=a why="two\\u009bwords" count=2\n',
       '1970-01-01T00:00:00.000Z error broken\n',
     ]);
   });

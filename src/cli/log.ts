@@ -3,6 +3,7 @@
  * line.
  */
 import type { LogLine, LogOptions } from '../cluster/index.ts';
+import { escapedText } from '../cluster/shared/terminal-text.ts';
 import type { LogForm, LogLevel } from './options.ts';
 
 type Severity = Exclude<LogLevel, 'silent'>;
@@ -45,12 +46,8 @@ const textWriter =
     const parts = Object.entries(fields)
       .filter(([, value]) => value !== undefined)
       .map(([name, value]) => ` ${name}=${quoted(String(value))}`);
-    const line = `${new Date(now()).toISOString()} ${at.padEnd(5)} ${oneLine(message)}${parts.join('')}\n`;
-    process.stderr.write(line);
+    const line = `${new Date(now()).toISOString()} ${at.padEnd(5)} ${message}${parts.join('')}`;
+    process.stderr.write(`${escapedText(line)}\n`);
   };
-
-/** Removes control characters, which could split a line or change a terminal. */
-const oneLine = (text: string): string =>
-  text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (char) => JSON.stringify(char).slice(1, -1));
 
 const quoted = (text: string): string => (/^[\w./:@+-]+$/.test(text) ? text : JSON.stringify(text));

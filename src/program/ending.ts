@@ -1,5 +1,6 @@
 /** How the command ends: closes everything on a signal; on a fatal error prints a message and exits with code 1. */
 import { StartError } from '../cluster/index.ts';
+import { terminalText } from '../cluster/shared/terminal-text.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -111,6 +112,8 @@ export class Ending {
   #say(error: Error): void {
     const expected =
       error instanceof UsageError || error instanceof StartError || error instanceof StoreUnavailableError;
-    this.host.stderr.write(`wherry: ${expected ? error.message : (error.stack ?? error.message)}\n`);
+    // Sentences may repeat what a server answered.
+    const told = error.message.split('\n').map(terminalText).join('\n');
+    this.host.stderr.write(`wherry: ${expected ? told : (error.stack ?? error.message)}\n`);
   }
 }

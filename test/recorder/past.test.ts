@@ -204,7 +204,11 @@ it('shows objects as they were at a time', async () => {
   expect(yaml).toContain('image: shop/web:1');
   const { items } = JSON.parse(await ask(scaled, 'all', { shape: 'json' })) as { items: { kind: string }[] };
   expect(items.map(({ kind }) => kind)).toEqual(['Deployment']);
-  expect(await ask('0s', 'deploy', { shape: 'name', allNamespaces: true })).toBe('deployments.apps/web\n');
+  expect(await ask('0s', 'deploy', { shape: 'name', allNamespaces: true })).toBe('deployment.apps/web\n');
+  expect(await ask('0s', 'deploy/web', { shape: 'name', objects: ['sa/default'] })).toBe(
+    'deployment.apps/web\nserviceaccount/default\n',
+  );
+  await expect(ask('0s', 'deploy/web', { objects: ['default'] })).rejects.toThrow('KIND/NAME');
   await expect(ask(before, 'deploy/web')).rejects.toThrow('was not there at');
   await expect(ask('24h')).rejects.toThrow('history begins at 2026-01-02T10:00:00.000Z');
   await expect(ask('soon')).rejects.toThrow('the time must be a time such as 15m');

@@ -1,10 +1,8 @@
 /** Asks a running server what is not well, for people and scripts. */
 import { StartError } from '../shared/start-error.ts';
+import { terminalText } from '../shared/terminal-text.ts';
 
 const answerMaxMs = 60_000;
-
-/** Messages hold what programs wrote, which must not reach the terminal as commands. */
-const controls = /[\u0000-\u001f\u007f-\u009f]+/g;
 
 export interface ProblemsQuestion {
   readonly server: string;
@@ -53,6 +51,7 @@ function parsed(text: string): ProblemList {
   }
 }
 
+/** Messages hold what programs wrote. */
 function textOf(items: NonNullable<ProblemList['items']>): string {
   if (items.length === 0) return 'No problems.\n';
   return items
@@ -60,7 +59,9 @@ function textOf(items: NonNullable<ProblemList['items']>): string {
       const names = affects.map(
         ({ kind, namespace, name }) => `${kind} ${namespace ? `${namespace}/` : ''}${name}`,
       );
-      return `${changed}  ${severity.padEnd(7)}  ${message.replace(controls, ' ')}\n${names.length ? `    affects ${names.join(', ')}\n` : ''}`;
+      const lines = [`${changed}  ${severity.padEnd(7)}  ${message}`];
+      if (names.length) lines.push(`    affects ${names.join(', ')}`);
+      return lines.map((line) => `${terminalText(line)}\n`).join('');
     })
     .join('');
 }

@@ -1,13 +1,10 @@
 /** Changes of the past as lines for people. */
+import { terminalText } from '../shared/terminal-text.ts';
 import type { ToldChange, ToldGap, ToldList } from './change-list.ts';
 
 /** Fields of a change in its line, and characters of a value there. */
 const fieldsShown = 3;
 const valueCharsShown = 60;
-
-/** Objects hold what programs wrote, which must not reach the terminal as commands. */
-const controls = /[\u0000-\u001f\u007f-\u009f]+/g;
-const plain = (text: string): string => text.replace(controls, ' ');
 
 /** A line of output, sorted by the time at which it belongs. */
 interface Line {
@@ -41,8 +38,8 @@ export function timelineText(list: ToldList, since: string): string {
   const lines = list.items.map((change): Line => {
     const { kind, name, namespace, event } = change;
     const place = namespace ? `${namespace}/` : '';
-    const object = event ? `${place}${plain(event.about)}` : `${place}${kind}/${name}`;
-    const what = event ? plain(`${event.type} ${event.reason}: ${event.message}`) : whatOf(change);
+    const object = event ? `${place}${event.about}` : `${place}${kind}/${name}`;
+    const what = event ? `${event.type} ${event.reason}: ${event.message}` : whatOf(change);
     return { time: change.time ?? '', cells: [timeOf(change), object, event ? '' : writerOf(change), what] };
   });
   const gaps = joined(list.gaps ?? []).map(gapLine());
@@ -96,7 +93,7 @@ const gapLine =
       from,
       ...(before.length ? [] : ['(gap)']),
       '',
-      `gap until ${to ?? 'now'}: nothing was seen of ${unseen(resources)} (${plain(why)})`,
+      `gap until ${to ?? 'now'}: nothing was seen of ${unseen(resources)} (${why})`,
     ],
   });
 
@@ -115,7 +112,7 @@ const timeOf = ({ time, writer, gap }: ToldChange): string =>
   gap ? 'in the gap' : (time ?? (writer?.time ? `${writer.time} or later` : 'before'));
 
 const writerOf = ({ writer }: ToldChange): string =>
-  writer ? plain(writer.manager + (writer.subresource ? ` (${writer.subresource})` : '')) : '-';
+  writer ? writer.manager + (writer.subresource ? ` (${writer.subresource})` : '') : '-';
 
 function whatOf({ type, fields = [], isCut }: ToldChange): string {
   if (type === 'STATE') return 'as it was when history begins';
@@ -123,24 +120,22 @@ function whatOf({ type, fields = [], isCut }: ToldChange): string {
   if (type === 'DELETED') return 'deleted';
   if (fields.length === 0) return 'no field but managed ones';
   const words = fields.slice(0, fieldsShown).map(({ path, before, after }) => {
-    if (before === undefined) return `${plain(path)} set to ${short(after)}`;
-    return after === undefined
-      ? `${plain(path)} removed`
-      : `${plain(path)} ${short(before)} → ${short(after)}`;
+    if (before === undefined) return `${path} set to ${short(after)}`;
+    return after === undefined ? `${path} removed` : `${path} ${short(before)} → ${short(after)}`;
   });
   const more = fields.length - words.length;
   return words.join(', ') + (more > 0 ? `, and ${isCut ? 'more than ' : ''}${more} more` : '');
 }
 
 function short(value: unknown): string {
-  const text = plain(typeof value === 'string' ? value || '""' : JSON.stringify(value));
+  const text = typeof value === 'string' ? value || '""' : JSON.stringify(value);
   return text.length <= valueCharsShown ? text : `${text.slice(0, valueCharsShown - 1)}…`;
 }
 
 /** Each field with its lines before and after. */
 function differences({ fields = [], isCut }: ToldChange): string[] {
   const lines = fields.flatMap(({ path, before, after }) => [
-    `    ${plain(path)}`,
+    `    ${path}`,
     ...(before === undefined ? [] : valueLines('-', before)),
     ...(after === undefined ? [] : valueLines('+', after)),
   ]);
@@ -151,15 +146,19 @@ const valueLines = (sign: string, value: unknown): string[] =>
   (typeof value === 'string' ? value : JSON.stringify(value, null, 2))
     .replace(/\n$/, '')
     .split('\n')
-    .map((line) => `      ${sign} ${plain(line)}`);
+    .map((line) => `      ${sign} ${line}`);
 
-/** Columns as wide as their longest cell, the last one as it is. */
-function laidOut(lines: readonly Line[]): string {
+/** Columns as wide as their longest cell, the last one as it is. Objects hold what programs wrote. */
+function laidOut(given: readonly Line[]): string {
+  const lines = given.map(({ cells, below = [] }) => ({
+    cells: cells.map(terminalText),
+    below: below.map(terminalText),
+  }));
   const widths = lines[0]!.cells.map((_, i) =>
     lines.reduce((most, { cells }) => Math.max(most, cells[i]!.length), 0),
   );
   return lines
-    .map(({ cells, below = [] }) => {
+    .map(({ cells, below }) => {
       const line = cells
         .map((cell, i) => (i === cells.length - 1 ? cell : cell.padEnd(widths[i]!)))
         .join('  ');

@@ -2,13 +2,13 @@
 import { isJsonObject, type JsonObject } from '../../api/text/object.ts';
 import { writeYaml } from '../../api/text/yaml-writing.ts';
 import { StartError } from '../shared/start-error.ts';
+import { terminalText } from '../shared/terminal-text.ts';
 import { AskedServer, type ServerChoice } from './asked-server.ts';
 import { momentText } from './moment.ts';
 
 const pageObjects = 500;
 const discovered = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 const asTable = 'application/json;as=Table;v=v1;g=meta.k8s.io';
-const controls = /[\u0000-\u001f\u007f-\u009f]+/g;
 
 export interface AtQuestion extends ServerChoice {
   /** When: a time, or the number of a version. */
@@ -52,7 +52,7 @@ export async function askAt(question: AtQuestion): Promise<string> {
   if (shape === 'text' || shape === 'wide') return tables(server, version, asked, question, shape === 'wide');
   const objects: JsonObject[] = [];
   for (const one of asked) objects.push(...(await objectsOf(server, version, one, question)));
-  if (shape === 'name') return objects.map((object, i) => `${nameOf(asked, object, i)}\n`).join('');
+  if (shape === 'name') return objects.map((object) => `${terminalText(nameOf(object))}\n`).join('');
   const isOne = asked.length === 1 && asked[0]!.name !== undefined;
   const value = isOne ? objects[0] : { kind: 'List', apiVersion: 'v1', metadata: {}, items: objects };
   return shape === 'json' ? `${JSON.stringify(value, null, 2)}\n` : writeYaml(value);
@@ -95,11 +95,20 @@ async function discoveredKinds(server: AskedServer): Promise<ListedKind[]> {
     );
 }
 
+/** `pods`, `pods,services`, `pod a b` or `pod/a service/b`. */
 async function askedKinds(server: AskedServer, { what, objects }: AtQuestion): Promise<Asked[]> {
   const kinds = await discoveredKinds(server);
-  const [word = '', name] = what.split('/');
-  const names = name === undefined ? objects : [name, ...objects];
-  const found = word.split(',').flatMap((one) => {
+  if (!what.includes('/')) return kindsOf(kinds, what, objects);
+  return [what, ...objects].flatMap((one) => {
+    const [word = '', name, ...more] = one.split('/');
+    if (!name || more.length)
+      throw new StartError(`objects are named as KIND/NAME, not ${JSON.stringify(one)}`);
+    return kindsOf(kinds, word, [name]);
+  });
+}
+
+function kindsOf(kinds: readonly ListedKind[], words: string, names: readonly string[]): Asked[] {
+  const found = words.split(',').flatMap((one) => {
     const [resource, ...group] = one.toLowerCase().split('.');
     const ofCategory = firstVersions(kinds.filter(({ categories }) => categories.includes(one)));
     const named = kinds.find(
@@ -167,11 +176,11 @@ async function objectsOf(
 const notThere = ({ kind: { resource, group }, name }: Asked, { moment }: AtQuestion): StartError =>
   new StartError(`${resource}${group && `.${group}`} ${JSON.stringify(name)} was not there at ${moment}`);
 
-function nameOf(asked: readonly Asked[], { kind, metadata }: JsonObject, i: number): string {
-  const found = asked.find(({ kind: one }) => one.kind === kind) ?? asked[i]!;
-  const { resource, group } = found.kind;
+/** `deployment.apps/web`, as kubectl prints it. */
+function nameOf({ apiVersion, kind, metadata }: JsonObject): string {
+  const [group, version] = String(apiVersion).split('/');
   const name = isJsonObject(metadata) ? String(metadata['name']) : '';
-  return `${resource}${group && `.${group}`}/${name}`;
+  return `${String(kind).toLowerCase()}${version === undefined ? '' : `.${group}`}/${name}`;
 }
 
 async function tables(
@@ -220,10 +229,10 @@ function tableText({ columns, rows }: Table, isWide: boolean, withNamespace: boo
     .map((column, i) => ({ ...column, i }))
     .filter(({ priority }) => isWide || priority === 0);
   const lines = [
-    [...(withNamespace ? ['NAMESPACE'] : []), ...shown.map(({ name }) => name.toUpperCase())],
+    [...(withNamespace ? ['NAMESPACE'] : []), ...shown.map(({ name }) => terminalText(name.toUpperCase()))],
     ...rows.map(({ cells, namespace }) => [
-      ...(withNamespace ? [namespace] : []),
-      ...shown.map(({ i }) => String(cells[i] ?? '').replace(controls, ' ')),
+      ...(withNamespace ? [terminalText(namespace)] : []),
+      ...shown.map(({ i }) => terminalText(String(cells[i] ?? ''))),
     ]),
   ];
   const widths = lines[0]!.map((_, i) => lines.reduce((most, line) => Math.max(most, line[i]!.length), 0));
