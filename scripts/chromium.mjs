@@ -4,6 +4,7 @@
  * interface: a page takes half the processor time.
  */
 import { chromium } from 'playwright-core';
+import { canIsolate, isolated } from './chromium-namespace.mjs';
 import { onPath } from './debian.mjs';
 
 const flags = [
@@ -20,12 +21,22 @@ const flags = [
 const whole = 'chromium';
 const shell = 'chromium-headless-shell';
 
-export const launchShell = () => launch([shell, whole]);
-
-export const launchChromium = () => launch([whole, shell]);
-
-function launch(programs) {
-  const executablePath = programs.map((name) => onPath(name)).find(Boolean);
-  if (!executablePath) throw new Error('there is no chromium on the PATH');
-  return chromium.launch({ executablePath, args: flags });
+/** For tests; away from the network interfaces of the machine, where that is wanted and allowed. */
+export async function launchShell({ isIsolated = true } = {}) {
+  const program = find([shell, whole]);
+  if (!isIsolated || !canIsolate()) return launch(program);
+  const { executablePath, args, close } = isolated(program);
+  const browser = await launch(executablePath, args);
+  browser.on('disconnected', close);
+  return browser;
 }
+
+export const launchChromium = () => launch(find([whole, shell]));
+
+function find(programs) {
+  const program = programs.map((name) => onPath(name)).find(Boolean);
+  if (!program) throw new Error('there is no chromium on the PATH');
+  return program;
+}
+
+const launch = (executablePath, args = []) => chromium.launch({ executablePath, args: [...flags, ...args] });

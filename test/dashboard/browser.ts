@@ -65,24 +65,29 @@ export function useBuiltCluster(options: StartOptions = {}) {
 
 export function useBrowser() {
   let browser: Browser;
+  /** Shows client certificates: Playwright does it by a proxy that cannot be reached from another network namespace. */
+  let certified: Browser | undefined;
   const complaints: string[] = [];
+  const launch = async (options: object = {}): Promise<Browser> =>
+    (await import('../../scripts/chromium.mjs' as string)).launchShell(options);
   beforeAll(async () => {
-    const { launchShell } = await import('../../scripts/chromium.mjs' as string);
-    browser = await launchShell();
+    browser = await launch();
   });
   afterEach(async () => {
-    for (const context of browser.contexts()) {
+    for (const context of [...browser.contexts(), ...(certified?.contexts() ?? [])]) {
       // A request may be under way that a test answers.
       for (const page of context.pages()) await page.unrouteAll({ behavior: 'ignoreErrors' });
       await context.close();
     }
     expect(complaints.splice(0)).toEqual([]);
   });
-  afterAll(() => browser?.close());
+  afterAll(() => Promise.all([browser?.close(), certified?.close()]));
   return {
     /** Opens a page. `expected` complaints do not count. */
     open: async (address: string, options: BrowserContextOptions = {}, expected?: RegExp): Promise<Page> => {
-      const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+      if (options.clientCertificates) certified ??= await launch({ isIsolated: false });
+      const chosen = (options.clientCertificates && certified) || browser;
+      const context = await chosen.newContext({ viewport: { width: 1280, height: 800 }, ...options });
       const page = await context.newPage();
       page.setDefaultTimeout(patienceMs);
       page.on('pageerror', (error) => complaints.push(String(error)));
