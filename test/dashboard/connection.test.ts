@@ -242,7 +242,7 @@ describeWith('chromium')('a server that goes away', () => {
     const page = await browser.open(
       `${cluster.url}/ui/list/configmaps?ns=default`,
       {},
-      /ERR_CONNECTION_REFUSED|WebSocket|503|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/,
+      /ERR_(SOCKS_)?CONNECTION_(REFUSED|RESET|FAILED)|WebSocket|503|ERR_EMPTY_RESPONSE/,
     );
     await page.getByLabel('Select item-003').check();
     await page.locator('.tablebox').evaluate((box) => {
