@@ -68,7 +68,7 @@ function missingValues(minor: number): Map<string, ReadonlySet<string>> {
 }
 
 /** Gates without which more than the field is dropped: it is read, and what holds it is dropped with it. */
-const seenWhenOff: ReadonlySet<string> = new Set(['ImageVolume']);
+const seenWhenOff: ReadonlySet<string> = new Set(['ImageVolume', 'CrossNamespaceVolumeDataSource']);
 
 /** Models that had another name, which a field refers to. */
 const formerNames: Readonly<Record<string, string>> = { 'core-v1:Handler': 'core-v1:LifecycleHandler' };

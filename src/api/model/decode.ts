@@ -11,6 +11,7 @@ import { isInt64 } from '../text/exact-json.ts';
 import { isJsonObject, isSorted, type JsonObject, setKey } from '../text/object.ts';
 import { canonicalQuantity } from '../values/quantity.ts';
 import { parseMicroTime, parseTime } from '../values/time.ts';
+import { goCollection, goPath } from './go-path.ts';
 import { goTextType } from './go-type-names.ts';
 import type { Field, Model } from './model.ts';
 
@@ -18,7 +19,11 @@ import type { Field, Model } from './model.ts';
 const findingsMax = 100;
 
 export class DecodeError extends Error {
-  constructor(message: string) {
+  /** `path`: that of the field in the message, without indexes. */
+  constructor(
+    message: string,
+    readonly path = '',
+  ) {
     super(message);
     this.name = 'DecodeError';
   }
@@ -30,12 +35,14 @@ export function decodeObject(model: Model, value: unknown, unknown: string[] = [
     throw new DecodeError(
       `json: cannot unmarshal ${jsonType(value)} into Go value of type ${goModel(model)}`,
     );
-  if (!model.definition.open) return decodeModel(model, value, '', unknown);
   try {
     return decodeModel(model, value, '', unknown);
   } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
     // The metadata of custom objects is decoded on its own in Kubernetes, so its path begins there.
-    if (error instanceof DecodeError) error.message = error.message.replace(/(field \w+\.)metadata\./, '$1');
+    if (model.definition.open) error.message = error.message.replace(/(field \w+\.)metadata\./, '$1');
+    else if (error.path)
+      error.message = error.message.replace(`.${error.path} `, `.${goPath(model, error.path)} `);
     throw error;
   }
 }
@@ -259,8 +266,10 @@ function mismatch(field: Field, shown: string, path: string, owner: Model): Deco
   // Metadata of custom objects is read by itself.
   if (owner.definition.custom && fields === 'metadata')
     return new DecodeError(`json: cannot unmarshal ${shown} into Go value of type ${goType(field)}`);
+  const type = goCollection(field, owner) ?? goType(field, goTextType(owner, fields));
   return new DecodeError(
-    `json: cannot unmarshal ${shown} into Go struct field ${owner.name}.${fields} of type ${goType(field, goTextType(owner, fields))}`,
+    `json: cannot unmarshal ${shown} into Go struct field ${owner.name}.${fields} of type ${type}`,
+    fields,
   );
 }
 
@@ -273,7 +282,8 @@ export function jsonType(value: unknown): string {
 
 const goModel = ({ file, name }: Model): string => {
   const end = file.lastIndexOf('/');
-  return `${file.slice((end < 0 ? file.lastIndexOf('-') : end) + 1)}.${name}`;
+  // A table may hold a part of a group: `networking-v1-ingress`.
+  return `${end < 0 ? file.split('-')[1] : file.slice(end + 1)}.${name}`;
 };
 
 /** The Go name of a field's type, as error messages show it. */

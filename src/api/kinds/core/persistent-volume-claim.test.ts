@@ -1,7 +1,10 @@
 /** Proves the defaults and rules of claims, what may change in them, and the cells of their table. */
 import { expect, test } from 'vitest';
+import type { PersistentVolumeClaim } from '../../generated/types.ts';
+import { claimSpecErrors } from '../../rules/storage/claim-spec.ts';
 import {
   cells,
+  created,
   createdAge,
   createErrors,
   error,
@@ -9,6 +12,7 @@ import {
   statusErrors,
   texts,
   updated,
+  updateErrors,
   written,
 } from '../kind.fixture.ts';
 import { persistentVolumeClaim as claim } from './persistent-volume-claim.ts';
@@ -78,9 +82,49 @@ test.each<[name: string, change: object, errors: ReturnType<typeof error>[]]>([
   expect(createErrors(claim, { spec: { ...spec, ...change } })).toEqual(errors);
 });
 
-test.each(['dataSource', 'dataSourceRef'])('%s', (field) => {
+const claimSource = { kind: 'PersistentVolumeClaim', name: 'x' };
+const snapshot = { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: 'x' };
+const populated = { apiGroup: 'boats.example', kind: 'Hull', name: 'x' };
+
+test.each([
+  ['a claim by the old field', { dataSource: claimSource }, claimSource, claimSource],
+  ['a snapshot by the new field', { dataSourceRef: snapshot }, snapshot, snapshot],
+  ['another kind by the new field', { dataSourceRef: populated }, populated, populated],
+  ['another kind by the old field', { dataSource: populated }, undefined, undefined],
+  ['one of another namespace', { dataSourceRef: { ...snapshot, namespace: 'b' } }, undefined, undefined],
+  [
+    'one of another namespace beside the old field',
+    { dataSource: claimSource, dataSourceRef: { ...claimSource, namespace: 'b' } },
+    claimSource,
+    claimSource,
+  ],
+])('both fields say the same of %s', (_, sources, dataSource, dataSourceRef) => {
+  const made = created(claim, { spec: { ...spec, ...sources } }) as PersistentVolumeClaim;
+  expect(made.spec?.dataSource).toEqual(dataSource);
+  expect(made.spec?.dataSourceRef).toEqual(dataSourceRef);
+});
+
+test('a claim keeps its source when a client leaves one of its fields out', () => {
+  const old = { spec: { ...spec, dataSource: populated, dataSourceRef: populated } };
+  for (const sources of [{ dataSource: populated }, { dataSourceRef: populated }]) {
+    expect(updateErrors(claim, { spec: { ...spec, ...sources } }, old)).toEqual([]);
+    // Claims that were stored before have one field alone.
+    const before = { spec: { ...spec, ...sources } };
+    expect(updateErrors(claim, before, before)).toEqual([]);
+  }
+  expect(updateErrors(claim, { spec }, old)).toEqual(frozen('dataSource', 'dataSourceRef'));
+});
+
+test('sources that are not the same are refused', () => {
+  const differing = { spec: { ...spec, dataSource: snapshot, dataSourceRef: populated } };
+  expect(createErrors(claim, differing)).toEqual([
+    error('I', 'spec', 'Invalid value: {}: must match dataSourceRef'),
+  ]);
+});
+
+test.each(['dataSource', 'dataSourceRef'])('%s of a template', (field) => {
   const path = `spec.${field}`;
-  const check = (value: object) => createErrors(claim, { spec: { ...spec, [field]: value } });
+  const check = (value: object) => [...claimSpecErrors({ ...spec, [field]: value }, 'spec')];
   const text = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
   expect(check({ kind: 'PersistentVolumeClaim', name: 'x' })).toEqual([]);
   expect(check({ apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: 'x' })).toEqual([]);

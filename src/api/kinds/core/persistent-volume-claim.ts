@@ -9,7 +9,7 @@ import { changedFields } from '../../rules/shared/change.ts';
 import { ageCell, ageColumn, nameColumn } from '../../rules/shared/columns.ts';
 import { collect, type Findings } from '../../rules/shared/findings.ts';
 import { roundResources } from '../../rules/shared/resource-name.ts';
-import { claimSpecErrors, defaultClaimSpec } from '../../rules/storage/claim-spec.ts';
+import { alignDataSources, claimSpecErrors, defaultClaimSpec } from '../../rules/storage/claim-spec.ts';
 import { claimSpecWarnings } from '../../rules/storage/claim-warnings.ts';
 import {
   accessModesCell,
@@ -113,11 +113,15 @@ export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>({
   },
   prepareForCreate(claim) {
     claim.status = { phase: 'Pending' };
+    alignDataSources((claim.spec ??= {}));
   },
+  prepareForUpdate: (claim, old) => alignDataSources((claim.spec ??= {}), old.spec),
 
   validate: ({ spec = {} }) => collect(claimSpecErrors(spec, 'spec')),
   validateUpdate({ spec = {} }, old) {
-    const { spec: oldSpec = {}, status: oldStatus } = old;
+    const { status: oldStatus } = old;
+    const oldSpec = { ...old.spec };
+    alignDataSources(oldSpec, oldSpec);
     const errors: FieldError[] = [];
     const rest = withoutAllowedChanges(spec, oldSpec, oldStatus?.phase === 'Bound');
     const changed = changedFields(modelOf('PersistentVolumeClaimSpec'), rest, oldSpec);

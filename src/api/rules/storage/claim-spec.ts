@@ -18,6 +18,27 @@ export function defaultClaimSpec(spec: PersistentVolumeClaimSpec): void {
   roundResources(spec.resources?.requests);
 }
 
+/**
+ * Makes both fields for the source of a volume say the same, because clients know one of them or both. A source in
+ * another namespace is dropped; so is what the older field may not name, unless the claim had a source before.
+ */
+export function alignDataSources(spec: PersistentVolumeClaimSpec, old?: PersistentVolumeClaimSpec): void {
+  if (spec.dataSourceRef?.namespace && !old?.dataSourceRef) delete spec.dataSourceRef;
+  const { dataSource, dataSourceRef } = spec;
+  const hadSource = old?.dataSource !== undefined || old?.dataSourceRef !== undefined;
+  if (dataSource && !dataSourceRef) {
+    if (hadSource || isClaimOrSnapshot(dataSource)) spec.dataSourceRef = { ...dataSource };
+    else delete spec.dataSource;
+  } else if (dataSourceRef && !dataSource && !dataSourceRef.namespace) {
+    const { namespace: _, ...source } = dataSourceRef;
+    spec.dataSource = source;
+  }
+}
+
+const isClaimOrSnapshot = ({ apiGroup = '', kind }: TypedLocalObjectReference): boolean =>
+  (kind === 'PersistentVolumeClaim' && apiGroup === '') ||
+  (kind === 'VolumeSnapshot' && apiGroup === 'snapshot.storage.k8s.io');
+
 export function* claimSpecErrors(spec: PersistentVolumeClaimSpec, path: string): Findings {
   const modesPath = child(path, 'accessModes');
   if (!spec.accessModes?.length) yield required(modesPath, 'at least 1 access mode is required');
@@ -28,6 +49,8 @@ export function* claimSpecErrors(spec: PersistentVolumeClaimSpec, path: string):
   yield* classErrors(spec, path);
   for (const name of ['dataSource', 'dataSourceRef'] as const)
     if (spec[name]) yield* dataSourceErrors(spec[name], child(path, name));
+  if (spec.dataSource && spec.dataSourceRef)
+    yield* sourcePairErrors(spec.dataSource, spec.dataSourceRef, path);
   const attributes = spec.volumeAttributesClassName;
   if (attributes)
     yield* problemsOf(child(path, 'volumeAttributesClassName'), attributes, isSubdomain1123(attributes));
@@ -36,6 +59,18 @@ export function* claimSpecErrors(spec: PersistentVolumeClaimSpec, path: string):
 function storageErrors(storage: string | undefined, path: string): FieldError[] {
   if (storage === undefined) return [required(path)];
   return sign(parseQuantity(storage)) > 0 ? [] : [invalid(path, storage, 'must be greater than zero')];
+}
+
+/** Kubernetes shows `{}` instead of a value here. */
+function sourcePairErrors(
+  source: TypedLocalObjectReference,
+  ref: TypedObjectReference,
+  path: string,
+): FieldError[] {
+  if (ref.namespace)
+    return [invalid(path, {}, 'may not be specified when dataSourceRef.namespace is specified')];
+  const isSame = source.apiGroup === ref.apiGroup && source.kind === ref.kind && source.name === ref.name;
+  return isSame ? [] : [invalid(path, {}, 'must match dataSourceRef')];
 }
 
 function dataSourceErrors(
