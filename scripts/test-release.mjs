@@ -43,6 +43,10 @@ const parts = {
     run: ['test.mjs'],
     environment: { WHERRY_PLAIN: '1' },
   },
+  machines: {
+    says: 'commands, files, processes and sockets on machines that are not this one: see scripts/machines.mjs',
+    run: ['machines.mjs'],
+  },
   versions: { says: 'the tests of `npm test` on every supported version of Node', run: ['versions.mjs'] },
 };
 

@@ -1,7 +1,9 @@
 /** Proves what a shell is answered when it asks how a command line goes on. */
 import { describe, expect, it } from 'vitest';
+import { shells } from '../cluster/options/commands.ts';
 import { commands } from '../cluster/options/option.ts';
 import { completionText } from './completion.ts';
+import { completionScript } from './completion-scripts.ts';
 
 async function completed(...words: string[]): Promise<{ words: string[]; shell: string }> {
   const lines = (await completionText({ command: '__complete', words })).trimEnd().split('\n');
@@ -60,5 +62,36 @@ describe('what is completed', () => {
     expect(words).not.toContain('--port');
     expect(words).not.toContain('--data-dir');
     expect((await completed('up', '--')).words).toContain('--data-dir');
+  });
+});
+
+/** What is open at the end of a script of PowerShell, or closed too early; texts and comments count as nothing. */
+function unbalanced(script: string): string[] {
+  const plain = script.replace(/"(?:`.|[^"`])*"|'(?:''|[^'])*'|#.*/g, '');
+  const open: string[] = [];
+  for (const [character] of plain.matchAll(/[()[\]{}"']/g)) {
+    const opener = { ')': '(', ']': '[', '}': '{' }[character];
+    if (opener === undefined) open.push(character);
+    else if (open.pop() !== opener) return [character];
+  }
+  return open;
+}
+
+describe('the scripts', () => {
+  it.each(shells)('%s asks this command, and says how it is read', (shell) => {
+    const script = completionScript(shell);
+    expect(script).toContain(' __complete ');
+    expect(script).toContain(`wherry completion ${shell}`);
+  });
+
+  // PowerShell is not among the programs of the tests: its script is not run.
+  it('powershell is balanced, and asks for the words that the other shells get', async () => {
+    const script = completionScript('powershell');
+    expect(unbalanced(script)).toEqual([]);
+    expect(unbalanced(script.replace(/\}\n$/, ''))).toEqual(['{']);
+    const placeholder = /\$words \+= '(--[\w-]+)'/.exec(script)![1]!;
+    for (const before of [[], ['up'], ['completion'], ['token'], ['up', '--runtime']])
+      expect(await completed(...before, placeholder)).toEqual(await completed(...before, ''));
+    for (const kind of [':files', ':folders']) expect(script).toContain(`'${kind}'`);
   });
 });

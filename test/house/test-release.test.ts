@@ -22,7 +22,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'wherry-tiers-'));
   mkdirSync(join(folder, 'scripts'));
   cpSync(script, join(folder, 'scripts/test-release.mjs'));
-  for (const name of ['test', 'check', 'attack', 'versions'])
+  for (const name of ['test', 'check', 'attack', 'machines', 'versions'])
     writeFileSync(join(folder, `scripts/${name}.mjs`), stub);
 });
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -49,10 +49,11 @@ it('runs every part in turn', () => {
     { call: 'check.mjs --minutes 30' },
     { call: 'attack.mjs' },
     { call: 'test.mjs', plain: '1' },
+    { call: 'machines.mjs' },
     { call: 'versions.mjs' },
   ]);
   expect(stdout).toMatch(
-    /^Part 1 of 8, suites: .*\n(?:.*\n)*Part 8 of 8, versions: .*\nPassed: suites, requests/,
+    /^Part 1 of 9, suites: .*\n(?:.*\n)*Part 9 of 9, versions: .*\nPassed: suites, requests/,
   );
   expect(status).toBe(0);
 });
@@ -73,7 +74,7 @@ it('stops at the first part that fails, and says what was not run', () => {
   const { status, stdout, calls } = run([], 'check.mjs --minutes 30');
   expect(calls).toHaveLength(5);
   expect(stdout).toContain('The part checker failed. Again: npm run test:release -- checker\n');
-  expect(stdout).toContain('Not run: attacks, plain, versions\n');
+  expect(stdout).toContain('Not run: attacks, plain, machines, versions\n');
   expect(status).toBe(1);
 });
 

@@ -1,16 +1,8 @@
 /** Programs that stand in for those of Windows, for code that runs as on Windows (`WHERRY_AS_PLATFORM`). */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 
-/** Ends a program with what it has started, which leads a process group here. It must be forced, as programs without windows must. */
-const taskkill = `#!/bin/sh
-[ "$1" = /PID ] && [ "$3" = /T ] || exit 2
-[ "$4" = /F ] || exit 1
-kill -KILL "-$2"
-`;
+const folder = path.join(import.meta.dirname, '../../scripts/machines/windows');
+const read = (name: string): string => readFileSync(path.join(folder, name), 'utf8');
 
-/** Prints a start time for a process that exists. */
-const powershell = `#!/bin/sh
-pid=$(expr "$4" : '(Get-Process -Id \\([0-9]*\\) ')
-kill -0 "$pid" 2>/dev/null && echo 638000000000000000
-`;
-
-export const windowsPrograms = { taskkill, powershell };
+export const windowsPrograms = { taskkill: read('taskkill'), powershell: read('powershell') };

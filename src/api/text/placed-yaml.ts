@@ -41,16 +41,14 @@ export class PlacedYaml {
     }
     try {
       const { value, repeated } = readYamlNoting(text, (path, found) => this.#keep(path, found));
-      const [, line = '1', sentence = ''] = /^line (\d+): (.*)$/s.exec(repeated[0] ?? '') ?? [];
-      if (repeated.length) throw new PlacedError(sentence, { line: Number(line), column: 1 });
+      const [, line = '1', sentence = '', key = '""'] =
+        /^line (\d+): (key (".*") .*)$/s.exec(repeated[0] ?? '') ?? [];
+      if (repeated.length) throw new PlacedError(sentence, this.#again(Number(line), JSON.parse(key)));
       this.value = value;
     } catch (error) {
       if (!(error instanceof YamlError)) throw error;
       const { offset, message } = error.fault ?? { offset: 0, message: error.message };
-      throw new PlacedError(
-        message.split('\n')[0]!.replace(/ at line \d+, column \d+:?$/, ''),
-        this.#at(offset),
-      );
+      throw new PlacedError(message, this.#at(offset));
     }
   }
 
@@ -81,6 +79,15 @@ export class PlacedYaml {
   /** A scalar as it is written: `off` is `off`, and not false. */
   source(path: Path): string | undefined {
     return this.#kept.get(nameOf(path))?.source;
+  }
+
+  /** Where a line has a key for the last time. */
+  #again(line: number, key: string): Place {
+    const text = this.text.split('\n')[line - 1] ?? '';
+    for (let at = text.lastIndexOf(key); at > 0; at = text.lastIndexOf(key, at - 1))
+      if (/^["']?\s*:/.test(text.slice(at + key.length)))
+        return { line, column: /["']/.test(text[at - 1]!) ? at : at + 1 };
+    return { line, column: 1 };
   }
 
   #at(offset: number): Place {

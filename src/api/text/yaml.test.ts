@@ -158,7 +158,7 @@ describe('documents', () => {
   test('exactly one', () => {
     expect(read('---\na: 1\n...\n')).toEqual({ a: 1 });
     expect(read('# hi\na: 1\n---\n# bye\n')).toEqual({ a: 1 });
-    expect(() => read('a: 1\n---\nb: 1')).toThrow(new YamlError('expected one YAML document, found more'));
+    expect(() => read('a: 1\n---\nb: 1')).toThrow(/^expected one YAML document, found more$/);
     for (const none of ['', '\n', '# only a comment', '---\n'])
       expect(() => read(none)).toThrow(new YamlError('expected one YAML document, found none'));
   });

@@ -18,6 +18,7 @@ import {
   readJsonText,
 } from './json.ts';
 import { type JsonObject, setKey } from './object.ts';
+import { tellingError, yamlFault } from './yaml-faults.ts';
 
 /**
  * Nested maps and lists. Fewer than JSON's, because the package composes recursively: it runs out of stack at
@@ -162,10 +163,13 @@ function parse(text: string): Yaml.Document.Parsed {
   const composer = new Composer({ schema: 'failsafe', uniqueKeys: false, logLevel: 'silent' });
   let first: Yaml.Document.Parsed | undefined;
   for (const document of composer.compose(tokens(), true, text.length)) {
-    const [error] = document.errors;
-    if (error) throw syntaxError(text, error.pos[0], error.message);
+    const error = tellingError(document.errors);
+    if (error) throw syntaxError(text, error.pos[0], yamlFault(error, text.slice(error.pos[0])));
     if (!first) first = document;
-    else if (!isEmpty(document)) throw new YamlError('expected one YAML document, found more');
+    else if (!isEmpty(document)) {
+      const message = 'expected one YAML document, found more';
+      throw new YamlError(message, { offset: document.contents?.range[0] ?? 0, message });
+    }
   }
   if (!first || isEmpty(first)) throw new YamlError('expected one YAML document, found none');
   return first;

@@ -45,6 +45,22 @@ describe('a pod', () => {
       'image web:1 cannot be pulled: it is tried again with growing pauses',
     ],
     [
+      'no program of this name',
+      waiting(
+        'ImagePullBackOff',
+        'Back-off pulling image "web:1": ErrImagePull: image "web:1" cannot be pulled: containers are processes of this machine.',
+      ),
+      'image web:1 cannot be pulled: containers are processes of this machine.',
+    ],
+    [
+      "not found, in an engine's words",
+      waiting(
+        'ErrImagePull',
+        'rpc error: code = NotFound desc = failed to pull and unpack image "docker.io/library/web:1": not found',
+      ),
+      'image web:1 cannot be pulled: not found',
+    ],
+    [
       'never pulled',
       waiting('ErrImageNeverPull', 'Container image "web:1" is not present'),
       'image web:1 cannot be pulled: Container image "web:1" is not present',

@@ -146,9 +146,12 @@ const imageOf = ({ spec = {} }: Any, container: string): string | undefined =>
   [...(spec.initContainers ?? []), ...(spec.containers ?? [])].find(({ name }: Any) => name === container)
     ?.image;
 
-/** Without the words about the pause between attempts, which hide the reason. */
+/** Words before the reason: about the pause between attempts, and that the image cannot be pulled, which is said already. */
+const pullWords =
+  /^(?:Back-off pulling image "[^"]*"(?:: )?(?:ErrImagePull: )?|rpc error: code = \w+ desc = |(?:failed to pull(?: and unpack)? image|image) "[^"]*"(?: cannot be pulled)?: )+/i;
+
 function pullReason(reason: string, message: unknown): string {
-  const text = short(message).replace(/^Back-off pulling image "[^"]*"(: )?(ErrImagePull: )?/, '');
+  const text = short(message).replace(pullWords, '');
   return text || (reason === 'ImagePullBackOff' ? 'it is tried again with growing pauses' : reason);
 }
 
