@@ -11,12 +11,15 @@ const interimMax = 5;
 /** Ends a request with an error, in Go's words, when its server sends too many. */
 export function boundInterim(sent: ClientRequest): void {
   let count = 0;
-  sent.on('information', () => {
-    if (++count > interimMax)
-      sent.destroy(
-        new Error(
-          'net/http: HTTP/1.x transport connection broken: net/http: too many 1xx informational responses',
-        ),
-      );
-  });
+  const counted = (): void => {
+    if (++count <= interimMax) return;
+    // Node still parses thousands more that may be in the bytes that were read already.
+    sent.off('information', counted);
+    sent.destroy(
+      new Error(
+        'net/http: HTTP/1.x transport connection broken: net/http: too many 1xx informational responses',
+      ),
+    );
+  };
+  sent.on('information', counted);
 }

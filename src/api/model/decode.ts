@@ -111,8 +111,7 @@ function decodeValue(field: Field, value: unknown, path: string, owner: Model, u
       if (isJsonObject(value)) return decodeModel(field.model, value, path, unknown);
       break;
     case 'array':
-      if (Array.isArray(value))
-        return value.map((item, i) => decodeItem(field.items!, item, `${path}[${i}]`, owner, unknown));
+      if (Array.isArray(value)) return decodeList(field.items!, value, path, owner, unknown);
       break;
     case 'map':
       if (isJsonObject(value)) return decodeMap(field.values!, value, path, owner, unknown);
@@ -154,6 +153,19 @@ function decodeItem(field: Field, value: unknown, path: string, owner: Model, un
   if (value !== null) return decodeValue(field, value, path, owner, unknown);
   if (field.type === 'model') return decodeModel(field.model, {}, path, unknown);
   return zeroValue(field);
+}
+
+function decodeList(
+  items: Field,
+  value: readonly unknown[],
+  path: string,
+  owner: Model,
+  unknown: string[],
+): unknown[] {
+  // Only the paths of unknown fields show the index.
+  if (items.type === 'string' || items.type === 'raw')
+    return value.map((item) => decodeItem(items, item, path, owner, unknown));
+  return value.map((item, i) => decodeItem(items, item, `${path}[${i}]`, owner, unknown));
 }
 
 /** The keys are in order, so that errors show maps as Go does. */

@@ -15,6 +15,9 @@ export const duplicatesMax = 100;
 /** Total characters and levels of all paths built while looking for duplicates; the search stops there. */
 export const pathCharsMax = 65_536;
 
+/** Characters after which a search that can take turns lets others go on. */
+const toldChars = 16_384;
+
 export class JsonError extends Error {
   constructor(message: string) {
     super(message);
@@ -35,13 +38,20 @@ export function readJson(bytes: Buffer): JsonDocument {
 }
 
 export function readJsonText(source: string): JsonDocument {
+  const document = readPiece(source);
+  if (!document) throw new JsonError(syntaxError(source));
+  return document;
+}
+
+/** A document; undefined when the text is no JSON. */
+export function readPiece(source: string): JsonDocument | undefined {
   const { keyCount, exponents } = scanKeys(source);
   const text = source.includes('\\u') ? replaceLoneSurrogates(source) : source;
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw new JsonError(syntaxError(text));
+    return undefined;
   }
   if (exponents || mayHoldLongNumbers(text)) value = parseLongNumbers(text);
   return { value, keyCount, text };
@@ -128,13 +138,21 @@ interface Frame {
 }
 
 /** Repeated keys, in the order of the repetitions in the text, each path once. For text that JSON.parse has accepted. */
-export function findDuplicates(text: string): Duplicate[] {
+export const findDuplicates = (text: string): Duplicate[] => atOnce(duplicatesIn(text));
+
+/** As `findDuplicates`, and yields how many characters it has looked at since. */
+export function* duplicatesIn(text: string): Generator<number, Duplicate[]> {
+  let told = 0;
   const found = new Map<string, Duplicate>();
   let pathChars = 0;
   const frames: Frame[] = [];
   let frame: Frame | undefined;
   let keyNext = false;
   for (let at = 0; at < text.length; at += 1) {
+    if (at - told >= toldChars) {
+      yield at - told;
+      told = at;
+    }
     switch (text.charCodeAt(at)) {
       case 0x22: {
         const end = stringEnd(text, at);
@@ -193,8 +211,16 @@ function pathOf(frames: readonly Frame[]): string {
 }
 
 /** The error of text that JSON.parse has refused, with the message of Go's encoding/json. */
-export function syntaxError(text: string): string {
-  return new SyntaxScanner(text).run();
+export const syntaxError = (text: string): string => atOnce(syntaxErrorOf(text));
+
+/** As `syntaxError`, and yields how many characters it has looked at since. */
+export const syntaxErrorOf = (text: string): Generator<number, string> => new SyntaxScanner(text).run();
+
+function atOnce<T>(work: Generator<number, T>): T {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+  }
 }
 
 /** Thrown inside SyntaxScanner only; carries the text. */
@@ -205,9 +231,9 @@ class SyntaxScanner {
 
   constructor(private readonly text: string) {}
 
-  run(): string {
+  *run(): Generator<number, string> {
     try {
-      this.#document();
+      yield* this.#document();
     } catch (error) {
       if (error instanceof Finding) return error.message;
       throw error;
@@ -217,10 +243,15 @@ class SyntaxScanner {
   }
 
   /** Open brackets are kept in a list instead of the call stack, so any depth is safe. */
-  #document(): void {
+  *#document(): Generator<number, void> {
+    let told = 0;
     const open: string[] = [];
     let state: 'value' | 'first' | 'key' | 'after' = 'value';
     while (true) {
+      if (this.#at - told >= toldChars) {
+        yield this.#at - told;
+        told = this.#at;
+      }
       this.#space();
       const closer = open.at(-1) === '{' ? '}' : ']';
       if (state === 'after') {

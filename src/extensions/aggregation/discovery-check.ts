@@ -1,10 +1,11 @@
 /** Asks the server of a remote version which resources it has, to see whether it answers. */
 import { request as openRequest } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { JsonError, readJson } from '../../api/text/json.ts';
+import { JsonError } from '../../api/text/json.ts';
 import { isJsonObject, type JsonObject } from '../../api/text/object.ts';
 import { masters } from '../../api/values/user.ts';
 import { boundInterim } from '../../interim-answers.ts';
+import { readSentJson } from '../../registry/sliced-json.ts';
 import { readError } from '../../streams/dial/net-error.ts';
 import type { RemoteVersion } from './api-services.ts';
 import { remoteHost } from './remote-connection.ts';
@@ -81,9 +82,9 @@ function asked(connection: Duplex, path: string, host: string, url: string): Pro
 }
 
 /** The body as JSON; an empty object otherwise: a server that answers is available, whatever it answers. */
-function documentIn(bytes: Buffer): JsonObject {
+async function documentIn(bytes: Buffer): Promise<JsonObject> {
   try {
-    const { value } = readJson(bytes);
+    const { value } = await readSentJson(bytes);
     return isJsonObject(value) ? value : {};
   } catch (error) {
     if (error instanceof JsonError) return {};

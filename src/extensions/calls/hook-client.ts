@@ -8,8 +8,9 @@ import { clientPath, clientUrl } from '../../access/shared/client-path.ts';
 import type { WebhookClientConfig } from '../../api/generated/types.ts';
 import { cannotUnmarshal } from '../../api/model/go-format.ts';
 import { servicePortDefault } from '../../api/rules/admission/webhook-client.ts';
-import { JsonError, readJson } from '../../api/text/json.ts';
+import { JsonError } from '../../api/text/json.ts';
 import { isJsonObject, type JsonObject } from '../../api/text/object.ts';
+import { readSentJson } from '../../registry/sliced-json.ts';
 import { answerProblem } from './answer-problem.ts';
 import type { HookAnswer, HookPlace, HookTransport } from './hook-transport.ts';
 
@@ -73,13 +74,13 @@ function hookPlace({ url, service, caBundle = '' }: WebhookClientConfig, query: 
 const typeMeta =
   'value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
 
-function reviewOf(answer: HookAnswer): JsonObject {
+async function reviewOf(answer: HookAnswer): Promise<JsonObject> {
   const { code, body } = answer;
   // A body that is not JSON is treated as text, because Kubernetes would read it as YAML.
   let value: unknown = body.toString('latin1');
   let problem: string | undefined;
   try {
-    ({ value } = readJson(body));
+    ({ value } = await readSentJson(body));
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     if (body[0] === brace) problem = error.message;

@@ -16,8 +16,7 @@ import { InvalidAnswer, responseOf, reviewText } from './review.ts';
 /** Status codes with which a webhook may refuse. */
 const refusalCodes = { min: 400, max: 599 } as const;
 
-/** Maximum number and length of warnings passed on from one webhook. */
-const warningsMax = 100;
+/** Maximum length of a warning that is passed on. */
 const warningCharsMax = 4_096;
 
 /** A webhook failed, and its failure policy lets the write fail. */
@@ -96,8 +95,7 @@ function note(
   hook: Hook,
   { warnings = [], auditAnnotations = {} }: AdmissionResponse,
 ): void {
-  for (const warning of warnings.slice(0, warningsMax))
-    request.warnings.push(warning.slice(0, warningCharsMax));
+  for (const warning of warnings) request.warnings.push(warning.slice(0, warningCharsMax));
   for (const [key, value] of Object.entries(auditAnnotations)) request.annotate(`${hook.name}/${key}`, value);
 }
 

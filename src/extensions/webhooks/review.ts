@@ -1,7 +1,7 @@
 /** AdmissionReview: the request to a webhook, and its response. Fields are in the order of Kubernetes. */
 import type { AdmissionResponse, AdmissionReview } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind/kind.ts';
-import type { JsonObject } from '../../api/text/object.ts';
+import { isJsonObject, type JsonObject, setKey } from '../../api/text/object.ts';
 import { readReview, typeProblem } from '../calls/review-answer.ts';
 import { requestOptions, requestParts } from '../writes/admission-request.ts';
 import type { AskedWrite } from '../writes/asked-write.ts';
@@ -27,6 +27,25 @@ export function reviewText(write: AskedWrite, version: Kind, hook: Hook, uid: st
   return `{"kind":"${reviewKind}","apiVersion":"${group}/${hook.reviewVersion}","request":{${parts.join(',')}}}`;
 }
 
+/**
+ * Warnings and annotations that are taken from one answer; further ones are dropped before they are looked at, because
+ * an answer has room for some hundred thousand.
+ */
+export const warningsMax = 100;
+export const annotationsMax = 1_000;
+
+function withFewer({ response }: JsonObject): void {
+  if (!isJsonObject(response)) return;
+  const { warnings, auditAnnotations } = response;
+  if (Array.isArray(warnings)) warnings.length = Math.min(warnings.length, warningsMax);
+  if (!isJsonObject(auditAnnotations)) return;
+  const names = Object.keys(auditAnnotations);
+  if (names.length <= annotationsMax) return;
+  response.auditAnnotations = {};
+  for (const name of names.slice(0, annotationsMax))
+    setKey(response.auditAnnotations as JsonObject, name, auditAnnotations[name]);
+}
+
 /** The response in a webhook's answer. Throws when the answer has no valid response. */
 export function responseOf(
   answer: JsonObject,
@@ -35,6 +54,7 @@ export function responseOf(
   mutating: boolean,
 ): AdmissionResponse {
   const type = { group, version: reviewVersion, kind: reviewKind, table: 'admission-v1' };
+  withFewer(answer);
   const { response } = readReview(answer, type) as AdmissionReview;
   if (!response) throw new InvalidAnswer('webhook response was absent');
   if (reviewVersion !== 'v1') return response;

@@ -21,11 +21,12 @@ import {
   updatedEntries,
 } from '../../api/ownership/managed-fields.ts';
 import { createdText } from '../../api/ownership/ownership-text.ts';
-import { type ApiObject, cloneJson, type JsonObject } from '../../api/text/object.ts';
+import { type ApiObject, cloneJson, isJsonObject, type JsonObject } from '../../api/text/object.ts';
 import { type FieldSet, fieldSetText, isEmptySet } from '../../api/values/field-set.ts';
 import { type Managed, type Manager, readManaged } from '../../api/values/managed-entry.ts';
 import { Memo } from '../../memo.ts';
 import { optimized } from '../../switches.ts';
+import type { Input } from '../input.ts';
 import { managerErrors } from '../manager-name.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
@@ -231,6 +232,14 @@ function readSent(
 export function checkCount(kind: Kind, name: string, count: number): void {
   if (count > entriesMax)
     throw invalidObject(kind, name, [tooMany('metadata.managedFields', count, entriesMax)]);
+}
+
+/** As `checkCount`, for a long body that was not decoded yet: that would take longer than all else. */
+export function checkSentCount(kind: Kind, { value, bytes }: Input): void {
+  if (bytes === undefined || !isJsonObject(value) || !isJsonObject(value.metadata)) return;
+  const { name, managedFields } = value.metadata;
+  if (Array.isArray(managedFields))
+    checkCount(kind, typeof name === 'string' ? name : '', managedFields.length);
 }
 
 const entryErrors = ({ manager, subresource = '' }: Managed, path: string): FieldError[] => [

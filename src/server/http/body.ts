@@ -2,8 +2,9 @@
 import { isUtf8 } from 'node:buffer';
 import { badRequest, requestTimeout, StatusError, tooLarge, unknownFormat } from '../../api/errors/errors.ts';
 import type { Model } from '../../api/model/model.ts';
-import { countKeys, findDuplicates, JsonError, readJson } from '../../api/text/json.ts';
+import { JsonError } from '../../api/text/json.ts';
 import { type Input, summaryOf } from '../../registry/input.ts';
+import { readSentJson } from '../../registry/sliced-json.ts';
 import { Http2Request } from '../wire/http2-request.ts';
 import { PlainRequest } from '../wire/plain-request.ts';
 import type { ApiRequest } from './context.ts';
@@ -100,11 +101,15 @@ export function parseBody(
 ): Input | Promise<Input> {
   if (format === 'protobuf' || (format === 'yaml' && bytes.length > 0))
     return parseForeign(bytes, format, kind, modelFor);
-  try {
-    return readJsonInput(bytes);
-  } catch (error) {
+  const refused = (error: unknown): never => {
     if (!(error instanceof JsonError)) throw error;
     throw unrecognized(kind, `couldn't get version/kind; json parse error: ${error.message}`, bytes);
+  };
+  try {
+    const input = readJsonInput(bytes);
+    return input instanceof Promise ? input.catch(refused) : input;
+  } catch (error) {
+    return refused(error);
   }
 }
 
@@ -135,10 +140,9 @@ async function parseForeign(
   }
 }
 
-export function readJsonInput(bytes: Buffer): Input {
-  const document = readJson(bytes);
-  const duplicates = countKeys(document.value) === document.keyCount ? [] : findDuplicates(document.text);
-  return { value: document.value, duplicates, sent: bytes };
+export function readJsonInput(bytes: Buffer): Input | Promise<Input> {
+  const read = readSentJson(bytes);
+  return read instanceof Promise ? read.then((json) => ({ ...json, sent: bytes })) : { ...read, sent: bytes };
 }
 
 const unrecognized = (kind: string, why: string, bytes: Buffer): Error =>

@@ -29,6 +29,7 @@ import { apply } from '../../registry/verbs/apply.ts';
 import { create } from '../../registry/verbs/create.ts';
 import { remove, removeCollection } from '../../registry/verbs/delete.ts';
 import { list, read } from '../../registry/verbs/list.ts';
+import { checkSentCount } from '../../registry/verbs/ownership.ts';
 import { type Patch, type PatchType, patch, readPatch } from '../../registry/verbs/patch.ts';
 import { update } from '../../registry/verbs/update.ts';
 import type { Entry } from '../../registry/view/entry.ts';
@@ -197,7 +198,7 @@ export function patchType(
 export async function patchBody(serving: Serving, context: RequestContext, type: PatchType): Promise<Patch> {
   const bytes = await arrivedBody(context, serving);
   try {
-    const { value, duplicates } = readJsonInput(bytes);
+    const { value, duplicates } = await readJsonInput(bytes);
     context.audited?.takeValue(value);
     return readPatch(type, value, duplicates);
   } catch (error) {
@@ -259,6 +260,7 @@ export async function createObject(serving: Serving, context: RequestContext, ta
   context.negotiate(messagesOf(kind));
   refuseProtobuf(context, kind);
   const input = await objectBody(serving, context, kind.kind);
+  checkSentCount(kind, input);
   const object = readObject(registry.kinds, kind, input, request);
   context.audited?.takeObject(kind, object);
   const namespace = kind.namespaced ? target.namespace || object.metadata.namespace || 'default' : '';
@@ -279,6 +281,7 @@ export async function replaceObject(
   context.negotiate(messagesOf(kind));
   refuseProtobuf(context, kind);
   const input = await objectBody(serving, context, kind.kind);
+  checkSentCount(kind, input);
   const added = part === 'ephemeralcontainers' ? oldEphemeralContainers(input) : undefined;
   if (added) {
     const entry = await patch(writing, request, target, added);
@@ -371,7 +374,7 @@ async function parseDeleteBody(serving: Serving, context: RequestContext, bytes:
   const format = bodyFormat(context.request.headers['content-type']);
   if (format !== 'json') return parseBody(bytes, format, 'DeleteOptions', modelFor(serving));
   try {
-    return readJsonInput(bytes);
+    return await readJsonInput(bytes);
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     throw badRequest(`couldn't get version/kind; json parse error: ${error.message}`);

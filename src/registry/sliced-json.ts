@@ -1,0 +1,20 @@
+/** JSON that others have sent, as it is read everywhere: at once when it is short, in turns with other work when it is long. */
+import { countKeys, type Duplicate, findDuplicates, readJson } from '../api/text/json.ts';
+import { readLongJson } from '../api/text/long-json.ts';
+import { givenInSlices } from './time-slices.ts';
+
+/** Shorter text takes a small part of a turn of the event loop. */
+const longBytes = 64 * 1024;
+
+export interface SentJson {
+  readonly value: unknown;
+  /** Keys that are repeated in one object. */
+  readonly duplicates: readonly Duplicate[];
+}
+
+/** Throws, or rejects with, a JsonError. */
+export function readSentJson(bytes: Buffer): SentJson | Promise<SentJson> {
+  if (bytes.length > longBytes) return givenInSlices(readLongJson(bytes));
+  const { value, keyCount, text } = readJson(bytes);
+  return { value, duplicates: countKeys(value) === keyCount ? [] : findDuplicates(text) };
+}
