@@ -51,6 +51,16 @@ it('import takes what is to be copied', () => {
   expect(read('import', '--into', 'http://a:1')).toMatchObject({
     options: { into: { server: 'http://a:1' } },
   });
+  expect(read('import', '--into-context', 'dev')).toEqual({
+    command: 'import',
+    options: { into: { context: 'dev' }, secrets: 'keys' },
+  });
+  expect(read('import', '--kubeconfig', 'k', '--context', 'prod', '--into-context', 'dev')).toMatchObject({
+    options: { kubeconfig: 'k', context: 'prod', into: { kubeconfig: 'k', context: 'dev' } },
+  });
+  expect(read('import', '--kubeconfig', 'k', '--into-kubeconfig', 'd')).toMatchObject({
+    options: { kubeconfig: 'k', into: { kubeconfig: 'd' } },
+  });
   expect(read('import')).toMatchObject({ options: { dataDir: 'copy', secrets: 'keys' } });
   expect(read('import', '--with-secrets')).toMatchObject({ options: { secrets: 'values' } });
   expect(read('import', '--no-secrets')).toMatchObject({ options: { secrets: 'none' } });
@@ -62,7 +72,8 @@ test.each([
   [['open', 'a', '--data-dir', 'b'], 'open does not take --data-dir'],
   [['import', 'a'], 'import takes options only, not "a"'],
   [['import', '--into', 'x'], '--into must be a URL'],
-  [['import', '--name', 'a', '--data-dir', 'b'], '--data-dir, --into and --name exclude each other'],
+  [['import', '--name', 'a', '--data-dir', 'b'], '--data-dir, --into, --into-kubeconfig or --into-context'],
+  [['import', '--into', 'http://a:1', '--into-context', 'b'], 'and --name exclude each other'],
   [['import', '--rate', '0'], '--rate must be at least 1'],
   [['import', '--with-secrets', '--no-secrets'], '--with-secrets and --no-secrets exclude each other'],
 ])('%j is refused', (args, says) => {

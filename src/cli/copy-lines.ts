@@ -44,13 +44,18 @@ export function openLine(line: FlagLine, paths: readonly string[], log: LogForm)
 }
 
 export function importLine(line: FlagLine): ImportLine {
-  const { withSecrets, noSecrets, into, name, dataDir = '', ...read } = readOptions(importFlags, line);
+  const options = readOptions(importFlags, line);
+  const { withSecrets, noSecrets, into, name, intoKubeconfig, intoContext, dataDir = '', ...read } = options;
   const isFolder = line.flags.has('data-dir');
-  if ([isFolder, into !== undefined, name !== undefined].filter(Boolean).length > 1)
-    line.refuse('--data-dir, --into and --name exclude each other');
+  const isConfig = intoKubeconfig !== undefined || intoContext !== undefined;
+  if ([isFolder, into !== undefined, name !== undefined, isConfig].filter(Boolean).length > 1)
+    line.refuse('--data-dir, --into, --into-kubeconfig or --into-context, and --name exclude each other');
   if (withSecrets && noSecrets) line.refuse('--with-secrets and --no-secrets exclude each other');
   const secrets = withSecrets ? 'values' : noSecrets ? 'none' : 'keys';
+  // Both clusters may be contexts of one kubeconfig.
+  const config = isConfig && { kubeconfig: intoKubeconfig ?? read.kubeconfig, context: intoContext };
   const server = into === undefined ? name !== undefined && { name } : { server: into };
-  const target = server ? { into: server } : { dataDir };
+  const chosen = config || server;
+  const target = chosen ? { into: chosen } : { dataDir };
   return { command: 'import', options: { ...read, ...target, secrets } };
 }

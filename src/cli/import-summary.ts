@@ -9,7 +9,7 @@ export const importProgress = ({ objects, objectsTotal, kinds, kindsTotal }: Cop
 /** A table of all kinds with objects, or of which some could not be read, and what to do with the copy. */
 export function importText(
   { source, target, objects, requests, kinds }: ImportSummary,
-  { dataDir, alive }: ImportOptions,
+  { dataDir, alive, into }: ImportOptions,
 ): string {
   const rows = kinds.filter((kind) => kind.objects > 0 || kind.why !== undefined);
   const width = Math.max(8, ...rows.map(({ resource }) => resource.length));
@@ -17,7 +17,9 @@ export function importText(
     `${resource.padEnd(width)}  ${count.padStart(7)}  ${why}`.trimEnd();
   const isFolder = target === dataDir;
   const opened = alive ? `wherry up --data-dir ${dataDir} --simulated-nodes 3` : `wherry open ${dataDir}`;
-  const next = isFolder ? opened : `kubectl -s ${target} get pods -A`;
+  const { kubeconfig, context } = into ?? {};
+  const reached = [kubeconfig && ` --kubeconfig ${kubeconfig}`, context && ` --context ${context}`].join('');
+  const next = isFolder ? opened : `kubectl${reached || ` -s ${target}`} get pods -A`;
   return [
     line('RESOURCE', 'OBJECTS', 'NOT COPIED'),
     ...rows.map(({ resource, objects: count, why = '' }) => line(resource, String(count), why)),

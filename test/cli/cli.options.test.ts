@@ -81,6 +81,8 @@ it('names exactly the options that are known to have a test', () => {
     '--ingress-port',
     '--ingress-tls-port',
     '--into',
+    '--into-context',
+    '--into-kubeconfig',
     '--keep-on-failure',
     '--kinds',
     '--kubeconfig',

@@ -418,6 +418,51 @@ it('takes objects from administrators alone, and says of each what is wrong with
   }
 });
 
+it('brings objects to a secure door with credentials of a kubeconfig, if these have the right to imports', async () => {
+  const users = ['bringer', 'reader'].map((name) => ({ name, token: `token-of-${name}` }));
+  const server = await start({
+    store: 'memory',
+    like: 'kubernetes',
+    controllers: false,
+    secure: true,
+    users,
+  });
+  try {
+    const group = 'rbac.authorization.k8s.io';
+    const rule = (resource: string) => ({ apiGroups: ['wherry.dev'], resources: [resource], verbs: ['*'] });
+    for (const [name, resource] of [['bringer', 'imports'] as const, ['reader', 'backups'] as const]) {
+      const roleRef = { apiGroup: group, kind: 'ClusterRole', name };
+      const subjects = [{ apiGroup: group, kind: 'User', name }];
+      const role = { metadata: { name }, rules: [rule(resource)] };
+      await call('POST', `/apis/${group}/v1/clusterroles`, role, server.url);
+      const binding = { metadata: { name }, roleRef, subjects };
+      await call('POST', `/apis/${group}/v1/clusterrolebindings`, binding, server.url);
+    }
+    const config = JSON.parse(server.kubeconfigFor('bringer'));
+    config.users = users.map(({ name, token }) => ({ name, user: { token } }));
+    config.contexts = users.map(({ name }) => ({
+      name,
+      context: { cluster: config.clusters[0].name, user: name },
+    }));
+    const file = path.join(folder, 'into.config');
+    writeFileSync(file, JSON.stringify(config));
+    const options = { ...fast, kubeconfig: kubeconfig('doors', {}), kinds: ['namespaces', 'configmaps'] };
+    const by = (context: string) => importCluster({ ...options, into: { kubeconfig: file, context } });
+    await expect(by('reader')).rejects.toThrow(
+      /"reader" cannot get resource "imports" in API group "wherry.dev"/,
+    );
+    expect(asked).toEqual([]);
+    expect(await by('bringer')).toMatchObject({ target: server.secureUrl });
+    const maps = '/api/v1/namespaces/default/configmaps';
+    expect(await shownIn(server, maps)).toEqual(await shownIn(source, maps));
+    await expect(importCluster({ ...options, into: { server: server.secureUrl! } })).rejects.toThrow(
+      'cannot be reached',
+    );
+  } finally {
+    await server.close();
+  }
+});
+
 it('a read-only copy takes no objects, and says so', async () => {
   const copy = await openDump(target('whole'));
   const options = { ...fast, kubeconfig: kubeconfig('copy', {}), into: { server: copy.url } };

@@ -310,6 +310,18 @@ export const importFlags = {
     value: parsed('URL', 'a URL', (given) => (isServerUrl(given) ? given : undefined)),
     text: 'the running server to copy into, instead of a folder',
   }),
+  intoKubeconfig: copying<string>({
+    flag: 'into-kubeconfig',
+    needed: ['import'],
+    value: file,
+    text: 'the running server to copy into, with credentials (default with --into-context: --kubeconfig)',
+  }),
+  intoContext: copying<string>({
+    flag: 'into-context',
+    needed: ['import'],
+    value: text('NAME'),
+    text: 'its context (default: the current one of --into-kubeconfig)',
+  }),
   name: copying<string>({
     flag: 'name',
     needed: ['import'],

@@ -21,7 +21,7 @@ it('says of a file that it is too large, or its path too long', () => {
   expect(reading.admits('large', 401 * 1024 * 1024)).toBe(false);
   expect(reading.admits('x'.repeat(5_000), 1)).toBe(false);
   expect(reading.problems.map(({ why }) => why)).toEqual([
-    'it has more than 419430400 bytes',
+    'it has more than 400 MiB, the most that a file may have: dump kinds or namespaces into files of their own',
     'its path has more than 4096 characters',
   ]);
 });

@@ -2,6 +2,7 @@
 
 /** Largest file that is read, in bytes. Node's texts have at most 512 MB. */
 export const fileBytesMax = 400 * 1024 * 1024;
+export const tooLarge = `it has more than ${fileBytesMax / 2 ** 20} MiB, the most that a file may have: dump kinds or namespaces into files of their own`;
 /** Bytes of all files together. */
 const bytesMax = 8 * 1024 * 1024 * 1024;
 /** Files of a dump. */
@@ -50,7 +51,7 @@ export class DumpReading {
       path.length > pathCharsMax
         ? `its path has more than ${pathCharsMax} characters`
         : size > fileBytesMax
-          ? `it has more than ${fileBytesMax} bytes`
+          ? tooLarge
           : undefined;
     if (why) this.problem(path.slice(0, pathCharsMax), why);
     return why === undefined;

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, lstat, open, readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { createGunzip, gunzipSync } from 'node:zlib';
-import { DumpBoundError, type DumpFile, type DumpReading, fileBytesMax } from './dump-file.ts';
+import { DumpBoundError, type DumpFile, type DumpReading, fileBytesMax, tooLarge } from './dump-file.ts';
 import { isTar, readTar } from './tar.ts';
 import { isZip, readZip } from './zip.ts';
 
@@ -105,7 +105,7 @@ async function* gzipFiles(file: string, name: string, reading: DumpReading): Asy
       let length = 0;
       for await (const part of all) {
         length += part.length;
-        if (length > fileBytesMax) return reading.problem(name, `it has more than ${fileBytesMax} bytes`);
+        if (length > fileBytesMax) return reading.problem(name, tooLarge);
         parts.push(part);
       }
       yield { path: name.replace(/\.gz$/, ''), bytes: Buffer.concat(parts) };
@@ -161,10 +161,10 @@ function* plainOrPacked(file: DumpFile, reading: DumpReading): Generator<DumpFil
     yield { path: path.replace(/\.gz$/, ''), bytes: content };
   } catch (error) {
     if (error instanceof DumpBoundError) throw error;
-    reading.problem(path, reasonOf(error as Error));
+    const isLarge = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
+    reading.problem(path, isLarge ? tooLarge : reasonOf(error as Error));
     // It was unpacked so far: many such files would take days.
-    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
-      reading.unpacked(fileBytesMax, { total: 0 }, bytes.length);
+    if (isLarge) reading.unpacked(fileBytesMax, { total: 0 }, bytes.length);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Reads zip archives by their directory at the end, file by file: stored and deflated ones. */
 import type { FileHandle } from 'node:fs/promises';
 import { crc32, inflateRawSync } from 'node:zlib';
-import { type DumpFile, type DumpReading, fileBytesMax, nameProblem } from './dump-file.ts';
+import { type DumpFile, type DumpReading, fileBytesMax, nameProblem, tooLarge } from './dump-file.ts';
 
 const localMark = 0x04034b50;
 const entryMark = 0x02014b50;
@@ -113,7 +113,7 @@ async function contentOf(
   const head = await readAt(file, at, 30);
   if (head.length < 30 || head.readUInt32LE(0) !== localMark) return 'it is not where the directory says';
   const start = at + 30 + head.readUInt16LE(26) + head.readUInt16LE(28);
-  if (packed > fileBytesMax) return `it has more than ${fileBytesMax} bytes`;
+  if (packed > fileBytesMax) return tooLarge;
   const bytes = await readAt(file, start, packed);
   if (bytes.length < packed) return 'it is cut off';
   try {
