@@ -1,5 +1,5 @@
 /** What token authenticators share: the question, the answer, and the error for a refused token. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { User } from '../../api/values/user.ts';
 
 /** Longer tokens are refused without being parsed. */
@@ -44,7 +44,7 @@ export class CredentialError extends Error {
 }
 
 /** The cache key of a token: a hash, so that a memory dump does not show the token. */
-export const digestOf = (token: string): string => createHash('sha256').update(token).digest('base64');
+export const digestOf = (token: string): string => hash('sha256', token, 'base64');
 
 export const audiencesInCommon = (said: readonly string[], asked: readonly string[]): string[] =>
   said.filter((audience) => asked.includes(audience));

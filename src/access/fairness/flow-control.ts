@@ -8,6 +8,7 @@ import type { Action } from '../../api/kind/access.ts';
 import { fixedLevels, fixedSchemas } from '../../api/rules/access/flow-defaults.ts';
 import type { User } from '../../api/values/user.ts';
 import { composedKey } from '../../composed-key.ts';
+import { Memo } from '../../memo.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Entry } from '../../registry/view/entry.ts';
 import { everything } from '../../registry/view/filter.ts';
@@ -32,7 +33,17 @@ interface Schema {
   readonly test: ReturnType<typeof schemaTest>;
 }
 
+/** A schema that matches some actions of a user. */
+interface Candidate {
+  readonly schema: Schema;
+  readonly matches: (action: Action) => boolean;
+  /** The flow of these actions; undefined when it depends on the namespace. */
+  readonly flow: Flow | undefined;
+}
+
 export class FlowControl {
+  /** The schemas that are about a user, in their order. */
+  #candidates = new Memo((user: User) => this.#candidatesOf(user));
   #schemas: readonly Schema[] = [];
   /** The schema `catch-all`, for requests that no schema matches: those of users without groups. */
   #catchAll: Schema | undefined;
@@ -48,12 +59,18 @@ export class FlowControl {
 
   flowOf(user: User, action: Action): Flow {
     this.#catchUp();
-    const schema = this.#schemas.find(({ test }) => test(user, action)) ?? this.#catchAll!;
-    return {
-      schemaUid: schema.uid,
-      level: schema.level,
-      id: composedKey(schema.name, told(schema, user, action)),
-    };
+    for (const { schema, matches, flow } of this.#candidates.of(user))
+      if (matches(action)) return flow ?? flowIn(schema, action.resource?.namespace ?? '');
+    return flowIn(this.#catchAll!, toldBy(this.#catchAll!, user) ?? action.resource?.namespace ?? '');
+  }
+
+  #candidatesOf(user: User): Candidate[] {
+    return this.#schemas.flatMap((schema) => {
+      const matches = schema.test(user);
+      if (!matches) return [];
+      const told = toldBy(schema, user);
+      return [{ schema, matches, flow: told === undefined ? undefined : flowIn(schema, told) }];
+    });
   }
 
   get levels(): Iterable<PriorityLevel> {
@@ -104,6 +121,7 @@ export class FlowControl {
         const method = schema.spec?.distinguisherMethod?.type;
         return [{ name: name!, uid, method, level, test: schemaTest(schema) }];
       });
+    this.#candidates = new Memo((user: User) => this.#candidatesOf(user));
     this.#catchAll = this.#schemas.find(({ name }) => name === 'catch-all');
   }
 
@@ -117,11 +135,17 @@ export class FlowControl {
 
 const precedence = ({ spec }: FlowSchema): number => spec?.matchingPrecedence ?? 0;
 
-/** The value that distinguishes the flows of a schema. */
-function told({ method }: Schema, user: User, { resource }: Action): string {
-  if (method === 'ByUser') return user.name;
-  return method === 'ByNamespace' ? (resource?.namespace ?? '') : '';
+/** The value that distinguishes the flows of a schema; undefined when it is the namespace. */
+function toldBy({ method }: Schema, user: User): string | undefined {
+  if (method === 'ByNamespace') return undefined;
+  return method === 'ByUser' ? user.name : '';
 }
+
+const flowIn = ({ name, uid, level }: Schema, told: string): Flow => ({
+  schemaUid: uid,
+  level,
+  id: composedKey(name, told),
+});
 
 /** Adds the two mandatory objects of each kind, even when they are not stored. */
 function withFixed<T extends FlowSchema | PriorityLevelConfiguration>(

@@ -19,21 +19,27 @@ function oneOf(list: readonly string[] = []): Test<string> {
   return (word) => set.has(word);
 }
 
-export function schemaTest({ spec }: FlowSchema): (user: User, action: Action) => boolean {
-  const tests = (spec?.rules ?? []).map(ruleTest);
-  return (user, action) => tests.some((test) => test(user, action));
+/** Which actions of a user match a schema; undefined when it is about other users. */
+export function schemaTest({ spec }: FlowSchema): (user: User) => Test<Action> | undefined {
+  const rules = (spec?.rules ?? []).map(ruleTest);
+  return (user) => {
+    const tests = rules.filter(({ isAbout }) => isAbout(user)).map(({ matches }) => matches);
+    return tests.length === 0 ? undefined : (action) => tests.some((test) => test(action));
+  };
 }
 
 function ruleTest({ subjects = [], resourceRules = [], nonResourceRules = [] }: PolicyRulesWithSubjects) {
   const isSubject = subjects.map(subjectTest);
   const isResource = resourceRules.map(resourceTest);
   const isPath = nonResourceRules.map(pathTest);
-  return (user: User, action: Action): boolean => {
-    if (!isSubject.some((test) => test(user))) return false;
-    const { resource } = action;
-    return resource
-      ? isResource.some((test) => test(action.verb, resource))
-      : isPath.some((test) => test(action));
+  return {
+    isAbout: (user: User): boolean => isSubject.some((test) => test(user)),
+    matches: (action: Action): boolean => {
+      const { resource } = action;
+      return resource
+        ? isResource.some((test) => test(action.verb, resource))
+        : isPath.some((test) => test(action));
+    },
   };
 }
 

@@ -13,6 +13,7 @@
  * its turn.
  */
 import type { PriorityLevelConfiguration } from '../../api/generated/types.ts';
+import { LastMemo } from '../../memo.ts';
 import { handOf } from './shuffle-sharding.ts';
 
 /** Target duration of the requests started in one tick. */
@@ -61,6 +62,8 @@ export class PriorityLevel {
   #retryAfterSeconds = 1;
   #dispatched = 0;
   readonly #refused = new Map<Refusal, number>();
+  /** The queues of a flow. */
+  #hand!: LastMemo<string, readonly number[]>;
 
   constructor(
     configuration: PriorityLevelConfiguration,
@@ -74,6 +77,8 @@ export class PriorityLevel {
   /** @param sharesAll shares of all levels together */
   configure(configuration: PriorityLevelConfiguration, sharesAll: number): void {
     this.#configuration = configuration;
+    const { queues = 0, handSize = 0 } = configuration.spec?.limited?.limitResponse?.queuing ?? {};
+    this.#hand = new LastMemo((flow) => handOf(flow, queues, handSize));
     this.#nominal = sharesAll > 0 ? Math.ceil((this.settings.seats * this.shares) / sharesAll) : 0;
     this.#budget = Math.max(this.#nominal, 1);
     this.#dispatch();
@@ -151,7 +156,7 @@ export class PriorityLevel {
     const { limitResponse } = this.#configuration.spec?.limited ?? {};
     const queuing = limitResponse?.queuing;
     if (limitResponse?.type !== 'Queue' || !queuing) throw this.#refuse('concurrency-limit', refusal);
-    const hand = handOf(flow, queuing.queues!, queuing.handSize!);
+    const hand = this.#hand.of(flow);
     const lengths = hand.map((number) => this.#queues.get(number)?.waiters.length ?? 0);
     const shortest = lengths.indexOf(Math.min(...lengths));
     if (lengths[shortest]! >= queuing.queueLengthLimit!) throw this.#refuse('queue-full', refusal);

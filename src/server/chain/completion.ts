@@ -24,7 +24,7 @@ export function complete(context: RequestContext, services: Services): void {
 
 function awaitTaken(context: RequestContext, services: Services): void {
   const { response } = context;
-  const { keeper, traffic } = services;
+  const { keeper, traffic, deadlines } = services;
   const giveBack = traffic.holdUnread(context, response.writableLength);
   if (!giveBack) {
     keeper.reached('requestTimeoutMs');
@@ -32,16 +32,16 @@ function awaitTaken(context: RequestContext, services: Services): void {
     return record(context, response.statusCode, services);
   }
   const done = (): void => {
-    clearTimeout(timer);
+    deadlines.remove(deadline);
     giveBack();
     response.off('close', done);
     record(context, response.statusCode, services);
   };
-  const timer = setTimeout(() => {
+  const deadline = deadlines.add(keeper.limits.requestTimeoutMs, () => {
     keeper.reached('requestTimeoutMs');
     response.destroy();
     done();
-  }, keeper.limits.requestTimeoutMs);
+  });
   response.on('close', done);
 }
 

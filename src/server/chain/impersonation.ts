@@ -10,7 +10,8 @@ import { ImpersonationRefused, type WantedUser } from '../../access/impersonatio
 import { badRequest } from '../../api/errors/errors.ts';
 import type { User } from '../../api/values/user.ts';
 import { refusal } from '../http/access-refusal.ts';
-import type { RequestContext } from '../http/context.ts';
+import type { ApiRequest, RequestContext } from '../http/context.ts';
+import { Http2Request } from '../wire/http2-request.ts';
 import { removeIdentity } from '../wire/identity-removal.ts';
 import { PlainRequest } from '../wire/plain-request.ts';
 import type { Services } from './step.ts';
@@ -29,7 +30,7 @@ const groupHeader = 'impersonate-group';
 const prefixStart = prefix.charCodeAt(0);
 
 export function impersonate(context: RequestContext, services: Services): void | Promise<void> {
-  if (asksFor(context.request.headers)) {
+  if (asksFor(context.request)) {
     const wanted = wantedUser(context);
     if (wanted) return become(context, wanted, services);
   }
@@ -37,8 +38,10 @@ export function impersonate(context: RequestContext, services: Services): void |
 }
 
 /** Whether a request has impersonation headers. Runs for every request, so it must not allocate. */
-function asksFor(headers: IncomingHttpHeaders): boolean {
-  for (const name in headers) if (name.charCodeAt(0) === prefixStart && name.startsWith(prefix)) return true;
+function asksFor(request: ApiRequest): boolean {
+  if (request instanceof Http2Request) return request.hasName(prefix);
+  for (const name in request.headers)
+    if (name.charCodeAt(0) === prefixStart && name.startsWith(prefix)) return true;
   return false;
 }
 

@@ -228,7 +228,7 @@ class Session implements UnreadBytes, ReadSession {
     this.#streams.add(stream);
     this.reading.note();
     this.idleSinceMs = Number.POSITIVE_INFINITY;
-    stream.once('close', () => {
+    response.on('close', () => {
       this.reading.note();
       this.#streams.delete(stream);
       if (this.#streams.size === 0) this.idleSinceMs = performance.now();

@@ -48,7 +48,7 @@ function headerList(context: RequestContext, length: number, contentType: string
   ];
   if (context.warnings.length)
     for (const text of warningHeaders(context.warnings)) list.push('Warning', text);
-  if (context.flow) list.push(...Object.entries(flowHeaders(context.flow)).flat());
+  if (context.flow) list.push(schemaHeader, context.flow.schemaUid, levelHeader, context.flow.level.uid);
   if (context.trace?.isShown) list.push('Server-Timing', timing(context.trace));
   return list;
 }
@@ -64,9 +64,12 @@ function timing(trace: RequestTrace): string {
  * and does not limit its own.
  */
 const flowHeaders = ({ schemaUid, level }: Flow) => ({
-  'X-Kubernetes-PF-FlowSchema-UID': schemaUid,
-  'X-Kubernetes-PF-PriorityLevel-UID': level.uid,
+  [schemaHeader]: schemaUid,
+  [levelHeader]: level.uid,
 });
+
+const schemaHeader = 'X-Kubernetes-PF-FlowSchema-UID';
+const levelHeader = 'X-Kubernetes-PF-PriorityLevel-UID';
 
 function warningHeaders(warnings: readonly string[]): string[] {
   let texts = [...new Set(warnings)];

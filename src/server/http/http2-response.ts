@@ -10,6 +10,17 @@ const connectionHeaders = new Set([
   'transfer-encoding',
   'upgrade',
 ]);
+/** The headers of nearly every answer, in lower case. */
+const usualNames = new Map(
+  [
+    'Audit-Id',
+    'Cache-Control',
+    'Content-Type',
+    'Content-Length',
+    'X-Kubernetes-PF-FlowSchema-UID',
+    'X-Kubernetes-PF-PriorityLevel-UID',
+  ].map((name) => [name, name.toLowerCase()]),
+);
 /** HTTP/2 error code. */
 const internalError = 0x02;
 const bodiless = new Set([204, 205, 304]);
@@ -21,6 +32,8 @@ export interface UnreadBytes {
   remove(bytes: number): void;
 }
 
+const nothing = (): void => undefined;
+
 export class Http2Response implements ApiResponse {
   statusCode = 200;
   headersSent = false;
@@ -30,6 +43,8 @@ export class Http2Response implements ApiResponse {
   #bodiless = false;
   /** Bytes of this answer that wait for the client. */
   #unread = 0;
+  /** Called when the stream is closed. Kept here, because a listener of a stream costs several times as much. */
+  #onClose: (() => void)[] = [];
 
   constructor(
     readonly stream: ServerHttp2Stream,
@@ -37,8 +52,13 @@ export class Http2Response implements ApiResponse {
     private readonly unread: UnreadBytes,
   ) {
     // The client cancelled its request, or the connection broke: `close` follows and is enough.
-    stream.on('error', () => undefined);
-    stream.once('close', () => this.#read(this.#unread));
+    stream.on('error', nothing);
+    stream.on('close', () => {
+      this.#read(this.#unread);
+      const listeners = this.#onClose;
+      this.#onClose = [];
+      for (const listener of listeners) listener();
+    });
   }
 
   get destroyed(): boolean {
@@ -91,9 +111,13 @@ export class Http2Response implements ApiResponse {
 
   /** Counts bytes until the client has taken them. */
   #sent(bytes: number): () => void {
+    this.#count(bytes);
+    return () => this.#read(bytes);
+  }
+
+  #count(bytes: number): void {
     this.#unread += bytes;
     this.unread.add(bytes);
-    return () => this.#read(bytes);
   }
 
   #read(bytes: number): void {
@@ -110,7 +134,11 @@ export class Http2Response implements ApiResponse {
     if (this.destroyed) return this;
     if (!this.headersSent) this.writeHead(this.statusCode, []);
     while (stream.writableCorked > 0) stream.uncork();
-    if (!this.#bodiless) stream.end(bytes, this.#sent(bytes?.length ?? 0));
+    if (!this.#bodiless) {
+      // They are read when the stream closes, which follows.
+      this.#count(bytes?.length ?? 0);
+      stream.end(bytes);
+    }
     // The rest of the request body is not read: asks the client to stop sending, once it has its answer.
     if (!stream.endAfterHeaders && !stream.readableEnded) stream.once('finish', () => stream.close());
     return this;
@@ -122,17 +150,20 @@ export class Http2Response implements ApiResponse {
   }
 
   on(event: string, listener: () => void): this {
-    this.stream.on(event, listener);
+    if (event === 'close') this.#onClose.push(listener);
+    else this.stream.on(event, listener);
     return this;
   }
 
   once(event: string, listener: () => void): this {
-    this.stream.once(event, listener);
+    if (event === 'close') this.#onClose.push(listener);
+    else this.stream.once(event, listener);
     return this;
   }
 
   off(event: string, listener: () => void): this {
-    this.stream.off(event, listener);
+    if (event === 'close') this.#onClose = this.#onClose.filter((one) => one !== listener);
+    else this.stream.off(event, listener);
     return this;
   }
 
@@ -142,8 +173,9 @@ export class Http2Response implements ApiResponse {
   }
 
   #add(name: string, value: string): void {
-    const lower = name.toLowerCase();
-    if (connectionHeaders.has(lower)) return;
+    const usual = usualNames.get(name);
+    const lower = usual ?? name.toLowerCase();
+    if (!usual && connectionHeaders.has(lower)) return;
     if (noText.test(value)) throw new TypeError(`the header ${name} holds a control character`);
     const before = this.#headers[lower];
     if (before === undefined) this.#headers[lower] = value;

@@ -52,6 +52,13 @@ export class Http2Request {
     return this.#rawHeaders;
   }
 
+  /** Whether a header was sent whose name begins so. Its list is read several times faster than the object. */
+  hasName(prefix: string): boolean {
+    const { received } = this;
+    for (let i = 0; i < received.length; i += 2) if (received[i]!.startsWith(prefix)) return true;
+    return false;
+  }
+
   on(event: string, listener: (...args: never[]) => void): this {
     this.stream.on(event, listener as never);
     return this;
