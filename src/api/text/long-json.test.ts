@@ -70,6 +70,8 @@ describe('readLongJson', () => {
         ...[`{"a":${good},"b"}`, `{a:${good}}`, `{"a":0,"b":${good},"a":1}`, `[${good},{"a":1,"a":2}]`],
         ...[`{"a":${good},"a":${good}}`, `{"n":123456789012345678901,"l":${good}}`, `[1e400,${good}]`],
         ...[`{"\\ud800":${good},"x":"\\udc00"}`],
+        // White space of JavaScript that JSON does not have.
+        ...[`${good}\u00a0`, `\ufeff${good}`, `[\u2003${good}]`, `[${good}\v,1]`, `[${good},\f]`],
       ]),
       ...['', ' ', '"', '1', '[]', '{', ']', ',', `"${'\\u0041'.repeat(pieceChars)}"`],
       ...['['.repeat(depthMax + 1) + list, '['.repeat(3_000_000), '{"a":'.repeat(600_000)],

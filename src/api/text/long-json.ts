@@ -56,6 +56,9 @@ export function* readLongJson(bytes: Buffer): Generator<number, LongDocument> {
 /** Thrown inside this module only: the text is no JSON; why is found out by looking at all of it. */
 class BadPiece extends Error {}
 
+/** White space of JSON alone; that of JavaScript has more. */
+const isBlank = (text: string): boolean => !/[^ \t\n\r]/.test(text);
+
 class LongReader {
   hasRepeated = false;
   readonly #open: Open[] = [];
@@ -92,7 +95,7 @@ class LongReader {
       }
     }
     if (this.#end === undefined) return this.#piece(text);
-    if (this.#open.length > 0 || text.slice(this.#end).trim() !== '') throw new BadPiece();
+    if (this.#open.length > 0 || !isBlank(text.slice(this.#end))) throw new BadPiece();
     return this.#value;
   }
 
@@ -117,7 +120,7 @@ class LongReader {
     this.#take(open, at);
     const around = this.#open.at(-1);
     if (around) return this.#putLong(around, open, at + 1);
-    if (this.#end !== undefined || this.text.slice(0, open.at).trim() !== '') throw new BadPiece();
+    if (this.#end !== undefined || !isBlank(this.text.slice(0, open.at))) throw new BadPiece();
     this.#value = open.value;
     this.#end = at + 1;
   }
@@ -131,7 +134,7 @@ class LongReader {
     if (around.isObject) {
       const [key] = Object.keys(this.#piece(`{${before}0}`) as JsonObject);
       this.#set(around.value as JsonObject, key!, value);
-    } else if (before.trim() === '') (around.value as unknown[]).push(value);
+    } else if (isBlank(before)) (around.value as unknown[]).push(value);
     else throw new BadPiece();
     around.isMemberIn = true;
     around.pending = end;
@@ -143,10 +146,10 @@ class LongReader {
     open.pending = end + 1;
     if (open.isMemberIn) {
       open.isMemberIn = false;
-      if (pending.trim() !== '') throw new BadPiece();
+      if (!isBlank(pending)) throw new BadPiece();
       return;
     }
-    if (pending.trim() === '') throw new BadPiece();
+    if (isBlank(pending)) throw new BadPiece();
     if (open.isObject) {
       const part = this.#piece(`{${pending}}`) as JsonObject;
       const whole = (open.value ??= {}) as JsonObject;
