@@ -10,9 +10,10 @@ import { expectSentence, inMemory, stop, useCommand } from '../support/command.t
 import { Client } from '../support/http.ts';
 import { Stream } from '../support/stream.ts';
 import { readToEnd, Target } from '../support/target.ts';
+import { isRelease } from '../support/tier.ts';
 
 const configMaps = '/api/v1/namespaces/default/configmaps';
-const { children, run, serving } = useCommand();
+const { answering, children, refused, run, serving } = useCommand();
 
 /** Objects with finalizers, which stay after deletion until a controller removes those. */
 const held = [
@@ -176,9 +177,18 @@ describe.each([
   [['up', ...inMemory, '--host', '127.0.0.1; rm -rf /'], /is not an address of this machine alone/],
 ] as const)('the command line %j', (args, says) => {
   it('is refused in one sentence', async () => {
-    expectSentence(await run(...args), says);
+    expectSentence(await refused(...args), says);
   });
 });
+
+it.each([[['upp']], [['up', '--prot', '1']], [['up', '--port']]])(
+  'the process of the command line %j says what reading the line says',
+  async (args) => {
+    const said = await run(...args);
+    expectSentence(said, /did you mean|needs a value/);
+    expect(said).toEqual(await refused(...args));
+  },
+);
 
 describe('a server', () => {
   it.each(['up', 'serve'])('of `wherry %s` says where it is, in one line, and is there', async (command) => {
@@ -239,9 +249,9 @@ describe('a server', () => {
       [['--like', 'kubernetes'], 201],
       [['--like', 'kubernetes', '--create-status=200'], 200],
     ] as const) {
-      const { child, client } = await serving('serve', ...inMemory, ...args);
+      const { client, end } = await answering(...inMemory, ...args);
       expect((await client.post(configMaps, { metadata: { name: 'a' } })).status).toBe(code);
-      await stop(child);
+      await end();
     }
   });
 
@@ -255,27 +265,20 @@ describe('a server', () => {
         ['ADDED', 'MODIFIED'],
       ],
     ] as const) {
-      const { child, url, client } = await serving('serve', ...inMemory, '--secure-port=off', ...args);
+      const { url, client, end } = await answering(...inMemory, '--secure-port=off', ...args);
       await client.post(configMaps, { metadata: { name: 'a' } });
       await client.patch(`${configMaps}/a`, { data: { a: 'b' } });
       const stream = await Stream.open(`${url}${configMaps}?watch=1`);
       await client.post(configMaps, { metadata: { name: 'end' } });
       await stream.until((told) => told.some(({ object }) => object.metadata.name === 'end'));
       expect(stream.events.slice(0, -1).map(({ type }) => type)).toEqual(events);
-      await stop(child);
+      await end();
     }
   });
 
   it('forgets history beyond what it is told to keep', async () => {
     for (const bounds of ['1h,5', '1s,1000']) {
-      const { child, url, client } = await serving(
-        'serve',
-        ...inMemory,
-        '--history',
-        bounds,
-        '--log-level',
-        'warn',
-      );
+      const { url, client, end } = await answering(...inMemory, '--history', bounds, '--log-level', 'warn');
       const created = await client.post(configMaps, { metadata: { name: 'a' } });
       const version = Number(created.body.metadata.resourceVersion) - 1;
       for (let i = 0; i < 10; i++) await client.patch(`${configMaps}/a`, { data: { i: String(i) } });
@@ -288,18 +291,18 @@ describe('a server', () => {
       const stream = await Stream.open(`${url}${configMaps}?watch=1&resourceVersion=${version}`);
       expect(await stream.ended).toBe(true);
       expect(stream.events).toMatchObject([{ type: 'ERROR', object: { code: 410, reason: 'Expired' } }]);
-      await stop(child);
+      await end();
     }
   });
 
   it('gives services addresses and ports from the ranges it is told', async () => {
     const ranges = ['--service-cluster-ip-range', '10.9.8.0/28', '--service-node-port-range', '31000-31001'];
-    const { child, client } = await serving('serve', ...inMemory, ...ranges);
+    const { client, end } = await answering(...inMemory, ...ranges);
     const service = { metadata: { name: 'a' }, spec: { type: 'NodePort', ports: [{ port: 80 }] } };
     const { spec } = (await client.post('/api/v1/namespaces/default/services', service)).body;
     expect(spec.clusterIP).toMatch(/^10\.9\.8\.(\d|1[0-5])$/);
     expect([31_000, 31_001]).toContain(spec.ports[0].nodePort);
-    await stop(child);
+    await end();
   });
 
   it('of `wherry up` gives every account a secret with a token where it is asked to', async () => {
@@ -354,16 +357,10 @@ describe('a server', () => {
     ['up', ['--controllers', 'none', '--simulated-nodes', '1']],
     ['serve', ['--controllers=none']],
     ['serve', ['--controllers=-namespace,-garbagecollector,-protection,-serviceaccount']],
-  ])('of `wherry %s` with %j, like Kubernetes, leaves what is deleted to others', async (command, args) => {
-    const { child, client } = await serving(
-      command,
-      ...inMemory,
-      ...args,
-      '--like',
-      'kubernetes',
-      '--create-status',
-      '200',
-    );
+  ])('of `wherry %s` with %j, like Kubernetes, leaves what is deleted to others', async (command, given) => {
+    const args = [...inMemory, ...given, '--like', 'kubernetes', '--create-status', '200'];
+    const begun = command === 'serve' ? await answering(...args) : await serving(command, ...args);
+    const { client } = begun;
     await makeHeld(client);
     for (const path of ['/api/v1/namespaces/short', ...held]) {
       await client.delete(path);
@@ -374,11 +371,11 @@ describe('a server', () => {
     for (const path of ['/api/v1/namespaces/short', ...held])
       expect((await client.get(path)).status, path).toBe(200);
     expect((await client.get('/api/v1/namespaces/kube-public/serviceaccounts')).body.items).toEqual([]);
-    await stop(child);
+    await ('end' in begun ? begun.end() : stop(begun.child));
   });
 
   it('of `wherry serve` without controllers leaves namespaces to others, and holds nothing else', async () => {
-    const { child, client } = await serving('serve', ...inMemory, '--controllers=none');
+    const { client, end } = await answering(...inMemory, '--controllers=none');
     await makeHeld(client);
     await client.delete('/api/v1/namespaces/short');
     for (const path of held) {
@@ -388,11 +385,14 @@ describe('a server', () => {
     const { metadata, spec } = (await client.get('/api/v1/namespaces/short')).body;
     expect(metadata.deletionTimestamp).toBeDefined();
     expect(spec.finalizers).toEqual(['kubernetes']);
-    await stop(child);
+    await end();
   });
 });
 
-describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
+/** Of these, one in `npm test`: both are handled by the same line. */
+const endSignals = ['SIGTERM', 'SIGINT'] as const;
+
+describe.each(isRelease ? endSignals : endSignals.slice(0, 1))('%s', (signal) => {
   it('ends watches properly, and the process with code 0', async () => {
     const { child, url, client } = await serving('serve', ...inMemory);
     const streams = await Promise.all(

@@ -10,7 +10,7 @@ import { readYaml } from '../../src/api/text/yaml.ts';
 import { Child, command } from '../support/child.ts';
 import { expectSentence, stop, useCommand } from '../support/command.ts';
 
-const { children, run } = useCommand();
+const { children, refused, run } = useCommand();
 const execute = promisify(execFile);
 
 async function wherry(cwd: string, ...args: string[]): Promise<string> {
@@ -78,8 +78,8 @@ describe('the secure door', () => {
     const holder = createServer();
     await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
     const { port } = holder.address() as { port: number };
-    const refused = await run('serve', '--port', '0', '--in-memory', '--secure-port', String(port));
-    expectSentence(refused, /port \d+ on 127\.0\.0\.1 is taken by another process/);
+    const taken = await run('serve', '--port', '0', '--in-memory', '--secure-port', String(port));
+    expectSentence(taken, /port \d+ on 127\.0\.0\.1 is taken by another process/);
     holder.close();
   });
 
@@ -131,7 +131,7 @@ describe('the secure door', () => {
     [['--tls-san', 'a b'], /--tls-san must be a name or an address/],
     [['--http2-max-streams-per-connection', 'many'], /must be a number from 0 to/],
   ])('%j is refused with a sentence', async (args, says) => {
-    expectSentence(await run('serve', ...args), says);
+    expectSentence(await refused('serve', ...args), says);
   });
 });
 
@@ -180,6 +180,6 @@ describe('wherry kubeconfig', () => {
       [['--output', 'a', '--merge', 'b'], /exclude each other/],
       [['--user', ''], /--user must be a name/],
     ] as const)
-      expectSentence(await run('kubeconfig', ...args), says);
+      expectSentence(await refused('kubeconfig', ...args), says);
   });
 });

@@ -4,6 +4,7 @@
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useCluster } from '../support/http.ts';
+import { isRelease } from '../support/tier.ts';
 import { Attempt } from './attempt.ts';
 import {
   awayOf,
@@ -24,10 +25,15 @@ let checks = 0;
 
 type Row = [method: string, template: string, kind: ContractKind, what: string, run: objects.Operation];
 
+/** Rows that were checked with `pretty`: `npm test` does so with the first kind of each, before a release all do. */
+const prettyRows = new Set<string>();
+
 /** One row of the document on one kind, as one test. */
 function check([method, template, kind, what, run]: Row, pretty = false): void {
   const path = template.replace('<C>', kind.segment);
   checks++;
+  if (pretty && !isRelease && prettyRows.has(`${method} ${template} ${what}`)) return;
+  if (pretty) prettyRows.add(`${method} ${template} ${what}`);
   it(`${method} ${path}: ${what}${pretty ? ', pretty' : ''}`, () =>
     run(new Attempt(client, kind, path, pretty)));
 }

@@ -56,6 +56,22 @@ describe('a node that must speak every second', () => {
     );
     await speaksUntil((node) => taints(node).length === 0);
   });
+
+  it('that is gone takes its pods with it', async () => {
+    await makeNode(api, 'n4');
+    await api.post(pods, podNamed('orphan', { nodeName: 'n4' }));
+    const watch = await api.watch(
+      `${pods}?watch=true&resourceVersion=0&fieldSelector=metadata.name%3Dorphan`,
+    );
+    await api.delete('/api/v1/nodes/n4');
+    const failed = await watch.until(({ object }) => object.status.phase === 'Failed');
+    expect(condition(failed.object, 'DisruptionTarget')).toMatchObject({
+      reason: 'DeletionByPodGC',
+      message: 'PodGC: node no longer exists',
+    });
+    await watch.until(({ type }) => type === 'DELETED');
+    watch.close();
+  });
 });
 
 describe('a node', () => {
@@ -97,22 +113,6 @@ describe('a node', () => {
       '/api/v1/nodes/n3',
       (node) => !taints(node).includes('node.kubernetes.io/unschedulable:NoSchedule'),
     );
-  });
-
-  it('that is gone takes its pods with it', async () => {
-    await makeNode(api, 'n4');
-    await api.post(pods, podNamed('orphan', { nodeName: 'n4' }));
-    const watch = await api.watch(
-      `${pods}?watch=true&resourceVersion=0&fieldSelector=metadata.name%3Dorphan`,
-    );
-    await api.delete('/api/v1/nodes/n4');
-    const failed = await watch.until(({ object }) => object.status.phase === 'Failed');
-    expect(condition(failed.object, 'DisruptionTarget')).toMatchObject({
-      reason: 'DeletionByPodGC',
-      message: 'PodGC: node no longer exists',
-    });
-    await watch.until(({ type }) => type === 'DELETED');
-    watch.close();
   });
 });
 

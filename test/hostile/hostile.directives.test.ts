@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Json, strategicPatch } from '../support/http.ts';
 import { useTarget } from '../support/target.ts';
+import { isRelease } from '../support/tier.ts';
 
 const template = '/api/v1/namespaces/default/podtemplates/kept';
 const target = useTarget();
@@ -70,12 +71,17 @@ const places: readonly [string, (directive: Json) => Json][] = [
   ['in a port', (directive) => ({ template: { spec: { containers: [{ name: 'c', ports: [directive] }] } } })],
 ];
 
+/** In `npm test` each value of each directive has its turn at two of the places, before a release at all. */
+const turns = isRelease ? 1 : places.length / 2;
+
 describe('a directive of a strategic merge patch', () => {
-  it.each(places)('may hold anything %s', async (_where, place) => {
+  it.each(places)('may hold anything %s', async (where, place) => {
     const before = await target.version();
     const crashed: string[] = [];
-    for (const directive of directives)
-      for (const value of values) {
+    const turn = places.findIndex(([name]) => name === where);
+    for (const [i, directive] of directives.entries())
+      for (const [j, value] of values.entries()) {
+        if ((i + j + turn) % turns !== 0) continue;
         const body = JSON.stringify(place({ [directive]: value }));
         const { status, text } = await target.patch(`${template}?dryRun=All`, body, strategicPatch);
         if (![200, 400, 422].includes(status)) crashed.push(`${status} ${body}: ${text}`);

@@ -63,7 +63,7 @@ export const pageRuns: Readonly<Record<string, PageRun>> = {
   'README.md': { session: { tier: 'release' } },
   'docs/apply.md': { session: serving },
   'docs/backup.md': { session: { tier: 'release', ending: 'SIGKILL' } },
-  'docs/compatibility.md': { session: serving },
+  'docs/compatibility.md': { session: { ...serving, tier: 'release' } },
   'docs/config.md': {
     session: {},
   },
@@ -73,7 +73,7 @@ export const pageRuns: Readonly<Record<string, PageRun>> = {
   },
   'docs/controllers.md': { session: { tier: 'release' } },
   'docs/corpus.md': { left: { '': 'test/cli/corpus.test.ts runs the program on manifests of its own' } },
-  'docs/custom-kinds.md': { session: serving },
+  'docs/custom-kinds.md': { session: { ...serving, tier: 'release' } },
   'docs/differences.md': { session: { tier: 'release' } },
   'docs/dumps.md': { session: { ...production, tier: 'release', stopsFor: ['wherry up -d'] } },
   'docs/recording.md': { session: { ...production, tier: 'release' } },
@@ -95,7 +95,7 @@ export const pageRuns: Readonly<Record<string, PageRun>> = {
     },
   },
   'docs/limits-and-metrics.md': {
-    session: { needs: { 'big.txt': 'x'.repeat(70_000) } },
+    session: { tier: 'release', needs: { 'big.txt': 'x'.repeat(70_000) } },
     left: { 'wherry up --in-memory --simulated-nodes 1 --log': 'log lines that later commands bring' },
   },
   'docs/network.md': { left: { '': 'needs the rights of root, and commands without an end' } },
@@ -127,7 +127,7 @@ export const pageRuns: Readonly<Record<string, PageRun>> = {
   },
   'docs/pods.md': { left: { '': 'needs the rights of root, for files and limits of containers' } },
   'docs/policies.md': { session: serving },
-  'docs/protection.md': { session: serving },
+  'docs/protection.md': { session: { ...serving, tier: 'release' } },
   'docs/runtimes.md': { left: { '': 'needs container engines' } },
   'docs/sharing.md': {
     session: { tier: 'release' },

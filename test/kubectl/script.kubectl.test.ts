@@ -9,8 +9,10 @@ import { withKubectl } from './kubectl.ts';
 import { runScript } from './script.ts';
 
 /** What people do most; other tests with kubectl meet the rest in `npm test`. */
-const common = ['reading', 'making', 'changing', 'rollouts', 'deleting'];
+const common = ['making', 'changing', 'rollouts'];
 const further = [
+  'reading',
+  'deleting',
   'roles',
   'custom-kinds',
   'describing',

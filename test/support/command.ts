@@ -1,7 +1,11 @@
 /** Runs the built command in tests: to its end, or as a server that is stopped after the test. */
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
+import { readCommandLine } from '../../src/cli/options.ts';
+import { start } from '../../src/cluster/index.ts';
+import { UsageError } from '../../src/program/usage-error.ts';
 import { Child, type Exit, useChildren } from './child.ts';
 import { Client } from './http.ts';
+import { isRelease } from './tier.ts';
 
 export const inMemory = ['--port', '0', '--in-memory'];
 
@@ -23,16 +27,65 @@ export async function stop(child: Child, signal: NodeJS.Signals = 'SIGTERM'): Pr
   expect(child.stderr).toBe('');
 }
 
+/** What the command says of a line that is wrong in itself; undefined for any other. */
+function refusal(args: readonly string[]): Run | undefined {
+  try {
+    readCommandLine(args, { environment: process.env });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return { code: 1, signal: null, stdout: '', stderr: `wherry: ${error.message}\n` };
+  }
+}
+
+export interface Answering {
+  readonly url: string;
+  readonly client: Client;
+  /** Ends it, and expects that it has reported no error. */
+  end(): Promise<void>;
+}
+
+async function answeringProcess(
+  args: readonly string[],
+  children: ReturnType<typeof useChildren>,
+): Promise<Answering> {
+  const child = new Child(['serve', ...args], await children.folder());
+  const url = await child.ready();
+  return { url, client: new Client(url), end: () => stop(child) };
+}
+
+async function answeringHere(...args: string[]): Promise<Answering> {
+  const line = readCommandLine(['serve', ...args], { environment: process.env });
+  if (line.command !== 'serve') throw new Error(`not a server: ${line.command}`);
+  const errors: Error[] = [];
+  const cluster = await start({ ...line.start, onError: (error) => errors.push(error) });
+  onTestFinished(() => cluster.close());
+  return {
+    url: cluster.url,
+    client: new Client(cluster.url),
+    end: async () => {
+      await cluster.close();
+      expect(errors).toEqual([]);
+    },
+  };
+}
+
 export function useCommand() {
   const children = useChildren();
+  const runProcess = async (...args: string[]): Promise<Run> => {
+    const child = new Child(args, await children.folder());
+    const exit = await child.exited;
+    return { ...exit, stdout: child.stdout, stderr: child.stderr };
+  };
   return {
     children,
     /** A run that ends by itself. */
-    run: async (...args: string[]): Promise<Run> => {
-      const child = new Child(args, await children.folder());
-      const exit = await child.exited;
-      return { ...exit, stdout: child.stdout, stderr: child.stderr };
-    },
+    run: runProcess,
+    /** The same, without a process for a line that is wrong in itself; before a release it has one. */
+    refused: async (...args: string[]): Promise<Run> =>
+      (isRelease ? undefined : refusal(args)) ?? runProcess(...args),
+    /** A server with the options of `wherry serve`: in this process, and before a release in one of its own. */
+    answering: isRelease ? (...args: string[]) => answeringProcess(args, children) : answeringHere,
     serving: async (...args: string[]): Promise<{ child: Child; url: string; client: Client }> => {
       const child = new Child(args, await children.folder());
       const url = await child.ready();

@@ -6,7 +6,7 @@ export const namespaces = ['default', 'one', 'two'];
 const names = Array.from({ length: 10 }, (_, i) => `object-${i}`);
 const colours = ['red', 'green', 'blue', undefined];
 /** Makes Endpoints large, so that a client that does not read them soon falls behind. */
-const ballast = 'x'.repeat(30_000);
+const usualBallastBytes = 30_000;
 /** All writers share these; Secrets have one writer. */
 const resources = ['configmaps', 'pods', 'endpoints'];
 
@@ -36,12 +36,15 @@ export interface WorkloadOptions {
   readonly writers: number;
   /** Writers continue until this returns true. */
   readonly enough: () => boolean;
+  /** How large Endpoints are. */
+  readonly ballastBytes?: number;
 }
 
 export async function work(client: Client, log: ChangeLog, options: WorkloadOptions): Promise<void> {
+  const ballast = 'x'.repeat(options.ballastBytes ?? usualBallastBytes);
   await Promise.all(
     Array.from({ length: options.writers }, async (_, number) => {
-      const writer = new Writer(client, log, number, randomFrom(options.seed + number));
+      const writer = new Writer(client, log, number, randomFrom(options.seed + number), ballast);
       while (!options.enough()) await writer.step();
     }),
   );
@@ -87,6 +90,7 @@ class Writer {
     private readonly log: ChangeLog,
     private readonly number: number,
     private readonly random: (bound: number) => number,
+    private readonly ballast = 'x'.repeat(usualBallastBytes),
   ) {}
 
   async step(): Promise<void> {
@@ -159,7 +163,7 @@ class Writer {
       name,
       ...(colour ? { labels: { colour } } : {}),
       ...held(resource),
-      annotations: { mark: this.#mark(), ...(resource === 'endpoints' ? { ballast } : {}) },
+      annotations: { mark: this.#mark(), ...(resource === 'endpoints' ? { ballast: this.ballast } : {}) },
     };
     if (resource === 'pods')
       return {

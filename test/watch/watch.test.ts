@@ -16,8 +16,9 @@ import { isRelease } from '../support/tier.ts';
 import { finish, namespaces, prepare, randomFrom, work } from '../support/workload.ts';
 
 const changesWanted = isRelease ? 1_000 : 300;
-/** So many that a client that does not read is behind by more than what sockets hold. */
-const changesToFallBehind = 2_000;
+/** So many, and so large, that a client that does not read is behind by more than what sockets hold. */
+const changesToFallBehind = 700;
+const ballastBytes = 90_000;
 const writers = 8;
 /** Decides what the writers do; the timing is up to the machine. */
 const seed = Number(process.env['WHERRY_SEED'] ?? 20_261_115);
@@ -262,7 +263,7 @@ describe.each(['memory', 'lmdb'] as const)('watching while others write, on %s',
       let compactions = 0;
       let done = false;
       const enough = (): boolean => log.size >= changesToFallBehind && compactions >= 3;
-      const worked = work(client, log, { seed, writers, enough }).finally(() => {
+      const worked = work(client, log, { seed, writers, enough, ballastBytes }).finally(() => {
         done = true;
       });
       const watcher = (async () => {
