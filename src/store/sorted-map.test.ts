@@ -1,6 +1,7 @@
 // Proves that SortedMap behaves like a Map walked in the order of the keys' UTF-8 bytes.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { rounds } from '../../test/support/tier.ts';
 import { compareKeys, SortedMap } from './sorted-map.ts';
 
 const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
@@ -32,7 +33,7 @@ describe('compareKeys', () => {
       fc.property(fc.oneof(key, fc.string({ unit: 'binary' })), key, (a, b) => {
         expect(Math.sign(compareKeys(a, b))).toBe(byBytes(a, b));
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(2000) },
     );
   });
 

@@ -1,6 +1,7 @@
 /** The language itself: syntax, types, meaning, bounds. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { rounds } from '../../../test/support/tier.ts';
 import { environment, evaluate, problems } from './cel.fixture.ts';
 import { compile } from './cel.ts';
 import { anyJson } from './json-values.ts';
@@ -249,7 +250,7 @@ describe('bounds', () => {
           else evaluate(text);
         },
       ),
-      { seed: Number(process.env.WHERRY_SEED ?? 1), numRuns: 3000 },
+      { seed: Number(process.env.WHERRY_SEED ?? 1), numRuns: rounds(3000) },
     );
   });
 });

@@ -1,6 +1,7 @@
 /** Proves that field selectors are read, refused, matched and written as Kubernetes does. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { rounds } from '../../../test/support/tier.ts';
 import { escapeFieldValue, FieldSelector, type FieldTerm, parseFieldSelector } from './field-selector.ts';
 import { SelectorError } from './label-selector.ts';
 
@@ -138,7 +139,7 @@ describe('properties', () => {
           { path: 'a', op: '=', value },
         ]);
       }),
-      { numRuns: 1000 },
+      { numRuns: rounds(1000) },
     );
   });
 
@@ -151,7 +152,7 @@ describe('properties', () => {
         expect(sorted(again.terms)).toEqual(sorted(terms));
         expect(parseFieldSelector(again.toString()).toString()).toBe(again.toString());
       }),
-      { numRuns: 1000 },
+      { numRuns: rounds(1000) },
     );
   });
 
@@ -184,7 +185,7 @@ describe('properties', () => {
           expect(messageOf(text)).toMatch(/^(accepted as |invalid selector: |invalid field selector: )/);
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: rounds(2000) },
     );
   });
 });

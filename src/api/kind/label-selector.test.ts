@@ -1,6 +1,7 @@
 /** Proves that label selectors are read, refused, matched and written as Kubernetes does. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { rounds } from '../../../test/support/tier.ts';
 import {
   formatLabelSelectorObject,
   formatMapSelector,
@@ -352,7 +353,7 @@ describe('properties', () => {
         expect(again.requirements).toEqual(selector.requirements);
         expect(again.toString()).toBe(selector.toString());
       }),
-      { numRuns: 1000 },
+      { numRuns: rounds(1000) },
     );
   });
 
@@ -364,7 +365,7 @@ describe('properties', () => {
         expect(new LabelSelector(list).matches(own)).toBe(expected);
         expect(parseLabelSelector(new LabelSelector(list).toString()).matches(own)).toBe(expected);
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(2000) },
     );
   });
 
@@ -397,7 +398,7 @@ describe('properties', () => {
         if (message.startsWith('accepted'))
           expect(messageOf(message.slice('accepted as '.length))).toBe(message);
       }),
-      { numRuns: 3000 },
+      { numRuns: rounds(3000) },
     );
   });
 });

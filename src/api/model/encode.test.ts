@@ -1,6 +1,7 @@
 /** Proves that the comparison reports objects as equal exactly when their encoded texts are equal. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { rounds } from '../../../test/support/tier.ts';
 import type { JsonObject } from '../text/object.ts';
 import { decodeObject } from './decode.ts';
 import { encodeObject } from './encode.ts';
@@ -46,7 +47,7 @@ describe('objects that are written alike', () => {
       fc.property(forms, forms, (a, b) => {
         expect(encodesEqual(podSpec, a, b)).toBe(encodeObject(podSpec, a) === encodeObject(podSpec, b));
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(2000) },
     );
   });
 
@@ -85,7 +86,10 @@ describe('the text of an object', () => {
         expect(back.hostname ?? '').toBe(hostname);
         expect(text).toBe(encodeObject(podSpec, JSON.parse(text)));
       }),
-      { numRuns: 1000, examples: [[JSON.parse('{"__proto__":"a","\\ud800":"\\u007f\\u2028"}'), '"\\\n']] },
+      {
+        numRuns: rounds(1000),
+        examples: [[JSON.parse('{"__proto__":"a","\\ud800":"\\u007f\\u2028"}'), '"\\\n']],
+      },
     );
   });
 

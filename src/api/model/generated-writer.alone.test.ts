@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { rounds } from '../../../test/support/tier.ts';
 import type { JsonObject } from '../text/object.ts';
 import { generatedLater, generatedWriter } from './generated-writer.ts';
 import { type Model, modelOf } from './model.ts';
@@ -59,7 +60,7 @@ describe.each(['Pod', 'Service', 'PersistentVolume', 'Node', 'apps-v1:Deployment
       fc.property(objectOf(model), (object) => {
         expect(generated.encodeObject(model, object)).toBe(walking.encodeObject(model, object));
       }),
-      { numRuns: 300, endOnFailure: true },
+      { numRuns: rounds(300), endOnFailure: true },
     );
   });
 });

@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { rounds } from '../../../test/support/tier.ts';
 import { PatchError } from '../errors/patch-error.ts';
 import { depthMax } from '../text/json.ts';
 import { isJsonObject, type JsonObject } from '../text/object.ts';
@@ -352,7 +353,7 @@ describe('any patch', () => {
         spoil(first);
         expect(JSON.stringify([doc, patch])).toBe(before);
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(2000) },
     );
     expect(JSON.stringify(Object.getOwnPropertyNames(Object.prototype))).toBe(prototype);
   });
@@ -393,7 +394,7 @@ describe('any patch', () => {
       fc.property(fc.jsonValue(), body, (doc, patch) => {
         outcome(doc, patch);
       }),
-      { numRuns: 500 },
+      { numRuns: rounds(500) },
     );
     expect(JSON.stringify(Object.getOwnPropertyNames(Object.prototype))).toBe(prototype);
   });

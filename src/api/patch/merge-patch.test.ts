@@ -1,6 +1,7 @@
 /** Proves that merge patches follow RFC 7386 within what Kubernetes accepts, and change nothing in place. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { rounds } from '../../../test/support/tier.ts';
 import { PatchError } from '../errors/patch-error.ts';
 import { cloneJson, isJsonObject, type JsonObject, setKey } from '../text/object.ts';
 import { applyMergePatch } from './merge-patch.ts';
@@ -133,7 +134,7 @@ test('the patch from a to b makes b of a', () => {
     fc.property(jsonObject(false), jsonObject(false), (a, b) => {
       expect(sorted(applyMergePatch(a, diff(a, b)))).toBe(sorted(b));
     }),
-    { numRuns: 500 },
+    { numRuns: rounds(500) },
   );
 });
 
@@ -147,7 +148,7 @@ test('any two objects merge: neither is changed, thrice is twice', () => {
       expect(JSON.stringify(applyMergePatch(result, patch))).toBe(text);
       expect(JSON.stringify([document, patch])).toBe(before);
     }),
-    { numRuns: 500 },
+    { numRuns: rounds(500) },
   );
   expect(JSON.stringify(Object.getOwnPropertyNames(Object.prototype))).toBe(prototype);
 });

@@ -1,6 +1,7 @@
 /** Proves properties of any strategic merge patch: order, idempotence, no unrelated changes, no changes in place. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { rounds } from '../../../test/support/tier.ts';
 import { PatchError } from '../errors/patch-error.ts';
 import { type Model, modelOf } from '../model/model.ts';
 import { isJsonObject, type JsonObject } from '../text/object.ts';
@@ -82,7 +83,7 @@ describe('any patch', () => {
         spoil(once);
         expect(JSON.stringify([original, patch])).toBe(before);
       }),
-      { numRuns: 1000 },
+      { numRuns: rounds(1000) },
     );
   });
 
@@ -114,7 +115,7 @@ describe('any patch', () => {
           ),
         );
       }),
-      { numRuns: 1000 },
+      { numRuns: rounds(1000) },
     );
   });
 
@@ -182,9 +183,9 @@ describe('any patch', () => {
           expect(JSON.stringify([original, patch])).toBe(before);
         },
       ),
-      { numRuns: 5000 },
+      { numRuns: rounds(5000) },
     );
-    expect(applied).toBeGreaterThan(500);
+    expect(applied).toBeGreaterThan(rounds(500));
     expect(JSON.stringify(Object.getOwnPropertyNames(Object.prototype))).toBe(prototype);
   });
 });

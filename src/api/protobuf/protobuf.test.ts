@@ -5,6 +5,7 @@
 import fc from 'fast-check';
 import protobuf from 'protobufjs';
 import { describe, expect, test } from 'vitest';
+import { rounds } from '../../../test/support/tier.ts';
 import { Field, Model, modelOf } from '../model/model.ts';
 import { arbitraryObject, dropped, fullObject } from '../model/table-objects.fixture.ts';
 import { parseExact } from '../text/exact-json.ts';
@@ -309,7 +310,7 @@ describe('hostile bytes give a value or a ProtobufError', () => {
         attempt(Buffer.concat([Buffer.from('k8s\0'), bytes]), model);
         attempt(Buffer.from(bytes), model);
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(2000) },
     );
   });
 });

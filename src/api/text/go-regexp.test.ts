@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { RE2JS } from 're2js';
 import { describe, expect, it } from 'vitest';
+import { rounds } from '../../../test/support/tier.ts';
 import { compileRegexp } from './go-regexp.ts';
 import { nativeForm } from './native-regexp.ts';
 
@@ -92,7 +93,7 @@ describe('compileRegexp', () => {
         }
         expect(compileRegexp(pattern).findAll(text)).toEqual(linear.re2().findAll(text, -1) ?? []);
       }),
-      { seed: Number(process.env.WHERRY_SEED ?? 1), numRuns: 2000 },
+      { seed: Number(process.env.WHERRY_SEED ?? 1), numRuns: rounds(2000) },
     );
   });
 

@@ -1,6 +1,7 @@
 /** Proves that JSON is read as JSON.parse reads it, within bounds, and refused in Go's words. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { rounds } from '../../../test/support/tier.ts';
 import {
   countKeys,
   depthMax,
@@ -166,7 +167,7 @@ describe('errors', () => {
         expect(syntaxError(text) === 'invalid JSON').toBe(fine);
         if (!fine) expect(() => readJsonText(text)).toThrow(JsonError);
       }),
-      { numRuns: 1000 },
+      { numRuns: rounds(1000) },
     );
   });
 });

@@ -4,6 +4,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import * as yaml from 'yaml';
+import { rounds } from '../../../test/support/tier.ts';
 import { readYaml, YamlError } from './yaml.ts';
 import { writeYaml, yamlParts } from './yaml-writing.ts';
 
@@ -235,7 +236,7 @@ describe('bounds', () => {
           if (!(error instanceof YamlError)) throw error;
         }
       }),
-      { numRuns: 1500 },
+      { numRuns: rounds(1500) },
     );
   });
 });

@@ -1,6 +1,7 @@
 /** Proves that names, keys and small numbers are accepted and refused with Kubernetes' texts. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { rounds } from '../../../test/support/tier.ts';
 import {
   isConfigKey,
   isEnvName,
@@ -117,7 +118,7 @@ describe('DNS names', () => {
       fc.property(chars, (value) => {
         for (const [check, pattern] of patterns) expect(check(value).length === 0).toBe(pattern.test(value));
       }),
-      { numRuns: 3000 },
+      { numRuns: rounds(3000) },
     );
   });
 });

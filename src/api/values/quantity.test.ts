@@ -1,6 +1,7 @@
 /** Proves that quantities are read, written back, compared and added as Kubernetes does it. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { rounds } from '../../../test/support/tier.ts';
 import {
   addQuantities,
   canonicalQuantity,
@@ -326,7 +327,7 @@ describe('properties', () => {
         const rounded = roundUpToMilli(input);
         expect(roundUpToMilli(rounded)).toBe(rounded);
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(2000) },
     );
   });
 
@@ -342,7 +343,7 @@ describe('properties', () => {
         const moved = nano < 0n ? nano - rounded : rounded - nano;
         expect(moved >= 0n && moved < 10n ** 6n && rounded % 10n ** 6n === 0n).toBe(true);
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(2000) },
     );
   });
 
@@ -391,7 +392,7 @@ describe('properties', () => {
         const message = messageOf(input);
         if (!message.startsWith('accepted')) expect([shapeText, suffixText, numericText]).toContain(message);
       }),
-      { numRuns: 3000 },
+      { numRuns: rounds(3000) },
     );
   });
 });

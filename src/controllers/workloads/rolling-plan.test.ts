@@ -1,6 +1,7 @@
 /** Proves that a rolling update finishes, and stays within its bounds from any start state. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { rounds } from '../../../test/support/tier.ts';
 import type { DeploymentSpec, ReplicaSet } from '../../api/generated/types.ts';
 import { maximumKey, sizeAnnotations } from './revisions.ts';
 import { boundsOf, isScaled, newSetSize, oldSetSizes, scaledSizes, sizeOf } from './rolling-plan.ts';
@@ -156,10 +157,10 @@ describe('a rolling update', () => {
           seen.ends++;
         },
       ),
-      { numRuns: 500 },
+      { numRuns: rounds(500) },
     );
-    expect(seen.ends).toBeGreaterThanOrEqual(500);
-    expect(seen.looks).toBeGreaterThan(4_000);
+    expect(seen.ends).toBeGreaterThanOrEqual(rounds(500));
+    expect(seen.looks).toBeGreaterThan(rounds(4_000));
   });
 });
 

@@ -1,6 +1,7 @@
 /** Proves that variable references are expanded as in Kubernetes, for any text, within bounds of size and time. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { rounds } from '../../../test/support/tier.ts';
 import { ExpansionError, expand } from './expansion.ts';
 
 const variables = new Map([
@@ -54,7 +55,7 @@ describe('expansion', () => {
       fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
         expect(plain(pieces.join(''))).toBe(model(pieces.join('')));
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(2000) },
     );
   });
 

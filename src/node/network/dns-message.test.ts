@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { rounds } from '../../../test/support/tier.ts';
 import {
   type DnsQuery,
   datagramBytesMax,
@@ -127,7 +128,7 @@ describe('DNS messages', () => {
         expect(reply.length).toBeLessThanOrEqual(query.datagramBytes);
         isAnswerTo(bytes, query.id, query);
       }),
-      { numRuns: 3_000 },
+      { numRuns: rounds(3_000) },
     );
   });
 });

@@ -1,6 +1,7 @@
 // Proves that finding, walking and counting members gives the same results as a sorted list of all member keys.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { rounds } from '../../../test/support/tier.ts';
 import { compareKeys } from '../../store/sorted-map.ts';
 import type { Entry } from './entry.ts';
 import { memberKey } from './key.ts';
@@ -56,7 +57,7 @@ describe('Members', () => {
           expect(visited).toEqual(expected.slice(0, stopAfter));
         },
       ),
-      { numRuns: 500 },
+      { numRuns: rounds(500) },
     );
   });
 });

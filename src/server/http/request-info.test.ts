@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { rounds } from '../../../test/support/tier.ts';
 import { optimized } from '../../switches.ts';
 import { isBrief, parseRequest } from './request-info.ts';
 
@@ -157,7 +158,7 @@ describe('proxy paths', () => {
         expect(own.at(info.proxy.form === 'connect' ? -2 : -1)).toBe(info.name);
         expect(path.startsWith(prefix)).toBe(true);
       }),
-      { numRuns: 3000 },
+      { numRuns: rounds(3000) },
     );
   });
 });

@@ -1,6 +1,7 @@
 /** Links in HTML are rewritten; nothing else is changed. Streaming contract, 5.6. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { rounds } from '../../../test/support/tier.ts';
 import { rewriteHtml } from './html-rewriting.ts';
 
 const rule = { prefix: '/P', hosts: ['10.1.2.3:80', 'localhost:8001'] };
@@ -190,7 +191,7 @@ describe('hostile pages', () => {
         const once = await rewrite(pieces.join(''));
         expect(await rewrite(once)).toBe(once);
       }),
-      { numRuns: 3000 },
+      { numRuns: rounds(3000) },
     );
   });
 

@@ -1,6 +1,7 @@
 /** Links that lead back to a proxied server get the public prefix. Streaming contract, 5.6. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { rounds } from '../../../test/support/tier.ts';
 import { LinkError, rewriteLink } from './link-rewriting.ts';
 
 const prefix = '/api/v1/namespaces/ns/pods/p:8080/proxy';
@@ -109,7 +110,7 @@ describe('links', () => {
         }
         expect(rewriteLink(once, rule)).toBe(once);
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(2000) },
     );
   });
 });

@@ -1,6 +1,7 @@
 /** Forwarded paths: unchanged, but never above the target's root. Streaming contract, 5.4 and 8.3. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { rounds } from '../../../test/support/tier.ts';
 import { encodePath, resolveDots, safePath } from './url-path.ts';
 
 describe('the path for a tail', () => {
@@ -48,7 +49,7 @@ describe('the path for a tail', () => {
         expect(once.split('/').filter((segment) => segment === '.' || segment === '..')).toEqual([]);
         expect(safePath(path.slice(1))).toBe(path);
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(2000) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { rounds } from '../../../test/support/tier.ts';
 import {
   type ControlFrame,
   encodeDataHead,
@@ -199,7 +200,7 @@ describe('frames', () => {
       fc.property(bytes, fc.integer({ min: 1, max: 30 }), (all, size) => {
         expect(outcome(split(all, size))).toEqual(outcome([all]));
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(2000) },
     );
   });
 });

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { constants, createDeflate, deflateRawSync, deflateSync, inflateSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { rounds } from '../../../test/support/tier.ts';
 import { SpdyProtocolError } from './spdy-frame.ts';
 import { dictionary, HeaderDecoder, HeaderEncoder } from './spdy-headers.ts';
 
@@ -189,7 +190,7 @@ describe('header blocks', () => {
           }
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: rounds(1000) },
     );
   });
 });

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { rounds } from '../../../test/support/tier.ts';
 import { yamlText } from './yaml-text.ts';
 
 describe('YAML', () => {
@@ -11,7 +12,7 @@ describe('YAML', () => {
         const plain = JSON.parse(JSON.stringify(value));
         expect(parse(yamlText(plain))).toEqual(plain);
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(300) },
     );
   });
 
