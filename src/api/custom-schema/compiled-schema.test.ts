@@ -154,3 +154,15 @@ describe('status writes', () => {
     expect(fields({ spec: 5 })).toEqual([]);
   });
 });
+
+it('runs no rules on an object without a name', () => {
+  const schema = compiled({
+    type: 'object',
+    'x-kubernetes-validations': [{ rule: 'self.mast > 1' }],
+    properties: { mast: { type: 'integer' } },
+  });
+  const fields = (metadata: JsonObject) =>
+    schema.validate({ metadata, spec: { mast: 1 } }).errors.map(({ field }) => field);
+  expect(fields({ name: 'sloop' })).toEqual(['spec']);
+  expect(fields({})).toEqual(['<nil>']);
+});

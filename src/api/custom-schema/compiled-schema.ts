@@ -8,7 +8,7 @@ import type {
   Validation,
   ValidationWork,
 } from '../model/json-schema.ts';
-import { type JsonObject, sameJson } from '../text/object.ts';
+import { isJsonObject, type JsonObject, sameJson } from '../text/object.ts';
 import { applyDefaults } from './defaulting.ts';
 import { embeddedErrors } from './embedded-resources.ts';
 import { listTypeErrors } from './list-types.ts';
@@ -60,7 +60,8 @@ class LazySchema implements CompiledSchema {
       errors.push(...duplicates);
     const rules = this.#ruleSet();
     if (rules === null) return finished({ errors, warnings: [] });
-    if (blocksRules(errors)) return finished({ errors: [...errors, uncheckedRules], warnings: [] });
+    if (blocksRules(errors) || isNameless(object))
+      return finished({ errors: [...errors, uncheckedRules], warnings: [] });
     const work = rules.begin(object, old, ratchets);
     return {
       get spent() {
@@ -101,6 +102,9 @@ class LazySchema implements CompiledSchema {
 }
 
 const finished = (validation: Validation): ValidationWork => ({ spent: 0, advance: () => validation });
+
+/** Whether a name is missing: that is an error that rules are not run with. */
+const isNameless = ({ metadata }: JsonObject): boolean => isJsonObject(metadata) && !metadata.name;
 
 /** apiVersion and kind are checked also when they have not changed. */
 function withoutType(object: JsonObject): JsonObject {

@@ -188,3 +188,12 @@ it('takes more fields than a function can have parameters', () => {
   const object = { kind: 'Thing', apiVersion: 'example.com/v1', spec: { f0: 'a', f69999: 'b' } };
   expect(createdText(model, object, new Set())).toBe('{"f:spec":{".":{},"f:f0":{},"f:f69999":{}}}');
 });
+
+it('takes any scalar for a text with a format, and texts alone for others', () => {
+  const spec = { plain: { type: 'string' }, range: { type: 'string', format: 'cidr' } } as const;
+  const model = modelFor({ type: 'object', properties: { spec: { type: 'object', properties: spec } } });
+  const problem = (value: object) => typedProblem(model, { spec: value });
+  expect(problem({ plain: 'x', range: 5 })).toBeUndefined();
+  expect(problem({ plain: 5 })).toBe('.spec.plain: expected string, got &value.valueUnstructured{Value:5}');
+  expect(problem({ range: { keel: null } })).toBe('.spec.range: expected any scalar, got &{map[keel:<nil>]}');
+});

@@ -66,7 +66,10 @@ class SchemaTable {
       case 'integer':
       case 'number':
       case 'boolean':
-        return { type: schema.type };
+        // Which format does not matter: with any, a merge takes every scalar.
+        return schema.type === 'string' && schema.format
+          ? { type: 'string', format: 'scalar' }
+          : { type: schema.type };
       default:
         return node.properties.size ? this.#object(node, open) : { raw: true };
     }

@@ -128,6 +128,7 @@ function decodeValue(field: Field, value: unknown, path: string, owner: Model, u
       return decodeIntOrString(value);
     case 'bytes':
       if (typeof value === 'string') return checkBase64(value);
+      if (Array.isArray(value)) return bytesOf(value, path, owner);
       break;
     case 'raw':
       return checkRaw(value);
@@ -243,6 +244,15 @@ function checkBase64(value: string): string {
   );
 }
 
+/** Go takes a list of numbers for bytes, too. */
+function bytesOf(list: readonly unknown[], path: string, owner: Model): string {
+  const bytes = list.map((item) => item ?? 0);
+  const wrong = bytes.find((item) => !Number.isInteger(item) || Number(item) < 0 || Number(item) > 255);
+  if (wrong === undefined) return Buffer.from(bytes as number[]).toString('base64');
+  const shown = typeof wrong === 'number' ? `number ${wrong}` : jsonType(wrong);
+  throw wrongType(shown, path.replace(/\[\d+\]/g, ''), owner, 'uint8');
+}
+
 function zeroValue(field: Field): unknown {
   switch (field.type) {
     case 'array':
@@ -279,11 +289,14 @@ function mismatch(field: Field, shown: string, path: string, owner: Model): Deco
   if (owner.definition.custom && fields === 'metadata')
     return new DecodeError(`json: cannot unmarshal ${shown} into Go value of type ${goType(field)}`);
   const type = goCollection(field, owner) ?? goType(field, goTextType(owner, fields));
-  return new DecodeError(
+  return wrongType(shown, fields, owner, type);
+}
+
+const wrongType = (shown: string, fields: string, owner: Model, type: string): DecodeError =>
+  new DecodeError(
     `json: cannot unmarshal ${shown} into Go struct field ${owner.name}.${fields} of type ${type}`,
     fields,
   );
-}
 
 export function jsonType(value: unknown): string {
   if (Array.isArray(value)) return 'array';

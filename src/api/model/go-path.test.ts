@@ -64,6 +64,15 @@ test.each([
   expect(decode).toThrow(`json: cannot unmarshal ${text} into Go struct field ${words}`);
 });
 
+test('bytes may be a list of numbers', () => {
+  const decode = (value: unknown) => decodeObject(modelOf('Secret'), { data: { key: value } });
+  const words = (shown: string) => `cannot unmarshal ${shown} into Go struct field Secret.data`;
+  expect(decode([65, 66, null])).toMatchObject({ data: { key: 'QUIA' } });
+  expect(() => decode([65, 300])).toThrow(`${words('number 300')} of type uint8`);
+  expect(() => decode(['x'])).toThrow(`${words('string')} of type uint8`);
+  expect(() => decode(5)).toThrow(words('number'));
+});
+
 test('fields that nobody knows are named as in the document', () => {
   const unknown: string[] = [];
   decodeObject(modelOf('Pod'), inVolume({ hostPath: { mast: 5 } }), unknown);

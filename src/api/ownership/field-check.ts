@@ -75,7 +75,10 @@ function checkField(field: Field, type: FieldType, value: unknown, path: string,
       if (typeof value === 'object') report(errors, path, `expected any scalar, got &{${goFormat(value)}}`);
       return;
     default:
-      if (typeof value !== 'string')
+      // A text with a format may be any scalar for a merge; validation refuses what does not fit.
+      if (field.type === 'bytes' || field.definition.format) {
+        if (typeof value === 'object') report(errors, path, `expected any scalar, got &{${goFormat(value)}}`);
+      } else if (typeof value !== 'string')
         report(errors, path, `expected string, got &value.valueUnstructured{Value:${goValue(value)}}`);
   }
 }

@@ -6,7 +6,16 @@ import { autoscalingV1 as autoscaler } from './autoscaling-v1.ts';
 const spec = { scaleTargetRef: { kind: 'ReplicationController', name: 'rc' }, maxReplicas: 3 };
 
 test('defaults', () => {
-  expect(written(autoscaler, { spec }).spec).toEqual({ ...spec, minReplicas: 1 });
+  const defaults = { minReplicas: 1, targetCPUUtilizationPercentage: 80 };
+  expect(written(autoscaler, { spec }).spec).toEqual({ ...spec, ...defaults });
+});
+
+test('parts of the status in annotations are dropped', () => {
+  const prefix = 'autoscaling.alpha.kubernetes.io';
+  const annotations = { [`${prefix}/conditions`]: '[]', [`${prefix}/current-metrics`]: '[]', boat: 'sloop' };
+  expect(written(autoscaler, { metadata: { annotations }, spec }).metadata.annotations).toEqual({
+    boat: 'sloop',
+  });
 });
 
 test.each<[name: string, change: object, errors: ReturnType<typeof error>[]]>([

@@ -11,6 +11,7 @@ import { collect, type Findings } from '../../rules/shared/findings.ts';
 import {
   cpuMetric,
   cpuTarget,
+  cpuTargetDefault,
   olderStatus,
   storedStatus,
   withCpuTarget,
@@ -41,6 +42,12 @@ export const autoscalingV1 = defineKind<HorizontalPodAutoscalerV1>({
   // The default target is not set here: only the stored object shows whether there are other metrics.
   defaults(autoscaler) {
     (autoscaler.spec ??= {}).minReplicas ??= 1;
+    // Programs wrote parts of the status here; the status has fields for them since autoscaling/v2.
+    for (const part of ['conditions', 'current-metrics'])
+      delete autoscaler.metadata.annotations?.[`autoscaling.alpha.kubernetes.io/${part}`];
+  },
+  defaultsOfNew(autoscaler) {
+    (autoscaler.spec ??= {}).targetCPUUtilizationPercentage ??= cpuTargetDefault;
   },
 
   validate: ({ spec = {} }, old) => collect(specErrors(spec, old?.spec)),

@@ -9,7 +9,8 @@ import type {
   MetricStatus,
 } from '../../generated/types.ts';
 
-const targetPercentageDefault = 80;
+/** The target, in percent, of an autoscaler without metrics. */
+export const cpuTargetDefault = 80;
 
 export const cpuMetric = (averageUtilization: number): MetricSpec => ({
   type: 'Resource',
@@ -17,7 +18,7 @@ export const cpuMetric = (averageUtilization: number): MetricSpec => ({
 });
 
 /** The default target of an autoscaler. */
-export const defaultMetric = (): MetricSpec => cpuMetric(targetPercentageDefault);
+export const defaultMetric = (): MetricSpec => cpuMetric(cpuTargetDefault);
 
 const isCpu = ({ type, resource }: MetricSpec | MetricStatus): boolean =>
   type === 'Resource' && resource?.name === 'cpu';
