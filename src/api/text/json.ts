@@ -216,7 +216,8 @@ export const syntaxError = (text: string): string => atOnce(syntaxErrorOf(text))
 /** As `syntaxError`, and yields how many characters it has looked at since. */
 export const syntaxErrorOf = (text: string): Generator<number, string> => new SyntaxScanner(text).run();
 
-function atOnce<T>(work: Generator<number, T>): T {
+/** The result of work that could take turns. */
+export function atOnce<T>(work: Generator<number, T>): T {
   for (;;) {
     const { done, value } = work.next();
     if (done) return value;

@@ -54,7 +54,7 @@ export class Aggregation {
     return this.#availability.resources(apiVersion);
   }
 
-  async #check(remote: RemoteVersion): Promise<JsonObject> {
+  async #check(remote: RemoteVersion): Promise<Buffer> {
     const { checkDiscovery } = await import('./discovery-check.ts');
     // Certificates are not verified here: requests verify them, and this only checks whether the server answers.
     return checkDiscovery({ ...remote, insecure: true, caBundle: '' }, (to) => this.connect(to));

@@ -18,8 +18,13 @@ const intervalMs = 30_000;
 /** Number of concurrent requests per check; one answer is enough. */
 const tries = 5;
 
-/** Asks the server of a version for its resources. Rejects when there is no valid answer. */
-export type DiscoveryCheck = (remote: RemoteVersion) => Promise<JsonObject>;
+/** Asks the server of a version for its resources. Rejects when there is no answer. */
+type DiscoveryCheck = (remote: RemoteVersion) => Promise<Buffer>;
+
+interface Listed {
+  readonly bytes: Buffer;
+  readonly document: JsonObject;
+}
 
 interface Finding {
   readonly status: 'True' | 'False';
@@ -33,7 +38,7 @@ export class Availability {
   /** APIServices that are being checked, and whether each has to be checked again afterwards. */
   readonly #looking = new Map<string, boolean>();
   /** The resources of each version, as its server listed them last. */
-  readonly #resources = new Map<string, JsonObject>();
+  readonly #resources = new Map<string, Listed>();
   readonly #work = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
@@ -81,7 +86,7 @@ export class Availability {
 
   /** The last known list of resources of a version. */
   resources(apiVersion: string): JsonObject | undefined {
-    return this.#resources.get(apiVersion);
+    return this.#resources.get(apiVersion)?.document;
   }
 
   #look(name: string): void {
@@ -135,7 +140,7 @@ export class Availability {
     if (problem) return problem;
     try {
       const attempts = Array.from({ length: tries }, () => this.check(remote));
-      this.#resources.set(remote.apiVersion, await Promise.any(attempts));
+      await this.#take(remote.apiVersion, await Promise.any(attempts));
     } catch (error) {
       const first = error instanceof AggregateError ? (error.errors[0] as Error) : (error as Error);
       const { service } = remote;
@@ -143,6 +148,13 @@ export class Availability {
       return refused('FailedDiscoveryCheck', `failing or missing response from ${url}: ${first.message}`);
     }
     return { status: 'True', reason: 'Passed', message: 'all checks passed' };
+  }
+
+  /** Of several answers the first is read, and only when it is not the one that is known. */
+  async #take(apiVersion: string, bytes: Buffer): Promise<void> {
+    if (this.#resources.get(apiVersion)?.bytes.equals(bytes)) return;
+    const { documentIn } = await import('./discovery-check.ts');
+    this.#resources.set(apiVersion, { bytes, document: await documentIn(bytes) });
   }
 
   #serviceProblem({ service: wanted }: RemoteVersion): Finding | undefined {

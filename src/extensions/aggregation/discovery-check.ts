@@ -1,4 +1,4 @@
-/** Asks the server of a remote version which resources it has, to see whether it answers. */
+/** Asks the server of a remote version which resources it has, to see whether it answers; and reads its answer. */
 import { request as openRequest } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { JsonError } from '../../api/text/json.ts';
@@ -16,7 +16,7 @@ const answerBytesMax = 3 * 1024 * 1024;
 export async function checkDiscovery(
   remote: RemoteVersion,
   connect: (remote: RemoteVersion) => Promise<Duplex>,
-): Promise<JsonObject> {
+): Promise<Buffer> {
   const path = `/apis/${remote.apiVersion}`;
   const url = `https://${remoteHost(remote)}:${remote.service.port}${path}`;
   const get = `Get ${JSON.stringify(url)}`;
@@ -46,7 +46,7 @@ export async function checkDiscovery(
 
 class BadStatus extends Error {}
 
-function asked(connection: Duplex, path: string, host: string, url: string): Promise<JsonObject> {
+function asked(connection: Duplex, path: string, host: string, url: string): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const sent = openRequest({
       createConnection: () => connection,
@@ -74,7 +74,7 @@ function asked(connection: Duplex, path: string, host: string, url: string): Pro
         const { statusCode = 0 } = response;
         if (statusCode < 200 || statusCode > 299)
           return reject(new BadStatus(`bad status from ${url}: ${statusCode}`));
-        resolve(documentIn(Buffer.concat(chunks)));
+        resolve(Buffer.concat(chunks));
       });
     });
     sent.end();
@@ -82,7 +82,7 @@ function asked(connection: Duplex, path: string, host: string, url: string): Pro
 }
 
 /** The body as JSON; an empty object otherwise: a server that answers is available, whatever it answers. */
-async function documentIn(bytes: Buffer): Promise<JsonObject> {
+export async function documentIn(bytes: Buffer): Promise<JsonObject> {
   try {
     const { value } = await readSentJson(bytes);
     return isJsonObject(value) ? value : {};

@@ -4,11 +4,14 @@
  */
 
 import type { ChosenMinor } from '../../api/kind/chosen-minor.ts';
+import { atOnce } from '../../api/text/json.ts';
+import type { JsonObject } from '../../api/text/object.ts';
 import { composedKey } from '../../composed-key.ts';
+import { givenInSlices } from '../../registry/time-slices.ts';
 import type { RequestContext } from '../http/context.ts';
 import { ApiDocument } from '../http/document.ts';
 import { parseAccept } from '../http/negotiation.ts';
-import type { Discovery, DiscoveryResource } from './discovery.ts';
+import { type Discovery, type DiscoveryResource, isResource } from './discovery.ts';
 import { splitApiVersion } from './model-names.ts';
 import { VersionCache } from './version-cache.ts';
 
@@ -39,11 +42,21 @@ interface AggregatedResource {
   subresources?: { subresource: string; responseKind: ResponseKind; verbs: readonly string[] }[];
 }
 
+interface Made {
+  readonly generation: number;
+  readonly document: ApiDocument | Promise<ApiDocument>;
+}
+
+/** Steps of a turn of the event loop that one resource takes. */
+const resourceSteps = 100;
+
 export class AggregatedDiscovery {
   /** The newest document of each path and version, and the generation of the table it was made from. */
-  readonly #documents = new Map<string, { readonly generation: number; readonly document: ApiDocument }>();
+  readonly #documents = new Map<string, Made>();
   /** The JSON text of each version. */
   readonly #versions: VersionCache<string>;
+  /** The JSON text of versions that other servers serve, by what those said. */
+  readonly #remotes = new WeakMap<JsonObject, string>();
 
   constructor(private readonly discovery: Discovery) {
     this.#versions = new VersionCache(discovery.kinds);
@@ -57,46 +70,61 @@ export class AggregatedDiscovery {
     context.response.setHeader('Vary', 'Accept');
     const version = wantedVersion(context.request.headers.accept, versionsIn(this.discovery.kinds.minor));
     if (version === undefined) return false;
-    await this.#document(path, version).answer(context, { 'Cache-Control': 'public' });
+    const document = await this.#document(path, version);
+    await document.answer(context, { 'Cache-Control': 'public' });
     return true;
   }
 
-  #document(path: '/api' | '/apis', version: string): ApiDocument {
+  #document(path: '/api' | '/apis', version: string): ApiDocument | Promise<ApiDocument> {
     const key = composedKey(path, version);
     const { generation } = this.discovery;
     const known = this.#documents.get(key);
     if (known?.generation === generation) return known.document;
-    const items =
-      path === '/api' ? [`{"metadata":{},"versions":[${this.#version('v1', 'v1')}]}`] : this.#groups();
-    const head = { kind: 'APIGroupDiscoveryList', apiVersion: `${group}/${version}`, metadata: {} };
-    const text = `${JSON.stringify(head).slice(0, -1)},"items":[${items.join(',')}]}\n`;
-    const contentType = `application/json;g=${group};v=${version};as=APIGroupDiscoveryList`;
-    const document = new ApiDocument(contentType, Buffer.from(text));
+    const document = givenInSlices(this.#make(path, version));
     this.#documents.set(key, { generation, document });
     return document;
   }
 
-  #groups(): string[] {
-    return this.discovery.groupList().groups.map(({ name, versions: described }) => {
-      const parts = described.map(({ groupVersion, version }) => this.#version(groupVersion, version));
-      return `{"metadata":${JSON.stringify({ name })},"versions":[${parts.join(',')}]}`;
-    });
+  *#make(path: '/api' | '/apis', version: string): Generator<number, ApiDocument> {
+    const items: string[] = [];
+    if (path === '/api') items.push(`{"metadata":{},"versions":[${yield* this.#version('v1', 'v1')}]}`);
+    else
+      for (const { name, versions: described } of this.discovery.groupList().groups) {
+        const parts: string[] = [];
+        for (const { groupVersion, version } of described)
+          parts.push(yield* this.#version(groupVersion, version));
+        items.push(`{"metadata":${JSON.stringify({ name })},"versions":[${parts.join(',')}]}`);
+      }
+    const head = { kind: 'APIGroupDiscoveryList', apiVersion: `${group}/${version}`, metadata: {} };
+    const text = `${JSON.stringify(head).slice(0, -1)},"items":[${items.join(',')}]}\n`;
+    const contentType = `application/json;g=${group};v=${version};as=APIGroupDiscoveryList`;
+    return new ApiDocument(contentType, Buffer.from(text));
   }
 
-  #version(apiVersion: string, version: string): string {
+  *#version(apiVersion: string, version: string): Generator<number, string> {
     const remote = this.discovery.remote(apiVersion);
-    if (remote && !remote.available) return JSON.stringify({ version, freshness: 'Stale' });
-    if (remote) return JSON.stringify(this.#makeVersion(apiVersion, version));
-    return this.#versions.get(apiVersion, () => JSON.stringify(this.#makeVersion(apiVersion, version)))!;
+    if (!remote) {
+      const listed = (): readonly unknown[] => this.discovery.resourceList(apiVersion)?.resources ?? [];
+      return this.#versions.get(apiVersion, () => atOnce(this.#makeVersion(apiVersion, version, listed())))!;
+    }
+    if (!remote.available) return JSON.stringify({ version, freshness: 'Stale' });
+    const answer = this.discovery.remoteAnswer(apiVersion) ?? {};
+    const known = this.#remotes.get(answer);
+    if (known !== undefined) return known;
+    const { resources } = answer;
+    const listed: readonly unknown[] = Array.isArray(resources) ? resources : [];
+    const text = yield* this.#makeVersion(apiVersion, version, listed);
+    this.#remotes.set(answer, text);
+    return text;
   }
 
-  #makeVersion(apiVersion: string, version: string) {
+  /** @param listed what is said of each resource; what is not well-formed is left out */
+  *#makeVersion(apiVersion: string, version: string, listed: readonly unknown[]): Generator<number, string> {
     const resources = new Map<string, AggregatedResource>();
     const { kinds } = this.discovery;
-    const listed = this.discovery.remote(apiVersion)
-      ? this.discovery.remoteResources(apiVersion)
-      : this.discovery.resourceList(apiVersion)?.resources;
-    for (const resource of listed ?? []) {
+    for (const resource of listed) {
+      yield resourceSteps;
+      if (!isResource(resource)) continue;
       const [name, part] = resource.name.split('/') as [string, string | undefined];
       const home = kinds.resource(apiVersion, name)?.custom ? splitApiVersion(apiVersion) : unnamed;
       if (part === undefined) resources.set(name, { ...resources.get(name), ...wholeOf(resource, home) });
@@ -110,7 +138,12 @@ export class AggregatedDiscovery {
         });
       }
     }
-    return { version, resources: [...resources.values()], freshness: 'Current' };
+    const texts: string[] = [];
+    for (const resource of resources.values()) {
+      yield resourceSteps;
+      texts.push(JSON.stringify(resource));
+    }
+    return `{"version":${JSON.stringify(version)},"resources":[${texts.join(',')}],"freshness":"Current"}`;
   }
 }
 

@@ -4,6 +4,7 @@ import type { ChosenMinor } from '../../api/kind/chosen-minor.ts';
 import type { Kind, Verb } from '../../api/kind/kind.ts';
 import { computedKinds, versionNamed } from '../../api/kinds/builtin-groups.ts';
 import type { KindTable } from '../../api/kinds/kinds.ts';
+import type { JsonObject } from '../../api/text/object.ts';
 import { compareVersions } from '../../api/values/version-order.ts';
 import type { Aggregation } from '../../extensions/aggregation/aggregation.ts';
 import type { RemoteVersion } from '../../extensions/aggregation/api-services.ts';
@@ -131,7 +132,7 @@ function customGroups(kinds: KindTable): string[] {
  * Whether another server's description of a resource is valid: fields that clients read as text are text, and names
  * have no blanks or control characters, which could do harm in a terminal.
  */
-const isResource = (value: unknown): value is DiscoveryResource => {
+export const isResource = (value: unknown): value is DiscoveryResource => {
   const said = (value ?? {}) as Readonly<Record<string, unknown>>;
   const { name, kind, verbs, singularName = '', namespaced = false, group = '', version = '' } = said;
   const { shortNames = [], categories = [] } = said;
@@ -170,10 +171,9 @@ export class Discovery {
     return this.aggregation?.services.remote(apiVersion);
   }
 
-  /** The resources of a version that another server serves, from its last answer. */
-  remoteResources(apiVersion: string): readonly DiscoveryResource[] {
-    const resources = this.aggregation?.resources(apiVersion)?.['resources'];
-    return Array.isArray(resources) ? resources.filter(isResource) : [];
+  /** What another server said of its version last; the same object while it says the same. */
+  remoteAnswer(apiVersion: string): JsonObject | undefined {
+    return this.aggregation?.resources(apiVersion);
   }
 
   apiVersions(serverAddress: string) {

@@ -1,0 +1,61 @@
+/** Proves that what another server says of itself is looked at in turns, once, and listed where it is well-formed. */
+import { expect, it } from 'vitest';
+import type { RequestContext } from '../http/context.ts';
+import { AggregatedDiscovery } from './aggregated-discovery.ts';
+import type { Discovery } from './discovery.ts';
+
+const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+
+it('lists the many resources of another server, in turns and once', async () => {
+  let looked = 0;
+  const resources = Array.from({ length: 5_000 }, (_, i) => ({
+    get name() {
+      looked++;
+      return i % 2 ? `things-${i}` : 'a\nb';
+    },
+    singularName: '',
+    namespaced: true,
+    kind: 'Thing',
+    verbs: ['get'],
+  }));
+  const groupVersion = { groupVersion: 'x.example/v1', version: 'v1' };
+  const discovery = {
+    generation: 1,
+    kinds: { generation: 1, generationOf: () => 1, resource: () => undefined },
+    remote: () => ({ available: true }),
+    remoteAnswer: () => answer,
+    groupList: () => ({ groups: [{ name: 'x.example', versions: [groupVersion] }] }),
+  };
+  const answer = { resources };
+  const aggregated = new AggregatedDiscovery(discovery as unknown as Discovery);
+  const ask = async (): Promise<any> => {
+    let body: Buffer | undefined;
+    const context = {
+      info: { path: '/apis', method: 'GET' },
+      request: { headers: { accept } },
+      response: {
+        setHeader: () => undefined,
+        writeHead: () => undefined,
+        end: (bytes: Buffer) => (body = bytes),
+      },
+      warnings: [],
+    };
+    expect(await aggregated.answer(context as unknown as RequestContext)).toBe(true);
+    return JSON.parse(String(body));
+  };
+  let turns = 0;
+  let isOver = false;
+  const count = (): void => {
+    turns++;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  const { items } = await ask();
+  isOver = true;
+  expect(items[0].versions[0].resources).toHaveLength(2_500);
+  expect(turns).toBeGreaterThan(2);
+  const before = looked;
+  discovery.generation = 2;
+  expect((await ask()).items).toEqual(items);
+  expect(looked).toBe(before);
+});
