@@ -9,7 +9,13 @@
 import { X509Certificate } from 'node:crypto';
 import { Agent, type AgentOptions } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { type ConnectionOptions, checkServerIdentity, type TLSSocket, connect as tlsConnect } from 'node:tls';
+import {
+  type ConnectionOptions,
+  checkServerIdentity,
+  createSecureContext,
+  type TLSSocket,
+  connect as tlsConnect,
+} from 'node:tls';
 import { wallClock } from '../clock.ts';
 import { serverAuth, verifyChain } from './certificate-chain.ts';
 import { certificatesIn } from './pem.ts';
@@ -53,7 +59,14 @@ export function connectTrusted(options: TrustedOptions): TLSSocket {
 export class TrustedAgent extends Agent {
   constructor(options: Omit<AgentOptions, 'ca'> & { readonly ca?: string }) {
     // No session cache: a resumed session does not contain the certificates between the server's and its authority.
-    super({ ...options, ...(options.ca ? { maxCachedSessions: 0 } : {}) });
+    // Node would read the certificates again for each connection.
+    const own = options.ca
+      ? {
+          maxCachedSessions: 0,
+          secureContext: createSecureContext({ ...options, allowPartialTrustChain: true }),
+        }
+      : {};
+    super({ ...options, ...own });
   }
 
   override createConnection(

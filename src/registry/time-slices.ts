@@ -109,25 +109,3 @@ export function computed(steps: number): void {
     });
   spent += steps;
 }
-
-/** Lets so many parts of one request's work begin in a turn of the event loop. */
-export class Turns {
-  #left: number;
-  #turn: Promise<void> | undefined;
-
-  constructor(private readonly max: number) {
-    this.#left = max;
-  }
-
-  /** Resolves when one more may begin. */
-  async next(): Promise<void> {
-    while (this.#left === 0) await (this.#turn ??= this.#afterTurn());
-    this.#left--;
-  }
-
-  async #afterTurn(): Promise<void> {
-    await nextTurn();
-    this.#left = this.max;
-    this.#turn = undefined;
-  }
-}

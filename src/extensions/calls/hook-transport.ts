@@ -8,6 +8,7 @@ import type { Duplex } from 'node:stream';
 import { composedKey } from '../../composed-key.ts';
 import { boundInterim } from '../../interim-answers.ts';
 import { connectTrusted, TrustedAgent, type TrustedOptions } from '../../pki/trusted-tls.ts';
+import { TurnQueue } from '../../turn-queue.ts';
 import { bundleTrust } from './ca-bundle.ts';
 import { callError, deadlineExceeded } from './call-error.ts';
 import type { ServiceDial } from './hook-client.ts';
@@ -16,6 +17,9 @@ const answerBytesMax = 3 * 1024 * 1024;
 const callsPerHostMax = 64;
 const idleConnectionsMax = 8;
 const idleMs = 60_000;
+/** Calls that begin, and calls that end by their time, in one turn of the event loop: thousands may do so at once. */
+const beginsMax = 8;
+const lateMax = 8;
 /** Hosts whose connections are kept; the one that was called least recently is forgotten first. */
 const hostsMax = 256;
 
@@ -37,6 +41,7 @@ export interface HookAnswer {
 export class HookTransport {
   /** Agents by address and certificates. */
   readonly #agents = new Map<string, Agent>();
+  readonly #turns = { begin: new TurnQueue(beginsMax), late: new TurnQueue(lateMax) };
 
   constructor(private readonly dial: ServiceDial) {}
 
@@ -44,7 +49,7 @@ export class HookTransport {
   async post(place: HookPlace, review: string, timeoutMs: number): Promise<HookAnswer> {
     if (timeoutMs <= 0) throw new Error(deadlineExceeded);
     const url = new URL(place.url);
-    return new HookCall(url, this.#agent(url.host, place), review, timeoutMs).answered();
+    return new HookCall(url, this.#agent(url.host, place), review, timeoutMs, this.#turns).answered();
   }
 
   close(): void {
@@ -112,14 +117,18 @@ class HookCall {
     private readonly agent: Agent,
     private readonly review: string,
     private readonly timeoutMs: number,
+    private readonly turns: { readonly begin: TurnQueue; readonly late: TurnQueue },
   ) {}
 
   async answered(): Promise<HookAnswer> {
-    const timer = setTimeout(() => {
+    const end = (): void => {
       this.#over = true;
       this.#cancel(new Error(deadlineExceeded));
-    }, this.timeoutMs);
+    };
+    const timer = setTimeout(() => this.turns.late.add(end), this.timeoutMs);
     try {
+      await this.turns.begin.next();
+      if (this.#over) throw new Error(deadlineExceeded);
       return await this.#attempt(true);
     } finally {
       clearTimeout(timer);

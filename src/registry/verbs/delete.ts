@@ -7,12 +7,12 @@ import type { Kind } from '../../api/kind/kind.ts';
 import type { ApiObject } from '../../api/text/object.ts';
 import { formatTime, timeToMs } from '../../api/values/time.ts';
 import type { Lock } from '../../store/store.ts';
+import { TurnQueue } from '../../turn-queue.ts';
 import type { Admission } from '../admission-chain.ts';
 import { checkDeleteOptions, type DeleteOptions } from '../delete-options.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import { type Target, targetOf } from '../target.ts';
-import { Turns } from '../time-slices.ts';
 import { Entry } from '../view/entry.ts';
 import type { Filter } from '../view/filter.ts';
 import type { Writing } from '../writing.ts';
@@ -288,7 +288,7 @@ export async function removeCollection(
   const { entries } = members.select(filter, { limit });
   const { revision } = view;
   const queue = [...entries];
-  const turns = new Turns(collectionTurnMax);
+  const turns = new TurnQueue(collectionTurnMax);
   const worker = async (): Promise<void> => {
     while (queue.length > 0) {
       await turns.next();

@@ -9,12 +9,12 @@ import { METHODS } from 'node:http';
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { methodNotAllowed } from '../../api/errors/errors.ts';
+import { TurnQueue } from '../../turn-queue.ts';
 import type { Door, Reception } from '../http/door.ts';
 import { Http2Response, type UnreadBytes } from '../http/http2-response.ts';
 import { type Arrivals, SessionArrivals } from '../lane/arrivals.ts';
 import { Http2Request } from '../wire/http2-request.ts';
 import { headersMax } from './http-listener.ts';
-import { SessionEndings } from './session-endings.ts';
 import { type ReadSession, SessionReading } from './session-reading.ts';
 
 export interface Http2Options {
@@ -56,6 +56,16 @@ const unreadCheckMs = 2_000;
  */
 const newBytesMax = 2_000;
 
+/**
+ * Requests that end in one turn of the event loop. A client can have a hundred open and close its connection; to end one
+ * takes up to half a millisecond, because its watch is given up and each write that waits fails.
+ */
+const endsMax = 8;
+/** When many wait, this part of them ends in a turn: clients who come and go faster must not fill the memory. */
+const endsPart = 1 / 32;
+
+/** HTTP/2 error code of a request that nobody waits for any more. */
+const cancel = 0x08;
 /** HTTP/2 error code for a client that causes too much load. */
 const enhanceYourCalm = 0x0b;
 
@@ -64,7 +74,8 @@ const knownMethods = new Set(METHODS.filter((method) => method !== 'CONNECT'));
 export class Http2Sessions {
   readonly #sessions = new Set<Session>();
   readonly #reading = new SessionReading();
-  readonly #endings = new SessionEndings();
+  /** Node would end all requests of a connection that closes in one turn of the event loop. */
+  readonly #endings = new TurnQueue(endsMax, endsPart);
   /** Connections that wait for their first turn. */
   readonly #new: TLSSocket[] = [];
   readonly #idleTimer: NodeJS.Timeout;
@@ -200,7 +211,7 @@ class Session implements UnreadBytes, ReadSession {
     readonly http2: ServerHttp2Session,
     readonly socket: TLSSocket,
     private readonly reading: SessionReading,
-    private readonly endings: SessionEndings,
+    private readonly endings: TurnQueue,
   ) {}
 
   get backlog(): number {
@@ -221,7 +232,12 @@ class Session implements UnreadBytes, ReadSession {
   end(done: () => void): void {
     this.isEnding = true;
     this.reading.stop(this);
-    this.endings.add(this.#streams, done);
+    for (const stream of this.#streams)
+      this.endings.add(() => {
+        stream.close(cancel);
+        stream.destroy();
+      });
+    this.endings.add(done);
   }
 
   open(stream: ServerHttp2Stream, response: Http2Response): void {

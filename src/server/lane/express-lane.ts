@@ -10,9 +10,9 @@
  */
 import type { Socket } from 'node:net';
 import { optimized } from '../../switches.ts';
+import { TurnQueue } from '../../turn-queue.ts';
 import { PlainReader, type PlainRequest } from '../wire/plain-request.ts';
 import { Departures } from './departures.ts';
-import { Endings } from './endings.ts';
 import { PlainResponse } from './plain-response.ts';
 
 /** A request that is not complete by then is handed over to Node's server, which has its own timeouts. */
@@ -35,10 +35,16 @@ export interface ExpressOptions {
   readonly refuseCut: (socket: Socket) => void;
 }
 
+/**
+ * Connections that are closed in one turn of the event loop: over TLS that takes a fifth of a millisecond, and a client
+ * can close thousands at once.
+ */
+const closedMax = 16;
+
 export class ExpressLane {
   readonly #connections = new Set<Connection>();
   readonly #departures = new Departures();
-  readonly #endings = new Endings();
+  readonly #endings = new TurnQueue(closedMax);
 
   constructor(
     private readonly options: ExpressOptions,
@@ -80,7 +86,7 @@ class Connection {
     private readonly socket: Socket,
     private readonly options: ExpressOptions,
     private readonly departures: Departures,
-    private readonly endings: Endings,
+    private readonly endings: TurnQueue,
     private readonly gone: () => void,
   ) {
     this.#reader = new PlainReader(socket, options.headerBytesMax);
