@@ -150,7 +150,7 @@ export class Availability {
     return { status: 'True', reason: 'Passed', message: 'all checks passed' };
   }
 
-  /** Of several answers the first is read, and only when it is not the one that is known. */
+  /** Reads the first of several answers, and only when it is not the one that is known. */
   async #take(apiVersion: string, bytes: Buffer): Promise<void> {
     if (this.#resources.get(apiVersion)?.bytes.equals(bytes)) return;
     const { documentIn } = await import('./discovery-check.ts');
