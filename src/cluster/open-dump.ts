@@ -79,6 +79,8 @@ async function openFolder(
   if (recorded) {
     const { Recording: Recorded } = await import('../recorder/following/recording.ts');
     recording = await Recorded.open(kept.store);
+    const { first } = recorded;
+    if (first) parts.registry.view.beginsWith(first.version, first.timeMs);
   }
   const kinds: Record<string, number> = {};
   let objects = 0;

@@ -76,13 +76,18 @@ export async function startRecorder(options: RecordOptions): Promise<RecordedClu
       progress?.({ resource, kinds, kindsTotal }),
     );
     if (earlier) await sameCluster(dataDir, earlier, access.url, following);
-    if (earlier?.isListed) begun.again(options.onWarning);
-    else {
+    if (earlier?.isListed) {
+      const { first } = earlier;
+      if (first) parts.registry.view.beginsWith(first.version, first.timeMs);
+      begun.again(options.onWarning);
+    } else {
       const cluster = await following.identity();
       const file = { source: access.url, cluster, begun: new Date(wallClock()).toISOString() };
       writeRecordingFile(dataDir, { ...file, isListed: false });
       await begun.first();
-      writeRecordingFile(dataDir, { ...file, isListed: true });
+      const { compacted: version, knownSinceMs: timeMs } = parts.registry.view;
+      const isListed = { isListed: true, ...(timeMs === undefined ? {} : { first: { version, timeMs } }) };
+      writeRecordingFile(dataDir, { ...file, ...isListed });
     }
     const upkeep = setInterval(() => {
       const { oldestMs } = parts.registry.view;

@@ -115,6 +115,28 @@ it('explains by events what objects do not say', async () => {
   await send('DELETE', '/apis/batch/v1/namespaces/two/cronjobs/nightly');
 });
 
+it('tells of a service whose selector fits no pod, and no more once a pod answers', async () => {
+  await send('POST', '/api/v1/namespaces', { metadata: { name: 'three' } });
+  // Nobody may answer for a minute: objects that are imported keep their times.
+  const old = { creationTimestamp: '2026-01-01T00:00:00Z', uid: 'front' };
+  const front = {
+    ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'front', namespace: 'three', ...old } },
+    spec: { selector: { app: 'front' }, ports: [{ port: 80 }] },
+  };
+  const { results } = (await send('POST', '/wherry/import', { objects: [front] })).body;
+  expect(results).toEqual([{ state: 'written' }]);
+  const told = 'Service three/front: the selector app=front fits no pod';
+  expect(await messages('?namespace=three')).toEqual([told]);
+  const { text } = await askProblems({ server: cluster.url, namespace: 'three', format: 'text' });
+  expect(text).toContain(`warning  ${told}`);
+  const path = '/api/v1/namespaces/three/pods';
+  const spec = { nodeName: 'silent', containers: [{ name: 'main', image: 'front:1' }] };
+  await send('POST', path, { metadata: { name: 'front', labels: { app: 'front' } }, spec });
+  const conditions = [{ type: 'Ready', status: 'True' }];
+  await send('PATCH', `${path}/front/status`, { status: { phase: 'Running', conditions } });
+  expect(await messages('?namespace=three')).toEqual([]);
+});
+
 it('tells a user of the namespaces that the user may read, and refuses nobody who is known', async () => {
   expect(await messages('', as('viewer'))).toEqual(['2 pods: image gone:1 cannot be pulled: not found']);
   expect(await messages('?namespace=two', as('viewer'))).toEqual([]);

@@ -181,11 +181,14 @@ it('records every change, as the cluster tells it, and shows it read-only, now a
 it('goes on after a restart, with the changes that were made meanwhile, and can be opened when it has ended', async () => {
   const history = [await following(maps), await following(ships)];
   const first = await recording('again');
+  const begins = async ({ url }: { url: string }) => (await call(url, 'GET', '/wherry/history')).oldestTime;
+  const oldestTime = await begins(first);
   await Promise.all([change(maps, 'a'), change(ships, 'a')]);
   await until(async () => (await recordedEvents(first.url, maps, changesOf())).length === changesOf());
   await ended(first);
   await Promise.all([change(maps, 'b'), change(ships, 'b')]);
   const second = await recording('again');
+  expect(await begins(second)).toBe(oldestTime);
   await Promise.all([change(maps, 'c'), change(ships, 'c')]);
   await until(() => history.every(({ events }) => events.length === 3 * changesOf()));
   for (const [i, where] of [maps, ships].entries())
@@ -196,6 +199,7 @@ it('goes on after a restart, with the changes that were made meanwhile, and can 
   expect((await gapsIn('again')).filter(({ why }) => !why.includes('fetched afterwards'))).toEqual([]);
   const opened = await openDump(path.join(folder, 'again'));
   try {
+    expect(await begins(opened)).toBe(oldestTime);
     for (const [i, where] of [maps, ships].entries())
       expect(unversioned(await recordedEvents(opened.url, where, 3 * changesOf())), where).toEqual(
         unversioned(history[i]!.events),

@@ -14,6 +14,8 @@ export interface RecordingFile {
   readonly begun: string;
   /** Whether everything was listed once: history begins after that. */
   readonly isListed: boolean;
+  /** The version that history begins with, and since when it was the state. */
+  readonly first?: { readonly version: number; readonly timeMs: number };
 }
 
 export function readRecordingFile(dataDir: string): RecordingFile | undefined {

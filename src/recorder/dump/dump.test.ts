@@ -201,6 +201,8 @@ it('finds logs by the layouts of cluster-info, must-gather, support bundles and 
 });
 
 it('says of every file and document that is not shown why', async () => {
+  const beginning =
+    'apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata:\n    namespace: a\n    name: ';
   const dump = await readDump([
     await tree({
       'empty.yaml': '',
@@ -209,6 +211,8 @@ it('says of every file and document that is not shown why', async () => {
       'table.json': text({ kind: 'Table', apiVersion: 'meta.k8s.io/v1', rows: [] }),
       'refused.json': text({ kind: 'Status', apiVersion: 'v1', message: 'pods is forbidden' }),
       'cut.json': `{"kind":"List","apiVersion":"v1","items":[${text(pod('kept'))},{"kind":"Po`,
+      'cut.yaml': `${beginning}part\n`,
+      'cut-long.yaml': `${beginning}part-2\n    annotations:\n      a: ${'x'.repeat(70_000)}\n      b: z`,
       'mistake.json': `${text(pod('before'))}{"kind": oops}${text(pod('after'))}`,
       'mistake.yaml': 'kind: Pod\napiVersion: v1\nmetadata: {name: ok, namespace: a}\n---\na: [\n',
       'types.json': text(pod('wrong', { spec: { containers: 5 } })),
@@ -218,9 +222,13 @@ it('says of every file and document that is not shown why', async () => {
       'other.json': '5',
     }),
   ]);
-  expect(keys(dump)).toEqual(['after', 'before', 'kept', 'ok'].map((name) => `core/pods|a|${name}`));
+  expect(keys(dump)).toEqual(
+    ['after', 'before', 'kept', 'ok', 'part', 'part-2'].map((name) => `core/pods|a|${name}`),
+  );
   expect(reasons(dump)).toEqual([
+    'cut-long.yaml: it is cut off: the list does not end, and its last object may not be whole',
     'cut.json: it is cut off: the last document does not end',
+    'cut.yaml: it is cut off: the list does not end, and its last object may not be whole',
     'empty.yaml: it is empty',
     expect.stringMatching(/^mistake\.json: a document is no JSON/),
     expect.stringMatching(/^mistake\.yaml: a document is no YAML/),

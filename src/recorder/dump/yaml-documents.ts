@@ -1,12 +1,13 @@
 /** Reads YAML documents out of a text: several, and long lists item by item, as kubectl writes them. */
 import { isJsonObject } from '../../api/text/object.ts';
 import { readYaml } from '../../api/text/yaml.ts';
-import { type Found, isListKind, itemsMax, listHead, tooMany } from './json-documents.ts';
+import { type Found, isListKind, itemsMax, type ListHead, listHead, tooMany } from './json-documents.ts';
 import { readQuickly } from './quick-yaml.ts';
 
 /** Lists that are longer are read item by item. */
 const wholeCharsMax = 64 * 1024;
 const separator = /^(?:---|\.\.\.)(?=[ \t\r\n]|$)/m;
+const cutOff = { problem: 'it is cut off: the list does not end, and its last object may not be whole' };
 const nothing = /^(?:\s*(?:#[^\n]*)?(?:\n|$))*$/;
 
 export function* yamlDocuments(text: string): Generator<Found> {
@@ -33,6 +34,7 @@ export function* yamlDocuments(text: string): Generator<Found> {
       yield list && 'value' in one ? { ...one, list } : one;
     }
     if (items.isCut) yield tooMany;
+    else if (list && isCutOff(list)) yield cutOff;
   }
 }
 
@@ -49,7 +51,11 @@ function* wholeDocument(text: string): Generator<Found> {
     return yield found;
   const list = listHead(value);
   for (const item of value['items']) yield { value: item, list };
+  if (isCutOff(list)) yield cutOff;
 }
+
+/** kubectl writes the kind of a list after its items. */
+const isCutOff = ({ kind, apiVersion }: ListHead): boolean => kind === undefined && apiVersion !== undefined;
 
 function read(text: string): Found {
   try {

@@ -394,6 +394,11 @@ export class View {
     return this.#forgottenMs ?? this.#log[0]?.timeMs;
   }
 
+  /** History begins after a revision, whose state is known to be that since a time, though no change tells it. */
+  beginsWith(revision: number, timeMs: number): void {
+    if (this.#compacted === revision) this.#forgottenMs ??= timeMs;
+  }
+
   /** Begins history anew after a revision, and ends the watches of clients: they cannot follow a jump of the state. */
   restart(revision: number): void {
     this.forget(revision);
