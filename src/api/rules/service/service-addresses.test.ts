@@ -149,6 +149,13 @@ describe('families', () => {
     expect(settle({ ports })).toEqual([['IPv4'], 'SingleStack']);
     expect(settle({ ports, clusterIP: '10.0.0.1' })).toEqual([['IPv4'], 'SingleStack']);
     expect(settle({ ports, ipFamilyPolicy: 'PreferDualStack' })).toEqual([['IPv4'], 'PreferDualStack']);
+    const service = (policy?: string) => ({
+      metadata: {},
+      spec: { clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1'], ipFamilies: ['IPv4'], ipFamilyPolicy: policy },
+    });
+    const left = service();
+    expect(settleFamilies(left, service('PreferDualStack'), ['IPv4'])).toEqual([]);
+    expect(left.spec.ipFamilyPolicy).toBe('PreferDualStack');
     expect(settle({ ports, ipFamilyPolicy: 'PreferDualStack' }, ['IPv4', 'IPv6'])).toEqual([
       ['IPv4', 'IPv6'],
       'PreferDualStack',

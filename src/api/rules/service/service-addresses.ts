@@ -168,10 +168,11 @@ export function settleFamilies(
   old: Service | undefined,
   configured: readonly Family[],
 ): FieldError[] {
+  spec.ipFamilyPolicy ??= old?.spec?.ipFamilyPolicy;
   if (old?.spec && isUnchangedPreference(spec, old.spec)) return [];
   const detached = spec.clusterIP === noClusterIP && Object.keys(spec.selector ?? {}).length === 0;
   // The endpoints of a headless service without selector may have both families.
-  spec.ipFamilyPolicy ??= old?.spec?.ipFamilyPolicy ?? (detached ? 'RequireDualStack' : 'SingleStack');
+  spec.ipFamilyPolicy ??= detached ? 'RequireDualStack' : 'SingleStack';
   if (old) keepSingle(spec, old.spec ?? {});
   const errors = [...validatePolicy(spec), ...inferFamilies(spec, configured)];
   if (errors.length) return errors;
@@ -203,7 +204,7 @@ export function settleFamilies(
 /** A service that prefers both families keeps those it got, also when the cluster has others now. */
 const isUnchangedPreference = (spec: ServiceSpec, before: ServiceSpec): boolean =>
   before.ipFamilyPolicy === 'PreferDualStack' &&
-  (spec.ipFamilyPolicy ?? 'PreferDualStack') === 'PreferDualStack' &&
+  spec.ipFamilyPolicy === 'PreferDualStack' &&
   hasClusterIP(before) &&
   sameList(spec.clusterIPs, before.clusterIPs) &&
   sameList(spec.ipFamilies, before.ipFamilies);
