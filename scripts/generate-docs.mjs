@@ -5,13 +5,20 @@
  *
  *   node scripts/generate-docs.mjs           writes the pages (after node scripts/build.mjs)
  *   node scripts/generate-docs.mjs --check   exits 1 when a page is not what would be written
+ *
+ * Pages that are named are the only ones. `--types FILE` reads the types from what `build-types.mjs` has written.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { parseArgs } from 'node:util';
 import ts from 'typescript';
-import { commentOf, publicDeclarations } from './public-types.mjs';
+import { commentOf, publicDeclarations, writtenDeclarations } from './public-types.mjs';
 
+const { values: asked, positionals: named } = parseArgs({
+  options: { check: { type: 'boolean' }, types: { type: 'string' } },
+  allowPositionals: true,
+});
 const root = path.dirname(import.meta.dirname);
 const runNote = 'run: node scripts/build.mjs && node scripts/generate-docs.mjs';
 
@@ -73,7 +80,8 @@ const firstNames = [
 
 function referenceText() {
   const rank = ({ name }) => (firstNames.includes(name) ? firstNames.indexOf(name) : firstNames.length);
-  return publicDeclarations()
+  const declarations = asked.types ? writtenDeclarations(asked.types) : publicDeclarations();
+  return declarations
     .filter(({ exported }) => exported)
     .sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1))
     .map((declaration) => `### ${declaration.name}\n\n${sentence(declaration.comment)}${body(declaration)}`)
@@ -119,10 +127,11 @@ function filled(file, parts) {
   return text;
 }
 
-function main(args) {
-  const check = args.includes('--check');
+function main() {
+  const { check } = asked;
   const stale = [];
   for (const [file, parts] of Object.entries(pages)) {
+    if (named.length && !named.includes(file)) continue;
     const text = filled(file, parts);
     if (text === readFileSync(path.join(root, file), 'utf8')) continue;
     if (check) stale.push(file);
@@ -132,4 +141,4 @@ function main(args) {
   return stale.length ? 1 : 0;
 }
 
-process.exitCode = main(process.argv.slice(2));
+process.exitCode = main();

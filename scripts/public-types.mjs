@@ -27,6 +27,13 @@ export function publicDeclarations() {
   return declarationsOf(allModules(), entry, () => false);
 }
 
+/** The same from a file that `build-types.mjs` has written, which takes no time. */
+export function writtenDeclarations(file) {
+  const { declared } = readModule(file, readFileSync(file, 'utf8'));
+  const isExported = ({ modifiers }) => modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
+  return [...declared].map(([name, one]) => ({ name, ...one, exported: isExported(one.node) ?? false }));
+}
+
 /** Declarations of the test kit, the names that these take from the embedding API, and those that they take of peers. */
 export function testingDeclarations() {
   const modules = allModules();

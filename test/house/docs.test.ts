@@ -163,10 +163,12 @@ describe('the documents', () => {
     expect(pages.flatMap(commandLines).length).toBeGreaterThan(20);
   });
 
+  // package.test.ts looks at the reference in embedding.md, since it has the types.
   it(
     'have generated parts that are current',
     async () => {
-      await run(process.execPath, [join(root, 'scripts/generate-docs.mjs'), '--check']);
+      const some = ['docs/options.md', 'docs/compatibility.md'];
+      await run(process.execPath, [join(root, 'scripts/generate-docs.mjs'), '--check', ...some]);
     },
     generateMaxMs,
   );

@@ -181,6 +181,12 @@ describe('code that uses the package', () => {
 });
 
 describe('types', () => {
+  it('are those that the reference in embedding.md was made from', async () => {
+    const types = join(installed, 'dist', 'index.d.cts');
+    const args = ['--check', '--types', types, 'docs/embedding.md'];
+    await run(process.execPath, [join(root, 'scripts/generate-docs.mjs'), ...args]);
+  });
+
   const program = `
     const options: StartOptions = { store: 'memory', simulatedNodes: 2, limits: { watchersMax: 10 } };
     // @ts-expect-error there is no such option
@@ -195,19 +201,16 @@ describe('types', () => {
     export const isRefusal = (error: unknown): boolean => error instanceof StartError;`;
   const imports = `import { type Cluster, start, StartError, type StartOptions } from 'wherry';`;
 
-  const usual = [
-    ['nodenext', 'nodenext', 'consumer.mts'],
-    ['nodenext', 'nodenext', 'consumer.cts'],
-  ] as const;
+  const usual = [['nodenext', 'nodenext', ['consumer.mts', 'consumer.cts']]] as const;
   const others = [
-    ['esnext', 'bundler', 'consumer.ts'],
-    ['node16', 'node16', 'older.cts'],
+    ['esnext', 'bundler', ['consumer.ts']],
+    ['node16', 'node16', ['older.cts']],
   ] as const;
 
   it.each([...usual, ...(isRelease ? others : [])])(
-    'fit a program with module %s and moduleResolution %s in %s',
-    async (module, moduleResolution, name) => {
-      await writeFile(join(consumer, name), imports + program);
+    'fit a program with module %s and moduleResolution %s in %j',
+    async (module, moduleResolution, files) => {
+      for (const name of files) await writeFile(join(consumer, name), imports + program);
       const config = {
         // No other types: the package's types must not need any.
         compilerOptions: {
@@ -219,7 +222,7 @@ describe('types', () => {
           strict: true,
           noEmit: true,
         },
-        files: [name],
+        files,
       };
       await writeFile(join(consumer, 'tsconfig.json'), JSON.stringify(config));
       const tsc = join(root, 'node_modules/typescript/bin/tsc');
