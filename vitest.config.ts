@@ -37,6 +37,8 @@ const named = (word: string): string[] =>
 const aloneTests = named('alone');
 const everyKubectlTests = named('every-kubectl');
 const kubectlTests = [...named('kubectl'), ...everyKubectlTests];
+/** Those of `npm test` in one file: each worker would load all sources for one or two of them. */
+const everyKubectlSuite = 'test/kubectl/every-kubectl.suite.ts';
 const otherTests = ['**/node_modules/**', ...(isRelease ? [] : ['**/*.release.test.ts'])];
 
 const versions = Object.entries(all).sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }));
@@ -133,7 +135,7 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     sequence: { sequencer: ByProject },
     // More than processors that CI has, because many tests wait for something else than their own work.
-    maxWorkers: 4,
+    maxWorkers: 5,
     projects: [
       project('alone', all, { include: aloneTests, exclude: otherTests }),
       project('shared', newest, {
@@ -145,7 +147,7 @@ export default defineConfig({
         project(
           `kubectl ${version}`,
           { [version]: program },
-          { include: isRelease ? kubectlTests : everyKubectlTests, exclude: otherTests, ...sharedWorker },
+          { include: isRelease ? kubectlTests : [everyKubectlSuite], exclude: otherTests, ...sharedWorker },
         ),
       ),
     ],

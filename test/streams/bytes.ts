@@ -1,8 +1,11 @@
 /** Large amounts of test data, generated and compared while streaming, never held in memory as a whole. */
 import { createCipheriv, createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { isRelease } from '../support/tier.ts';
 
 export const megabyte = 1_000_000;
+/** More than every buffer and window on the way together. */
+export const much = (isRelease ? 64 : 16) * megabyte;
 const chunkBytes = 65_536;
 
 export interface Sum {
