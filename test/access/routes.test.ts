@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import type { User } from '../../src/api/values/user.ts';
 import { Discovery } from '../../src/server/discovery/discovery.ts';
 import { sentBy } from '../../src/server/doors/named-door.fixture.ts';
@@ -25,6 +25,7 @@ interface Asked {
 const server = new AccessServer();
 beforeAll(() => server.start());
 afterAll(() => server.close());
+afterEach(() => void vi.restoreAllMocks());
 
 const methodsOf = (route: Route): string[] => (typeof route === 'function' ? methods : [...route.keys()]);
 

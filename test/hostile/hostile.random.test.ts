@@ -8,9 +8,10 @@ import { isFault } from '../support/faults.ts';
 import type { Json, Reply } from '../support/http.ts';
 import { accepts, pick, prefixOf, requestOf, sampleOf } from '../support/made-up.ts';
 import { useTarget } from '../support/target.ts';
+import { rounds } from '../support/tier.ts';
 
 /** Number of sequences, and of requests in each. WHERRY_RUNS sets more. */
-const sequences = Number(process.env['WHERRY_RUNS'] ?? 150);
+const sequences = Number(process.env['WHERRY_RUNS'] ?? rounds(150));
 const requestsMax = 8;
 
 const protobufType = 'application/vnd.kubernetes.protobuf';

@@ -11,7 +11,7 @@ import { Stream, type StreamEvent } from '../support/stream.ts';
 import { isRelease } from '../support/tier.ts';
 import { randomFrom } from '../support/workload.ts';
 
-const rounds = isRelease ? 22 : 6;
+const rounds = isRelease ? 22 : 3;
 const writers = 8;
 /** A round ends after a random number of answers up to this, of all writers together. */
 const answersMax = 160;

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isRelease } from '../support/tier.ts';
 import { describeWith } from '../support/tools.ts';
 
 const run = promisify(execFile);
@@ -58,16 +59,21 @@ describe('the examples for Vitest of docs/testing.md', () => {
   });
 });
 
+/** How a test of Jest is loaded: `npm test` tries the first, and both without Jest below. */
+const jestForms: readonly [form: string, load: string, flags: readonly string[]][] = [
+  ['cjs', `const { useCluster } = require('wherry/testing/jest');`, []],
+  [
+    'mjs',
+    `import { CoreV1Api } from '@kubernetes/client-node';\nimport { useCluster } from 'wherry/testing/jest';`,
+    ['--experimental-vm-modules'],
+  ],
+];
+
 describeWith('jest')('Jest itself', () => {
-  it.each([
-    ['cjs', `const { useCluster } = require('wherry/testing/jest');`, []],
-    [
-      'mjs',
-      `import { CoreV1Api } from '@kubernetes/client-node';\nimport { useCluster } from 'wherry/testing/jest';`,
-      ['--experimental-vm-modules'],
-    ],
-  ])('runs tests with a cluster of their own (%s)', async (form, load, flags) => {
-    const program = `${load}
+  it.each(isRelease ? jestForms : jestForms.slice(0, 1))(
+    'runs tests with a cluster of their own (%s)',
+    async (form, load, flags) => {
+      const program = `${load}
       const cluster = useCluster({ simulatedNodes: 1 });
       const pods = () => cluster.url + '/api/v1/namespaces/default/pods';
       test('a pod runs', async () => {
@@ -81,17 +87,18 @@ describeWith('jest')('Jest itself', () => {
         expect((await fetch(pods() + '/p')).status).toBe(404);
         ${form === 'mjs' ? `expect((await (await cluster.kubeConfig()).makeApiClient(CoreV1Api).listNamespace()).items).not.toEqual([]);` : ''}
       }, 60_000);`;
-    await writeFile(join(folder, `pod.jest.${form}`), program);
-    const config = {
-      rootDir: folder,
-      testRegex: `pod\\.jest\\.${form}$`,
-      moduleFileExtensions: [form, 'js', 'json'],
-      transform: {},
-    };
-    const args = [...flags, process.env.WHERRY_JEST!, '--ci', '--config', JSON.stringify(config)];
-    const { stderr } = await run(process.execPath, args, { cwd: folder, env: quiet });
-    expect(stderr).toContain('2 passed, 2 total');
-  });
+      await writeFile(join(folder, `pod.jest.${form}`), program);
+      const config = {
+        rootDir: folder,
+        testRegex: `pod\\.jest\\.${form}$`,
+        moduleFileExtensions: [form, 'js', 'json'],
+        transform: {},
+      };
+      const args = [...flags, process.env.WHERRY_JEST!, '--ci', '--config', JSON.stringify(config)];
+      const { stderr } = await run(process.execPath, args, { cwd: folder, env: quiet });
+      expect(stderr).toContain('2 passed, 2 total');
+    },
+  );
 });
 
 describe('the glue for Jest', () => {
