@@ -9,6 +9,7 @@
 import type { Kind } from '../../api/kind/kind.ts';
 import { composedKey } from '../../composed-key.ts';
 import { compareKeys } from '../../store/sorted-map.ts';
+import { inSlices } from '../time-slices.ts';
 import type { Entry } from './entry.ts';
 import type { Filter } from './filter.ts';
 import { memberKey } from './key.ts';
@@ -20,6 +21,9 @@ import { isToldInRounds, WatchRounds } from './watch-rounds.ts';
 import type { Watcher } from './watcher.ts';
 
 const nothing = new Page([], undefined, undefined);
+
+/** Objects with so many bytes together are parsed for a selector in one turn of the event loop; more in several. */
+const unreadBytesMax = 128 * 1024;
 
 export interface PageQuery {
   readonly start?: string | undefined;
@@ -37,6 +41,10 @@ export class Collection {
   readonly #watchers = new Set<Watcher>();
   readonly #rounds = new WatchRounds((from, to) => this.#forgetNotices(from, to));
   readonly #pages = new RecentPages();
+  /** Namespaces, undefined for all of them, whose objects were parsed for selectors, but for few bytes. */
+  readonly #read = new Set<string | undefined>();
+  /** Bytes of objects that have come since the oldest of these was read. */
+  #unreadBytes = 0;
   #since: number;
   #isClosed = false;
 
@@ -77,13 +85,16 @@ export class Collection {
       entry.reread(kind);
       return true;
     });
+    this.#read.clear();
     for (const event of this.#events) event.reread(kind);
   }
 
   apply(event: WatchEvent): void {
     this.#pages.clear();
-    if (event.entry) this.#members.set(event.entry);
-    else this.#members.delete(event.namespace, event.name);
+    if (event.entry) {
+      this.#members.set(event.entry);
+      this.#noteUnread(event.entry);
+    } else this.#members.delete(event.namespace, event.name);
     this.#events.push(event);
     const old = this.#events.length - 1 - loadedEventsMax;
     if (this.past && old >= 0) this.#events[old] = new StoredEvent(this.#events[old]!, this.past);
@@ -91,8 +102,31 @@ export class Collection {
 
   /** Makes objects ready for `select`; undefined when they are. */
   prepared(filter: Filter, revision?: number): Promise<void> | undefined {
-    if (!filter.as?.conversion) return undefined;
-    return filter.prepared(this.select(filter.withoutFields, { revision }).entries);
+    if (filter.as?.conversion)
+      return filter.prepared(this.select(filter.withoutFields, { revision }).entries);
+    const { namespace, name } = filter;
+    if (!filter.selective || revision !== undefined || this.#read.has(namespace)) return undefined;
+    return namespace !== undefined && name !== undefined ? undefined : this.#readAhead(namespace);
+  }
+
+  /** Parses the objects that no selector has read yet, in turns when they are large together. */
+  #readAhead(namespace: string | undefined): Promise<void> | undefined {
+    if (this.#read.size === 0) this.#unreadBytes = 0;
+    this.#read.add(namespace);
+    const unread: Entry[] = [];
+    let bytes = 0;
+    this.#members.walk(namespace, '', (entry) => {
+      if (entry.unreadBytes === 0 || entry.kind.conversion) return true;
+      bytes += entry.unreadBytes;
+      return unread.push(entry) > 0;
+    });
+    return bytes > unreadBytesMax ? inSlices(facetsRead(unread)) : undefined;
+  }
+
+  #noteUnread({ unreadBytes }: Entry): void {
+    if (this.#read.size === 0) return;
+    this.#unreadBytes += unreadBytes;
+    if (this.#unreadBytes > unreadBytesMax) this.#read.clear();
   }
 
   /** The objects that a filter selects, as they are now or were at a revision that is still in history. */
@@ -251,5 +285,14 @@ export class Collection {
     this.#events = this.#events.slice(keepFrom);
     this.#firstNumber += keepFrom;
     for (const watchers of [this.#watchers, this.#rounds]) for (const watcher of watchers) watcher.pump();
+  }
+}
+
+/** Yields the steps that it took to parse each for its labels and fields. */
+function* facetsRead(entries: readonly Entry[]): Generator<number, void> {
+  for (const entry of entries) {
+    const steps = entry.unreadBytes;
+    void entry.labels;
+    yield steps;
   }
 }

@@ -365,6 +365,11 @@ export class Entry {
     return found;
   }
 
+  /** Bytes that have to be parsed before labels and fields are known; 0 when they are. */
+  get unreadBytes(): number {
+    return this.#facets || !optimized ? 0 : this.text.length;
+  }
+
   get labels(): Record<string, string> | undefined {
     return this.#read().labels;
   }

@@ -29,6 +29,40 @@ const all = new Filter(undefined, undefined, undefined, undefined);
 const labelled = (labelSelector: string) => filterOf(configMap, { namespace: 'a', labelSelector });
 const names = ({ entries }: Page) => entries.map(({ name }) => name);
 
+describe.runIf(optimized)('objects that a selector has to read', () => {
+  const long = 'x'.repeat(20_000);
+  const unread = (entries: readonly Entry[]): number =>
+    entries.filter((entry) => entry.unreadBytes > 0).length;
+  const makeMany = (first: string): Entry[] =>
+    Array.from({ length: 40 }, (_, i) => entryOf('a', `${first}-${i}`, { tier: 'web', long }));
+
+  it('are parsed in turns when they are large together', async () => {
+    const entries = makeMany('old');
+    const collection = collectionOf(...entries);
+    const preparing = collection.prepared(labelled('tier=web'));
+    expect(unread(entries)).toBeGreaterThan(20);
+    await preparing;
+    expect(unread(entries)).toBe(0);
+    expect(collection.prepared(labelled('tier=web'))).toBeUndefined();
+    const more = makeMany('new');
+    for (const entry of more) collection.apply(new WatchEvent(++revision, 0, entry, undefined));
+    await collection.prepared(labelled('tier!=web'));
+    expect(unread(more)).toBe(0);
+    expect(names(collection.select(labelled('tier=web')))).toHaveLength(80);
+  });
+
+  it('are not looked at before when they are small, or when one is meant', () => {
+    const small = entryOf('a', 'one', { tier: 'web' });
+    expect(collectionOf(small).prepared(labelled('tier=web'))).toBeUndefined();
+    const entries = makeMany('old');
+    const collection = collectionOf(...entries);
+    const one = filterOf(configMap, { namespace: 'a', fieldSelector: 'metadata.name=old-1' });
+    expect(collection.prepared(one)).toBeUndefined();
+    expect(collection.prepared(all)).toBeUndefined();
+    expect(unread(entries)).toBe(40);
+  });
+});
+
 describe('a page', () => {
   it.runIf(optimized)('is shared by all who ask the same, until the collection changes', () => {
     const collection = collectionOf(entryOf('a', 'one', { tier: 'web' }), entryOf('a', 'two'));
