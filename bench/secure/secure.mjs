@@ -16,15 +16,15 @@ import { load } from './load.mjs';
 
 const rounds = 3;
 const pods = '/api/v1/namespaces/default/pods';
-const one = `${pods}/pod-000500`;
+export const one = `${pods}/pod-000500`;
 const median = (figures) => figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)];
 
 /** Bare servers of both protocols that answer with so many bytes and the server's own certificate. */
-async function bareSecure(bytes, pki) {
+export async function bareSecure(bytes, pki) {
   const files = ['apiserver.key', 'apiserver.crt'].map((name) => path.join(pki, name));
   const child = fork(path.join(import.meta.dirname, 'bare.mjs'), [String(bytes), ...files]);
   const [[h1, h2]] = await once(child, 'message');
-  return { h1, h2, usedMs: () => processorMs(child.pid), close: () => child.kill() };
+  return { h1, h2, pid: child.pid, usedMs: () => processorMs(child.pid), close: () => child.kill() };
 }
 
 async function post(url, where, value) {
@@ -34,8 +34,8 @@ async function post(url, where, value) {
 }
 
 /** A server with 1,000 pods that everybody may read, and the credentials of its users. */
-async function secured(more = []) {
-  const server = await wherry('lmdb', undefined, ['--secure-port', '0', ...more]);
+export async function secured(more = [], build = undefined) {
+  const server = await wherry('lmdb', build, ['--secure-port', '0', ...more]);
   await fill(server.url, 1000);
   const binding = (name, subject) => ({
     metadata: { name },

@@ -9,18 +9,22 @@ import { acceptsGzip, apiHeaders, gzipBytesMin } from './answer.ts';
 import type { Headers, RequestContext } from './context.ts';
 
 /** Longer documents are compressed quickly: that of a platform with hundreds of kinds changes often. */
-const longBytes = 8 * 1024 * 1024;
+export const longBytes = 8 * 1024 * 1024;
 
 export class ApiDocument {
   /** Hash of the content, in hexadecimal. */
   readonly hash: string;
   #compressed: Promise<Buffer> | undefined;
 
-  /** @param hash that of the bytes, if it is known */
+  /**
+   * @param hash that of the bytes, if it is known
+   * @param compress gives the gzip of the bytes, if there is a quicker way than to compress all of them
+   */
   constructor(
     readonly contentType: string,
     readonly bytes: Buffer,
     hash?: string,
+    private readonly compress?: () => Promise<Buffer>,
   ) {
     this.hash = hash ?? createHash('sha256').update(bytes).digest('hex').toUpperCase();
   }
@@ -57,21 +61,23 @@ export class ApiDocument {
     }
     let body = this.bytes;
     if (compressible && acceptsGzip(context)) {
-      body = await this.#gzip();
+      body = await this.gzipped();
       headers['Content-Encoding'] = 'gzip';
     }
     response.writeHead(200, { ...headers, 'Content-Length': String(body.length) });
     response.end(context.info.method === 'HEAD' ? undefined : body);
   }
 
-  #gzip(): Promise<Buffer> {
-    this.#compressed ??= new Promise((resolve, reject) =>
-      gzip(
-        this.bytes,
-        { level: this.bytes.length > longBytes ? constants.Z_BEST_SPEED : constants.Z_DEFAULT_COMPRESSION },
-        (error, bytes) => (error ? reject(error) : resolve(bytes)),
-      ),
-    );
+  gzipped(): Promise<Buffer> {
+    this.#compressed ??=
+      this.compress?.() ??
+      new Promise((resolve, reject) =>
+        gzip(
+          this.bytes,
+          { level: this.bytes.length > longBytes ? constants.Z_BEST_SPEED : constants.Z_DEFAULT_COMPRESSION },
+          (error, bytes) => (error ? reject(error) : resolve(bytes)),
+        ),
+      );
     return this.#compressed;
   }
 }

@@ -1,4 +1,5 @@
 /** Proves that the document joined from texts of versions is the one made as a whole, whatever kinds come and go. */
+import { gunzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { otherServiceKind, widgetKind } from '../../../api/kind/widget.fixture.ts';
 import { KindTable } from '../../../api/kinds/kinds.ts';
@@ -19,7 +20,7 @@ const operations = (apiVersion: string): Operation[] => {
   described.push(apiVersion);
   return operationsOf(discovery, kinds, apiVersion);
 };
-const texts = new TextV2(kinds, operations, undefined);
+const texts = new TextV2(kinds, operations, undefined, 0);
 
 async function compared(): Promise<ApiDocument> {
   const versions = discovery.served();
@@ -31,6 +32,7 @@ async function compared(): Promise<ApiDocument> {
   );
   expect(joined.bytes.equals(whole.bytes)).toBe(true);
   expect(joined.hash).toBe(whole.hash);
+  expect(gunzipSync(await joined.gzipped()).equals(whole.bytes)).toBe(true);
   return joined;
 }
 
