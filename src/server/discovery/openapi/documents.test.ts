@@ -1,6 +1,7 @@
 /** Proves that the documents describe everything that is served, have no dangling references, and are built once. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
+import { isRelease } from '../../../../test/support/tier.ts';
 import { KindTable } from '../../../api/kinds/kinds.ts';
 import { type Field, type Model, modelOf } from '../../../api/model/model.ts';
 import { Discovery } from '../discovery.ts';
@@ -56,12 +57,19 @@ const withoutFieldsCalledRef = (document: Json): Json =>
     return { ...others, ref: $ref };
   });
 
+/** Documents of other groups are made by the same code; before a release all are read. */
+const isValidated = (name: string): boolean =>
+  isRelease || ['v2', 'api/v1', 'apis/apps/v1', 'apis/apiextensions.k8s.io/v1'].includes(name);
+
 describe('every document', () => {
-  it.each([['v2', v2], ...v3])('%s is valid', async (_, document) => {
-    const { errors, valid } = await new Validator().validate(withoutFieldsCalledRef(document));
-    expect(errors ?? []).toEqual([]);
-    expect(valid).toBe(true);
-  });
+  it.each([['v2', v2] as const, ...v3].filter(([name]) => isValidated(name)))(
+    '%s is valid',
+    async (_, document) => {
+      const { errors, valid } = await new Validator().validate(withoutFieldsCalledRef(document));
+      expect(errors ?? []).toEqual([]);
+      expect(valid).toBe(true);
+    },
+  );
 
   it.each(all)('%s refers only to what it defines', (name, { paths, schemas, parameters }) => {
     const root = name === 'v2' ? v2 : v3.get(name);
