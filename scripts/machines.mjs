@@ -6,6 +6,7 @@
  *   npm run test:machines -- --list              says which conditions there are, and what each leaves out and why
  *   npm run test:machines -- proc user           runs under these alone
  *   npm run test:machines -- proc --in test/cli  runs the files of this folder alone
+ *   npm run test:machines -- proc --built        takes what was installed and built before
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -17,14 +18,16 @@ import { prepareTools, tell } from './tools.mjs';
 
 const root = path.dirname(import.meta.dirname);
 process.chdir(root);
-const { names, list, chosen } = readOptions();
+const { names, list, chosen, built } = readOptions();
 if (list) {
   for (const name of names) describe(name);
   process.exit();
 }
-installPackages();
-run(process.execPath, ['scripts/build.mjs'], 'the build failed');
-const tools = prepareTools();
+if (!built) {
+  installPackages();
+  run(process.execPath, ['scripts/build.mjs'], 'the build failed');
+}
+const tools = built ? {} : prepareTools();
 const rows = names.map(runUnder);
 for (const { name, line } of rows) tell(`${name}: ${line}`);
 process.exit(rows.every(({ passed }) => passed) ? 0 : 1);
@@ -32,7 +35,11 @@ process.exit(rows.every(({ passed }) => passed) ? 0 : 1);
 function readOptions() {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { list: { type: 'boolean' }, in: { type: 'string', multiple: true } },
+    options: {
+      list: { type: 'boolean' },
+      built: { type: 'boolean' },
+      in: { type: 'string', multiple: true },
+    },
   });
   const unknown = positionals.find((name) => !Object.hasOwn(conditions, name));
   if (unknown !== undefined) {
@@ -40,7 +47,7 @@ function readOptions() {
     process.exit(1);
   }
   const all = positionals.length ? positionals : Object.keys(conditions);
-  return { names: all, list: values.list, chosen: values.in ?? folders };
+  return { names: all, list: values.list, built: values.built, chosen: values.in ?? folders };
 }
 
 /** Test files of the suite, and of each whether and why a condition leaves it out. */
@@ -85,7 +92,7 @@ function obstacleOf({ shell, uid, checkout, needs }) {
 }
 
 function runIn(condition, scratch) {
-  const { shell = '', checkout, environment, uid } = condition;
+  const { shell = '', after, checkout, environment, uid } = condition;
   const files = filesOf(condition).filter(({ reason }) => !reason);
   const folder = checkout ? path.join(scratch, checkout) : root;
   const variables = { TMPDIR: path.join(scratch, 'tmp'), ...environment?.({ scratch, folder }) };
@@ -100,11 +107,11 @@ function runIn(condition, scratch) {
     ...(checkout ? ['mount --bind "$ROOT" "$FOLDER"'] : []),
     shell,
     'cd "$FOLDER"',
-    'exec "$0" "$@"',
+    after ? `status=0; "$0" "$@" || status=$?; cd /; ${after}; exit $status` : 'exec "$0" "$@"',
   ];
   const own = shell || checkout ? ['unshare', '-m', 'sh', '-c', steps.join('\n')] : [];
   const vitest = [process.execPath, 'node_modules/vitest/vitest.mjs', 'run', '--configLoader=runner'];
-  const reporters = ['--reporter=dot', '--reporter=json', `--outputFile=${output}`];
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile=${output}`];
   const [program, ...args] = [...own, ...vitest, ...reporters, ...files.map(({ file }) => file)];
   const { status } = spawnSync(program, args, {
     stdio: 'inherit',

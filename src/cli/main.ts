@@ -167,7 +167,7 @@ async function runCleanup(line: CleanupLine): Promise<void> {
 }
 
 async function runProblems(line: ProblemsLine): Promise<void> {
-  const { askProblems } = await import('../cluster/access/problems.ts');
+  const { askProblems } = await import('../cluster/past/problems.ts');
   const { text, hasErrors } = await askProblems(line);
   process.stdout.write(text);
   if (hasErrors) process.exitCode = 1;

@@ -1,9 +1,11 @@
 /** The command lines that ask a running server: what is not well, and what has changed. */
-import type { ProblemsQuestion } from '../cluster/access/problems.ts';
+
 import { problemFlags } from '../cluster/options/commands.ts';
 import { askedServerFlags, atFlags, pastFlags } from '../cluster/options/past.ts';
+import type { ServerChoice } from '../cluster/past/asked-server.ts';
 import type { HistoryQuestion, TimelineQuestion } from '../cluster/past/change-list.ts';
 import type { AtQuestion } from '../cluster/past/past-objects.ts';
+import type { ProblemsQuestion } from '../cluster/past/problems.ts';
 import { type FlagLine, readOptions } from '../program/flag-reading.ts';
 
 export interface ProblemsLine extends ProblemsQuestion {
@@ -16,12 +18,7 @@ export type PastLine =
   | { readonly command: 'at'; readonly past: AtQuestion };
 
 export function pastLine(command: PastLine['command'], line: FlagLine, words: readonly string[]): PastLine {
-  const server = readOptions(askedServerFlags, line);
-  const ways = [server.server, server.kubeconfig ?? server.context, server.name].filter(
-    (way) => way !== undefined,
-  );
-  if (ways.length > 1) line.refuse('--server, --kubeconfig and --name exclude each other');
-  const read = { ...server, ...readOptions(pastFlags, line) };
+  const read = { ...serverChoice(line), ...readOptions(pastFlags, line) };
   if (command === 'timeline')
     return words.length ? line.refuse('timeline takes options only') : { command, past: read };
   if (command === 'at')
@@ -32,6 +29,15 @@ export function pastLine(command: PastLine['command'], line: FlagLine, words: re
   return { command, past: { ...read, resource, object } };
 }
 
+/** At most one way to a server. */
+function serverChoice(line: FlagLine): ServerChoice {
+  const choice = readOptions(askedServerFlags, line);
+  const ways = [choice.server, choice.kubeconfig ?? choice.context, choice.name];
+  if (ways.filter((way) => way !== undefined).length > 1)
+    line.refuse('--server, --kubeconfig and --name exclude each other');
+  return choice;
+}
+
 function atWords(line: FlagLine, words: readonly string[]): Pick<AtQuestion, 'moment' | 'what' | 'objects'> {
   const [moment, verb, what, ...objects] = words;
   if (!moment || verb !== 'get' || !what)
@@ -40,6 +46,6 @@ function atWords(line: FlagLine, words: readonly string[]): Pick<AtQuestion, 'mo
 }
 
 export function problemsLine(line: FlagLine): ProblemsLine {
-  const { server = '', namespace, format = 'text' } = readOptions(problemFlags, line);
-  return { command: 'problems', server, namespace, format };
+  const { namespace, format = 'text' } = readOptions(problemFlags, line);
+  return { command: 'problems', ...serverChoice(line), namespace, format };
 }

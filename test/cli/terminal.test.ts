@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { summaryText } from '../../src/cli/dump-summary.ts';
 import { importText } from '../../src/cli/import-summary.ts';
-import { askProblems } from '../../src/cluster/access/problems.ts';
 import { askHistory, askTimeline } from '../../src/cluster/past/change-list.ts';
 import { askAt } from '../../src/cluster/past/past-objects.ts';
+import { askProblems } from '../../src/cluster/past/problems.ts';
 import { Ending } from '../../src/program/ending.ts';
 
 const bad = 'x\u001b[2J\u009b\u202e\u200f\u2067\r\ny';

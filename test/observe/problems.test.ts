@@ -1,7 +1,7 @@
 /** Proves what `GET /wherry/problems` and `wherry problems` tell of a cluster, and that each user learns of no more than is theirs. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { askProblems } from '../../src/cluster/access/problems.ts';
 import type { Cluster } from '../../src/cluster/index.ts';
+import { askProblems } from '../../src/cluster/past/problems.ts';
 import { startBuilt } from '../dashboard/browser.ts';
 
 let cluster: Cluster;

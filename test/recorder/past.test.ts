@@ -214,7 +214,7 @@ it('shows objects as they were at a time', async () => {
   await expect(ask('soon')).rejects.toThrow('the time must be a time such as 15m');
   await expect(
     askAt({ server: 'http://127.0.0.1:1', moment: '1m', what: 'po', objects: [] }),
-  ).rejects.toThrow('cannot be reached (ECONNREFUSED)');
+  ).rejects.toThrow('cannot be reached: no server is running there; wherry list shows clusters');
 });
 
 it('answers wrong questions with a sentence', async () => {

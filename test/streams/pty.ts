@@ -22,7 +22,7 @@ export class Terminal {
   constructor(
     cluster: Running,
     args: readonly string[],
-    size: { cols: number; rows: number; cwd?: string } = { cols: 100, rows: 30 },
+    size: { cols: number; rows: number; cwd?: string; uid?: number; gid?: number } = { cols: 100, rows: 30 },
   ) {
     const env = cluster.kubectl.environment as Record<string, string>;
     this.#pty = spawn(cluster.kubectl.program, [...args], { ...size, env: { ...env, TERM: 'xterm' } });

@@ -6,7 +6,16 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished } from 'vitest';
@@ -104,6 +113,18 @@ export async function stayOf({ env = {}, uid, before = [], args = [], programs =
 
 /** Processes of this machine with a word in their arguments. */
 function left(word: string): string[] {
-  const all = execFileSync('ps', ['-axwwo', 'pid=,args='], { encoding: 'utf8' });
-  return all.split('\n').filter((text) => text.includes(word));
+  const lines = existsSync('/proc/self')
+    ? readdirSync('/proc')
+        .filter((name) => /^\d+$/.test(name))
+        .map(commandLine)
+    : execFileSync('ps', ['-axwwo', 'args='], { encoding: 'utf8' }).split('\n');
+  return lines.filter((text) => text.includes(word));
+}
+
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+  } catch {
+    return '';
+  }
 }

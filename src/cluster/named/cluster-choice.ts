@@ -86,8 +86,8 @@ export function knownCluster(name: string | undefined): ClusterRecord {
   const { record, name: chosen } = chooseCluster({ name, dataDir: undefined });
   if (record) return record;
   const names = allRecords().map((one) => one.name);
-  const there = names.length ? `; there are ${names.join(', ')}` : '';
-  throw new StartError(`there is no cluster ${chosen}${there}`);
+  const there = names.length ? `there are ${names.join(', ')}` : 'wherry up -d starts one';
+  throw new StartError(`there is no cluster ${chosen}; ${there}`);
 }
 
 /** The name and identity of the cluster with this data folder; undefined when it has no name. */

@@ -51,13 +51,6 @@ export const backupFlags = {
 const problems = optionFor('problems');
 
 export const problemFlags = {
-  server: problems<string>({
-    flag: 'server',
-    value: parsed('URL', 'a URL', (given) => (isServerUrl(given) ? given : undefined)),
-    text: 'the server to ask',
-    default: 'http://127.0.0.1:8080',
-    preset: true,
-  }),
   namespace: problems<string>({
     flag: 'namespace',
     value: text('NAME'),

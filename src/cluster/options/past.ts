@@ -1,30 +1,31 @@
-/** Flags of the commands that ask about the past of a running cluster. */
+/** Flags of the commands that ask a running cluster, most of them about its past. */
 import { isServerUrl } from './commands.ts';
 import { nameValue } from './named.ts';
 import { optionFor } from './option.ts';
 import { file, list, on, oneOf, parsed, text } from './values.ts';
 
+const server = optionFor('history', 'timeline', 'at', 'problems');
 const asking = optionFor('history', 'timeline', 'at');
 const changes = optionFor('history', 'timeline');
 
 /** Which server is asked. Default: the cluster that all commands mean if it runs, else the usual port. */
 export const askedServerFlags = {
-  name: asking<string>({
+  name: server<string>({
     flag: 'name',
     value: nameValue,
     text: 'the cluster of this user to ask',
   }),
-  server: asking<string>({
+  server: server<string>({
     flag: 'server',
     value: parsed('URL', 'a URL', (given) => (isServerUrl(given) ? given : undefined)),
     text: 'the server to ask (default: the cluster of --name if it runs, else http://127.0.0.1:8080)',
   }),
-  kubeconfig: asking<string>({
+  kubeconfig: server<string>({
     flag: 'kubeconfig',
     value: file,
     text: 'how the server is reached, with credentials; with --context alone as kubectl finds it',
   }),
-  context: asking<string>({
+  context: server<string>({
     flag: 'context',
     value: text('NAME'),
     text: 'the context of the kubeconfig (default: the current one)',

@@ -1,4 +1,4 @@
-/** The running server that questions about the past, and imports, go to, and how it is reached. */
+/** The running server that questions, and imports, go to, and how it is reached. */
 import type { IncomingMessage } from 'node:http';
 import { StatusError } from '../../api/errors/errors.ts';
 import { refusal } from '../../client/refusal.ts';
@@ -50,13 +50,17 @@ export class AskedServer {
       if (error instanceof StatusError) throw new StartError(this.#told(path, error), { cause: error });
       if (error instanceof KubeconfigError) throw new StartError(error.message);
       const { code, message } = error as NodeJS.ErrnoException;
-      throw new StartError(`${this.url} cannot be reached (${code ?? message})`, { cause: error });
+      const why = code === 'ECONNREFUSED' ? 'no server is running there' : (code ?? message);
+      throw new StartError(`${this.url} cannot be reached: ${why}; wherry list shows clusters`, {
+        cause: error,
+      });
     }
   }
 
   #told(path: string, { code, message }: StatusError): string {
     const isUnknown = code === 404 && path.startsWith('/wherry/') && !message.startsWith('there is no');
     if (!isUnknown) return message;
+    if (path.startsWith('/wherry/problems')) return `${this.url} tells no problems: ${code} ${message}`;
     return path === '/wherry/import'
       ? `${this.url} takes no objects: it is no Wherry, an old one, or shows a copy`
       : `${this.url} keeps no history to ask for: it is no Wherry, or an old one`;

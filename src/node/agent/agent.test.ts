@@ -1,6 +1,7 @@
 /** Proves that an agent registers its machine as a node, and runs the pods bound to it until they end. */
 import { describe, expect, it } from 'vitest';
 import { leases, nodes, pods } from '../../client/resources.ts';
+import { goOs } from '../machine/machine.ts';
 import { ScriptedRuntime } from '../runtime/scripted-runtime.fixture.ts';
 import { condition, container, useNode } from './agent.fixture.ts';
 
@@ -69,8 +70,8 @@ describe('a node', () => {
     const made = await node.client.get(nodes, undefined, 'n1');
     expect(made.metadata.labels).toMatchObject({
       'kubernetes.io/hostname': 'n1',
-      'kubernetes.io/os': 'linux',
-      'beta.kubernetes.io/os': 'linux',
+      'kubernetes.io/os': goOs(),
+      'beta.kubernetes.io/os': goOs(),
       zone: 'a',
     });
     const { status } = made;
@@ -86,7 +87,7 @@ describe('a node', () => {
     expect(status!.nodeInfo).toMatchObject({
       kubeletVersion: 'v1.36.0+wherry',
       containerRuntimeVersion: 'scripted://1.0.0',
-      operatingSystem: 'linux',
+      operatingSystem: goOs(),
     });
     expect(status!.declaredFeatures).toEqual(['ExtendWebSocketsToKubelet', 'PodPortsThroughKubelet']);
     expect(status!.conditions!.map(({ type, status, reason }) => [type, status, reason])).toEqual([

@@ -1,6 +1,7 @@
 /** Proves that logs are where log shippers expect them, and that the log folder exposes nothing else. */
 
 import { execFileSync } from 'node:child_process';
+import { readdirSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,12 +49,17 @@ async function segment(name: string, text: string, uid = 'u1') {
   return { path: join(folder, name), bytes: text.length };
 }
 
-/** All entries of the log folder, with their link targets. */
-const tree = (): string[] =>
-  execFileSync('find', ['.', '-printf', '%P %Y\n'], { cwd: logs.path, encoding: 'utf8' })
-    .split('\n')
-    .filter((line) => line.trim() !== '' && !line.startsWith(' '))
-    .sort();
+/** All entries of the log folder, with what they are or their links lead to: a folder (d), a file (f), nothing (N). */
+function tree(below = ''): string[] {
+  const entries = readdirSync(join(logs.path, below), { withFileTypes: true });
+  const lines = entries.flatMap((entry) => {
+    const name = join(below, entry.name);
+    const found = statSync(join(logs.path, name), { throwIfNoEntry: false });
+    const line = `${name} ${found ? (found.isDirectory() ? 'd' : 'f') : 'N'}`;
+    return entry.isDirectory() ? [line, ...tree(name)] : [line];
+  });
+  return lines.sort();
+}
 
 async function read(...path: string[]): Promise<string | undefined> {
   const found = await logs.find(path);

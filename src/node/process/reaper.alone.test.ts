@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -160,26 +160,30 @@ describe('the process table', () => {
     });
   });
 
-  it('reads ps where there is nothing else', async () => {
-    // Proves times of all lengths, and that the output of the real ps is parsed.
-    const text = '  12  12  2048 00:01\n 13 12 10 1-02:03:04\n 14 14 0 12:34.56\nodd line\n';
-    expect(
-      parsePs(text).map(({ pid, session, rssBytes, cpuNanoseconds }) => [
-        pid,
-        session,
-        rssBytes,
-        cpuNanoseconds / 1e9,
-      ]),
-    ).toEqual([
-      [12, 12, 2_097_152, 1],
-      [13, 12, 10_240, 93_784],
-      [14, 14, 0, 754.56],
-    ]);
-    const spawner = new Spawner();
-    const { stdout } = await spawner.run(['ps', '-axo', 'pid=,pgid=,rss=,time=']);
-    expect(parsePs(stdout).map(({ pid }) => pid)).toContain(process.pid);
-    spawner.close();
-  });
+  // busybox's ps has other options; systems without /proc do not have it.
+  it.skipIf(spawnSync('ps', ['-axo', 'pid=']).status !== 0)(
+    'reads ps where there is nothing else',
+    async () => {
+      // Proves times of all lengths, and that the output of the real ps is parsed.
+      const text = '  12  12  2048 00:01\n 13 12 10 1-02:03:04\n 14 14 0 12:34.56\nodd line\n';
+      expect(
+        parsePs(text).map(({ pid, session, rssBytes, cpuNanoseconds }) => [
+          pid,
+          session,
+          rssBytes,
+          cpuNanoseconds / 1e9,
+        ]),
+      ).toEqual([
+        [12, 12, 2_097_152, 1],
+        [13, 12, 10_240, 93_784],
+        [14, 14, 0, 754.56],
+      ]);
+      const spawner = new Spawner();
+      const { stdout } = await spawner.run(['ps', '-axo', 'pid=,pgid=,rss=,time=']);
+      expect(parsePs(stdout).map(({ pid }) => pid)).toContain(process.pid);
+      spawner.close();
+    },
+  );
 
   it('knows this process', async () => {
     // Proves the list and the start time with the test's own process.

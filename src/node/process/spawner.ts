@@ -4,9 +4,9 @@
  * close descriptors in a child, so their numbers are overridden with /dev/null.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { accessSync, closeSync, constants, openSync, readdirSync, readFileSync } from 'node:fs';
+import { accessSync, closeSync, constants, openSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { devNull } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { basename, delimiter, join } from 'node:path';
 
 /** How long the list of open descriptors is cached. Libraries open theirs early; listing costs 10 µs for each. */
 const lookMs = 1_000;
@@ -93,6 +93,12 @@ export class Spawner {
     if (!this.#tools.has(name))
       this.#tools.set(name, helperPath.map((folder) => join(folder, name)).find(isExecutable));
     return this.#tools.get(name);
+  }
+
+  /** The same, unless it is a part of busybox, which lacks options of util-linux. */
+  fullTool(name: string): string | undefined {
+    const found = this.tool(name);
+    return found && /^busybox/.test(basename(realpathSync(found))) ? undefined : found;
   }
 
   /** Lists the descriptors that a child would inherit. */

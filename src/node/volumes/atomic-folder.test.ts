@@ -63,8 +63,12 @@ describe('an atomic folder', () => {
     expect((await readdir(path)).sort()).toEqual(['..data', data, 'a', 'c'].sort());
     expect(await volume.write(filesOf({ c: 'now a file' }))).toBe(true);
     expect(await read('c')).toBe('now a file');
+    // A name with other letters, which may be the same name to the file system.
+    expect(await volume.write(filesOf({ C: 'in capitals' }))).toBe(true);
+    expect(await read('C')).toBe('in capitals');
+    expect(await readdir(path)).toHaveLength(3);
     expect(await volume.write(new Map())).toBe(true);
-    expect((await readdir(path)).length).toBe(2);
+    expect(await readdir(path)).toHaveLength(2);
   });
 
   it.each([
@@ -128,7 +132,7 @@ describe('an atomic folder', () => {
     await mkdir(join(path, '..data/x'), { recursive: true });
     await volume.write(filesOf({ a: '3' }));
     expect(await read('a')).toBe('3');
-    expect((await readdir(path)).length).toBe(3);
+    expect(await readdir(path)).toHaveLength(3);
   });
 
   it('does not write through a link in its own place', async () => {

@@ -3,28 +3,16 @@
  * name, the link `..data` points at that folder, and the container sees links through `..data`:
  *
  *     token → ..data/token
- *     ..data → ..2026_01_31_12_00_00.k3V9aQ
- *     ..2026_01_31_12_00_00.k3V9aQ/token
+ *     ..data → ..2026_01_31_12_00_00.k3v9aq
+ *     ..2026_01_31_12_00_00.k3v9aq/token
  *
  * Replacing `..data` changes every file in one step, and programs that watch the link are notified.
  *
  * A container may have tampered with the folder. So nothing is written through a link, nothing is read back, and
  * foreign entries are removed; of a link only the link itself, not its target.
  */
-import { createHash } from 'node:crypto';
-import {
-  chmod,
-  lchown,
-  lstat,
-  mkdir,
-  mkdtemp,
-  open,
-  readdir,
-  readlink,
-  rename,
-  rm,
-  symlink,
-} from 'node:fs/promises';
+import { createHash, randomInt } from 'node:crypto';
+import { chmod, lchown, lstat, mkdir, open, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isRelativePath } from '../../api/values/names.ts';
 
@@ -116,7 +104,14 @@ export class AtomicFolder {
   /** Writes the files into a new folder that no link points at yet. */
   async #writeData(files: ProjectedFiles): Promise<string> {
     const time = new Date(this.options.now()).toISOString().slice(0, 19).replace(/[-T:]/g, '_');
-    const data = await mkdtemp(join(this.path, `..${time}.`));
+    // In small letters, as all names here that are not of the user: file systems may ignore or change case.
+    const data = join(
+      this.path,
+      `..${time}.${randomInt(36 ** 6)
+        .toString(36)
+        .padStart(6, '0')}`,
+    );
+    await mkdir(data, 0o700);
     try {
       await this.#openTo(data);
       const folders = new Set<string>();
@@ -186,9 +181,16 @@ export class AtomicFolder {
     });
   }
 
+  /** A file system that ignores case may show a wanted file by a name with other letters, such as one of before. */
   async #sweep(wanted: ReadonlySet<string>): Promise<void> {
-    for (const name of await readdir(this.path))
-      if (!wanted.has(name)) await rm(join(this.path, name), { recursive: true, force: true });
+    const alike = new Map([...wanted].map((name) => [name.toLowerCase(), name]));
+    const inode = async (name: string) => (await lstat(join(this.path, name)).catch(() => undefined))?.ino;
+    for (const name of await readdir(this.path)) {
+      const other = alike.get(name.toLowerCase());
+      const isWanted =
+        wanted.has(name) || (other !== undefined && (await inode(name)) === (await inode(other)));
+      if (!isWanted) await rm(join(this.path, name), { recursive: true, force: true });
+    }
   }
 }
 

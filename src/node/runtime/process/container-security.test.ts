@@ -196,7 +196,7 @@ describe.runIf(namespaces && existsSync(shmForced))('kernel parameters', () => {
 });
 
 it('without the program setpriv, a container that asks for nothing runs as it is', () => {
-  const without = { tool: () => undefined } as unknown as Spawner;
+  const without = { fullTool: () => undefined } as unknown as Spawner;
   const pod = { metadata: { name: 'p' }, spec: {} };
   expect(containerUser(pod, { name: 'c' }, without, undefined, 0)).toEqual({
     prefix: [],

@@ -62,7 +62,7 @@ export function containerUser(
     ...(of.allowPrivilegeEscalation === false && !of.privileged ? ['--no-new-privs'] : []),
   ];
   if (!args.length) return unchanged;
-  const setpriv = spawner.tool('setpriv');
+  const setpriv = spawner.fullTool('setpriv');
   // Without the program, a container that asks for nothing runs with all rights of the agent.
   if (!setpriv && !pod.spec?.securityContext && !container.securityContext) return unchanged;
   if (!setpriv)

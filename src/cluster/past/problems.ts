@@ -1,11 +1,9 @@
 /** Asks a running server what is not well, for people and scripts. */
 import { StartError } from '../shared/start-error.ts';
 import { terminalText } from '../shared/terminal-text.ts';
+import { AskedServer, type ServerChoice } from './asked-server.ts';
 
-const answerMaxMs = 60_000;
-
-export interface ProblemsQuestion {
-  readonly server: string;
+export interface ProblemsQuestion extends ServerChoice {
   readonly namespace: string | undefined;
   /** `json`: the answer of the server as it is. */
   readonly format: 'text' | 'json';
@@ -26,29 +24,17 @@ interface ProblemList {
 }
 
 export async function askProblems({
-  server,
   namespace,
   format,
+  ...choice
 }: ProblemsQuestion): Promise<{ readonly text: string; readonly hasErrors: boolean }> {
-  const url = new URL('/wherry/problems', server);
-  if (namespace) url.searchParams.set('namespace', namespace);
-  const answer = await fetch(url, { signal: AbortSignal.timeout(answerMaxMs) }).catch((error: Error) => {
-    throw new StartError(`${server} cannot be reached: ${error.message}`, { cause: error });
-  });
-  const body = await answer.text();
-  const list = parsed(body);
-  if (!answer.ok || !list.items)
-    throw new StartError(`${server} tells no problems: ${list.message ?? `it answered ${answer.status}`}`);
-  const hasErrors = list.items.some(({ severity }) => severity === 'error');
-  return { text: format === 'json' ? `${body.trimEnd()}\n` : textOf(list.items), hasErrors };
-}
-
-function parsed(text: string): ProblemList {
-  try {
-    return JSON.parse(text) as ProblemList;
-  } catch {
-    return {};
-  }
+  const server = new AskedServer(choice);
+  const query = namespace ? `?namespace=${encodeURIComponent(namespace)}` : '';
+  const answer = (await server.get(`/wherry/problems${query}`)) as ProblemList;
+  const { items, message } = answer;
+  if (!items) throw new StartError(`${server.url} tells no problems${message ? `: ${message}` : ''}`);
+  const hasErrors = items.some(({ severity }) => severity === 'error');
+  return { text: format === 'json' ? `${JSON.stringify(answer)}\n` : textOf(items), hasErrors };
 }
 
 /** Messages hold what programs wrote. */

@@ -1,0 +1,121 @@
+/**
+ * Proves that a person at a terminal, without the rights of root and without any engine, is told what is wrong and what to
+ * do: with a command, with wherry.yaml, with a pod; and keeps, resets and deletes a cluster. What is typed on the first day
+ * is in docs/first-session.md, which first-session.release.test.ts runs.
+ */
+import { spawnSync } from 'node:child_process';
+import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { Terminal } from '../streams/pty.ts';
+import { command } from '../support/child.ts';
+import { freePorts } from '../support/free-ports.ts';
+
+/** Another user can be chosen by root alone; anybody else is that user already. */
+const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+
+const home = mkdtempSync(path.join(tmpdir(), 'wherry-desk-'));
+const file = (name: string): string => path.join(home, name);
+const environment = {
+  HOME: home,
+  PATH: `${file('bin')}:${process.env['PATH']}`,
+  XDG_DATA_HOME: file('data'),
+  KUBECONFIG: file('kubeconfig'),
+  WHERRY_DOCKER_SOCKET: 'off',
+  WHERRY_CRI_SOCKET: 'off',
+  PS1: '$ ',
+  ENV: '',
+};
+
+beforeAll(() => {
+  mkdirSync(file('bin'));
+  const program = `#!/bin/sh\nexec "${process.execPath}" "${command}" "$@"\n`;
+  writeFileSync(file('bin/wherry'), program, { mode: 0o755 });
+  if (nobody.uid !== undefined) chownSync(home, nobody.uid, nobody.gid);
+});
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+/** A shell at which lines are typed. */
+class Desk {
+  readonly #terminal = new Terminal({ kubectl: { program: '/bin/sh', environment } }, ['-i'], {
+    cols: 300,
+    rows: 60,
+    cwd: home,
+    ...nobody,
+  });
+
+  async began(): Promise<this> {
+    await this.#terminal.shows(/\$ $/);
+    return this;
+  }
+
+  /** What a line prints; `answer` is typed at its question. */
+  async prints(line: string, answer?: string): Promise<string> {
+    const from = this.#terminal.screen.length;
+    this.#terminal.type(`${line}\r`);
+    if (answer !== undefined) {
+      await this.#terminal.shows(/\[y\/N\] /);
+      this.#terminal.type(`${answer}\r`);
+    }
+    await this.#terminal.shows(/\n\$ $/);
+    const text = stripVTControlCharacters(this.#terminal.screen.slice(from)).replaceAll('\r', '');
+    return text.slice(text.indexOf('\n') + 1).replace(/\$ $/, '');
+  }
+}
+
+it('a person is told what is wrong, and what to do', async () => {
+  const desk = await new Desk().began();
+  expect(await desk.prints('wherry upp')).toMatch(/there is no command "upp"; did you mean "up"\?/);
+  expect(await desk.prints('wherry up --prot 1')).toMatch(/there is no option --prot; did you mean --port\?/);
+  expect(await desk.prints('wherry list')).toBe('There are no clusters; wherry up -d starts one\n');
+  expect(await desk.prints('wherry status')).toBe(
+    'wherry: there is no cluster default; wherry up -d starts one\n',
+  );
+  const doctor = await desk.prints('wherry doctor');
+  expect(doctor).toMatch(/ rights +this user is not root\n/);
+  expect(doctor).toMatch(/ container engines +there is none .*\n.*\n +→ start an engine/);
+  writeFileSync(file('wherry.yaml'), 'simulated-nodes: 1\n  ui: off\n');
+  expect(await desk.prints('wherry up -d')).toMatch(/^wherry: wherry\.yaml:1:18: a key in a value: indent/);
+  writeFileSync(file('wherry.yaml'), 'simulated-nodes: 1\nprot: 8080\n');
+  expect(await desk.prints('wherry config check')).toMatch(/wherry\.yaml:2:1: .* did you mean "port"\?/);
+});
+
+it('a person keeps, resets and deletes a cluster', async () => {
+  const [port, securePort] = await freePorts(2);
+  const lines = ['port: 1', `secure-port: ${securePort}`, 'node-name: laptop', 'manifests: [pod.yaml]'];
+  writeFileSync(file('wherry.yaml'), `${lines.join('\r\n')}\r\n`);
+  writeFileSync(
+    file('pod.yaml'),
+    'apiVersion: v1\nkind: Pod\nmetadata: {name: gone}\nspec: {containers: [{name: main, image: "example.com/nothing:1"}]}\n',
+  );
+  const desk = await new Desk().began();
+  onTestFinished(() => {
+    spawnSync(file('bin/wherry'), ['delete', '--all', '--yes'], { env: environment, cwd: home, ...nobody });
+  });
+  // The variable wins over the default, the file over the variable, and below the flag over the file.
+  const printed = await desk.prints('WHERRY_LOG_LEVEL=error WHERRY_PORT=2 wherry config print');
+  expect(printed).toMatch(/^port: 1\b/m);
+  expect(printed).toMatch(/^log-level: error\b/m);
+  const started = await desk.prints(`wherry up -d --name dev --port ${port}`);
+  expect(started).toContain(`Wherry is ready at http://127.0.0.1:${port}\n`);
+  expect(started).toContain('(it takes the rights of root)');
+  expect(started).toMatch(/Ready after [\d.]+ s, the API after [\d.]+ s\n/);
+  expect(started).toMatch(/\nTry: kubectl --context wherry-dev get nodes\n/);
+  const problems = 'wherry problems --name dev';
+  await expect.poll(() => desk.prints(problems)).toContain('Pod default/gone: ');
+  expect(await desk.prints(problems)).toMatch(
+    /image example\.com\/nothing:1 cannot be pulled: containers are processes of this machine\. Set /,
+  );
+  expect(await desk.prints('wherry snapshot save clean --name dev')).toMatch(
+    /^Saved \d+ objects of dev as clean\n/,
+  );
+  expect(await desk.prints('wherry snapshot load clean --name dev')).toMatch(/^dev is as in clean again: /);
+  expect(await desk.prints('wherry status dev')).toMatch(/status +running\n/);
+  expect(await desk.prints('wherry delete dev', 'n')).not.toContain('Deleted');
+  expect(await desk.prints('wherry stop dev')).toMatch(/Stopped dev\n/);
+  expect(await desk.prints(problems)).toMatch(/dev does not run; wherry up -d --name dev starts it/);
+  expect(await desk.prints('wherry delete dev', 'y')).toMatch(/Deleted dev, and its context in /);
+  expect(await desk.prints('wherry list')).toBe('There are no clusters; wherry up -d starts one\n');
+});
