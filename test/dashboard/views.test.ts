@@ -164,6 +164,51 @@ describeWith('chromium')('the page', () => {
     await page.locator('tr[data-name]').first().waitFor();
   });
 
+  it('gives every dialog the focus, keeps it there by Tab, and gives it back to where it was', async () => {
+    const page = await open('/ui/object/deployments.apps/default/web');
+    const dialog = page.getByRole('dialog');
+    const focused = (): Promise<string> =>
+      page.evaluate(() => {
+        const { activeElement: at, body } = document;
+        if (document.querySelector('dialog[open]')?.contains(at)) return 'in';
+        if (at?.hasAttribute('data-opener')) return 'opener';
+        // Between the last and the first field is the browser itself.
+        return at === body ? 'browser' : at!.outerHTML.slice(0, 200);
+      });
+    const visit = async (
+      opener: ReturnType<typeof page.locator>,
+      key: string,
+      first: string,
+    ): Promise<void> => {
+      await opener.waitFor();
+      await opener.evaluate((element) => element.setAttribute('data-opener', ''));
+      await opener.focus();
+      await page.keyboard.press(key);
+      await dialog.locator(`${first}:focus`).waitFor();
+      for (const tab of [...Array(10).fill('Tab'), 'Shift+Tab', 'Shift+Tab'] as string[]) {
+        await page.keyboard.press(tab);
+        expect(['in', 'browser'], `${first} ${tab}`).toContain(await focused());
+      }
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+      expect(await focused(), first).toBe('opener');
+      await opener.evaluate((element) => element.removeAttribute('data-opener'));
+    };
+    const button = (name: string | RegExp) => page.getByRole('button', { name, exact: true });
+    const link = page.getByRole('link', { name: 'Overview' });
+    await visit(link, '?', 'button');
+    await visit(link, ':', 'input');
+    await visit(button('Scale'), 'Enter', 'form input');
+    await visit(button('Restart'), 'Enter', 'form button[type=submit]');
+    await visit(button('Delete'), 'Enter', 'form button[type=submit]');
+    await page.goto(`${server.cluster.url}/ui/list/pods?ns=default`);
+    await page.getByLabel('Select huge').check();
+    await visit(button('View'), 'Enter', 'input');
+    await visit(button('Delete 1'), 'Space', 'form button[type=submit]');
+    await page.goto(`${server.cluster.url}/ui/snapshots`);
+    await visit(button('Save a snapshot'), 'Enter', 'form input');
+  });
+
   it('shows on first screens what people ask first of workloads, services, nodes, values and cron jobs', async () => {
     const { client } = server;
     const spec = { template: { spec: { containers: [{ name: 'old', image: 'old:2' }] } } };

@@ -233,7 +233,7 @@ function Chart({ lanes, knownUntil, view, zoom, onChoose }: ChartProps) {
         <div class="track">
           {ticksOf(view).map((ms) => (
             <span key={ms} class={place(ms) > 70 ? 'tick late' : 'tick'} style={{ left: `${place(ms)}%` }}>
-              {new Date(ms).toLocaleTimeString()}
+              {place(ms) < lastLabelPercent && new Date(ms).toLocaleTimeString()}
             </span>
           ))}
         </div>
@@ -298,6 +298,8 @@ const LaneRow = ({ lane, untilMs, place, onChoose }: LaneRowProps) => (
   </div>
 );
 
+/** Behind this a label would be cut off at its end. */
+const lastLabelPercent = 89;
 const tickSteps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 86400].map(
   (s) => s * 1000,
 );
