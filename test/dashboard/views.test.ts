@@ -167,14 +167,13 @@ describeWith('chromium')('the page', () => {
   it('gives every dialog the focus, keeps it there by Tab, and gives it back to where it was', async () => {
     const page = await open('/ui/object/deployments.apps/default/web');
     const dialog = page.getByRole('dialog');
+    // Between the last and the first field is the browser itself.
     const focused = (): Promise<string> =>
-      page.evaluate(() => {
-        const { activeElement: at, body } = document;
+      page.evaluate(`(({ activeElement: at, body }) => {
         if (document.querySelector('dialog[open]')?.contains(at)) return 'in';
         if (at?.hasAttribute('data-opener')) return 'opener';
-        // Between the last and the first field is the browser itself.
-        return at === body ? 'browser' : at!.outerHTML.slice(0, 200);
-      });
+        return at === body ? 'browser' : at.outerHTML.slice(0, 200);
+      })(document)`);
     const visit = async (
       opener: ReturnType<typeof page.locator>,
       key: string,
