@@ -76,6 +76,20 @@ describe('every patch', () => {
     expect(Object.keys((await client.get(`${configMaps}/busy`)).body.data)).toHaveLength(50);
   });
 
+  it('cannot make an object one of another kind or version', async () => {
+    const words = (kind: string, version: string) =>
+      `no kind "${kind}" is registered for version "${version}" in scheme "wherry"`;
+    for (const [body, type, why] of [
+      [{ kind: 'Boat' }, undefined, words('Boat', 'v1')],
+      [{ apiVersion: 'apps/v1' }, undefined, words('ConfigMap', 'apps/v1')],
+      [[{ op: 'replace', path: '/kind', value: 'Boat' }], jsonPatch, words('Boat', 'v1')],
+    ] as [Json, string | undefined, string][]) {
+      const reply = await patchConfigMap(body, type);
+      expect([reply.status, reply.body.message.slice(-why.length)]).toEqual([422, why]);
+    }
+    expect((await patchConfigMap({ kind: null, apiVersion: 'v1' })).status).toBe(200);
+  });
+
   it('that leads to no such object is refused with what it led to', async () => {
     const reply = await patchConfigMap({ data: 'x' });
     expect(reply.status).toBe(422);

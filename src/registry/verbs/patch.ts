@@ -1,5 +1,5 @@
 /** Patch: applies a JSON, merge or strategic merge patch to the current state of an object. */
-import { badRequest, invalid, modified, StatusError } from '../../api/errors/errors.ts';
+import { badRequest, invalid, invalidPatch, modified, StatusError } from '../../api/errors/errors.ts';
 import { invalid as invalidField } from '../../api/errors/field-error.ts';
 import { PatchError } from '../../api/errors/patch-error.ts';
 import { cannotUnmarshal, goFormat } from '../../api/model/go-format.ts';
@@ -73,6 +73,8 @@ export function patched(
       expected.custom ? withSortedKeys(applyPatch(patch, expected.model, original())) : (value as object),
     );
   };
+  const problem = typeProblem(patch, expected, document, value);
+  if (problem) throw invalidPatch(quoted(), problem);
   const object = readPatched(
     expected,
     {
@@ -87,6 +89,20 @@ export function patched(
   // The patch may be applied several times; add each warning once.
   for (const text of warnings) if (!options.warnings.includes(text)) options.warnings.push(text);
   return object;
+}
+
+/** Other than a strategic merge patch, whose fields alone count, a patch may not make an object one of another type. */
+function typeProblem(
+  { type }: Patch,
+  { kind, apiVersion, custom }: Expected,
+  before: unknown,
+  after: unknown,
+): string | undefined {
+  if (type === 'strategic' || custom || !isJsonObject(before) || !isJsonObject(after)) return undefined;
+  const changes = (name: 'kind' | 'apiVersion', right: string): boolean =>
+    typeof after[name] === 'string' && after[name] !== before[name] && after[name] !== right;
+  if (!changes('kind', kind) && !changes('apiVersion', apiVersion)) return undefined;
+  return `no kind "${after['kind'] || kind}" is registered for version "${after['apiVersion'] || apiVersion}" in scheme "wherry"`;
 }
 
 export function patch(writing: Writing, request: Request, target: Target, change: Patch): Promise<Entry> {
