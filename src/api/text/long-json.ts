@@ -20,7 +20,7 @@ import { type JsonObject, setKey } from './object.ts';
 export const pieceChars = 32_768;
 
 /** Steps of a turn of the event loop that a character takes at most, where members are short. */
-const charSteps = 2;
+const charSteps = 4;
 
 /** A list or an object that is open at the place up to which the text was read. */
 interface Open {
