@@ -1,6 +1,6 @@
 /**
  * Makes the pictures of the page in `docs/images/`: a small shop on simulated nodes, with a rollout under way. Needs a build
- * (`node scripts/build.mjs`) and Chromium.
+ * (`node scripts/build.mjs`) and Chromium. `node scripts/screenshots.mjs narrow-pods` makes those of that name alone.
  */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
@@ -92,7 +92,9 @@ const browser = await launchChromium();
 try {
   await cluster.nodesReady;
   await fill(cluster.url);
-  for (const { name, path: place, waitMs = 5_000, width = 1280, past } of pictures)
+  const named = process.argv.slice(2);
+  const wanted = pictures.filter(({ name }) => named.length === 0 || named.includes(name));
+  for (const { name, path: place, waitMs = 5_000, width = 1280, past } of wanted)
     for (const colorScheme of ['light', 'dark']) {
       const page = await browser.newPage({ viewport: { width, height: 760 }, colorScheme });
       await page.goto(`${cluster.url}${place}`);
