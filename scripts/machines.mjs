@@ -5,7 +5,7 @@
  *
  *   npm run test:machines -- --list              says which conditions there are, and what each leaves out and why
  *   npm run test:machines -- proc user           runs under these alone
- *   npm run test:machines -- proc --in test/cli  runs the files of this folder alone
+ *   npm run test:machines -- proc --in test/cli  runs the files of this folder, also of one that is not in the list
  *   npm run test:machines -- proc --built        takes what was installed and built before
  */
 import { spawnSync } from 'node:child_process';
@@ -53,7 +53,7 @@ function readOptions() {
 /** Test files of the suite, and of each whether and why a condition leaves it out. */
 function filesOf(condition) {
   const rules = [...everywhere, ...condition.leftOut];
-  return folders
+  return ['src', 'test']
     .flatMap((folder) => readdirSync(folder, { recursive: true }).map((file) => `${folder}/${file}`))
     .filter((file) => file.endsWith('.test.ts') && chosen.some((start) => file.startsWith(start)))
     .sort()

@@ -14,10 +14,16 @@ import path from 'node:path';
 
 const here = import.meta.dirname;
 
-/** The parts of the suite that meet the machine: commands, files, processes, sockets, time and what is printed. */
+/**
+ * The parts of the suite that meet the machine: commands, files, printed times, volumes, nodes. Names of files begin with
+ * one of these. What else meets it (processes, streams, engines) is tried by name, `--in src/node/process`, and joins
+ * when it passes under all conditions.
+ */
 export const folders = [
-  ...['cli', 'cluster', 'node', 'program', 'store', 'streams'].map((name) => `src/${name}`),
-  ...['cli', 'clusters', 'observe', 'storage', 'streams', 'testing', 'wire'].map((name) => `test/${name}`),
+  ...['cli', 'program'].map((name) => `src/${name}/`),
+  ...['config', 'doctor', 'manifests', 'named', 'shared'].map((name) => `src/cluster/${name}/`),
+  ...['agent/agent.test', 'agent/node-registration', 'logs/', 'volumes/'].map((name) => `src/node/${name}`),
+  ...['cli/cli.refused', 'cli/doctor', 'wire/create', 'wire/watch'].map((name) => `test/${name}`),
 ];
 
 /** What no condition runs: it is the machine itself that is tried, another version, or a bench. */

@@ -305,13 +305,11 @@ export const importFlags = {
   }),
   intoKubeconfig: copying<string>({
     flag: 'into-kubeconfig',
-    needed: ['import'],
     value: file,
     text: 'the running server to copy into, with credentials (default with --into-context: --kubeconfig)',
   }),
   intoContext: copying<string>({
     flag: 'into-context',
-    needed: ['import'],
     value: text('NAME'),
     text: 'its context (default: the current one of --into-kubeconfig)',
   }),
