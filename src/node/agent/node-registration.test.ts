@@ -8,6 +8,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Node, NodeStatus } from '../../api/generated/types.ts';
 import { Client } from '../../client/client.ts';
 import { csiNodes, leases, nodes } from '../../client/resources.ts';
+import { goOs } from '../machine/machine.ts';
 import { ScriptedRuntime } from '../runtime/scripted-runtime.fixture.ts';
 import { container, useNode } from './agent.fixture.ts';
 import { Agent } from './agent.ts';
@@ -45,7 +46,7 @@ describe('a node', () => {
     });
     await node.agent(new ScriptedRuntime());
     const { metadata, spec, status } = await node.client.get(nodes, undefined, 'n1');
-    expect(metadata.labels).toMatchObject({ mine: 'x', 'kubernetes.io/os': process.platform });
+    expect(metadata.labels).toMatchObject({ mine: 'x', 'kubernetes.io/os': goOs() });
     expect(spec!.unschedulable).toBe(true);
     expect(status!.addresses).toEqual([
       { type: 'InternalIP', address: '192.0.2.1' },
