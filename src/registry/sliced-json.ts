@@ -1,7 +1,7 @@
 /** JSON that others have sent, as it is read everywhere: at once when it is short, in turns with other work when it is long. */
 import { countKeys, type Duplicate, findDuplicates, readJson } from '../api/text/json.ts';
 import { readLongJson } from '../api/text/long-json.ts';
-import { givenInSlices } from './time-slices.ts';
+import { givenInSlices } from '../time-slices.ts';
 
 /** Shorter text takes a small part of a turn of the event loop. */
 const longBytes = 64 * 1024;

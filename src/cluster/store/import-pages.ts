@@ -12,7 +12,6 @@ import { knownInOtherVersion } from '../../recorder/dump/copied-kinds.ts';
 import { type NamedObject, objectProblem, typeProblem } from '../../recorder/dump/stored-form.ts';
 import { nameProblem, storedObject } from '../../recorder/source/source-objects.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { inSlices } from '../../registry/time-slices.ts';
 import { parseStoreKey } from '../../registry/view/key.ts';
 import { actingAs } from '../../registry/writers.ts';
 import { answerValue } from '../../server/http/answer.ts';
@@ -20,6 +19,7 @@ import { readBody } from '../../server/http/body.ts';
 import type { RequestContext } from '../../server/http/context.ts';
 import type { LimitKeeper } from '../../server/http/limits.ts';
 import { checkKey } from '../../store/engine.ts';
+import { inSlices } from '../../time-slices.ts';
 
 /** Objects of one request. Its bytes are bounded as those of every body are. */
 export const importObjectsMax = 1_000;

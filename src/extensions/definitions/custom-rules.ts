@@ -6,7 +6,7 @@ import { goQuoted } from '../../api/model/go-format.ts';
 import type { CompiledSchema, Validation, ValidationWork } from '../../api/model/json-schema.ts';
 import type { ApiObject, JsonObject } from '../../api/text/object.ts';
 import { isQualifiedName } from '../../api/values/names.ts';
-import { computed, turnToCompute } from '../../registry/time-slices.ts';
+import { computed, turnToCompute } from '../../time-slices.ts';
 
 const replicasMax = 2_147_483_647;
 

@@ -19,7 +19,7 @@ import type { ApiObject, JsonObject } from '../../api/text/object.ts';
 import { authenticated, type User } from '../../api/values/user.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Request } from '../../registry/request.ts';
-import { computed, turnToCompute } from '../../registry/time-slices.ts';
+import { computed, turnToCompute } from '../../time-slices.ts';
 import { requestText } from './admission-request.ts';
 import type { AskedWrite } from './asked-write.ts';
 

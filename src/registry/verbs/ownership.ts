@@ -26,12 +26,12 @@ import { type FieldSet, fieldSetText, isEmptySet } from '../../api/values/field-
 import { type Managed, type Manager, readManaged } from '../../api/values/managed-entry.ts';
 import { Memo } from '../../memo.ts';
 import { optimized } from '../../switches.ts';
+import { givenInPasses } from '../../time-slices.ts';
 import type { Input } from '../input.ts';
 import { managerErrors } from '../manager-name.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
 import { subresourceOf, type Target } from '../target.ts';
-import { givenInPasses } from '../time-slices.ts';
 import type { Entry } from '../view/entry.ts';
 import type { Writing } from '../writing.ts';
 import { answeredAs } from './conversion.ts';

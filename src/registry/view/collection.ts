@@ -9,7 +9,7 @@
 import type { Kind } from '../../api/kind/kind.ts';
 import { composedKey } from '../../composed-key.ts';
 import { compareKeys } from '../../store/sorted-map.ts';
-import { inSlices } from '../time-slices.ts';
+import { inSlices } from '../../time-slices.ts';
 import type { Entry } from './entry.ts';
 import type { Filter } from './filter.ts';
 import { memberKey } from './key.ts';

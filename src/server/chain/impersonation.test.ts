@@ -12,7 +12,7 @@ const alice = { name: 'alice', groups: ['system:authenticated'] };
 async function send(...headers: [name: string, value: string][]) {
   let reads = 0;
   // Names and values in turn, of which is counted how many are read as a group or an extra value.
-  const rawHeaders = headers.flatMap(([name, value]) => [name, value]);
+  const rawHeaders = headers.flat();
   const known = new Proxy(Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value])), {
     get: (all, name: string) => {
       if (/^impersonate-(group|extra-)/.test(name)) reads++;

@@ -7,7 +7,7 @@ import type { ChosenMinor } from '../../api/kind/chosen-minor.ts';
 import { atOnce } from '../../api/text/json.ts';
 import type { JsonObject } from '../../api/text/object.ts';
 import { composedKey } from '../../composed-key.ts';
-import { givenInSlices } from '../../registry/time-slices.ts';
+import { givenInSlices } from '../../time-slices.ts';
 import type { RequestContext } from '../http/context.ts';
 import { ApiDocument } from '../http/document.ts';
 import { parseAccept } from '../http/negotiation.ts';

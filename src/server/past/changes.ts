@@ -5,12 +5,12 @@
 import { badRequest, continueExpired, StatusError } from '../../api/errors/errors.ts';
 import type { Kind } from '../../api/kind/kind.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { inSlices } from '../../registry/time-slices.ts';
 import type { Entry } from '../../registry/view/entry.ts';
 import { Filter } from '../../registry/view/filter.ts';
 import type { HistoryGap } from '../../registry/view/history-gap.ts';
 import type { View } from '../../registry/view/view.ts';
 import type { WatchEvent } from '../../registry/view/watch-event.ts';
+import { inSlices } from '../../time-slices.ts';
 import { beginningShown, type Change, changeShown } from './shown-change.ts';
 
 /** Steps of the event loop's slices that a byte of an object takes: it is parsed, and compared. */

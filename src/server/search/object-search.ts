@@ -1,9 +1,9 @@
 /** Finds objects by words: all words must occur in what an object is searched by. The best come first. */
 import type { Kind } from '../../api/kind/kind.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { inSlices } from '../../registry/time-slices.ts';
 import type { Entry } from '../../registry/view/entry.ts';
 import { everything, Filter } from '../../registry/view/filter.ts';
+import { inSlices } from '../../time-slices.ts';
 import type { ReadableScope } from '../problems/readable-scope.ts';
 import type { SearchIndex } from './search-index.ts';
 import { type SearchedPart, searchedParts } from './searched-parts.ts';

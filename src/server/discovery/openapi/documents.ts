@@ -5,8 +5,8 @@
 
 import type { KindTable } from '../../../api/kinds/kinds.ts';
 import { Descriptions } from '../../../api/model/descriptions.ts';
-import { givenInSlices } from '../../../registry/time-slices.ts';
 import { optimized } from '../../../switches.ts';
+import { givenInSlices } from '../../../time-slices.ts';
 import { ApiDocument } from '../../http/document.ts';
 import type { Discovery } from '../discovery.ts';
 import { prefixOf } from '../model-names.ts';

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { otherServiceKind, widgetKind } from '../../../api/kind/widget.fixture.ts';
 import { KindTable } from '../../../api/kinds/kinds.ts';
 import { Descriptions } from '../../../api/model/descriptions.ts';
-import { givenInSlices } from '../../../registry/time-slices.ts';
+import { givenInSlices } from '../../../time-slices.ts';
 import { ApiDocument } from '../../http/document.ts';
 import { Discovery } from '../discovery.ts';
 import { type Operation, operationsOf } from './operations.ts';

@@ -14,7 +14,7 @@ import type { KindTable } from '../../../api/kinds/kinds.ts';
 import type { Descriptions } from '../../../api/model/descriptions.ts';
 import type { Model } from '../../../api/model/model.ts';
 import { jsonText } from '../../../api/text/json-text.ts';
-import { givenInSlices } from '../../../registry/time-slices.ts';
+import { givenInSlices } from '../../../time-slices.ts';
 import { ApiDocument, longBytes } from '../../http/document.ts';
 import { compressedBlocks, gzipEnd, gzipHead, storedBlock } from '../../http/gzip-blocks.ts';
 import { VersionCache } from '../version-cache.ts';
