@@ -35,7 +35,8 @@ const podOf = (spec: Partial<PodSpec>, container: Partial<Container>): Pod => ({
 });
 
 /** As root, who could do everything; programs are on the machine. */
-const spawner = { tool: (name: string) => `/bin/${name}` } as unknown as Spawner;
+const tool = (name: string) => `/bin/${name}`;
+const spawner = { tool, fullTool: tool } as unknown as Spawner;
 const room = { pods: '110' };
 
 function admitted(pod: Pod, runtime: Runtime): void {
