@@ -113,7 +113,8 @@ export class Session {
     };
     socket.onmessage = ({ data }) => this.#receive(new Uint8Array(data as ArrayBuffer));
     socket.onclose = ({ code, reason }) => {
-      if (performance.now() - openedMs > goodRunMs) this.#failures = 0;
+      // The connection of an earlier run may close late, and says nothing about this one.
+      if (socket === this.#socket && performance.now() - openedMs > goodRunMs) this.#failures = 0;
       void this.#closed(socket, code, reason, `${asked}?${query}`);
     };
   }
