@@ -135,7 +135,7 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     sequence: { sequencer: ByProject },
     // More than processors that CI has, because many tests wait for something else than their own work.
-    maxWorkers: 5,
+    maxWorkers: 4,
     projects: [
       project('alone', all, { include: aloneTests, exclude: otherTests }),
       project('shared', newest, {

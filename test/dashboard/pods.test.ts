@@ -183,6 +183,8 @@ describeWith('chromium')('pods in the page', () => {
     way.mend();
     await expect.poll(text, waiting).toContain('connected again');
     expect(await text()).toContain('42x');
+    // The prompt of the new run: what is typed before goes nowhere.
+    await expect.poll(async () => (await text()).split('new run').at(-1), waiting).toMatch(/[#$]/);
     await page.keyboard.type('echo $((7*7))y');
     await page.keyboard.press('Enter');
     await expect.poll(text, waiting).toContain('49y');
