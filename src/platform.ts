@@ -15,3 +15,12 @@ export const platform = {
     return this.isLinux && process.getuid?.() === 0;
   },
 } as const;
+
+/** Resident memory of this process in bytes. Node reads it from /proc on Linux; without /proc, its peak is what the kernel tells. */
+export function residentBytes(): number {
+  try {
+    return process.memoryUsage.rss();
+  } catch {
+    return process.resourceUsage().maxRSS * 1024;
+  }
+}

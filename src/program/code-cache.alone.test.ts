@@ -36,16 +36,16 @@ const kept = () => readdirSync(folder());
 
 describe('compiled code', () => {
   it('is found again under the same source, version and processor alone', () => {
-    openCodeCache(started(), 'wherry-AB')!.keep(code);
-    expect(kept()).toEqual(['wherry-AB.v20.19.0.arm64.code']);
-    expect(openCodeCache(started(), 'wherry-AB')!.read()).toEqual(code);
-    expect(openCodeCache(started(), 'wherry-CD')!.read()).toBeUndefined();
-    expect(openCodeCache(started({ version: 'v22.1.0' }), 'wherry-AB')!.read()).toBeUndefined();
-    expect(openCodeCache(started({ arch: 'x64' }), 'wherry-AB')!.read()).toBeUndefined();
+    openCodeCache(started(), 'wherry-ab')!.keep(code);
+    expect(kept()).toEqual(['wherry-ab.v20.19.0.arm64.code']);
+    expect(openCodeCache(started(), 'wherry-ab')!.read()).toEqual(code);
+    expect(openCodeCache(started(), 'wherry-cd')!.read()).toBeUndefined();
+    expect(openCodeCache(started({ version: 'v22.1.0' }), 'wherry-ab')!.read()).toBeUndefined();
+    expect(openCodeCache(started({ arch: 'x64' }), 'wherry-ab')!.read()).toBeUndefined();
   });
 
   it('is not read when its checksum is wrong', () => {
-    const cache = openCodeCache(started(), 'wherry-AB')!;
+    const cache = openCodeCache(started(), 'wherry-ab')!;
     cache.keep(code);
     writeFileSync(join(folder(), kept()[0]!), Buffer.concat([Buffer.alloc(32), code]));
     expect(cache.read()).toBeUndefined();
@@ -56,7 +56,7 @@ describe('compiled code', () => {
     ['flags in the environment', { env: { XDG_CACHE_HOME: '/nowhere', NODE_OPTIONS: '--no-opt' } }],
     ['optimisations switched off', { env: { XDG_CACHE_HOME: '/nowhere', WHERRY_PLAIN: '1' } }],
   ])('is neither read nor kept with %s', (_, more) => {
-    expect(openCodeCache(started(more), 'wherry-AB')).toBeUndefined();
+    expect(openCodeCache(started(more), 'wherry-ab')).toBeUndefined();
   });
 
   it('stays below a bound: the oldest files go, also those that were never finished', () => {
@@ -67,7 +67,7 @@ describe('compiled code', () => {
       utimesSync(file, i, i);
     }
     writeFileSync(join(folder(), 'notes.txt'), 'not ours');
-    openCodeCache(started(), 'wherry-AB')!.keep(code);
+    openCodeCache(started(), 'wherry-ab')!.keep(code);
     expect(kept().sort()).toEqual(
       [
         'notes.txt',
@@ -78,14 +78,14 @@ describe('compiled code', () => {
         'wherry-7.code.4711',
         'wherry-8.code',
         'wherry-9.code.4711',
-        'wherry-AB.v20.19.0.arm64.code',
+        'wherry-ab.v20.19.0.arm64.code',
       ].sort(),
     );
   });
 
   it('does not throw where nothing can be written', () => {
     writeFileSync(join(root, 'wherry'), 'a file, not a folder');
-    const cache = openCodeCache(started(), 'wherry-AB')!;
+    const cache = openCodeCache(started(), 'wherry-ab')!;
     cache.keep(code);
     expect(cache.read()).toBeUndefined();
   });
@@ -93,13 +93,13 @@ describe('compiled code', () => {
 
 describe.runIf(hasOwners)('a cache folder', () => {
   it('is made for this user alone', () => {
-    openCodeCache(started(), 'wherry-AB')!.keep(code);
+    openCodeCache(started(), 'wherry-ab')!.keep(code);
     expect(statSync(folder()).mode & 0o777).toBe(0o700);
     expect(statSync(join(folder(), kept()[0]!)).mode & 0o777).toBe(0o600);
   });
 
   it('that others can write to is not trusted', () => {
-    const cache = openCodeCache(started(), 'wherry-AB')!;
+    const cache = openCodeCache(started(), 'wherry-ab')!;
     cache.keep(code);
     chmodSync(folder(), 0o770);
     expect(cache.read()).toBeUndefined();
@@ -109,7 +109,7 @@ describe.runIf(hasOwners)('a cache folder', () => {
   });
 
   it('of another user is neither trusted nor written to', () => {
-    const cache = openCodeCache(started(), 'wherry-AB')!;
+    const cache = openCodeCache(started(), 'wherry-ab')!;
     cache.keep(code);
     const own = process.getuid;
     process.getuid = () => statSync(root).uid + 1;

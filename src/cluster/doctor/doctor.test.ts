@@ -187,6 +187,12 @@ describe('finds', () => {
       'only 1024 at most',
       { files: { '/proc/self/limits': limits('1024', '9999') } },
     ],
+    [
+      'open files',
+      'warning',
+      'only 256 at most',
+      { platform: 'darwin', files: { '/proc/self/limits': '' }, programs: { 'sh -c ulimit -n': '256\n' } },
+    ],
     ['open files', 'ok', 'is not known', { files: { '/proc/self/limits': '' } }],
     [
       'processes',

@@ -1,5 +1,6 @@
 /** Checks of what the machine allows: rights, namespaces, control groups, packet filters, and limits. */
 import { type Check, type Finding, ok } from './finding.ts';
+import type { Probe } from './probe.ts';
 
 const mebibyte = 1024 ** 2;
 const gibibyte = 1024 ** 3;
@@ -165,11 +166,18 @@ function limitOf(text: string | undefined, name: string): number | undefined {
   return value === 'unlimited' ? Number.POSITIVE_INFINITY : Number(value);
 }
 
+/** The limit that a program started from here has, for systems without /proc. */
+async function limitOfShell(probe: Probe): Promise<number | undefined> {
+  const text = probe.platform === 'win32' ? undefined : await probe.run('sh', '-c', 'ulimit -n');
+  return limitOf(`shell ${text ?? ''}`, 'shell');
+}
+
 const descriptors: Check = {
   subject: 'open files',
   isQuick: true,
   async look(probe) {
-    const most = limitOf(await probe.read('/proc/self/limits'), 'Max open files');
+    const most =
+      limitOf(await probe.read('/proc/self/limits'), 'Max open files') ?? (await limitOfShell(probe));
     if (most === undefined) return ok('the limit is not known');
     if (most >= descriptorsMin) return ok(`${most} at most`);
     return {

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { availableParallelism } from 'node:os';
 import type { Pod } from '../../api/generated/types.ts';
+import { residentBytes } from '../../platform.ts';
 import { attemptOf, LogRefusal, logQueryOf } from '../logs/container-logs.ts';
 import { memoryBytes } from '../machine/machine.ts';
 import { capture } from '../pods/capture.ts';
@@ -251,7 +252,7 @@ function agentMetrics(host: KubeletHost): string {
       ['kubelet_running_pods', 'Pods of which something runs', running.length],
       ['kubelet_running_containers', 'Containers that run', containers],
       ['kubelet_active_sessions', 'Sessions of exec, attach and port-forward', host.sessions.count],
-      ['process_resident_memory_bytes', 'Memory of this process, in bytes', process.memoryUsage().rss],
+      ['process_resident_memory_bytes', 'Memory of this process, in bytes', residentBytes()],
     ] as const
   )
     .map(gauge)

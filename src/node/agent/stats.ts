@@ -4,6 +4,7 @@
  */
 import { cpus, uptime } from 'node:os';
 import type { Pod } from '../../api/generated/types.ts';
+import { residentBytes } from '../../platform.ts';
 import { availableMemoryBytes, diskOf, memoryBytes } from '../machine/machine.ts';
 import type { ContainerUsage } from '../runtime/runtime.ts';
 
@@ -117,7 +118,7 @@ export class NodeStats {
       .pods()
       .map((pod) => podStats(pod, usage, time, shown, speed))
       .filter((stats) => stats !== undefined);
-    const used = available === undefined ? process.memoryUsage().rss : memoryBytes() - available;
+    const used = available === undefined ? residentBytes() : memoryBytes() - available;
     return {
       node: {
         nodeName,

@@ -1,5 +1,5 @@
 /** Proves that a sub path never leads out of its volume, whatever a container puts there, also during creation. */
-import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import {
   chmod,
   lstat,
@@ -111,7 +111,9 @@ describe('a sub path', () => {
     );
   });
 
-  it('is not led away by a container that swaps folders for links meanwhile', async () => {
+  // Only /proc resolves names relative to an open folder; elsewhere the race can be lost, as the code says.
+  const withHandles = it.skipIf(!existsSync('/proc/self/fd'));
+  withHandles('is not led away by a container that swaps folders for links meanwhile', async () => {
     // Proves that creation uses the folder it has checked: whatever the race, nothing appears outside.
     let racing = true;
     const racer = (async () => {

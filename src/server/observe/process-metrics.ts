@@ -1,7 +1,9 @@
 /** Process metrics: CPU, memory, open files and event loop lag, under the names that Prometheus clients use. */
 import { readdir, readFile } from 'node:fs/promises';
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
+import { getHeapStatistics } from 'node:v8';
 import { wallClock } from '../../clock.ts';
+import { residentBytes } from '../../platform.ts';
 import type { Exposition } from './exposition.ts';
 
 /** Sampling interval of the event loop delay. */
@@ -66,15 +68,15 @@ export class ProcessMetrics {
 
 function writeProcess(out: Exposition): void {
   const { user, system } = process.cpuUsage();
-  const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
+  const heap = getHeapStatistics();
   const startSeconds = Math.round(wallClock() / 1000 - process.uptime());
   out
     .single('process_cpu_seconds_total', 'counter', 'Processor time used.', (user + system) / 1e6)
     .single('process_start_time_seconds', 'gauge', 'When the process started, in Unix time.', startSeconds)
-    .single('process_resident_memory_bytes', 'gauge', 'Resident memory.', rss)
-    .single('nodejs_heap_size_used_bytes', 'gauge', 'JavaScript heap in use.', heapUsed)
-    .single('nodejs_heap_size_total_bytes', 'gauge', 'JavaScript heap.', heapTotal)
-    .single('nodejs_external_memory_bytes', 'gauge', 'Memory of buffers and the like.', external)
+    .single('process_resident_memory_bytes', 'gauge', 'Resident memory.', residentBytes())
+    .single('nodejs_heap_size_used_bytes', 'gauge', 'JavaScript heap in use.', heap.used_heap_size)
+    .single('nodejs_heap_size_total_bytes', 'gauge', 'JavaScript heap.', heap.total_heap_size)
+    .single('nodejs_external_memory_bytes', 'gauge', 'Memory of buffers and the like.', heap.external_memory)
     .family('nodejs_version_info', 'gauge', 'Version of Node.')
     .sample(1, `version="${process.version}"`);
 }

@@ -1,6 +1,6 @@
 /** Proves what a security context does on a machine with namespaces: capabilities, a read-only root, kernel parameters. */
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -205,4 +205,29 @@ it('without the program setpriv, a container that asks for nothing runs as it is
   expect(() =>
     containerUser(pod, { name: 'c', securityContext: { runAsUser: 1 } }, without, undefined, 0),
   ).toThrow('a securityContext needs the program setpriv');
+});
+
+const busybox = spawner.tool('busybox');
+it.runIf(busybox)('the setpriv of busybox is not used: it refuses what a container asks of it', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'wherry-busybox-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const link = join(folder, 'setpriv');
+  await symlink(busybox!, link);
+  class Linked extends Spawner {
+    override tool = () => link;
+  }
+  const linked = new Linked();
+  onTestFinished(() => linked.close());
+  expect(linked.fullTool('setpriv')).toBeUndefined();
+  const pod = { metadata: { name: 'p' }, spec: {} };
+  const taken = { fullTool: () => link } as unknown as Spawner;
+  const { prefix } = containerUser(
+    pod,
+    { name: 'c', securityContext: { runAsUser: 1 } },
+    taken,
+    undefined,
+    0,
+  );
+  const { code, stderr } = await spawner.run([...prefix, 'true']);
+  expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('unrecognized option') });
 });
