@@ -1,4 +1,6 @@
 /** Lists of many megabytes in every form: none of them may hold the server up while it is made. */
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { type Attack, codesText } from '../attack.ts';
 import type { AttackedServer } from '../attacked-server.ts';
 
@@ -47,19 +49,24 @@ async function beside(
   server: AttackedServer,
   ask: () => Promise<{ readonly status: number }>,
 ): Promise<Felt> {
-  let isDone = false;
-  const begunMs = server.cpuMs;
-  const asked = ask().finally(() => {
-    isDone = true;
-  });
-  let longestMs = 0;
-  while (!isDone) {
-    const beforeMs = server.cpuMs;
-    await server.askLocally('/healthz');
-    longestMs = Math.max(longestMs, server.cpuMs - beforeMs);
+  // A server that was not started here, or a system that does not tell what a process uses: it is asked, no more.
+  if (server.url === undefined || Number.isNaN(server.cpuMs))
+    return { longestMs: 0, allMs: 1, status: (await ask()).status };
+  const workerData = { url: server.url, schedstat: `/proc/${server.pid}/schedstat` };
+  const probe = new Worker(join(import.meta.dirname, '../turn-probe.mjs'), { workerData });
+  const told = (): Promise<unknown> =>
+    new Promise((resolve, reject) => probe.once('message', resolve).once('error', reject));
+  try {
+    await told();
+    const begunMs = server.cpuMs;
+    const { status } = await ask();
+    const allMs = server.cpuMs - begunMs;
+    const longest = told();
+    probe.postMessage('stop');
+    return { longestMs: (await longest) as number, allMs, status };
+  } finally {
+    await probe.terminate();
   }
-  const { status } = await asked;
-  return { longestMs, allMs: server.cpuMs - begunMs, status };
 }
 
 export const attack: Attack = {
