@@ -1,5 +1,5 @@
 /** Proves that few pieces of work are done in one turn of the event loop, in their order. */
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { TurnQueue } from './turn-queue.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -55,4 +55,40 @@ it('work that waits for its turn begins with few others', async () => {
   // What resolves in a turn begins before the next.
   expect(counts.map((count, i) => count - (counts[i - 1] ?? 0)).every((count) => count <= 6)).toBe(true);
   expect(begun).toBe(10);
+});
+
+it('one that throws does not cost those behind it their turn, or their order', () => {
+  vi.useFakeTimers({ toFake: ['setImmediate'] });
+  try {
+    const queue = new TurnQueue(4);
+    const done: number[] = [];
+    const add = (i: number) =>
+      queue.add(() => {
+        if (i === 5) throw new Error('broken');
+        done.push(i);
+      });
+    for (let i = 0; i < 7; i++) add(i);
+    expect(() => vi.runOnlyPendingTimers()).toThrow('broken');
+    expect(done).toEqual([0, 1, 2, 3, 4]);
+    add(7);
+    vi.runAllTimers();
+    expect(done).toEqual([0, 1, 2, 3, 4, 6, 7]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+it('of very many, each is done once and in its order', () => {
+  vi.useFakeTimers({ toFake: ['setImmediate'] });
+  try {
+    const queue = new TurnQueue(100);
+    const done: number[] = [];
+    for (let i = 0; i < 10_000; i++) queue.add(() => done.push(i));
+    let turns = 0;
+    for (; done.length < 10_000; turns++) vi.runOnlyPendingTimers();
+    expect(turns).toBe(99);
+    expect(done).toEqual(Array.from({ length: 10_000 }, (_, i) => i));
+  } finally {
+    vi.useRealTimers();
+  }
 });

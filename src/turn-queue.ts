@@ -4,6 +4,8 @@
  */
 export class TurnQueue {
   #waiting: (() => void)[] = [];
+  /** Of those, how many are done already: cutting off the head of a long list each turn would copy all the others. */
+  #done = 0;
   #left: number;
   #isAwaited = false;
 
@@ -21,7 +23,7 @@ export class TurnQueue {
   /** Does a piece, at once when few were done in this turn. */
   add(run: () => void): void {
     this.#await();
-    if (this.#left > 0) {
+    if (this.#left > 0 && this.#done === this.#waiting.length) {
       this.#left--;
       run();
     } else this.#waiting.push(run);
@@ -40,10 +42,20 @@ export class TurnQueue {
 
   readonly #goOn = (): void => {
     this.#isAwaited = false;
-    const count = Math.max(this.turnMax, Math.ceil(this.#waiting.length * this.turnPart));
-    const next = this.#waiting.splice(0, count);
-    this.#left = this.#waiting.length > 0 ? 0 : this.turnMax - next.length;
-    if (next.length > 0) this.#await();
-    for (const run of next) run();
+    const waiting = this.#waiting.length - this.#done;
+    const count = Math.min(waiting, Math.max(this.turnMax, Math.ceil(waiting * this.turnPart)));
+    this.#left = waiting > count ? 0 : this.turnMax - count;
+    if (count > 0) this.#await();
+    // One that throws ends this turn; those behind it come with the next.
+    for (const end = this.#done + count; this.#done < end; ) {
+      const run = this.#waiting[this.#done]!;
+      this.#waiting[this.#done++] = nothing;
+      run();
+    }
+    if (this.#done * 2 < this.#waiting.length) return;
+    this.#waiting = this.#waiting.slice(this.#done);
+    this.#done = 0;
   };
 }
+
+const nothing = (): void => undefined;
