@@ -15,10 +15,13 @@ import type { ServiceDial } from './hook-client.ts';
 
 const answerBytesMax = 3 * 1024 * 1024;
 const callsPerHostMax = 64;
-const idleConnectionsMax = 8;
+const idleConnectionsMax = 25;
 const idleMs = 60_000;
-/** Calls that begin, and calls that end by their time, in one turn of the event loop: thousands may do so at once. */
-const beginsMax = 8;
+/**
+ * Calls that begin, and calls that end by their time, in one turn of the event loop: thousands may do so at once. Most
+ * that begin open a connection.
+ */
+const beginsMax = 4;
 const lateMax = 8;
 /** Hosts whose connections are kept; the one that was called least recently is forgotten first. */
 const hostsMax = 256;
@@ -38,9 +41,39 @@ export interface HookAnswer {
   readonly body: Buffer;
 }
 
+/**
+ * The connections to a host, and its calls. Those that wait are not left to Node's agent: when a host closes all of its
+ * connections at once, that opens as many in the same turn.
+ */
+class Host {
+  #busy = 0;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(readonly agent: Agent) {}
+
+  /** Calls `begin` when the host has a place for one more: maybe at once. */
+  enter(begin: () => void): void {
+    if (this.#busy >= callsPerHostMax) return void this.#waiting.add(begin);
+    this.#busy++;
+    begin();
+  }
+
+  /** Forgets one that waits; returns whether it did. */
+  forget(begin: () => void): boolean {
+    return this.#waiting.delete(begin);
+  }
+
+  leave(): void {
+    const [next] = this.#waiting;
+    if (!next) return void this.#busy--;
+    this.#waiting.delete(next);
+    next();
+  }
+}
+
 export class HookTransport {
-  /** Agents by address and certificates. */
-  readonly #agents = new Map<string, Agent>();
+  /** Hosts by address and certificates. */
+  readonly #hosts = new Map<string, Host>();
   readonly #turns = { begin: new TurnQueue(beginsMax), late: new TurnQueue(lateMax) };
 
   constructor(private readonly dial: ServiceDial) {}
@@ -49,27 +82,26 @@ export class HookTransport {
   async post(place: HookPlace, review: string, timeoutMs: number): Promise<HookAnswer> {
     if (timeoutMs <= 0) throw new Error(deadlineExceeded);
     const url = new URL(place.url);
-    return new HookCall(url, this.#agent(url.host, place), review, timeoutMs, this.#turns).answered();
+    return new HookCall(url, this.#host(url.host, place), review, timeoutMs, this.#turns).answered();
   }
 
   close(): void {
-    for (const agent of this.#agents.values()) agent.destroy();
-    this.#agents.clear();
+    for (const { agent } of this.#hosts.values()) agent.destroy();
+    this.#hosts.clear();
   }
 
-  #agent(host: string, place: HookPlace): Agent {
-    const key = composedKey(host, place.caBundle ?? '');
-    const agent = this.#agents.get(key) ?? this.#newAgent(place);
-    this.#agents.delete(key);
-    this.#agents.set(key, agent);
-    if (this.#agents.size > hostsMax) this.#agents.delete(this.#agents.keys().next().value!);
-    return agent;
+  #host(name: string, place: HookPlace): Host {
+    const key = composedKey(name, place.caBundle ?? '');
+    const host = this.#hosts.get(key) ?? new Host(this.#newAgent(place));
+    this.#hosts.delete(key);
+    this.#hosts.set(key, host);
+    if (this.#hosts.size > hostsMax) this.#hosts.delete(this.#hosts.keys().next().value!);
+    return host;
   }
 
   #newAgent({ service, caBundle }: HookPlace): Agent {
     const options = {
       keepAlive: true,
-      maxSockets: callsPerHostMax,
       maxFreeSockets: idleConnectionsMax,
       timeout: idleMs,
       ALPNProtocols: ['http/1.1'],
@@ -114,7 +146,7 @@ class HookCall {
 
   constructor(
     private readonly url: URL,
-    private readonly agent: Agent,
+    private readonly host: Host,
     private readonly review: string,
     private readonly timeoutMs: number,
     private readonly turns: { readonly begin: TurnQueue; readonly late: TurnQueue },
@@ -127,19 +159,34 @@ class HookCall {
     };
     const timer = setTimeout(() => this.turns.late.add(end), this.timeoutMs);
     try {
-      await this.turns.begin.next();
-      if (this.#over) throw new Error(deadlineExceeded);
-      return await this.#attempt(true);
+      await this.#entered();
+      try {
+        await this.turns.begin.next();
+        if (this.#over) throw new Error(deadlineExceeded);
+        return await this.#attempt(true);
+      } finally {
+        this.host.leave();
+      }
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** Resolves when the host has a place for it. */
+  #entered(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#cancel = (error) => {
+        if (this.host.forget(resolve)) reject(error);
+      };
+      this.host.enter(resolve);
+    });
   }
 
   #attempt(first: boolean): Promise<HookAnswer> {
     return new Promise((resolve, reject) => {
       const sent = openRequest(this.url, {
         method: 'POST',
-        agent: this.agent,
+        agent: this.host.agent,
         headers: {
           Accept: 'application/json, */*',
           'Content-Type': 'application/json',
