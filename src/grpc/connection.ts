@@ -7,7 +7,6 @@
  */
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { Deadlines } from '../deadlines.ts';
 import { optimized } from '../switches.ts';
 import { CallError, GrpcCode } from './call-error.ts';
 import type { ClientRequest, ClientSession } from './client-session.ts';
@@ -32,6 +31,8 @@ export interface ConnectionOptions extends ConnectionTls {
 }
 
 const FRAME_BYTES = 5;
+/** Node's timers run out at once when they are set to more. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
 /** Maximum size of a message: a page of large objects, or the events of one revision, can be large. */
 const MESSAGE_BYTES_MAX = 2 ** 30;
 
@@ -50,7 +51,6 @@ export interface StreamListener {
 
 export class Connection {
   readonly #session: ClientSession;
-  readonly #deadlines = new Deadlines();
   /** Encoded headers that are the same in all requests, by path. */
   readonly #headers = new Map<string, RequestHeaders>();
   /** The same with the timeout used last, in whole milliseconds. */
@@ -137,9 +137,13 @@ export class Connection {
       let answer: Buffer | undefined;
       const giveUp = (): void => call?.fail(new CallError(GrpcCode.cancelled, 'the call was given up'));
       if (this.#waiting++ === 0) this.excuse();
-      const deadline = this.#deadlines.add(timeoutMs, () =>
-        call?.fail(new CallError(GrpcCode.deadlineExceeded, `no answer within ${Math.round(timeoutMs)} ms`)),
-      );
+      const timer = setTimeout(
+        () =>
+          call?.fail(
+            new CallError(GrpcCode.deadlineExceeded, `no answer within ${Math.round(timeoutMs)} ms`),
+          ),
+        Math.min(Math.ceil(timeoutMs), TIMER_MAX_MS),
+      ).unref();
       const call = this.#call(
         path,
         {
@@ -147,7 +151,7 @@ export class Connection {
             answer ??= bytes;
           },
           end: (error) => {
-            this.#deadlines.remove(deadline);
+            clearTimeout(timer);
             signal?.removeEventListener('abort', giveUp);
             this.#waiting--;
             if (!error && answer) resolve(answer);

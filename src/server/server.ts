@@ -4,7 +4,6 @@ import type { Duplex } from 'node:stream';
 import type { Authentication } from '../access/authentication/authentication.ts';
 import { Impersonation } from '../access/impersonation.ts';
 import type { Tokens } from '../access/tokens/tokens.ts';
-import { Deadlines } from '../deadlines.ts';
 import type { Aggregation } from '../extensions/aggregation/aggregation.ts';
 import type { Compatibility } from '../registry/compatibility.ts';
 import type { WatchDefault } from '../registry/verbs/watch.ts';
@@ -183,7 +182,6 @@ export class ApiServer {
       router: this.#router,
       audit,
       impersonation: new Impersonation(),
-      deadlines: new Deadlines(),
       rights: writing,
       prefetchRevision: registry.view.prefetchRevision,
       dashboard,

@@ -10,19 +10,19 @@ export function answer(context: RequestContext, services: Services): void | Prom
   return work && timeLimitMs > 0 ? inTime(work, timeLimitMs, services) : work;
 }
 
-function inTime(work: Promise<void>, limitMs: number, { keeper, deadlines }: Services): Promise<void> {
+function inTime(work: Promise<void>, limitMs: number, { keeper }: Services): Promise<void> {
   return new Promise((resolve, reject) => {
-    const deadline = deadlines.add(limitMs, () => {
+    const timer = setTimeout(() => {
       keeper.reached('requestTimeoutMs');
       reject(requestTimeout());
-    });
+    }, limitMs).unref();
     work.then(
       () => {
-        deadlines.remove(deadline);
+        clearTimeout(timer);
         resolve();
       },
       (error: unknown) => {
-        deadlines.remove(deadline);
+        clearTimeout(timer);
         reject(error);
       },
     );

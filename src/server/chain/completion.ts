@@ -24,7 +24,7 @@ export function complete(context: RequestContext, services: Services): void {
 
 function awaitTaken(context: RequestContext, services: Services): void {
   const { response } = context;
-  const { keeper, traffic, deadlines } = services;
+  const { keeper, traffic } = services;
   const giveBack = traffic.holdUnread(context, response.writableLength);
   if (!giveBack) {
     keeper.reached('requestTimeoutMs');
@@ -32,16 +32,16 @@ function awaitTaken(context: RequestContext, services: Services): void {
     return record(context, response.statusCode, services);
   }
   const done = (): void => {
-    deadlines.remove(deadline);
+    clearTimeout(timer);
     giveBack();
     response.off('close', done);
     record(context, response.statusCode, services);
   };
-  const deadline = deadlines.add(keeper.limits.requestTimeoutMs, () => {
+  const timer = setTimeout(() => {
     keeper.reached('requestTimeoutMs');
     response.destroy();
     done();
-  });
+  }, keeper.limits.requestTimeoutMs).unref();
   response.on('close', done);
 }
 

@@ -1,6 +1,5 @@
 /** A step of the chain, and the parts of the server that steps use. */
 import type { Impersonation } from '../../access/impersonation.ts';
-import type { Deadlines } from '../../deadlines.ts';
 import type { Writing } from '../../registry/writing.ts';
 import type { Dashboard } from '../dashboard/dashboard.ts';
 import type { Handler, RequestContext } from '../http/context.ts';
@@ -39,8 +38,6 @@ export interface Services {
   /** A step of the test kit, before routing. */
   readonly instrument?: Step | undefined;
   readonly impersonation: Impersonation;
-  /** Time limits of requests that wait for something. */
-  readonly deadlines: Deadlines;
   /** The registry's authorizer, for decisions that do not depend on the door. */
   readonly rights: Pick<Writing, 'authorizer'>;
   /** Asks for the newest revision ahead of requests; see `Reception`. */

@@ -15,6 +15,7 @@ import { Http2Response, type UnreadBytes } from '../http/http2-response.ts';
 import { type Arrivals, SessionArrivals } from '../lane/arrivals.ts';
 import { Http2Request } from '../wire/http2-request.ts';
 import { headersMax } from './http-listener.ts';
+import { withOwnEnd } from './session-ends.ts';
 import { type ReadSession, SessionReading } from './session-reading.ts';
 
 export interface Http2Options {
@@ -74,7 +75,7 @@ const knownMethods = new Set(METHODS.filter((method) => method !== 'CONNECT'));
 export class Http2Sessions {
   readonly #sessions = new Set<Session>();
   readonly #reading = new SessionReading();
-  /** Node would end all requests of a connection that closes in one turn of the event loop. */
+  /** Requests of connections that have closed; see `session-ends.ts`. */
   readonly #endings = new TurnQueue(endsMax, endsPart);
   /** Connections that wait for their first turn. */
   readonly #new: TLSSocket[] = [];
@@ -108,28 +109,12 @@ export class Http2Sessions {
   };
 
   #begin(socket: TLSSocket): void {
-    const before = new Set(socket.listeners('close'));
-    // Loaded for the first HTTP/2 client: it takes Node some milliseconds, which would delay every start.
-    const made = process.getBuiltinModule('node:http2').performServerHandshake(socket, {
-      settings: {
-        maxConcurrentStreams: this.options.streamsMax || streamsMaxDefault,
-        initialWindowSize: windowBytes,
-        maxFrameSize: frameBytesMax,
-        maxHeaderListSize: headerListBytesMax,
-        enableConnectProtocol: false,
-      },
-      // Node resets a request with more headers.
-      maxHeaderListPairs: headersMax,
-      maxSessionMemory: sessionMegabytesMax,
-    });
-    const session = new Session(made, socket, this.#reading, this.#endings);
-    const byNode = socket.listeners('close').filter((listener) => !before.has(listener));
-    for (const listener of byNode) socket.off('close', listener as () => void);
-    socket.once('close', () =>
-      session.end(() => {
-        for (const listener of byNode) listener.call(socket);
-      }),
+    const session = withOwnEnd(
+      socket,
+      () => new Session(this.#madeOn(socket), socket, this.#reading, this.#endings),
+      (ended, byNode) => ended.end(byNode),
     );
+    const made = session.http2;
     this.#sessions.add(session);
     this.#reading.add(session);
     made.on('error', () => made.destroy());
@@ -148,6 +133,22 @@ export class Http2Sessions {
     ): void => this.#receive(session, socket, stream, headers, received);
     made.on('stream', receive as never);
     if (this.#shut) made.close();
+  }
+
+  #madeOn(socket: TLSSocket): ServerHttp2Session {
+    // Loaded for the first HTTP/2 client: it takes Node some milliseconds, which would delay every start.
+    return process.getBuiltinModule('node:http2').performServerHandshake(socket, {
+      settings: {
+        maxConcurrentStreams: this.options.streamsMax || streamsMaxDefault,
+        initialWindowSize: windowBytes,
+        maxFrameSize: frameBytesMax,
+        maxHeaderListSize: headerListBytesMax,
+        enableConnectProtocol: false,
+      },
+      // Node resets a request with more headers.
+      maxHeaderListPairs: headersMax,
+      maxSessionMemory: sessionMegabytesMax,
+    });
   }
 
   /** Takes no more requests; those under way are answered. */
