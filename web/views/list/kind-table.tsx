@@ -225,13 +225,12 @@ function useColumns(kind: Kind, table: LiveTable, namespace: string | undefined,
   const columns = table.columns.value;
   const [isUsageShown, setUsageShown] = useState(false);
   const figures = useUsageFigures(kind, namespace, isUsageShown);
-  const offered = hasUsage(kind) ? figures : undefined;
+  const offered = hasUsage(kind) && table.rows.size <= usageRowsMax ? figures : undefined;
   const all = useMemo(() => columnsOf(kind, columns, offered), [kind, columns, offered]);
   const width = windowWidth.value;
   const shown = useMemo(() => shownColumns(all, chosen, width), [all, chosen, width]);
   const isWanted =
     table.state.value === 'live' &&
-    table.rows.size <= usageRowsMax &&
     shown.some(({ name, order }) => order && (name === 'CPU' || name === 'Memory'));
   useLayoutEffect(() => setUsageShown(isWanted), [isWanted]);
   return { all, shown };

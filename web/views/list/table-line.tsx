@@ -2,10 +2,11 @@
 import { Component } from 'preact';
 import type { Row } from '../../core/live-table.ts';
 import { Link } from '../../ui/link.tsx';
-import { Cell } from './cell.tsx';
+import { cellOf, textOf } from './cell.tsx';
+import { isCut } from './column-sheet.ts';
 import { type ListColumn, states } from './columns.ts';
 
-/** Said outright, because rows that are laid out as cards lose what the elements of a table mean. */
+/** Said outright, because rows that are not laid out as a table lose what its elements mean. */
 export const roles = {
   table: { role: 'table' },
   rowgroup: { role: 'rowgroup' },
@@ -70,7 +71,7 @@ function drawn(props: LineProps) {
   return (
     <tr
       {...roles.row}
-      class={state.join(' ')}
+      class={state.join(' ').trim()}
       aria-rowindex={index + 2}
       aria-selected={isSelected}
       data-name={row.name}
@@ -90,23 +91,30 @@ function drawn(props: LineProps) {
           {row.namespace}
         </td>
       )}
-      {shown.map((column, i) => (
-        <td
-          key={column.name}
-          {...roles.cell}
-          class={i === 0 ? 'first' : states.test(column.name) ? 'state' : undefined}
-          data-label={column.name}
-        >
-          {i === 0 ? (
-            <>
-              {withPrefix && row.namespace && <span class="quiet above">{row.namespace}</span>}
-              <Link to={addressOf(row)}>{String(column.read(row) ?? row.name)}</Link>
-            </>
-          ) : (
-            <Cell name={column.name} value={column.read(row)} row={row} />
-          )}
-        </td>
-      ))}
+      {shown.map((column, i) => {
+        const value = column.read(row);
+        const text = textOf(i === 0 ? (value ?? row.name) : value);
+        const cut = isCut(text);
+        const kind = i === 0 ? 'first' : states.test(column.name) ? 'state' : undefined;
+        return (
+          <td
+            key={column.name}
+            {...roles.cell}
+            class={cut ? `cut ${kind ?? ''}` : kind}
+            title={cut ? text : undefined}
+            data-label={column.name}
+          >
+            {i === 0 ? (
+              <>
+                {withPrefix && row.namespace && <span class="quiet above">{row.namespace}</span>}
+                <Link to={addressOf(row)}>{text}</Link>
+              </>
+            ) : (
+              cellOf(column.name, text, row)
+            )}
+          </td>
+        );
+      })}
     </tr>
   );
 }

@@ -9,7 +9,9 @@ import {
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Row } from '../../core/live-table.ts';
+import { useColumnSheet } from './column-sheet.ts';
 import { type ListColumn, narrowBelow, windowWidth } from './columns.ts';
+import { RowSlots } from './row-slots.ts';
 import { roles, TableLine } from './table-line.tsx';
 
 const rowHeight = 32;
@@ -65,7 +67,17 @@ export function VirtualTable(props: VirtualTableProps) {
   const before = items[0]?.start ?? 0;
   const after = virtualizer.getTotalSize() - (items.at(-1)?.end ?? 0);
   const width = shown.length + Number(withNamespace) + Number(selectable);
-  const all = rows.length > 0 && rows.every(({ uid }) => selected.has(uid));
+  const all = rows.length > 0 && selected.size >= rows.length && rows.every(({ uid }) => selected.has(uid));
+  const [slots] = useState(() => new RowSlots());
+  const drawn = items.flatMap(({ index }) => (rows[index] ? [{ row: rows[index], index }] : []));
+  const keys = slots.assign(drawn.map(({ row }) => row.uid));
+  useColumnSheet(
+    shown,
+    withNamespace,
+    selectable,
+    rows,
+    drawn.map(({ row }) => row),
+  );
   return (
     <div class="tablebox" ref={box} tabIndex={0} role="region" aria-label={label}>
       <table {...roles.table} class="rows" aria-rowcount={rows.length + 1}>
@@ -89,24 +101,20 @@ export function VirtualTable(props: VirtualTableProps) {
         </thead>
         <tbody {...roles.rowgroup}>
           {before > 0 && <Filler height={before} span={width} />}
-          {items.map(({ index }) => {
-            const row = rows[index];
-            if (!row) return undefined;
-            return (
-              <TableLine
-                key={row.uid}
-                row={row}
-                index={index}
-                shown={shown}
-                withNamespace={withNamespace}
-                withPrefix={props.withNamespace && narrow}
-                selectable={selectable}
-                isSelected={selected.has(row.uid)}
-                isCursor={row.uid === cursor}
-                {...lines}
-              />
-            );
-          })}
+          {drawn.map(({ row, index }, at) => (
+            <TableLine
+              key={keys[at]}
+              row={row}
+              index={index}
+              shown={shown}
+              withNamespace={withNamespace}
+              withPrefix={props.withNamespace && narrow}
+              selectable={selectable}
+              isSelected={selected.has(row.uid)}
+              isCursor={row.uid === cursor}
+              {...lines}
+            />
+          ))}
           {after > 0 && <Filler height={after} span={width} />}
         </tbody>
       </table>
@@ -117,12 +125,8 @@ export function VirtualTable(props: VirtualTableProps) {
 
 function Filler({ height, span }: { readonly height: number; readonly span: number }) {
   return (
-    <tr>
-      <td
-        colSpan={span}
-        ref={(cell) => void cell?.style.setProperty('height', `${height}px`)}
-        class="filler"
-      />
+    <tr class="filler">
+      <td colSpan={span} ref={(cell) => void cell?.style.setProperty('height', `${height}px`)} />
     </tr>
   );
 }
