@@ -17,6 +17,7 @@ import { pathToFileURL } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { buildThread } from './scripts/build/thread.mjs';
+import { compiledFolder, compiledSources, compileSources } from './scripts/compiled-sources.mjs';
 import { findEtcds } from './scripts/etcds.mjs';
 import { findJest } from './scripts/jest.mjs';
 import { findKubectls } from './scripts/kubectls.mjs';
@@ -118,16 +119,27 @@ const project = (name: string, kubectls: Record<string, string>, files: object) 
   test: { name, env: { ...environment, WHERRY_KUBECTLS: JSON.stringify(kubectls) }, ...files },
 });
 
+/** The same with many files for each worker. Node loads the sources, so their exports cannot be replaced. */
+const sharedProject = (name: string, kubectls: Record<string, string>, files: object) => ({
+  ...project(name, kubectls, { ...files, ...sharedWorker }),
+  plugins: [compiledSources(sources)],
+});
+
 /** Node cannot start a thread from TypeScript, so the one that writes to LMDB is built for the tests of the sources. */
 const lmdbThread = pathToFileURL(await buildThread(folder)).href;
 
+const define = { lmdbThreadFile: JSON.stringify(lmdbThread) };
+
+const sources = await compileSources(folder, define);
+
 export default defineConfig({
-  define: { lmdbThreadFile: JSON.stringify(lmdbThread) },
+  define,
   test: {
     setupFiles: ['test/support/setup.ts'],
     // Projects share what was made of the sources; without this each would transform all of them again. It is kept for
     // one run alone, because the thread's file is not part of what the cache looks at.
     experimental: { fsModuleCache: true, fsModuleCachePath: path.join(folder, 'modules') },
+    server: { deps: { external: [compiledFolder] } },
     env: environment,
     // Bounds against tests that hang, not measurements: a slow machine must pass.
     testTimeout: 240_000,
@@ -138,16 +150,15 @@ export default defineConfig({
     maxWorkers: 4,
     projects: [
       project('alone', all, { include: aloneTests, exclude: otherTests }),
-      project('shared', newest, {
+      sharedProject('shared', newest, {
         include: ['{src,test,web}/**/*.test.ts'],
         exclude: [...otherTests, ...aloneTests],
-        ...sharedWorker,
       }),
       ...Object.entries(older).map(([version, program]) =>
-        project(
+        sharedProject(
           `kubectl ${version}`,
           { [version]: program },
-          { include: isRelease ? kubectlTests : [everyKubectlSuite], exclude: otherTests, ...sharedWorker },
+          { include: isRelease ? kubectlTests : [everyKubectlSuite], exclude: otherTests },
         ),
       ),
     ],
