@@ -4,7 +4,7 @@
  */
 export class TurnQueue {
   #waiting: (() => void)[] = [];
-  /** Of those, how many are done already: cutting off the head of a long list each turn would copy all the others. */
+  /** How many of these are done already: cutting off the head of a long list each turn would copy all the others. */
   #done = 0;
   #left: number;
   #isAwaited = false;
