@@ -47,15 +47,16 @@ function readOptions() {
     process.exit(1);
   }
   const all = positionals.length ? positionals : Object.keys(conditions);
-  return { names: all, list: values.list, built: values.built, chosen: values.in ?? folders };
+  return { names: all, list: values.list, built: values.built, chosen: values.in };
 }
 
 /** Test files of the suite, and of each whether and why a condition leaves it out. */
 function filesOf(condition) {
   const rules = [...everywhere, ...condition.leftOut];
+  const starts = chosen ?? [...folders, ...(condition.also ?? [])];
   return ['src', 'test']
     .flatMap((folder) => readdirSync(folder, { recursive: true }).map((file) => `${folder}/${file}`))
-    .filter((file) => file.endsWith('.test.ts') && chosen.some((start) => file.startsWith(start)))
+    .filter((file) => file.endsWith('.test.ts') && starts.some((start) => file.startsWith(start)))
     .sort()
     .map((file) => ({ file, reason: rules.find(([pattern]) => pattern.test(file))?.[1] }));
 }

@@ -7,6 +7,7 @@
  * - `environment`: variables of the tests; `folder` is where the checkout is, `scratch` a folder that the condition may fill.
  * - `uid`: the user who runs them.
  * - `checkout`: another path of the checkout, below the scratch folder.
+ * - `also`: names that further files begin with, which this condition alone concerns.
  * - `leftOut`: patterns of files and why they do not run. `without` is a text that files name which need what is missing.
  */
 import { existsSync } from 'node:fs';
@@ -29,7 +30,7 @@ export const folders = [
 /** What no condition runs: it is the machine itself that is tried, another version, or a bench. */
 export const everywhere = [[/\.release\.test\.ts$/, 'the part suites runs it, with long rounds']];
 
-/** @type {Record<string, {says: string, needs?: () => string | undefined, shell?: string, after?: string, uid?: number, checkout?: string,
+/** @type {Record<string, {says: string, needs?: () => string | undefined, also?: string[], shell?: string, after?: string, uid?: number, checkout?: string,
  *   environment?: (places: {scratch: string, folder: string}) => Record<string, string>, leftOut: [RegExp, string][]}>} */
 export const conditions = {
   proc: {
@@ -83,7 +84,18 @@ export const conditions = {
     ],
   },
   crlf: {
-    says: "YAML that tests write has Windows' ends of lines",
+    says: "YAML that is written, read and sent has Windows' ends of lines",
+    also: [
+      ...['authentication/oidc', 'authentication/token-webhook'].map((name) => `src/access/${name}`),
+      ...['cluster/start.test', 'node/runtime/images', 'recorder/dump/', 'recorder/source/'].map(
+        (name) => `src/${name}`,
+      ),
+      ...['access/configuration', 'apply/', 'envtest/flags', 'kubectl/objects', 'kubectl/storage'],
+      ...['beginning', 'cli.test', 'corpus', 'desk', 'embedding', 'named'].map((name) => `cli/${name}`),
+      ...['observe/audit-modes', 'recorder/dumps', 'storage/encryption'],
+      ...['testing/fixtures', 'testing/lifecycles', 'testing/state'],
+      ...['wire/bodies', 'wire/negotiation', 'wire/null-elements', 'wire/numbers', 'wire/reviews'],
+    ].map((name) => (name.startsWith('src/') ? name : `test/${name}`)),
     environment: () => ({
       NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --require ${JSON.stringify(path.join(here, 'crlf.cjs'))}`,
     }),
