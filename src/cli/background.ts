@@ -40,6 +40,7 @@ export async function startInBackground(
   mkdirSync(path.dirname(log), { recursive: true, mode: 0o700 });
   const file = openSync(log, 'a+', 0o600);
   try {
+    rotate(log, file);
     await started(args, { log, file, cwd }, print, warn);
   } finally {
     closeSync(file);
@@ -104,7 +105,7 @@ export class Background {
   private constructor(readonly log: string) {
     // The other side may be killed: this one goes on.
     process.on('disconnect', () => undefined);
-    setInterval(() => this.#rotate(), logLookMs).unref();
+    setInterval(() => rotate(log, 1), logLookMs).unref();
   }
 
   static here(): Background | undefined {
@@ -123,11 +124,11 @@ export class Background {
   done(): void {
     this.tell({ done: true });
   }
+}
 
-  /** Rotates the log. Standard output and error are open for appending, so the file can be emptied while they write. */
-  #rotate(): void {
-    if (fstatSync(1).size <= logBytesMax) return;
-    copyFileSync(this.log, `${this.log}.1`);
-    ftruncateSync(1);
-  }
+/** Moves a long log away. Those who write to it have opened it for appending, so it can be emptied while they do. */
+function rotate(log: string, file: number): void {
+  if (fstatSync(file).size <= logBytesMax) return;
+  copyFileSync(log, `${log}.1`);
+  ftruncateSync(file);
 }

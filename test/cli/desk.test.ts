@@ -1,10 +1,11 @@
 /**
  * Proves that a person at a terminal, without the rights of root and without any engine, is told what is wrong and what to
- * do: with a command, with wherry.yaml, with a pod; and keeps, resets and deletes a cluster. What is typed on the first day
- * is in docs/first-session.md, which first-session.release.test.ts runs.
+ * do: with a command, with wherry.yaml, with a pod; and keeps, resets and deletes a cluster, whose context stands beside
+ * others, whose simulated nodes live, and which is safe by default. What is typed on the first day is in
+ * docs/first-session.md, which first-session.release.test.ts runs.
  */
 import { spawnSync } from 'node:child_process';
-import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
@@ -36,6 +37,42 @@ beforeAll(() => {
   if (nobody.uid !== undefined) chownSync(home, nobody.uid, nobody.gid);
 });
 afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+const foreign = `# my clusters
+apiVersion: v1
+kind: Config
+clusters:
+  - name: prod # do not touch
+    cluster: { server: https://prod.example }
+contexts:
+  - { name: prod, context: { cluster: prod, user: me } }
+users:
+  - { name: me, user: {} }
+current-context: prod
+`;
+
+const wherryYaml = (securePort: number): string => `port: 1
+secure-port: ${securePort}
+ingress-port: 0
+manifests: [pod.yaml]
+nodes:
+  - { name: laptop }
+  - { simulated: 2, name: spot, labels: { pool: spot } }
+lifecycles:
+  - { name: crash, pods: app=worker, stages: [{ after: 100ms, exit: 3 }], repeat: true }
+  - { name: label, nodes: pool=spot, stages: [{ after: 0s, labels: { seen: "yes" } }] }
+`;
+
+const podYaml = `apiVersion: v1
+kind: Pod
+metadata: { name: gone }
+spec: { nodeName: laptop, containers: [{ name: main, image: "example.com/nothing:1" }] }
+---
+apiVersion: v1
+kind: Pod
+metadata: { name: worker, labels: { app: worker } }
+spec: { nodeSelector: { pool: spot }, containers: [{ name: main, image: any }] }
+`;
 
 /** A shell at which lines are typed. */
 class Desk {
@@ -84,12 +121,10 @@ it('a person is told what is wrong, and what to do', async () => {
 
 it('a person keeps, resets and deletes a cluster', async () => {
   const [port, securePort] = await freePorts(2);
-  const lines = ['port: 1', `secure-port: ${securePort}`, 'node-name: laptop', 'manifests: [pod.yaml]'];
-  writeFileSync(file('wherry.yaml'), `${lines.join('\r\n')}\r\n`);
-  writeFileSync(
-    file('pod.yaml'),
-    'apiVersion: v1\nkind: Pod\nmetadata: {name: gone}\nspec: {containers: [{name: main, image: "example.com/nothing:1"}]}\n',
-  );
+  writeFileSync(file('wherry.yaml'), wherryYaml(securePort!).replaceAll('\n', '\r\n'));
+  writeFileSync(file('pod.yaml'), podYaml);
+  writeFileSync(file('kubeconfig'), foreign);
+  if (nobody.uid !== undefined) chownSync(file('kubeconfig'), nobody.uid, nobody.gid);
   const desk = await new Desk().began();
   onTestFinished(() => {
     spawnSync(file('bin/wherry'), ['delete', '--all', '--yes'], { env: environment, cwd: home, ...nobody });
@@ -103,6 +138,13 @@ it('a person keeps, resets and deletes a cluster', async () => {
   expect(started).toContain('(it takes the rights of root)');
   expect(started).toMatch(/Ready after [\d.]+ s, the API after [\d.]+ s\n/);
   expect(started).toMatch(/\nTry: kubectl --context wherry-dev get nodes\n/);
+  expect(started).toContain('ingress at http://127.0.0.1:');
+  expect(started).toContain(`Context wherry-dev in ${file('kubeconfig')}\n`);
+  expect(readFileSync(file('kubeconfig'), 'utf8')).toMatch(
+    /^# my clusters\n(.*\n)* {2}- name: prod # do not touch\n/,
+  );
+  expect(readFileSync(file('kubeconfig'), 'utf8')).toMatch(/^current-context: prod$/m);
+  expect(statSync(file('kubeconfig')).mode & 0o777).toBe(0o600);
   const problems = 'wherry problems --name dev';
   // Before, the pod may not be scheduled, which is another problem.
   await expect
@@ -110,6 +152,18 @@ it('a person keeps, resets and deletes a cluster', async () => {
     .toMatch(
       /image example\.com\/nothing:1 cannot be pulled: containers are processes of this machine\. Set /,
     );
+  // Simulated nodes beside this machine live by the file: their pod crashes, and they get a label.
+  await expect.poll(() => desk.prints(problems)).toMatch(/default\/worker: crash loop .*: exit code 3/);
+  const labelled = 'wherry at 0s get nodes -l seen=yes -o name --name dev';
+  await expect.poll(() => desk.prints(labelled)).toBe('node/spot-1\nnode/spot-2\n');
+  expect(await desk.prints('wherry cleanup --name dev')).toMatch(
+    /is in use by process \d+, .*: stop it first/,
+  );
+  expect(await desk.prints('wherry token create --name dev')).toContain(
+    ' is reached from this machine alone; ',
+  );
+  expect(await desk.prints(`wherry up -d --name other --port ${port}`)).toMatch(/port \d+ on 127.* is taken/);
+  expect(await desk.prints('wherry list')).not.toContain('other');
   expect(await desk.prints('wherry snapshot save clean --name dev')).toMatch(
     /^Saved \d+ objects of dev as clean\n/,
   );
@@ -120,4 +174,5 @@ it('a person keeps, resets and deletes a cluster', async () => {
   expect(await desk.prints(problems)).toMatch(/dev does not run; wherry up -d --name dev starts it/);
   expect(await desk.prints('wherry delete dev', 'y')).toMatch(/Deleted dev, and its context in /);
   expect(await desk.prints('wherry list')).toBe('There are no clusters; wherry up -d starts one\n');
+  expect(readFileSync(file('kubeconfig'), 'utf8')).toBe(foreign);
 });

@@ -148,7 +148,18 @@ describe('two clusters', () => {
     expect((await run('stop', 'a')).stdout).toBe(`Stopping a (process ${before.pid})\nStopped a\n`);
     expect(await asked('status', 'a')).toMatchObject({ status: 'stopped', pid: null, notes: [] });
     expect((await run('stop', 'a')).stdout).toBe('a does not run\n');
+    // Meanwhile the package was upgraded, and the log has become long.
+    forge('a', { version: '0.0.1' });
+    const log = path.join(home, 'wherry', 'a', 'wherry.log');
+    const long = 'x'
+      .repeat(2 ** 20)
+      .concat('\n')
+      .repeat(11);
+    writeFileSync(log, long);
     const after = await asked('restart', 'a');
+    expect(after).toMatchObject({ version: before.version, notes: [] });
+    expect(statSync(`${log}.1`).size).toBe(long.length);
+    expect(readFileSync(log, 'utf8')).toMatch(/^Wherry is ready at /);
     expect(after.pid).not.toBe(before.pid);
     for (const part of ['url', 'secureUrl', 'serviceRange', 'podRange', 'status', 'startedWith'])
       expect(after[part], part).toEqual(before[part]);

@@ -1,13 +1,22 @@
 /**
  * Proves that the helpers for tests in Go, Python and Java, each one file, do what their own tests say, with the built
- * command.
+ * command: at a terminal, and as a user without the rights of root.
  */
 import { execFile, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { Terminal } from '../streams/pty.ts';
 import { describeWith } from '../support/tools.ts';
 
 const root = path.join(import.meta.dirname, '../..');
@@ -19,6 +28,22 @@ const env = {
   CGO_ENABLED: '0',
   PYTHONDONTWRITEBYTECODE: '1',
 };
+/** Another user can be chosen by root alone; anybody else is that user already. */
+const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+
+/** A program as a person starts it. */
+const terminal = (
+  program: string,
+  args: readonly string[],
+  variables: Readonly<Record<string, string>>,
+  place: { cwd: string; uid?: number; gid?: number },
+): Terminal =>
+  new Terminal({ kubectl: { program, environment: { ...env, ...variables } } }, args, {
+    cols: 200,
+    rows: 50,
+    ...place,
+  });
+
 /** A file that the page about tests shows, named in its first line. */
 function shownFile(language: string, name: string): string {
   const text = readFileSync(path.join(root, 'docs/testing.md'), 'utf8');
@@ -47,11 +72,9 @@ describe.skipIf(!hasPytest)('the fixture for pytest', () => {
     const shown = path.join(folder, 'test_jobs.py');
     writeFileSync(shown, shownFile('python', 'test_jobs.py'));
     try {
-      const { stdout } = await execute('python3', [...args, cwd, shown], {
-        cwd,
-        env: { ...env, PYTHONPATH: cwd },
-      });
-      expect(stdout).toContain('6 passed');
+      const typed = terminal('python3', [...args, cwd, shown], { PYTHONPATH: cwd }, { cwd });
+      expect(await typed.exited, typed.screen).toBe(0);
+      expect(typed.screen).toContain('6 passed');
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
@@ -82,16 +105,16 @@ describe.skipIf(!hasJUnit)('the extension for JUnit', () => {
       writeFileSync(shown, shownFile('java', 'JobsTest.java'));
       const sources = [...readdirSync(cwd).filter((file) => file.endsWith('.java')), shown];
       await execute('javac', ['-Werror', '-d', classes, '-cp', libraries, ...sources], { cwd });
-      const { stdout } = await execute(
-        'java',
-        [
-          ...['-cp', [classes, libraries].join(path.delimiter)],
-          'org.junit.platform.console.ConsoleLauncher',
-          ...['--scan-classpath', classes, '--disable-banner', '--disable-ansi-colors'],
-        ],
-        { cwd, env },
-      );
-      expect(stdout).toMatch(/\[ +6 tests successful +\]/);
+      if (nobody.uid !== undefined) chownSync(classes, nobody.uid, nobody.gid);
+      const args = [
+        ...['-cp', [classes, libraries].join(path.delimiter)],
+        'org.junit.platform.console.ConsoleLauncher',
+        ...['--scan-classpath', classes, '--disable-banner', '--disable-ansi-colors'],
+      ];
+      const alone = { HOME: classes, WHERRY_DOCKER_SOCKET: 'off', WHERRY_CRI_SOCKET: 'off' };
+      const typed = terminal('java', args, alone, { cwd: classes, ...nobody });
+      expect(await typed.exited, typed.screen).toBe(0);
+      expect(typed.screen).toMatch(/\[ +6 tests successful +\]/);
     } finally {
       rmSync(classes, { recursive: true, force: true });
     }
