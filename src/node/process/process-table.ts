@@ -9,8 +9,8 @@ import { tagOf } from './process-tag.ts';
 import type { Spawner } from './spawner.ts';
 import { startQuery } from './windows-tree.ts';
 
-/** Number of processes examined before yielding to the event loop. */
-const sliceMax = 100;
+/** Number of processes examined before yielding to the event loop: three files are read of each. */
+const sliceMax = 10;
 /** Unit of times in /proc, whatever the kernel's own tick is. */
 const ticksPerSecond = 100;
 const nanosecondsPerTick = 1e9 / ticksPerSecond;

@@ -17,22 +17,11 @@
  * commands enter through that. When agent and container have ended, the kernel removes the namespaces and all mounts.
  */
 
-import {
-  chmodSync,
-  chownSync,
-  closeSync,
-  constants,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readlinkSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { lstat, mkdir, mkdtemp, open, realpath, rm, stat } from 'node:fs/promises';
+import { close, closeSync, constants, openSync } from 'node:fs';
+import { chmod, lstat, mkdir, mkdtemp, open, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, posix } from 'node:path';
+import { promisify } from 'node:util';
 import { platform } from '../../../platform.ts';
 import { mountsBelow } from '../../machine/folder-care.ts';
 import { helperEnv, type Spawner } from '../../process/spawner.ts';
@@ -47,11 +36,12 @@ import {
   type RootRequest,
   sortedMounts,
 } from './container-root.ts';
+import { entriesMax, rebuildFolder } from './rebuilt-folder.ts';
+
+const closed = promisify(close);
 
 /** Time limit for setting up a root, which takes some 30 ms. */
 const setupMs = 20_000;
-/** Maximum number of entries in rebuilt folders. Each is a mount. */
-const entriesMax = 10_000;
 const messageBytesMax = 2_000;
 /** Folders whose content stays writable in a read-only root. */
 const kernelFolders = ['/proc', '/sys', '/dev'];
@@ -169,13 +159,13 @@ export class NamespaceRoot implements ContainerRoot {
     targets.sort((a, b) => (a.mount.path < b.mount.path ? -1 : 1));
     const root = join(folder, 'root');
     const outer = targets.filter((target) => !enclosing(target, targets));
-    const bound = buildFolders(root, outer, request.readOnly ? await machineMounts(root) : undefined);
+    const bound = await buildFolders(root, outer, request.readOnly ? await machineMounts(root) : undefined);
     for (const target of targets) await makePoint(root, target, targets);
     const own = targets.map(({ mount }) =>
       tableLine(mount.source, join(root, mount.path), mount.readOnly ? 'rbind,ro' : 'rbind'),
     );
-    writeFileSync(join(folder, 'machine'), bound.join(''));
-    writeFileSync(join(folder, 'mounts'), own.join(''));
+    await writeFile(join(folder, 'machine'), bound.join(''));
+    await writeFile(join(folder, 'mounts'), own.join(''));
     const hostname = tools.hostnames ? request.hostname : undefined;
     const held = await assemble({ folder, hostname, readOnly: request.readOnly }, tools, spawner);
     // Under the requested paths and the resolved ones.
@@ -214,8 +204,10 @@ export class NamespaceRoot implements ContainerRoot {
   }
 
   async release(): Promise<void> {
-    for (const descriptor of Object.values(this.#held ?? {})) closeSync(descriptor);
+    const held = Object.values(this.#held ?? {});
     this.#held = undefined;
+    // With the last one the kernel removes all mounts, which takes a while.
+    for (const descriptor of held) await closed(descriptor);
   }
 }
 
@@ -238,7 +230,7 @@ async function withWorkingDir(
     return mounts;
   const source = join(folder, 'work');
   await mkdir(source);
-  chmodSync(source, 0o777);
+  await chmod(source, 0o777);
   return [...mounts, { path: workingDir, source, readOnly: false }];
 }
 
@@ -287,26 +279,22 @@ async function machineMounts(root: string): Promise<string[]> {
  * Rebuilds every folder on the way to a missing mount point; returns the table of what is bound into them.
  * @param mounts for a root that is read-only: the mount points of the machine, outer ones first
  */
-function buildFolders(root: string, targets: readonly MountTarget[], mounts?: readonly string[]): string[] {
+async function buildFolders(
+  root: string,
+  targets: readonly MountTarget[],
+  mounts?: readonly string[],
+): Promise<string[]> {
   const rebuilt = new Set(['/']);
   for (const { exists, ancestor } of targets)
     for (let folder = ancestor; !exists && folder !== '/'; folder = dirname(folder)) rebuilt.add(folder);
   const covered = new Set(targets.map(({ mount }) => mount.path));
   const lines: string[] = [];
   for (const folder of [...rebuilt].sort()) {
-    const { mode, uid, gid } = statSync(folder);
-    mkdirSync(join(root, folder), { recursive: true });
-    chownSync(join(root, folder), uid, gid);
-    chmodSync(join(root, folder), mode & 0o7777);
-    for (const entry of readdirSync(folder, { withFileTypes: true })) {
-      const path = join(folder, entry.name);
-      if (rebuilt.has(path)) continue;
-      if (lines.length >= entriesMax)
-        throw new StartFailure('CreateContainerError', `cannot mount below ${folder}: it holds too much`);
-      if (entry.isSymbolicLink()) symlinkSync(readlinkSync(path), join(root, path));
-      else if (entry.isDirectory()) mkdirSync(join(root, path));
-      else writeFileSync(join(root, path), '');
-      if (entry.isSymbolicLink() || covered.has(path)) continue;
+    const bound = await rebuildFolder(root, folder, rebuilt);
+    if (lines.length + bound.length > entriesMax)
+      throw new StartFailure('CreateContainerError', `cannot mount below ${folder}: it holds too much`);
+    for (const path of bound) {
+      if (covered.has(path)) continue;
       if (!mounts || kernelFolders.some((one) => isWithin(path, one))) {
         lines.push(tableLine(path, join(root, path), 'rbind'));
         continue;
@@ -325,8 +313,8 @@ async function makePoint(root: string, target: MountTarget, targets: readonly Mo
   if (!outer) {
     if (exists) return;
     const point = join(root, mount.path);
-    mkdirSync(isFolder ? point : dirname(point), { recursive: true });
-    if (!isFolder) writeFileSync(point, '', { flag: 'a' });
+    await mkdir(isFolder ? point : dirname(point), { recursive: true });
+    if (!isFolder) await writeFile(point, '', { flag: 'a' });
     return;
   }
   const rest = mount.path.slice(outer.mount.path.length + 1);
