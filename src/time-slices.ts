@@ -5,10 +5,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /**
- * Cost of the computations, in evaluation steps, that run in one turn of the event loop before others wait; about 10
- * ms.
+ * Cost of the computations, in evaluation steps, that run in one turn of the event loop before others wait; about 4 ms:
+ * a request of another client takes one or two, and waits for several turns.
  */
-const sliceCostMax = 250_000;
+const sliceCostMax = 100_000;
 /** A turn with less cost than this does not need a timer. */
 const negligibleCost = 10_000;
 

@@ -15,8 +15,10 @@ import type { ApiServices, RemoteVersion } from './api-services.ts';
 import { watchChanges } from './change-watch.ts';
 
 const intervalMs = 30_000;
-/** Number of concurrent requests per check; one answer is enough. */
+/** Number of requests per check, each to one of the endpoints; one answer is enough. */
 const tries = 5;
+/** A request that has no answer for this long is joined by the next one. */
+const patienceMs = 200;
 
 /** Asks the server of a version for its resources. Rejects when there is no answer. */
 type DiscoveryCheck = (remote: RemoteVersion) => Promise<Buffer>;
@@ -139,13 +141,14 @@ export class Availability {
     const problem = this.#serviceProblem(remote);
     if (problem) return problem;
     try {
-      const attempts = Array.from({ length: tries }, () => this.check(remote));
-      await this.#take(remote.apiVersion, await Promise.any(attempts));
+      await this.#take(remote.apiVersion, await firstAnswer(() => this.check(remote)));
     } catch (error) {
-      const first = error instanceof AggregateError ? (error.errors[0] as Error) : (error as Error);
       const { service } = remote;
       const url = `https://${service.name}.${service.namespace}.svc:${service.port}/apis/${remote.apiVersion}`;
-      return refused('FailedDiscoveryCheck', `failing or missing response from ${url}: ${first.message}`);
+      return refused(
+        'FailedDiscoveryCheck',
+        `failing or missing response from ${url}: ${(error as Error).message}`,
+      );
     }
     return { status: 'True', reason: 'Passed', message: 'all checks passed' };
   }
@@ -179,6 +182,36 @@ export class Availability {
           `endpointslices for ${about} have no addresses with port name ${JSON.stringify(portName)}`,
         );
   }
+}
+
+/**
+ * Asks until there is an answer: again when an attempt fails, and beside one that takes long. All at once would be five
+ * handshakes for each server. Rejects with the first failure.
+ */
+export function firstAnswer<T>(ask: () => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let [left, open] = [tries, 0];
+    let failure: Error | undefined;
+    let timer: NodeJS.Timeout | undefined;
+    const settled = (error: Error): void => {
+      open--;
+      failure ??= error;
+      if (left > 0) begin();
+      else if (open === 0) reject(failure);
+    };
+    const begin = (): void => {
+      clearTimeout(timer);
+      left--;
+      open++;
+      if (left > 0) timer = setTimeout(begin, patienceMs);
+      ask().then((answer) => {
+        clearTimeout(timer);
+        left = 0;
+        resolve(answer);
+      }, settled);
+    };
+    begin();
+  });
 }
 
 const refused = (reason: string, message: string): Finding => ({ status: 'False', reason, message });

@@ -160,6 +160,43 @@ describe('a socket', () => {
     expect(Buffer.concat(kept).equals(sent)).toBe(true);
   });
 
+  it.runIf(optimized)('leaves the event loop to others while much is sent', async () => {
+    const sent = Buffer.alloc(8 * 1024 * 1024, 'and runs ');
+    // The kernel holds as much of it as it can.
+    peer.end(sent);
+    await new Promise((resolve) => setImmediate(resolve));
+    const kept: Buffer[] = [];
+    let [ofTurn, most, isOver] = [0, 0, false];
+    const turn = (): void => {
+      most = Math.max(most, ofTurn);
+      ofTurn = 0;
+      if (!isOver) setImmediate(turn);
+    };
+    setImmediate(turn);
+    socket.on('data', (piece: Buffer) => {
+      ofTurn += piece.length;
+      kept.push(piece);
+    });
+    await once(socket, 'end');
+    isOver = true;
+    expect(Buffer.concat(kept).equals(sent)).toBe(true);
+    expect(most).toBeLessThanOrEqual(512 * 1024 + smallBytes);
+  });
+
+  it.runIf(optimized)('goes on after its turn when it was paused and resumed meanwhile', async () => {
+    const sent = Buffer.alloc(8 * 1024 * 1024, 'far away ');
+    peer.end(sent);
+    let bytes = 0;
+    socket.on('data', (piece: Buffer) => {
+      bytes += piece.length;
+      socket.pause();
+      if (bytes % 3 === 0) socket.resume();
+      else setImmediate(() => setImmediate(() => socket.resume()));
+    });
+    await once(socket, 'end');
+    expect(bytes).toBe(sent.length);
+  });
+
   it.runIf(optimized)('lends what it reads', async () => {
     peer.write(Buffer.alloc(smallBytes));
     const [piece] = (await once(socket, 'data')) as [Buffer];

@@ -22,6 +22,12 @@ const largeBytes = 512 * 1024;
 const copiedBytesMax = 8 * 1024;
 /** Maximum free memory kept per socket. */
 const freeBytesMax = 1024 * 1024;
+/**
+ * Bytes that all of these sockets read in a turn of the event loop before each waits for the next turn. Otherwise a socket
+ * whose peer sends without end is read 32 times before anybody else is served, and what is done with its bytes, such as
+ * decrypting and parsing, is done in the same turn.
+ */
+const turnBytesMax = 512 * 1024;
 
 const memoryOf = Symbol('memory');
 
@@ -128,6 +134,24 @@ export function giveBack(piece: Buffer): void {
 /** Whether a piece is in memory that must be given back. */
 export const isLent = (piece: Buffer): boolean => memoryUnder(piece) !== undefined;
 
+let turnBytes = 0;
+const waiting: Socket[] = [];
+
+function endTurn(): void {
+  turnBytes = 0;
+  // One that was paused meanwhile goes on when it is resumed.
+  for (const socket of waiting.splice(0)) if (!socket.destroyed && !socket.isPaused()) socket._read(0);
+}
+
+/** Whether a socket may read more in this turn. Otherwise it goes on in the next. */
+function hasTurn(socket: Socket, bytes: number): boolean {
+  if (turnBytes === 0) setImmediate(endTurn);
+  turnBytes += bytes;
+  if (turnBytes < turnBytesMax) return true;
+  waiting.push(socket);
+  return false;
+}
+
 /**
  * A socket that reads into reused buffers. Readers that give nothing back get a new buffer for each piece, as
  * with any socket.
@@ -137,7 +161,7 @@ export function reusingSocket(options: SocketConstructorOpts, bytesMax: number =
   const reads = new ReusedReads(bytesMax);
   const onread = {
     buffer: () => reads.next(),
-    callback: (bytes: number) => pushDirect(socket, reads.piece(bytes)),
+    callback: (bytes: number) => pushDirect(socket, reads.piece(bytes)) && hasTurn(socket, bytes),
   };
   const socket: Socket = new Socket({ ...options, onread } as SocketConstructorOpts);
   return socket;
