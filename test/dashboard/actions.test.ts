@@ -54,7 +54,7 @@ describeWith('chromium')('an action', () => {
     expect(await command()).toBe(
       'kubectl rollout undo deployments.apps/web --to-revision=1 --namespace default',
     );
-    await confirm('Roll');
+    await confirm('Roll back');
     expect((await web()).spec.template.metadata.annotations).toBeUndefined();
   });
 

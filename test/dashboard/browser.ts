@@ -179,6 +179,55 @@ export async function keyFindings(page: Page): Promise<string[]> {
   })()`);
 }
 
+/**
+ * What Tab does not reach in a page, in an order in which nobody reads, or without showing where the focus is. One tab of
+ * several, and one choice, is reached by Tab and the others by arrows.
+ */
+export async function tabFindings(page: Page): Promise<string[]> {
+  await page.evaluate(`(() => {
+    const stops = (globalThis.stops = []);
+    document.activeElement?.blur();
+    document.addEventListener('focusin', ({ target }) => {
+      const { outlineStyle, outlineWidth } = getComputedStyle(target.closest('.codeeditor') ?? target);
+      stops.push({ target, isSeen: outlineStyle !== 'none' && outlineWidth !== '0px' });
+    });
+  })()`);
+  const isAround = 'stops.length > 1 && stops.slice(1).some(({ target }) => target === stops[0].target)';
+  for (let presses = 0; presses < tabsMax && !(await page.evaluate(isAround)); presses += tabsAtOnce)
+    for (let i = 0; i < tabsAtOnce; i++) await page.keyboard.press('Tab');
+  return page.evaluate(`(() => {
+    const first = stops[0].target;
+    const end = stops.findIndex(({ target }, at) => at > 0 && target === first);
+    if (end < 0) return ['Tab never comes round'];
+    const round = stops.slice(0, end);
+    const reached = new Set(round.map(({ target }) => target));
+    const name = (element) => element.outerHTML.slice(0, 120);
+    const findings = round.filter(({ isSeen }) => !isSeen).map(({ target }) => 'focus is not seen: ' + name(target));
+    const wanted = 'a[href], button, input, select, textarea, summary, [tabindex="0"], [contenteditable=true]';
+    const isElsewhere = '.plotbox *, .mark, [role=option], .loglist tr, .cm-editor *, [role=tab]:not([tabindex="0"])';
+    for (const element of document.querySelectorAll('body *')) {
+      if (!element.checkVisibility({ visibilityProperty: true }) || element.disabled || reached.has(element)) continue;
+      if ((element.matches(wanted) || clicked.has(element)) && !element.matches(isElsewhere))
+        findings.push('Tab does not reach ' + name(element));
+    }
+    const part = (element) => element.closest('.titleline, .panel, section, table, ul, nav, header, form, main');
+    for (const [at, { target }] of round.entries()) {
+      const next = round[at + 1]?.target;
+      if (!next || part(next) !== part(target)) continue;
+      const [a, b] = [target.getBoundingClientRect(), next.getBoundingClientRect()];
+      const isInside = target.contains(next);
+      const isBesideBefore = b.right <= a.left && b.top < a.bottom && b.bottom > a.top;
+      const isAbove = b.bottom <= a.top && b.left < a.right;
+      if (!isInside && (isAbove || isBesideBefore)) findings.push(name(next) + ' comes after ' + name(target));
+    }
+    return findings;
+  })()`);
+}
+
+/** A bound against pages that Tab does not leave. */
+const tabsMax = 500;
+const tabsAtOnce = 40;
+
 /** The texts of a column of the table that is shown. */
 export const cellsOf = (page: Page, column: number): Promise<string[]> =>
   page.locator(`.rows tbody tr[data-name] td:nth-child(${column})`).allTextContents();

@@ -21,7 +21,7 @@ describeWith('chromium')('pods in the page', () => {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'wherry-window-'));
   const server = useBuiltCluster({
     simulatedNodes: 0,
-    node: { podNetwork: 'host' },
+    node: { podNetwork: 'host', runtime: 'process' },
     dataDir,
     store: 'memory',
     secure: true,
@@ -183,7 +183,7 @@ describeWith('chromium')('pods in the page', () => {
     way.mend();
     await expect.poll(text, waiting).toContain('connected again');
     expect(await text()).toContain('42x');
-    // The prompt of the new run: what is typed before goes nowhere.
+    // The prompt of the new run: what is typed while the connection is lost goes nowhere.
     await expect.poll(async () => (await text()).split('new run').at(-1), waiting).toMatch(/[#$]/);
     await page.keyboard.type('echo $((7*7))y');
     await page.keyboard.press('Enter');
@@ -193,6 +193,36 @@ describeWith('chromium')('pods in the page', () => {
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await expect.poll(text, waiting).toContain('two  words');
     expect(await axeFindings(page)).toEqual([]);
+  });
+
+  it('keeps what is typed while a terminal connects', async () => {
+    const page = await browser.open(`${server.cluster.url}/ui/object/pods/default/talker`);
+    let letIn = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      letIn = resolve;
+    });
+    await page.routeWebSocket(/\/exec\?/, async (socket) => {
+      await held;
+      socket.connectToServer();
+    });
+    await page.getByRole('tab', { name: 'Terminal' }).click();
+    await page.locator('.xterm-helper-textarea:focus').waitFor({ state: 'attached' });
+    await page.keyboard.type('echo $((6*7))z');
+    await page.keyboard.press('Enter');
+    expect(await textOf(page)).not.toContain('42z');
+    letIn();
+    await expect.poll(() => textOf(page), waiting).toContain('42z');
+  });
+
+  it('proposes to run a pod that can run without a container engine', async () => {
+    const page = await browser.open(`${server.cluster.url}/ui/list/pods?ns=default`);
+    await page.getByRole('button', { name: 'Run a pod' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('No node has a container engine').waitFor();
+    const name = await dialog.getByLabel('Name').inputValue();
+    await dialog.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.locator(`tr[data-name=${name}]`).getByText('Running').waitFor();
+    await server.client.delete(`${pods}/${name}`);
   });
 
   it('shows what containers use', async () => {

@@ -7,7 +7,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { KindSchema } from '../../web/core/schema.ts';
 import { hasExample, templateOf } from '../../web/views/create/templates.ts';
 import { describeWith } from '../support/tools.ts';
-import { axeFindings, keyFindings, noteClicks, useBrowser, useBuiltCluster } from './browser.ts';
+import { axeFindings, keyFindings, noteClicks, tabFindings, useBrowser, useBuiltCluster } from './browser.ts';
 import { writeTroubles } from './screens.ts';
 import { deployment, deployments } from './workloads.ts';
 
@@ -45,6 +45,17 @@ const views = [
   ['object/deployments.apps/default/shop?tab=logs', 'lines'],
   ['object/pods/default/shop-2-c?tab=history', 'What did I change?'],
 ] as const;
+
+/** Those that are walked by Tab. */
+const walked = new Set<string>([
+  '',
+  'problems',
+  'list/pods?ns=default',
+  'create/deployments.apps?ns=default',
+  'object/pods/default/shop-2-c',
+  'object/deployments.apps/default/shop',
+  'object/deployments.apps/default/shop?tab=history',
+]);
 
 /** What discovery offers, each group in the version that the dashboard takes. */
 async function discovered(url: string) {
@@ -279,6 +290,18 @@ describeWith('chromium')('the dashboard', () => {
     }
     await page.goto(`${server.cluster.url}/ui/timeline?ns=other`);
     await link('.lane', 'shop');
+  });
+
+  it('is walked by Tab in the order of reading, with all that can be clicked', async () => {
+    const page = await open('', { viewport: { width: 1440, height: 900 } });
+    await noteClicks(page);
+    const findings: string[] = [];
+    for (const [path, text] of views.filter(([path]) => walked.has(path))) {
+      await page.goto(`${server.cluster.url}/ui/${path}`);
+      await shows(page, text);
+      findings.push(...(await tabFindings(page)).map((each) => `${path} ${each}`));
+    }
+    expect(findings).toEqual([]);
   });
 
   it('has nothing that axe finds or keys miss in any view, in light and in dark, and fits 390 pixels with the state in sight', async () => {

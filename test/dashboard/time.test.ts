@@ -107,4 +107,42 @@ describeWith('chromium')('the time machine', () => {
       await page.getByRole('button', { name: 'Zoom out' }).press('Enter');
     }
   });
+
+  it('shows lanes that are still being read as far as they are known, and says so', async () => {
+    const page = await open('/ui/list/configmaps?ns=default');
+    const held: (() => void)[] = [];
+    let isHeld = true;
+    // The history of config maps comes to a halt before the deletion of the second.
+    await page.routeWebSocket(/\/wherry\/watches/, (socket) => {
+      const ids = new Set<string>();
+      const halted = new Set<string>();
+      const behind = socket.connectToServer();
+      socket.onMessage((text) => {
+        const { start, path } = JSON.parse(String(text));
+        if (path?.includes('/configmaps')) ids.add(start);
+        behind.send(text);
+      });
+      behind.onMessage((text) => {
+        const { id, type } = JSON.parse(String(text));
+        if (ids.has(id) && type === 'DELETED') halted.add(id);
+        if (isHeld && halted.has(id)) held.push(() => socket.send(text));
+        else socket.send(text);
+      });
+    });
+    await page.goto(`${server.cluster.url}/ui/timeline?ns=default`);
+    const lane = (text: string) => page.locator('.lane').filter({ hasText: text });
+    const end = (text: string): Promise<number> =>
+      lane(text)
+        .locator('.span')
+        .evaluateAll((spans) => Math.max(...spans.map((span) => span.getBoundingClientRect().right)));
+    await page.getByRole('status').getByText('Still reading ConfigMaps').waitFor();
+    await expect
+      .poll(async () => (await end('Deployment web')) - (await end('ConfigMap second')))
+      .toBeGreaterThan(1);
+    expect(await lane('ConfigMap second').locator('[aria-label=deleted]').count()).toBe(0);
+    isHeld = false;
+    for (const send of held) send();
+    await lane('ConfigMap second').locator('[aria-label=deleted]').waitFor();
+    await page.getByText('Still reading').waitFor({ state: 'detached' });
+  });
 });

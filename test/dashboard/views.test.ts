@@ -206,6 +206,18 @@ describeWith('chromium')('the page', () => {
     await visit(button('Delete 1'), 'Space', 'form button[type=submit]');
     await page.goto(`${server.cluster.url}/ui/snapshots`);
     await visit(button('Save a snapshot'), 'Enter', 'form input');
+    await fetch(`${server.cluster.url}/wherry/snapshots/calm`, { method: 'PUT' });
+    await page.reload();
+    await visit(button('Load calm'), 'Enter', 'form button[type=submit]');
+    await visit(button('Delete calm'), 'Enter', 'form button[type=submit]');
+    await server.client.delete('/wherry/snapshots/calm');
+    await server.client.post(deployments, deployment('rolled', 0));
+    const spec = { template: { spec: { containers: [{ name: 'rolled', image: 'rolled:2' }] } } };
+    await server.client.patch(`${deployments}/rolled`, { spec }, 'application/strategic-merge-patch+json');
+    await page.goto(`${server.cluster.url}/ui/object/deployments.apps/default/rolled`);
+    await visit(button('Roll back to 1'), 'Enter', 'form select');
+    await visit(button('Roll back'), 'Enter', 'form select');
+    await server.client.delete(`${deployments}/rolled`);
   });
 
   it('shows on first screens what people ask first of workloads, services, nodes, values and cron jobs', async () => {

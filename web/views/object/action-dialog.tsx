@@ -83,7 +83,7 @@ export function ActionDialog({ title, load, onClose }: ActionDialogProps) {
           {progress && <p role="status">{progress}</p>}
           {error && <Refusal error={error} />}
           <Buttons
-            does={title.split(' ')[0]!}
+            does={/^Roll back|^\S+/.exec(title)![0]}
             isDanger={plan.isDanger}
             isDisabled={progress !== undefined || !isConfirmed}
             cancel={cancel}

@@ -24,6 +24,8 @@ const protocols = ['v5.channel.k8s.io', 'v4.channel.k8s.io'];
 /** Maximum number of runs in a row that break at once; the pauses between them grow. */
 const failuresMax = 6;
 const firstPauseMs = 500;
+/** Characters that are kept while a terminal connects. */
+const typedMax = 4_096;
 /** A run that lasted this long counts as successful. */
 const goodRunMs = 10_000;
 
@@ -52,6 +54,8 @@ export class Session {
   readonly #stopTheme: () => void;
   #socket: WebSocket | undefined;
   #failures = 0;
+  /** What was typed while it connects; what was typed for a run that broke is not for the next one. */
+  #typed = '';
 
   constructor(
     readonly id: number,
@@ -69,7 +73,7 @@ export class Session {
       if (isLeaving) document.querySelector<HTMLElement>('.session.current button')?.focus();
       return !isLeaving;
     });
-    terminal.onData((text) => this.#send(channels.input, text));
+    terminal.onData((text) => this.#type(text));
     terminal.onResize(() => this.#sendSize());
     this.#stopTheme = theme.subscribe(() => {
       terminal.options.theme = terminalTheme();
@@ -103,11 +107,13 @@ export class Session {
     const socket = openSocket(asked, query, protocols);
     this.#socket = socket;
     this.state.value = 'connecting';
+    this.#typed = '';
     let openedMs = Number.POSITIVE_INFINITY;
     socket.onopen = () => {
       openedMs = performance.now();
       this.state.value = 'open';
       this.#sendSize();
+      if (this.#typed) this.#send(channels.input, this.#typed);
       // The program of an attached terminal draws nothing until something changes.
       if (!command) this.#note('attached; press Enter if nothing is shown');
     };
@@ -179,6 +185,11 @@ export class Session {
   #note(text: string): void {
     const plain = text.replace(/[\x00-\x1f\x7f-\x9f]/g, ' ');
     this.terminal.write(`\x1b[0m\r\n\x1b[3m— ${plain} —\x1b[0m\r\n`);
+  }
+
+  #type(text: string): void {
+    if (this.state.value !== 'connecting') this.#send(channels.input, text);
+    else if (this.#typed.length + text.length <= typedMax) this.#typed += text;
   }
 
   #sendSize(): void {
