@@ -89,7 +89,9 @@ export async function findProcesses(sessions: ReadonlySet<number>, mark: Mark): 
   await eachPid((pid) => {
     const stat = readStat(pid);
     if (!stat || stat.dead || pid === process.pid) return;
-    children.set(stat.parent, [...(children.get(stat.parent) ?? []), pid]);
+    const siblings = children.get(stat.parent);
+    if (siblings) siblings.push(pid);
+    else children.set(stat.parent, [pid]);
     if (sessions.has(stat.session) || isMarked(pid, mark)) found.add(pid);
   });
   for (const pid of found) for (const child of children.get(pid) ?? []) found.add(child);

@@ -7,9 +7,16 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, closeSync, constants, openSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { basename, delimiter, join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** How long the list of open descriptors is cached. Libraries open theirs early; listing costs 10 µs for each. */
 const lookMs = 1_000;
+/** When it is older, it is made in one turn before anything is started. */
+const oldMs = 10_000;
+/** Descriptors that are looked at in one turn of the event loop: clients open them by the thousand. */
+const turnDescriptors = 64;
+/** Turns from one start, which takes some milliseconds, to the next. In between a request can be answered. */
+const startTurns = 4;
 /** Higher descriptors are ignored: overriding them would cost too much. */
 const descriptorMax = 4096;
 const closeOnExec = 0o2000000;
@@ -50,7 +57,21 @@ export class Spawner {
   readonly #tools = new Map<string, string | undefined>();
   #inherited: readonly number[] = [];
   #lookedAt = Number.NEGATIVE_INFINITY;
+  #looking: Promise<void> | undefined;
+  /** When the next program may be started. */
+  #next: Promise<void> = Promise.resolve();
   #closed = false;
+
+  /**
+   * Resolves when a program may be started: the last one was some turns of the event loop ago, and the open descriptors
+   * are known.
+   */
+  async ready(): Promise<void> {
+    if (performance.now() - this.#lookedAt > lookMs) await this.#lookInTurns();
+    const mine = this.#next;
+    this.#next = mine.then(afterStart);
+    await mine;
+  }
 
   /** Throws, or the child emits `error`, when it cannot be started. */
   spawn(command: readonly string[], { env, stdio, cwd, detached = false }: SpawnOptions): ChildProcess {
@@ -66,6 +87,7 @@ export class Spawner {
 
   /** Runs a system program to its end. */
   async run(command: readonly string[], timeoutMs = helperMs): Promise<HelperResult> {
+    await this.ready();
     const child = this.spawn(command, { env: helperEnv, stdio: ['ignore', 'pipe', 'pipe'] });
     const output = { stdout: '', stderr: '' };
     for (const name of ['stdout', 'stderr'] as const)
@@ -103,8 +125,20 @@ export class Spawner {
 
   /** Lists the descriptors that a child would inherit. */
   look(): void {
-    this.#inherited = inheritedDescriptors();
+    this.#inherited = openDescriptors().filter(isInherited);
     this.#lookedAt = performance.now();
+  }
+
+  #lookInTurns(): Promise<void> {
+    this.#looking ??= inheritedInTurns()
+      .then((found) => {
+        this.#inherited = found;
+        this.#lookedAt = performance.now();
+      })
+      .finally(() => {
+        this.#looking = undefined;
+      });
+    return this.#looking;
   }
 
   /** Registers a descriptor without close-on-exec that was opened after the last listing. */
@@ -124,7 +158,7 @@ export class Spawner {
 
   /** Entries of `stdio` from number 3 on. Node closes those that are 'ignore' itself. */
   #covers(): ChildStdio[] {
-    if (performance.now() - this.#lookedAt > lookMs) this.look();
+    if (performance.now() - this.#lookedAt > oldMs) this.look();
     const covers: ChildStdio[] = [];
     for (const descriptor of [...this.#inherited, ...this.#known]) covers[descriptor - 3] = this.#nullDevice;
     return Array.from(covers, (cover) => cover ?? 'ignore');
@@ -140,17 +174,31 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Open descriptors of this process that a child would inherit. Only known on Linux. */
-function inheritedDescriptors(): number[] {
-  let names: string[];
+/** Open descriptors of this process, without the standard ones. Only known on Linux. */
+function openDescriptors(): number[] {
   try {
-    names = readdirSync('/proc/self/fdinfo');
+    const numbers = readdirSync('/proc/self/fdinfo').map(Number);
+    return numbers.filter((number) => number > 2 && number <= descriptorMax);
   } catch {
     return [];
   }
-  return names.map(Number).filter((number) => number > 2 && number <= descriptorMax && isInherited(number));
 }
 
+async function inheritedInTurns(): Promise<number[]> {
+  const found: number[] = [];
+  const all = openDescriptors();
+  for (let at = 0; at < all.length; at += turnDescriptors) {
+    if (at > 0) await nextTurn();
+    found.push(...all.slice(at, at + turnDescriptors).filter(isInherited));
+  }
+  return found;
+}
+
+async function afterStart(): Promise<void> {
+  for (let i = 0; i < startTurns; i++) await nextTurn();
+}
+
+/** Whether a child would inherit it. */
 function isInherited(number: number): boolean {
   try {
     const flags = /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${number}`, 'latin1'))?.[1];

@@ -63,7 +63,8 @@ describe.runIf(namespaces)('mounts in a namespace', () => {
     const counting = new Proxy(spawner, {
       get: (of, name) => {
         const value = of[name as keyof Spawner] as unknown;
-        if (name !== 'spawn' && name !== 'run') return value;
+        if (typeof value !== 'function') return value;
+        if (name !== 'spawn' && name !== 'run') return value.bind(of);
         return (command: string[], ...rest: unknown[]) => {
           lines.push(command);
           return (value as (...args: unknown[]) => unknown).call(of, command, ...rest);

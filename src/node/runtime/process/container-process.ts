@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Container } from '../../../api/generated/types.ts';
 import type { Session, SessionResult, TerminalSize } from '../../../streams/session/session.ts';
+import { TurnQueue } from '../../../turn-queue.ts';
 import type { LogStream } from '../../logs/cri-log.ts';
 import type { LogWriter } from '../../logs/log-file.ts';
 import { FileLog } from '../../logs/log-reader.ts';
@@ -37,6 +38,8 @@ const drainMs = 15_000;
 /** Maximum number of commands kept running after their client has gone; beyond it the oldest is killed. */
 const abandonedMax = 16;
 const execsMax = 512;
+/** Clients who go all at once leave their commands, a few in a turn of the event loop. */
+const hangUps = new TurnQueue(4);
 
 /** The parts of a container whose main process has been started. */
 export interface ContainerParts {
@@ -128,6 +131,7 @@ export class ContainerProcess implements RunningContainer {
       const result = await serveSession(program, session);
       size.tell(undefined);
       if (result !== 'gone') return result;
+      await hangUps.next();
       this.#abandon(program, options.killWhenGone === true);
       return { kind: 'failure', message: 'the client has gone' };
     } catch (error) {

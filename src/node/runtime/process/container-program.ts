@@ -46,6 +46,7 @@ export async function startProgram(
 }
 
 async function withTerminal(spawner: Spawner, { command, ...options }: ProgramOptions): Promise<Program> {
+  await spawner.ready();
   const terminal = await openTerminal(spawner, command, { ...options, size: options.size ?? sizeDefault });
   if (!terminal.pid) await terminal.exited;
   return {
@@ -74,6 +75,7 @@ async function withPipes(spawner: Spawner, pipes: PipeStock, options: ProgramOpt
     input = options.stdin ? await take() : undefined;
     output = await take();
     errors = await take();
+    await spawner.ready();
     child = spawner.spawn(options.command, {
       env: options.env,
       cwd: options.cwd,
@@ -111,6 +113,7 @@ async function withPipes(spawner: Spawner, pipes: PipeStock, options: ProgramOpt
 /** With pipes that Node makes: Windows has no named pipes in folders, and no programs that open their input by name. */
 async function withOwnPipes(spawner: Spawner, options: ProgramOptions): Promise<Program> {
   const { command, env, cwd } = options;
+  await spawner.ready();
   const child = spawner.spawn(command, {
     env,
     cwd,

@@ -167,6 +167,7 @@ export class NamespaceRoot implements ContainerRoot {
     await writeFile(join(folder, 'machine'), bound.join(''));
     await writeFile(join(folder, 'mounts'), own.join(''));
     const hostname = tools.hostnames ? request.hostname : undefined;
+    await spawner.ready();
     const held = await assemble({ folder, hostname, readOnly: request.readOnly }, tools, spawner);
     // Under the requested paths and the resolved ones.
     const seen = [...sortedMounts(mounts), ...targets.map(({ mount }) => mount)];
