@@ -52,10 +52,11 @@ function makeFolders(path: string): string | undefined {
   return created ?? path;
 }
 
-/** Only the owner can change the mode; for others the error is ignored. */
+/** Takes rights away and gives none. Only the owner can change the mode; for others the error is ignored. */
 function close(path: string, mode: number): void {
   try {
-    if ((statSync(path).mode & 0o777) !== mode) chmodSync(path, mode);
+    const now = statSync(path).mode & 0o777;
+    if ((now & mode) !== now) chmodSync(path, now & mode);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'EPERM' && code !== 'ENOENT') throw error;

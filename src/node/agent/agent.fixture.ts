@@ -11,6 +11,7 @@ import { Client } from '../../client/client.ts';
 import { events, nodes, pods, type Resource } from '../../client/resources.ts';
 import { type Cluster, start } from '../../cluster/index.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { ScriptedRuntime } from '../runtime/scripted-runtime.fixture.ts';
 import { Agent, type AgentOptions } from './agent.ts';
 
 const waitMaxMs = 60_000;
@@ -33,6 +34,7 @@ export class TestNode {
   }
 
   async agent(runtime: Runtime, options: Partial<AgentOptions> = {}): Promise<Agent> {
+    if (runtime instanceof ScriptedRuntime) runtime.folder ||= this.folder;
     const agent = new Agent({
       nodeName: 'n1',
       client: this.client,
