@@ -44,8 +44,8 @@ const actions = { Scheduled: 'Binding', FailedScheduling: 'Scheduling', Preempte
 const bindingsMax = 128;
 /** Pods scheduled per event loop tick. */
 const turnPods = 20;
-/** In a large cluster the search stops at this many suitable nodes. */
-const choiceMin = 100;
+/** In a large cluster the search stops at this many suitable nodes; the next one goes on behind them. */
+const choiceMax = 100;
 const messageCharactersMax = 1024;
 
 export const schedulerController: Controller = {
@@ -294,13 +294,9 @@ class Scheduler implements RunningController {
 
   /** Suitable nodes: all of a small cluster, enough of a large one. */
   #fitting(wish: Wish, nodes: readonly NodeFacts[], refusals: Map<NodeFacts, NodeRefusal>): NodeFacts[] {
-    const enough = Math.max(
-      choiceMin,
-      Math.ceil((nodes.length * Math.max(5, 50 - nodes.length / 125)) / 100),
-    );
     const fitting: NodeFacts[] = [];
     let seen = 0;
-    for (; seen < nodes.length && fitting.length < enough; seen++) {
+    for (; seen < nodes.length && fitting.length < choiceMax; seen++) {
       const node = nodes[(this.#offset + seen) % nodes.length]!;
       const refusal = this.#refusal(wish, node);
       if (refusal) refusals.set(node, refusal);

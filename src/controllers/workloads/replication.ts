@@ -36,6 +36,13 @@ import { WorkQueue } from '../shared/work-queue.ts';
 
 /** Pods created or deleted per pass. */
 const burstMax = 500;
+/**
+ * An owner of this many pods is not counted again for each change of one of them: all their first changes together would
+ * take a time that grows with the square of their number. Changes that may call for another pod are looked at at once.
+ */
+const manyPods = 1_000;
+/** Time between two counts, for each pod. */
+const restMsPerPod = 0.02;
 
 /** Fields of both kinds. */
 export interface Replicator {
@@ -85,6 +92,8 @@ export class Replication<T extends Replicator> {
   /** Keys of objects with pods that have failed and are not replaced yet. */
   readonly #failed = new Set<string>();
   readonly #failures = new FailureBackoff();
+  /** Time between two counts of owners of many pods, by key. */
+  readonly #restMs = new Map<string, number>();
 
   constructor(
     private readonly context: SharedContext,
@@ -109,7 +118,9 @@ export class Replication<T extends Replicator> {
     const observations = [
       observe(this.context, this.#kind, (entry, previous) => {
         this.#selectors.observe(entry, previous);
-        if (entry) this.#queue.add(keyOf(entry.namespace, entry.name));
+        // Its own writes of the status are changes, too.
+        const isNew = entry && entry.peek().metadata.generation !== previous?.peek().metadata.generation;
+        if (entry) this.#look(keyOf(entry.namespace, entry.name), isNew);
         else this.#forget(previous!);
       }),
       this.context.pods.observe((pod, previous) => this.#podChanged(pod, previous)),
@@ -119,7 +130,10 @@ export class Replication<T extends Replicator> {
 
   #podChanged(pod: IndexedPod | undefined, previous: IndexedPod | undefined): void {
     for (const { namespace, controller } of [pod, previous].filter((one) => one !== undefined))
-      if (refersTo(controller, this.#kind)) this.#queue.add(keyOf(namespace, controller?.name ?? ''));
+      if (refersTo(controller, this.#kind)) {
+        const staysActive = pod && previous && isActive(pod) && isActive(previous);
+        this.#look(keyOf(namespace, controller?.name ?? ''), !staysActive);
+      }
     if (pod && hasFailed(pod) && !(previous && hasFailed(previous)) && refersTo(pod.controller, this.#kind))
       this.#failed.add(keyOf(pod.namespace, pod.controller?.name ?? ''));
     if (!pod || pod.controller || !isActive(pod)) return;
@@ -127,10 +141,18 @@ export class Replication<T extends Replicator> {
       this.#queue.add(keyOf(pod.namespace, name));
   }
 
+  /** Looks at an owner, at once when the change is urgent. */
+  #look(key: string, isUrgent = false): void {
+    const restMs = this.#registry.timers.isRunning ? this.#restMs.get(key) : undefined;
+    if (isUrgent || restMs === undefined) this.#queue.add(key);
+    else this.#queue.addAfter(key, restMs);
+  }
+
   #forget({ namespace, name }: Entry): void {
     const key = keyOf(namespace, name);
     this.#failed.delete(key);
     this.#failures.forget(key);
+    this.#restMs.delete(key);
   }
 
   /** Time until failed pods may be replaced, each time after a longer one; 0 for now. */
@@ -160,6 +182,8 @@ export class Replication<T extends Replicator> {
     const own = this.context.pods
       .controlledBy(namespace, uid)
       .filter(({ labels }) => selector.matches(labels));
+    if (own.length < manyPods) this.#restMs.delete(key);
+    else this.#restMs.set(key, own.length * restMsPerPod);
     const nowMs = this.#registry.sources.nowMs();
     await writeStatus(this.context, entry, this.#statusOf(object, own, failure, nowMs));
     this.#queue.addAfter(key, nextAvailableInMs(own.filter(isActive), object.spec?.minReadySeconds, nowMs));
