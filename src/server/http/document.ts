@@ -14,19 +14,28 @@ export const longBytes = 8 * 1024 * 1024;
 export class ApiDocument {
   /** Hash of the content, in hexadecimal. */
   readonly hash: string;
+  readonly #length: number;
   #compressed: Promise<Buffer> | undefined;
 
   /**
+   * @param content its bytes, or pieces that are put together for a client who does not take gzip
    * @param hash that of the bytes, if it is known
    * @param compress gives the gzip of the bytes, if there is a quicker way than to compress all of them
    */
   constructor(
     readonly contentType: string,
-    readonly bytes: Buffer,
+    private readonly content: Buffer | readonly Buffer[],
     hash?: string,
     private readonly compress?: () => Promise<Buffer>,
   ) {
-    this.hash = hash ?? createHash('sha256').update(bytes).digest('hex').toUpperCase();
+    this.#length = Array.isArray(content)
+      ? content.reduce((sum, piece) => sum + piece.length, 0)
+      : (content as Buffer).length;
+    this.hash = hash ?? createHash('sha256').update(this.bytes).digest('hex').toUpperCase();
+  }
+
+  get bytes(): Buffer {
+    return Buffer.isBuffer(this.content) ? this.content : Buffer.concat(this.content);
   }
 
   static json(value: unknown, contentType = 'application/json'): ApiDocument {
@@ -46,7 +55,7 @@ export class ApiDocument {
   /** Answers a GET or HEAD. `more` are headers that replace the default ones. */
   async answer(context: RequestContext, more: Headers = {}): Promise<void> {
     const { request, response } = context;
-    const compressible = this.bytes.length >= gzipBytesMin;
+    const compressible = this.#length >= gzipBytesMin;
     const headers: Headers = {
       ...apiHeaders(context, this.contentType),
       ETag: `"${this.hash}"`,
@@ -59,11 +68,9 @@ export class ApiDocument {
       response.end();
       return;
     }
-    let body = this.bytes;
-    if (compressible && acceptsGzip(context)) {
-      body = await this.gzipped();
-      headers['Content-Encoding'] = 'gzip';
-    }
+    const isZipped = compressible && acceptsGzip(context);
+    if (isZipped) headers['Content-Encoding'] = 'gzip';
+    const body = isZipped ? await this.gzipped() : this.bytes;
     response.writeHead(200, { ...headers, 'Content-Length': String(body.length) });
     response.end(context.info.method === 'HEAD' ? undefined : body);
   }
@@ -74,7 +81,7 @@ export class ApiDocument {
       new Promise((resolve, reject) =>
         gzip(
           this.bytes,
-          { level: this.bytes.length > longBytes ? constants.Z_BEST_SPEED : constants.Z_DEFAULT_COMPRESSION },
+          { level: this.#length > longBytes ? constants.Z_BEST_SPEED : constants.Z_DEFAULT_COMPRESSION },
           (error, bytes) => (error ? reject(error) : resolve(bytes)),
         ),
       );

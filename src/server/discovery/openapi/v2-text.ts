@@ -1,11 +1,11 @@
 /**
  * OpenAPI 2 as text, joined from texts that are kept for each version. A definition changes one version, so the paths
- * and schemas of all others are copied from the document before, and nothing is described or written anew. Between two
- * documents the texts are parts of the older one, so they take no memory of their own. A long document is compressed
- * group by group, so that only those that have changed are compressed again.
+ * and schemas of all others are those of the document before, and nothing is described or written anew. A long document
+ * is compressed group by group, so that only those that have changed are compressed again, and put together only for
+ * clients who want it plain.
  *
- * With 300 definitions of 17 KB the document after one more took 710 ms of processor time, compressing included, and takes 60;
- * compressed as a whole it took 120 on the same busy machine.
+ * With 300 definitions of 17 KB the document after one more took 710 ms of processor time, compressing included, and takes
+ * 50, on a busy machine. There it took 80 and 70 MB more while it was always put together.
  */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -25,12 +25,12 @@ import { scheme } from './scheme.ts';
 import { frameV2, parameterV2, pathsV2 } from './v2.ts';
 
 /** Bytes that are hashed between two pauses, and about how many steps that takes. */
-const hashedBytes = 1024 * 1024;
-const hashedSteps = 50_000;
+const hashedBytes = 512 * 1024;
+const hashedSteps = 25_000;
 
 /** A part of the document that stays the same from one document to the next. */
 interface Piece {
-  bytes: Buffer;
+  readonly bytes: Buffer;
   /** Pieces that follow each other with the same name here are compressed together. */
   readonly run: string;
 }
@@ -97,19 +97,20 @@ export class TextV2 {
       }
       texts.push(kept.text);
     }
-    const [bytes, hash, pieces] = (await givenInSlices(joined(texts, this.minor))) ?? [];
-    if (!bytes) return undefined;
+    const pieces = joined(texts, this.minor);
+    if (!pieces) return undefined;
+    const { hash, sum, length } = await givenInSlices(summed(pieces));
     const compress = async (): Promise<Buffer> => {
-      const runs = await compressed(bytes, pieces!, this.#runs);
+      const runs = await compressed(pieces, this.#runs);
       this.#runs = new Map(runs.map((run) => [run.pieces[0]!.run, run]));
-      const end = [storedBlock(Buffer.alloc(0), true), gzipEnd(crc32(bytes), bytes.length)];
+      const end = [storedBlock(Buffer.alloc(0), true), gzipEnd(sum, length)];
       return Buffer.concat([gzipHead, ...runs.map(({ blocks }) => blocks), ...end]);
     };
     return new ApiDocument(
       'application/json',
-      bytes,
+      pieces.map(({ bytes }) => bytes),
       hash,
-      bytes.length > this.wholeBytesMax ? compress : undefined,
+      length > this.wholeBytesMax ? compress : undefined,
     );
   }
 }
@@ -135,10 +136,8 @@ function* versionText(
   return { paths: { bytes, run: `paths of ${apiVersion}` }, schemas, models, parameters: shared };
 }
 
-function* joined(
-  texts: readonly VersionText[],
-  minor: ChosenMinor | undefined,
-): Generator<number, [bytes: Buffer, hash: string, pieces: readonly Piece[]] | undefined> {
+/** The pieces of the document; undefined when two models have the same name. */
+function joined(texts: readonly VersionText[], minor: ChosenMinor | undefined): readonly Piece[] | undefined {
   const schemas = new Map<string, Piece>();
   const models = new Map<string, Model | undefined>();
   for (const text of texts)
@@ -150,46 +149,54 @@ function* joined(
       } else if (models.get(name) !== text.models.get(name)) return undefined;
       else text.schemas.set(name, known);
     }
-  yield texts.length;
   const names = [...schemas.keys()].sort((a, b) => (a < b ? -1 : 1));
   const shared = [...new Set(texts.flatMap(({ parameters }) => [...parameters]))].sort();
   const parameters = Object.fromEntries(shared.map((name) => [name, parameterV2(parameter(name))]));
   const frame = jsonText({ ...frameV2(minor), parameters });
   const [head, middle, end] = partsOf(frame);
-  const pieces: Piece[] = [
+  return [
     { bytes: head, run: 'head' },
     ...separated(texts.map(({ paths }) => paths).filter((paths) => paths.bytes.length > 0)),
     { bytes: middle, run: 'middle' },
     ...separated(names.map((name) => schemas.get(name)!)),
     { bytes: end, run: 'end' },
   ];
-  const bytes = Buffer.concat(pieces.map((piece) => piece.bytes));
-  yield hashedSteps;
-  keepInside(bytes, pieces);
+}
+
+/** Hash, CRC-32 and length of a document. Its pieces are copied to the same memory, because each call for one takes longer. */
+function* summed(pieces: readonly Piece[]): Generator<number, { hash: string; sum: number; length: number }> {
+  const together = Buffer.allocUnsafeSlow(hashedBytes);
   const hash = createHash('sha256');
-  for (let at = 0; at < bytes.length; at += hashedBytes) {
-    hash.update(bytes.subarray(at, at + hashedBytes));
-    yield hashedSteps;
+  let [at, sum, length] = [0, 0, 0];
+  const take = (bytes: Buffer): void => {
+    hash.update(bytes);
+    sum = crc32(bytes, sum);
+    length += bytes.length;
+  };
+  for (const { bytes } of pieces) {
+    if (at + bytes.length > hashedBytes) {
+      take(together.subarray(0, at));
+      at = 0;
+      yield hashedSteps;
+    }
+    if (bytes.length > hashedBytes) take(bytes);
+    else at += bytes.copy(together, at);
   }
-  return [bytes, hash.digest('hex').toUpperCase(), pieces];
+  take(together.subarray(0, at));
+  return { hash: hash.digest('hex').toUpperCase(), sum, length };
 }
 
 /** The runs of a document, one after the other: each takes a quarter of a megabyte while it is compressed. */
-async function compressed(
-  bytes: Buffer,
-  pieces: readonly Piece[],
-  known: ReadonlyMap<string, Run>,
-): Promise<Run[]> {
+async function compressed(pieces: readonly Piece[], known: ReadonlyMap<string, Run>): Promise<Run[]> {
   const runs: Run[] = [];
-  let at = 0;
   for (const own of runsOf(pieces)) {
     const before = known.get(own[0]!.run);
-    const length = own.reduce((sum, piece) => sum + piece.bytes.length, 0);
     const isSame =
       before?.pieces.length === own.length && own.every((piece, i) => piece === before.pieces[i]);
-    const blocks = isSame ? before.blocks : await compressedBlocks(bytes.subarray(at, at + length));
+    const blocks = isSame
+      ? before.blocks
+      : await compressedBlocks(Buffer.concat(own.map(({ bytes }) => bytes)));
     runs.push({ pieces: own, blocks });
-    at += length;
   }
   return runs;
 }
@@ -219,14 +226,4 @@ function partsOf(frame: string): [Buffer, Buffer, Buffer] {
     Buffer.from('},"definitions":{'),
     Buffer.from(`}${frame.slice(at + empty.length)}\n`),
   ];
-}
-
-/** Lets the texts be parts of the document, so that the one before it can be collected. */
-function keepInside(bytes: Buffer, pieces: readonly Piece[]): void {
-  let at = 0;
-  for (const piece of pieces) {
-    const { length } = piece.bytes;
-    if (piece !== comma) piece.bytes = bytes.subarray(at, at + length);
-    at += length;
-  }
 }
