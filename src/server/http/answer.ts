@@ -13,6 +13,8 @@ import { type Negotiated, protobufType, wantsProtobufErrors } from './negotiatio
 
 /** Bodies of at least this size are compressed for clients that accept it. */
 export const gzipBytesMin = 128 * 1024;
+/** Longer bodies leave in slices of this size, each in a turn of the event loop: over TLS one takes some milliseconds. */
+const turnBytes = 1024 * 1024;
 /** Time a client has to finish its body and read the answer, when it is answered before it has sent the whole body. */
 const lingerMs = 500;
 /** Total length of warnings; beyond it each is cut. */
@@ -182,10 +184,37 @@ export async function answerBytes(
     return;
   }
   response.writeHead(code, headerList(context, size, contentType));
+  if (size > turnBytes) return sendInTurns(context, parts);
   // Corked: the header and all parts leave in one write.
   response.cork();
   for (const part of parts.slice(0, -1)) response.write(part);
   response.end(parts.at(-1));
+}
+
+async function sendInTurns(context: RequestContext, parts: readonly Buffer[]): Promise<void> {
+  const { response } = context;
+  for (const part of parts)
+    for (let at = 0; at < part.length; at += turnBytes) {
+      if (response.destroyed) return;
+      if (!response.write(part.subarray(at, at + turnBytes))) await taken(context);
+      // A head or an end leaves with the slice beside it.
+      if (part.length >= turnBytes) await turn();
+    }
+  response.end();
+}
+
+/** Lets other work run between parts: for a client that reads fast, `drain` comes in the same tick. */
+export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/**
+ * Waits until the client has read what was sent. The request gives its seat back meanwhile, because the rest is paced
+ * by the client.
+ */
+export function taken(context: RequestContext): Promise<void> | undefined {
+  const { response } = context;
+  if (response.destroyed) return undefined;
+  context.leaveSeat();
+  return drained(response);
 }
 
 export const acceptsGzip = (context: RequestContext): boolean =>

@@ -7,7 +7,7 @@ import { constants, createGzip } from 'node:zlib';
 import type { Model } from '../../api/model/model.ts';
 import { jsonText } from '../../api/text/json-text.ts';
 import { Pace } from '../wire/pace.ts';
-import { acceptsGzip, answerBytes, answerValue, apiHeaders, drained, gzipBytesMin } from './answer.ts';
+import { acceptsGzip, answerBytes, answerValue, apiHeaders, gzipBytesMin, taken, turn } from './answer.ts';
 import type { RequestContext } from './context.ts';
 import type { Negotiated } from './negotiation.ts';
 
@@ -106,20 +106,6 @@ async function* inTurns(parts: Iterable<Buffer>): AsyncGenerator<Buffer, void, u
     yield part;
     await turn();
   }
-}
-
-/** Lets other work run between parts: for a client that reads fast, `drain` comes in the same tick. */
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-/**
- * Waits until the client has read what was sent. The request gives its seat back meanwhile, because the rest is paced
- * by the client.
- */
-function taken(context: RequestContext): Promise<void> | undefined {
-  const { response } = context;
-  if (response.destroyed) return undefined;
-  context.leaveSeat();
-  return drained(response);
 }
 
 /** Joins the texts of items into buffers of a good size for one write, each built within one turn's time. */

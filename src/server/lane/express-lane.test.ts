@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { guardLines } from '../wire/guard-headers.ts';
 import type { PlainRequest } from '../wire/plain-request.ts';
@@ -199,6 +200,27 @@ describe('the express lane', () => {
     client.resume();
     await closed;
     expect(answered).toEqual(['/1', '/2', '/3']);
+  });
+
+  it('ends connections that are closed all at once a few in a turn, also where Node would end them itself', async () => {
+    let ended = 0;
+    const final = (done: () => void): void => {
+      ended++;
+      done();
+    };
+    const sockets = Array.from({ length: 100 }, () => {
+      // As a connection over TLS.
+      const socket = new Duplex({ allowHalfOpen: false, read: () => undefined, final });
+      return Object.assign(socket, { setTimeout: () => undefined }) as unknown as Socket & Duplex;
+    });
+    for (const socket of sockets) lane.take(socket);
+    for (const socket of sockets) socket.push(null);
+    const counts = [0];
+    while (ended < sockets.length) {
+      await new Promise((resolve) => setImmediate(resolve));
+      counts.push(ended);
+    }
+    expect(Math.max(...counts.slice(1).map((count, i) => count - counts[i]!))).toBeLessThanOrEqual(32);
   });
 
   it('answers a client that has closed its side, and then closes its own', async () => {

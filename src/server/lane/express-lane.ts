@@ -70,6 +70,8 @@ export class ExpressLane {
 
 class Connection {
   readonly #reader: PlainReader;
+  /** As it was before: what it is handed over with. */
+  readonly #isHalfOpen: boolean;
   /** The answer under way. */
   #response: PlainResponse | undefined;
   /** Bytes of an incomplete request, or of one that waits for the previous answer. */
@@ -90,6 +92,9 @@ class Connection {
     private readonly gone: () => void,
   ) {
     this.#reader = new PlainReader(socket, options.headerBytesMax);
+    // Otherwise Node ends connections over TLS itself, all that were closed at once in one turn.
+    this.#isHalfOpen = socket.allowHalfOpen;
+    socket.allowHalfOpen = true;
     socket.setTimeout(options.firstMaxMs);
     socket
       .on('data', this.#onData)
@@ -180,6 +185,7 @@ class Connection {
 
   #leave(): void {
     clearTimeout(this.#restTimer);
+    this.socket.allowHalfOpen = this.#isHalfOpen;
     this.socket
       .off('data', this.#onData)
       .off('end', this.#onEnd)
