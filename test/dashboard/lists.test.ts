@@ -57,7 +57,7 @@ describeWith('chromium')('a table', () => {
   });
 
   it('shows the columns that are chosen, in their order, and keeps them as a view with a name', async () => {
-    const page = await open('/ui/list/pods?ns=default', { viewport: { width: 1440, height: 900 } });
+    const page = await open('/ui/list/pods?ns=default', { viewport: { width: 1720, height: 900 } });
     const heads = () => page.locator('.rows thead th button').allTextContents();
     await expect.poll(heads).toContain('Owner');
     expect(await heads()).toContain('Node');

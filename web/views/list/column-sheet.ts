@@ -2,7 +2,7 @@
 import { useRef } from 'preact/hooks';
 import type { Row } from '../../core/live-table.ts';
 import { textOf } from './cell.tsx';
-import { ColumnWidths, isTooWide, measuredBy } from './column-widths.ts';
+import { ColumnWidths, isLong, measuredBy, shrunkPx } from './column-widths.ts';
 import { type ListColumn, narrowBelow, windowWidth } from './columns.ts';
 
 const pickPx = 36;
@@ -27,8 +27,8 @@ const readerOf =
   (row: Row): string =>
     name === 'Age' ? longestAge : textOf(read(row));
 
-/** Whether a text is longer than its column. */
-export const isCut = (text: string): boolean => isTooWide(text, widthOf);
+/** Whether a text may be longer than its column. */
+export const isCut = (text: string): boolean => isLong(text, widthOf);
 
 interface Shown {
   readonly key: string;
@@ -69,10 +69,11 @@ function write(widths: readonly number[], around: number, selectable: boolean): 
     sheet = new CSSStyleSheet();
     document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
   }
+  const least = (width: number): number => Math.min(width, shrunkPx) + around;
   const rules = widths.map((width, at) => {
     const px = width + around;
-    return `.rows tr>:nth-child(${at + 1 + Number(selectable)}){flex:${px} 0 ${px}px}`;
+    return `.rows tr>:nth-child(${at + 1 + Number(selectable)}){flex:${px} 1 ${px}px;min-width:${least(width)}px}`;
   });
-  const all = widths.reduce((sum, width) => sum + width + around, selectable ? pickPx : 0);
+  const all = widths.reduce((sum, width) => sum + least(width), selectable ? pickPx : 0);
   sheet.replaceSync(`@media(min-width:${narrowBelow + 1}px){.rows{min-width:${all}px}${rules.join('')}}`);
 }

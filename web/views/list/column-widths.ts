@@ -10,8 +10,10 @@ type Reader = (row: Row) => string;
 /** How wide a text is, in pixels. */
 type WidthOf = (text: string) => number;
 
-/** Longer texts are cut off. */
+/** No text is shown wider than this. */
 const widestPx = 420;
+/** Longer texts are cut off where the columns do not fit beside each other. */
+export const shrunkPx = 200;
 /** Rows that are looked at before any is drawn, evenly spread. */
 const samplesMax = 500;
 const narrowGlyph = /[ -~]/;
@@ -19,7 +21,7 @@ const fontPx = 14;
 /** Beside the head of a column by which rows are ordered. */
 const arrowPx = 16;
 /** Texts of this length fit, whatever their letters are. */
-const shortLength = widestPx / fontPx;
+const shortLength = shrunkPx / fontPx;
 
 export class ColumnWidths {
   readonly #widths: number[];
@@ -67,9 +69,9 @@ export class ColumnWidths {
   }
 }
 
-/** Whether a text is too long for any column. */
-export const isTooWide = (text: string, widthOf: WidthOf): boolean =>
-  text.length > shortLength && widthOf(text) > widestPx;
+/** Whether a text may be too long for its column. */
+export const isLong = (text: string, widthOf: WidthOf): boolean =>
+  text.length > shortLength && widthOf(text) > shrunkPx;
 
 /** Widths by a table of glyphs, because a browser takes long to measure thousands of texts. */
 export function measuredBy(measure: WidthOf): WidthOf {

@@ -19,7 +19,7 @@ export interface ListColumn {
 }
 
 /** Columns of a higher priority are for wide screens alone, as with `kubectl get -o wide`. */
-const wideFrom = 1_400;
+const wideFrom = 1_680;
 /** Width from which usage, node and owner fit beside the usual columns. */
 const roomyFrom = 1_200;
 /** Below this the state stands beside the name. */

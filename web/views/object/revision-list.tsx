@@ -14,6 +14,9 @@ import { actionsOf } from './actions.ts';
 import { type Revision, revisionsFrom } from './revisions.ts';
 import { rollBack, rollBackTo } from './workload-actions.ts';
 
+/** Revisions that are shown without a click. */
+const shownMax = 3;
+
 interface RevisionListProps extends TabProps {
   readonly keeper: string;
 }
@@ -29,37 +32,13 @@ export function RevisionList({ kind, object, keeper }: RevisionListProps) {
     <section class="panel">
       <h2>Revisions</h2>
       {running.length > 1 && <SideBySide revisions={running} />}
-      <ul class="revisions">
-        {revisions.map((revision, i) => {
-          const before = revisions[i + 1];
-          return (
-            <li key={revision.number}>
-              <p>
-                <strong>{revision.number}</strong> {i === 0 && <span class="badge">current</span>}{' '}
-                {revision.images}{' '}
-                <span class="quiet">
-                  <Age since={revision.created} />
-                </span>{' '}
-                {i > 0 && mayGoBack && (
-                  <button type="button" onClick={() => setChosen(revision)}>
-                    Roll back to {revision.number}
-                  </button>
-                )}
-              </p>
-              {before && (
-                <details>
-                  <summary>What it changed</summary>
-                  <Diff
-                    before={yamlText(before.template)}
-                    after={yamlText(revision.template)}
-                    of={`revision ${revision.number}`}
-                  />
-                </details>
-              )}
-            </li>
-          );
-        })}
-      </ul>
+      <Revisions all={revisions} of={revisions.slice(0, shownMax)} onChoose={mayGoBack && setChosen} />
+      {revisions.length > shownMax && (
+        <details>
+          <summary>{revisions.length - shownMax} older</summary>
+          <Revisions all={revisions} of={revisions.slice(shownMax)} onChoose={mayGoBack && setChosen} />
+        </details>
+      )}
       {chosen && (
         <ActionDialog
           title={`Roll back ${object.metadata.name}`}
@@ -70,6 +49,49 @@ export function RevisionList({ kind, object, keeper }: RevisionListProps) {
     </section>
   );
 }
+
+interface RevisionsProps {
+  readonly all: readonly Revision[];
+  /** Those that are shown. */
+  readonly of: readonly Revision[];
+  /** False: the user may not go back. */
+  readonly onChoose: false | ((revision: Revision) => void);
+}
+
+const Revisions = ({ all, of, onChoose }: RevisionsProps) => (
+  <ul class="revisions">
+    {of.map((revision) => {
+      const at = all.indexOf(revision);
+      const before = all[at + 1];
+      return (
+        <li key={revision.number}>
+          <p>
+            <strong>{revision.number}</strong> {at === 0 && <span class="badge">current</span>}{' '}
+            {revision.images}{' '}
+            <span class="quiet">
+              <Age since={revision.created} />
+            </span>{' '}
+            {at > 0 && onChoose && (
+              <button type="button" onClick={() => onChoose(revision)}>
+                Roll back to {revision.number}
+              </button>
+            )}
+          </p>
+          {before && (
+            <details>
+              <summary>What it changed</summary>
+              <Diff
+                before={yamlText(before.template)}
+                after={yamlText(revision.template)}
+                of={`revision ${revision.number}`}
+              />
+            </details>
+          )}
+        </li>
+      );
+    })}
+  </ul>
+);
 
 const SideBySide = ({ revisions }: { readonly revisions: readonly Revision[] }) => (
   <div class="sides">

@@ -19,7 +19,7 @@ const words = {
   complete: ['All pods are ready', 'good'],
   progressing: ['Rolling out', 'warn'],
   paused: ['Paused', 'warn'],
-  stuck: ['Does not get on', 'bad'],
+  stuck: ['The rollout gave up', 'bad'],
 } as const;
 
 export function WorkloadSummary({ kind, object }: TabProps) {
@@ -36,6 +36,12 @@ export function WorkloadSummary({ kind, object }: TabProps) {
       tone={readinessTone(part, wanted)}
     />
   );
+  const pods = maySee('pods', namespace) && (
+    <PodTable key="pods" namespace={namespace} query={{ labelSelector: selectorOf(object.spec?.selector) }} />
+  );
+  const revisions = keeper && kindOf(keeper) && maySee(keeper, namespace) && (
+    <RevisionList key="revisions" kind={kind} object={object} keeper={keeper} />
+  );
   return (
     <div class="beside">
       <div>
@@ -48,12 +54,7 @@ export function WorkloadSummary({ kind, object }: TabProps) {
           {wanted > 0 && kind.id !== 'replicasets.apps' && share('Current', updated)}
           <Facts object={object} />
         </section>
-        {maySee('pods', namespace) && (
-          <PodTable namespace={namespace} query={{ labelSelector: selectorOf(object.spec?.selector) }} />
-        )}
-        {keeper && kindOf(keeper) && maySee(keeper, namespace) && (
-          <RevisionList kind={kind} object={object} keeper={keeper} />
-        )}
+        {state === 'complete' ? [pods, revisions] : [revisions, pods]}
       </div>
       <div>
         <RelationPanels kind={kind} object={object} />
