@@ -18,6 +18,7 @@ import { pipeline } from 'node:stream/promises';
 import { connect as tlsConnect } from 'node:tls';
 import { plain, StatusError, unavailable } from '../../api/errors/errors.ts';
 import { boundInterim } from '../../interim-answers.ts';
+import { TurnQueue } from '../../turn-queue.ts';
 import { bodySink } from '../bytes/body-sink.ts';
 import { readError } from '../dial/net-error.ts';
 import { ClientGone, tunnel, withoutBody } from '../dial/tunnel.ts';
@@ -42,6 +43,13 @@ const headBytesMax = 1024 * 1024;
 const lingerMs = 500;
 /** When the target ends a tunnel, the client gets this long to end it itself. */
 const tunnelLingerMs = 1_000;
+
+/**
+ * Requests that begin, and that end because their clients have left, in one turn of the event loop: a client can open or
+ * close hundreds of connections at once. When many wait, it is a tenth of them.
+ */
+const begins = new TurnQueue(6, 0.1);
+const departures = new TurnQueue(6, 0.1);
 
 export interface ProxyTarget {
   /** Opens a fresh connection for one request. Its errors are shown to the client, so use Go's words. */
@@ -88,10 +96,10 @@ export async function forward(
   });
   headers.push(...(target.headers ?? []));
   const gone = new AbortController();
-  const leave = (): void => gone.abort();
+  const leave = (): void => departures.add(() => gone.abort());
   response.once('close', leave);
   // The client may have left while the target was looked up.
-  if (response.destroyed) leave();
+  if (response.destroyed) gone.abort();
   let connection: Duplex | undefined;
   let sent: ClientRequest | undefined;
   try {
@@ -138,9 +146,9 @@ export async function forwardUpgrade(
   if (target.ownOrigin) refuseServiceWorker(request);
   const upgrade = await withoutBody(request, { socket, head });
   const gone = new AbortController();
-  const leave = (): void => gone.abort();
+  const leave = (): void => departures.add(() => gone.abort());
   socket.once('close', leave);
-  if (socket.destroyed) leave();
+  if (socket.destroyed) gone.abort();
   let connection: Duplex;
   try {
     connection = await connected(target, gone.signal);
@@ -193,6 +201,8 @@ const forwardedUri = ({ prefix, path }: ProxyTarget): string => `${prefix}${path
 async function connected(target: ProxyTarget, gone: AbortSignal): Promise<Duplex> {
   let over = false;
   let timer: NodeJS.Timeout | undefined;
+  await begins.next();
+  if (gone.aborted) throw new Error('context canceled');
   const opening = target.connect().then((connection) => {
     // Errors are handled by the listeners of its user.
     connection.on('error', () => undefined);
