@@ -122,12 +122,18 @@ export function useBrowser() {
   };
 }
 
+/** Goes to another address of the dashboard as its links do, without loading it anew. */
+export const follow = (page: Page, address: string): Promise<unknown> =>
+  page.evaluate(
+    `history.pushState(null, '', ${JSON.stringify(address)}); dispatchEvent(new Event('popstate'))`,
+  );
+
 /** Rules whose findings depend on colours; what others find in one theme, they find in the other. */
 const colourRules = ['color-contrast', 'link-in-text-block'];
 
 /** What axe finds in a page, of any impact, in light and in dark; before a release with all rules in both. */
 export async function axeFindings(page: Page): Promise<string[]> {
-  await page.evaluate(axe);
+  if (!(await page.evaluate('globalThis.axe !== undefined'))) await page.evaluate(axe);
   const findings: string[] = [];
   for (const theme of ['dark', 'light'] as const) {
     const rules = theme === 'light' && !isRelease ? { runOnly: colourRules } : {};

@@ -7,7 +7,15 @@ import { beforeAll, expect, it } from 'vitest';
 import { KindSchema } from '../../web/core/schema.ts';
 import { hasExample, templateOf } from '../../web/views/create/templates.ts';
 import { describeWith } from '../support/tools.ts';
-import { axeFindings, keyFindings, noteClicks, tabFindings, useBrowser, useBuiltCluster } from './browser.ts';
+import {
+  axeFindings,
+  follow,
+  keyFindings,
+  noteClicks,
+  tabFindings,
+  useBrowser,
+  useBuiltCluster,
+} from './browser.ts';
 import { writeTroubles } from './screens.ts';
 import { deployment, deployments } from './workloads.ts';
 
@@ -295,9 +303,10 @@ describeWith('chromium')('the dashboard', () => {
   it('is walked by Tab in the order of reading, with all that can be clicked', async () => {
     const page = await open('', { viewport: { width: 1440, height: 900 } });
     await noteClicks(page);
+    await page.reload();
     const findings: string[] = [];
     for (const [path, text] of views.filter(([path]) => walked.has(path))) {
-      await page.goto(`${server.cluster.url}/ui/${path}`);
+      await follow(page, `/ui/${path}`);
       await shows(page, text);
       findings.push(...(await tabFindings(page)).map((each) => `${path} ${each}`));
     }
@@ -307,9 +316,10 @@ describeWith('chromium')('the dashboard', () => {
   it('has nothing that axe finds or keys miss in any view, in light and in dark, and fits 390 pixels with the state in sight', async () => {
     const page = await open('', { viewport: { width: 390, height: 844 }, colorScheme: 'light' });
     await noteClicks(page);
+    await page.reload();
     const findings: string[] = [];
     for (const [path, text] of views) {
-      await page.goto(`${server.cluster.url}/ui/${path}`);
+      await follow(page, `/ui/${path}`);
       await page.locator('main h1').first().waitFor();
       await shows(page, text);
       findings.push(...(await axeFindings(page)).map((each) => `${path} ${each}`));
