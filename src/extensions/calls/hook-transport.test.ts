@@ -2,6 +2,7 @@
  * Proves that calls which begin or end at the same time do so a few in each turn of the event loop, and that no more than
  * a host may have are under way.
  */
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
 import { HookTransport } from './hook-transport.ts';
@@ -94,4 +95,35 @@ it('a call that waits for a host ends by its time', async () => {
   vi.useRealTimers();
   expect(dials).toBe(64);
   transport.close();
+});
+
+it('few handshakes with a host are under way at once, and all come to their turn', async () => {
+  const greeted = new Set<Socket>();
+  let [greetings, accepted] = [0, 0];
+  const server = createServer((socket) => {
+    accepted++;
+    socket
+      .on('error', () => undefined)
+      .once('data', () => {
+        greetings++;
+        greeted.add(socket);
+      });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const transport = new HookTransport(async () => connect(port, '127.0.0.1'));
+  const calls = Array.from({ length: 24 }, () =>
+    transport.post(place, '{}', 60_000).catch((error: Error) => error.message),
+  );
+  while (accepted < calls.length) await nextTurn();
+  for (const expected of [8, 16, 24]) {
+    while (greetings < expected) await nextTurn();
+    for (let i = 0; i < 50; i++) await nextTurn();
+    expect(greetings).toBe(expected);
+    for (const socket of greeted) socket.destroy();
+    greeted.clear();
+  }
+  await Promise.all(calls);
+  transport.close();
+  await new Promise((resolve) => server.close(resolve));
 });

@@ -16,6 +16,8 @@ import type { ServiceDial } from './hook-client.ts';
 const answerBytesMax = 3 * 1024 * 1024;
 const callsPerHostMax = 64;
 const idleConnectionsMax = 25;
+/** Handshakes with one host that are under way at once. */
+const handshakesMax = 8;
 const idleMs = 60_000;
 /**
  * Calls that begin, and calls that end by their time, in one turn of the event loop: thousands may do so at once. Most
@@ -107,35 +109,62 @@ export class HookTransport {
       ALPNProtocols: ['http/1.1'],
       ...bundleTrust(caBundle),
     };
-    if (!service) return new TrustedAgent(options);
+    if (!service) return new HostAgent(options);
     const { namespace, name, port } = service;
-    return new ServiceAgent(options, () => this.dial(namespace, name, port));
+    return new HostAgent(options, () => this.dial(namespace, name, port));
   }
 }
 
-/** Connects through the network of the cluster, and verifies the certificate for the service's name. */
-class ServiceAgent extends TrustedAgent {
+type Created = (error: Error | null, stream: Duplex) => void;
+
+/**
+ * Opens connections to a host, few at a time: otherwise one that lets many wait could have all of their handshakes
+ * finished in one turn of the event loop.
+ */
+class HostAgent extends TrustedAgent {
+  #opening = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  /** @param dial through the network of the cluster; the certificate is that of the service's name */
   constructor(
     options: ConstructorParameters<typeof TrustedAgent>[0],
-    private readonly dial: () => Promise<Duplex>,
+    private readonly dial?: () => Promise<Duplex>,
   ) {
     super(options);
   }
 
-  override createConnection(
-    options: Parameters<Agent['createConnection']>[0],
-    callback?: (error: Error | null, stream: Duplex) => void,
-  ): null {
-    this.dial().then(
-      (socket) => {
-        const secure = connectTrusted({ ...(options as TrustedOptions), socket });
-        socket.on('error', (error) => secure.destroy(error));
-        secure.once('close', () => socket.destroy());
-        callback?.(null, secure);
-      },
-      (error: Error) => callback?.(error, undefined as never),
-    );
+  override createConnection(options: Parameters<Agent['createConnection']>[0], callback?: Created): null {
+    const fail = (error: Error): void => callback?.(error, undefined as never);
+    if (!this.dial) this.#open(() => super.createConnection(options) as Duplex, callback);
+    else
+      this.dial().then((socket) => {
+        socket.on('error', () => undefined);
+        this.#open(() => {
+          const secure = connectTrusted({ ...(options as TrustedOptions), socket });
+          socket.on('error', (error) => secure.destroy(error));
+          secure.once('close', () => socket.destroy());
+          return secure;
+        }, callback);
+      }, fail);
     return null;
+  }
+
+  #open(connect: () => Duplex, callback: Created | undefined): void {
+    if (this.#opening >= handshakesMax) return void this.#waiting.push(() => this.#open(connect, callback));
+    this.#opening++;
+    let isOpening = true;
+    const opened = (): void => {
+      if (!isOpening) return;
+      isOpening = false;
+      this.#opening--;
+      this.#waiting.shift()?.();
+    };
+    try {
+      callback?.(null, connect().once('secureConnect', opened).once('close', opened));
+    } catch (error) {
+      opened();
+      callback?.(error as Error, undefined as never);
+    }
   }
 }
 
