@@ -329,6 +329,12 @@ describeWith('chromium')('the dashboard', () => {
         "(() => { const v = document.querySelector('main'); return v.scrollWidth > v.clientWidth; })()",
       );
       if (inner) findings.push(`${path} scrolls sideways`);
+      const cut = await page
+        .locator('.rows td.state')
+        .evaluateAll((cells) =>
+          cells.filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent),
+        );
+      findings.push(...cut.map((state) => `${path} cuts ${state}`));
       for (const tab of await page.locator('[role=tab][aria-selected=true]').all()) {
         const { x, width } = (await tab.boundingBox())!;
         if (x + width > 390) findings.push(`${path} does not show its tab`);
