@@ -50,6 +50,12 @@ const isTerminating = ({ conditions }: Endpoint): boolean => conditions?.termina
 const isFallback = (endpoint: Endpoint): boolean =>
   isTerminating(endpoint) && endpoint.conditions?.serving !== false;
 
+/** Which of several endpoints with one address stands for it: the greatest. */
+const preference = (endpoint: Endpoint): number => {
+  if (isReady(endpoint)) return isTerminating(endpoint) ? 2 : 3;
+  return isFallback(endpoint) ? 1 : 0;
+};
+
 /** The endpoints that have a service port, which slices have by name and protocol. Each address and port once. */
 export function endpointsOfPort(
   slices: Iterable<EndpointSlice>,
@@ -67,8 +73,10 @@ export function endpointsOfPort(
         if (!ip) continue;
         const key = `${ip} ${port}`;
         const other = found.get(key);
-        // An address may be in two slices while it moves from one to the other.
-        if (!other || isTerminating(other.endpoint)) found.set(key, { ip, port, endpoint });
+        // An address may be in two slices while it moves from one to the other, and pods that share the network of a
+        // machine share theirs: the one that answers counts.
+        if (!other || preference(other.endpoint) < preference(endpoint))
+          found.set(key, { ip, port, endpoint });
       }
     }
   }
