@@ -1,7 +1,7 @@
 /** Proves that slow heads are cut off in time, and that a connection ends with its last answer. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { type AddressInfo, connect, Socket } from 'node:net';
 import { expect, it } from 'vitest';
 import type { Door, Reception } from '../http/door.ts';
 
@@ -47,4 +47,19 @@ it('requests behind the last answer of a connection are not carried out, and do 
   expect(seen).toEqual(['/a']);
   listener.shut();
   await listener.close(() => undefined);
+});
+
+it('upgrades that come all at once begin a few in a turn', async () => {
+  let begun = 0;
+  const reception = { upgrade: () => begun++ } as unknown as Reception;
+  const server = createServer();
+  const listener = new HttpListener(server, {} as Door, reception, new Arrivals());
+  for (let i = 0; i < 20; i++) server.emit('upgrade', { rawHeaders: [] }, new Socket(), Buffer.alloc(0));
+  const counts = [0, begun];
+  while (begun < 20) {
+    await new Promise((resolve) => setImmediate(resolve));
+    counts.push(begun);
+  }
+  expect(Math.max(...counts.slice(1).map((count, i) => count - counts[i]!))).toBeLessThanOrEqual(8);
+  listener.shut();
 });

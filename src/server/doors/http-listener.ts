@@ -6,6 +6,7 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'nod
 import type { AddressInfo, Socket } from 'node:net';
 import { methodNotAllowed, StatusError } from '../../api/errors/errors.ts';
 import { markDoor } from '../../streams/dial/machine-doors.ts';
+import { TurnQueue } from '../../turn-queue.ts';
 import type { Door, Reception } from '../http/door.ts';
 import type { Limits } from '../http/limits.ts';
 import { overload } from '../http/traffic.ts';
@@ -27,6 +28,9 @@ export const headersMax = 2_000;
 /** On close, clients get this long to read their last answer and close the connection. */
 const partingMs = 100;
 
+/** Upgrades that begin in one turn of the event loop: each takes a millisecond or two, and many can come at once. */
+const upgradesMax = 4;
+
 /** Options for Node's server, for HTTP and HTTPS. */
 export const listenerOptions = ({ headerBytesMax }: Limits): ServerOptions => ({
   maxHeaderSize: headerBytesMax,
@@ -42,6 +46,7 @@ export const listenerOptions = ({ headerBytesMax }: Limits): ServerOptions => ({
 export class HttpListener {
   /** Upgraded sockets: Node's server does not track them, so they are closed here. */
   readonly #detached = new Set<Socket>();
+  readonly #upgrades = new TurnQueue(upgradesMax);
   readonly #pipelining = new Pipelining();
   readonly #heads = new OpenHeads();
   /** Answers of requests that were passed on, until they are sent or their connections are gone. */
@@ -160,7 +165,7 @@ export class HttpListener {
     const before = this.#pipelining.unfinished(socket);
     // An upgrade is the last request of its connection, so the bound on waiting requests does not apply.
     if (before) before.once('close', proceed);
-    else proceed();
+    else this.#upgrades.add(() => void (socket.destroyed || proceed()));
   }
 
   /** Answers what Node's parser refuses (not HTTP, header too large) with a Status, after pending answers. */
