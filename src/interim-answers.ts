@@ -34,7 +34,7 @@ type Parse = (this: Socket, bytes: Buffer) => void;
 
 /**
  * Until the answer comes, its bytes are given to Node's parser in pieces, and no more once the request is over. For that
- * Node's own listener, which has no public name, is taken off the connection; where there is none of its name, and with
+ * Node's own listener, which has no public name, is taken off the connection; where no listener has its name, and with
  * `WHERRY_PLAIN=1`, Node reads on: 64 KB of interim answers then hold the event loop for 5 ms instead of 0.5.
  */
 function parseInPieces(sent: ClientRequest, socket: Socket): void {

@@ -30,7 +30,7 @@ describe('arrivals', () => {
   });
 
   it('are so many a turn that others have theirs', async () => {
-    const arrivals = new Arrivals(undefined, true);
+    const arrivals = new Arrivals(undefined, true, () => 0);
     let taken = 0;
     for (let i = 0; i < 150; i++) arrivals.add(() => taken++);
     const counts: number[] = [];
@@ -42,7 +42,7 @@ describe('arrivals', () => {
   });
 
   it('of sessions take turns, so that one with many does not delay the others', async () => {
-    const arrivals = new Arrivals(undefined, true);
+    const arrivals = new Arrivals(undefined, true, () => 0);
     const [many, few, two] = [new SessionArrivals(), new SessionArrivals(), new SessionArrivals()];
     const taken: string[] = [];
     for (let i = 0; i < 100; i++) arrivals.addOf(many, () => taken.push(`many ${i}`));
@@ -93,7 +93,7 @@ describe('arrivals', () => {
   });
 
   it('of sessions with one request come before those that have many, and leave these half of the turn', async () => {
-    const arrivals = new Arrivals(undefined, true);
+    const arrivals = new Arrivals(undefined, true, () => 0);
     const taken: string[] = [];
     const sessions = Array.from({ length: 40 }, () => new SessionArrivals());
     for (const session of sessions)
