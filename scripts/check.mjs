@@ -38,9 +38,7 @@ else if (minutes === undefined && seed === undefined && store === undefined) {
 }
 
 function compareRequests() {
-  const tests = ['http/plain-request', 'lane/express-lane.parser'].map(
-    (name) => `src/server/${name}.test.ts`,
-  );
+  const tests = ['src/server/wire/plain-request.test.ts', 'src/server/lane/express-lane.parser.test.ts'];
   const { status } = spawnSync(binary('vitest'), ['run', '--testTimeout', String(requestsMaxMs), ...tests], {
     stdio: 'inherit',
     env: { ...process.env, WHERRY_REQUESTS: requests, WHERRY_SEED: seed ?? anySeed() },

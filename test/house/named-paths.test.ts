@@ -1,6 +1,6 @@
 /**
  * Proves that ARCHITECTURE.md, CONTRIBUTING.md, the decisions and the pages of the layers name only files and folders that
- * exist, that every layer has a page, and that the picture of the whole stays short.
+ * exist, and so do scripts, that every layer has a page, and that the picture of the whole stays short.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,6 +37,18 @@ describe('the documents', () => {
     const text = textOf(`${layer}/README.md`);
     expect(namedPaths(text).length).toBeGreaterThan(3);
     expect(missingPaths(text, paths, `${layer}/`)).toEqual([]);
+  });
+
+  /** Vitest runs the tests that it finds, and says nothing of a file that is not there. */
+  it('and scripts agree: what a script names in quotes exists, too', () => {
+    const scripts = paths.filter((path) =>
+      /^(?:(?:scripts|bench)\/.*\.mjs|knip\.ts|vitest\.config\.ts)$/.test(path),
+    );
+    const named = scripts.flatMap((path) => [
+      ...textOf(path).matchAll(/'((?:bench|scripts|src|test|web)\/[\w./-]+\.(?:cjs|css|json|mjs|tsx?))'/g),
+    ]);
+    expect(named.length).toBeGreaterThan(20);
+    expect(named.map(([, path]) => path!).filter((path) => !paths.includes(path))).toEqual([]);
   });
 
   it('have every layer and its page in the picture of the whole', () => {
