@@ -3,6 +3,7 @@
  * server, and what a neighbour felt meanwhile. `npm run attack -- --help` tells more.
  */
 import { spawnSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { binary } from './checks.mjs';
@@ -21,6 +22,8 @@ npm run attack -- --server https://127.0.0.1:6443 --token TOKEN [WORD]
     are left
   - it changes nothing that was there
   Attack only what is yours, and nothing that people depend on.
+npm run attack -- --turns WORD
+  Also tells the longest turns of the event loop, and which functions ran in them. Profiling makes all of them longer.
 npm run attack -- --growth
   Also measures how the cost of requests grows with the length of every list that a client may send.
 `;
@@ -32,6 +35,7 @@ const { values, positionals } = parseArgs({
     server: { type: 'string' },
     token: { type: 'string' },
     growth: { type: 'boolean' },
+    turns: { type: 'boolean' },
     help: { type: 'boolean' },
   },
 });
@@ -53,6 +57,7 @@ const { status } = spawnSync(
     env: {
       ...process.env,
       WHERRY_ATTACK: 'long',
+      ...(values.turns ? { TURNS_FILE: path.join(tmpdir(), `wherry-turns-${process.pid}.json`) } : {}),
       ...(values.server ? { WHERRY_ATTACK_SERVER: values.server, WHERRY_ATTACK_TOKEN: values.token } : {}),
     },
   },

@@ -1,14 +1,15 @@
 /**
- * Loaded into a server (`node --import`): finds the longest turns of its event loop and what ran in them. A timer that
- * should fire each millisecond tells how late it is; a profile of the processor, whose samples have times, tells what
+ * Loaded into a server (`node --import`): finds the longest turns of its event loop, in processor time, and what ran in
+ * them. A timer that should fire each millisecond tells how late it is; a profile, whose samples have times, tells what
  * ran meanwhile. On SIGUSR2 both are written to the file `TURNS_FILE` as JSON, and begin anew.
  */
 import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
+import { turnTimer } from '../../test/attack/loop-watch.mjs';
 
 const tickMs = 1;
 const sampleUs = 250;
-const keptMax = 5;
+const keptMax = 8;
 /** Functions told of each turn. */
 const namesMax = 12;
 
@@ -21,10 +22,10 @@ await session.post('Profiler.setSamplingInterval', { interval: sampleUs });
 await session.post('Profiler.start');
 
 const nowUs = () => Number(process.hrtime.bigint() / 1000n);
+const turnMs = turnTimer();
 let last = nowUs();
 setInterval(() => {
-  const now = nowUs();
-  const tookMs = (now - last) / 1000;
+  const [now, tookMs] = [nowUs(), turnMs()];
   if (tookMs > 10) count++;
   if (late.length < keptMax || tookMs > late.at(-1).tookMs) {
     late.push({ tookMs, fromUs: last, toUs: now });
@@ -48,7 +49,8 @@ function* samplesWithin({ samples, timeDeltas, startTime, nodes }, { fromUs, toU
       if (functionName !== '(root)')
         names.push(`${functionName || `(line ${lineNumber} of ${url.split('/').at(-1)})`}`);
     }
-    yield { names, ms: (timeDeltas[i + 1] ?? 0) / 1000 };
+    // Samples that are further apart: the thread did not have a processor.
+    yield { names, ms: Math.min(timeDeltas[i + 1] ?? 0, 2 * sampleUs) / 1000 };
   }
 }
 
@@ -72,5 +74,7 @@ process.on('SIGUSR2', async () => {
   late = [];
   count = 0;
   await session.post('Profiler.start');
+  // Writing the profile is no turn of the server.
+  turnMs();
   last = nowUs();
 });

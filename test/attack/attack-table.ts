@@ -1,5 +1,6 @@
 /** The table that `npm run attack` prints: what each attack achieved and cost, and what a neighbour felt. */
 import type { Felt } from './neighbour.ts';
+import type { Blocks } from './server-process.ts';
 
 /** A neighbour may wait this many times as long beside an attack as without it. */
 const feltMax = 3;
@@ -10,8 +11,8 @@ export interface AttackRow {
   readonly gotIn: readonly string[];
   readonly cpuMs: number;
   readonly tookMs: number;
-  /** The longest time that the event loop was held up; undefined where only a probe can tell. */
-  readonly loopMaxMs: number | undefined;
+  /** How the event loop was held up; undefined where only a probe can tell. */
+  readonly blocks: Blocks | undefined;
   readonly alone: Felt;
   readonly beside: Felt;
   /** What the neighbour of a server that is not attacked felt at the same time: the machine's part. */
@@ -22,7 +23,7 @@ const titles = [
   'attack',
   'got in',
   'CPU of the server',
-  'longest block',
+  'longest block, all above 10 ms',
   'neighbour alone p50/p99',
   'beside p50/p99',
   'at another server p50/p99',
@@ -43,7 +44,7 @@ export function tableText(rows: readonly AttackRow[]): string {
 
 const pair = ({ p50Ms, p99Ms }: Felt): string => `${p50Ms.toFixed(1)}/${p99Ms.toFixed(1)} ms`;
 
-function cellsOf({ name, gotIn, cpuMs, tookMs, loopMaxMs, alone, beside, elsewhere }: AttackRow): string[] {
+function cellsOf({ name, gotIn, cpuMs, tookMs, blocks, alone, beside, elsewhere }: AttackRow): string[] {
   const times = beside.p99Ms / alone.p99Ms;
   // The attacker and both servers share the processors, so a part of the wait is not the attacked server's.
   const own = beside.p99Ms / Math.max(alone.p99Ms, elsewhere.p99Ms);
@@ -51,9 +52,9 @@ function cellsOf({ name, gotIn, cpuMs, tookMs, loopMaxMs, alone, beside, elsewhe
     name,
     gotIn.length ? `${gotIn.length} things` : 'nothing',
     Number.isNaN(cpuMs) ? '?' : `${(cpuMs / 1000).toFixed(1)} s of ${(tookMs / 1000).toFixed(1)}`,
-    loopMaxMs === undefined
+    blocks === undefined
       ? `${Math.round(beside.probeMaxMs)} ms (a probe's wait)`
-      : `${Math.round(loopMaxMs)} ms`,
+      : `${Math.round(blocks.maxMs)} ms, ${blocks.count}`,
     pair(alone),
     pair(beside),
     pair(elsewhere),

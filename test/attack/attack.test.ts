@@ -10,6 +10,7 @@ import { type Attack, needsOwnServer, type Outcome, smallLimits } from './attack
 import { type AttackRow, tableText } from './attack-table.ts';
 import { AttackedServer } from './attacked-server.ts';
 import { type Felt, Neighbour } from './neighbour.ts';
+import type { Blocks } from './server-process.ts';
 
 const {
   WHERRY_ATTACK: form,
@@ -104,17 +105,20 @@ async function attempt(attack: Attack, server: AttackedServer): Promise<void> {
 async function measure(attack: Attack, server: AttackedServer): Promise<void> {
   const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, aloneMs));
   const [, alone] = await felt(server, pause);
-  await server.loopMaxMs();
+  await server.turns();
+  await server.blocks();
   const [cpuMs, begunMs] = [await server.usedMs(), performance.now()];
-  let [loopMaxMs, tookMs]: (number | undefined)[] = [];
+  let blocks: Blocks | undefined;
+  let tookMs = 0;
   const [{ gotIn, says }, beside, elsewhere] = await felt(server, async () => {
     const outcome = await watched(attack, server, begunMs);
-    [loopMaxMs, tookMs] = [await server.loopMaxMs(), performance.now() - begunMs];
+    [blocks, tookMs] = [await server.blocks(), performance.now() - begunMs];
     return outcome;
   });
   const usedMs = (await server.usedMs()) - cpuMs;
   const { name } = attack;
-  rows.push({ name, says, gotIn, cpuMs: usedMs, tookMs: tookMs!, loopMaxMs, alone, beside, elsewhere });
+  rows.push({ name, says, gotIn, cpuMs: usedMs, tookMs, blocks, alone, beside, elsewhere });
+  process.stdout.write(await server.turns());
   conclude(server, gotIn, beside.failures);
 }
 

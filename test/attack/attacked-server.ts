@@ -11,7 +11,7 @@ import { connect as connectTcp } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import { ServerProcess } from './server-process.ts';
+import { type Blocks, ServerProcess } from './server-process.ts';
 
 /** For a request that should be answered at once. */
 const answerMaxMs = 60_000;
@@ -139,9 +139,14 @@ export class AttackedServer {
     return Number(/^process_cpu_seconds_total (\S+)$/m.exec(text)?.[1] ?? Number.NaN) * 1_000;
   }
 
-  /** The longest time that its event loop was held up since the last call; undefined where that cannot be known. */
-  async loopMaxMs(): Promise<number | undefined> {
-    return this.process?.loopMaxMs();
+  /** How its event loop was held up since the last call; undefined where that cannot be known. */
+  async blocks(): Promise<Blocks | undefined> {
+    return this.process?.blocks();
+  }
+
+  /** Its longest turns since the last call, and what ran in them; empty unless it is profiled. */
+  async turns(): Promise<string> {
+    return (await this.process?.turns()) ?? '';
   }
 
   tokenOf(rank: Rank): string | undefined {

@@ -1,16 +1,32 @@
 /** The process of a server that is attacked: how it is started, and what is known of it from outside. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { command } from '../support/child.ts';
 
 const loopWatch = join(import.meta.dirname, 'loop-watch.mjs');
+/** `npm run attack -- --turns`: servers are profiled, and write their longest turns to this file. */
+const turnsFile = process.env['TURNS_FILE'];
+const turnWatch = join(import.meta.dirname, '../../bench/tails/turn-watch.mjs');
 /** For a server with pods to end them. */
 const endMaxMs = 20_000;
 
 /** Bytes of its log that are shown. */
 const forwardedMax = 10_000;
+
+export interface Blocks {
+  /** The longest, in milliseconds of processor time where the system tells it. */
+  readonly maxMs: number;
+  /** How many took longer than 10 ms. */
+  readonly count: number;
+}
+
+interface Turn {
+  readonly ms: number;
+  readonly ran: readonly string[];
+  readonly itself: readonly string[];
+}
 
 export class ServerProcess {
   private constructor(
@@ -34,7 +50,8 @@ export class ServerProcess {
     args: readonly string[],
     flags: readonly string[],
   ): Promise<ServerProcess> {
-    const child = spawn(process.execPath, ['--import', loopWatch, ...flags, command, ...args], {
+    const watches = ['--import', loopWatch, ...(turnsFile ? ['--import', turnWatch] : [])];
+    const child = spawn(process.execPath, [...watches, ...flags, command, ...args], {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
@@ -80,17 +97,37 @@ export class ServerProcess {
     }
   }
 
-  /** The longest time that its event loop was held up since the last call. */
-  loopMaxMs(): Promise<number> {
-    if (!this.isAlive) return Promise.resolve(Number.NaN);
+  /** How its event loop was held up since the last call. */
+  blocks(): Promise<Blocks> {
+    const unknown = { maxMs: Number.NaN, count: Number.NaN };
+    if (!this.isAlive) return Promise.resolve(unknown);
     return new Promise((resolve) => {
-      const gone = (): void => resolve(Number.NaN);
-      this.child.once('exit', gone).once('message', (ms) => {
+      const gone = (): void => resolve(unknown);
+      this.child.once('exit', gone).once('message', (blocks) => {
         this.child.off('exit', gone);
-        resolve(Math.max(0, ms as number));
+        resolve(blocks as Blocks);
       });
       this.child.send('tell');
     });
+  }
+
+  /** Its longest turns since the last call, and what ran in them; empty unless it is profiled. */
+  async turns(): Promise<string> {
+    if (!turnsFile || !this.isAlive) return '';
+    await rm(turnsFile, { force: true });
+    this.child.kill('SIGUSR2');
+    let text = '';
+    while (!text.endsWith('}')) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      text = await readFile(turnsFile, 'utf8').catch(() => '');
+    }
+    const { turns } = JSON.parse(text) as { turns: readonly Turn[] };
+    return turns
+      .map(
+        ({ ms, ran, itself }) =>
+          `  turn of ${ms.toFixed(1)} ms\n    ran ${ran.join(', ')}\n    itself ${itself.join(', ')}\n`,
+      )
+      .join('');
   }
 
   /** @param hasPods which it ends itself, when it is asked to end */
