@@ -1,8 +1,7 @@
 /**
- * Shares the event loop among long computations: together they take one slice of each turn, so that other requests are
- * answered in between. Short computations never wait.
+ * Shares the event loop among all long work: computations, and answers that are made or sent part by part. Together they
+ * take one slice of each turn, so that other requests are answered in between. Short computations never wait.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /**
  * Cost of the computations, in evaluation steps, that run in one turn of the event loop before others wait; about 4 ms:
@@ -13,22 +12,55 @@ const sliceCostMax = 100_000;
 const negligibleCost = 10_000;
 
 let spent = 0;
-let waiting: Promise<unknown> = Promise.resolve();
-let queued = 0;
+
+type GoOn = () => void;
+/** What waits for a later turn: first come, first served, and a computation and an answer by turns. */
+const waiting = { computations: [] as GoOn[], answers: [] as GoOn[] };
+let isAwaited = false;
+let wasComputation = false;
+let begunMs: number | undefined;
+
+function endTurn(): void {
+  begunMs = undefined;
+}
+
+/** When the first of the answers that are made in this turn began. */
+export function answersBegunMs(): number {
+  if (begunMs === undefined) {
+    begunMs = performance.now();
+    setImmediate(endTurn);
+  }
+  return begunMs;
+}
 
 /** A promise to await before more is computed; undefined when the turn has time left. */
 export function turnToCompute(): Promise<void> | undefined {
-  return queued === 0 && spent < sliceCostMax ? undefined : turnInQueue();
+  return waiting.computations.length === 0 && spent < sliceCostMax
+    ? undefined
+    : laterTurn(waiting.computations);
 }
 
-async function turnInQueue(): Promise<void> {
-  queued++;
-  waiting = waiting.then(() => nextTurn());
-  try {
-    await waiting;
-  } finally {
-    queued--;
-  }
+/** Resolves when an answer that is made or sent part by part may go on: in a turn of the event loop that it has alone. */
+export const turnToAnswer = (): Promise<void> => laterTurn(waiting.answers);
+
+function laterTurn(queue: GoOn[]): Promise<void> {
+  return new Promise((resolve) => {
+    queue.push(resolve);
+    if (isAwaited) return;
+    isAwaited = true;
+    setImmediate(goOn);
+  });
+}
+
+function goOn(): void {
+  const { computations, answers } = waiting;
+  wasComputation = answers.length === 0 || (computations.length > 0 && !wasComputation);
+  const next = (wasComputation ? computations : answers).shift()!;
+  isAwaited = computations.length + answers.length > 0;
+  if (isAwaited) setImmediate(goOn);
+  spent = 0;
+  begunMs = undefined;
+  next();
 }
 
 /** Approximate number of steps that a pass over one byte of an object's text costs. */

@@ -7,6 +7,7 @@ import { encodeDocument } from '../../api/protobuf/protobuf-envelope.ts';
 import { jsonText } from '../../api/text/json-text.ts';
 import type { JsonObject } from '../../api/text/object.ts';
 import type { RequestTrace } from '../../request-trace.ts';
+import { turnToAnswer } from '../../time-slices.ts';
 import { Pace } from '../wire/pace.ts';
 import type { ApiResponse, Headers, RequestContext } from './context.ts';
 import { type Negotiated, protobufType, wantsProtobufErrors } from './negotiation.ts';
@@ -197,14 +198,11 @@ async function sendInTurns(context: RequestContext, parts: readonly Buffer[]): P
     for (let at = 0; at < part.length; at += turnBytes) {
       if (response.destroyed) return;
       if (!response.write(part.subarray(at, at + turnBytes))) await taken(context);
-      // A head or an end leaves with the slice beside it.
-      if (part.length >= turnBytes) await turn();
+      // For a client that reads fast, `drain` comes in the same tick. A head or an end leaves with the slice beside it.
+      if (part.length >= turnBytes) await turnToAnswer();
     }
   response.end();
 }
-
-/** Lets other work run between parts: for a client that reads fast, `drain` comes in the same tick. */
-export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
  * Waits until the client has read what was sent. The request gives its seat back meanwhile, because the rest is paced

@@ -6,8 +6,9 @@ import { Readable } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
 import type { Model } from '../../api/model/model.ts';
 import { jsonText } from '../../api/text/json-text.ts';
+import { turnToAnswer } from '../../time-slices.ts';
 import { Pace } from '../wire/pace.ts';
-import { acceptsGzip, answerBytes, answerValue, apiHeaders, gzipBytesMin, taken, turn } from './answer.ts';
+import { acceptsGzip, answerBytes, answerValue, apiHeaders, gzipBytesMin, taken } from './answer.ts';
 import type { RequestContext } from './context.ts';
 import type { Negotiated } from './negotiation.ts';
 
@@ -93,7 +94,7 @@ async function stream(
   for (const part of parts) {
     if (response.destroyed) return;
     if (!response.write(part)) await taken(context);
-    await turn();
+    await turnToAnswer();
   }
   response.end();
 }
@@ -104,7 +105,7 @@ async function stream(
 async function* inTurns(parts: Iterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
   for (const part of parts) {
     yield part;
-    await turn();
+    await turnToAnswer();
   }
 }
 

@@ -32,4 +32,19 @@ describe('the pace of work', () => {
     await pace.rest();
     expect(pace.isOver).toBe(false);
   });
+
+  it('is one for all that begin in a turn, and one of them goes on in each', async () => {
+    const begun = Array.from({ length: 5 }, () => new Pace());
+    work(6);
+    expect([...begun, new Pace()].map((pace) => pace.isOver)).toEqual(Array(6).fill(true));
+    let [turn, isDone] = [0, false];
+    const counting = (async () => {
+      for (; !isDone; turn++) await new Promise((resolve) => setImmediate(resolve));
+    })();
+    const wentOnIn: number[] = [];
+    await Promise.all(begun.map((pace) => pace.rest().then(() => wentOnIn.push(turn))));
+    isDone = true;
+    await counting;
+    expect(new Set(wentOnIn).size).toBe(5);
+  });
 });

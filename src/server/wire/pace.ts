@@ -1,13 +1,16 @@
 /**
  * Paces long work: pauses it whenever it has held the event loop for some milliseconds, so that other requests are
- * served. Short work never waits.
+ * served. Short work never waits. All paced work that begins in one turn of the event loop shares these milliseconds, and
+ * of all that pauses one goes on in each turn: many clients who ask for long answers at once do not hold the loop longer
+ * than one.
  */
+import { answersBegunMs, turnToAnswer } from '../../time-slices.ts';
 
 /** How long work may hold the event loop. */
 const turnMaxMs = 5;
 
 export class Pace {
-  #begunMs = performance.now();
+  #begunMs = answersBegunMs();
 
   /** Whether it is time for a pause. */
   get isOver(): boolean {
@@ -21,7 +24,7 @@ export class Pace {
 
   /** Lets other work run. */
   async rest(): Promise<void> {
-    await new Promise<void>((resolve) => setImmediate(resolve));
-    this.#begunMs = performance.now();
+    await turnToAnswer();
+    this.#begunMs = answersBegunMs();
   }
 }
