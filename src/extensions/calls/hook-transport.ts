@@ -16,8 +16,8 @@ import type { ServiceDial } from './hook-client.ts';
 const answerBytesMax = 3 * 1024 * 1024;
 const callsPerHostMax = 64;
 const idleConnectionsMax = 25;
-/** Handshakes with one host that are under way at once. */
-const handshakesMax = 8;
+/** Handshakes with one host that are under way at once: it can let all of them wait, and finish them together. */
+const handshakesMax = 3;
 const idleMs = 60_000;
 /**
  * Calls that begin, and calls that end by their time, in one turn of the event loop: thousands may do so at once. Most

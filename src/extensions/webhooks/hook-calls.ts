@@ -1,20 +1,18 @@
 /** Calls one webhook for one write: whether it applies, what it answers, and what its failure means. */
 
-import { badRequest, forbidden, internal, type StatusDetails, StatusError } from '../../api/errors/errors.ts';
+import { badRequest, forbidden, internal } from '../../api/errors/errors.ts';
 import type { AdmissionResponse } from '../../api/generated/types.ts';
 import type { Authorizer } from '../../api/kind/access.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Request } from '../../registry/request.ts';
+import { turnToCompute } from '../../time-slices.ts';
 import { HookCallError, type HookClient } from '../calls/hook-client.ts';
 import type { AskedWrite } from '../writes/asked-write.ts';
 import { writeConditionsOutcome } from '../writes/conditions.ts';
 import { WriteValues } from '../writes/write-values.ts';
 import type { Hook } from './hook.ts';
 import type { HookMatch } from './hook-index.ts';
-import { InvalidAnswer, responseOf, reviewText } from './review.ts';
-
-/** Status codes with which a webhook may refuse. */
-const refusalCodes = { min: 400, max: 599 } as const;
+import { InvalidAnswer, refusal, responseOf, reviewText } from './review.ts';
 
 /** Maximum length of a warning that is passed on. */
 const warningCharsMax = 4_096;
@@ -78,6 +76,9 @@ export class HookCalls {
       review,
       this.#timeoutMs(write.admission.request, hook),
     );
+    // A long answer was read in a turn of its own.
+    const turn = turnToCompute();
+    if (turn) await turn;
     return responseOf(answer, hook, uid, this.mutating);
   }
 
@@ -97,18 +98,6 @@ function note(
 ): void {
   for (const warning of warnings) request.warnings.push(warning.slice(0, warningCharsMax));
   for (const [key, value] of Object.entries(auditAnnotations)) request.annotate(`${hook.name}/${key}`, value);
-}
-
-function refusal(hook: Hook, { status }: AdmissionResponse): StatusError {
-  const denied = `admission webhook ${JSON.stringify(hook.name)} denied the request`;
-  const { code = 0, reason, message, details } = status ?? {};
-  const why = message || reason;
-  return new StatusError(
-    Math.min(Math.max(code, refusalCodes.min), refusalCodes.max),
-    reason,
-    why ? `${denied}: ${why}` : `${denied} without explanation`,
-    details as StatusDetails | undefined,
-  );
 }
 
 function checkPatchType({ patch, patchType }: AdmissionResponse): void {

@@ -99,7 +99,7 @@ export class MutatingWebhooks implements AdmissionPlugin {
     const mutated =
       patch !== undefined &&
       admission.object !== undefined &&
-      (await write.patch(match.kind, Buffer.from(patch, 'base64').toString('utf8')));
+      (await write.patch(match.kind, Buffer.from(patch, 'base64')));
     if (response) {
       const { configuration, name: webhook } = match.hook;
       admission.request.annotate(

@@ -1,4 +1,5 @@
 /** AdmissionReview: the request to a webhook, and its response. Fields are in the order of Kubernetes. */
+import { type StatusDetails, StatusError } from '../../api/errors/errors.ts';
 import type { AdmissionResponse, AdmissionReview } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind/kind.ts';
 import { isJsonObject, type JsonObject, setKey } from '../../api/text/object.ts';
@@ -9,6 +10,14 @@ import type { Hook } from './hook.ts';
 
 const group = 'admission.k8s.io';
 const reviewKind = 'AdmissionReview';
+
+/** Status codes with which a webhook may refuse. */
+const refusalCodes = { min: 400, max: 599 } as const;
+
+/** Maximum length of a refusal that is passed on, and how many of its causes, which length of each. */
+const refusalCharsMax = 65_536;
+const causesMax = 100;
+const causeCharsMax = 4_096;
 
 /** Why an answer is not accepted. */
 export class InvalidAnswer extends Error {
@@ -76,4 +85,27 @@ function patchProblem({ patch, patchType }: AdmissionResponse, mutating: boolean
   if (!patch && patchType !== undefined) return 'webhook returned response.patchType but not response.patch';
   if (patchType === '') return 'webhook returned invalid response.patchType of ""';
   return undefined;
+}
+
+/** The first causes, without the end of long texts: an answer has room for a hundred thousand. */
+function withFewerCauses(details: StatusDetails | undefined): StatusDetails | undefined {
+  if (!details?.causes) return details;
+  const causes = details.causes.slice(0, causesMax).map(({ message, ...cause }) => ({
+    ...cause,
+    ...(message === undefined ? {} : { message: message.slice(0, causeCharsMax) }),
+  }));
+  return { ...details, causes };
+}
+
+/** What the client gets when a webhook refuses a write. */
+export function refusal(hook: Hook, { status }: AdmissionResponse): StatusError {
+  const denied = `admission webhook ${JSON.stringify(hook.name)} denied the request`;
+  const { code = 0, reason, message, details } = status ?? {};
+  const why = (message || reason)?.slice(0, refusalCharsMax);
+  return new StatusError(
+    Math.min(Math.max(code, refusalCodes.min), refusalCodes.max),
+    reason?.slice(0, refusalCharsMax),
+    why ? `${denied}: ${why}` : `${denied} without explanation`,
+    withFewerCauses(details as StatusDetails | undefined),
+  );
 }

@@ -10,13 +10,15 @@ import type { LabelSelector, Labels } from '../../api/kind/label-selector.ts';
 import { DecodeError, decodeObject } from '../../api/model/decode.ts';
 import { encodeObject } from '../../api/model/encode.ts';
 import { findModel, type Model } from '../../api/model/model.ts';
-import { applyJsonPatch, parseJsonPatch } from '../../api/patch/json-patch.ts';
+import { applyJsonPatch, type JsonPatch, parseJsonPatch } from '../../api/patch/json-patch.ts';
 import { jsonPatchFailure } from '../../api/patch/json-patch-failure.ts';
 import { parseExact } from '../../api/text/exact-json.ts';
+import { JsonError } from '../../api/text/json.ts';
 import { jsonText } from '../../api/text/json-text.ts';
 import { type ApiObject, cloneJson, type JsonObject } from '../../api/text/object.ts';
 import type { Admission } from '../../registry/admission-chain.ts';
 import type { Registry } from '../../registry/registry.ts';
+import { readSentJson } from '../../registry/sliced-json.ts';
 import { subresourceOf } from '../../registry/target.ts';
 import { customScaleForm, rescaled } from '../../registry/verbs/custom-scale.ts';
 import { type Scale, type ScaleForm, scaleFormOf, scaleOfObject } from '../../registry/verbs/scale.ts';
@@ -157,8 +159,9 @@ export class AskedWrite {
    * Applies a JSON patch to the object in the version that was sent, and adopts the result. Returns whether it changed
    * anything; throws a Status when the patch cannot be applied.
    */
-  async patch(version: Kind, patchText: string): Promise<boolean> {
-    return this.replace(version, patchedDocument(parseExact(this.objectText(version)), patchText));
+  async patch(version: Kind, patch: Buffer): Promise<boolean> {
+    const operations = await operationsIn(patch);
+    return this.replace(version, patchedDocument(parseExact(this.objectText(version)), operations));
   }
 
   /** Adopts a changed object in a version. Returns whether it differs. */
@@ -229,17 +232,22 @@ function modelText({ model, kind, apiVersion }: Kind | ScaleForm, object: ApiObj
   return encodeObject(model, { ...object, kind, apiVersion, metadata } as unknown as JsonObject);
 }
 
-function patchedDocument(document: unknown, patchText: string): unknown {
+/** The operations of a patch, which may be as long as an answer. */
+async function operationsIn(patch: Buffer): Promise<JsonPatch> {
   try {
-    const patch = parseJsonPatch(JSON.parse(patchText));
-    try {
-      return applyJsonPatch(document, patch);
-    } catch (error) {
-      if (!(error instanceof PatchError)) throw error;
-      throw internal(jsonPatchFailure(document, patch).text);
-    }
+    const { value } = await readSentJson(patch);
+    return parseJsonPatch(value);
   } catch (error) {
-    if (error instanceof PatchError || error instanceof SyntaxError) throw internal(error.message);
+    if (error instanceof PatchError || error instanceof JsonError) throw internal(error.message);
+    throw error;
+  }
+}
+
+function patchedDocument(document: unknown, patch: JsonPatch): unknown {
+  try {
+    return applyJsonPatch(document, patch);
+  } catch (error) {
+    if (error instanceof PatchError) throw internal(jsonPatchFailure(document, patch).text);
     throw error;
   }
 }

@@ -49,14 +49,16 @@ interface Made {
 
 /** Steps of a turn of the event loop that one resource takes. */
 const resourceSteps = 100;
+/** Length of the texts in which a version is kept. */
+const textChars = 64 * 1024;
 
 export class AggregatedDiscovery {
   /** The newest document of each path and version, and the generation of the table it was made from. */
   readonly #documents = new Map<string, Made>();
-  /** The JSON text of each version. */
-  readonly #versions: VersionCache<string>;
+  /** The JSON text of each version, in pieces. */
+  readonly #versions: VersionCache<readonly string[]>;
   /** The JSON text of versions that other servers serve, by what those said. */
-  readonly #remotes = new WeakMap<JsonObject, string>();
+  readonly #remotes = new WeakMap<JsonObject, readonly string[]>();
 
   constructor(private readonly discovery: Discovery) {
     this.#versions = new VersionCache(discovery.kinds);
@@ -86,40 +88,46 @@ export class AggregatedDiscovery {
   }
 
   *#make(path: '/api' | '/apis', version: string): Generator<number, ApiDocument> {
-    const items: string[] = [];
-    if (path === '/api') items.push(`{"metadata":{},"versions":[${yield* this.#version('v1', 'v1')}]}`);
-    else
-      for (const { name, versions: described } of this.discovery.groupList().groups) {
-        const parts: string[] = [];
-        for (const { groupVersion, version } of described)
-          parts.push(yield* this.#version(groupVersion, version));
-        items.push(`{"metadata":${JSON.stringify({ name })},"versions":[${parts.join(',')}]}`);
-      }
     const head = { kind: 'APIGroupDiscoveryList', apiVersion: `${group}/${version}`, metadata: {} };
-    const text = `${JSON.stringify(head).slice(0, -1)},"items":[${items.join(',')}]}\n`;
+    const texts = [`${JSON.stringify(head).slice(0, -1)},"items":[`];
+    if (path === '/api') texts.push('{"metadata":{},"versions":[', ...(yield* this.#version('v1', 'v1')), ']}');
+    else
+      for (const [i, { name, versions: described }] of this.discovery.groupList().groups.entries()) {
+        texts.push(`${i ? ',' : ''}{"metadata":${JSON.stringify({ name })},"versions":[`);
+        for (const [j, { groupVersion, version }] of described.entries()) {
+          if (j) texts.push(',');
+          for (const text of yield* this.#version(groupVersion, version)) texts.push(text);
+        }
+        texts.push(']}');
+      }
+    texts.push(']}\n');
     const contentType = `application/json;g=${group};v=${version};as=APIGroupDiscoveryList`;
-    return new ApiDocument(contentType, Buffer.from(text));
+    return yield* ApiDocument.textInSlices(contentType, texts);
   }
 
-  *#version(apiVersion: string, version: string): Generator<number, string> {
+  *#version(apiVersion: string, version: string): Generator<number, readonly string[]> {
     const remote = this.discovery.remote(apiVersion);
     if (!remote) {
       const listed = (): readonly unknown[] => this.discovery.resourceList(apiVersion)?.resources ?? [];
       return this.#versions.get(apiVersion, () => atOnce(this.#makeVersion(apiVersion, version, listed())))!;
     }
-    if (!remote.available) return JSON.stringify({ version, freshness: 'Stale' });
+    if (!remote.available) return [JSON.stringify({ version, freshness: 'Stale' })];
     const answer = this.discovery.remoteAnswer(apiVersion) ?? {};
     const known = this.#remotes.get(answer);
     if (known !== undefined) return known;
     const { resources } = answer;
     const listed: readonly unknown[] = Array.isArray(resources) ? resources : [];
-    const text = yield* this.#makeVersion(apiVersion, version, listed);
-    this.#remotes.set(answer, text);
-    return text;
+    const texts = yield* this.#makeVersion(apiVersion, version, listed);
+    this.#remotes.set(answer, texts);
+    return texts;
   }
 
   /** @param listed what is said of each resource; what is not well-formed is left out */
-  *#makeVersion(apiVersion: string, version: string, listed: readonly unknown[]): Generator<number, string> {
+  *#makeVersion(
+    apiVersion: string,
+    version: string,
+    listed: readonly unknown[],
+  ): Generator<number, readonly string[]> {
     const resources = new Map<string, AggregatedResource>();
     const { kinds } = this.discovery;
     for (const resource of listed) {
@@ -138,12 +146,20 @@ export class AggregatedDiscovery {
         });
       }
     }
+    // Kept as texts of some length: one of all resources takes long to make, and one of each much memory.
     const texts: string[] = [];
+    let text = `{"version":${JSON.stringify(version)},"resources":[`;
+    let separator = '';
     for (const resource of resources.values()) {
       yield resourceSteps;
-      texts.push(JSON.stringify(resource));
+      text += separator + JSON.stringify(resource);
+      separator = ',';
+      if (text.length < textChars) continue;
+      texts.push(text);
+      text = '';
     }
-    return `{"version":${JSON.stringify(version)},"resources":[${texts.join(',')}],"freshness":"Current"}`;
+    texts.push(`${text}],"freshness":"Current"}`);
+    return texts;
   }
 }
 

@@ -28,8 +28,11 @@ export const headersMax = 2_000;
 /** On close, clients get this long to read their last answer and close the connection. */
 const partingMs = 100;
 
-/** Upgrades that begin in one turn of the event loop: each takes a millisecond or two, and many can come at once. */
-const upgradesMax = 4;
+/**
+ * Upgrades that begin in one turn of the event loop: many can come at once. Each takes some milliseconds in all, and its
+ * steps, such as finding the pod, dialling its node and starting a program, meet those of others that began before.
+ */
+const upgradesMax = 1;
 
 /** Options for Node's server, for HTTP and HTTPS. */
 export const listenerOptions = ({ headerBytesMax }: Limits): ServerOptions => ({

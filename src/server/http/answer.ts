@@ -181,11 +181,16 @@ export async function answerBytes(
     headers['Content-Encoding'] = 'gzip';
     headers.Vary = 'Accept-Encoding';
     response.writeHead(code, { ...headers, 'Content-Length': String(compressed.length) });
-    response.end(compressed);
-    return;
+    return endWith(context, [compressed]);
   }
   response.writeHead(code, headerList(context, size, contentType));
-  if (size > turnBytes) return sendInTurns(context, parts);
+  return endWith(context, parts);
+}
+
+/** Ends an answer whose head was written with a body, which leaves in slices if it is long. */
+export async function endWith(context: RequestContext, parts: readonly Buffer[]): Promise<void> {
+  const { response } = context;
+  if (parts.reduce((sum, part) => sum + part.length, 0) > turnBytes) return sendInTurns(context, parts);
   // Corked: the header and all parts leave in one write.
   response.cork();
   for (const part of parts.slice(0, -1)) response.write(part);

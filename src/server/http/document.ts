@@ -5,11 +5,15 @@
 import { createHash } from 'node:crypto';
 import { constants, gzip } from 'node:zlib';
 import { jsonText } from '../../api/text/json-text.ts';
-import { acceptsGzip, apiHeaders, gzipBytesMin } from './answer.ts';
+import { acceptsGzip, apiHeaders, endWith, gzipBytesMin } from './answer.ts';
 import type { Headers, RequestContext } from './context.ts';
 
 /** Longer documents are compressed quickly: that of a platform with hundreds of kinds changes often. */
 export const longBytes = 8 * 1024 * 1024;
+
+/** Characters of a document that are joined and hashed at once, and the steps of a turn that this takes. */
+const pieceChars = 256 * 1024;
+const pieceSteps = 20_000;
 
 export class ApiDocument {
   /** Hash of the content, in hexadecimal. */
@@ -38,18 +42,41 @@ export class ApiDocument {
     return Buffer.isBuffer(this.content) ? this.content : Buffer.concat(this.content);
   }
 
+  get #pieces(): readonly Buffer[] {
+    return Buffer.isBuffer(this.content) ? [this.content] : this.content;
+  }
+
   static json(value: unknown, contentType = 'application/json'): ApiDocument {
     return new ApiDocument(contentType, Buffer.from(`${jsonText(value)}\n`));
   }
 
   /** The same for a large object, in slices: each `yield` reports about how many steps it took. */
-  static *jsonInSlices(value: object): Generator<number, ApiDocument> {
-    const pieces: string[] = [];
-    for (const piece of jsonPieces(value, 2)) {
+  static jsonInSlices(value: object): Generator<number, ApiDocument> {
+    return ApiDocument.textInSlices('application/json', withLineEnd(jsonPieces(value, 2)));
+  }
+
+  /** A document of many short texts, in slices. Those of a platform take milliseconds to join, and to hash. */
+  static *textInSlices(contentType: string, texts: Iterable<string>): Generator<number, ApiDocument> {
+    const pieces: Buffer[] = [];
+    const hash = createHash('sha256');
+    let text = '';
+    const take = (): void => {
+      const piece = Buffer.from(text);
+      hash.update(piece);
       pieces.push(piece);
-      yield piece.length;
+      text = '';
+    };
+    for (const one of texts) {
+      text += one;
+      if (text.length < pieceChars) {
+        yield one.length;
+        continue;
+      }
+      take();
+      yield one.length + pieceSteps;
     }
-    return new ApiDocument('application/json', Buffer.from(`${pieces.join('')}\n`));
+    take();
+    return new ApiDocument(contentType, pieces, hash.digest('hex').toUpperCase());
   }
 
   /** Answers a GET or HEAD. `more` are headers that replace the default ones. */
@@ -70,9 +97,11 @@ export class ApiDocument {
     }
     const isZipped = compressible && acceptsGzip(context);
     if (isZipped) headers['Content-Encoding'] = 'gzip';
-    const body = isZipped ? await this.gzipped() : this.bytes;
-    response.writeHead(200, { ...headers, 'Content-Length': String(body.length) });
-    response.end(context.info.method === 'HEAD' ? undefined : body);
+    const body = isZipped ? [await this.gzipped()] : this.#pieces;
+    const length = isZipped ? body[0]!.length : this.#length;
+    response.writeHead(200, { ...headers, 'Content-Length': String(length) });
+    if (context.info.method === 'HEAD') response.end();
+    else await endWith(context, body);
   }
 
   gzipped(): Promise<Buffer> {
@@ -96,6 +125,11 @@ function isKnown(ifNoneMatch: string | undefined, hash: string): boolean {
     const text = tag.trim();
     return text === '*' || text.replace(/^W\//, '') === `"${hash}"`;
   });
+}
+
+function* withLineEnd(texts: Iterable<string>): Generator<string> {
+  yield* texts;
+  yield '\n';
 }
 
 /** The JSON text of an object in pieces: one per entry of its first levels. */

@@ -3,10 +3,10 @@
  * and endpoints are written by users, who could otherwise make the server send requests to itself with its own
  * identity.
  */
-import { networkInterfaces } from 'node:os';
 import type { EndpointSlice, Service } from '../../api/generated/types.ts';
 import { type Address, parseIP } from '../../api/values/addresses.ts';
 import type { View } from '../../registry/view/view.ts';
+import { ownAddresses } from '../../streams/dial/machine-doors.ts';
 import { addressNotAllowed } from '../../streams/dial/target-address.ts';
 import type { Door } from './door.ts';
 
@@ -86,9 +86,7 @@ const reaches = (listening: Address, dialled: Address): boolean =>
 
 const isOfMachine = (address: Address): boolean =>
   isLocal(address) ||
-  Object.values(networkInterfaces()).some((list) =>
-    list?.some((one) => isSame(parseIP(one.address.replace(/%.*$/, '')), address)),
-  );
+  ownAddresses().some((own) => isSame(own, address));
 
 /** Whether an address is loopback or "all addresses", which systems treat as loopback. */
 const isLocal = ({ family, value }: Address): boolean =>

@@ -19,6 +19,9 @@ import { platform } from '../../platform.ts';
 const socketTable = '/proc/net/unix';
 const folder = path.join(tmpdir(), 'wherry-doors');
 
+/** How long the addresses of this machine are kept: the system takes a millisecond or two where there are many pods. */
+const ownMs = 500;
+
 /** How many doors of this process listen at each port: several may, at different addresses. */
 const ownPorts = new Map<number, number>();
 
@@ -100,12 +103,22 @@ function isOwn(text: string): boolean {
     ownRanges.some(({ family, first, last }) => family === address.family && isWithin(address, first, last))
   )
     return true;
-  return Object.values(networkInterfaces()).some((list) =>
-    list?.some((one) => {
-      const own = parseIP(one.address);
-      return own?.family === address.family && own.value === address.value;
-    }),
-  );
+  return ownAddresses().some(({ family, value }) => family === address.family && value === address.value);
+}
+
+let own: readonly Address[] = [];
+let ownReadMs = Number.NEGATIVE_INFINITY;
+
+/** The addresses of this machine's networks. */
+export function ownAddresses(): readonly Address[] {
+  const nowMs = performance.now();
+  if (nowMs - ownReadMs > ownMs) {
+    ownReadMs = nowMs;
+    own = Object.values(networkInterfaces())
+      .flatMap((list = []) => list.map(({ address }) => parseIP(address.replace(/%.*$/, ''))))
+      .filter((address) => address !== undefined);
+  }
+  return own;
 }
 
 const isWithin = ({ value }: Address, first: bigint, last: bigint): boolean =>

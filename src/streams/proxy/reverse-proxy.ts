@@ -51,6 +51,9 @@ const tunnelLingerMs = 1_000;
 const begins = new TurnQueue(6, 0.1);
 const departures = new TurnQueue(6, 0.1);
 
+/** Why a request is given up. Without a reason, Node makes an error with a stack for each. */
+const clientGone = new Error('context canceled');
+
 export interface ProxyTarget {
   /** Opens a fresh connection for one request. Its errors are shown to the client, so use Go's words. */
   connect(): Promise<Duplex>;
@@ -96,10 +99,10 @@ export async function forward(
   });
   headers.push(...(target.headers ?? []));
   const gone = new AbortController();
-  const leave = (): void => departures.add(() => gone.abort());
+  const leave = (): void => departures.add(() => gone.abort(clientGone));
   response.once('close', leave);
   // The client may have left while the target was looked up.
-  if (response.destroyed) gone.abort();
+  if (response.destroyed) gone.abort(clientGone);
   let connection: Duplex | undefined;
   let sent: ClientRequest | undefined;
   try {
@@ -146,9 +149,9 @@ export async function forwardUpgrade(
   if (target.ownOrigin) refuseServiceWorker(request);
   const upgrade = await withoutBody(request, { socket, head });
   const gone = new AbortController();
-  const leave = (): void => departures.add(() => gone.abort());
+  const leave = (): void => departures.add(() => gone.abort(clientGone));
   socket.once('close', leave);
-  if (socket.destroyed) gone.abort();
+  if (socket.destroyed) gone.abort(clientGone);
   let connection: Duplex;
   try {
     connection = await connected(target, gone.signal);

@@ -9,6 +9,9 @@ import type { SessionStatus } from './session-status.ts';
 /** Time a handler gets after its pod has ended, to return its result. */
 const endedMs = 2_000;
 
+/** Why `gone` is aborted. Without a reason, Node makes an error with a stack for each session. */
+const sessionOver = new Error('the session is over');
+
 /** What a carrier needs to know of its session. */
 export interface CarriedSession {
   readonly wish: SessionWish;
@@ -109,7 +112,7 @@ export class LiveSession implements Session {
 
   #end(result: SessionResult | undefined): void {
     this.#cutShort(result);
-    this.#abandon.abort();
+    this.#abandon.abort(sessionOver);
     this.stdin?.finish();
     this.stdout?.destroy();
     this.stderr?.destroy();
