@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { availableParallelism } from 'node:os';
 import type { Pod } from '../../api/generated/types.ts';
 import { residentBytes } from '../../platform.ts';
+import { clientGone, departures } from '../../streams/dial/departures.ts';
 import { attemptOf, LogRefusal, logQueryOf } from '../logs/container-logs.ts';
 import { memoryBytes } from '../machine/machine.ts';
 import { capture } from '../pods/capture.ts';
@@ -135,7 +136,7 @@ async function sendLog(
   const attempt = attemptOf(status, container, name, previous);
   const log = worker.runtime.log(worker.uid, container, attempt);
   const gone = new AbortController();
-  response.once('close', () => gone.abort());
+  response.once('close', () => departures.add(() => gone.abort(clientGone)));
   response.writeHead(200, { 'Content-Type': 'text/plain' });
   // Send the headers now: with a log that is quiet, the client would otherwise take the server for dead.
   response.flushHeaders();
@@ -168,7 +169,7 @@ async function run({ host, response, path, query }: Asked): Promise<void> {
   const command = (query.get('cmd') ?? '').split(' ').filter(Boolean);
   if (!command.length) throw new KubeletRefusal(400, 'you must specify a command');
   const gone = new AbortController();
-  response.once('close', () => gone.abort());
+  response.once('close', () => departures.add(() => gone.abort(clientGone)));
   const { result, output } = await capture(running, command, { bytesMax: runBytesMax, gone: gone.signal });
   if (result.kind === 'failure') throw new KubeletRefusal(500, result.message);
   if (result.kind === 'exit')

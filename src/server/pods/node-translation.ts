@@ -5,6 +5,7 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { plain, StatusError } from '../../api/errors/errors.ts';
+import { clientGone, departures } from '../../streams/dial/departures.ts';
 import { hostPort } from '../../streams/dial/net-error.ts';
 import type { NodeConnector, NodeLocation } from '../../streams/dial/node-connector.ts';
 import type { Upgrade } from '../../streams/dial/tunnel.ts';
@@ -85,7 +86,7 @@ export async function untunnelTo(
   const bad = webSocketRefusal(request);
   if (bad) return refuseUpgrade(socket, bad);
   const gone = new AbortController();
-  const onClose = (): void => gone.abort();
+  const onClose = (): void => departures.add(() => gone.abort(clientGone));
   socket.on('close', onClose);
   try {
     const asked = { method: 'POST', path, headers: ownHeaders(node), protocols: tunnelledProtocols(request) };

@@ -8,6 +8,7 @@ import type { Kind } from '../../api/kind/kind.ts';
 
 import { boundInterim } from '../../interim-answers.ts';
 import { bodySink } from '../../streams/bytes/body-sink.ts';
+import { clientGone, departures } from '../../streams/dial/departures.ts';
 import { hostPort, readError } from '../../streams/dial/net-error.ts';
 import type { NodeLocation } from '../../streams/dial/node-connector.ts';
 import { ClientGone, type Upgrade } from '../../streams/dial/tunnel.ts';
@@ -79,10 +80,10 @@ async function logOverHttp(
   }
   const release = connecting.open.add(() => response.destroy());
   const gone = new AbortController();
-  const onClose = (): void => gone.abort();
+  const onClose = (): void => departures.add(() => gone.abort(clientGone));
   response.on('close', onClose);
   // The client disconnected while the pod was looked up.
-  if (response.destroyed) onClose();
+  if (response.destroyed) gone.abort(clientGone);
   try {
     const kubelet = await open(connecting, { node, ...log }, gone.signal);
     response.writeHead(200, { ...apiHeaders(context, 'text/plain'), 'Transfer-Encoding': 'chunked' });
@@ -94,7 +95,7 @@ async function logOverHttp(
     if (!(error instanceof ClientGone)) throw error;
   } finally {
     response.off('close', onClose);
-    gone.abort();
+    gone.abort(clientGone);
     release();
   }
 }
@@ -120,16 +121,16 @@ async function logOverWebSocket(
   if (!node) return refuseUpgrade(socket, { status: 204, text: '' });
   const release = connecting.open.add(() => socket.destroy());
   const gone = new AbortController();
-  const onClose = (): void => gone.abort();
+  const onClose = (): void => departures.add(() => gone.abort(clientGone));
   socket.on('close', onClose);
-  if (socket.destroyed) onClose();
+  if (socket.destroyed) gone.abort(clientGone);
   try {
     const kubelet = await open(connecting, { node, ...log }, gone.signal);
     const webSocket = acceptWebSocket(request, socket, head, chosen.protocol);
     if (webSocket) await sendLog(kubelet, webSocket, carriers.get(chosen.protocol));
   } finally {
     socket.off('close', onClose);
-    gone.abort();
+    gone.abort(clientGone);
     release();
   }
 }

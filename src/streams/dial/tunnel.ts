@@ -11,10 +11,10 @@ import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { badRequest, plain, StatusError } from '../../api/errors/errors.ts';
-import { TurnQueue } from '../../turn-queue.ts';
 import { copy, socketPace } from '../bytes/byte-copy.ts';
 import { canCarry } from '../bytes/memory-pipe.ts';
 import { writeRecordPerPiece } from '../bytes/tls-records.ts';
+import { departures } from './departures.ts';
 import { readError } from './net-error.ts';
 import { makeLongLived } from './upgrade-request.ts';
 
@@ -25,12 +25,6 @@ const bodyBytesMax = 1024 * 1024;
 const bodyMs = 10_000;
 /** Maximum bytes buffered that a client sends before the answer; then the client is paused. */
 const earlyBytesMax = 64 * 1024;
-
-/**
- * Ends of joined connections that are passed on in one turn of the event loop: a client can close hundreds at once, and
- * so does a pod that ends. What each leads to takes some milliseconds. When many wait, it is a tenth of them.
- */
-const ends = new TurnQueue(3, 0.1);
 
 /** Timeouts. */
 export interface TunnelTimes {
@@ -285,8 +279,8 @@ function join(
       if (!backend.readableEnded) backendOver();
       closed();
     };
-    client.on('end', () => ends.add(clientOver)).on('close', () => ends.add(clientGone));
-    backend.on('end', () => ends.add(backendOver)).on('close', () => ends.add(backendGone));
+    client.on('end', () => departures.add(clientOver)).on('close', () => departures.add(clientGone));
+    backend.on('end', () => departures.add(backendOver)).on('close', () => departures.add(backendGone));
 
     client.cork();
     for (const chunk of toClient) client.write(chunk);

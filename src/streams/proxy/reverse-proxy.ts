@@ -20,6 +20,7 @@ import { plain, StatusError, unavailable } from '../../api/errors/errors.ts';
 import { boundInterim } from '../../interim-answers.ts';
 import { TurnQueue } from '../../turn-queue.ts';
 import { bodySink } from '../bytes/body-sink.ts';
+import { clientGone, departures } from '../dial/departures.ts';
 import { readError } from '../dial/net-error.ts';
 import { ClientGone, tunnel, withoutBody } from '../dial/tunnel.ts';
 import { tunnelHeaders } from './forwarded-headers.ts';
@@ -45,14 +46,10 @@ const lingerMs = 500;
 const tunnelLingerMs = 1_000;
 
 /**
- * Requests that begin, and that end because their clients have left, in one turn of the event loop: a client can open or
- * close hundreds of connections at once. When many wait, it is a tenth of them.
+ * Requests that begin in one turn of the event loop: a client can open hundreds of connections at once. When many wait,
+ * it is a tenth of them.
  */
 const begins = new TurnQueue(6, 0.1);
-const departures = new TurnQueue(6, 0.1);
-
-/** Why a request is given up. Without a reason, Node makes an error with a stack for each. */
-const clientGone = new Error('context canceled');
 
 export interface ProxyTarget {
   /** Opens a fresh connection for one request. Its errors are shown to the client, so use Go's words. */
