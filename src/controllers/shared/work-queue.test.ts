@@ -170,3 +170,20 @@ it('a closed queue waits for what is under way, and takes nothing more', async (
   await vi.advanceTimersByTimeAsync(100);
   expect(worked).toEqual(['a']);
 });
+
+it('those that take milliseconds each are started in turns of the event loop', async () => {
+  vi.useRealTimers();
+  let turn = 0;
+  const startedIn: number[] = [];
+  const queue = new WorkQueue({
+    work: async () => {
+      startedIn.push(turn);
+      for (const until = performance.now() + 5; performance.now() < until; );
+    },
+    onError: () => undefined,
+  });
+  for (const key of ['a', 'b', 'c', 'd']) queue.add(key);
+  for (; startedIn.length < 4; turn++) await new Promise((resolve) => setImmediate(resolve));
+  expect(new Set(startedIn).size).toBe(4);
+  await queue.close();
+});

@@ -9,6 +9,8 @@ const retryDefault = { firstMs: 5, maxMs: 30_000 };
 const triesMaxDefault = 20;
 /** Keys processed concurrently, and started per event loop tick. */
 const widthDefault = 8;
+/** When those that were started in a tick took longer than this, the others are started in the next. */
+const tickMaxMs = 3;
 /** The longest delay of a timer; a longer one is split. */
 const timerMaxMs = 2 ** 31 - 1;
 /** Keys delayed for longer than this do not count as pending work. */
@@ -98,11 +100,14 @@ export class WorkQueue {
   }
 
   #next(): void {
+    const begunMs = performance.now();
     for (const key of this.#waiting) {
       if (this.#working.size >= (this.options.width ?? widthDefault)) return;
       this.#waiting.delete(key);
       this.#working.add(key);
       void this.#run(key);
+      // Some take milliseconds before they first await, such as those that verify or sign requests for certificates.
+      if (performance.now() - begunMs > tickMaxMs && this.#waiting.size > 0) return this.#takeTurn();
     }
   }
 

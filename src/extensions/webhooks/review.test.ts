@@ -22,7 +22,12 @@ it('takes the first warnings and annotations of an answer', () => {
 
 it('passes on the beginning of a refusal without an end', () => {
   const causes = Array.from({ length: 5_000 }, () => ({ message: 'm'.repeat(10_000), field: 'spec' }));
-  const status = { message: 'x'.repeat(2_000_000), reason: 'r'.repeat(2_000_000), code: 403, details: { causes } };
+  const status = {
+    message: 'x'.repeat(2_000_000),
+    reason: 'r'.repeat(2_000_000),
+    code: 403,
+    details: { causes },
+  };
   const refused = refusal({ name: 'a.example' } as Hook, { allowed: false, status } as AdmissionResponse);
   expect(refused.code).toBe(403);
   expect(refused.message).toMatch(/^admission webhook "a.example" denied the request: xxx/);

@@ -90,7 +90,8 @@ export class AggregatedDiscovery {
   *#make(path: '/api' | '/apis', version: string): Generator<number, ApiDocument> {
     const head = { kind: 'APIGroupDiscoveryList', apiVersion: `${group}/${version}`, metadata: {} };
     const texts = [`${JSON.stringify(head).slice(0, -1)},"items":[`];
-    if (path === '/api') texts.push('{"metadata":{},"versions":[', ...(yield* this.#version('v1', 'v1')), ']}');
+    if (path === '/api')
+      texts.push('{"metadata":{},"versions":[', ...(yield* this.#version('v1', 'v1')), ']}');
     else
       for (const [i, { name, versions: described }] of this.discovery.groupList().groups.entries()) {
         texts.push(`${i ? ',' : ''}{"metadata":${JSON.stringify({ name })},"versions":[`);

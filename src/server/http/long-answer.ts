@@ -55,7 +55,11 @@ export async function answerLong(
   let begun = '';
   for (let next = texts.next(); !next.done; next = texts.next()) {
     begun += next.value;
-    if (begun.length > wholeChars) return stream(context, code, slices(begun, texts), contentType);
+    if (begun.length > wholeChars) {
+      // To turn that much text into bytes takes a turn of its own.
+      await pace.rest();
+      return stream(context, code, slices(begun, texts), contentType);
+    }
     const pause = pace.pause();
     if (pause) await pause;
     if (context.response.destroyed) return;

@@ -85,8 +85,7 @@ const reaches = (listening: Address, dialled: Address): boolean =>
   listening.value === 0n && (listening.family === 6 || dialled.family === 4) && isOfMachine(dialled);
 
 const isOfMachine = (address: Address): boolean =>
-  isLocal(address) ||
-  ownAddresses().some((own) => isSame(own, address));
+  isLocal(address) || ownAddresses().some((own) => isSame(own, address));
 
 /** Whether an address is loopback or "all addresses", which systems treat as loopback. */
 const isLocal = ({ family, value }: Address): boolean =>
