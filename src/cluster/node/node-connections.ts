@@ -10,7 +10,7 @@ import { nodeUserPrefix } from '../../api/values/node-identity.ts';
 import { agentNameOf, type NodeTrust } from '../../pki/node-certificates.ts';
 import type { OwnDoors } from '../../server/http/own-doors.ts';
 import { dialTcp } from '../../streams/dial/dialing.ts';
-import { readError } from '../../streams/dial/net-error.ts';
+import { readError, systemCode } from '../../streams/dial/net-error.ts';
 import type { NodeConnector, NodeLocation } from '../../streams/dial/node-connector.ts';
 import { allowedAddresses, isAllowedTarget, systemLookup } from '../../streams/dial/target-address.ts';
 
@@ -160,7 +160,7 @@ function tlsWords(
   error: NodeJS.ErrnoException & { cert?: { subjectaltname?: string } },
   host: string,
 ): string {
-  const { code = '' } = error;
+  const code = systemCode(error);
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     const names = (error.cert?.subjectaltname ?? '').replace(/(DNS|IP Address):/g, '');
     return `tls: failed to verify certificate: x509: certificate is valid for ${names}, not ${host}`;

@@ -1,5 +1,5 @@
 /** Why a call to another server failed, in the words of Go's standard library, which clients show and compare. */
-import { dialError, readError } from '../../streams/dial/net-error.ts';
+import { dialError, readError, systemCode } from '../../streams/dial/net-error.ts';
 
 export const deadlineExceeded = 'context deadline exceeded';
 
@@ -25,7 +25,8 @@ interface CallFailure extends NodeJS.ErrnoException {
 export function callError(failure: Error, host: string): Error {
   // Several addresses of a name were tried.
   const error: CallFailure = failure instanceof AggregateError ? failure.errors[0] : failure;
-  const { code = '', syscall } = error;
+  const { syscall } = error;
+  const code = systemCode(error);
   if (syscall === 'connect' && error.address) return dialError(error.address, error.port ?? 0, error);
   if (syscall === 'getaddrinfo')
     return new Error(`dial tcp: lookup ${host}: ${code === 'ENOTFOUND' ? 'no such host' : code}`);

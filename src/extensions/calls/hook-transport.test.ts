@@ -5,6 +5,7 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
+import { badRequest } from '../../api/errors/errors.ts';
 import { HookTransport } from './hook-transport.ts';
 
 const place = {
@@ -126,4 +127,13 @@ it('few handshakes with a host are under way at once, and all come to their turn
   await Promise.all(calls);
   transport.close();
   await new Promise((resolve) => server.close(resolve));
+});
+
+it('a dial that the rules of the server refuse fails the call alone', async () => {
+  // The error of the API has a number as its code; to read it as a text ended the process.
+  const transport = new HookTransport(async () => {
+    throw badRequest('address not allowed');
+  });
+  await expect(transport.post(place, '{}', 60_000)).rejects.toThrow('address not allowed');
+  transport.close();
 });

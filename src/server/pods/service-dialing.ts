@@ -22,8 +22,16 @@ export class ServiceDialing {
     this.#slices = new ServiceSlices(connecting.registry.view);
   }
 
-  /** Rejects with an error in Go's words. */
+  /** Rejects with an error in Go's words: those of the API are for clients, and their code is a number. */
   async dial(namespace: string, name: string, port: number): Promise<Duplex> {
+    try {
+      return await this.#dialService(namespace, name, port);
+    } catch (error) {
+      throw error instanceof StatusError ? new Error(error.message, { cause: error }) : error;
+    }
+  }
+
+  async #dialService(namespace: string, name: string, port: number): Promise<Duplex> {
     const { view } = this.connecting.registry;
     const service = view.collection('core/services').get(namespace, name)?.peek() as Service | undefined;
     if (!service) throw new Error(`service ${JSON.stringify(name)} not found`);

@@ -16,11 +16,18 @@ const words: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'connection timed out',
 };
 
-/** Such as `connection refused`; messages of other errors stay as they are. */
-function systemWords(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  return (code !== undefined && words[code]) || message || String(error);
+/**
+ * The name of a system's error, such as ECONNRESET; '' for other errors. Not every `code` is a text: errors of the API
+ * have the code of HTTP there, and those of an AbortSignal a number, too.
+ */
+export function systemCode(error: unknown): string {
+  const { code } = error as { readonly code?: unknown };
+  return typeof code === 'string' ? code : '';
 }
+
+/** Such as `connection refused`; messages of other errors stay as they are. */
+const systemWords = (error: unknown): string =>
+  words[systemCode(error)] || (error as Error).message || String(error);
 
 /** `10.0.0.1:80`, `[::1]:80`. */
 export const hostPort = (host: string, port: number): string =>
@@ -35,7 +42,8 @@ export const dialTimeout = (host: string, port: number): Error =>
 
 /** The text for a connection that failed while an answer was awaited. */
 export function readError(error: unknown): string {
-  const { code = '', message } = error as NodeJS.ErrnoException;
+  const { message } = error as Error;
+  const code = systemCode(error);
   // Node's message when the connection ended before an answer; a reset has an errno.
   if (message === 'socket hang up') return 'unexpected EOF';
   if (code === 'HPE_HEADER_OVERFLOW') return 'net/http: server response headers exceeded the limit; aborted';
