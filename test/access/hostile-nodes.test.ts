@@ -11,9 +11,9 @@ import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
 import { createServer } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { CertificateSigningRequest, Node, Secret } from '../../src/api/generated/types.ts';
+import type { CertificateSigningRequest, Node, Pod, Secret } from '../../src/api/generated/types.ts';
 import { Client } from '../../src/client/client.ts';
-import { configMaps, nodes, secrets, services, signingRequests } from '../../src/client/resources.ts';
+import { configMaps, nodes, pods, secrets, services, signingRequests } from '../../src/client/resources.ts';
 import { type Cluster, start } from '../../src/cluster/index.ts';
 import { type Authority, type Certified, clientUsages, yearMs } from '../../src/pki/authority.ts';
 import { readAuthority } from '../../src/pki/cluster-certificates.ts';
@@ -121,6 +121,32 @@ describe('a node', () => {
     }
     const states = await Promise.all(refused.map((name) => admin.get(signingRequests, undefined, name)));
     expect(states.map(({ status }) => status)).toEqual(refused.map(() => ({})));
+  });
+
+  it('makes no mirror pod that names objects of the API by its volumes', async () => {
+    // Not only secrets and claims: a pod of a node could ask for certificates of its service account, too.
+    const { uid } = (await admin.get(nodes, undefined, 'evil')).metadata;
+    const mirror = (volume: object): Promise<unknown> =>
+      evil.create(pods, 'default', {
+        metadata: {
+          generateName: 'mirror-',
+          annotations: { 'kubernetes.io/config.mirror': 'x' },
+          ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'evil', uid, controller: true }],
+        },
+        spec: {
+          nodeName: 'evil',
+          containers: [{ name: 'c', image: 'i' }],
+          volumes: [{ name: 'v', ...volume }],
+        },
+      } as Pod);
+    const podCertificate = { signerName: 'a/b', keyType: 'ED25519', credentialBundlePath: 'x' };
+    for (const [volume, what] of [
+      [{ projected: { sources: [{ podCertificate }] } }, 'podcertificates'],
+      [{ csi: { driver: 'd.example.com' } }, 'csidrivers (via CSI volumes)'],
+      [{ glusterfs: { endpoints: 'e', path: 'p' } }, 'endpoints (via glusterFS volumes)'],
+    ] as const)
+      await expect(mirror(volume)).rejects.toThrow(`node "evil" can not create pods that reference ${what}`);
+    await expect(mirror({ emptyDir: {} })).resolves.toMatchObject({ spec: { nodeName: 'evil' } });
   });
 
   it('cannot say by itself what its certificate may name', async () => {

@@ -3,7 +3,13 @@
  * only. Nodes are recognised by user name and group; other users are not checked.
  */
 import { forbidden, notFound } from '../../api/errors/errors.ts';
-import type { CertificateSigningRequest, Node, Pod, TokenRequest } from '../../api/generated/types.ts';
+import type {
+  CertificateSigningRequest,
+  Node,
+  Pod,
+  TokenRequest,
+  Volume,
+} from '../../api/generated/types.ts';
 import type { Authorizer } from '../../api/kind/access.ts';
 import { mirrorAnnotation, podReferences, tokenAudiences } from '../../api/rules/pod/pod-references.ts';
 import { semanticEqual } from '../../api/text/object.ts';
@@ -207,12 +213,21 @@ function mirrorProblem(registry: Registry, node: string, { metadata, spec = {} }
     (named.configMaps.length && 'configmaps') ||
     (named.claims.length && 'persistentvolumeclaims') ||
     (spec.resourceClaims?.length && 'resourceclaims') ||
-    (hasTrustBundle(spec) && 'clustertrustbundles');
+    spec.volumes?.map(volumeReference).find(Boolean);
   return reference ? `${me} can not create pods that reference ${reference}` : undefined;
 }
 
-const hasTrustBundle = ({ volumes }: NonNullable<Pod['spec']>): boolean =>
-  volumes?.some(({ projected }) => projected?.sources?.some((source) => source.clusterTrustBundle)) ?? false;
+/** Objects of the API that a volume needs beside secrets, config maps and claims. */
+function volumeReference({ csi, glusterfs, projected }: Volume): string | undefined {
+  if (csi) return 'csidrivers (via CSI volumes)';
+  if (glusterfs) return 'endpoints (via glusterFS volumes)';
+  for (const { clusterTrustBundle, podCertificate, serviceAccountToken } of projected?.sources ?? []) {
+    if (serviceAccountToken) return 'serviceaccounts (via projected volumes)';
+    if (clusterTrustBundle) return 'clustertrustbundles';
+    if (podCertificate) return 'podcertificates';
+  }
+  return undefined;
+}
 
 // Tokens
 

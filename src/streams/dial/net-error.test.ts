@@ -6,7 +6,9 @@ import { dialError, readError, systemCode } from './net-error.ts';
 it('has words for errors of the system', () => {
   const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
   expect(dialError('::1', 80, refused).message).toBe('dial tcp [::1]:80: connect: connection refused');
-  expect(readError(Object.assign(new Error('x'), { code: 'HPE_INVALID_VERSION' }))).toBe('malformed HTTP response');
+  expect(readError(Object.assign(new Error('x'), { code: 'HPE_INVALID_VERSION' }))).toBe(
+    'malformed HTTP response',
+  );
 });
 
 it('keeps the message of errors whose code is a number', () => {

@@ -1,6 +1,7 @@
 // Proves the rules for annotations that the server interprets (kinds.md 9.4).
 import { describe, expect, test } from 'vitest';
-import { podErrors } from '../../kinds/core/pod.fixture.ts';
+import { brief, podErrors } from '../../kinds/core/pod.fixture.ts';
+import { podAnnotationChangeErrors } from './pod-annotations.ts';
 
 describe('annotations', () => {
   const a = 'metadata.annotations';
@@ -80,5 +81,19 @@ describe('annotations', () => {
   test.each(['{', 'null', '[1]', '[{"key":1}]', '{"a":1}'])('unreadable tolerations: %s', (text) => {
     const errors = podErrors({}, { annotations: { 'scheduler.alpha.kubernetes.io/tolerations': text } });
     expect(errors).toHaveLength(1);
+  });
+
+  test('profiles for AppArmor stay as they were when the pod was created', () => {
+    const name = 'container.apparmor.security.beta.kubernetes.io/c';
+    const path = `${a}[${name}]`;
+    const changed = (now?: object, old?: object) =>
+      brief([...podAnnotationChangeErrors(now as Record<string, string>, old as Record<string, string>, a)]);
+    const [confined, free] = [{ [name]: 'runtime/default' }, { [name]: 'unconfined' }];
+    expect(changed({ ...confined, b: '2' }, { ...confined, b: '1' })).toEqual([]);
+    expect(changed(free)).toEqual([[path, 'F', 'Forbidden: may not add AppArmor annotations']]);
+    for (const now of [undefined, free])
+      expect(changed(now, confined)).toEqual([
+        [path, 'F', 'Forbidden: may not remove or update AppArmor annotations'],
+      ]);
   });
 });

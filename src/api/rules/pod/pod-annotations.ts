@@ -40,21 +40,31 @@ export function* podAnnotationErrors(annotations: Annotations, spec: PodSpec, pa
   }
 }
 
-/** A mirror pod represents a static pod of a node: clients may neither add nor remove its annotation. */
+/**
+ * What clients may neither add, change nor remove: the mark of a mirror pod, which represents a static pod of a node, and
+ * AppArmor profiles, which are read when the pod is created.
+ */
 export function* podAnnotationChangeErrors(
-  annotations: Annotations,
-  old: Annotations,
+  annotations: Annotations = {},
+  old: Annotations = {},
   path: string,
 ): Findings {
-  const [now, before] = [own(annotations, mirror), own(old, mirror)];
-  if (before === undefined && now !== undefined)
-    yield forbidden(key(path, mirror), 'may not add mirror pod annotation');
-  else if (before !== now)
-    yield forbidden(key(path, mirror), 'may not remove or update mirror pod annotation');
+  for (const name of Object.keys(old)) {
+    if (Object.hasOwn(annotations, name) && annotations[name] === old[name]) continue;
+    const what = fixedAnnotation(name);
+    if (what) yield forbidden(key(path, name), `may not remove or update ${what}`);
+  }
+  for (const name of Object.keys(annotations)) {
+    if (Object.hasOwn(old, name)) continue;
+    const what = fixedAnnotation(name);
+    if (what) yield forbidden(key(path, name), `may not add ${what}`);
+  }
 }
 
-const own = (annotations: Annotations, name: string): string | undefined =>
-  annotations && Object.hasOwn(annotations, name) ? annotations[name] : undefined;
+const fixedAnnotation = (name: string): string | undefined => {
+  if (name === mirror) return 'mirror pod annotation';
+  return name.startsWith(appArmor) ? 'AppArmor annotations' : undefined;
+};
 
 /** A whole number without a plus sign and leading zeros. */
 const isCost = (text: string): boolean =>
