@@ -1,9 +1,11 @@
 /** Proves whom connections trust by a bundle of certificates: who signed, by key and not by name; and nobody else. */
+import { once } from 'node:events';
 import { createServer, get } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Authority, clientUsages, makeAuthority, servingUsages } from './authority.ts';
-import { TrustedAgent } from './trusted-tls.ts';
+import { connectTrusted, TrustedAgent } from './trusted-tls.ts';
 
 const dayMs = 86_400_000;
 const now = Date.now();
@@ -104,5 +106,44 @@ describe('a server is not trusted, and is sent nothing', () => {
   it('by a bundle without certificates', async () => {
     const own = authority('one name').issue(issue, now);
     expect((await asked(own, 'nothing')).requests).toBe(0);
+  });
+});
+
+describe('a server with a name that is too long', () => {
+  const options = { port: 1, host: '127.0.0.1', servername: 'a'.repeat(256) };
+
+  it('is not connected to: OpenSSL would close the connections of others', async () => {
+    const own = authority('things');
+    const faults: string[] = [];
+    const server = createTlsServer(own.issue(issue, now), (socket) =>
+      socket.on('data', (data) => socket.write(data)).on('error', (error) => faults.push(error.message)),
+    );
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const neighbour = connectTrusted({ port, host: '127.0.0.1', ca: own.pem.cert });
+    closers.push(() => {
+      neighbour.destroy();
+      server.close();
+    });
+    const echo = async (text: string): Promise<void> => {
+      neighbour.write(text);
+      const [data] = await once(neighbour, 'data');
+      expect(String(data)).toBe(text);
+    };
+    await once(neighbour, 'secureConnect');
+    await echo('before');
+    for (const ca of [{}, { ca: own.pem.cert }])
+      expect(() => connectTrusted({ ...options, ...ca, port })).toThrow('getaddrinfo ENOTFOUND');
+    await echo('after');
+    expect(faults).toEqual([]);
+  });
+
+  it('fails the request of an agent, with a bundle and without', async () => {
+    for (const ca of [{}, { ca: authority('things').pem.cert }]) {
+      const agent = new TrustedAgent(ca);
+      closers.push(() => agent.destroy());
+      const [error] = await once(get({ ...options, agent }), 'error');
+      expect((error as NodeJS.ErrnoException).code).toBe('ENOTFOUND');
+    }
   });
 });

@@ -33,6 +33,12 @@ const unsignedCodes: ReadonlySet<string> = new Set([
   'CERT_SIGNATURE_FAILURE',
 ]);
 
+/**
+ * Names of servers are at most this long, as in DNS. OpenSSL refuses more than 255 characters and leaves that error in the
+ * queue of its thread, where the next connection that is read finds it and is closed: that of another user.
+ */
+const serverNameCharsMax = 253;
+
 const identityCode = 'ERR_TLS_CERT_ALTNAME_INVALID';
 
 export interface TrustedOptions extends ConnectionOptions {
@@ -45,12 +51,14 @@ export interface TrustedOptions extends ConnectionOptions {
  * `secureConnect` are called nevertheless, with a destroyed socket.
  */
 export function connectTrusted(options: TrustedOptions): TLSSocket {
+  const problem = nameProblem(options);
+  if (problem) throw problem;
   const { ca, rejectUnauthorized = true } = options;
   if (!ca || !rejectUnauthorized) return tlsConnect(options);
   const socket = tlsConnect({ ...options, allowPartialTrustChain: true, rejectUnauthorized: false });
   socket.once('secureConnect', () => {
-    const problem = problemOf(socket, ca, options.servername || options.host || 'localhost');
-    if (problem) socket.destroy(problem);
+    const distrust = problemOf(socket, ca, options.servername || options.host || 'localhost');
+    if (distrust) socket.destroy(distrust);
   });
   return socket;
 }
@@ -74,8 +82,22 @@ export class TrustedAgent extends Agent {
     callback?: (error: Error | null, stream: Duplex) => void,
   ): Duplex | null | undefined {
     const trusted = options as TrustedOptions;
+    const problem = nameProblem(trusted);
+    if (problem) {
+      if (!callback) throw problem;
+      callback(problem, undefined as never);
+      return undefined;
+    }
     return trusted.ca ? connectTrusted(trusted) : super.createConnection(options, callback);
   }
+}
+
+/** The error of a name that is too long for DNS, as Node words it. */
+function nameProblem({ host, servername }: ConnectionOptions): Error | undefined {
+  const name = [servername, host].find((one) => one && Buffer.byteLength(one) > serverNameCharsMax);
+  if (name === undefined) return undefined;
+  const detail = { code: 'ENOTFOUND', syscall: 'getaddrinfo', hostname: name };
+  return Object.assign(new Error(`getaddrinfo ENOTFOUND ${name}`), detail);
 }
 
 /** Why a server is not trusted, with one of Node's error codes. */
