@@ -2,7 +2,8 @@
  * A test file's name says how it runs:
  *
  * - `*.test.ts` shares a worker with others, because loading the modules anew for every file takes longer than most tests.
- * - `*.alone.test.ts` has a worker of its own: it replaces what modules export, or measures or changes its process.
+ * - `*.alone.test.ts` has a worker of its own: it replaces what modules export, or measures or changes its process. Those
+ *   that replace something are loaded by vitest, all others by Node, which takes less time.
  * - `*.kubectl.test.ts` talks to kubectl: to the newest version found, and before a release to each.
  * - `*.every-kubectl.test.ts` talks to each version always, because versions speak different protocols.
  * - `*.release.test.ts`, after one of these words or without, runs before a release alone: `npm run test:release`.
@@ -10,7 +11,7 @@
  * Each older version of kubectl is a project. `npm test` fetches versions; without it, those count that are on this
  * machine.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -36,6 +37,18 @@ const named = (word: string): string[] =>
   ['test', 'release.test'].map((ending) => `{src,test,web}/**/*.${word}.${ending}.ts`);
 
 const aloneTests = named('alone');
+/** Those that replace what modules export, or load them anew, which vitest's own loader alone can do. */
+const replacingTests = ['src', 'test', 'web']
+  .flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) =>
+      path.posix.join(folder, name.replaceAll('\\', '/')),
+    ),
+  )
+  .filter(
+    (file) =>
+      /\.alone\..*test\.ts$/.test(file) &&
+      /\bvi\.(mock|doMock|resetModules)\(/.test(readFileSync(file, 'utf8')),
+  );
 const everyKubectlTests = named('every-kubectl');
 const kubectlTests = [...named('kubectl'), ...everyKubectlTests];
 /** Those of `npm test` in one file: each worker would load all sources for one or two of them. */
@@ -113,18 +126,6 @@ const environment = {
  */
 const sharedWorker = { isolate: false, execArgv: ['--max-semi-space-size=64', '--single-threaded-gc'] };
 
-/** A project whose tests see these versions. */
-const project = (name: string, kubectls: Record<string, string>, files: object) => ({
-  extends: true as const,
-  test: { name, env: { ...environment, WHERRY_KUBECTLS: JSON.stringify(kubectls) }, ...files },
-});
-
-/** The same with many files for each worker. Node loads the sources, so their exports cannot be replaced. */
-const sharedProject = (name: string, kubectls: Record<string, string>, files: object) => ({
-  ...project(name, kubectls, { ...files, ...sharedWorker }),
-  plugins: [compiledSources(sources)],
-});
-
 /** Node cannot start a thread from TypeScript, so the one that writes to LMDB is built for the tests of the sources. */
 const lmdbThread = pathToFileURL(await buildThread(folder)).href;
 
@@ -132,24 +133,48 @@ const define = { lmdbThreadFile: JSON.stringify(lmdbThread) };
 
 const sources = await compileSources(folder, define);
 
+/**
+ * What all projects share. It is given to each, because one that extends this file evaluates it again, and compiles all
+ * sources again with it.
+ */
+const shared = {
+  setupFiles: ['test/support/setup.ts'],
+  server: { deps: { external: [compiledFolder] } },
+  // Bounds against tests that hang, not measurements: a slow machine must pass.
+  testTimeout: 240_000,
+  hookTimeout: 240_000,
+  expect: { poll: { timeout: 60_000 } },
+  // More than processors that CI has, because many tests wait for something else than their own work.
+  maxWorkers: 4,
+};
+
+/** A project whose tests see these versions. */
+const project = (name: string, kubectls: Record<string, string>, files: object) => ({
+  // A copy, because vitest takes out of the object what it has read.
+  define: { ...define },
+  test: { ...shared, name, env: { ...environment, WHERRY_KUBECTLS: JSON.stringify(kubectls) }, ...files },
+});
+
+/** The same with sources that Node loads, so their exports cannot be replaced. */
+const compiledProject = (name: string, kubectls: Record<string, string>, files: object) => ({
+  ...project(name, kubectls, files),
+  plugins: [compiledSources(sources)],
+});
+
+/** The same with many files for each worker. */
+const sharedProject = (name: string, kubectls: Record<string, string>, files: object) =>
+  compiledProject(name, kubectls, { ...files, ...sharedWorker });
+
 export default defineConfig({
-  define,
   test: {
-    setupFiles: ['test/support/setup.ts'],
+    ...shared,
     // Projects share what was made of the sources; without this each would transform all of them again. It is kept for
     // one run alone, because the thread's file is not part of what the cache looks at.
     experimental: { fsModuleCache: true, fsModuleCachePath: path.join(folder, 'modules') },
-    server: { deps: { external: [compiledFolder] } },
-    env: environment,
-    // Bounds against tests that hang, not measurements: a slow machine must pass.
-    testTimeout: 240_000,
-    hookTimeout: 240_000,
-    expect: { poll: { timeout: 60_000 } },
     sequence: { sequencer: ByProject },
-    // More than processors that CI has, because many tests wait for something else than their own work.
-    maxWorkers: 4,
     projects: [
-      project('alone', all, { include: aloneTests, exclude: otherTests }),
+      project('replacing', all, { include: replacingTests, exclude: otherTests }),
+      compiledProject('alone', all, { include: aloneTests, exclude: [...otherTests, ...replacingTests] }),
       sharedProject('shared', newest, {
         include: ['{src,test,web}/**/*.test.ts'],
         exclude: [...otherTests, ...aloneTests],
