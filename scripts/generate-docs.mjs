@@ -12,8 +12,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import ts from 'typescript';
-import { commentOf, publicDeclarations, writtenDeclarations } from './public-types.mjs';
+import { commentOf, publicDeclarations, ts, writtenDeclarations } from './public-types.mjs';
 
 const { values: asked, positionals: named } = parseArgs({
   options: { check: { type: 'boolean' }, types: { type: 'string' } },

@@ -5,12 +5,16 @@
  * file, `generate-docs.mjs` makes a reference from them.
  */
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
-import ts from 'typescript';
+
+/** Loaded as what it is: `import` would first search its nine megabytes for the names that it exports. */
+export const ts = createRequire(import.meta.url)('typescript');
 
 const root = path.dirname(import.meta.dirname);
 const entry = path.join(root, 'src/cluster/index.ts');
 const testing = path.join(root, 'src/testing/index.ts');
+const sources = path.join(root, 'src') + path.sep;
 const optionsFolder = path.join(root, 'src/cluster/options');
 /** Packages whose types a public type may name: they are optional peers. */
 const peers = new Set(['@kubernetes/client-node']);
@@ -112,10 +116,7 @@ class Modules {
   /** A file that declares options: the types of these, as interfaces. Undefined for any other file. */
   #writtenOut(file) {
     if (path.dirname(file) !== optionsFolder) return undefined;
-    this.#program ??= ts.createProgram(
-      [path.join(optionsFolder, 'start-options.ts'), ambient],
-      this.#options,
-    );
+    this.#program ??= this.#optionsProgram();
     const checker = this.#program.getTypeChecker();
     const { statements } = this.#program.getSourceFile(file);
     const kept = statements.filter((node) => ts.isInterfaceDeclaration(node) || ts.isImportDeclaration(node));
@@ -129,14 +130,34 @@ class Modules {
     return [...kept.map((node) => node.getFullText()), ...imports, named].join('\n');
   }
 
+  /** Of files elsewhere it reads the declarations alone: these import a tenth of what the files themselves do. */
+  #optionsProgram() {
+    const host = ts.createCompilerHost(this.#options);
+    const { getSourceFile } = host;
+    host.getSourceFile = (file, language, ...others) => {
+      const isElsewhere =
+        file.startsWith(sources) && !file.startsWith(optionsFolder) && !file.endsWith('.d.ts');
+      const text = isElsewhere ? this.#statedText(file) : undefined;
+      return text === undefined
+        ? getSourceFile(file, language, ...others)
+        : ts.createSourceFile(file, text, language);
+    };
+    return ts.createProgram([path.join(optionsFolder, 'start-options.ts'), ambient], this.#options, host);
+  }
+
   /** From the text of the file alone where that says all types, which is many times faster. */
   #declarationText(file) {
+    return this.#statedText(file) ?? this.#inferredText(file);
+  }
+
+  /** The declarations of a file whose text says all types; undefined where one has to be inferred. */
+  #statedText(file) {
     const { outputText, diagnostics } = ts.transpileDeclaration(readFileSync(file, 'utf8'), {
       fileName: file,
       compilerOptions: { ...this.#options, isolatedDeclarations: true },
       reportDiagnostics: true,
     });
-    return diagnostics.length ? this.#inferredText(file) : outputText;
+    return diagnostics.length ? undefined : outputText;
   }
 
   /** With types that TypeScript infers, for which it reads everything that the file imports. */

@@ -1,8 +1,8 @@
 /** Files of a dump, from whatever they come: a folder, an archive or a file. They are read into memory, never unpacked. */
 
 /** Largest file that is read, in bytes. Node's texts have at most 512 MB. */
-export const fileBytesMax = 400 * 1024 * 1024;
-export const tooLarge = `it has more than ${fileBytesMax / 2 ** 20} MiB, the most that a file may have: dump kinds or namespaces into files of their own`;
+export const fileBytesMax: number = 400 * 1024 * 1024;
+export const tooLarge: string = `it has more than ${fileBytesMax / 2 ** 20} MiB, the most that a file may have: dump kinds or namespaces into files of their own`;
 /** Bytes of all files together. */
 const bytesMax = 8 * 1024 * 1024 * 1024;
 /** Files of a dump. */

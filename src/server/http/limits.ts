@@ -3,6 +3,7 @@
  * value under the option's name, and how often it was reached.
  */
 
+// Where a default is computed its type is written, so that the package's types can be made of this file alone.
 const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;
 const gibibyte = 1024 * mebibyte;
@@ -60,13 +61,13 @@ const forms = {
   headerBytesMax: {
     option: 'max-header-bytes',
     unit: 'bytes',
-    default: mebibyte,
+    default: mebibyte as number,
     says: 'header of a request',
   },
   bodyBytesMax: {
     option: 'max-body-bytes',
     unit: 'bytes',
-    default: 3 * mebibyte,
+    default: (3 * mebibyte) as number,
     says: 'body of a request',
   },
   bodyTimeoutMs: {
@@ -84,7 +85,7 @@ const forms = {
   watcherBacklogBytesMax: {
     option: 'max-watch-backlog-bytes',
     unit: 'bytes',
-    default: mebibyte,
+    default: mebibyte as number,
     says: 'what waits in memory for one watcher; what more there is waits in history',
   },
   objectsWarned: {
@@ -96,10 +97,10 @@ const forms = {
   bytesWarned: {
     option: 'warn-bytes',
     unit: 'bytes',
-    default: gibibyte,
+    default: gibibyte as number,
     says: 'size of the store from which on a warning is logged',
   },
-} as const satisfies Record<string, LimitForm>;
+} as const;
 
 /** The limits, by their names in `StartOptions.limits`. */
 export type LimitName = keyof typeof forms;
