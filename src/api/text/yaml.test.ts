@@ -4,6 +4,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import * as yaml from 'yaml';
+import { anyText } from '../../../test/support/any-text.ts';
 import { rounds } from '../../../test/support/tier.ts';
 import { readYaml, YamlError } from './yaml.ts';
 import { writeYaml, yamlParts } from './yaml-writing.ts';
@@ -308,7 +309,7 @@ describe('writeYaml', () => {
     const text = fc.oneof(
       word,
       lines.map((parts) => parts.join('\n')),
-      fc.string({ unit: 'binary' }),
+      anyText(),
       fc.string({ unit: 'grapheme-ascii' }),
       fc.constant('k'.repeat(1500)),
     );
