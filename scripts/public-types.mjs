@@ -130,7 +130,7 @@ class Modules {
     return [...kept.map((node) => node.getFullText()), ...imports, named].join('\n');
   }
 
-  /** Of files elsewhere it reads the declarations alone: these import a tenth of what the files themselves do. */
+  /** Reads the declarations alone of files in other folders, because these import less than the files themselves do. */
   #optionsProgram() {
     const host = ts.createCompilerHost(this.#options);
     const { getSourceFile } = host;
