@@ -108,6 +108,9 @@ const wholeMilli = /^[-+]?\d+(?:m|[kMGTPE]|[KMGTPE]i)?$/;
 
 /** The default every resource list gets: amounts are rounded up to whole milli units. */
 export function roundResources(list: ResourceList | undefined): void {
-  for (const [name, quantity] of Object.entries(list ?? {}))
-    if (!wholeMilli.test(quantity)) setKey(list!, name, roundUpToMilli(quantity));
+  if (!list) return;
+  for (const name of Object.keys(list)) {
+    const quantity = list[name]!;
+    if (!wholeMilli.test(quantity)) setKey(list, name, roundUpToMilli(quantity));
+  }
 }
