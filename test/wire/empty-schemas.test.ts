@@ -63,9 +63,11 @@ it.each(places.map((place, i) => [i, place] as const))('at place %i', async (i, 
   expect((await send('POST', home, base)).status).toBe(201);
   const path = `${home}/${base.metadata.name}`;
   const dry = `${path}?dryRun=All`;
-  let count = 0;
+  let [count, turn] = [0, 0];
   for (const [name, forms] of values)
     for (const form of forms) {
+      // Before a release everything at each place; else at two of the five.
+      if (!isRelease && (turn++ + i) % 5 > 1) continue;
       const schema = place({ [name]: form });
       const made = definition(`k${i}x${count++}`, schema);
       const reply = await send('POST', `${home}?dryRun=All`, made);
