@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
@@ -234,40 +234,45 @@ describe.skipIf(problem !== undefined)(`a network of namespaces${note}`, () => {
   });
 });
 
-/** An agent that was killed while it had two pods, by default together with its guard. */
-async function crashed(
-  { claimFolder, crashed: list }: TestNetwork,
-  { withGuard = true } = {},
-): Promise<{ id: string; identity: string }> {
-  const outfile = join(claimFolder, '..', `wherry-crash-${process.pid}.mjs`);
-  const identity = `crash ${performance.now()}`;
-  await build({
+/** The program of an agent that has two pods, as one file for all tests. */
+const agentProgram = (): Promise<string> => {
+  built ??= build({
     stdin: {
       contents: `
         import { NodeBridge } from './node-bridge.ts';
         import { NetnsNetwork } from './netns-network.ts';
         import { Spawner } from '../process/spawner.ts';
-        const [identity, claimFolder, serviceRange] = process.argv.slice(2);
+        const [identity, claimFolder, serviceRange] = process.argv.slice(1);
         const spawner = new Spawner();
         const bridge = new NodeBridge({ identity, claimFolder, serviceRange, spawner });
         const network = new NetnsNetwork({ bridge, address: '127.0.0.1', spawner, onError: console.error });
-        for (const uid of ['a', 'b']) await network.attach({ metadata: { uid } });
-        console.log(bridge.id);
+        (async () => {
+          for (const uid of ['a', 'b']) await network.attach({ metadata: { uid } });
+          console.log(bridge.id);
+        })();
         setInterval(() => undefined, 1000);`,
       resolveDir: import.meta.dirname,
     },
-    ...{ bundle: true, platform: 'node', format: 'esm', outfile, logLevel: 'error' },
-  });
-  const child = spawn(process.execPath, [outfile, identity, claimFolder, serviceRange], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+    ...{ bundle: true, platform: 'node', format: 'cjs', write: false, logLevel: 'error' },
+  }).then(({ outputFiles }) => outputFiles![0]!.text);
+  return built;
+};
+let built: Promise<string> | undefined;
+
+/** An agent that was killed while it had two pods, by default together with its guard. */
+async function crashed(
+  { claimFolder, crashed: list }: TestNetwork,
+  { withGuard = true } = {},
+): Promise<{ id: string; identity: string }> {
+  const identity = `crash ${performance.now()}`;
+  const args = ['-e', await agentProgram(), identity, claimFolder, serviceRange];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
   const id = line.toString().trim();
   const claim = JSON.parse(await readFile(join(claimFolder, `${id}.json`), 'utf8'));
   if (withGuard) process.kill(claim.guard.pid, 'SIGKILL');
   child.kill('SIGKILL');
   await once(child, 'exit');
-  execFileSync('rm', [outfile]);
   list.push(id);
   return { id, identity };
 }

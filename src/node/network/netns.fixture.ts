@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type { Pod, PodSpec } from '../../api/generated/types.ts';
 import { Spawner } from '../process/spawner.ts';
@@ -37,7 +38,7 @@ export class TestNetwork {
   readonly crashed: string[] = [];
   claimFolder = '';
   readonly #bridges = new Set<NodeBridge>();
-  readonly #children = new Set<ChildProcess>();
+  readonly #residents = new Map<PodAttachment | undefined, Resident>();
 
   async open(): Promise<void> {
     this.claimFolder = await mkdtemp(join(tmpdir(), 'wherry-claims-'));
@@ -45,8 +46,8 @@ export class TestNetwork {
 
   /** Closes everything a test has opened, and asserts that nothing is left. */
   async clear(): Promise<void> {
-    for (const child of this.#children) child.kill('SIGKILL');
-    this.#children.clear();
+    for (const resident of this.#residents.values()) resident.kill();
+    this.#residents.clear();
     const ids = [...this.#bridges].map(({ id }) => id);
     for (const bridge of this.#bridges) await bridge.close();
     this.#bridges.clear();
@@ -83,40 +84,98 @@ export class TestNetwork {
     });
   }
 
-  /** Runs a Node script in a pod; resolves when the script reports that it is ready. */
-  async serve(attachment: PodAttachment | undefined, program: string): Promise<ChildProcess> {
-    const child = this.#spawn(attachment, program);
-    await new Promise<void>((resolve, reject) => {
-      child.stdout!.once('data', () => resolve());
-      child.once('exit', () => reject(new Error('the server did not start')));
-    });
-    return child;
+  /** Runs a script in the Node process of a pod; resolves when it has printed something, because it is ready then. */
+  async serve(attachment: PodAttachment | undefined, program: string): Promise<void> {
+    const script = this.#run(attachment, program);
+    await Promise.race([script.printed, script.done.then(() => script.printed)]);
   }
 
-  /** Runs a Node script in a pod until it exits; resolves with its output. */
+  /** Runs a script in the Node process of a pod; resolves with what it has printed when its promise is fulfilled. */
   async run(attachment: PodAttachment | undefined, program: string): Promise<string> {
-    const child = this.#spawn(attachment, program);
-    let output = '';
-    child.stdout!.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-    });
-    await new Promise((resolve) => child.once('close', resolve));
-    return output.trim();
+    return (await this.#run(attachment, program).done).join('\n');
   }
 
-  #spawn(attachment: PodAttachment | undefined, program: string): ChildProcess {
+  #run(attachment: PodAttachment | undefined, program: string): Script {
+    const resident = this.#residents.get(attachment) ?? new Resident(attachment);
+    this.#residents.set(attachment, resident);
+    return resident.run(program);
+  }
+}
+
+interface Script {
+  /** It has printed a line. */
+  readonly printed: Promise<void>;
+  /** What it has printed until it was done. */
+  readonly done: Promise<string[]>;
+}
+
+/** A line that a resident prints about the script with this number: what the script prints, or that it is done. */
+interface Told {
+  readonly script: number;
+  readonly line?: string;
+  readonly error?: string;
+}
+
+/**
+ * One Node process in a pod for all scripts of a test, because starting Node takes longer than any of them. It reads
+ * scripts from its input, a line of JSON for each.
+ */
+class Resident {
+  readonly #child: ChildProcess;
+  readonly #listeners: ((told: Told) => void)[] = [];
+
+  constructor(attachment: PodAttachment | undefined) {
+    const program = `
+      const tell = (told) => process.stdout.write(JSON.stringify(told) + '\\n');
+      require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+        const [script, text] = JSON.parse(line);
+        const console = { log: (said) => tell({ script, line: String(said) }) };
+        (async () => eval(text))().then(() => tell({ script }), (error) => tell({ script, error: error.message }));
+      });`;
     const own = [process.execPath, '-e', program];
     const [file, ...args] = attachment?.wrap(own) ?? own;
-    const child = spawn(file!, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-    this.#children.add(child);
-    return child;
+    this.#child = spawn(file!, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+    this.#child.stdin!.on('error', () => undefined);
+    createInterface({ input: this.#child.stdout! }).on('line', (line) => {
+      const told = JSON.parse(line) as Told;
+      this.#listeners[told.script]!(told);
+    });
+    this.#child.once('exit', () => {
+      for (const [script, tell] of this.#listeners.entries())
+        tell({ script, error: 'its process has ended' });
+    });
+  }
+
+  run(text: string): Script {
+    const lines: string[] = [];
+    let hasPrinted = (): void => undefined;
+    const printed = new Promise<void>((resolve) => {
+      hasPrinted = resolve;
+    });
+    const script = this.#listeners.length;
+    const done = new Promise<string[]>((resolve, reject) => {
+      this.#listeners.push(({ line, error }) => {
+        if (error !== undefined) reject(new Error(error));
+        else if (line === undefined) resolve(lines);
+        else {
+          lines.push(line);
+          hasPrinted();
+        }
+      });
+    });
+    this.#child.stdin!.write(`${JSON.stringify([script, text])}\n`);
+    return { printed, done };
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL');
   }
 }
 
 /** Links, namespaces and routes named after an agent. */
 export async function leftOf(id: string): Promise<string[]> {
-  const text = (...args: string[]): string[] => execFileSync('ip', args, { encoding: 'utf8' }).split('\n');
-  const lines = [...text('-o', 'link'), ...text('netns'), ...text('route', 'show', 'table', 'all')];
+  const input = 'link show\nnetns list\nroute show table all\n';
+  const lines = execFileSync('ip', ['-o', '-batch', '-'], { input, encoding: 'utf8' }).split('\n');
   return lines.filter((line) => line.includes(id));
 }
 
@@ -125,7 +184,7 @@ export const pod = (spec: Partial<PodSpec> = {}): Pod => ({
   spec: { containers: [], ...spec },
 });
 
-/** A script that sends its name to every client. */
+/** A script that sends its name to every client, and prints a word when it listens. */
 export const namedServer = (name: string, port: number, host = '0.0.0.0'): string =>
   `require('node:net').createServer((socket) => { socket.on('error', () => 0); socket.end(${JSON.stringify(name)}); })
     .listen(${port}, ${JSON.stringify(host)}, () => console.log('ready'))`;

@@ -298,8 +298,10 @@ describe.skipIf(problem !== undefined)(`services of a network of namespaces${not
     const url = new URL(test.url).host;
     const version = await networks.run(
       pods[1],
-      `require('node:http').get({ host: '${spec!.clusterIP}', port: 443, path: '/version', headers: { host: '${url}' } },
-        (answer) => { console.log(answer.statusCode); process.exit(); })`,
+      `new Promise((resolve) => {
+        const target = { host: '${spec!.clusterIP}', port: 443, path: '/version', headers: { host: '${url}' } };
+        require('node:http').get(target, (answer) => { console.log(answer.statusCode); resolve(answer.destroy()); });
+      })`,
     );
     expect(version).toBe('200');
     others.close();
