@@ -15,7 +15,8 @@ import { freePorts } from '../support/free-ports.ts';
 
 const command = fileURLToPath(new URL('../../dist/cli.cjs', import.meta.url));
 const lifeMs = 7 * 86_400_000;
-const pollMs = 20;
+/** Each look is a handshake with TLS once the server listens. */
+const pollMs = 100;
 const waitMaxMs = 60_000;
 
 export const execute = promisify(execFile);

@@ -120,7 +120,8 @@ describeWith('kubectl').concurrent('probes', () => {
       (pod) => pod.status?.phase === 'Running',
     );
     const ready = async () => {
-      const [subset] = (await cluster.kubectl.json('get', 'endpoints', 'shop')).subsets ?? [];
+      const { body } = await cluster.client.get('/api/v1/namespaces/default/endpoints/shop');
+      const [subset] = body.subsets ?? [];
       return [subset?.addresses?.length ?? 0, subset?.notReadyAddresses?.length ?? 0];
     };
     await expect.poll(ready).toEqual([0, 1]);
@@ -131,7 +132,7 @@ describeWith('kubectl').concurrent('probes', () => {
 
 describeWith('kubectl').concurrent('a pod that is deleted', () => {
   it('may end in good order, within its time', async ({ expect }) => {
-    const script = `trap 'touch ${file('bye')}; exit 0' TERM; echo up; while :; do sleep 0.05; done`;
+    const script = `trap 'touch ${file('bye')}; exit 0' TERM; echo up; sleep 1000 & wait`;
     await cluster.run(podOf('polite', shell(script), { terminationGracePeriodSeconds: 30 }));
     await cluster.command('logs', '-f', 'polite').until(/up/);
     await cluster.kubectl.run('delete', 'pod', 'polite', '--timeout=60s');
@@ -140,7 +141,7 @@ describeWith('kubectl').concurrent('a pod that is deleted', () => {
   });
 
   it('is killed when its time is over, with all its children', async ({ expect }) => {
-    const script = 'trap "" TERM; sleep 7777 & setsid sleep 7777 & echo up; while :; do sleep 0.05; done';
+    const script = 'trap "" TERM; sleep 7777 & setsid sleep 7777 & echo up; while :; do sleep 1; done';
     await cluster.run(podOf('stubborn', shell(script)));
     await cluster.command('logs', '-f', 'stubborn').until(/up/);
     expect(running('sleep 7777')).not.toEqual([]);
@@ -149,7 +150,7 @@ describeWith('kubectl').concurrent('a pod that is deleted', () => {
   });
 
   it('by force is gone at once, and its processes soon', async ({ expect }) => {
-    const script = 'trap "" TERM; sleep 8888 & echo up; while :; do sleep 0.05; done';
+    const script = 'trap "" TERM; sleep 8888 & echo up; while :; do sleep 1; done';
     await cluster.run(podOf('forced', shell(script), { terminationGracePeriodSeconds: 300 }));
     await cluster.command('logs', '-f', 'forced').until(/up/);
     await cluster.kubectl.run('delete', 'pod', 'forced', '--force', '--grace-period=0');
