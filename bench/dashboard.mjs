@@ -1,5 +1,5 @@
 /**
- * The page in a real browser: `node bench/dashboard.mjs [--minutes 10] [--pods 10000,50000] [--paints 9]`. Prints its size, the time to its
+ * The page in a real browser: `node bench/dashboard.mjs [--minutes 30] [--pods 10000,50000] [--paints 9]`. Prints its size, the time to its
  * first paint, how long tables of many pods take to appear, frame times while these change and are scrolled, and the
  * memory of the page after a while of that.
  */
@@ -23,6 +23,7 @@ const paints = Number(asked.paints);
 const folder = path.join(path.dirname(import.meta.dirname), 'dist/ui');
 const changesPerSecond = 100;
 const podsAtOnce = 1_000;
+const memoryEveryMinutes = 5;
 
 const print = (figure, value) => console.log(`${figure.padEnd(58)} ${value}`);
 const median = (list) => list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)];
@@ -140,11 +141,23 @@ async function heapMegabytes(page) {
   return (usedSize / 1e6).toFixed(1);
 }
 
-async function printTable(browser, url, count) {
+/** The memory of page and server while pods change, every few minutes: it should stay where it is. */
+async function printMemory(page, server, text) {
+  const whole = Number(asked.minutes);
+  for (let passed = 0; passed < whole; ) {
+    const step = Math.min(memoryEveryMinutes, whole - passed);
+    await page.waitForTimeout(step * 60_000);
+    passed += step;
+    const memory = `${await heapMegabytes(page)} MB (the server: ${server.residentMB?.toFixed(0)} MB)`;
+    print(`${text} pods: memory after ${passed} min of that`, memory);
+  }
+}
+
+async function printTable(browser, server, count) {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
   const text = count.toLocaleString('en');
   const begun = performance.now();
-  await page.goto(`${url}/ui/list/pods`);
+  await page.goto(`${server.url}/ui/list/pods`);
   await page.locator('tr[data-name]').first().waitFor({ timeout: 120_000 });
   print(`${text} pods: first rows`, `${(performance.now() - begun).toFixed(0)} ms`);
   await page.waitForFunction((wanted) => document.querySelector('.count')?.textContent === wanted, text, {
@@ -153,15 +166,12 @@ async function printTable(browser, url, count) {
   print(`${text} pods: all rows`, `${(performance.now() - begun).toFixed(0)} ms`);
   print(`${text} pods: memory of the page`, `${await heapMegabytes(page)} MB`);
   print(`${text} pods: frames while scrolling`, frameText(await frameTimes(page, 5_000, true)));
-  const stop = changePods(url, count);
+  const stop = changePods(server.url, count);
   print(
     `${text} pods, ${changesPerSecond} change a second: frames`,
     frameText(await frameTimes(page, 10_000, false)),
   );
-  if (count === counts.at(-1)) {
-    await page.waitForTimeout(Number(asked.minutes) * 60_000);
-    print(`${text} pods: memory after ${asked.minutes} min of that`, `${await heapMegabytes(page)} MB`);
-  }
+  if (count === counts.at(-1)) await printMemory(page, server, text);
   stop();
   await page.close();
 }
@@ -176,7 +186,7 @@ try {
   for (const count of counts) {
     await createPods(server.url, made, count);
     made = count;
-    await printTable(browser, server.url, count);
+    await printTable(browser, server, count);
   }
 } finally {
   await browser.close();
