@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { brotliCompressSync } from 'node:zlib';
+import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { RequestContext } from '../http/context.ts';
 import { parseRequest } from '../http/request-info.ts';
@@ -54,6 +54,20 @@ it('/ui leads to /ui/, also where a proxy serves it below a prefix', async () =>
     expect((await ask(`/${location}`)).code).toBe(200);
     expect(new URL(location, `http://proxy.example/prefix${asked}`).pathname).toBe('/prefix/ui/');
   }
+});
+
+it('the page is compressed for browsers that take it, with a nonce of its own', async () => {
+  const br = { 'accept-encoding': 'gzip, br' };
+  const [one, other, plain] = [await ask('/ui/', br), await ask('/ui/', br), await ask('/ui/')];
+  expect([one.headers['Content-Encoding'], plain.headers['Content-Encoding']]).toEqual(['br', undefined]);
+  const nonces = [
+    brotliDecompressSync(one.body as Buffer),
+    brotliDecompressSync(other.body as Buffer),
+    plain.body,
+  ].map((body) => /nonce="([\w-]+)"/.exec(String(body))![1]);
+  expect(new Set(nonces).size).toBe(3);
+  expect(one.headers['Content-Security-Policy']).toContain(nonces[0]);
+  expect(Number(one.headers['Content-Length'])).toBe((one.body as Buffer).length);
 });
 
 it('the page names its files as seen from its own path, whatever prefix a proxy adds', async () => {

@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { brotliDecompress } from 'node:zlib';
+import { brotliCompress, brotliDecompress, constants } from 'node:zlib';
 import { answerText } from '../http/answer.ts';
 import type { Headers, RequestContext } from '../http/context.ts';
 
@@ -31,6 +31,9 @@ const filesPlace = '{{ui}}';
 const builtFolder = new URL('./ui/', import.meta.url);
 
 const inflate = promisify(brotliDecompress);
+const deflate = promisify(brotliCompress);
+/** The page is compressed for each answer, because its nonce is new: a fraction of a millisecond for a quarter of the bytes. */
+const pageCompression = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
 
 export class Dashboard {
   #files: Promise<ReadonlyMap<string, Buffer>> | undefined;
@@ -54,7 +57,7 @@ export class Dashboard {
     // Answer 404 for a file of a former build. A view may end in .js, too, but contains a slash:
     // object/configmaps/default/a.js.
     if (!page || /^[^/]+\.(?:js|svg)$/.test(name)) return answerText(context, 404, '404 page not found\n');
-    sendPage(context, page.toString('utf8').replaceAll(filesPlace, wayToFiles(context.request.url!)));
+    await sendPage(context, page.toString('utf8').replaceAll(filesPlace, wayToFiles(context.request.url!)));
   }
 
   /** Reads all files at the first request; they stay in memory, compressed. */
@@ -108,7 +111,7 @@ async function sendFile(context: RequestContext, name: string, compressed: Buffe
  * Answers with the page. Its policy: nothing is loaded from other origins, no inline code runs, no other site may embed
  * it, and, by `trusted-types`, text can never become markup or code.
  */
-function sendPage(context: RequestContext, page: string): void {
+async function sendPage(context: RequestContext, page: string): Promise<void> {
   const nonce = randomBytes(nonceBytes).toString('base64url');
   const policy = [
     "default-src 'none'",
@@ -128,10 +131,13 @@ function sendPage(context: RequestContext, page: string): void {
     'Content-Security-Policy': policy,
     'Cross-Origin-Opener-Policy': 'same-origin',
     'Referrer-Policy': 'no-referrer',
-    Vary: 'Accept',
+    Vary: 'Accept, Accept-Encoding',
     'X-Content-Type-Options': 'nosniff',
   };
-  send(context, headers, Buffer.from(page.replaceAll(noncePlace, nonce)));
+  const body = Buffer.from(page.replaceAll(noncePlace, nonce));
+  const isSmall = acceptsBrotli(context);
+  if (isSmall) headers['Content-Encoding'] = 'br';
+  send(context, headers, isSmall ? await deflate(body, pageCompression) : body);
 }
 
 function sendTo({ response }: RequestContext, location: string): void {
