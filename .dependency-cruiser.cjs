@@ -67,7 +67,7 @@ const rooms = {
   'src/streams': ['bytes', 'dial', 'session', 'spdy', 'websocket', 'serving', 'proxy'],
   'src/recorder': ['archive', 'dump', 'source', 'following'],
   'src/cluster': ['shared', 'options', 'config', 'manifests', 'access', 'store', 'node', 'named', 'past', 'doctor', '.'],
-  'web/views': ['.', 'pods', 'panels', 'editor', 'logs', 'terminal', 'object', 'list', 'create', 'problems', 'overview', 'snapshots', 'timeline'],
+  'web/views': ['.', 'pods', 'panels', 'problems', 'editor', 'logs', 'terminal', 'object', 'list', 'create', 'overview', 'snapshots', 'timeline'],
 };
 
 /** The files of a room, without those of rooms inside it. */

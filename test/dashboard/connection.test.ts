@@ -181,7 +181,7 @@ describeWith('chromium')('the page', () => {
     await client.post(configMaps, { metadata: { name: 'shown-later' } });
     await expect.poll(() => cellsOf(page, 1)).toContain('shown-later');
     await page.goto(`${cluster.secureUrl}/ui/list/secrets?ns=default`);
-    await page.getByText('cannot list resource "secrets"').waitFor();
+    await page.getByText('Secrets cannot be shown.').waitFor();
     await page.goto(`${cluster.secureUrl}/`);
     // What the user may not see is not asked for.
     await page.getByText('Choose a namespace above: you may not see all of them.').waitFor();

@@ -34,6 +34,12 @@ describeWith('chromium')('a table', () => {
       phase: 'Running',
       ...main(false, { waiting: { reason: 'CrashLoopBackOff' } }),
     });
+    // Its container ended well, which is what `kubectl get` says of the pod.
+    await writePod('evicted', {
+      phase: 'Failed',
+      reason: 'Evicted',
+      ...main(false, { terminated: { exitCode: 0, reason: 'Completed' } }),
+    });
     await client.post('/api/v1/namespaces', { metadata: { name: 'many' } });
     await Promise.all(
       Array.from({ length: 40 }, (_, i) =>
@@ -45,15 +51,54 @@ describeWith('chromium')('a table', () => {
 
   it('has problems first, counts them by state, and shows those of one state', async () => {
     const page = await open('/ui/list/pods?ns=default');
-    await expect.poll(() => cellsOf(page, 2)).toEqual(['worse', 'slow', 'fine']);
+    await expect.poll(() => cellsOf(page, 2)).toEqual(['evicted', 'worse', 'slow', 'fine']);
     const chips = page.getByRole('group', { name: 'State' }).getByRole('button');
-    expect(await chips.allTextContents()).toEqual(['1 failing', '1 waiting', '1 well']);
+    expect(await chips.allTextContents()).toEqual(['2 failing', '1 waiting', '1 well']);
     await chips.first().click();
-    await expect.poll(() => cellsOf(page, 2)).toEqual(['worse']);
+    await expect.poll(() => cellsOf(page, 2)).toEqual(['evicted', 'worse']);
     expect(page.url()).toContain('state=failing');
     await chips.first().click();
     await page.getByRole('button', { name: 'Name', exact: true }).click();
-    await expect.poll(() => cellsOf(page, 2)).toEqual(['fine', 'slow', 'worse']);
+    await expect.poll(() => cellsOf(page, 2)).toEqual(['evicted', 'fine', 'slow', 'worse']);
+  });
+
+  it('says while pages of a list still come that there are more', async () => {
+    const page = await browser.open('about:blank');
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const isList = ({ pathname, searchParams }: URL) =>
+      pathname === pods && !searchParams.has('fieldSelector');
+    await page.route(isList, async (route) => {
+      const url = new URL(route.request().url());
+      const isSecond = url.searchParams.has('continue');
+      url.searchParams.delete('continue');
+      const response = await route.fetch({ url: String(url) });
+      const json = await response.json();
+      if (!isSecond) json.metadata.continue = 'more';
+      else {
+        json.rows = [];
+        await released;
+      }
+      await route.fulfill({ response, json });
+    });
+    await page.goto(`${server.cluster.url}/ui/list/pods?ns=default`);
+    await page.locator('.count').getByText('4+', { exact: true }).waitFor();
+    release();
+    await page.locator('.count').getByText('4', { exact: true }).waitFor();
+  });
+
+  it('says of a pod that failed as a whole that it failed, although its containers ended well', async () => {
+    const page = await open('/ui/list/pods?ns=default');
+    const cell = page.locator('tr[data-name=evicted]').getByText('Failed');
+    await cell.waitFor();
+    expect(await cell.getAttribute('class')).toBe('bad');
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.locator('.phases').getByRole('link', { name: 'Failed' }).click();
+    await expect.poll(() => cellsOf(page, 2)).toEqual(['evicted', 'worse']);
+    await page.getByRole('link', { name: 'evicted' }).click();
+    await page.locator('.podstate strong.bad').getByText('Evicted').waitFor();
   });
 
   it('shows the columns that are chosen, in their order, and keeps them as a view with a name', async () => {

@@ -23,12 +23,15 @@ const objects = [
   ['pods/default/shop-2-c', 'CrashLoopBackOff'],
   ['deployments.apps/default/shop', 'Rolling out'],
   ['replicasets.apps/default/shop-2', '0 of 1'],
+  ['replicasets.apps/default/shop-1', 'All pods are ready'],
   ['nodes/-/silent', 'MemoryPressure: memory is short'],
   ['services/default/shop', '1 of 2 ready'],
-  ['ingresses.networking.k8s.io/default/shop-door', 'shop'],
+  ['ingresses.networking.k8s.io/default/shop-door', 'shop.example/ → shop:80'],
   ['cronjobs.batch/default/report', 'Next runs'],
   ['jobs.batch/default/report-2', 'Failed'],
   ['persistentvolumeclaims/default/data', 'storageclass "quick" not found'],
+  ['resourcequotas/default/few', '0 of 3'],
+  ['validatingwebhookconfigurations.admissionregistration.k8s.io/-/policy', 'when it fails: Ignore'],
   ['configmaps/default/settings', 'level'],
   ['secrets/default/login', 'word'],
   ['boats.harbour.example/default/ark', 'Not ready'],
@@ -99,11 +102,15 @@ describeWith('chromium')('the dashboard', () => {
     const states = await page.locator('.podtable tbody td:nth-child(2)').allTextContents();
     expect(states.slice(0, 2).toSorted()).toEqual(['CrashLoopBackOff', 'ImagePullBackOff']);
     expect(states[2]).toBe('Running');
+    const wrong = page.locator('section').filter({ hasText: 'What is wrong' });
+    await wrong.getByText('cannot be pulled').waitFor();
     const related = page.locator('.related');
     await related.filter({ hasText: 'Services' }).getByText('1 of 2 endpoints ready').waitFor();
     await related.filter({ hasText: 'Ingress' }).getByRole('link', { name: 'shop-door' }).waitFor();
     await related.filter({ hasText: 'shop-scaler' }).getByText('from 1 to 5').waitFor();
     await related.filter({ hasText: 'shop-budget' }).getByText('evictions allowed: 1').waitFor();
+    const titles = await page.locator('main h2').allTextContents();
+    expect(titles.indexOf('Events')).toBeLessThan(titles.indexOf('Owned by, and owns'));
   });
 
   it('shows when a cron job runs next and how it ran, why a claim waits, and conditions of own kinds first', async () => {
@@ -120,10 +127,21 @@ describeWith('chromium')('the dashboard', () => {
     expect(await runs.last().innerText()).toMatch(/report-1\s+Complete\s+15m\s+60s/);
     await page.goto(`${server.cluster.url}/ui/object/persistentvolumeclaims/default/data`);
     await page.locator('.podstate').getByText('storageclass "quick" not found').waitFor();
+    const cutNames = await page
+      .locator('nav a')
+      .evaluateAll((links) => links.filter((each) => each.scrollWidth > each.clientWidth).length);
+    expect(cutNames).toBe(0);
     await page.goto(`${server.cluster.url}/ui/object/boats.harbour.example/default/ark`);
     await shows(page, 'water comes in');
     expect(await page.locator('main h2').first().textContent()).toBe('Conditions');
-    expect(await page.locator('.conditions .badge').allTextContents()).toEqual(['Not ready', 'Painted']);
+    expect(await page.locator('.conditions .badge').allTextContents()).toEqual([
+      'Not ready',
+      'Not sailing',
+      'Painted',
+    ]);
+    const badges = page.locator('.conditions .badge');
+    const tones = await badges.evaluateAll((list) => list.map(({ className }: any) => className.trim()));
+    expect(tones).toEqual(['badge bad', 'badge', 'badge good']);
     await page
       .getByText(/Last transition \d+[ms]/)
       .first()
@@ -335,6 +353,12 @@ describeWith('chromium')('the dashboard', () => {
           cells.filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent),
         );
       findings.push(...cut.map((state) => `${path} cuts ${state}`));
+      const labels = await page
+        .locator('.facts dt')
+        .evaluateAll((terms) =>
+          terms.filter((term) => term.scrollWidth > term.clientWidth).map((term) => term.textContent),
+        );
+      findings.push(...labels.map((label) => `${path} has ${label} below its value`));
       for (const tab of await page.locator('[role=tab][aria-selected=true]').all()) {
         const { x, width } = (await tab.boundingBox())!;
         if (x + width > 390) findings.push(`${path} does not show its tab`);

@@ -37,13 +37,14 @@ export async function writeTroubles(client: ApiClient): Promise<void> {
     updatedReplicas: 1,
     readyReplicas: 2,
   });
+  const sets: any[] = [];
   for (const [number, wanted, ready] of [
     [1, 2, 2],
     [2, 1, 0],
   ] as const) {
     const set = deployment('shop', wanted, `shop:${number}`);
     const annotations = { 'deployment.kubernetes.io/revision': String(number) };
-    await made(`${apps}/replicasets`, {
+    const written = await made(`${apps}/replicasets`, {
       ...set,
       kind: 'ReplicaSet',
       metadata: {
@@ -53,7 +54,9 @@ export async function writeTroubles(client: ApiClient): Promise<void> {
         ownerReferences: owner(shop),
       },
     });
-    await say(`${apps}/replicasets/shop-${number}`, { replicas: wanted, readyReplicas: ready });
+    sets.push(written);
+    const counts = { observedGeneration: 1, replicas: wanted, readyReplicas: ready };
+    await say(`${apps}/replicasets/shop-${number}`, counts);
   }
   for (const [name, said] of [
     ['shop-1-a', { phase: 'Running', ...status('shop', true, { running: { startedAt: secondsAgo(300) } }) }],
@@ -72,11 +75,18 @@ export async function writeTroubles(client: ApiClient): Promise<void> {
     ],
   ] as const) {
     await made(pods, {
-      metadata: { name, labels: { app: 'shop' } },
+      metadata: { name, labels: { app: 'shop' }, ownerReferences: owner(sets[name.includes('1') ? 0 : 1]) },
       spec: { nodeName: 'silent', containers: [{ name: 'shop', image: 'shop:1' }] },
     });
     await say(`${pods}/${name}`, said);
   }
+  const unconfigured = 'unconfigured-5c584d5455-64jmx';
+  await made(pods, {
+    metadata: { name: unconfigured },
+    spec: { nodeName: 'silent', containers: [{ name: 'main', image: 'main:1' }] },
+  });
+  const waiting = { reason: 'CreateContainerConfigError', message: 'configmap "none" not found' };
+  await say(`${pods}/${unconfigured}`, { phase: 'Pending', ...status('main', false, { waiting }) });
   await made(services, service('shop'));
   await made('/apis/discovery.k8s.io/v1/namespaces/default/endpointslices', {
     metadata: { name: 'shop-x', labels: { 'kubernetes.io/service-name': 'shop' } },
@@ -151,6 +161,11 @@ export async function writeTroubles(client: ApiClient): Promise<void> {
     metadata: { name: 'settings' },
     data: { level: 'info' },
   });
+  await made('/api/v1/namespaces/default/resourcequotas', {
+    metadata: { name: 'few' },
+    spec: { hard: { 'count/deployments.apps': '3' } },
+  });
+  await made('/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations', webhooks);
   await made('/api/v1/namespaces/default/secrets', {
     metadata: { name: 'login' },
     stringData: { word: 'open' },
@@ -164,6 +179,13 @@ export async function writeTroubles(client: ApiClient): Promise<void> {
   });
   await say(`${boats}/ark`, {
     conditions: [
+      {
+        type: 'Sailing',
+        status: 'False',
+        reason: 'Moored',
+        message: '',
+        lastTransitionTime: secondsAgo(600),
+      },
       { type: 'Painted', status: 'True', reason: 'Done', message: '', lastTransitionTime: secondsAgo(600) },
       {
         type: 'Ready',
@@ -245,6 +267,20 @@ const nodeStatus = {
       status: 'True',
       message: 'memory is short',
       lastTransitionTime: secondsAgo(60),
+    },
+  ],
+};
+
+const webhooks = {
+  metadata: { name: 'policy' },
+  webhooks: [
+    {
+      name: 'policy.example.com',
+      admissionReviewVersions: ['v1'],
+      sideEffects: 'None',
+      failurePolicy: 'Ignore',
+      clientConfig: { service: { namespace: 'default', name: 'policy' } },
+      rules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['podtemplates'] }],
     },
   ],
 };

@@ -67,7 +67,8 @@ export interface TableColumn {
 
 export interface TableRow {
   readonly cells: readonly unknown[];
-  readonly object: { readonly metadata: Metadata };
+  /** Its metadata alone, unless the whole object was asked for. */
+  readonly object: ApiObject;
 }
 
 export interface TableAnswer extends Omit<ListAnswer<never>, 'items'> {

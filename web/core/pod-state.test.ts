@@ -30,6 +30,14 @@ it.each([
     { phase: 'Failed', containerStatuses: [container({ terminated: { exitCode: 137, signal: 9 } })] },
   ],
   ['Evicted', { phase: 'Failed', reason: 'Evicted' }],
+  [
+    'Evicted',
+    {
+      phase: 'Failed',
+      reason: 'Evicted',
+      containerStatuses: [container({ terminated: { reason: 'Completed', exitCode: 0 } })],
+    },
+  ],
   ['Pending', { phase: 'Pending' }],
   [
     'SchedulingGated',

@@ -11,6 +11,8 @@ export function podState({ metadata, spec, status }: ApiObject): string {
   // The first failing container says why; completed ones only count if none fails.
   const trouble = troubles.find((each) => each !== 'Completed') ?? troubles[0];
   if (trouble === undefined) return String(gateOf(status) || status?.reason || status?.phase || 'Unknown');
+  // One that failed as a whole, such as by eviction, is not well although its containers ended well.
+  if (trouble === 'Completed' && status?.phase === 'Failed') return String(status.reason || 'Failed');
   if (trouble !== 'Completed' || !containers.some(({ state, ready }) => state?.running && ready))
     return trouble;
   return isMet(status, 'Ready') ? 'Running' : 'NotReady';

@@ -20,6 +20,8 @@ it('is complete when all pods are new and ready', () => {
   expect(deployment({ replicas: 0 }, {})).toMatchObject({ state: 'complete', wanted: 0 });
   const daemons = { desiredNumberScheduled: 3, numberReady: 3, updatedNumberScheduled: 3 };
   expect(rolloutOf('daemonsets.apps', object({}, daemons)).state).toBe('complete');
+  const set = { readyReplicas: 2, replicas: 2 };
+  expect(rolloutOf('replicasets.apps', object({ replicas: 2 }, set)).state).toBe('complete');
   const byHand = { replicas: 2, updateStrategy: { type: 'OnDelete' } };
   expect(rolloutOf('statefulsets.apps', object(byHand, { readyReplicas: 2, updatedReplicas: 1 })).state).toBe(
     'complete',

@@ -1,4 +1,4 @@
-/** How far the rollout of a workload is: a deployment, a stateful set or a daemon set. */
+/** How far the rollout of a workload is: a deployment, a stateful set, a daemon set or a replica set. */
 import type { ApiObject, Json } from './objects.ts';
 
 export interface Rollout {
@@ -17,7 +17,7 @@ export function rolloutOf(id: string, { spec, status, metadata }: ApiObject): Ro
   const isDaemon = id.startsWith('daemonsets');
   const wanted = (isDaemon ? status?.desiredNumberScheduled : (spec?.replicas ?? 1)) ?? 0;
   const ready = (isDaemon ? status?.numberReady : status?.readyReplicas) ?? 0;
-  const updated = (isDaemon ? status?.updatedNumberScheduled : status?.updatedReplicas) ?? 0;
+  const updated = status?.[updatedField(id)] ?? 0;
   const counts = { wanted, ready, updated };
   const isSeen = (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
   const condition = (type: string): Json => status?.conditions?.find((each: Json) => each.type === type);
@@ -29,6 +29,12 @@ export function rolloutOf(id: string, { spec, status, metadata }: ApiObject): Ro
   if (isSeen && progressing?.status === 'False')
     return { state: 'stuck', ...counts, reason: progressing.message ?? progressing.reason };
   return { state: spec?.paused ? 'paused' : 'progressing', ...counts };
+}
+
+/** The pods of a replica set are all of one template. */
+function updatedField(id: string): string {
+  if (id.startsWith('replicasets')) return 'replicas';
+  return id.startsWith('daemonsets') ? 'updatedNumberScheduled' : 'updatedReplicas';
 }
 
 /** Such workloads replace a pod only when it is deleted, so old pods are as they should be. */

@@ -4,6 +4,7 @@ import { type Kind, kindOf, kinds } from '../core/kinds.ts';
 import { may, maySnapshots } from '../core/rights.ts';
 import { place } from '../core/router.ts';
 import { kindSections, usualKinds } from '../core/usual-kinds.ts';
+import { Breakable } from '../ui/breakable.tsx';
 import { pluralOf } from '../ui/kind-name.ts';
 import { Link, listPlace } from '../ui/link.tsx';
 
@@ -91,7 +92,7 @@ function Kinds({ title, kinds: list, here }: KindsProps) {
         {list.map((kind) => (
           <li key={kind.id}>
             <Link to={listPlace(kind)} current={kind.id === here}>
-              {pluralOf(kind)}
+              <Breakable text={pluralOf(kind)} />
             </Link>
           </li>
         ))}

@@ -10,12 +10,23 @@ const stateColumns = new Set(['Status', 'Phase', 'Ready', 'Type', 'State', 'Avai
 export const textOf = (value: unknown): string =>
   value === null || value === undefined ? '' : String(value);
 
-/** A cell by the name of its column. No component: there are hundreds of cells in a frame that scrolls. */
-export function cellOf(name: string, text: string, row: Row): ComponentChildren {
+/**
+ * A cell by the name of its column. No component: there are hundreds of cells in a frame that scrolls. `hasState`: beside
+ * a column that says the state, none of several that is ready is waited for; elsewhere it is the state, and a bad one.
+ */
+export function cellOf(name: string, text: string, row: Row, hasState: boolean): ComponentChildren {
   if (name === 'Age' && !Number.isNaN(row.createdMs)) return <RowAge sinceMs={row.createdMs} />;
-  const tone = stateColumns.has(name) ? toneOf(text) : text === '<none>' ? 'quietcell' : undefined;
+  const tone = stateColumns.has(name)
+    ? isNoneReady(name, text) && !hasState
+      ? 'bad'
+      : toneOf(text)
+    : text === '<none>'
+      ? 'quietcell'
+      : undefined;
   return tone ? <span class={tone}>{text}</span> : text;
 }
+
+const isNoneReady = (name: string, text: string): boolean => name === 'Ready' && /^0\/[1-9]/.test(text);
 
 /** A component, so that it alone is drawn again when time goes on. */
 const RowAge = ({ sinceMs }: { readonly sinceMs: number }) => <>{ageText(sinceMs, shownNow())}</>;

@@ -2,12 +2,14 @@
 import { useRef } from 'preact/hooks';
 import type { Row } from '../../core/live-table.ts';
 import { textOf } from './cell.tsx';
-import { ColumnWidths, isLong, measuredBy, shrunkPx } from './column-widths.ts';
+import { ColumnWidths, isLong, leastWidths, measuredBy } from './column-widths.ts';
 import { type ListColumn, narrowBelow, windowWidth } from './columns.ts';
 
 const pickPx = 36;
 /** Padding of cells on both sides: see tables.css. */
 const aroundPx = (): number => (windowWidth.value <= 760 ? 12 : 24);
+/** What stands around the table on both sides: see page.css. */
+const besidePx = 42;
 const longestAge = '99d23h';
 
 let sheet: CSSStyleSheet | undefined;
@@ -50,7 +52,12 @@ export function useColumnSheet(
   const around = aroundPx();
   if (windowWidth.value <= narrowBelow) return;
   const names = [...(withNamespace ? ['Namespace'] : []), ...shown.map(({ name }) => name)];
-  const key = [selectable, around, ...names].join();
+  const room =
+    (document.querySelector('#view')?.clientWidth ?? windowWidth.value) -
+    besidePx -
+    (selectable ? pickPx : 0) -
+    names.length * around;
+  const key = [selectable, around, room, ...names].join();
   const readers = [...(withNamespace ? [(row: Row) => row.namespace ?? ''] : []), ...shown.map(readerOf)];
   const isNew = state.current?.key !== key;
   if (isNew) state.current = { key, shown, of: new ColumnWidths(readers, names, widthOf), sampled: 0 };
@@ -61,19 +68,26 @@ export function useColumnSheet(
   const isLonger = rows.length > 2 * now.sampled;
   if (isLonger) now.sampled = rows.length;
   const isWider = [isLonger && now.of.sample(rows), now.of.see(drawn)].some(Boolean);
-  if (isNew || isWider) write(now.of.widths, around, selectable);
+  if (isNew || isWider) {
+    const { widths } = now.of;
+    write(widths, leastWidths(widths, room, withNamespace), around, selectable);
+  }
 }
 
-function write(widths: readonly number[], around: number, selectable: boolean): void {
+function write(
+  widths: readonly number[],
+  least: readonly number[],
+  around: number,
+  selectable: boolean,
+): void {
   if (!sheet) {
     sheet = new CSSStyleSheet();
     document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
   }
-  const least = (width: number): number => Math.min(width, shrunkPx) + around;
   const rules = widths.map((width, at) => {
     const px = width + around;
-    return `.rows tr>:nth-child(${at + 1 + Number(selectable)}){flex:${px} 1 ${px}px;min-width:${least(width)}px}`;
+    return `.rows tr>:nth-child(${at + 1 + Number(selectable)}){flex:${px} 1 ${px}px;min-width:${least[at]! + around}px}`;
   });
-  const all = widths.reduce((sum, width) => sum + least(width), selectable ? pickPx : 0);
+  const all = least.reduce((sum, width) => sum + width + around, selectable ? pickPx : 0);
   sheet.replaceSync(`@media(min-width:${narrowBelow + 1}px){.rows{min-width:${all}px}${rules.join('')}}`);
 }

@@ -1,7 +1,7 @@
 /** Proves that columns are as wide as their longest text, up to a bound, and never become narrower while rows come and go. */
 import { expect, it } from 'vitest';
 import type { Row } from '../../core/live-table.ts';
-import { ColumnWidths, isLong, measuredBy } from './column-widths.ts';
+import { ColumnWidths, isLong, leastWidths, measuredBy } from './column-widths.ts';
 
 const ten = (text: string): number => text.length * 10;
 const rowOf = (...cells: string[]): Row => ({ uid: cells.join(), cells }) as unknown as Row;
@@ -32,6 +32,14 @@ it('looks at rows once, and again when their columns say something else', () => 
   expect(columns.see([row])).toBe(true);
   expect(columns.see([row])).toBe(false);
   expect(columns.widths).toEqual([56, 80]);
+});
+
+it('lets the namespace give way where the columns do not fit beside each other', () => {
+  expect(leastWidths([300, 420, 80], 480, true)).toEqual([200, 200, 80]);
+  expect(leastWidths([300, 420, 80], 400, true)).toEqual([120, 200, 80]);
+  expect(leastWidths([300, 420, 80], 200, true)).toEqual([90, 200, 80]);
+  expect(leastWidths([60, 420, 80], 200, true)).toEqual([60, 200, 80]);
+  expect(leastWidths([300, 80], 100, false)).toEqual([200, 80]);
 });
 
 it('looks at some of many rows, from the first to the last', () => {

@@ -13,7 +13,9 @@ type WidthOf = (text: string) => number;
 /** No text is shown wider than this. */
 const widestPx = 420;
 /** Longer texts are cut off where the columns do not fit beside each other. */
-export const shrunkPx = 200;
+const shrunkPx = 200;
+/** Namespaces are cut off further where that is not enough. */
+const leastNamespacePx = 90;
 /** Rows that are looked at before any is drawn, evenly spread. */
 const samplesMax = 500;
 const narrowGlyph = /[ -~]/;
@@ -67,6 +69,15 @@ export class ColumnWidths {
     }
     return isWider;
   }
+}
+
+/** The least widths of columns that share `room`: where they do not fit, the first gives way if it has namespaces. */
+export function leastWidths(widths: readonly number[], room: number, hasNamespace: boolean): number[] {
+  const least = widths.map((width) => Math.min(width, shrunkPx));
+  const over = least.reduce((sum, width) => sum + width, 0) - room;
+  const [first = 0] = least;
+  if (hasNamespace && over > 0) least[0] = Math.max(Math.min(first, leastNamespacePx), first - over);
+  return least;
 }
 
 /** Whether a text may be too long for its column. */

@@ -22,6 +22,8 @@ export interface ListColumn {
 const wideFrom = 1_680;
 /** Width from which usage, node and owner fit beside the usual columns. */
 const roomyFrom = 1_200;
+/** Width from which usage fits beside namespaces, too. */
+const roomierFrom = 1_400;
 /** Below this the state stands beside the name. */
 export const narrowBelow = 500;
 
@@ -42,20 +44,25 @@ export function columnsOf(
   kind: Kind,
   columns: readonly TableColumn[],
   figures: UsageFigures | undefined,
+  failed: ReadonlySet<string>,
+  withNamespace: boolean,
 ): readonly ListColumn[] {
   const served = columns.map(
     ({ name, description, priority }, at): ListColumn => ({
       name,
       description,
       fromWidth: name === 'Node' ? roomyFrom : rare.has(name) ? undefined : priority === 0 ? 0 : wideFrom,
-      read: ({ cells }) => cells[at],
+      read:
+        name === 'Status'
+          ? ({ uid, cells }) => (failed.has(uid) ? 'Failed' : cells[at])
+          : ({ cells }) => cells[at],
     }),
   );
   const age = served.findIndex(({ name }) => name === 'Age');
   const before = age < 0 ? served.length : age;
   return [
     ...served.slice(0, before),
-    ...(figures ? usageColumns(figures) : []),
+    ...(figures ? usageColumns(figures, withNamespace ? roomierFrom : roomyFrom) : []),
     ...served.filter(({ name }, at) => at > before && name === 'Node'),
     {
       name: 'Owner',
@@ -76,11 +83,11 @@ export function columnsOf(
   ];
 }
 
-const usageColumns = (figures: UsageFigures): readonly ListColumn[] =>
+const usageColumns = (figures: UsageFigures, fromWidth: number): readonly ListColumn[] =>
   (['CPU', 'Memory'] as const).map((name) => ({
     name,
     description: `${name} in use now.`,
-    fromWidth: roomyFrom,
+    fromWidth,
     read: (row) => figures.textOf(row, name),
     order: (row) => figures.valueOf(row, name),
   }));

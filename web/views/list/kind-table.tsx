@@ -28,7 +28,11 @@ interface KindTableProps {
   readonly kind: Kind;
   readonly table: LiveTable;
   readonly namespace: string | undefined;
+  /** Uids of objects that have failed although their columns say that they are completed. */
+  readonly failed?: ReadonlySet<string>;
 }
+
+const noneFailed: ReadonlySet<string> = new Set();
 
 /** An action that is being asked about. */
 interface Asked {
@@ -36,11 +40,11 @@ interface Asked {
   readonly load: () => Promise<Plan>;
 }
 
-export function KindTable({ kind, table, namespace }: KindTableProps) {
+export function KindTable({ kind, table, namespace, failed = noneFailed }: KindTableProps) {
   const { query } = place.value;
   const wish = wishOf(query);
-  const { all, shown } = useColumns(kind, table, namespace, query.get('cols'));
-  const view = useRows(table, wish, all);
+  const { all, shown } = useColumns(kind, table, namespace, query.get('cols'), failed);
+  const view = useRows(table, wish, all, failed);
   const { rows } = view;
   const selection = useSelection(rows);
   const { selected, cursor } = selection;
@@ -221,12 +225,22 @@ const Filters = ({ wish, search }: FiltersProps) => (
 const usageRowsMax = 5_000;
 
 /** The columns that there are, and those that are shown. */
-function useColumns(kind: Kind, table: LiveTable, namespace: string | undefined, chosen: string | null) {
+function useColumns(
+  kind: Kind,
+  table: LiveTable,
+  namespace: string | undefined,
+  chosen: string | null,
+  failed: ReadonlySet<string>,
+) {
   const columns = table.columns.value;
   const [isUsageShown, setUsageShown] = useState(false);
   const figures = useUsageFigures(kind, namespace, isUsageShown);
   const offered = hasUsage(kind) && table.rows.size <= usageRowsMax ? figures : undefined;
-  const all = useMemo(() => columnsOf(kind, columns, offered), [kind, columns, offered]);
+  const withNamespace = kind.namespaced && !namespace;
+  const all = useMemo(
+    () => columnsOf(kind, columns, offered, failed, withNamespace),
+    [kind, columns, offered, failed, withNamespace],
+  );
   const width = windowWidth.value;
   const shown = useMemo(() => shownColumns(all, chosen, width), [all, chosen, width]);
   const isWanted =
@@ -237,14 +251,19 @@ function useColumns(kind: Kind, table: LiveTable, namespace: string | undefined,
 }
 
 /** The rows in order, brought up to date with every change of the table. */
-function useRows(table: LiveTable, wish: Wish, columns: readonly ListColumn[]): RowView {
+function useRows(
+  table: LiveTable,
+  wish: Wish,
+  columns: readonly ListColumn[],
+  failed: ReadonlySet<string>,
+): RowView {
   const served = table.columns.value;
   void table.version.value;
   // Usage changes with every look: rows are ordered anew where they are ordered by it.
   const sorted = columns.find(({ name }) => name === wish.sort.replace(/^-/, ''));
   const order = useMemo(
-    () => new RowView(table.rows.values(), wish, columns, rowStateOf(served)),
-    [table, wish.sort, served, sorted?.order],
+    () => new RowView(table.rows.values(), wish, columns, rowStateOf(served, failed)),
+    [table, wish.sort, served, sorted?.order, failed],
   );
   useMemo(() => order.filter(wish), [order, wish.text, wish.labels, wish.state]);
   useLayoutEffect(() => table.listen((change) => order.apply(change)), [table, order]);
@@ -253,11 +272,13 @@ function useRows(table: LiveTable, wish: Wish, columns: readonly ListColumn[]): 
 
 function countText(shown: number, table: LiveTable): string {
   const all = table.rows.size;
+  // A list comes in pages.
+  const yet = table.state.value === 'loading' && all > 0 ? '+' : '';
   const more = table.beyond.value;
   const text =
     shown === all
-      ? `${all.toLocaleString('en')}`
-      : `${shown.toLocaleString('en')} of ${all.toLocaleString('en')}`;
+      ? `${all.toLocaleString('en')}${yet}`
+      : `${shown.toLocaleString('en')} of ${all.toLocaleString('en')}${yet}`;
   return more ? `${text}, and ${more.toLocaleString('en')} more that are not shown` : text;
 }
 

@@ -15,14 +15,29 @@ export const toneOfState: Readonly<Record<RowState, Tone>> = {
 };
 
 const statusNames = ['Status', 'Phase', 'State', 'Available', 'Type'];
+/** Beside a share of pods that are ready, a number of available ones is no status, although it is served as a text. */
+const countNames = new Set(['Available']);
 const ended = /^(completed?|succeeded)$/i;
 
-/** Returns a function that finds the state of rows; undefined where the columns say nothing about it. */
-export function rowStateOf(columns: readonly TableColumn[]): (row: Row) => RowState | undefined {
+/**
+ * Returns a function that finds the state of rows; undefined where the columns say nothing about it. `failed`: uids of
+ * those that have failed whatever their columns say.
+ */
+export function rowStateOf(
+  columns: readonly TableColumn[],
+  failed: ReadonlySet<string> = new Set(),
+): (row: Row) => RowState | undefined {
+  const byColumns = stateByColumns(columns);
+  return (row) => (failed.has(row.uid) ? 'failing' : byColumns(row));
+}
+
+function stateByColumns(columns: readonly TableColumn[]): (row: Row) => RowState | undefined {
   const at = (name: string): number => columns.findIndex((column) => column.name === name);
-  // A number of those that are available is no status.
-  const status = columns.findIndex(({ name, type }) => type === 'string' && statusNames.includes(name));
   const [ready, desired] = [at('Ready'), at('Desired')];
+  const status = columns.findIndex(
+    ({ name, type }) =>
+      type === 'string' && statusNames.includes(name) && !(ready >= 0 && countNames.has(name)),
+  );
   if (status < 0 && ready < 0) return () => undefined;
   return ({ cells }) => {
     const words = status < 0 ? undefined : String(cells[status] ?? '');

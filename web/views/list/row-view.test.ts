@@ -77,6 +77,8 @@ describe('rows', () => {
     [['Status'], ['Ready,SchedulingDisabled'], 'waiting'],
     [['Type', 'Reason'], ['Warning', 'Failed'], 'waiting'],
     [['Ready', 'Available'], ['0/3', 0], 'failing'],
+    [['Ready', 'Available'], ['0/3', '0'], 'failing'],
+    [['Available'], ['False (MissingEndpoints)'], 'failing'],
     [['Data'], [3], undefined],
   ])('with %j of %j are %s', (names, cells, state) => {
     const typed = names.map((name, i) => ({ ...served, name, type: typeof cells[i] }));

@@ -63,6 +63,7 @@ const compared = [
 function drawn(props: LineProps) {
   const { row, index, shown, withNamespace, withPrefix, selectable, isSelected, isCursor } = props;
   const { onToggle, addressOf } = props;
+  const hasState = shown.some(({ name }) => states.test(name));
   const state = [
     row.deleting || row.mark === 'gone' ? 'dying' : '',
     row.mark ?? '',
@@ -87,7 +88,7 @@ function drawn(props: LineProps) {
         </td>
       )}
       {withNamespace && (
-        <td {...roles.cell} class="quiet">
+        <td {...roles.cell} class="quiet cut" title={row.namespace}>
           {row.namespace}
         </td>
       )}
@@ -110,7 +111,7 @@ function drawn(props: LineProps) {
                 <Link to={addressOf(row)}>{text}</Link>
               </>
             ) : (
-              cellOf(column.name, text, row)
+              cellOf(column.name, text, row, hasState)
             )}
           </td>
         );

@@ -15,10 +15,17 @@ interface Condition {
 const badWhenTrue =
   /(Pressure|Unavailable|Failure|Failed|Degraded|Stalled|Terminating|DisruptionTarget|Problem|Deadlock|NonStructural|Deletion)/;
 
+/** Conditions that are worth a look when they are true, and no failure. */
+const doubtfulWhenTrue = /^ScalingLimited$/;
+/** What is under way or not, such as the `Issuing` of a certificate; a rollout that is not under way has failed. */
+const isPassing = /(?<!Progress)ing$/;
+
 const order: Readonly<Record<Tone, number>> = { bad: 0, warn: 1, good: 2 };
 
-function toneOfCondition({ type, status }: Pick<Condition, 'type' | 'status'>): Tone {
+function toneOfCondition({ type, status }: Pick<Condition, 'type' | 'status'>): Tone | undefined {
   if (status !== 'True' && status !== 'False') return 'warn';
+  if (doubtfulWhenTrue.test(type)) return status === 'True' ? 'warn' : 'good';
+  if (status === 'False' && isPassing.test(type) && !badWhenTrue.test(type)) return undefined;
   return (status === 'True') !== badWhenTrue.test(type) ? 'good' : 'bad';
 }
 
@@ -38,11 +45,11 @@ function sentence({ type, status }: Condition): string {
   return text[0]!.toUpperCase() + text.slice(1);
 }
 
+const rankOf = (condition: Condition): number => order[toneOfCondition(condition) ?? 'good'];
+
 function conditionsOf({ status }: ApiObject): readonly Condition[] {
   const list: readonly Condition[] = Array.isArray(status?.conditions) ? status.conditions : [];
-  return list
-    .filter((each) => typeof each?.type === 'string')
-    .toSorted((a, b) => order[toneOfCondition(a)] - order[toneOfCondition(b)]);
+  return list.filter((each) => typeof each?.type === 'string').toSorted((a, b) => rankOf(a) - rankOf(b));
 }
 
 export function Conditions({ object }: { readonly object: ApiObject }) {
@@ -55,7 +62,7 @@ export function Conditions({ object }: { readonly object: ApiObject }) {
         {conditions.map((condition) => (
           <li key={condition.type}>
             <span
-              class={`badge ${toneOfCondition(condition)}`}
+              class={`badge ${toneOfCondition(condition) ?? ''}`}
               title={`${condition.type}: ${condition.status}`}
             >
               {sentence(condition)}

@@ -32,6 +32,24 @@ const workload = ({ spec }: ApiObject): Row[] => [
   ['Paused', spec?.paused],
 ];
 
+const backendOf = ({ service, resource }: Json): string =>
+  service
+    ? `${service.name}:${service.port?.name ?? service.port?.number}`
+    : `${resource?.kind} ${resource?.name}`;
+
+/** `shop.example/cart → cart:80`. */
+const ingressRules = ({ host = '*', http }: Json): string[] =>
+  (http?.paths ?? []).map(({ path = '/', backend }: Json) => `${host}${path} → ${backendOf(backend)}`);
+
+/** Each webhook by its name: what it calls, for which operations, and whether requests go on without it. */
+const webhooks = (object: ApiObject): Row[] =>
+  ((object as Json).webhooks ?? []).map(({ name, clientConfig, failurePolicy, rules = [] }: Json) => {
+    const { service, url } = clientConfig ?? {};
+    const where = service ? `service ${service.namespace}/${service.name}` : url;
+    const what = rules.map(({ operations, resources }: Json) => `${text(operations)} of ${text(resources)}`);
+    return [name, [where, ...what, `when it fails: ${failurePolicy}`]];
+  });
+
 /** Its state is said in words above them; the phase is shown where it says something else. */
 function podFacts(pod: ApiObject): Row[] {
   const { spec, status } = pod;
@@ -87,6 +105,7 @@ const byKind: Readonly<Record<string, (object: ApiObject) => readonly Row[]>> = 
     ['Type', spec?.type],
     ['Address', spec?.clusterIP],
     ['Ports', ports(spec?.ports)],
+    ['Selector', Object.entries(spec?.selector ?? {}).map(([key, value]) => `${key}=${value}`)],
     ['External name', spec?.externalName],
     ['Ingress', (status?.loadBalancer?.ingress ?? []).map(({ ip, hostname }: Json) => ip ?? hostname)],
   ],
@@ -104,6 +123,18 @@ const byKind: Readonly<Record<string, (object: ApiObject) => readonly Row[]>> = 
     ['Reclaim policy', spec?.persistentVolumeReclaimPolicy],
     ['Storage class', spec?.storageClassName],
   ],
+  Ingress: ({ spec, status }) => [
+    ['Class', spec?.ingressClassName],
+    ['Rules', (spec?.rules ?? []).flatMap(ingressRules)],
+    ['Otherwise', spec?.defaultBackend && backendOf(spec.defaultBackend)],
+    ['TLS', (spec?.tls ?? []).map(({ hosts, secretName }: Json) => `${text(hosts)} by ${secretName}`)],
+    ['Address', (status?.loadBalancer?.ingress ?? []).map(({ ip, hostname }: Json) => ip ?? hostname)],
+  ],
+  ResourceQuota: ({ spec, status }) =>
+    Object.entries(spec?.hard ?? {}).map(([name, hard]) => [name, share(status?.used?.[name], hard)]),
+  ValidatingWebhookConfiguration: webhooks,
+  MutatingWebhookConfiguration: webhooks,
+  Namespace: ({ status }) => [['Phase', status?.phase]],
   Secret: ({ type }) => [['Type', type]],
   ConfigMap: () => [],
 };

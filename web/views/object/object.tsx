@@ -24,6 +24,11 @@ export function View({ path: [id = '', within = noNamespace, name = ''] }: ViewP
   if (!kind)
     return <Refusal error={new Error(`The server has no kind ${id}.`)} what="There is no such kind." />;
   const namespace = within === noNamespace ? undefined : within;
+  // Objects are read by lists, because only lists can show the past.
+  if (!may('list', kind, { namespace, name })) {
+    const why = 'You may not list it. An administrator can allow it by a role and a binding.';
+    return <Refusal error={new Error(why)} what={`${kind.kind} ${name} cannot be shown.`} />;
+  }
   return <ObjectPage key={`${id} ${within} ${name}`} kind={kind} namespace={namespace} name={name} />;
 }
 

@@ -8,6 +8,7 @@ import { podSentence, stateWords } from '../pods/pod-words.ts';
 import type { TabProps } from '../tab.ts';
 import { Conditions } from './conditions.tsx';
 import { Events, useEventsOf } from './events.tsx';
+import { FactRows } from './fact-list.tsx';
 import { factsOf } from './facts.ts';
 import { Labels } from './labels.tsx';
 import { RelationPanels } from './relations.tsx';
@@ -39,12 +40,7 @@ function Pod({ kind, object, events }: PodProps) {
             <strong class={toneOf(state)}>{state}</strong> {sentence}
           </p>
           <dl class="facts columns">
-            {factsOf(object).map(({ label, value }) => (
-              <div key={label}>
-                <dt>{label}</dt>
-                <dd>{value}</dd>
-              </div>
-            ))}
+            <FactRows facts={factsOf(object)} />
             {owner && ownerKind && (
               <div>
                 <dt>Owned by</dt>

@@ -6,6 +6,7 @@ import { ask, tableAs } from '../../core/api.ts';
 import { type Kind, kindNamed, kindOf, pathOf } from '../../core/kinds.ts';
 import { momentQuery } from '../../core/moment.ts';
 import type { ApiObject, Json, OwnerReference, TableAnswer } from '../../core/objects.ts';
+import { podState } from '../../core/pod-state.ts';
 import { may } from '../../core/rights.ts';
 import { selectorOf, selects } from '../../core/selector.ts';
 
@@ -40,22 +41,29 @@ export async function findObjects(
   if (!kind?.verbs.has('list') || !may('list', kind, { namespace })) return [];
   const answer = await ask<TableAnswer>(pathOf(kind, namespace), {
     accept: tableAs,
-    query: { ...query, ...momentQuery(at), limit: shownMax },
+    query: { ...query, ...momentQuery(at), limit: shownMax, includeObject: wholeOf(id) },
   }).catch(() => undefined);
   const columns = answer?.columnDefinitions ?? [];
-  const state =
-    ['Status', 'Phase', 'Ready']
-      .map((wanted) => columns.findIndex(({ name }) => name === wanted))
-      .find((at) => at >= 0) ?? -1;
-  return (answer?.rows ?? []).map(({ cells, object: { metadata } }) => ({
+  const place = (name: string): number => columns.findIndex((column) => column.name === name);
+  const state = ['Status', 'Phase', 'Ready'].map(place).find((found) => found >= 0) ?? -1;
+  const desired = place('Desired');
+  const noteOf = (cells: readonly unknown[], object: ApiObject): string | undefined => {
+    if (id === 'pods') return podState(object);
+    if (state < 0) return undefined;
+    return desired < 0 ? String(cells[state] ?? '') : `${cells[state]}/${cells[desired]}`;
+  };
+  return (answer?.rows ?? []).map(({ cells, object }) => ({
     kind,
-    namespace: metadata.namespace,
-    name: metadata.name,
-    uid: metadata.uid,
-    owners: metadata.ownerReferences ?? [],
-    note: state < 0 ? undefined : String(cells[state] ?? ''),
+    namespace: object.metadata.namespace,
+    name: object.metadata.name,
+    uid: object.metadata.uid,
+    owners: object.metadata.ownerReferences ?? [],
+    note: noteOf(cells, object),
   }));
 }
+
+/** The state of a pod is read from the pod: what its columns say may be that of one container. */
+const wholeOf = (id: string): 'Object' | undefined => (id === 'pods' ? 'Object' : undefined);
 
 const named = (id: string, namespace: string | undefined, name: unknown): Relative[] => {
   const kind = kindOf(id);

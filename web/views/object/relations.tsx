@@ -9,7 +9,8 @@ import { type FamilyMember, familyOf } from './family.ts';
 import { type Relative, type RelativeGroup, relativesOf } from './related.ts';
 
 const refreshMs = 5_000;
-const membersMax = 30;
+/** Pods have a table of their own. */
+const membersMax = 10;
 
 interface Relations {
   readonly family: FamilyMember | undefined;
@@ -37,11 +38,13 @@ export function RelationPanels({ kind, object }: { readonly kind: Kind; readonly
                 {title} {members.length > 1 && <span class="quiet">{members.length}</span>}
               </h3>
               <ul>
-                {members.slice(0, membersMax).map((member) => (
-                  <li key={`${member.namespace} ${member.name}`}>
-                    <Member member={member} within={object.metadata.namespace} />
-                  </li>
-                ))}
+                {problemsFirst(members)
+                  .slice(0, membersMax)
+                  .map((member) => (
+                    <li key={`${member.namespace} ${member.name}`}>
+                      <Member member={member} within={object.metadata.namespace} />
+                    </li>
+                  ))}
                 {members.length > membersMax && <li class="quiet">and {members.length - membersMax} more</li>}
               </ul>
             </div>
@@ -79,6 +82,14 @@ function useRelations(kind: Kind, object: ApiObject): Relations | undefined {
   return relations;
 }
 
+const ranks: Readonly<Record<string, number>> = { bad: 0, warn: 1 };
+
+const problemsFirst = <Kin extends Relative>(members: readonly Kin[]): readonly Kin[] =>
+  members
+    .map((member) => ({ member, rank: ranks[toneOf(member.note ?? '') ?? ''] ?? 2 }))
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ member }) => member);
+
 /** The namespace of the object itself is known. */
 interface MemberProps<Kin> {
   readonly member: Kin;
@@ -101,13 +112,15 @@ function Branch({ member, within }: MemberProps<FamilyMember>) {
       {member.isSelf ? <strong>{member.name}</strong> : <Member member={member} within={within} />}
       {member.children.length > 0 && (
         <ul>
-          {member.children.slice(0, membersMax).map((child) => (
-            <Branch
-              key={`${child.kind.id} ${child.namespace} ${child.name}`}
-              member={child}
-              within={within}
-            />
-          ))}
+          {problemsFirst(member.children)
+            .slice(0, membersMax)
+            .map((child) => (
+              <Branch
+                key={`${child.kind.id} ${child.namespace} ${child.name}`}
+                member={child}
+                within={within}
+              />
+            ))}
           {member.children.length > membersMax && (
             <li class="quiet">and {member.children.length - membersMax} more</li>
           )}

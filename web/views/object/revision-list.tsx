@@ -6,6 +6,7 @@ import { moment } from '../../core/moment.ts';
 import { yamlText } from '../../core/text/yaml-text.ts';
 import { Age } from '../../ui/age.tsx';
 import { ShareBar } from '../../ui/bar.tsx';
+import { Breakable } from '../../ui/breakable.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { readinessTone } from '../../ui/tone.ts';
 import type { TabProps } from '../tab.ts';
@@ -67,7 +68,7 @@ const Revisions = ({ all, of, onChoose }: RevisionsProps) => (
         <li key={revision.number}>
           <p>
             <strong>{revision.number}</strong> {at === 0 && <span class="badge">current</span>}{' '}
-            {revision.images}{' '}
+            <Breakable text={revision.images} />{' '}
             <span class="quiet">
               <Age since={revision.created} />
             </span>{' '}
@@ -100,7 +101,9 @@ const SideBySide = ({ revisions }: { readonly revisions: readonly Revision[] }) 
         <h3>
           {i === 0 ? 'New' : 'Old'}: revision {number}
         </h3>
-        <p>{images}</p>
+        <p>
+          <Breakable text={images} />
+        </p>
         <ShareBar
           label="Ready"
           part={pods!.ready}

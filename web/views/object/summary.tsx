@@ -8,6 +8,7 @@ import { DataValues } from '../panels/data-values.tsx';
 import { NodeState, NodeUse } from '../panels/node-use.tsx';
 import { PodTable } from '../panels/pod-table.tsx';
 import { ServiceReach } from '../panels/service-reach.tsx';
+import { ProblemsOf } from '../problems/problems-of.tsx';
 import type { TabProps } from '../tab.ts';
 import { Conditions } from './conditions.tsx';
 import { EventsOf } from './events.tsx';
@@ -38,6 +39,7 @@ function Summary({ kind, object }: TabProps) {
           <LatestWarning object={object} otherwise="The claim waits for a volume." />
         )}
         {kind.id === 'nodes' ? <NodeState node={object} /> : <Conditions object={object} />}
+        {kind.id !== 'persistentvolumeclaims' && <ProblemsOf object={object} />}
         {factsOf(object).length > 0 && (
           <section class="panel">
             <h2>{kind.kind}</h2>

@@ -6,6 +6,7 @@ import { rolloutOf } from '../../core/workload.ts';
 import { ShareBar } from '../../ui/bar.tsx';
 import { readinessTone } from '../../ui/tone.ts';
 import { PodTable } from '../panels/pod-table.tsx';
+import { ProblemsOf } from '../problems/problems-of.tsx';
 import type { TabProps } from '../tab.ts';
 import { Conditions } from './conditions.tsx';
 import { EventsOf } from './events.tsx';
@@ -25,7 +26,9 @@ const words = {
 export function WorkloadSummary({ kind, object }: TabProps) {
   const { namespace } = object.metadata;
   const { state, ready, wanted, updated, reason } = rolloutOf(kind.id, object);
-  const [word, tone] = words[state];
+  const [said, tone] = words[state];
+  const isSet = kind.id === 'replicasets.apps';
+  const word = isSet && state === 'progressing' ? 'Waiting for pods' : said;
   const keeper = keeperOf(kind.id);
   const share = (label: string, part: number) => (
     <ShareBar
@@ -51,14 +54,15 @@ export function WorkloadSummary({ kind, object }: TabProps) {
             {reason}
           </p>
           {wanted > 0 && share('Ready', ready)}
-          {wanted > 0 && kind.id !== 'replicasets.apps' && share('Current', updated)}
+          {wanted > 0 && !isSet && share('Current', updated)}
           <Facts object={object} />
         </section>
+        <ProblemsOf object={object} />
         {state === 'complete' ? [pods, revisions] : [revisions, pods]}
       </div>
       <div>
-        <RelationPanels kind={kind} object={object} />
         {maySee('events', namespace) && <EventsOf object={object} />}
+        <RelationPanels kind={kind} object={object} />
         <Conditions object={object} />
         <Labels object={object} />
       </div>

@@ -3,10 +3,11 @@ import type { ApiObject, Json } from '../../core/objects.ts';
 import { bytesText, coresText, quantity } from '../../core/quantity.ts';
 import { Age, ageText } from '../../ui/age.tsx';
 import { ShareBar } from '../../ui/bar.tsx';
+import { Breakable } from '../../ui/breakable.tsx';
 import { toneOf, usageTone } from '../../ui/tone.ts';
 import { LastLines } from './last-lines.tsx';
 import { type Figures, usePodFigures } from './pod-figures.ts';
-import { endWords, probeWords, runtimeWords } from './pod-words.ts';
+import { endWords, podSentence, probeWords, runtimeWords } from './pod-words.ts';
 
 interface Card {
   readonly container: Json;
@@ -69,13 +70,15 @@ interface ContainerCardProps {
 function ContainerCard({ pod, card: { container, status, role }, figures, events }: ContainerCardProps) {
   const { state, lastState, restartCount = 0 } = status ?? {};
   const waiting = state?.waiting?.message;
+  // The sentence about the pod may have said it.
+  const isSaid = waiting !== undefined && podSentence(pod)?.includes(waiting);
   return (
     <section class="panel container">
       <h2>
         {container.name} {role && <span class="quiet">{role}</span>}{' '}
         <State of={state} ready={status?.ready} />
       </h2>
-      {waiting && <p class="bad">{waiting}</p>}
+      {waiting && !isSaid && <p class="bad">{waiting}</p>}
       <dl class="facts">
         {lastState?.terminated && (
           <Row label="Last state">
@@ -88,7 +91,9 @@ function ContainerCard({ pod, card: { container, status, role }, figures, events
           </Row>
         )}
         <Row label="Restarts">{restartCount}</Row>
-        <Row label="Image">{container.image}</Row>
+        <Row label="Image">
+          <Breakable text={container.image ?? ''} />
+        </Row>
         {status?.containerID && <Row label="Runs as">{runtimeWords(status.containerID)}</Row>}
         <Probes container={container} events={events} />
       </dl>

@@ -1,6 +1,7 @@
 /** What a node or each container of a pod used, as plots, with limits: for as long as history, or until a moment of the past. */
 import { moment } from '../../core/moment.ts';
 import type { Json } from '../../core/objects.ts';
+import { bytesText, quantity } from '../../core/quantity.ts';
 import { Refusal } from '../../ui/refusal.tsx';
 import { type Samples, useSamples } from '../../ui/sample-lines.ts';
 import { UsagePlots } from '../../ui/usage-plots.tsx';
@@ -35,7 +36,7 @@ const NodePlots = ({ samples, allocatable }: { readonly samples: Samples; readon
       <UsagePlots
         samples={samples}
         cpuNote={allocatable?.cpu ? ` of ${allocatable.cpu} cores` : ''}
-        memoryNote={allocatable?.memory ? ` of ${allocatable.memory}` : ''}
+        memoryNote={allocatable?.memory ? ` of ${bytesText(quantity(allocatable.memory))}` : ''}
       />
     </div>
   </section>
