@@ -14,7 +14,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { installPackages, run } from './install.mjs';
 import { conditions, everywhere, folders } from './machines/conditions.mjs';
-import { prepareTools, tell } from './tools.mjs';
+import { machineTools, prepareTools, tell } from './tools.mjs';
 
 const root = path.dirname(import.meta.dirname);
 process.chdir(root);
@@ -27,7 +27,7 @@ if (!built) {
   installPackages();
   run(process.execPath, ['scripts/build.mjs'], 'the build failed');
 }
-const tools = built ? {} : prepareTools();
+const tools = built ? {} : prepareTools(machineTools);
 const rows = names.map(runUnder);
 for (const { name, line } of rows) tell(`${name}: ${line}`);
 process.exit(rows.every(({ passed }) => passed) ? 0 : 1);

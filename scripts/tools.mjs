@@ -59,6 +59,9 @@ const engineTools = {
   busybox: { package: 'busybox-static', check: installed('busybox') },
 };
 
+/** What only `npm run test:machines` uses: a file system whose names are the same in capitals and small letters. */
+export const machineTools = { 'ntfs-3g': { package: 'ntfs-3g', check: installed('lowntfs-3g') } };
+
 /** What only tests before a release use. */
 const releaseTools = {
   musl: { package: 'musl-tools', check: installed('musl-gcc') },
@@ -91,11 +94,12 @@ export const tell = (message) => process.stderr.write(`${message}\n`);
  * Installs the tools, and returns the environment variables that tell the tests about them. If one is
  * missing, the run fails under CI; elsewhere its tests are skipped. Any version of kubectl will do.
  */
-export function prepareTools() {
+/** @param further tools that only the caller uses */
+export function prepareTools(further = {}) {
   const kubectls = findKubectls(tell);
   for (const [version, program] of Object.entries(kubectls))
     tell(`Tests talk to kubectl ${version}, ${program}`);
-  const uninstalled = installTools();
+  const uninstalled = installTools(further);
   const etcds = findEtcds(tell);
   const missing = uninstalled.filter((tool) => tool !== 'etcd-server' || !Object.keys(etcds).length);
   if (!Object.keys(kubectls).length) missing.push('kubectl');
@@ -121,7 +125,7 @@ export function prepareTools() {
 }
 
 /** Installs what it can; returns what is still missing. */
-function installTools() {
+function installTools(further) {
   const obstacle = engineObstacle();
   if (obstacle) tell(`Tests with container engines and network namespaces are SKIPPED: ${obstacle}`);
   const isRelease = process.env.WHERRY_RELEASE === '1';
@@ -130,6 +134,7 @@ function installTools() {
     ...clientTools,
     ...(obstacle ? {} : engineTools),
     ...(isRelease ? releaseTools : {}),
+    ...further,
   };
   const isMissing = (tool) => !succeeds(tools[tool].check);
   const wanted = Object.keys(tools).filter(isMissing);

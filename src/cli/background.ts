@@ -2,11 +2,12 @@
  * A cluster in the background: `wherry up -d` starts the same command again, in a process of its own, whose output goes
  * to a log file. The two are connected until the cluster is ready or has failed.
  */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, copyFileSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { StartError } from '../cluster/index.ts';
+import { folderFailure } from '../cluster/named/cluster-record.ts';
 import { ticked } from './terminal.ts';
 
 /** The variable that names the log file to the background process. */
@@ -24,6 +25,8 @@ const script = (): string => fileURLToPath(new URL('cli.cjs', import.meta.url));
 type Message =
   | { readonly print: string /** A step that was reached. */; readonly isStep?: boolean }
   | { readonly warn: string }
+  /** Why it ends; the log may not be writable. */
+  | { readonly failed: string }
   | { readonly done: true };
 
 /**
@@ -37,13 +40,21 @@ export async function startInBackground(
   print: (text: string) => void,
   warn: (text: string) => void,
 ): Promise<void> {
-  mkdirSync(path.dirname(log), { recursive: true, mode: 0o700 });
-  const file = openSync(log, 'a+', 0o600);
+  const file = openedLog(log);
   try {
     rotate(log, file);
     await started(args, { log, file, cwd }, print, warn);
   } finally {
     closeSync(file);
+  }
+}
+
+function openedLog(log: string): number {
+  try {
+    mkdirSync(path.dirname(log), { recursive: true, mode: 0o700 });
+    return openSync(log, 'a+', 0o600);
+  } catch (error) {
+    throw folderFailure(path.dirname(log), error);
   }
 }
 
@@ -68,27 +79,52 @@ async function started(
     stdio: ['ignore', file, file, 'ipc'],
     env: { ...process.env, [logVariable]: log },
   });
+  let failure: string | undefined;
+  const interruption = new Interruption(child, print);
   await new Promise<void>((resolve, reject) => {
     child.once('error', (error) => reject(new StartError(`it cannot be started: ${error.message}`)));
     child.once('exit', (code, signal) => {
       const how = signal === null ? `with code ${code}` : `by ${signal}`;
-      reject(new StartError(endOf(log, textFrom(file, begin), how)));
+      const said = textFrom(file, begin);
+      const why = said === '' && failure !== undefined ? failure : endOf(log, said, how);
+      reject(new StartError(interruption.isThere ? 'it was stopped before it was ready' : why));
     });
     child.on('message', (message: Message) => {
       if ('print' in message) print(message.isStep ? ticked(message.print) : message.print);
       else if ('warn' in message) warn(message.warn);
+      else if ('failed' in message) failure = message.failed;
       else resolve();
     });
-  });
+  }).finally(() => interruption.end());
   child.removeAllListeners();
   if (child.connected) child.disconnect();
   child.unref();
 }
 
+/** Ctrl-C during the start: it means the cluster, which would go on unseen otherwise. A second one kills it. */
+class Interruption {
+  isThere = false;
+  readonly #listener: () => void;
+
+  constructor(child: ChildProcess, print: (text: string) => void) {
+    this.#listener = () => {
+      if (!this.isThere) print('Stopping, Ctrl-C again to leave at once\n');
+      child.kill(this.isThere ? 'SIGKILL' : 'SIGTERM');
+      this.isThere = true;
+    };
+    process.on('SIGINT', this.#listener);
+  }
+
+  end(): void {
+    process.off('SIGINT', this.#listener);
+  }
+}
+
 /** The end of an open file. */
 function textFrom(file: number, begin: number): string {
-  const start = Math.max(begin, fstatSync(file).size - tailBytesMax);
-  const bytes = Buffer.alloc(tailBytesMax);
+  const { size } = fstatSync(file);
+  const start = Math.max(begin, size - tailBytesMax);
+  const bytes = Buffer.alloc(Math.max(0, size - start));
   return bytes.toString('utf8', 0, readSync(file, bytes, 0, bytes.length, start));
 }
 

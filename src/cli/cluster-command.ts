@@ -100,8 +100,12 @@ class UpCommand {
 
   async run(begin: (options: StartOptions) => Promise<Cluster>): Promise<void> {
     const starting = this.#started(begin);
-    this.ending.of(starting.then(({ cluster, run }) => this.#closable(cluster, run))).catch(() => undefined);
-    const { cluster, options, run } = await starting;
+    const closable = starting.then(({ cluster, run }) => this.#closable(cluster, run));
+    this.ending.of(closable, stoppingLine(0)).catch(() => undefined);
+    const { cluster, options, run } = await starting.catch((error: Error) => {
+      this.#background?.tell({ failed: error.message });
+      throw error;
+    });
     try {
       await this.#tell(cluster, options, run);
     } catch (error) {
@@ -179,7 +183,7 @@ class UpCommand {
   /** Adds the context to the user's kubeconfig; returns its name if it is there now. */
   async #mergeContext(cluster: Cluster, run: ClusterRun): Promise<string | undefined> {
     const { uses, keepsKubeconfig } = this.line.named!;
-    if (keepsKubeconfig) return undefined;
+    if (keepsKubeconfig || this.ending.isClosing) return undefined;
     const { contextEntry, mergeContext } = await import('../cluster/access/kubeconfig-file.ts');
     const { name } = run.record;
     const text = cluster.secureUrl === undefined ? cluster.kubeconfig : cluster.kubeconfigFor('wherry-admin');
@@ -197,11 +201,13 @@ class UpCommand {
 
   /** A step that was reached: with a tick on a terminal, also on that of a command in front of this one. */
   #printStep(text: string): void {
+    if (this.ending.isClosing) return;
     process.stdout.write(ticked(text));
     this.#background?.tell({ print: text, isStep: true });
   }
 
   #print(text: string): void {
+    if (this.ending.isClosing) return;
     process.stdout.write(text);
     if (text) this.#background?.tell({ print: text });
   }

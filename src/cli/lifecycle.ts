@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, watch } from 'node:fs';
 import { open, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { createInterface } from 'node:readline/promises';
+import { createInterface, type Interface } from 'node:readline/promises';
 import { setTimeout } from 'node:timers/promises';
 import { StartError } from '../cluster/index.ts';
 import { knownCluster } from '../cluster/named/cluster-choice.ts';
@@ -75,7 +75,7 @@ const statusText = (text: string): string =>
     ? coloured(text, 'green')
     : text === 'missing'
       ? coloured(text, 'red')
-      : text === 'starting'
+      : text === 'starting' || text === 'unready'
         ? coloured(text, 'yellow')
         : text;
 
@@ -148,7 +148,7 @@ async function restart(record: ClusterRecord, { json, sure }: LifecycleLine, ver
   const { name, args = [], cwd = '' } = record;
   const say = json ? () => undefined : print;
   const isLosing = isInMemory(record) && runningProcess(record) !== undefined;
-  const question = `Restart ${name}? Its objects are in memory, and it begins without them`;
+  const question = `Restart ${name}, which begins without its objects, because they are in memory?`;
   if (isLosing && !sure && !(await isSure(question, `restart ${name}`))) return say(`${name} stays\n`);
   await end(record, say);
   const words = ['up', '--name', name, ...args];
@@ -164,9 +164,9 @@ export async function printState(name: string, version: string): Promise<void> {
 
 async function remove(record: ClusterRecord, { json, sure }: LifecycleLine): Promise<void> {
   const { name, dataDir } = record;
-  const what = dataDir === undefined ? 'it is in memory' : `all its data in ${dataDir} goes with it`;
+  const what = dataDir === undefined ? 'which is in memory' : `with all its data in ${dataDir}`;
   const say = json ? () => undefined : print;
-  if (!sure && !(await isSure(`Delete the cluster ${name}? ${what}`, `delete ${name}`)))
+  if (!sure && !(await isSure(`Delete the cluster ${name}, ${what}?`, `delete ${name}`)))
     return say(`${name} stays\n`);
   const deleted = await removed(record, say);
   if (json) printJson(deleted);
@@ -208,10 +208,25 @@ async function isSure(question: string, words: string): Promise<boolean> {
     throw new StartError(`${words.split(' ')[0]} asks on a terminal; elsewhere say wherry ${words} --yes`);
   const asked = createInterface({ input: process.stdin, output: process.stdout });
   try {
-    return /^y(es)?$/i.test((await asked.question(`${question} [y/N] `)).trim());
+    return /^y(es)?$/i.test((await answerTo(asked, `${question} [y/N] `)).trim());
   } finally {
     asked.close();
   }
+}
+
+/** What is typed; empty when it is Ctrl-C, or Ctrl-D, after which the promise of Node would stay open. */
+function answerTo(asked: Interface, question: string): Promise<string> {
+  return new Promise((resolve) => {
+    const leave = (): void => {
+      print('\n');
+      resolve('');
+    };
+    asked.once('close', leave).once('SIGINT', leave);
+    asked.question(question).then((answer) => {
+      asked.off('close', leave);
+      resolve(answer);
+    }, leave);
+  });
 }
 
 /** Removes containers, only where an engine has been used; an engine that does not answer does not prevent deletion. */
@@ -251,6 +266,12 @@ async function shown(log: string, follows: boolean, show: (text: string) => void
   const decoder = new TextDecoder();
   let at = 0;
   const changed = new Changes(log);
+  let isRead = true;
+  // As with `wherry logs -f | head`.
+  process.stdout.once('error', () => {
+    isRead = false;
+    changed.close();
+  });
   for (;;) {
     const file = await open(log).catch(() => undefined);
     if (!file) return;
@@ -263,6 +284,7 @@ async function shown(log: string, follows: boolean, show: (text: string) => void
     }
     if (!follows) return changed.close();
     await changed.next();
+    if (!isRead) return;
   }
 }
 
@@ -292,5 +314,7 @@ class Changes {
 
   close(): void {
     this.#watcher.close();
+    this.#missed = true;
+    this.#wake();
   }
 }

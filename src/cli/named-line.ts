@@ -8,6 +8,7 @@ import type { Command } from '../cluster/options/option.ts';
 import { folderOptions } from '../cluster/options/store.ts';
 import { type FlagLine, readOptions } from '../program/flag-reading.ts';
 import type { LifecycleLine } from './lifecycle.ts';
+import { notWords } from './other-words.ts';
 import type { SnapshotLine } from './snapshot-command.ts';
 
 export interface NamedUp extends Asked {
@@ -42,9 +43,10 @@ export function lifecycleLine(
 
 const snapshotActions = ['save', 'load', 'list', 'delete'] as const;
 
-export function snapshotLine(line: FlagLine, [wanted = '', ...rest]: readonly string[]): SnapshotLine {
+export function snapshotLine(line: FlagLine, words: readonly string[]): SnapshotLine {
+  const [wanted, ...rest] = words;
   const action = snapshotActions.find((one) => one === wanted);
-  if (!action) return line.refuse(`snapshot takes save, load, list or delete, not ${JSON.stringify(wanted)}`);
+  if (!action) return line.refuse(`snapshot takes save, load, list or delete${notWords(words.slice(0, 1))}`);
   if (action === 'list' ? rest.length : rest.length !== 1)
     line.refuse(action === 'list' ? 'snapshot list takes options only' : `snapshot ${action} takes one name`);
   const { replaces = false } = readOptions(snapshotFlags, line);

@@ -44,7 +44,7 @@ import { sections, takesFlag } from './flag-sections.ts';
 import type { LifecycleLine } from './lifecycle.ts';
 import { lifecycleLine, type NamedUp, namedUp, snapshotLine, takesName } from './named-line.ts';
 import { type OptionSources, type SourcedOptions, sourcedOptions } from './option-sources.ts';
-import { adviceFor, listed, withoutKind } from './other-words.ts';
+import { adviceFor, listed, notWords, withoutKind } from './other-words.ts';
 import { type PastLine, type ProblemsLine, pastLine, problemsLine } from './question-lines.ts';
 import type { SnapshotLine } from './snapshot-command.ts';
 
@@ -201,14 +201,13 @@ function readOptionLine(
 /** With the options of `wherry up`, which are read for their errors. */
 function configLine(
   flags: ReadonlyMap<string, readonly string[]>,
-  [action, ...rest]: readonly string[],
+  words: readonly string[],
   sources: OptionSources | undefined,
 ): ConfigLine {
+  const [action, ...rest] = words;
   const known = configActions.find((one) => one === action);
   if (!known || rest.length)
-    return refuse(
-      `config takes ${listed(configActions).replace(' and ', ' or ')}, not ${JSON.stringify([action, ...rest].join(' '))}`,
-    );
+    return refuse(`config takes ${listed(configActions).replace(' and ', ' or ')}${notWords(words)}`);
   if (known === 'init' || known === 'schema' || !sources)
     return { command: 'config', action: known, options: { flags, parts: new Map(), origins: new Map() } };
   const options = sourcedOptions('up', flags, sources, refuse);
@@ -310,7 +309,7 @@ const readLog = (line: FlagLine) => readOptions(logFlags, line);
 
 function checkWords(command: Command, rest: readonly string[]): void {
   const takesFile = command === 'backup' || command === 'restore';
-  if (takesFile && rest.length !== 1) refuse(`${command} takes one file, not ${rest.length}`);
+  if (takesFile && rest.length !== 1) refuse(`${command} takes one file: wherry ${command} FILE`);
   if (['open', 'history', 'timeline', 'at'].includes(command)) return;
   if (takesName(command) && rest.length > 1) {
     const name = withoutKind(rest);
@@ -392,7 +391,7 @@ const tokenActions = ['create', 'list', 'delete'] as const;
 function tokenLine(line: FlagLine, words: readonly string[]): TokenLine {
   const [wanted = '', ...rest] = words;
   const action = tokenActions.find((one) => one === wanted);
-  if (!action) return refuse(`token takes create, list or delete, not ${JSON.stringify(wanted)}`);
+  if (!action) return refuse(`token takes create, list or delete${notWords(words.slice(0, 1))}`);
   if (action === 'delete' ? rest.length !== 1 : rest.length !== 0)
     refuse(action === 'delete' ? 'token delete takes one token' : `token ${action} takes options only`);
   const idle =

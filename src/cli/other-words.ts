@@ -8,7 +8,6 @@ const meant: Readonly<Record<string, Command>> = {
   create: 'up',
   cluster: 'up',
   run: 'up',
-  get: 'list',
   ls: 'list',
   ps: 'list',
   profile: 'list',
@@ -39,8 +38,17 @@ const answers: Readonly<Record<string, string>> = {
   dashboard: 'the dashboard is at the address of the API, which wherry status prints',
 };
 
+/** Commands of kubectl, by which objects of the cluster are made and looked at. */
+const ofKubectl: ReadonlySet<string> = new Set(
+  'apply get describe edit patch scale rollout exec attach cp port-forward expose drain cordon top'.split(
+    ' ',
+  ),
+);
+
 /** What a word that is no command should have been. */
 export function adviceFor(word: string): string {
+  if (ofKubectl.has(word))
+    return `kubectl has it: kubectl --context wherry-default ${word} …${word === 'get' ? '; wherry list lists the clusters' : ''}`;
   if (Object.hasOwn(answers, word)) return answers[word]!;
   const command = Object.hasOwn(meant, word) ? meant[word] : nearestName(word, commands);
   return command
@@ -55,3 +63,7 @@ export const withoutKind = (words: readonly string[]): string | undefined =>
 /** `a, b and c`. */
 export const listed = (words: readonly string[]): string =>
   words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
+
+/** `, not "x y"`; nothing when nothing was said. */
+export const notWords = (words: readonly string[]): string =>
+  words.length ? `, not ${JSON.stringify(words.join(' '))}` : '';

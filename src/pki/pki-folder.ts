@@ -10,8 +10,9 @@ import {
   openSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
 import type { Certified } from './authority.ts';
@@ -74,13 +75,23 @@ export function keepPrivately(file: string, text: string): void {
 /** Writes a file that only its owner may read; it appears completely or not at all. */
 export function writePrivately(file: string, text: string, synced = true): void {
   const fresh = `${file}.${process.pid}.new`;
-  const opened = openSync(fresh, 'w', fileMode);
   try {
-    writeSync(opened, text);
+    writeWhole(fresh, text, synced);
+    chmodSync(fresh, fileMode);
+    renameSync(fresh, file);
+  } catch (error) {
+    rmSync(fresh, { force: true });
+    throw error;
+  }
+}
+
+function writeWhole(file: string, text: string, synced: boolean): void {
+  const opened = openSync(file, 'w', fileMode);
+  try {
+    // Not `writeSync`, which writes a part of the text to a disk that is nearly full, and says nothing.
+    writeFileSync(opened, text);
     if (synced) fsyncSync(opened);
   } finally {
     closeSync(opened);
   }
-  chmodSync(fresh, fileMode);
-  renameSync(fresh, file);
 }

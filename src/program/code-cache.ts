@@ -14,8 +14,8 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { homedir } from 'node:os';
 import path from 'node:path';
+import { homeFolder } from '../platform.ts';
 
 /** Maximum number of cached versions (of Wherry and Node), 1.5 MB each; the oldest are deleted. */
 const filesMax = 8;
@@ -47,16 +47,6 @@ export function cacheFolder({ env, platform }: Pick<Started, 'env' | 'platform'>
   const home = homeFolder();
   if (home === undefined) return undefined;
   return path.join(home, platform === 'darwin' ? 'Library/Caches' : '.cache', 'wherry');
-}
-
-/** Undefined if the system does not know the user: Node throws then. */
-function homeFolder(): string | undefined {
-  try {
-    const home = homedir();
-    return path.isAbsolute(home) ? home : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 export class CodeCache {

@@ -44,6 +44,30 @@ describe('the command', () => {
     expect({ codes, said }).toEqual({ codes: [0], said: [] });
   });
 
+  it('says at once that it stops, also during the start, and only once', async () => {
+    const { ending, signals, said, whenExited } = host();
+    let begin!: (running: { close(): Promise<void>; closingLine(): string }) => void;
+    const starting = new Promise<Parameters<typeof begin>[0]>((resolve) => {
+      begin = resolve;
+    });
+    void ending.of(starting, 'Stopping\n');
+    expect(ending.isClosing).toBe(false);
+    signals.emit('SIGINT');
+    expect({ said, isClosing: ending.isClosing }).toEqual({ said: ['Stopping\n'], isClosing: true });
+    begin({ close: async () => undefined, closingLine: () => 'Stopping 2 pods\n' });
+    await whenExited;
+    expect(said).toEqual(['Stopping\n']);
+  });
+
+  it('says what it ends once it has started', async () => {
+    const { ending, signals, said, whenExited } = host();
+    const running = { close: async () => undefined, closingLine: () => 'Stopping 2 pods\n' };
+    await ending.of(Promise.resolve(running), 'Stopping\n');
+    signals.emit('SIGINT');
+    await whenExited;
+    expect(said).toEqual(['Stopping 2 pods\n']);
+  });
+
   it('ends at once when it is asked twice', () => {
     const { ending, signals, codes } = host();
     void ending.of(Promise.resolve({ close: () => new Promise(() => undefined) }));

@@ -34,6 +34,8 @@ interface Closable {
 
 export class Ending {
   #starting: Promise<Closable> | undefined;
+  /** The message on a signal while the start is under way. */
+  #startingLine: string | undefined;
   /** What is being closed, once its start is over. */
   #running: Closable | undefined;
   #closing = false;
@@ -43,12 +45,21 @@ export class Ending {
   /**
    * Registers what is being started, so that signals and failures close it before the process exits, even
    * during the start.
+   * @param line the message when a signal comes during the start; default: none
    */
-  of<T extends Closable>(starting: Promise<T>): Promise<T> {
+  of<T extends Closable>(starting: Promise<T>, line?: string): Promise<T> {
     this.#starting = starting;
+    this.#startingLine = line;
+    const begun = (): void => void (this.#startingLine = undefined);
+    starting.then(begun, begun);
     for (const signal of signals) this.host.on(signal, () => this.#close());
     this.host.on('uncaughtException', (error) => this.failRunning(error));
     return starting;
+  }
+
+  /** Whether a signal or a failure ends it: nothing more is to be said of the start. */
+  get isClosing(): boolean {
+    return this.#closing;
   }
 
   #close(): void {
@@ -65,9 +76,11 @@ export class Ending {
 
   /** Resolves when everything is closed; a failed start has closed itself. */
   async #closed(says = false): Promise<void> {
+    const early = says ? this.#startingLine : undefined;
+    if (early !== undefined) this.host.stdout?.write(early);
     const running = await this.#starting?.catch(() => undefined);
     this.#running = running;
-    if (says && running?.closingLine) this.host.stdout?.write(running.closingLine());
+    if (says && early === undefined && running?.closingLine) this.host.stdout?.write(running.closingLine());
     await running?.close();
   }
 

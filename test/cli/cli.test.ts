@@ -100,6 +100,18 @@ describe.each([
   [['down'], /there is no command "down"; did you mean "stop"\?/],
   [['image', 'load'], /there is no command "image"; images of the container engine on this machine need no/],
   [['kubectl', 'get', 'pods'], /there is no command "kubectl"; kubectl itself finds the cluster/],
+  [
+    ['get', 'pods'],
+    /kubectl has it: kubectl --context wherry-default get …; wherry list lists the clusters\n/,
+  ],
+  [
+    ['apply', '-f', 'x'],
+    /there is no command "apply"; kubectl has it: kubectl --context wherry-default apply/,
+  ],
+  [['snapshot'], /snapshot takes save, load, list or delete\n/],
+  [['config'], /config takes print, check, init or schema\n/],
+  [['token'], /token takes create, list or delete\n/],
+  [['backup'], /backup takes one file: wherry backup FILE\n/],
   [['delete', 'cluster', 'dev'], /delete takes one name, not 2: wherry delete dev\n/],
   [['node', 'list'], /node takes options only, not "list"; kubectl get nodes lists those that there are/],
   [

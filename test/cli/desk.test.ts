@@ -5,14 +5,26 @@
  * docs/first-session.md, which first-session.release.test.ts runs.
  */
 import { spawnSync } from 'node:child_process';
-import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { Terminal } from '../streams/pty.ts';
+import { ctrlC, Terminal } from '../streams/pty.ts';
 import { command } from '../support/child.ts';
 import { freePorts } from '../support/free-ports.ts';
+
+const ctrlD = '\u0004';
 
 /** Another user can be chosen by root alone; anybody else is that user already. */
 const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
@@ -94,7 +106,7 @@ class Desk {
     this.#terminal.type(`${line}\r`);
     if (answer !== undefined) {
       await this.#terminal.shows(/\[y\/N\] /);
-      this.#terminal.type(`${answer}\r`);
+      this.#terminal.type(answer);
     }
     await this.#terminal.shows(/\n\$ $/);
     const text = stripVTControlCharacters(this.#terminal.screen.slice(from)).replaceAll('\r', '');
@@ -109,6 +121,9 @@ it('a person is told what is wrong, and what to do', async () => {
   expect(await desk.prints('wherry list')).toBe('There are no clusters; wherry up -d starts one\n');
   expect(await desk.prints('wherry status')).toBe(
     'wherry: there is no cluster default; wherry up -d starts one\n',
+  );
+  expect(await desk.prints('XDG_DATA_HOME=/sys/none wherry up -d')).toMatch(
+    /^wherry: the folder \/sys\/none\/wherry\/default cannot be made or written \(E\w+\)\n$/,
   );
   const doctor = await desk.prints('wherry doctor');
   expect(doctor).toMatch(/ rights +this user is not root\n/);
@@ -163,16 +178,22 @@ it('a person keeps, resets and deletes a cluster', async () => {
     ' is reached from this machine alone; ',
   );
   expect(await desk.prints(`wherry up -d --name other --port ${port}`)).toMatch(/port \d+ on 127.* is taken/);
-  expect(await desk.prints('wherry list')).not.toContain('other');
+  // A log that cannot be written keeps no reason to itself.
+  mkdirSync(file('data/wherry/full'), { mode: 0o777 });
+  chmodSync(file('data/wherry/full'), 0o777);
+  symlinkSync('/dev/full', file('data/wherry/full/wherry.log'));
+  expect(await desk.prints(`wherry up -d --name full --port ${port}`)).toMatch(/port \d+ on 127.* is taken/);
+  expect(await desk.prints('wherry list')).not.toMatch(/other|full/);
   expect(await desk.prints('wherry snapshot save clean --name dev')).toMatch(
     /^Saved \d+ objects of dev as clean\n/,
   );
   expect(await desk.prints('wherry snapshot load clean --name dev')).toMatch(/^dev is as in clean again: /);
   expect(await desk.prints('wherry status dev')).toMatch(/status +running\n/);
-  expect(await desk.prints('wherry delete dev', 'n')).not.toContain('Deleted');
+  for (const doubt of ['n\r', ctrlC, ctrlD])
+    expect(await desk.prints('wherry delete dev', doubt)).toMatch(/\ndev stays\n$/);
   expect(await desk.prints('wherry stop dev')).toMatch(/Stopped dev\n/);
   expect(await desk.prints(problems)).toMatch(/dev does not run; wherry up -d --name dev starts it/);
-  expect(await desk.prints('wherry delete dev', 'y')).toMatch(/Deleted dev, and its context in /);
+  expect(await desk.prints('wherry delete dev', 'y\r')).toMatch(/Deleted dev, and its context in /);
   expect(await desk.prints('wherry list')).toBe('There are no clusters; wherry up -d starts one\n');
   expect(readFileSync(file('kubeconfig'), 'utf8')).toBe(foreign);
 });

@@ -3,7 +3,15 @@
  * and that nothing of them is left when they are deleted. All through the command, as one user with a home of their own.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -217,7 +225,7 @@ describe('two clusters', () => {
     const { port } = silent.address() as { port: number };
     const moved = forge('b', { url: `http://127.0.0.1:${port}` });
     expect(await asked('status', 'b')).toMatchObject({
-      status: 'starting',
+      status: 'unready',
       notes: ['it is not ready: etcd'],
     });
     moved();
@@ -241,7 +249,9 @@ describe('two clusters', () => {
       /restart asks on a terminal; elsewhere say wherry restart b --yes/,
     );
     const doubting = terminal(['restart', 'b']);
-    await doubting.shows(/Restart b\? Its objects are in memory, and it begins without them \[y\/N\] /);
+    await doubting.shows(
+      /Restart b, which begins without its objects, because they are in memory\? \[y\/N\] /,
+    );
     doubting.type('\r');
     await doubting.shows(/b stays/);
     const following = new Child(['logs', '-f', 'b'], cwd);
@@ -250,6 +260,12 @@ describe('two clusters', () => {
     expect(said).toMatch(/\nStopped b; its objects were in memory, and are gone\n$/);
     await expect.poll(() => following.stdout).toBe(`${stdout}Stopping, Ctrl-C again to leave at once\n`);
     await following.kill();
+    // A reader that has gone, as with `| head`: it ends with the next line.
+    const unread = new Child(['logs', '-f', 'b'], cwd);
+    await expect.poll(() => unread.stdout).toContain('Stopping');
+    unread.closeOutput();
+    appendFileSync(path.join(home, 'wherry', 'b', 'wherry.log'), 'more\n');
+    expect((await unread.exited).code).toBe(0);
   });
 
   it('are deleted when the user is sure, with all that was theirs', async () => {
@@ -258,7 +274,7 @@ describe('two clusters', () => {
       /delete asks on a terminal; elsewhere say wherry delete b --yes/,
     );
     const doubting = terminal(['delete', 'b']);
-    await doubting.shows(/Delete the cluster b\? it is in memory \[y\/N\] /);
+    await doubting.shows(/Delete the cluster b, which is in memory\? \[y\/N\] /);
     doubting.type('\r');
     await doubting.shows(/b stays/);
     expect(await doubting.exited).toBe(0);
@@ -317,6 +333,21 @@ describe('a start in the background', () => {
     await asked('restart', 'second');
     expect((await copy.get(`${core}/services/web`)).status).toBe(404);
     for (const name of ['first', 'second']) await run('delete', name, '--yes');
+  });
+
+  it('ends with Ctrl-C before it is ready, and does not go on unseen', async () => {
+    // Another program has the kubeconfig, so the start waits when the API is there.
+    writeFileSync(`${kubeconfig}.lock`, '');
+    const up = terminal(['up', '-d', '--name', 'halted', ...simulated]);
+    await up.shows(/Wherry is ready at /);
+    up.type(ctrlC);
+    await up.shows(
+      /Stopping, Ctrl-C again to leave at once\r\n(.*\r\n)*.*it was stopped before it was ready/,
+    );
+    expect(await up.exited).toBe(1);
+    rmSync(`${kubeconfig}.lock`);
+    // It does not run: it would be stopped first.
+    expect((await run('delete', 'halted', '--yes')).stdout).toMatch(/^Deleted halted/);
   });
 
   it('says which snapshot there is not', async () => {

@@ -109,8 +109,16 @@ describe('a fault', () => {
     const refused = await create('one');
     expect(refused.status).toBe(500);
     expect(((await refused.json()) as { message: string }).message).toContain('no space left');
+    const problems = async () =>
+      ((await (await fetch(`${cluster.url}/wherry/problems`)).json()) as { items: object[] }).items;
+    const message = 'nothing can be written: the store is full: no space left on device';
+    // Every writer: a write that succeeds would end the problem.
+    cluster.faults.add({ kind: '*', refuseWrites: true });
+    expect((await create('two')).status).toBe(500);
+    expect(await problems()).toContainEqual({ severity: 'error', message, count: 1, objects: [] });
     cluster.faults.clear();
     expect((await create('one')).status).toBe(200);
+    expect(await problems()).toEqual([]);
   });
 
   it('is refused when it makes no sense', () => {

@@ -1,5 +1,14 @@
 /** Proves that a context goes where kubectl would write it, and that nothing of others is lost or replaced. */
-import { lstatSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -79,6 +88,20 @@ describe('a new context', () => {
       await expect(mergeContext(dev, false)).rejects.toThrow(/a cannot be used \(/);
       expect(text('a')).toBe(wrong);
     }
+    // The sentence of the parser ends with a colon, because lines of the file would follow.
+    await expect(mergeContext(dev, false)).rejects.toThrow(/ at line 2, column 1\)$/);
+    vi.stubEnv('KUBECONFIG', folder);
+    await expect(mergeContext(dev, false)).rejects.toThrow(`${folder} cannot be used (EISDIR)`);
+  });
+
+  it('stays whole, and nothing is left beside it, when the disk is full', async () => {
+    writeFileSync(file('a'), 'kind: Config\n');
+    // A disk that is full, where the new file would be.
+    const fresh = `${file('a')}.${process.pid}.new`;
+    symlinkSync('/dev/full', fresh);
+    await expect(mergeContext(dev, false)).rejects.toThrow(/a cannot be used \(ENOSPC\)/);
+    expect(text('a')).toBe('kind: Config\n');
+    expect(readdirSync(folder)).toEqual(['a']);
   });
 
   it('waits for the lock of another program', async () => {

@@ -3,11 +3,11 @@
  * file in one step, and writes only what changes: comments, order and unknown fields stay.
  */
 import { closeSync, lstatSync, mkdirSync, openSync, readFileSync, realpathSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Document } from 'yaml';
 import { writePrivately } from '../../pki/pki-folder.ts';
+import { homeFolder } from '../../platform.ts';
 import { StartError } from '../shared/start-error.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
 
@@ -47,7 +47,9 @@ export function contextEntry(name: string, identity: string, text: string): Cont
 /** The files that kubectl reads, first to last. */
 function kubeconfigFiles(env: NodeJS.ProcessEnv = process.env): string[] {
   const named = (env['KUBECONFIG'] ?? '').split(path.delimiter).filter(Boolean);
-  return named.length ? [...new Set(named)] : [path.join(homedir(), '.kube', 'config')];
+  if (named.length) return [...new Set(named)];
+  const home = homeFolder();
+  return home === undefined ? [] : [path.join(home, '.kube', 'config')];
 }
 
 /** The file to which kubectl would write new entries: the first that exists, else the last. */
@@ -60,6 +62,8 @@ const fileForNew = (files: readonly string[]): string =>
  */
 export async function mergeContext(entry: ContextEntry, use: boolean): Promise<Merged> {
   const files = kubeconfigFiles();
+  if (!files.length)
+    throw new StartError('the home folder of this user is not known: set HOME or KUBECONFIG');
   const file = files.find((one) => namesIn(one, entry.context)) ?? fileForNew(files);
   const current = (await Promise.all(files.map(currentIn))).find(Boolean);
   const makesCurrent = use || !current;
@@ -187,8 +191,14 @@ function textOf(file: string): string | undefined {
     return readFileSync(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+    throw unusable(file, error);
   }
+}
+
+function unusable(file: string, error: unknown): StartError {
+  if (error instanceof StartError) return error;
+  const { code, message } = error as NodeJS.ErrnoException;
+  return new StartError(`${file} cannot be used (${code ?? message})`, { cause: error });
 }
 
 /** Whether a file mentions a name; a quick check without parsing. */
@@ -217,17 +227,18 @@ async function edited(file: string, change: (document: Document) => void | Promi
       if (before.length > fileBytesMax) throw new Error('it is too large for a kubeconfig');
       const { parseDocument } = await import('yaml');
       const document = parseDocument(before.trim() === '' ? empty : before);
-      if (document.errors.length) throw new Error(document.errors[0]!.message.split('\n')[0]);
+      if (document.errors.length) throw new Error(firstLine(document.errors[0]!.message));
       await change(document);
       const after = document.toString({ lineWidth: 0 });
       if (after !== before) writePrivately(real, after);
     });
   } catch (error) {
-    if (error instanceof StartError) throw error;
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new StartError(`${file} cannot be used (${code ?? message})`, { cause: error });
+    throw unusable(file, error);
   }
 }
+
+/** The sentence of the parser, which ends with a colon because lines of the file follow. */
+const firstLine = (message: string): string => message.split('\n')[0]!.replace(/:$/, '');
 
 function realOf(file: string): string {
   try {

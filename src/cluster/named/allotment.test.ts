@@ -57,4 +57,10 @@ describe('clusters are kept', () => {
   ] as const)('on %s with %j in %s', (platform, env, folder) => {
     expect(dataHome({ env, platform, home })).toBe(folder);
   });
+
+  it('nowhere, where nobody knows the home of the user', () => {
+    const machine = { env: {}, platform: 'linux', home: () => undefined } as const;
+    expect(() => dataHome(machine)).toThrow(/the home folder of this user is not known: set HOME or XDG_/);
+    expect(dataHome({ ...machine, env: { XDG_DATA_HOME: '/data' } })).toBe('/data/wherry');
+  });
 });

@@ -76,8 +76,23 @@ export function readRecord(name: string): ClusterRecord | undefined {
 
 export function writeRecord(record: ClusterRecord): void {
   const folder = recordFolder(record.name);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  writePrivately(path.join(folder, fileName), `${JSON.stringify(record, null, 2)}\n`);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    writePrivately(path.join(folder, fileName), `${JSON.stringify(record, null, 2)}\n`);
+  } catch (error) {
+    throw folderFailure(folder, error);
+  }
+}
+
+/** One sentence for the user whose folder cannot be made or written. */
+export function folderFailure(folder: string, error: unknown): Error {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === undefined || error instanceof StoreUnavailableError) return error as Error;
+  const what =
+    code === 'ENOSPC' || code === 'EDQUOT'
+      ? `the disk of the folder ${folder} is full`
+      : `the folder ${folder} cannot be made or written (${code})`;
+  return new StartError(what, { cause: error });
 }
 
 /** Removes the record of a cluster, and its log; folders only if they are empty then. */
@@ -113,16 +128,15 @@ export async function locked<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     mkdirSync(home, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw new StartError(`the folder ${home} cannot be made (${(error as NodeJS.ErrnoException).code})`, {
-      cause: error,
-    });
+    throw folderFailure(home, error);
   }
   for (let waitedMs = 0; ; waitedMs += lockLookMs) {
     try {
       claimFolder(home);
       break;
     } catch (error) {
-      if (!(error instanceof StoreUnavailableError) || waitedMs >= lockMaxMs) throw error;
+      if (!(error instanceof StoreUnavailableError) || waitedMs >= lockMaxMs)
+        throw folderFailure(home, error);
     }
     await setTimeout(lockLookMs);
   }

@@ -129,6 +129,7 @@ export class ClusterRun {
   /** Called when the cluster was stopped. */
   end(): void {
     const { process: _ended, ...record } = this.#record;
+    this.#record = record;
     // The cluster may have been deleted meanwhile.
     if (readRecord(record.name)) writeRecord(record);
   }

@@ -10,8 +10,8 @@ const answerMaxMs = 5_000;
 
 export interface ClusterState {
   readonly name: string;
-  /** `starting`: the process is alive, but does not report that it is ready. */
-  readonly status: 'running' | 'starting' | 'stopped' | 'missing';
+  /** `starting`: the process is alive, and does not listen yet. `unready`: it listens, but does not say that it is ready. */
+  readonly status: 'running' | 'starting' | 'unready' | 'stopped' | 'missing';
   /** Further information for people. */
   readonly notes: readonly string[];
   readonly pid: number | undefined;
@@ -44,9 +44,11 @@ export async function stateOf(record: ClusterRecord, version: string): Promise<C
       status: 'running',
       notes: [`process ${pid} uses its data folder, which was not started as this cluster`],
     };
-  const problem = record.url === undefined ? 'it does not listen yet' : await readiness(record.url);
+  if (record.url === undefined)
+    return { ...base, status: 'starting', notes: ['it does not listen yet', ...notes] };
+  const problem = await readiness(record.url);
   if (problem === undefined) return { ...base, status: 'running', notes };
-  return { ...base, status: 'starting', notes: [problem, ...notes] };
+  return { ...base, status: 'unready', notes: [problem, ...notes] };
 }
 
 function endNotes({ name, process, boot, log, failure }: ClusterRecord): string[] {

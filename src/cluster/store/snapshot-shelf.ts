@@ -2,6 +2,8 @@
 import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { StatusError } from '../../api/errors/errors.ts';
+import { unavailable } from '../../store/folder-failure.ts';
 import { readUint48 } from '../../store/record.ts';
 
 /** The end of a backup file: how many objects it has, and a digest. */
@@ -60,7 +62,7 @@ export class SnapshotFolder implements SnapshotShelf {
       await rename(partial, this.#file(name));
     } catch (error) {
       await rm(partial, { force: true });
-      throw error;
+      throw error instanceof StatusError ? error : unavailable(this.folder, error);
     }
   }
 

@@ -2,12 +2,13 @@
  * Proves that snapshots bring back all objects of a running cluster and nothing else, that nodes and running pods stay what
  * they are, and that wrong requests are refused and change nothing.
  */
-import { mkdtempSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Cluster } from '../cluster.ts';
 import { start } from '../start.ts';
+import { SnapshotFolder } from './snapshot-shelf.ts';
 
 const dataDir = mkdtempSync(path.join(tmpdir(), 'wherry-snapshots-'));
 let cluster: Cluster;
@@ -138,4 +139,17 @@ describe('what is wrong', () => {
     expect(body.message).toMatch(/the backup clean is damaged/);
     expect((await send('GET', pod)).status).toBe(200);
   });
+});
+
+it('a disk that is full is named, and nothing is left of what was begun', async () => {
+  const folder = path.join(dataDir, 'full');
+  const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+  const bytes = (async function* () {
+    yield Buffer.from('begun');
+    throw full;
+  })();
+  await expect(new SnapshotFolder(folder).put('a', bytes)).rejects.toThrow(
+    `the disk of the data folder ${folder} is full`,
+  );
+  expect(readdirSync(folder)).toEqual([]);
 });

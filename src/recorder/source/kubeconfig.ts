@@ -4,11 +4,11 @@
  */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import path from 'node:path';
 import { isJsonObject, type JsonObject } from '../../api/text/object.ts';
 import { readYaml } from '../../api/text/yaml.ts';
 import { wallClock } from '../../clock.ts';
+import { homeFolder } from '../../platform.ts';
 import { expiryMs, type OidcConfig, type OidcTokens, refreshTokens } from './oidc-token.ts';
 
 const fileBytesMax = 16 * 1024 * 1024;
@@ -52,7 +52,7 @@ export interface TokenShelf {
 export function readKubeconfig(file?: string, context?: string, shelf?: TokenShelf): SourceAccess {
   const named =
     file === undefined ? process.env['KUBECONFIG']?.split(path.delimiter).filter(Boolean) : [file];
-  const files = named?.length ? named : [path.join(homedir(), '.kube', 'config')];
+  const files = named?.length ? named : usualFiles();
   const configs = files.map((one) => readConfig(one, files.length > 1)).filter((one) => one !== undefined);
   const name = context ?? configs.map(({ value }) => text(value['current-context'])).find(Boolean);
   if (!name) throw new KubeconfigError(`${files.join(', ')}: no context is current; name one by --context`);
@@ -60,6 +60,13 @@ export function readKubeconfig(file?: string, context?: string, shelf?: TokenShe
   const cluster = entryOf(configs, 'clusters', 'cluster', text(found.value['cluster']) ?? '');
   const user = text(found.value['user']);
   return accessOf(cluster, user ? entryOf(configs, 'users', 'user', user) : undefined, shelf);
+}
+
+function usualFiles(): readonly string[] {
+  const home = homeFolder();
+  if (home === undefined)
+    throw new KubeconfigError('the home folder of this user is not known: set HOME or KUBECONFIG');
+  return [path.join(home, '.kube', 'config')];
 }
 
 interface Config {
