@@ -146,7 +146,7 @@ function installTools(further) {
     };
     spawnSync('apt-get', ['update', '-qq'], quiet);
     // Apart, so that one that cannot be installed is not in the way of the rest.
-    for (const group of [quickTools, clientTools, engineTools, releaseTools]) {
+    for (const group of [quickTools, clientTools, engineTools, releaseTools, further]) {
       const packages = wanted
         .filter((tool) => group[tool] && isMissing(tool))
         .map((tool) => tools[tool].package);
