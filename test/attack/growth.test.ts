@@ -1,6 +1,6 @@
 /**
  * Proves that no request takes a time that grows faster than its length: every list that a client may send is sent at two
- * lengths, and four times the length may cost at most six times as much. `npm test` tries a quarter of the lengths first.
+ * lengths, and four times the length may cost at most six times as much. `npm test` tries an eighth of the lengths first.
  */
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

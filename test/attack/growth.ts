@@ -7,8 +7,8 @@
  * garbage or compiling code makes a request dearer, never cheaper. The greater length comes first, so that what has to be
  * compiled counts against it; when it is too great with that, both are measured again.
  *
- * Before a release the lengths are as great as requests may be. Otherwise a quarter is tried first: a part that grows with
- * the square is a quarter as great there, beside the part that grows with the length, so less growth counts as a
+ * Before a release the lengths are as great as requests may be. Otherwise an eighth is tried first: a part that grows with
+ * the square is an eighth as great there, beside the part that grows with the length, so less growth counts as a
  * suspicion, and what is suspected is measured at full length.
  */
 import { readFileSync } from 'node:fs';
@@ -29,8 +29,8 @@ interface Scale {
 }
 
 const full: Scale = { part: 1, growthMax: 6, costMinMs: 40, rounds: isRelease ? 3 : 1, roundsMax: 9 };
-/** A cost that is six times as great at full length is 4.5 times as great here. */
-const quarter: Scale = { part: 1 / 4, growthMax: 4.5, costMinMs: 5, rounds: 1, roundsMax: 4 };
+/** A cost that is six times as great at full length is 4.3 times as great here. */
+const eighth: Scale = { part: 1 / 8, growthMax: 4.3, costMinMs: 5, rounds: 1, roundsMax: 6 };
 
 export interface Growth {
   readonly name: string;
@@ -50,7 +50,7 @@ const cpuMs = (pid: number): number =>
 
 /** Measures one input, and again before it is found too great. @param isLong measures at full length at once */
 export async function growthOf(input: ListInput, pid: number, send: Send, isLong: boolean): Promise<Growth> {
-  const first = isLong ? undefined : await growthAt(quarter, input, pid, send);
+  const first = isLong ? undefined : await growthAt(eighth, input, pid, send);
   return first && !first.isTooGreat ? first : growthAt(full, input, pid, send);
 }
 

@@ -3,7 +3,11 @@
  * disabled tests, tests that are named after how they run, plain words in comments. Layers are checked by
  * dependency-cruiser, circles of types by type-circles.ts, floating promises by Biome, dead exports by knip.
  */
-import ts from 'typescript';
+import { createRequire } from 'node:module';
+import type typescript from 'typescript';
+
+/** Loaded as what it is: `import` would first search its nine megabytes for the names that it exports. */
+const ts: typeof typescript = createRequire(import.meta.url)('typescript');
 
 /** Maximum number of lines; a longer file has a second subject. */
 const linesMax = 500;
@@ -129,19 +133,19 @@ function complaintsAboutRunning(path: string, text: string): string[] {
   return complaints;
 }
 
-function visit(node: ts.Node, look: (node: ts.Node) => void): void {
+function visit(node: typescript.Node, look: (node: typescript.Node) => void): void {
   look(node);
   ts.forEachChild(node, (child) => visit(child, look));
 }
 
 /** Visits nodes that may have more lines than a function may; a line has a character at least. */
-function visitLong(node: ts.Node, look: (node: ts.Node) => void): void {
+function visitLong(node: typescript.Node, look: (node: typescript.Node) => void): void {
   if (node.end - node.pos <= functionLinesMax) return;
   look(node);
   ts.forEachChild(node, (child) => visitLong(child, look));
 }
 
-function complaintAboutNode(node: ts.Node, path: string): string | undefined {
+function complaintAboutNode(node: typescript.Node, path: string): string | undefined {
   if (isDefaultExport(node) && !path.endsWith('.d.ts')) return 'a default export; exports have names';
   if (isProgram(path) && path !== clock && readsWallClock(node))
     return `reads the wall clock; take a clock as an option, or the one of ${clock}`;
@@ -155,14 +159,14 @@ const isTest = (path: string): boolean =>
   /\.(test|fixture|suite)\.ts$/.test(path) || path.startsWith('test/');
 const isProgram = (path: string): boolean => path.startsWith('src/') && !isTest(path);
 
-const isDefaultExport = (node: ts.Node): boolean =>
+const isDefaultExport = (node: typescript.Node): boolean =>
   (ts.isExportAssignment(node) && !node.isExportEquals) ||
   (ts.isExportSpecifier(node) && node.name.text === 'default') ||
   (ts.canHaveModifiers(node) &&
     (ts.getModifiers(node)?.some(({ kind }) => kind === ts.SyntaxKind.DefaultKeyword) ?? false));
 
 /** `Date.now`, called or passed on; `new Date()` and `Date()` without a time; `performance.timeOrigin`. */
-function readsWallClock(node: ts.Node): boolean {
+function readsWallClock(node: typescript.Node): boolean {
   if (ts.isPropertyAccessExpression(node)) {
     const { expression, name } = node;
     return (
@@ -175,7 +179,7 @@ function readsWallClock(node: ts.Node): boolean {
 }
 
 /** `process.platform`, and `platform` of `node:os`. */
-function readsPlatform(node: ts.Node): boolean {
+function readsPlatform(node: typescript.Node): boolean {
   if (ts.isPropertyAccessExpression(node))
     return node.name.text === 'platform' && ['process', 'os'].some((name) => isNamed(node.expression, name));
   if (!ts.isImportDeclaration(node) || !ts.isStringLiteral(node.moduleSpecifier)) return false;
@@ -188,10 +192,10 @@ function readsPlatform(node: ts.Node): boolean {
   );
 }
 
-const isNamed = (node: ts.Node, name: string): boolean => ts.isIdentifier(node) && node.text === name;
+const isNamed = (node: typescript.Node, name: string): boolean => ts.isIdentifier(node) && node.text === name;
 
 /** `it.only`, `describe.each.skip` and the like; `it.skipIf(…)` has a reason, and is allowed. */
-function isSwitchedOff(node: ts.Node): boolean {
+function isSwitchedOff(node: typescript.Node): boolean {
   if (!ts.isPropertyAccessExpression(node) || !['only', 'skip', 'todo'].includes(node.name.text))
     return false;
   let { expression } = node;
