@@ -15,9 +15,9 @@ import { runRound } from './round.ts';
 
 const minutes = Number(process.env['WHERRY_CHECK_MINUTES'] ?? 0);
 const firstSeed = Number(process.env['WHERRY_SEED'] ?? 20_261_115);
-/** Operations between two kills: few in the test run, more with `--minutes`. */
-const operations = minutes ? 2_500 : 500;
-const kills = minutes ? 4 : 2;
+/** Operations between two kills: few with `npm test`, more before a release and with `--minutes`. */
+const operations = minutes ? 2_500 : isRelease ? 500 : 250;
+const kills = minutes ? 4 : isRelease ? 2 : 1;
 
 const children = useChildren();
 
@@ -45,8 +45,8 @@ if (!only || only === 'etcd')
           seed,
           folder: () => children.folder(),
           servers: minutes ? 3 : 2,
-          operations: minutes ? 10_000 : 500,
-          faults: minutes ? 15 : 3,
+          operations: minutes ? 10_000 : isRelease ? 500 : 250,
+          faults: minutes ? 15 : isRelease ? 3 : 2,
         });
         say(`  ${summary}`);
         const again = `npm run check -- --store etcd --seed ${seed}`;

@@ -11,6 +11,7 @@ import { Following, withKubectl } from '../kubectl/kubectl.ts';
 import { portServer } from '../streams/port-server.ts';
 import { podOf, podsPath, shell, useRunningCluster } from '../streams/running.ts';
 import { Client, housekeeping, type Json } from '../support/http.ts';
+import { isRelease } from '../support/tier.ts';
 import { describeWith } from '../support/tools.ts';
 import { homeOf, type LibraryKind, libraryKinds } from './library-kinds.ts';
 import { outputOf, runPython } from './python.ts';
@@ -53,7 +54,10 @@ describePython('the Python client', () => {
     ResourceV1Api,
   ];
   const newerKinds = ['CSIStorageCapacity', 'ServiceCIDR', 'VolumeAttributesClass'];
-  const known = libraryKinds.filter(({ api, kind }) => !newer.includes(api) && !newerKinds.includes(kind));
+  /** `npm test` has each third: the client's code for kinds is generated, and the JavaScript client meets all. */
+  const known = libraryKinds
+    .filter(({ api, kind }) => !newer.includes(api) && !newerKinds.includes(kind))
+    .filter((_, i) => isRelease || i % 3 === 0);
   const titleOf = ({ apiVersion, kind }: LibraryKind) => `${apiVersion} ${kind}`;
   let told: Told[];
   const result = (name: string): Json => resultOf(told.find((one) => one.name === name)!);

@@ -2,7 +2,7 @@
 import { lstatSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { rounds } from '../support/tier.ts';
+import { isRelease } from '../support/tier.ts';
 import { assets, ControlPlane, execute, getPlain, outcome, stopped, until } from './harness.ts';
 
 let folder: string;
@@ -70,7 +70,7 @@ describe('the programs', () => {
     expect((await outcome(program('etcd'), '--version')).stdout).toMatch(/^etcd Version: 3\.5\.\d+\n/);
   });
 
-  it.each([
+  const refused: [string[], string][] = [
     [['--nope'], 'Error: unknown flag: --nope\n'],
     [
       ['--secure-port=abc'],
@@ -84,9 +84,18 @@ describe('the programs', () => {
     [['-secure-port=1'], "Error: unknown shorthand flag: 's' in -secure-port=1\n"],
     [['--secure-port'], 'Error: flag needs an argument: --secure-port\n'],
     [['--insecure-port=0'], 'Error: unknown flag: --insecure-port\n'],
-  ])('refuse %j as kube-apiserver does', async (args, text) => {
-    expect(await outcome(program('kube-apiserver'), ...args)).toEqual({ code: 1, stdout: '', stderr: text });
-  });
+  ];
+  /** The same function reads all flags; `npm test` tries a name and a value that it does not know. */
+  it.each(isRelease ? refused : refused.slice(0, 2))(
+    'refuse %j as kube-apiserver does',
+    async (args, text) => {
+      expect(await outcome(program('kube-apiserver'), ...args)).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: text,
+      });
+    },
+  );
 
   it('name what is missing, in one line', async () => {
     const { code, stderr } = await outcome(program('kube-apiserver'), '');
@@ -300,7 +309,7 @@ describe('stopping and starting', () => {
     }
   });
 
-  it('says at once when another etcd has the folder, and when a port is taken', async () => {
+  it('makes certificates when there are none, and says at once when another etcd has the folder, and when a port is taken', async () => {
     const plane = new ControlPlane(folder);
     try {
       await plane.startEtcd();
@@ -312,23 +321,6 @@ describe('stopping and starting', () => {
         '--listen-peer-urls=http://localhost:0',
       );
       expect([second.code, second.stderr]).toEqual([1, expect.stringContaining('is in use by process')]);
-      await plane.startServer();
-      const { port } = new URL(plane.url);
-      await expect(plane.startServer({ 'secure-port': port, 'etcd-prefix': '/other' })).rejects.toThrow(
-        'ended',
-      );
-      expect(plane.errors.join('')).toContain(
-        `failed to create listener: failed to listen on 127.0.0.1:${port}: listen tcp 127.0.0.1:${port}: bind: address already in use`,
-      );
-    } finally {
-      await plane.close();
-    }
-  });
-
-  it('makes certificates when there are none, and leaves nothing else in their folder', async () => {
-    const plane = new ControlPlane(folder);
-    try {
-      await plane.startEtcd();
       const fresh = path.join(plane.folder, 'fresh');
       await plane.startServer({ 'cert-dir': fresh });
       expect(readdirSync(fresh).sort()).toEqual(['apiserver.crt', 'apiserver.key']);
@@ -336,6 +328,13 @@ describe('stopping and starting', () => {
       expect(
         readFileSync(path.join(fresh, 'apiserver.crt'), 'utf8').match(/BEGIN CERTIFICATE/g),
       ).toHaveLength(2);
+      const { port } = new URL(plane.url);
+      await expect(plane.startServer({ 'secure-port': port, 'etcd-prefix': '/other' })).rejects.toThrow(
+        'ended',
+      );
+      expect(plane.errors.join('')).toContain(
+        `failed to create listener: failed to listen on 127.0.0.1:${port}: listen tcp 127.0.0.1:${port}: bind: address already in use`,
+      );
     } finally {
       await plane.close();
     }
@@ -366,7 +365,7 @@ describe('stopping and starting', () => {
   });
 
   it('works many times beside each other', async () => {
-    const planes = Array.from({ length: rounds(10) }, () => new ControlPlane(folder));
+    const planes = Array.from({ length: isRelease ? 10 : 2 }, () => new ControlPlane(folder));
     try {
       const uids = await Promise.all(
         planes.map(async (plane) => {

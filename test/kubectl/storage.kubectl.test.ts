@@ -61,13 +61,16 @@ describeWith('kubectl')('claims on one machine', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
+  /** An object or a list, without a process for each look while something is waited for. */
+  const read = async (what: string): Promise<any> =>
+    (await fetch(`${kubectl.cluster.url}/api/v1/${what}`)).json();
   const folders = async (): Promise<string[]> => (await readdir(path.join(folder, 'data/volumes'))).sort();
   const volumeOf = async (claim: string): Promise<string> =>
     (await kubectl.json('get', 'pvc', claim)).spec.volumeName;
   const ready = (): Promise<string> => k('rollout', 'status', 'sts/db', '--timeout=60s');
   const scaledDown = async (): Promise<void> => {
     await k('scale', 'sts/db', '--replicas=1');
-    await expect.poll(() => k('get', 'pod', 'db-1', '--ignore-not-found', '-o', 'name')).toBe('');
+    await expect.poll(async () => (await read('namespaces/default/pods/db-1')).code).toBe(404);
   };
   /** Data of a claim: one line for every start of its pod. */
   const lines = async (volume: string): Promise<number> =>
@@ -102,9 +105,15 @@ describeWith('kubectl')('claims on one machine', () => {
   test('a claim that is enlarged says so', async () => {
     await k('patch', 'pvc', 'data-db-0', '-p', '{"spec":{"resources":{"requests":{"storage":"3Gi"}}}}');
     await expect
-      .poll(async () => (await kubectl.json('get', 'pvc', 'data-db-0')).status.capacity.storage)
+      .poll(
+        async () =>
+          (await read('namespaces/default/persistentvolumeclaims/data-db-0')).status.capacity.storage,
+      )
       .toBe('3Gi');
-    await expect.poll(() => k('describe', 'pvc', 'data-db-0')).toContain('Resize volume succeeded');
+    const told = async () =>
+      (await read('namespaces/default/events')).items.map(({ message }: { message: string }) => message);
+    await expect.poll(told).toContainEqual(expect.stringContaining('Resize volume succeeded'));
+    expect(await k('describe', 'pvc', 'data-db-0')).toContain('Resize volume succeeded');
     expect((await kubectl.json('get', 'pv', await volumeOf('data-db-0'))).spec.capacity.storage).toBe('3Gi');
   });
 
@@ -136,6 +145,7 @@ describeWith('kubectl')('claims on one machine', () => {
     await k('delete', 'sts', 'db');
     await k('delete', 'pvc', 'data-db-0');
     await expect.poll(folders).toEqual([]);
-    await expect.poll(() => k('get', 'pv', '-o', 'name')).toBe('');
+    await expect.poll(async () => (await read('persistentvolumes')).items).toEqual([]);
+    expect(await k('get', 'pv', '-o', 'name')).toBe('');
   });
 });

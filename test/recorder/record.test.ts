@@ -18,6 +18,7 @@ import {
 } from '../../src/cluster/index.ts';
 import { Recording } from '../../src/recorder/following/recording.ts';
 import { openLmdbStore } from '../../src/store/lmdb.ts';
+import { isRelease } from '../support/tier.ts';
 import { call, recordedEvents, ToldHistory, until, unversioned } from './source-history.ts';
 import { SourceProxy } from './source-proxy.ts';
 
@@ -91,8 +92,11 @@ async function following(where: string): Promise<ToldHistory> {
   return one;
 }
 
+/** How often each object is changed. */
+const changeRounds = isRelease ? 6 : 2;
+
 /** Creates, changes and deletes objects, some of them several times. */
-async function change(where: string, word: string, rounds = 6): Promise<void> {
+async function change(where: string, word: string, rounds = changeRounds): Promise<void> {
   await Promise.all(
     Array.from({ length: 4 }, async (_, i) => {
       const name = `${word}-${i}`;
@@ -118,7 +122,7 @@ async function change(where: string, word: string, rounds = 6): Promise<void> {
     }),
   );
 }
-const changesOf = (rounds = 6): number => 4 * (rounds + 2) + 2 * 2;
+const changesOf = (rounds = changeRounds): number => 4 * (rounds + 2) + 2 * 2;
 
 /** What is recorded of gaps, read from the folder of a recorder that has ended. */
 async function gapsIn(name: string) {

@@ -114,8 +114,8 @@ export class PodBench {
   }
 
   async events(name: string): Promise<Event[]> {
-    const { items } = await this.client.list(events, { namespace: 'default' });
-    return items.filter(({ involvedObject }) => involvedObject?.name === this.name(name));
+    const fieldSelector = `involvedObject.name=${this.name(name)}`;
+    return (await this.client.list(events, { namespace: 'default', fieldSelector })).items;
   }
 
   /** Waits for an event of a pod whose text contains this. */
