@@ -9,8 +9,13 @@ const futureWaitMs = 3_000;
 
 export type VersionMatch = 'Exact' | 'NotOlderThan' | undefined;
 
-const syntaxError = (text: string) =>
-  invalid('resourceVersion', text, `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`);
+/** Versions are unsigned numbers of 64 bits. */
+const versionMax = 2n ** 64n - 1n;
+
+function readingError(text: string) {
+  const problem = /^\d+$/.test(text) ? 'value out of range' : 'invalid syntax';
+  return invalid('resourceVersion', text, `strconv.ParseUint: parsing ${JSON.stringify(text)}: ${problem}`);
+}
 
 /** The version a request names; undefined for none. A version above 2^53 is treated as one in the future. */
 export function parseVersion(
@@ -19,8 +24,10 @@ export function parseVersion(
   compatibility: Compatibility = 'contract',
 ): number | undefined {
   if (text === undefined || text === '') return undefined;
-  if (/^\d{1,20}$/.test(text)) return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
-  const error = syntaxError(text);
+  const digits = /^0*(\d{1,20})$/.exec(text)?.[1];
+  if (digits !== undefined && BigInt(digits) <= versionMax)
+    return Math.min(Number(digits), Number.MAX_SAFE_INTEGER);
+  const error = readingError(text);
   // Kubernetes 1.1 answered 422 for a watch; a current server answers with a bare 500.
   if (verb === 'watch' && compatibility === 'contract') throw invalidOptions('ListOptions', [error]);
   const message = `${error.field}: ${error.message}`;
