@@ -123,6 +123,19 @@ describe('a node', () => {
     expect(states.map(({ status }) => status)).toEqual(refused.map(() => ({})));
   });
 
+  it('names no object of the API as the source of its configuration', async () => {
+    const configSource = { configMap: { name: 'a', namespace: 'kube-system', kubeletConfigKey: 'b' } };
+    await expect(evil.patch(nodes, undefined, 'evil', { spec: { configSource } }, 'merge')).rejects.toThrow(
+      'node "evil" is not allowed to update configSource to a new non-nil configSource',
+    );
+    // Its name is taken: admission comes before that is found out.
+    const again = { metadata: { name: 'evil' }, spec: { configSource } } as Node;
+    await expect(evil.create(nodes, undefined, again)).rejects.toThrow(
+      'node "evil" is not allowed to create pods with a non-nil configSource',
+    );
+    expect((await admin.get(nodes, undefined, 'evil')).spec?.configSource).toBeUndefined();
+  });
+
   it('makes no mirror pod that names objects of the API by its volumes', async () => {
     // Not only secrets and claims: a pod of a node could ask for certificates of its service account, too.
     const { uid } = (await admin.get(nodes, undefined, 'evil')).metadata;

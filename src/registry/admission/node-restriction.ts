@@ -114,6 +114,7 @@ function checkNode(_scene: Scene, node: string, admission: Admission): string | 
   if (operation === 'delete') return undefined;
   const now = object as Node;
   if (operation === 'create') {
+    if (now.spec?.configSource) return `${me} is not allowed to create pods with a non-nil configSource`;
     const forbiddenLabels = forbiddenChanges(now.metadata.labels, undefined);
     if (forbiddenLabels) return `${me} is not allowed to set the following labels: ${forbiddenLabels}`;
     return now.metadata.annotations?.[servingAddressesAnnotation] === undefined
@@ -121,6 +122,9 @@ function checkNode(_scene: Scene, node: string, admission: Admission): string | 
       : `${me} ${listedText}`;
   }
   const before = old as Node;
+  const source = now.spec?.configSource;
+  if (source && !semanticEqual(source, before.spec?.configSource))
+    return `${me} is not allowed to update configSource to a new non-nil configSource`;
   if (!semanticEqual(now.spec?.taints ?? [], before.spec?.taints ?? []))
     return `${me} is not allowed to modify taints`;
   const changedLabels = forbiddenChanges(now.metadata.labels, before.metadata.labels);
