@@ -5,6 +5,7 @@ const { readdirSync } = require('node:fs');
  *
  *   api ← store ← registry ← extensions ← server ← cluster ← testing, program ← envtest ← cli
  *
+ * `http2` is what the client of gRPC and the secure door share: frames and compressed headers.
  * `grpc` is a client that the store (etcd) and the node (container engines) share. Of `api` these use `protobuf` alone.
  * `clock` is the wall clock; `api`, `registry` and `controllers` are handed the time.
  * `streams`, `client`, `controllers`, `node` and `ingress` stand beside the server; ARCHITECTURE.md says what each must not know.
@@ -18,7 +19,8 @@ const everywhere = ['switches', 'memo', 'composed-key', 'timers', 'interim-answe
 
 const may = {
   api: ['api'],
-  grpc: ['grpc', 'api/protobuf'],
+  http2: ['http2'],
+  grpc: ['grpc', 'http2', 'api/protobuf'],
   store: ['store', 'grpc', 'api/protobuf', 'clock'],
   registry: ['registry', 'pki', 'store', 'api'],
   pki: ['pki', 'api', 'clock'],
@@ -26,7 +28,7 @@ const may = {
   client: ['client', 'pki', 'api', 'clock'],
   streams: ['streams', 'api'],
   extensions: ['extensions', 'client', 'streams', 'pki', 'access', 'registry', 'api', 'clock'],
-  server: ['server', 'extensions', 'access', 'pki', 'streams', 'registry', 'store/store', 'api', 'clock'],
+  server: ['server', 'http2', 'extensions', 'access', 'pki', 'streams', 'registry', 'store/store', 'api', 'clock'],
   controllers: ['controllers', 'client', 'pki', 'registry', 'api'],
   node: ['node', 'grpc', 'client', 'pki', 'streams', 'api', 'clock'],
   ingress: ['ingress', 'client', 'streams', 'api'],

@@ -2,8 +2,8 @@
  * Headers in HTTP/2 (HPACK, RFC 7541). Requests write all headers as plain text. Answers may refer to headers by their
  * index in a table, which grows with each connection, or contain them as text.
  */
-import { ConnectionError, Reason } from './frame-rules.ts';
-import { decodeHuffman } from './huffman.ts';
+import { ConnectionError, Reason } from '../http2/frame-rules.ts';
+import { decodeHuffman } from '../http2/huffman.ts';
 import { fieldProblem } from './response-rules.ts';
 
 /** The static table: headers that every connection knows, from index 1 on. */

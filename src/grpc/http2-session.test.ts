@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Connection } from './connection.ts';
 import { encodeHeaders, HeaderDecoder } from './header-block.ts';
-import { decodeHuffman } from './huffman.ts';
+import { decodeHuffman } from '../http2/huffman.ts';
 
 const waitMs = 60_000;
 const framed = (message: Buffer): Buffer => {

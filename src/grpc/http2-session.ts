@@ -26,7 +26,7 @@ import {
   Setting,
   unpadded,
   WINDOW_MAX,
-} from './frame-rules.ts';
+} from '../http2/frame-rules.ts';
 import { HeaderDecoder, type RequestHeaders } from './header-block.ts';
 import { takeHeaders } from './response-rules.ts';
 

@@ -16,7 +16,7 @@ import {
   type SessionListener,
   WINDOW_BYTES,
 } from './client-session.ts';
-import { Reason } from './frame-rules.ts';
+import { Reason } from '../http2/frame-rules.ts';
 import type { Headers, RequestHeaders } from './header-block.ts';
 
 export class NodeSession implements ClientSession {
