@@ -3,8 +3,6 @@ import type { Headers, RequestHeaders } from './header-block.ts';
 
 /** Flow-control window: large, so that large answers arrive without waiting. */
 export const WINDOW_BYTES = 16 * 1024 * 1024;
-/** The initial window of a connection. */
-export const DEFAULT_WINDOW_BYTES = 65_535;
 
 export interface RequestListener {
   readonly headers: (headers: Headers) => void;

@@ -10,7 +10,6 @@ import type { Socket } from 'node:net';
 import {
   type ClientRequest,
   type ClientSession,
-  DEFAULT_WINDOW_BYTES,
   type RequestListener,
   type SessionListener,
   WINDOW_BYTES,
@@ -19,9 +18,11 @@ import {
   ConnectionError,
   checkFrame,
   checkSetting,
+  DEFAULT_WINDOW_BYTES,
   Flag,
   FRAME_BYTES_MAX,
   Frame,
+  HEAD_BYTES,
   Reason,
   Setting,
   unpadded,
@@ -31,7 +32,6 @@ import { HeaderDecoder, type RequestHeaders } from './header-block.ts';
 import { takeHeaders } from './response-rules.ts';
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
-const HEAD_BYTES = 9;
 const HEADERS_BYTES_MAX = 256 * 1024;
 /** Maximum number of frames over which headers may continue: empty ones take no room, and would never end. */
 const CONTINUATIONS_MAX = 64;
@@ -39,6 +39,9 @@ const CONTINUATIONS_MAX = 64;
 const UNREAD_ANSWERS_MAX = 1_000;
 /** How long the answer to a ping waits for other frames. */
 const PONG_MS = 5;
+
+/** Frames about streams that need not be open; pushes are refused by themselves. */
+const isFree = new Set<number>([Frame.priority, Frame.pushPromise]);
 
 /** A part of a message that waits for room in a window. */
 interface Unsent {
@@ -296,7 +299,10 @@ export class Http2Session implements ClientSession {
       throw new Error('it does not begin with its settings');
     if (this.#unfinished && (type !== Frame.continuation || id !== this.#unfinished.id))
       throw new Error('headers do not go on');
-    checkFrame(type, flags, id, payload.length, this.#nextId);
+    checkFrame(type, flags, id, payload.length);
+    // This side opens the odd streams; the peer could open even ones by a push, which the settings forbid.
+    if (id !== 0 && type <= Frame.continuation && !isFree.has(type) && (id >= this.#nextId || id % 2 === 0))
+      throw new ConnectionError(Reason.protocol, `a frame is for stream ${id}, which was never opened`);
     if (type === Frame.data) this.#data(flags, id, payload);
     else if (type === Frame.headers) this.#headers(id, flags, unpadded(flags, payload));
     else if (type === Frame.continuation) this.#continuation(flags, payload);
@@ -388,7 +394,7 @@ export class Http2Session implements ClientSession {
     for (let at = 0; at < payload.length; at += 6) {
       const value = payload.readUInt32BE(at + 2);
       const setting = payload.readUInt16BE(at);
-      checkSetting(setting, value);
+      checkSetting(setting, value, 0);
       if (setting === Setting.concurrentMax) this.#concurrentMax = value;
       else if (setting === Setting.frameBytesMax) this.#peerFrameBytesMax = value;
       else if (setting === Setting.windowBytes) this.#resizeWindows(value);

@@ -18,13 +18,22 @@ export const Frame = {
 
 export const Flag = { ack: 1, endStream: 1, endHeaders: 4, padded: 8, priority: 32 } as const;
 
-export const Setting = { enablePush: 2, concurrentMax: 3, windowBytes: 4, frameBytesMax: 5 } as const;
+export const Setting = {
+  tableBytes: 1,
+  enablePush: 2,
+  concurrentMax: 3,
+  windowBytes: 4,
+  frameBytesMax: 5,
+  headerListBytesMax: 6,
+} as const;
 
 /** Error codes with which a stream or a connection ends. */
 export const Reason = {
   none: 0,
   protocol: 1,
+  internal: 2,
   flowControl: 3,
+  streamClosed: 5,
   frameSize: 6,
   refusedStream: 7,
   cancel: 8,
@@ -32,6 +41,10 @@ export const Reason = {
   calm: 11,
 } as const;
 
+/** The window of a connection, and of each stream, before settings say otherwise. */
+export const DEFAULT_WINDOW_BYTES = 65_535;
+/** What each frame begins with: its length, type, flags and stream. */
+export const HEAD_BYTES = 9;
 /** The default maximum frame size, and the largest that a setting may allow. */
 export const FRAME_BYTES_MAX = 16_384;
 const FRAME_BYTES_LIMIT = 2 ** 24 - 1;
@@ -68,16 +81,13 @@ const ofStream = new Set<number>([
 ]);
 
 /**
- * Throws when a frame breaks a rule. Frames of unknown types are ignored, as the RFC requires.
- * @param nextId the id of the next stream that this side opens: streams from there on do not exist yet
+ * Throws when a frame is for a stream and has none, or the other way round, or has a wrong length. Frames of unknown types
+ * are ignored, as the RFC requires.
  */
-export function checkFrame(type: number, flags: number, id: number, bytes: number, nextId: number): void {
+export function checkFrame(type: number, flags: number, id: number, bytes: number): void {
   if (type > Frame.continuation) return;
   if (id === 0 ? ofStream.has(type) : ofConnection.has(type))
     throw new ConnectionError(Reason.protocol, `a frame of type ${type} is for stream ${id}`);
-  // This side opens the odd streams; the peer could open even ones by a push, which the settings forbid.
-  if (id !== 0 && type !== Frame.priority && type !== Frame.pushPromise && (id >= nextId || id % 2 === 0))
-    throw new ConnectionError(Reason.protocol, `a frame is for stream ${id}, which was never opened`);
   const exact = exactBytes.get(type);
   if (exact !== undefined && bytes !== exact) throw wrongLength(type, bytes);
   if (type === Frame.goAway && bytes < 8) throw wrongLength(type, bytes);
@@ -88,10 +98,13 @@ export function checkFrame(type: number, flags: number, id: number, bytes: numbe
 const wrongLength = (type: number, bytes: number): ConnectionError =>
   new ConnectionError(Reason.frameSize, `a frame of type ${type} has ${bytes} bytes`);
 
-/** Throws when a setting of the peer has an invalid value. */
-export function checkSetting(setting: number, value: number): void {
-  if (setting === Setting.enablePush && value !== 0)
-    throw new ConnectionError(Reason.protocol, 'a server cannot ask for pushes');
+/**
+ * Throws when a setting of the peer has an invalid value.
+ * @param pushMax 1 when the peer is a client, which may allow pushes; a server cannot ask for them
+ */
+export function checkSetting(setting: number, value: number, pushMax: 0 | 1): void {
+  if (setting === Setting.enablePush && value > pushMax)
+    throw new ConnectionError(Reason.protocol, `whether there are pushes cannot be ${value}`);
   if (setting === Setting.windowBytes && value > WINDOW_MAX)
     throw new ConnectionError(Reason.flowControl, 'a window is too large');
   if (setting === Setting.frameBytesMax && (value < FRAME_BYTES_MAX || value > FRAME_BYTES_LIMIT))
