@@ -56,7 +56,7 @@ const rooms = {
   'src/access': ['shared', 'tokens', 'fairness', 'authentication', 'authorization', '.'],
   'src/extensions': ['calls', 'writes', 'definitions', 'webhooks', 'policies', 'aggregation'],
   'src/server': [
-    'wire', 'http', 'lane', 'observe', 'objects', 'discovery', 'discovery/openapi', 'pods', 'computed', 'aggregated', 'problems', 'search', 'past', 'samples', 'forwards', 'dashboard',
+    'wire', 'http', 'lane', 'http2', 'observe', 'objects', 'discovery', 'discovery/openapi', 'pods', 'computed', 'aggregated', 'problems', 'search', 'past', 'samples', 'forwards', 'dashboard',
     'doors', 'chain', '.',
   ],
   'src/node': [

@@ -13,9 +13,9 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { decodeHuffman } from '../http2/huffman.ts';
 import { Connection } from './connection.ts';
 import { encodeHeaders, HeaderDecoder } from './header-block.ts';
-import { decodeHuffman } from '../http2/huffman.ts';
 
 const waitMs = 60_000;
 const framed = (message: Buffer): Buffer => {

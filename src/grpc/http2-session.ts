@@ -8,13 +8,6 @@
  */
 import type { Socket } from 'node:net';
 import {
-  type ClientRequest,
-  type ClientSession,
-  type RequestListener,
-  type SessionListener,
-  WINDOW_BYTES,
-} from './client-session.ts';
-import {
   ConnectionError,
   checkFrame,
   checkSetting,
@@ -28,6 +21,13 @@ import {
   unpadded,
   WINDOW_MAX,
 } from '../http2/frame-rules.ts';
+import {
+  type ClientRequest,
+  type ClientSession,
+  type RequestListener,
+  type SessionListener,
+  WINDOW_BYTES,
+} from './client-session.ts';
 import { HeaderDecoder, type RequestHeaders } from './header-block.ts';
 import { takeHeaders } from './response-rules.ts';
 

@@ -9,6 +9,7 @@ import {
   type IncomingHttpHeaders,
 } from 'node:http2';
 import type { Socket } from 'node:net';
+import { Reason } from '../http2/frame-rules.ts';
 import {
   type ClientRequest,
   type ClientSession,
@@ -16,7 +17,6 @@ import {
   type SessionListener,
   WINDOW_BYTES,
 } from './client-session.ts';
-import { Reason } from '../http2/frame-rules.ts';
 import type { Headers, RequestHeaders } from './header-block.ts';
 
 export class NodeSession implements ClientSession {

@@ -2,6 +2,7 @@
  * Rules of RFC 9113 for the headers of one answer: optional 1xx headers, then the answer's own, then data, then
  * trailers with the end. An answer that breaks a rule is malformed: its call fails, and the connection goes on.
  */
+import { isFieldName, isForbidden } from '../http2/field-rules.ts';
 import type { HeaderBlock, Headers } from './header-block.ts';
 
 /** The progress of an answer. */
@@ -12,17 +13,6 @@ interface AnswerState {
   remaining: number | undefined;
 }
 
-/** HTTP/1.1 connection headers, which HTTP/2 forbids. */
-const connectionFields = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'transfer-encoding',
-  'upgrade',
-]);
-
-/** Valid characters of a name; HTTP/2 allows no capitals. */
-const fieldName = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 /** Valid values: no line ends, no NUL, and no blanks at either end. */
 const fieldValue = /^(?:[^\0\r\n\t ](?:[^\0\r\n]*[^\0\r\n\t ])?)?$/;
 
@@ -44,9 +34,8 @@ export function fieldProblem(
     if (isRepeated) return 'an answer has two statuses';
     return /^[1-9]\d\d$/.test(value) ? undefined : `the status is ${JSON.stringify(value)}`;
   }
-  if (!fieldName.test(name)) return `a header has the name ${JSON.stringify(name)}`;
-  if (connectionFields.has(name) || (name === 'te' && value !== 'trailers'))
-    return `the header ${name} is not for HTTP/2`;
+  if (!isFieldName(name)) return `a header has the name ${JSON.stringify(name)}`;
+  if (isForbidden(name, value)) return `the header ${name} is not for HTTP/2`;
   return undefined;
 }
 

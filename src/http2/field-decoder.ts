@@ -6,7 +6,7 @@ import { decodeHuffman } from './huffman.ts';
 /** Maximum number of table size changes at the beginning of one block. */
 const RESIZES_MAX = 2;
 
-export interface FieldBounds {
+interface FieldBounds {
   /** Maximum size of the decoded headers of a block, as the RFC counts it. */
   readonly bytesMax: number;
   readonly countMax: number;

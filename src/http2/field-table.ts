@@ -67,7 +67,7 @@ export class FieldTable {
   /** Grows with each change. */
   changes = 0;
 
-  /** The header of an index; undefined when there is none. */
+  /** The header of an index; undefined when the index names nothing. */
   at(index: number): Field | undefined {
     if (index < FIRST_ADDED) return known[index - 1];
     const place = index - FIRST_ADDED;

@@ -52,7 +52,8 @@ function tree(): number[] {
   let code = 0;
   for (let bits = 1; bits <= bitsMax; bits++) {
     code *= 2;
-    for (const [symbol, length] of bitLengths.entries()) if (length === bits) grow(children, code++, bits, symbol);
+    for (const [symbol, length] of bitLengths.entries())
+      if (length === bits) grow(children, code++, bits, symbol);
   }
   return children;
 }

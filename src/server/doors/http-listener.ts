@@ -11,6 +11,7 @@ import type { Door, Reception } from '../http/door.ts';
 import type { Limits } from '../http/limits.ts';
 import { overload } from '../http/traffic.ts';
 import type { Arrivals } from '../lane/arrivals.ts';
+import { headersMax } from '../wire/header-count.ts';
 import { refuse, refuseConnection } from '../wire/refusal.ts';
 import { OpenHeads } from './open-heads.ts';
 import { Pipelining } from './pipelining.ts';
@@ -23,8 +24,6 @@ export const headersTimeoutMs = 30_000;
  * twice its allowed time.
  */
 const timeoutCheckMs = 1_000;
-/** Maximum number of header lines of a request. */
-export const headersMax = 2_000;
 /** On close, clients get this long to read their last answer and close the connection. */
 const partingMs = 100;
 

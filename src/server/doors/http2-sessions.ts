@@ -1,72 +1,35 @@
 /**
- * HTTP/2 at a door: each stream of a session is a request. Clients put hundreds of watches on one session, so a session
- * without streams is idle, and one with a silent watch is not.
- *
- * A session ends with GOAWAY, which says which streams were served: after an unauthenticated request, after a long idle
- * time, when its client misbehaves, and when the server closes.
+ * HTTP/2 at a door by `node:http2`, with `WHERRY_PLAIN=1`: to find out whether a failure is caused by our own code
+ * (`server/http2/`). Each stream of a session is a request. A session ends with GOAWAY, which says which streams were
+ * served. Node works off all that has arrived, and all requests of a connection that closes, in one turn of the event loop.
  */
 import { METHODS } from 'node:http';
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { methodNotAllowed } from '../../api/errors/errors.ts';
-import { TurnQueue } from '../../turn-queue.ts';
 import type { Door, Reception } from '../http/door.ts';
-import { Http2Response, type UnreadBytes } from '../http/http2-response.ts';
+import { Http2Response } from '../http/http2-response.ts';
+import {
+  frameBytesMax,
+  type Http2Options,
+  headerListBytesMax,
+  idleCheckMs,
+  idleMaxMs,
+  resetsMax,
+  sessionWindowBytes,
+  streamsMaxDefault,
+  windowBytes,
+} from '../http2/session-settings.ts';
+import { UnreadAnswers } from '../http2/unread-answers.ts';
 import { type Arrivals, SessionArrivals } from '../lane/arrivals.ts';
-import { Http2Request } from '../wire/http2-request.ts';
-import { headersMax } from './http-listener.ts';
-import { withOwnEnd } from './session-ends.ts';
-import { type ReadSession, SessionReading } from './session-reading.ts';
+import { headersMax } from '../wire/header-count.ts';
+import { NodeRequest } from '../wire/node-request.ts';
 
-export interface Http2Options {
-  /** Requests that one session may have open. Default 100. */
-  readonly streamsMax?: number;
-}
-
-/** As kube-apiserver. Clients that need more open another connection. */
-const streamsMaxDefault = 100;
-const windowBytes = 256 * 1024;
-const frameBytesMax = 256 * 1024;
-/** Flow-control window of a session, for all its streams together. */
-const sessionWindowBytes = 100 * windowBytes;
-const headerListBytesMax = 1_048_896;
 /**
  * Memory a session may use, in megabytes, before it refuses streams; large, because many watches wait in one session.
  */
 const sessionMegabytesMax = 64;
-const idleMaxMs = 90_000;
-const idleCheckMs = 30_000;
-/**
- * How many requests a client may cancel before they are answered, beyond the number of answered ones. Clients that open
- * and reset streams as fast as they can would keep the server busy for nothing (rapid reset).
- */
-const resetsMax = 500;
 
-/**
- * Maximum bytes of answers that the client of a session has not read. Beyond it, further requests of the session wait,
- * as they would behind each other in HTTP/1.1.
- */
-const unreadBytesMax = 16 * 1024 * 1024;
-/** A session with that many unread bytes whose client reads nothing for this long is closed. */
-const unreadMaxMs = 10_000;
-const unreadCheckMs = 2_000;
-
-/**
- * Bytes that new sessions have sent already and that are read in one turn of the event loop; one session may exceed it.
- * Node reads them after the session has begun, so their requests cannot be counted before.
- */
-const newBytesMax = 2_000;
-
-/**
- * Requests that end in one turn of the event loop. A client can have a hundred open and close its connection; to end one
- * takes up to half a millisecond, because its watch is given up and each write that waits fails.
- */
-const endsMax = 8;
-/** When many wait, this part of them ends in a turn: clients who come and go faster must not fill the memory. */
-const endsPart = 1 / 32;
-
-/** HTTP/2 error code of a request that nobody waits for any more. */
-const cancel = 0x08;
 /** HTTP/2 error code for a client that causes too much load. */
 const enhanceYourCalm = 0x0b;
 
@@ -74,11 +37,6 @@ const knownMethods = new Set(METHODS.filter((method) => method !== 'CONNECT'));
 
 export class Http2Sessions {
   readonly #sessions = new Set<Session>();
-  readonly #reading = new SessionReading();
-  /** Requests of connections that have closed; see `session-ends.ts`. */
-  readonly #endings = new TurnQueue(endsMax, endsPart);
-  /** Connections that wait for their first turn. */
-  readonly #new: TLSSocket[] = [];
   readonly #idleTimer: NodeJS.Timeout;
   #shut = false;
 
@@ -92,36 +50,15 @@ export class Http2Sessions {
     this.#idleTimer.unref();
   }
 
-  /** A client may send a hundred requests with the end of its handshake: they begin when a turn has room for them. */
   take(socket: TLSSocket): void {
     socket.on('error', () => undefined);
-    if (this.#new.push(socket) === 1) setImmediate(this.#takeNew);
-  }
-
-  readonly #takeNew = (): void => {
-    for (let bytes = 0; this.#new.length > 0 && this.#reading.hasRoom && bytes < newBytesMax; ) {
-      const socket = this.#new.shift()!;
-      if (socket.destroyed) continue;
-      bytes += socket.readableLength;
-      this.#begin(socket);
-    }
-    if (this.#new.length > 0) setImmediate(this.#takeNew);
-  };
-
-  #begin(socket: TLSSocket): void {
-    const session = withOwnEnd(
-      socket,
-      () => new Session(this.#madeOn(socket), socket, this.#reading, this.#endings),
-      (ended, byNode) => ended.end(byNode),
-    );
-    const made = session.http2;
+    const made = this.#madeOn(socket);
+    const session = new Session(made, socket);
     this.#sessions.add(session);
-    this.#reading.add(session);
     made.on('error', () => made.destroy());
     made.on('close', () => {
       this.#sessions.delete(session);
-      this.#reading.remove(session);
-      session.rest();
+      session.unread.rest();
       socket.destroy();
     });
     made.once('remoteSettings', () => made.setLocalWindowSize(sessionWindowBytes));
@@ -160,7 +97,6 @@ export class Http2Sessions {
 
   closeAll(): void {
     for (const session of this.#sessions) session.cut();
-    for (const socket of this.#new) socket.destroy();
   }
 
   #closeIdle(): void {
@@ -178,50 +114,33 @@ export class Http2Sessions {
     // Reset in the packet that opened it: there will be no 'close' event.
     if (stream.destroyed || stream.closed) return session.addReset();
     const begunMs = performance.now();
-    const request = new Http2Request(stream, socket, headers, received);
-    const response = new Http2Response(stream, request.method === 'HEAD', session);
-    session.open(stream, response);
+    const request = new NodeRequest(stream, socket, headers, received);
+    const response = new Http2Response(stream, request.method === 'HEAD', session.unread);
+    session.open(response);
     const { door, reception } = this;
     if (!knownMethods.has(request.method) || request.url === undefined)
       return reception.turnAway(door, request, response, begunMs, methodNotAllowed());
-    session.whenRead(() =>
+    session.unread.whenRead(() =>
       this.arrivals.addOf(session.arrivals, () => {
-        if (!response.destroyed && !session.isEnding) reception.request(door, request, response, begunMs);
+        if (!response.destroyed) reception.request(door, request, response, begunMs);
       }),
     );
   }
 }
 
 /** The state of a session besides its streams. */
-class Session implements UnreadBytes, ReadSession {
+class Session {
   readonly arrivals = new SessionArrivals();
-  readonly #streams = new Set<ServerHttp2Stream>();
-  /** Whether its requests are not served any more. */
-  isEnding = false;
+  readonly unread = new UnreadAnswers(() => this.#endFor('the client reads none of its answers'));
+  #streams = 0;
   #resets = 0;
-  /** Bytes that its client has not read yet. */
-  #unread = 0;
-  /** Requests that wait until the client has read more. */
-  #waiting: (() => void)[] = [];
-  #stallTimer: NodeJS.Timeout | undefined;
-  #readMs = 0;
   /** When the session became idle; Infinity while it has streams. */
   idleSinceMs = performance.now();
 
   constructor(
     readonly http2: ServerHttp2Session,
-    readonly socket: TLSSocket,
-    private readonly reading: SessionReading,
-    private readonly endings: TurnQueue,
+    private readonly socket: TLSSocket,
   ) {}
-
-  get backlog(): number {
-    return this.arrivals.waiting.length;
-  }
-
-  get streams(): number {
-    return this.#streams.size;
-  }
 
   /** Closes the connection at once: closing the session would wait for its client. */
   cut(): void {
@@ -229,64 +148,15 @@ class Session implements UnreadBytes, ReadSession {
     this.socket.destroy();
   }
 
-  /** Ends its requests a few at a time, and reads no further ones. @param done called after the last */
-  end(done: () => void): void {
-    this.isEnding = true;
-    this.reading.stop(this);
-    for (const stream of this.#streams)
-      this.endings.add(() => {
-        stream.close(cancel);
-        stream.destroy();
-      });
-    this.endings.add(done);
-  }
-
-  open(stream: ServerHttp2Stream, response: Http2Response): void {
-    this.#streams.add(stream);
-    this.reading.note();
+  open(response: Http2Response): void {
+    this.#streams++;
     this.idleSinceMs = Number.POSITIVE_INFINITY;
     response.on('close', () => {
-      this.reading.note();
-      this.#streams.delete(stream);
-      if (this.#streams.size === 0) this.idleSinceMs = performance.now();
+      this.#streams--;
+      if (this.#streams === 0) this.idleSinceMs = performance.now();
       if (response.headersSent) this.#resets = Math.max(0, this.#resets - 1);
       else this.addReset();
     });
-  }
-
-  /** Runs a request now, or when the client has read enough of the answers before it. */
-  whenRead(begin: () => void): void {
-    if (this.#unread <= unreadBytesMax) return begin();
-    this.#waiting.push(begin);
-  }
-
-  add(bytes: number): void {
-    this.#unread += bytes;
-    if (this.#unread <= unreadBytesMax || this.#stallTimer) return;
-    this.#readMs = performance.now();
-    this.#stallTimer = setInterval(() => {
-      if (performance.now() - this.#readMs > unreadMaxMs) this.#cutStalled();
-    }, unreadCheckMs);
-    this.#stallTimer.unref();
-  }
-
-  remove(bytes: number): void {
-    this.#unread -= bytes;
-    this.#readMs = performance.now();
-    if (this.#unread > unreadBytesMax) return;
-    this.rest();
-    for (const begin of this.#waiting.splice(0)) begin();
-  }
-
-  #cutStalled(): void {
-    this.rest();
-    this.#waiting = [];
-    this.#endFor('the client reads none of its answers');
-  }
-
-  rest(): void {
-    clearInterval(this.#stallTimer);
-    this.#stallTimer = undefined;
   }
 
   addReset(): void {
@@ -294,6 +164,6 @@ class Session implements UnreadBytes, ReadSession {
   }
 
   #endFor(reason: string): void {
-    if (!this.isEnding) this.end(() => this.http2.destroy(new Error(reason), enhanceYourCalm));
+    this.http2.destroy(new Error(reason), enhanceYourCalm);
   }
 }

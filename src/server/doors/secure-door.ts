@@ -18,8 +18,11 @@ import type { Authorizer } from '../../api/kind/access.ts';
 import type { User } from '../../api/values/user.ts';
 import { defaultCiphers } from '../../pki/cipher-suites.ts';
 import type { TlsSource } from '../../pki/tls-source.ts';
+import { optimized } from '../../switches.ts';
 import type { RequestContext } from '../http/context.ts';
 import type { Door, Reception } from '../http/door.ts';
+import { Http2Lane } from '../http2/http2-lane.ts';
+import type { Http2Options } from '../http2/session-settings.ts';
 import { Arrivals } from '../lane/arrivals.ts';
 import type { ExpressLane } from '../lane/express-lane.ts';
 import { Http2Request } from '../wire/http2-request.ts';
@@ -28,7 +31,7 @@ import { doorLane } from './door-lane.ts';
 import { FirstFlights } from './first-flights.ts';
 import { Handshakes, handshakeMaxMs } from './handshakes.ts';
 import { HttpListener, listenerOptions } from './http-listener.ts';
-import { type Http2Options, Http2Sessions } from './http2-sessions.ts';
+import { Http2Sessions } from './http2-sessions.ts';
 import { PeerCertificates } from './peer-certificates.ts';
 import { RefusalLog } from './refusal-log.ts';
 import { RequestCredentials } from './request-credentials.ts';
@@ -78,7 +81,7 @@ export class SecureDoor implements Door {
   readonly #refusals: RefusalLog;
   #listener: HttpListener | undefined;
   #express: ExpressLane | undefined;
-  #sessions: Http2Sessions | undefined;
+  #sessions: Http2Lane | Http2Sessions | undefined;
   #contexts: TlsContexts | undefined;
   #addresses: AddressCertificates | undefined;
 
@@ -205,10 +208,15 @@ export class SecureDoor implements Door {
     return new FirstFlights(begin, this.options.handshakeMs ?? handshakeMaxMs);
   }
 
+  #http2(options: Http2Options, reception: Reception, arrivals: Arrivals): Http2Lane | Http2Sessions {
+    if (!optimized) return new Http2Sessions(this, reception, arrivals, options);
+    return new Http2Lane(this, reception, arrivals, options, this.options.handshakeMs ?? handshakeMaxMs);
+  }
+
   #serve(server: Server, reception: Reception, arrivals: Arrivals): void {
     const lane = doorLane(this, server, 'secureConnection', reception, arrivals);
     const { http2 } = this.options;
-    const sessions = http2 === false ? undefined : new Http2Sessions(this, reception, arrivals, http2 ?? {});
+    const sessions = http2 === false ? undefined : this.#http2(http2 ?? {}, reception, arrivals);
     this.#express = lane;
     this.#sessions = sessions;
     const flights = this.#flights(server);

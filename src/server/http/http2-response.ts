@@ -1,11 +1,8 @@
 /**
- * HTTP/2 responses over Node's stream API. To handlers they look like Node's own HTTP/1.1 responses.
- *
- * Who waits for the end of a stream is kept here, and the stream has one listener: further ones cost a read 2 to 3 of
- * 90 µs. With `WHERRY_PLAIN=1` all listen to the stream.
+ * Responses of `node:http2`, which serves the secure door with `WHERRY_PLAIN=1`. To handlers they look like Node's own
+ * HTTP/1.1 responses.
  */
 import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
-import { optimized } from '../../switches.ts';
 import type { ApiResponse, HeaderFields } from './context.ts';
 
 /** Headers about an HTTP/1.1 connection, which HTTP/2 does not allow. */
@@ -49,8 +46,6 @@ export class Http2Response implements ApiResponse {
   #bodiless = false;
   /** Bytes of this answer that wait for the client. */
   #unread = 0;
-  /** Called when the stream is closed. */
-  #onClose: (() => void)[] = [];
 
   constructor(
     readonly stream: ServerHttp2Stream,
@@ -59,12 +54,7 @@ export class Http2Response implements ApiResponse {
   ) {
     // The client cancelled its request, or the connection broke: `close` follows and is enough.
     stream.on('error', nothing);
-    stream.on('close', () => {
-      this.#read(this.#unread);
-      const listeners = this.#onClose;
-      this.#onClose = [];
-      for (const listener of listeners) listener();
-    });
+    stream.on('close', () => this.#read(this.#unread));
   }
 
   get destroyed(): boolean {
@@ -156,20 +146,17 @@ export class Http2Response implements ApiResponse {
   }
 
   on(event: string, listener: () => void): this {
-    if (event === 'close' && optimized) this.#onClose.push(listener);
-    else this.stream.on(event, listener);
+    this.stream.on(event, listener);
     return this;
   }
 
   once(event: string, listener: () => void): this {
-    if (event === 'close' && optimized) this.#onClose.push(listener);
-    else this.stream.once(event, listener);
+    this.stream.once(event, listener);
     return this;
   }
 
   off(event: string, listener: () => void): this {
-    if (event === 'close' && optimized) this.#onClose = this.#onClose.filter((one) => one !== listener);
-    else this.stream.off(event, listener);
+    this.stream.off(event, listener);
     return this;
   }
 

@@ -2,10 +2,9 @@
 import { EventEmitter } from 'node:events';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { wallClock } from '../../clock.ts';
-import { LastMemo } from '../../memo.ts';
 import type { ApiResponse, HeaderFields } from '../http/context.ts';
 import { isGuard } from '../wire/guard-headers.ts';
+import { httpDate } from '../wire/http-date.ts';
 import { fitsBuffer, writeJoined } from './answer-buffer.ts';
 import type { Departures } from './departures.ts';
 
@@ -75,7 +74,7 @@ export class PlainResponse extends EventEmitter implements ApiResponse {
     this.#chunked = !measured && !bodiless.has(code);
     this.#head =
       `HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\n${fields}${this.#chunked ? 'Transfer-Encoding: chunked\r\n' : ''}` +
-      `${this.standingLines}Date: ${date()}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${this.keepAliveSeconds}\r\n\r\n`;
+      `${this.standingLines}Date: ${httpDate()}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${this.keepAliveSeconds}\r\n\r\n`;
     return this;
   }
 
@@ -165,8 +164,3 @@ function field(name: string, value: string): string {
   if (noText.test(value)) throw new TypeError(`the header ${name} holds a control character`);
   return `${name}: ${value}\r\n`;
 }
-
-const dateText = new LastMemo((second: number) => new Date(second * 1000).toUTCString());
-
-/** The current time as an HTTP date, cached for a second. */
-const date = (): string => dateText.of(Math.floor(wallClock() / 1000));
