@@ -14,9 +14,12 @@ import { compressed } from './tables.mjs';
 /** The modules that `import()` takes from the shelf, each with all that the bundle does not need without it. */
 const shelved = [
   'cli/completion',
+  'cli/dump-summary',
+  'cli/import-summary',
   'cli/snapshot-command',
   'cluster/access/user-kubeconfig',
   'cluster/config/config-command',
+  'cluster/config/lifecycle-file',
   'cluster/past/change-list',
   'cluster/past/past-objects',
   'cluster/recorder',
@@ -30,6 +33,8 @@ const shelved = [
   'node/runtime/docker/docker-runtime',
   'node/runtime/engine/engine-leftovers',
   'server/forwards/forwards-page',
+  'server/observe/audit-policy',
+  'server/observe/audit-webhook',
   'server/past/past-pages',
   'server/problems/problems-page',
   'store/etcd/etcd-restore',

@@ -183,8 +183,8 @@ describe('a backup that cannot be taken', () => {
       /^wherry: http:\/\/127\.0\.0\.1:\d+ cannot be reached: /,
     );
     expectSentence(await refused('backup', file, '--server', 'here'), '--server must be a URL, not "here"');
-    expectSentence(await refused('backup'), 'backup takes one file, not 0');
-    expectSentence(await refused('backup', 'a', 'b'), 'backup takes one file, not 2');
+    for (const files of [[], ['a', 'b']])
+      expectSentence(await refused('backup', ...files), 'backup takes one file: wherry backup FILE');
     expect(await readFile(file, 'utf8')).toBe('an older one');
     expect(await readdir(folder)).toEqual(['backup']);
   });
