@@ -11,6 +11,8 @@ const [url, watcherCount, eventCount] = [process.argv[2], Number(process.argv[3]
 const tls = JSON.parse(process.env.WATCH_TLS ?? 'null');
 /** As many as a session may have at a time. */
 const streamsMax = 100;
+/** The windows of Go's client, and so of kubectl and controllers; those of Node's would bound what is measured. */
+const windows = { stream: 4 * 1024 * 1024, session: 1024 * 1024 * 1024 };
 const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY });
 const protobuf = process.argv[6] === 'protobuf';
 const accept = protobuf ? 'application/vnd.kubernetes.protobuf' : 'application/json';
@@ -42,8 +44,14 @@ const sessions = [];
 /** Sends the request of a watcher: a stream of events, and the event that says that it was answered. */
 function sent(index) {
   if (!tls) return request(url + path, { agent, headers: { Accept: accept } });
-  sessions[Math.floor(index / streamsMax)] ??= connect(url, tls);
-  return sessions[Math.floor(index / streamsMax)].request({ ':path': path, accept });
+  const session = (sessions[Math.floor(index / streamsMax)] ??= connected());
+  return session.request({ ':path': path, accept });
+}
+
+function connected() {
+  const session = connect(url, { ...tls, settings: { initialWindowSize: windows.stream } });
+  session.once('connect', () => session.setLocalWindowSize(windows.session));
+  return session;
 }
 
 /** Counts the events of an answer. */
