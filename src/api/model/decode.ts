@@ -15,6 +15,9 @@ import { goCollection, goPath } from './go-path.ts';
 import { goTextType } from './go-type-names.ts';
 import type { Field, Model } from './model.ts';
 
+/** Shorter base64 is checked faster by expressions, longer by decoding and encoding it. */
+const longBase64Chars = 4_096;
+
 /** Unknown fields reported for one object; further ones are dropped silently. */
 const findingsMax = 100;
 
@@ -235,11 +238,9 @@ function checkRaw(value: unknown): unknown {
 }
 
 /** Standard base64 with padding; line breaks are allowed, as Go's decoder skips them. */
-/** Characters: shorter base64 is checked faster by expressions, longer by decoding and encoding it. */
-const longBase64 = 4_096;
-
 function checkBase64(value: string): string {
-  if (value.length > longBase64 && Buffer.from(value, 'base64').toString('base64') === value) return value;
+  if (value.length > longBase64Chars && Buffer.from(value, 'base64').toString('base64') === value)
+    return value;
   const text = /[\r\n]/.test(value) ? value.replace(/[\r\n]/g, '') : value;
   if (text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)) return text;
   const bad = value.search(/[^A-Za-z0-9+/\r\n]/);
