@@ -1,8 +1,8 @@
 /**
- * What must be used: every file, dependency and export. `npm test` runs knip twice:
+ * What must be used: every file, dependency and export.
  *
- * - `knip` counts tests as users. An export that nothing imports must lose its `export`.
- * - `knip --production` looks at the program alone. What only tests use must go; an export that its own file uses may stay,
+ * - `knip`, run by `npm test`, counts tests as users. An export that nothing imports must lose its `export`.
+ * - `knip --production`, run by `npm run check` and before a release, looks at the program alone. What only tests use must go; an export that its own file uses may stay,
  *   because a test may check a bound or a pure function directly.
  */
 import type { KnipConfig } from 'knip';

@@ -1,7 +1,7 @@
 /**
- * The real clients, servers and tools used in tests. Python's client, Go, etcd, HAProxy, shells, Chromium, assemblers,
- * strace and container engines are installed with the system's package manager if they are missing and this user may do so; versions of kubectl and of
- * etcd are downloaded privately (kubectls.mjs, etcds.mjs), and so is Jest (jest.mjs).
+ * The real clients, servers and tools used in tests. Python's client, etcd, HAProxy, shells, Chromium, assemblers,
+ * strace and container engines are installed with the system's package manager if they are missing and this user may do
+ * so; versions of kubectl and of etcd are downloaded privately (kubectls.mjs, etcds.mjs), and so is Jest (jest.mjs).
  */
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
@@ -18,7 +18,6 @@ const clientTools = {
     package: 'python3-kubernetes',
     check: ['/usr/bin/python3', '-c', 'import kubernetes'],
   },
-  golang: { package: 'golang-go', check: ['go', 'version'] },
   chromium: {
     package: 'chromium',
     check: ['sh', '-c', 'command -v chromium-headless-shell || command -v chromium'],
@@ -64,6 +63,7 @@ export const machineTools = { 'ntfs-3g': { package: 'ntfs-3g', check: installed(
 
 /** What only tests before a release use. */
 const releaseTools = {
+  golang: { package: 'golang-go', check: ['go', 'version'] },
   musl: { package: 'musl-tools', check: installed('musl-gcc') },
   'C++ objects for musl': {
     package: 'libstdc++-12-pic',

@@ -1,5 +1,5 @@
 /** Proves that the Go program of the examples, which does what envtest does, passes with the programs of `wherry envtest`. */
-import { readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWith } from '../support/tools.ts';
@@ -29,9 +29,4 @@ describeWith('golang')('a suite in Go', () => {
     const { stdout } = await execute('go', ['test', '-count=1', '-v', './...'], { cwd: example, env });
     expect(stdout).toMatch(/^--- PASS: TestConfigMap/m);
   });
-});
-
-it('the page about testing shows the program that is run', () => {
-  const page = readFileSync(path.join(root, 'docs/testing.md'), 'utf8');
-  expect(page).toContain(readFileSync(path.join(example, 'configmap_test.go'), 'utf8'));
 });
