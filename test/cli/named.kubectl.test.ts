@@ -27,6 +27,7 @@ let cwd: string;
 let home: string;
 let kubeconfig: string;
 const simulated = ['--simulated-nodes', '1'];
+const realNode = ['--port', '0', '--secure-port', 'off', '--pod-network', 'host'];
 
 async function run(...args: string[]): Promise<Run> {
   const child = new Child(args, cwd);
@@ -48,6 +49,9 @@ const terminal = (args: readonly string[], env: Record<string, string> = {}, fol
 };
 
 const recordFile = (name: string): string => path.join(home, 'wherry', name, 'cluster.json');
+
+/** The kubeconfig; scripts/machines/crlf.cjs lets the command write other ends of lines. */
+const contexts = (): string => readFileSync(kubeconfig, 'utf8').replaceAll('\r\n', '\n');
 
 /** Changes what is known of a cluster, as an accident would have left it. */
 function forge(name: string, changes: object): () => void {
@@ -112,7 +116,7 @@ describe('two clusters', () => {
   });
 
   it('have contexts in the kubeconfig of the user, beside those that are there', async () => {
-    const text = readFileSync(kubeconfig, 'utf8');
+    const text = contexts();
     expect(text).toContain('# my clusters\n');
     expect(text).toContain('prod # do not touch');
     expect(text).toContain('unknown: kept');
@@ -295,7 +299,7 @@ describe('two clusters', () => {
     expect(existsSync(path.join(home, 'cache', 'wherry'))).toBe(false);
     expect(await asked('list')).toEqual([]);
     expect(existsSync(path.join(home, 'wherry'))).toBe(false);
-    expect(readFileSync(kubeconfig, 'utf8')).toBe(foreign);
+    expect(contexts()).toBe(foreign);
   });
 });
 
@@ -398,12 +402,25 @@ describe('a start in the background that fails', () => {
   });
 });
 
+/** Runs a pod that does not end when it should. */
+async function stubborn(url: string): Promise<void> {
+  const pods = '/api/v1/namespaces/default/pods';
+  const script = 'trap "" TERM; while true; do sleep 1; done';
+  const client = new Client(url);
+  await client.post(pods, {
+    metadata: { name: 'stubborn' },
+    spec: { containers: [{ name: 'c', image: 'host', command: ['sh', '-c', script] }] },
+  });
+  const phase = async () => (await client.get(`${pods}/stubborn`)).body.status?.phase;
+  await expect.poll(phase, { timeout: 30_000 }).toBe('Running');
+}
+
 describe('in a terminal', () => {
   it('a start has colours and ticks, and an end says what it does', async () => {
     // A folder from before clusters had names.
     const folder = path.join(cwd, 'My Project');
     mkdirSync(path.join(folder, '.wherry'), { recursive: true });
-    const up = terminal(['up', '--port', '0', '--secure-port', 'off', '--pod-network', 'host'], {}, folder);
+    const up = terminal(['up', ...realNode], {}, folder);
     await up.shows(/Using the data folder .*My Project\/\.wherry, as the cluster my-project\r\n/);
     const [, url] = await up.shows(/\u001b\[32m✓\u001b\[0m Wherry is ready at (\S+)\r\n/);
     await up.shows(/✓\u001b\[0m Ready after \d+\.\d\d s, the API after \d+\.\d\d s\r\n/);
@@ -429,27 +446,9 @@ describe('in a terminal', () => {
   });
 
   it('leaves at once when it is asked twice, whatever its pods want', async () => {
-    const up = terminal([
-      'up',
-      '--name',
-      'my-project',
-      '--in-memory',
-      '--port',
-      '0',
-      '--secure-port',
-      'off',
-      '--pod-network',
-      'host',
-    ]);
+    const up = terminal(['up', '--name', 'my-project', '--in-memory', ...realNode]);
     const [, url] = await up.shows(/Wherry is ready at (\S+)\r\n/);
-    const pods = '/api/v1/namespaces/default/pods';
-    const script = 'trap "" TERM; while true; do sleep 1; done';
-    await new Client(url!).post(pods, {
-      metadata: { name: 'stubborn' },
-      spec: { containers: [{ name: 'c', image: 'host', command: ['sh', '-c', script] }] },
-    });
-    const phase = async () => (await new Client(url!).get(`${pods}/stubborn`)).body.status?.phase;
-    await expect.poll(phase, { timeout: 30_000 }).toBe('Running');
+    await stubborn(url!);
     // The data of the start before is left alone, and not forgotten.
     const dataDir = path.join(cwd, 'My Project', '.wherry');
     expect(await asked('status', 'my-project')).toMatchObject({ status: 'running', inMemory: true, dataDir });
@@ -461,6 +460,25 @@ describe('in a terminal', () => {
     await up.shows(/Stopping 1 pod, Ctrl-C again to leave at once/);
     up.type(ctrlC);
     expect(await up.exited).toBe(1);
+  });
+
+  it('ends without the lines of a start that goes on meanwhile', async () => {
+    // Another program has the kubeconfig, so the start waits when the API is there; a pod keeps the end waiting.
+    writeFileSync(`${kubeconfig}.lock`, '');
+    const up = terminal(['up', '--name', 'held', ...realNode]);
+    const [, url] = await up.shows(/Wherry is ready at (\S+)\r\n/);
+    await stubborn(url!);
+    up.type(ctrlC);
+    await up.shows(/Stopping 1 pod, Ctrl-C again to leave at once\r\n/);
+    const shown = () => up.screen.replaceAll('^C', '').trimEnd();
+    const before = shown();
+    rmSync(`${kubeconfig}.lock`);
+    // The start has gone on: what it does next would be to print.
+    await expect.poll(() => readFileSync(recordFile('held'), 'utf8')).toContain('wherry-held');
+    up.type(ctrlC);
+    expect(await up.exited).toBe(1);
+    expect(shown()).toBe(before);
+    expect((await run('delete', 'held', '--yes')).stdout).toMatch(/^Deleted held, and its context/);
   });
 
   it('shows no colours to those who want none', async () => {
