@@ -100,6 +100,10 @@ export function fullObject(model: Model): JsonObject {
   return Object.fromEntries(fields.map((field) => [field.name, fullValue(field)]));
 }
 
+/** Lists in a message of their own, which is written also without items: Verbs. */
+const isWrapped = ({ type, definition }: Field): boolean =>
+  type === 'array' && !String(definition.pb?.at(-1)).startsWith('repeated ');
+
 /** What is left of an object after the dropping rules. */
 export function dropped(model: Model, value: JsonObject): JsonObject {
   const entries = Object.entries(value).flatMap(([name, each]): [string, unknown][] => {
@@ -107,7 +111,7 @@ export function dropped(model: Model, value: JsonObject): JsonObject {
     if (each === null) return [];
     if (field.type === 'model') return [[name, dropped(field.model, each as JsonObject)]];
     if (field.type === 'array' || field.type === 'map') {
-      if (Object.keys(each as object).length === 0) return [];
+      if (Object.keys(each as object).length === 0) return isWrapped(field) ? [[name, each]] : [];
       if (field.items?.type === 'model')
         return [[name, (each as JsonObject[]).map((item) => dropped(field.items!.model, item))]];
       return [

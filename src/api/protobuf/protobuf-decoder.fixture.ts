@@ -4,6 +4,7 @@
  */
 import protobuf from 'protobufjs';
 import type { Field, Model } from '../model/model.ts';
+import { parseExact } from '../text/exact-json.ts';
 import type { JsonObject } from '../text/object.ts';
 import { encoders } from './protobuf-encoder.fixture.ts';
 
@@ -101,7 +102,7 @@ function jsonValue(field: Field, value: unknown): unknown {
     }
     case 'raw': {
       const { raw, Raw } = value as { raw?: Uint8Array; Raw?: Uint8Array };
-      return JSON.parse(Buffer.from((raw?.length ? raw : Raw)!).toString('utf8'));
+      return parseExact(Buffer.from((raw?.length ? raw : Raw)!).toString('utf8'));
     }
     case 'bytes':
       return Buffer.from(value as Uint8Array).toString('base64');

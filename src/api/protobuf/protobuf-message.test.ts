@@ -104,6 +104,17 @@ test('texts of every length and script', () => {
     });
 });
 
+test('lists in a message of their own may be empty', () => {
+  const extra = { none: [], one: ['a'] };
+  for (const [model, value] of [
+    [modelOf('SubjectAccessReview', 'authorization-v1'), { spec: { user: 'u', extra } }],
+    [modelOf('APIResourceList'), { resources: [{ name: 'none', verbs: [] }] }],
+  ] as const) {
+    expect(rewritten(model, value)).toEqual(value);
+    expect(decodeProtobuf(encodeDocument(type, model, value).bytes, () => model).value).toMatchObject(value);
+  }
+});
+
 test('managed fields are JSON inside', () => {
   const fieldsV1 = { 'f:data': { '.': {}, 'f:ü': {}, 'k:{"name":"a"}': { 'f:image': {} } } };
   const managedFields = [

@@ -320,7 +320,8 @@ function wrappedList(name: string, items: Value): Value {
   const entry: FieldEntry = { shape: 'list', name: 'items', wire: items.wire, value: items };
   const table: Table = { name, entries: [undefined, entry] };
   const { wire, read } = messageValue(() => table);
-  return { wire, zero: () => [], read: (reader, depth) => (read(reader, depth) as JsonObject)['items'] };
+  const itemsOf = (message: unknown): unknown => (message as JsonObject)['items'] ?? [];
+  return { wire, zero: () => [], read: (reader, depth) => itemsOf(read(reader, depth)) };
 }
 
 function messageValue(table: () => Table): Value {
