@@ -11,12 +11,10 @@ import { isInt64 } from '../text/exact-json.ts';
 import { isJsonObject, isSorted, type JsonObject, setKey } from '../text/object.ts';
 import { canonicalQuantity } from '../values/quantity.ts';
 import { parseMicroTime, parseTime } from '../values/time.ts';
+import { base64ErrorAt, base64Of } from './base64.ts';
 import { goCollection, goPath } from './go-path.ts';
 import { goTextType } from './go-type-names.ts';
 import type { Field, Model } from './model.ts';
-
-/** Shorter base64 is checked faster by expressions, longer by decoding and encoding it. */
-const longBase64Chars = 4_096;
 
 /** Unknown fields reported for one object; further ones are dropped silently. */
 const findingsMax = 100;
@@ -237,16 +235,10 @@ function checkRaw(value: unknown): unknown {
   return value;
 }
 
-/** Standard base64 with padding; line breaks are allowed, as Go's decoder skips them. */
 function checkBase64(value: string): string {
-  if (value.length > longBase64Chars && Buffer.from(value, 'base64').toString('base64') === value)
-    return value;
-  const text = /[\r\n]/.test(value) ? value.replace(/[\r\n]/g, '') : value;
-  if (text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)) return text;
-  const bad = value.search(/[^A-Za-z0-9+/\r\n]/);
-  throw new DecodeError(
-    `illegal base64 data at input byte ${bad < 0 ? Math.max(0, value.length - (value.length % 4)) : bad}`,
-  );
+  const text = base64Of(value);
+  if (text === undefined) throw new DecodeError(`illegal base64 data at input byte ${base64ErrorAt(value)}`);
+  return text;
 }
 
 /** Go takes a list of numbers for bytes, too. */
