@@ -60,7 +60,8 @@ function keepLostIn(value: unknown, before: unknown, visible: unknown): void {
     for (const [i, item] of value.entries()) {
       // Most lists of objects have a name as their key; items of others are found by their place.
       const { name } = (item ?? {}) as { name?: unknown };
-      const at: number = name === undefined ? i : before.findIndex((other) => other?.name === name);
+      const isSame = (other: { name?: unknown } | undefined): boolean => other?.name === name;
+      const at: number = name === undefined || isSame(before[i]) ? i : before.findIndex(isSame);
       if (at in before) keepLostIn(item, before[at], visible[at]);
     }
   else if (isJsonObject(value) && isJsonObject(before) && isJsonObject(visible))
