@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { finished } from 'node:stream/promises';
-import { headerList } from '../streams/dial/upgrade-request.ts';
+import { isOfferOnly, withoutOffer } from '../streams/dial/http2-offer.ts';
 import { type Certificate, type Certificates, minVersion } from './certificates.ts';
 
 export interface ListenerLimits {
@@ -163,18 +163,10 @@ export class Listener {
   }
 
   /** Feeds the request to the server again, without its upgrade headers. */
-  #again({ method, url, httpVersion, rawHeaders }: IncomingMessage, socket: Socket, head: Buffer): void {
-    let text = `${method} ${url} HTTP/${httpVersion}\r\n`;
-    for (let i = 0; i + 1 < rawHeaders.length; i += 2)
-      if (!/^(?:connection|upgrade|http2-settings)$/i.test(rawHeaders[i]!))
-        text += `${rawHeaders[i]}: ${rawHeaders[i + 1]}\r\n`;
-    socket.unshift(Buffer.concat([Buffer.from(`${text}\r\n`, 'latin1'), head]));
+  #again(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    socket.unshift(withoutOffer(request, head));
     const event = this.options.certificates ? 'secureConnection' : 'connection';
     this.#server.emit(event, socket);
     socket.resume();
   }
 }
-
-/** Whether only HTTP/2 (h2c) is offered: such clients are content with an HTTP/1.1 answer. */
-const isOfferOnly = (request: IncomingMessage): boolean =>
-  headerList(request, 'upgrade').every((protocol) => protocol.toLowerCase() === 'h2c');

@@ -15,7 +15,7 @@ const length = `Content-Length: ${body.length}`;
 
 describe('upgrades', () => {
   it.each([
-    ['to another protocol', head('GET /healthz', 'Connection: Upgrade', 'Upgrade: h2c'), 400],
+    ['to another protocol', head('GET /healthz', 'Connection: Upgrade', 'Upgrade: TLS/1.3'), 400],
     ['of a path that is no watch', webSocketHead('/healthz'), 400],
     ['of a list', webSocketHead(configMaps), 400],
     ['of an object', webSocketHead(`${configMaps}/a?watch=1`), 400],

@@ -16,6 +16,12 @@ export interface RawReply {
   readonly body: Json;
 }
 
+/** An open connection; the caller closes it. */
+export function connectTo(url: string): Socket {
+  const { hostname, port } = new URL(url);
+  return connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+}
+
 export class Target extends Client {
   cluster: Cluster | undefined;
   /** Failures the server reported as its own. */
@@ -69,8 +75,7 @@ export class Target extends Client {
 
   /** An open connection; the caller closes it. */
   dial(): Socket {
-    const { hostname, port } = new URL(this.url);
-    return connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+    return connectTo(this.url);
   }
 }
 

@@ -52,9 +52,10 @@ it('requests behind the last answer of a connection are not carried out, and do 
 it('upgrades that come all at once begin a few in a turn', async () => {
   let begun = 0;
   const reception = { upgrade: () => begun++ } as unknown as Reception;
+  const request = { httpVersion: '1.1', rawHeaders: ['Host', 'a', 'Upgrade', 'websocket'] };
   const server = createServer();
   const listener = new HttpListener(server, {} as Door, reception, new Arrivals());
-  for (let i = 0; i < 20; i++) server.emit('upgrade', { rawHeaders: [] }, new Socket(), Buffer.alloc(0));
+  for (let i = 0; i < 20; i++) server.emit('upgrade', request, new Socket(), Buffer.alloc(0));
   const counts = [0, begun];
   while (begun < 20) {
     await new Promise((resolve) => setImmediate(resolve));

@@ -5,6 +5,7 @@
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { methodNotAllowed, StatusError } from '../../api/errors/errors.ts';
+import { isOfferOnly, withoutOffer } from '../../streams/dial/http2-offer.ts';
 import { markDoor } from '../../streams/dial/machine-doors.ts';
 import { TurnQueue } from '../../turn-queue.ts';
 import type { Door, Reception } from '../http/door.ts';
@@ -12,7 +13,8 @@ import type { Limits } from '../http/limits.ts';
 import { overload } from '../http/traffic.ts';
 import type { Arrivals } from '../lane/arrivals.ts';
 import { headersMax } from '../wire/header-count.ts';
-import { refuse, refuseConnection } from '../wire/refusal.ts';
+import { type ProtocolRefusal, protocolRefusal } from '../wire/protocol-refusal.ts';
+import { refuse, refuseConnection, refusePlainly } from '../wire/refusal.ts';
 import { OpenHeads } from './open-heads.ts';
 import { Pipelining } from './pipelining.ts';
 
@@ -40,7 +42,7 @@ export const listenerOptions = ({ headerBytesMax }: Limits): ServerOptions => ({
   headersTimeout: headersTimeoutMs,
   connectionsCheckingInterval: timeoutCheckMs,
   requestTimeout: 0,
-  // Node would refuse a request without Host by itself; here the door refuses it, with a Status.
+  // Node would refuse a request without Host by itself, in other words than Go.
   requireHostHeader: false,
   noDelay: true,
 });
@@ -53,6 +55,8 @@ export class HttpListener {
   readonly #heads = new OpenHeads();
   /** Answers of requests that were passed on, until they are sent or their connections are gone. */
   readonly #unsent = new Set<ServerResponse>();
+  /** Connections with a request that was refused by its head: what its body is like does not matter any more. */
+  readonly #refused = new WeakSet<Socket>();
   #closed: Promise<void> | undefined;
   #unmark: () => void = () => undefined;
 
@@ -123,10 +127,16 @@ export class HttpListener {
     clearTimeout(forced);
   }
 
-  #detach(socket: Socket): void {
+  /** @returns gives the socket back to Node's server */
+  #detach(socket: Socket): () => void {
+    const destroy = (): void => void socket.destroy();
+    const forget = (): void => void this.#detached.delete(socket);
     this.#detached.add(socket);
-    socket.on('error', () => socket.destroy());
-    socket.on('close', () => this.#detached.delete(socket));
+    socket.on('error', destroy).on('close', forget);
+    return () => {
+      forget();
+      socket.off('error', destroy).off('close', forget);
+    };
   }
 
   #receive(request: IncomingMessage, response: ServerResponse): void {
@@ -136,6 +146,11 @@ export class HttpListener {
     this.#heads.end(socket);
     if (hasTooManyHeaders(request))
       return reception.turnAway(door, request, response, begunMs, tooManyHeaders());
+    const refusal = protocolRefusal(request);
+    if (refusal) {
+      this.#refused.add(socket);
+      return answerPlainly(response, refusal);
+    }
     const before = this.#pipelining.add(socket, response);
     response.once('close', () => {
       this.#unsent.delete(response);
@@ -161,17 +176,32 @@ export class HttpListener {
   #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
     const begunMs = performance.now();
     this.#heads.end(socket);
-    this.#detach(socket);
+    const attach = this.#detach(socket);
     if (hasTooManyHeaders(request)) return refuse(socket, tooManyHeaders());
-    const proceed = () => this.reception.upgrade(this.door, request, { socket, head }, begunMs);
+    const refusal = protocolRefusal(request);
+    if (refusal) return refusePlainly(socket, refusal);
+    const proceed = isOfferOnly(request)
+      ? () => {
+          attach();
+          this.#again(request, socket, head);
+        }
+      : () => this.reception.upgrade(this.door, request, { socket, head }, begunMs);
     const before = this.#pipelining.unfinished(socket);
     // An upgrade is the last request of its connection, so the bound on waiting requests does not apply.
     if (before) before.once('close', proceed);
     else this.#upgrades.add(() => void (socket.destroyed || proceed()));
   }
 
+  /** Begins with the connection again, as if its client had offered no other protocol. */
+  #again(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    socket.unshift(withoutOffer(request, head));
+    this.server.emit(this.connected ?? 'connection', socket);
+    socket.resume();
+  }
+
   /** Answers what Node's parser refuses (not HTTP, header too large) with a Status, after pending answers. */
   #refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
+    if (this.#refused.has(socket)) return;
     const { keeper } = this.reception;
     if (error.code === 'HPE_HEADER_OVERFLOW') keeper.reached('headerBytesMax');
     const refused = (): void => refuseConnection(error, socket, keeper.limits.headerBytesMax);
@@ -185,6 +215,11 @@ const hasTooManyHeaders = ({ rawHeaders }: IncomingMessage): boolean => rawHeade
 
 const tooManyHeaders = (): StatusError =>
   new StatusError(431, undefined, `the request has more than ${headersMax} header lines`);
+
+function answerPlainly(response: ServerResponse, { code, text }: ProtocolRefusal): void {
+  const type = { 'Content-Type': 'text/plain; charset=utf-8' };
+  response.writeHead(code, { ...type, 'Content-Length': text.length, Connection: 'close' }).end(text);
+}
 
 /** Resolves when an answer that has ended is sent, or its connection is gone. */
 const sent = (response: ServerResponse): Promise<void> =>

@@ -104,6 +104,7 @@ export const requestText = fc
       ['/a#b', '/a b', '*', '/\x80', 'http://a/b'],
     ),
     version: mostly(['HTTP/1.1'], ['HTTP/1.0', 'HTTP/1.1 ', 'http/1.1', 'HTTP/2.0']),
+    host: mostly(['Host: localhost', 'host:127.0.0.1:80 ', 'HOST:'], ['A: b', 'Host: a b', 'Host: a/b']),
     length: mostly(
       ['Content-Length: 2', 'content-length:2 ', 'Content-Length: 02'],
       [
@@ -119,12 +120,13 @@ export const requestText = fc
     ),
     fields: fc.array(
       mostly(
-        ['Host: localhost', 'Connection: keep-alive', 'Connection:  Keep-Alive\t', 'User-Agent: \ttab\tbed ']
+        ['Connection: keep-alive', 'Connection:  Keep-Alive\t', 'User-Agent: \ttab\tbed ']
           .concat(['Accept: application/json;q=0.9, */*', 'X-Empty:', 'Cookie: a=b', 'constructor: x'])
           .concat(['Latin: plain', 'If-Modified-Since: x', 'Authorization: Bearer a.b']),
         ['Transfer-Encoding: chunked', 'Transfer-Encoding: identity', 'Connection: close', 'Upgrade: h2c']
           .concat(['__proto__: x', 'Bad\x0bName: x', 'Bad-Value: \x7f\x01', 'Latin: \xe9', ' folded'])
-          .concat(['no colon', ': no name', 'Content-Length: 2', 'Content-Length: 0', 'Trailer: a']),
+          .concat(['no colon', ': no name', 'Content-Length: 2', 'Content-Length: 0', 'Trailer: a'])
+          .concat(['Host: b']),
       ),
       { maxLength: 4 },
     ),
@@ -132,8 +134,8 @@ export const requestText = fc
     body: mostly(['{}'], ['', '{}x', '0\r\n\r\n', '{']),
     change: fc.option(fc.record({ at: fc.nat(200), byte: fc.nat(255) }), { freq: 2 }),
   })
-  .map(({ method, url, version, length, fields, ending, body, change }) => {
-    const text = [`${method} ${url} ${version}`, length, ...fields, '', body].join(ending);
+  .map(({ method, url, version, host, length, fields, ending, body, change }) => {
+    const text = [`${method} ${url} ${version}`, host, length, ...fields, '', body].join(ending);
     if (!change) return text;
     const at = change.at % text.length;
     return text.slice(0, at) + String.fromCharCode(change.byte) + text.slice(at + 1);

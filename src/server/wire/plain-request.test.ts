@@ -21,7 +21,7 @@ describe('a plain request', () => {
       '{}',
     ]);
     expect(request.headers).toEqual({ host: 'localhost', 'content-length': '2' });
-    expect(read('GET / HTTP/1.1\r\n\r\n')).toBeInstanceOf(PlainRequest);
+    expect(read('GET / HTTP/1.1\r\nHost: a\r\n\r\n')).toBeInstanceOf(PlainRequest);
   });
 
   it('tells how long it will be when its body has not all arrived', () => {
@@ -32,37 +32,40 @@ describe('a plain request', () => {
   it('is read anew when the header of the next differs', () => {
     const reader = new PlainReader(socket, 1_000);
     const asked = (agent: string): unknown => {
-      const request = reader.read(Buffer.from(`GET /a HTTP/1.1\r\nUser-Agent: ${agent}\r\n\r\n`));
+      const request = reader.read(Buffer.from(`GET /a HTTP/1.1\r\nHost: a\r\nUser-Agent: ${agent}\r\n\r\n`));
       return (request as PlainRequest).headers['user-agent'];
     };
     expect([asked('one'), asked('one'), asked('two')]).toEqual(['one', 'one', 'two']);
   });
 
   it.each([
-    ['another behind it', `${head}{}GET / HTTP/1.1\r\n\r\n`],
+    ['another behind it', `${head}{}GET / HTTP/1.1\r\nHost: a\r\n\r\n`],
     ['a header that is not all there', head.slice(0, -2)],
-    ['chunks', 'POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n'],
-    ['two lengths', 'POST / HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n'],
-    ['a length that is no number', 'POST / HTTP/1.1\r\nContent-Length: 0x0\r\n\r\n'],
-    ['a tab behind its length', 'POST / HTTP/1.1\r\nContent-Length: 0\t\r\n\r\n'],
-    ['a tab and a space there', 'POST / HTTP/1.1\r\nContent-Length: 0\t \r\n\r\n'],
-    ['an upgrade', 'GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'],
-    ['an expectation', 'POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 0\r\n\r\n'],
-    ['the wish to close', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n'],
-    ['an older version', 'GET / HTTP/1.0\r\n\r\n'],
-    ['a folded line', 'GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n'],
-    ['a space before the colon', 'GET / HTTP/1.1\r\nA : b\r\n\r\n'],
+    ['chunks', 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n'],
+    ['two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n'],
+    ['a length that is no number', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0x0\r\n\r\n'],
+    ['a tab behind its length', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\t\r\n\r\n'],
+    ['a tab and a space there', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\t \r\n\r\n'],
+    ['an upgrade', 'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'],
+    ['an expectation', 'POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 0\r\n\r\n'],
+    ['the wish to close', 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
+    ['an older version', 'GET / HTTP/1.0\r\nHost: a\r\n\r\n'],
+    ['a folded line', 'GET / HTTP/1.1\r\nHost: a\r\nA: b\r\n c\r\n\r\n'],
+    ['a space before the colon', 'GET / HTTP/1.1\r\nHost: a\r\nA : b\r\n\r\n'],
     ['a bare line feed', 'GET / HTTP/1.1\nHost: a\r\n\r\n'],
-    ['a whole URL', 'GET http://a/ HTTP/1.1\r\n\r\n'],
-    ['a body where none belongs', 'GET / HTTP/1.1\r\nContent-Length: 1\r\n\r\na'],
-    ['another method', 'HEAD / HTTP/1.1\r\n\r\n'],
-    ['bytes that are no text', 'GET /\x80 HTTP/1.1\r\n\r\n'],
+    ['a whole URL', 'GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a body where none belongs', 'GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\na'],
+    ['no host', 'GET / HTTP/1.1\r\n\r\n'],
+    ['two hosts', 'GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n'],
+    ['a host that is none', 'GET / HTTP/1.1\r\nHost: a/b\r\n\r\n'],
+    ['another method', 'HEAD / HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['bytes that are no text', 'GET /\x80 HTTP/1.1\r\nHost: a\r\n\r\n'],
   ])('has not %s', (_what, text) => {
     expect(read(text)).toBeUndefined();
   });
 
   it('is no longer than a header may be', () => {
-    const text = 'GET / HTTP/1.1\r\nA: b\r\n\r\n';
+    const text = 'GET / HTTP/1.1\r\nHost: a\r\nA: b\r\n\r\n';
     expect(read(text, text.length)).toBeInstanceOf(PlainRequest);
     expect(read(text, text.length - 1)).toBeUndefined();
   });

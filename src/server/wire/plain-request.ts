@@ -5,6 +5,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
+import { isHostText } from './protocol-refusal.ts';
 
 /** Largest request that is buffered here while its body arrives. */
 const plainBytesMax = 256 * 1024;
@@ -46,7 +47,7 @@ export class PlainReader {
    * The header of the previous request. Clients repeat their headers, so the parsed fields are cached and shared,
    * frozen.
    */
-  #fieldsText = '';
+  #fieldsText: string | undefined;
   #fields: IncomingHttpHeaders = {};
 
   constructor(
@@ -101,6 +102,8 @@ function readFields(text: string): IncomingHttpHeaders | undefined {
     // Node strips only spaces behind a length, and refuses one with a tab there.
     fields[name] = name === 'content-length' ? withoutBlanks(value) : value.trim();
   }
+  // Without a host, or with one that is none, it is refused.
+  if (fields.host === undefined || !isHostText(fields.host)) return undefined;
   return fields;
 }
 
