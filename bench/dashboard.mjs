@@ -106,6 +106,23 @@ function changePods(url, count) {
   return () => clearInterval(timer);
 }
 
+/** What has been loaded when the first rows are there: scripts as they were sent, and with the page all its files. */
+async function printLoaded(page) {
+  const { files, scripts, all } = await page.evaluate(() => {
+    const loaded = performance
+      .getEntries()
+      .filter(({ entryType, name }) => entryType === 'navigation' || /\/ui\/[^?]*\.(js|svg)$/.test(name));
+    const size = (entries) => entries.reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0);
+    return {
+      files: loaded.length,
+      scripts: size(loaded.filter(({ name }) => name.endsWith('.js'))),
+      all: size(loaded),
+    };
+  });
+  print('scripts before the first table, compressed', kilobytes(scripts));
+  print('page and scripts before the first table, compressed', `${kilobytes(all)} in ${files} requests`);
+}
+
 /** Times between frames, in milliseconds. `scroll`: the table moves with every frame. */
 const frameTimes = (page, forMs, scroll) =>
   page.evaluate(
@@ -160,6 +177,7 @@ async function printTable(browser, server, count) {
   await page.goto(`${server.url}/ui/list/pods`);
   await page.locator('tr[data-name]').first().waitFor({ timeout: 120_000 });
   print(`${text} pods: first rows`, `${(performance.now() - begun).toFixed(0)} ms`);
+  if (count === counts[0]) await printLoaded(page);
   await page.waitForFunction((wanted) => document.querySelector('.count')?.textContent === wanted, text, {
     timeout: 120_000,
   });

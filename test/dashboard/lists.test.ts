@@ -205,6 +205,14 @@ describeWith('chromium')('a table', () => {
     const page = await open('/ui/list/configmaps?ns=many');
     await page.locator('tr[data-name=m00]').waitFor();
     const cursor = () => page.locator('tr.cursor').getAttribute('data-name');
+    /** How far the row is from the edges of its room, which the head of the table is no part of. */
+    const room = () =>
+      page.evaluate(() => {
+        const [box, head, row] = ['.tablebox', '.rows thead', 'tr.cursor'].map((name) =>
+          document.querySelector(name)!.getBoundingClientRect(),
+        );
+        return Math.min(row!.top - head!.bottom, box!.bottom - row!.bottom);
+      });
     for (const [key, name] of [
       ['End', 'm39'],
       ['Home', 'm00'],
@@ -213,9 +221,13 @@ describeWith('chromium')('a table', () => {
     ] as const) {
       await page.keyboard.press(key);
       await expect.poll(cursor, { message: key }).toBe(name);
+      await expect.poll(room, { message: key }).toBeGreaterThanOrEqual(0);
     }
     await page.keyboard.press('PageDown');
     await expect.poll(cursor).toMatch(/^m[12]\d$/);
+    for (let i = 0; i < 8; i++) await page.keyboard.press('j');
+    await expect.poll(room, { message: 'a row below those in sight' }).toBeGreaterThanOrEqual(0);
+    for (let i = 0; i < 8; i++) await page.keyboard.press('k');
     await page.keyboard.press('PageUp');
     await expect.poll(cursor).toBe('m00');
     await page.getByLabel('Select all').check();

@@ -1,23 +1,16 @@
 /** A table that draws only the rows in sight, so that 50,000 of them scroll as smoothly as fifty. */
-import {
-  elementScroll,
-  observeElementOffset,
-  observeElementRect,
-  Virtualizer,
-  type VirtualizerOptions,
-} from '@tanstack/virtual-core';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Row } from '../../core/live-table.ts';
 import { useColumnSheet } from './column-sheet.ts';
 import { type ListColumn, narrowBelow, windowWidth } from './columns.ts';
 import { RowSlots } from './row-slots.ts';
+import { bringIntoSight, useRowWindow } from './row-window.ts';
 import { roles, TableLine } from './table-line.tsx';
 
 const rowHeight = 32;
 /** Cards: see tables.css. */
 const narrowRowHeight = 72;
-const overscan = 6;
 
 /** Rows that fit the table that is shown. */
 export const rowsInSight = (): number =>
@@ -45,9 +38,13 @@ interface VirtualTableProps {
 export function VirtualTable(props: VirtualTableProps) {
   const { label, rows, columns: shown, selected, onSelect, selectable, cursor } = props;
   const box = useRef<HTMLDivElement>(null);
-  const virtualizer = useVirtualizer(rows.length, box);
   const narrow = windowWidth.value < narrowBelow;
-  useLayoutEffect(() => virtualizer.measure(), [narrow]);
+  const height = sizeOfRow();
+  const { first, end } = useRowWindow(box, height, rows.length);
+  useEffect(() => {
+    const at = rows.findIndex(({ uid }) => uid === cursor);
+    if (at >= 0) bringIntoSight(box.current!, at * height, height);
+  }, [cursor]);
   const withNamespace = props.withNamespace && !narrow;
   const latest = useRef(props);
   latest.current = props;
@@ -59,25 +56,14 @@ export function VirtualTable(props: VirtualTableProps) {
       latest.current.onSelect(next);
     },
   }));
-  useEffect(() => {
-    const at = rows.findIndex(({ uid }) => uid === cursor);
-    if (at >= 0) virtualizer.scrollToIndex(at, { align: 'auto' });
-  }, [cursor]);
-  const items = virtualizer.getVirtualItems();
-  const before = items[0]?.start ?? 0;
-  const after = virtualizer.getTotalSize() - (items.at(-1)?.end ?? 0);
+  const before = first * height;
+  const after = (rows.length - end) * height;
   const width = shown.length + Number(withNamespace) + Number(selectable);
   const all = rows.length > 0 && selected.size >= rows.length && rows.every(({ uid }) => selected.has(uid));
   const [slots] = useState(() => new RowSlots());
-  const drawn = items.flatMap(({ index }) => (rows[index] ? [{ row: rows[index], index }] : []));
-  const keys = slots.assign(drawn.map(({ row }) => row.uid));
-  useColumnSheet(
-    shown,
-    withNamespace,
-    selectable,
-    rows,
-    drawn.map(({ row }) => row),
-  );
+  const drawn = rows.slice(first, end);
+  const keys = slots.assign(drawn.map(({ uid }) => uid));
+  useColumnSheet(shown, withNamespace, selectable, rows, drawn);
   return (
     <div class="tablebox" ref={box} tabIndex={0} role="region" aria-label={label}>
       <table {...roles.table} class="rows" aria-rowcount={rows.length + 1}>
@@ -101,11 +87,11 @@ export function VirtualTable(props: VirtualTableProps) {
         </thead>
         <tbody {...roles.rowgroup}>
           {before > 0 && <Filler height={before} span={width} />}
-          {drawn.map(({ row, index }, at) => (
+          {drawn.map((row, at) => (
             <TableLine
               key={keys[at]}
               row={row}
-              index={index}
+              index={first + at}
               shown={shown}
               withNamespace={withNamespace}
               withPrefix={props.withNamespace && narrow}
@@ -148,31 +134,3 @@ function SortHead({ name, title, sort, onSort }: VirtualTableProps & { name: str
     </th>
   );
 }
-
-/** The library's virtualizer, drawn anew when it says so. */
-function useVirtualizer(count: number, box: { readonly current: HTMLDivElement | null }) {
-  const [, draw] = useState(0);
-  const [virtualizer] = useState(
-    () =>
-      new Virtualizer<HTMLDivElement, HTMLTableRowElement>(optionsOf(count, box, () => draw((n) => n + 1))),
-  );
-  virtualizer.setOptions(optionsOf(count, box, () => draw((n) => n + 1)));
-  useLayoutEffect(() => virtualizer._didMount(), [virtualizer]);
-  useLayoutEffect(() => virtualizer._willUpdate());
-  return virtualizer;
-}
-
-const optionsOf = (
-  count: number,
-  box: { readonly current: HTMLDivElement | null },
-  onChange: () => void,
-): VirtualizerOptions<HTMLDivElement, HTMLTableRowElement> => ({
-  count,
-  getScrollElement: () => box.current,
-  estimateSize: sizeOfRow,
-  overscan,
-  scrollToFn: elementScroll,
-  observeElementRect,
-  observeElementOffset,
-  onChange,
-});
