@@ -206,13 +206,13 @@ describeWith('chromium')('a table', () => {
     await page.locator('tr[data-name=m00]').waitFor();
     const cursor = () => page.locator('tr.cursor').getAttribute('data-name');
     /** How far the row is from the edges of its room, which the head of the table is no part of. */
-    const room = () =>
-      page.evaluate(() => {
+    const room = (): Promise<number> =>
+      page.evaluate(`(() => {
         const [box, head, row] = ['.tablebox', '.rows thead', 'tr.cursor'].map((name) =>
-          document.querySelector(name)!.getBoundingClientRect(),
+          document.querySelector(name).getBoundingClientRect(),
         );
-        return Math.min(row!.top - head!.bottom, box!.bottom - row!.bottom);
-      });
+        return Math.min(row.top - head.bottom, box.bottom - row.bottom);
+      })()`);
     for (const [key, name] of [
       ['End', 'm39'],
       ['Home', 'm00'],

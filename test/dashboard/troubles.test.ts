@@ -43,7 +43,27 @@ describeWith('chromium')('the page', () => {
     await writeDeployment('gone', 2, 0, [
       { type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', message: 'has timed out' },
     ]);
+    await writeEvicted('replaced');
   });
+
+  /** A pod that was evicted, of a replica set that has another that is ready. */
+  const writeEvicted = async (name: string) => {
+    const sets = '/apis/apps/v1/namespaces/default/replicasets';
+    const { metadata } = (await server.client.post(sets, { ...deployment(name, 1), kind: 'ReplicaSet' })).body;
+    const counts = { replicas: 1, readyReplicas: 1, observedGeneration: 1 };
+    expect((await server.client.patch(`${sets}/${name}/status`, { status: counts })).status).toBe(200);
+    const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name, uid: metadata.uid, controller: true };
+    const spec = { nodeName: 'silent', containers: [{ name: 'main', image: 'none' }] };
+    const main = { name: 'main', image: 'none', imageID: '', restartCount: 0 };
+    for (const [pod, status] of [
+      ['evicted', { phase: 'Failed', reason: 'Evicted', message: 'low on memory' }],
+      ['living', { phase: 'Running', containerStatuses: [{ ...main, ready: true, state: { running: {} } }] }],
+    ] as const) {
+      const labels = { app: name };
+      await server.client.post(pods, { metadata: { name: pod, labels, ownerReferences: [owner] }, spec });
+      expect((await server.client.patch(`${pods}/${pod}/status`, { status })).status).toBe(200);
+    }
+  };
 
   it('says that a pod crashes or has no image, in red, and names what it shows in the title', async () => {
     const page = await open('/ui/object/pods/default/crashing');
@@ -88,6 +108,22 @@ describeWith('chromium')('the page', () => {
       .getByRole('link', { name: 'what changed before' })
       .click();
     await page.locator('.lane').filter({ hasText: 'Pod unpulled' }).waitFor();
+  });
+
+  it('folds pods that were evicted and replaced, as what was wrong', async () => {
+    const page = await open('/ui/problems');
+    const [told, count] = [page.getByText('failed: Evicted: low on memory'), page.locator('.titleline .quiet')];
+    const folded = page.getByText('1 failed before; their workloads have replaced them and are whole');
+    await folded.waitFor();
+    expect(await told.isVisible()).toBe(false);
+    const problems = page.locator('.panel > .problems > li');
+    expect(Number(await count.textContent())).toBe(await problems.count());
+    await folded.click();
+    await told.waitFor();
+    await page.getByRole('link', { name: 'ReplicaSet default/replaced' }).click();
+    await page.getByRole('heading', { name: 'What was wrong' }).waitFor();
+    const names = page.locator('.podtable tbody td:first-child');
+    await expect.poll(() => names.allTextContents()).toEqual(['living', 'evicted']);
   });
 
   it('says what is wrong with a selector, and that a namespace does not exist', async () => {

@@ -137,6 +137,57 @@ it('tells of a service whose selector fits no pod, and no more once a pod answer
   expect(await messages('?namespace=three')).toEqual([]);
 });
 
+it('counts an evicted pod until its deployment is whole again, and tells of it as past then', async () => {
+  await send('POST', '/api/v1/namespaces', { metadata: { name: 'four' } });
+  const apps = '/apis/apps/v1/namespaces/four';
+  const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'm', image: 'w' }] } };
+  const spec = { replicas: 2, selector: { matchLabels: { app: 'web' } }, template };
+  const make = async (resource: string, apiVersion: string, kind: string, name: string, owner?: any) => {
+    const ownerReferences = owner && [{ ...owner, controller: true }];
+    const body = { metadata: { name, ownerReferences, labels: { app: 'web' } }, spec };
+    const { metadata } = (await send('POST', `${apps}/${resource}`, body)).body;
+    return { apiVersion, kind, name, uid: metadata.uid };
+  };
+  const web = await make('deployments', 'apps/v1', 'Deployment', 'web');
+  const set = await make('replicasets', 'apps/v1', 'ReplicaSet', 'web-1', web);
+  const path = '/api/v1/namespaces/four/pods';
+  const ownerReferences = [{ ...set, controller: true }];
+  for (const name of ['web-1-a', 'web-1-b']) {
+    const metadata = { name, ownerReferences, labels: { app: 'web' } };
+    await send('POST', path, { metadata, spec: { ...template.spec, nodeName: 'silent' } });
+    const status = { phase: 'Failed', reason: 'Evicted', message: 'The node was low on memory' };
+    await send('PATCH', `${path}/${name}/status`, { status });
+  }
+  const ready = (readyReplicas: number, observedGeneration: number) =>
+    send('PATCH', `${apps}/deployments/web/status`, {
+      status: { replicas: readyReplicas, readyReplicas, observedGeneration },
+    });
+  const told = async () =>
+    (await send('GET', '/wherry/problems?namespace=four')).body.items.map((each: any) => [
+      each.severity,
+      each.message,
+    ]);
+  const message = '2 pods: failed: Evicted: The node was low on memory';
+  await ready(1, 1);
+  expect(await told()).toEqual([['error', message]]);
+  await ready(2, 1);
+  expect(await told()).toEqual([['past', message]]);
+  const { text, hasErrors } = await askProblems({ server: cluster.url, namespace: 'four', format: 'text' });
+  expect(text).toContain(`past     ${message}`);
+  expect(hasErrors).toBe(false);
+  // A third is wanted, which the controller has not seen yet.
+  await send('PATCH', `${apps}/deployments/web`, { spec: { replicas: 3 } });
+  await writePod('four', 'other', { reason: 'ErrImagePull', message: 'not found' });
+  expect(await told()).toContainEqual(['error', message]);
+  await ready(3, 2);
+  const other = 'Pod four/other: image gone:1 cannot be pulled: not found';
+  expect(await told()).toEqual([
+    ['error', other],
+    ['past', message],
+  ]);
+  await send('DELETE', '/api/v1/namespaces/four/pods/other?gracePeriodSeconds=0');
+});
+
 it('tells a user of the namespaces that the user may read, and refuses nobody who is known', async () => {
   expect(await messages('', as('viewer'))).toEqual(['2 pods: image gone:1 cannot be pulled: not found']);
   expect(await messages('?namespace=two', as('viewer'))).toEqual([]);

@@ -7,7 +7,8 @@ export interface Finding {
   readonly cause: string;
   /** What is wrong, as the end of a sentence that begins with the objects: `image "x" cannot be pulled: not found`. */
   readonly text: string;
-  readonly severity: 'error' | 'warning';
+  /** `past`: the workload of the pod has replaced it, and is whole. */
+  readonly severity: 'error' | 'warning' | 'past';
   /** When it began or last changed, as objects write times; '' when the object does not say. */
   readonly since: string;
   /** It counts from this time on: what has only begun may come right by itself. In milliseconds. */
@@ -22,6 +23,8 @@ export interface Finding {
   readonly selects?: Labels;
   /** The log of the container that ended, whose last line says why. */
   readonly log?: LogName | undefined;
+  /** It is past once the workload of the pod is whole again. */
+  readonly isOverOnceReplaced?: boolean;
   /** It follows from what is wrong with the pods of the object, and is reported with them if there is anything. */
   readonly followsFromPods?: boolean;
 }

@@ -72,11 +72,12 @@ function failure(pod: Any): Finding[] {
     ended?.finishedAt ?? conditionOf(pod, 'Ready')?.lastTransitionTime ?? metadata.creationTimestamp ?? '';
   if (status.reason || !ended) {
     const text = `failed: ${why(status.reason, status.message) || 'no reason is given'}`;
-    return [{ cause: text, text, severity: 'error', since }];
+    return [{ cause: text, text, severity: 'error', since, isOverOnceReplaced: true }];
   }
   const text = `failed: container ${ended.name} ended with ${endText(ended)}`;
   const log = logOf(pod, ended.name, ended, false);
-  return [{ cause: `${familyOf(pod, ended.name)} ${text}`, text, severity: 'error', since, log }];
+  const cause = `${familyOf(pod, ended.name)} ${text}`;
+  return [{ cause, text, severity: 'error', since, log, isOverOnceReplaced: true }];
 }
 
 /** The log that says more than the container's own last words. */

@@ -13,6 +13,7 @@ import { examinerOf } from './examined-kinds.ts';
 import { type Any, type Finding, short } from './finding.ts';
 import type { Found, ObjectName } from './problem.ts';
 import type { ReadableScope } from './readable-scope.ts';
+import { asPast, isWhole, workloadKindOf } from './replaced-pods.ts';
 import { UnansweredServices } from './unanswered-services.ts';
 import { type Backends, webhookFindings } from './webhook-findings.ts';
 
@@ -65,6 +66,7 @@ export class ProblemSearch {
     await this.#services();
     await this.#explain();
     await this.#lift();
+    await this.#settle();
     return this.#found;
   }
 
@@ -208,6 +210,21 @@ export class ProblemSearch {
       const entry = collection.get(owner.namespace!, owner.name);
       const above = entry && examined.of(entry).owner;
       if (above) this.#found[i] = { ...found, owner: { ...nameOf(above), namespace: owner.namespace } };
+    }
+  }
+
+  /** Pods that were replaced are past where their workload is whole, as far as the user may read it. */
+  async #settle(): Promise<void> {
+    const { kinds, view } = this.registry;
+    for (const [i, found] of this.#found.entries()) {
+      const { owner, finding } = found;
+      const kind = finding.isOverOnceReplaced && owner ? workloadKindOf(owner, kinds) : undefined;
+      if (!kind || !owner) continue;
+      const namespaces = await this.scope.of(kind);
+      if (namespaces && !namespaces.includes(owner.namespace!)) continue;
+      const entry = view.findCollection(kind.storage.id)?.get(owner.namespace!, owner.name);
+      const workload = entry && (parsed(entry) as Any);
+      if (workload?.metadata.uid === owner.uid && isWhole(workload)) this.#found[i] = asPast(found);
     }
   }
 }

@@ -45,9 +45,11 @@ export interface Grouped {
   readonly newest: Found;
 }
 
-/** The newest change first. What follows from other findings is reported with those. */
+/** The newest change first, and what is past after all others. What follows from other findings is reported with those. */
 export function problemsOf(found: readonly Found[]): Grouped[] {
-  const owners = new Set(found.flatMap(({ owner }) => (owner ? [owner.uid] : [])));
+  const owners = new Set(
+    found.flatMap(({ owner, finding }) => (owner && finding.severity !== 'past' ? [owner.uid] : [])),
+  );
   const notes = new Map<string, string>();
   const own: Found[] = [];
   for (const each of found)
@@ -56,7 +58,8 @@ export function problemsOf(found: readonly Found[]): Grouped[] {
     else own.push(each);
   const groups = new Map<string, Found[]>();
   for (const each of own) {
-    const key = composedKey(each.object.kind, each.finding.cause);
+    const when = each.finding.severity === 'past' ? 'past' : 'now';
+    const key = composedKey(when, each.object.kind, each.finding.cause);
     const group = groups.get(key);
     if (group) group.push(each);
     else groups.set(key, [each]);
@@ -66,10 +69,10 @@ export function problemsOf(found: readonly Found[]): Grouped[] {
 
 function problemOf(group: readonly Found[], notes: ReadonlyMap<string, string>): Grouped {
   const newest = group.reduce((a, b) => (b.finding.since > a.finding.since ? b : a));
-  const { text, since } = newest.finding;
+  const { text, since, severity } = newest.finding;
   const affected = new Map(group.flatMap(({ owner }) => (owner ? [[owner.uid, owner] as const] : [])));
   const problem: Problem = {
-    severity: group.some(({ finding }) => finding.severity === 'error') ? 'error' : 'warning',
+    severity: group.find(({ finding }) => finding.severity === 'error')?.finding.severity ?? severity,
     message: `${subjectOf(group)}: ${text}`,
     ...(since ? { changed: since } : {}),
     count: group.length,
@@ -99,6 +102,7 @@ function pluralOf(kind: string): string {
   return /[^aeiou]y$/.test(words) ? `${words.slice(0, -1)}ies` : `${words}s`;
 }
 
-/** Those that do not say when they changed come last. */
+/** Those that do not say when they changed come last of those that count, and of those that are past. */
 const newestFirst = ({ problem: a }: Grouped, { problem: b }: Grouped): number =>
+  Number(a.severity === 'past') - Number(b.severity === 'past') ||
   (b.changed ?? '').localeCompare(a.changed ?? '') || a.message.localeCompare(b.message);

@@ -40,7 +40,12 @@ export function WorkloadSummary({ kind, object }: TabProps) {
     />
   );
   const pods = maySee('pods', namespace) && (
-    <PodTable key="pods" namespace={namespace} query={{ labelSelector: selectorOf(object.spec?.selector) }} />
+    <PodTable
+      key="pods"
+      namespace={namespace}
+      query={{ labelSelector: selectorOf(object.spec?.selector) }}
+      isWhole={state === 'complete'}
+    />
   );
   const revisions = keeper && kindOf(keeper) && maySee(keeper, namespace) && (
     <RevisionList key="revisions" kind={kind} object={object} keeper={keeper} />

@@ -15,12 +15,14 @@ interface PodTableProps {
   readonly namespace: string | undefined;
   readonly query: { readonly labelSelector?: string; readonly fieldSelector?: string };
   readonly isShown?: (pod: ApiObject) => boolean;
+  /** The workload has as many pods as it wants: those that failed before come last. */
+  readonly isWhole?: boolean;
 }
 
-export function PodTable({ namespace, query, isShown = () => true }: PodTableProps) {
+export function PodTable({ namespace, query, isShown = () => true, isWhole = false }: PodTableProps) {
   const kind = kindOf('pods')!;
   const live = useLiveObjects(pathOf(kind, namespace), query);
-  const pods = problemsFirst(live.items.value.filter(isShown));
+  const pods = problemsFirst(live.items.value.filter(isShown), isWhole);
   return (
     <section class="panel">
       <h2>
@@ -85,8 +87,11 @@ function PodLine({ pod, isLocal }: { readonly pod: ApiObject; readonly isLocal: 
 
 const ranks: Readonly<Record<string, number>> = { bad: 0, warn: 1 };
 
-const problemsFirst = (pods: readonly ApiObject[]): readonly ApiObject[] =>
-  pods
-    .map((pod) => ({ pod, rank: ranks[toneOf(stateWords(pod)) ?? ''] ?? 2 }))
+function problemsFirst(pods: readonly ApiObject[], isWhole: boolean): readonly ApiObject[] {
+  const rankOf = (pod: ApiObject): number =>
+    isWhole && pod.status?.phase === 'Failed' ? 3 : (ranks[toneOf(stateWords(pod)) ?? ''] ?? 2);
+  return pods
+    .map((pod) => ({ pod, rank: rankOf(pod) }))
     .sort((a, b) => a.rank - b.rank)
     .map(({ pod }) => pod);
+}

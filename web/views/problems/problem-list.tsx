@@ -2,7 +2,7 @@
 import { kindNamed } from '../../core/kinds.ts';
 import { Age } from '../../ui/age.tsx';
 import { Link, ObjectLink } from '../../ui/link.tsx';
-import type { Problem, ProblemObject } from './reported-problems.ts';
+import { type Problem, type ProblemObject, presentOf } from './reported-problems.ts';
 
 /** Objects that are shown before the others are opened. */
 const shownMax = 3;
@@ -10,7 +10,25 @@ const shownMax = 3;
 const beforeMs = 2 * 60_000;
 const afterMs = 30_000;
 
-export const ProblemList = ({ problems }: { readonly problems: readonly Problem[] }) => (
+export function ProblemList({ problems }: { readonly problems: readonly Problem[] }) {
+  const past = problems.filter(({ severity }) => severity === 'past');
+  return (
+    <>
+      <Items problems={presentOf(problems)} />
+      {past.length > 0 && (
+        <details class="pastproblems">
+          <summary>
+            {past.reduce((sum, { count }) => sum + count, 0)} failed before; their workloads have replaced
+            them and are whole
+          </summary>
+          <Items problems={past} />
+        </details>
+      )}
+    </>
+  );
+}
+
+const Items = ({ problems }: { readonly problems: readonly Problem[] }) => (
   <ul class="problems">
     {problems.map((problem) => (
       <ProblemItem key={`${problem.message} ${problem.objects[0]?.uid}`} problem={problem} />
@@ -18,12 +36,14 @@ export const ProblemList = ({ problems }: { readonly problems: readonly Problem[
   </ul>
 );
 
+const tones: Readonly<Record<Problem['severity'], string>> = { error: 'bad', warning: 'warn', past: '' };
+
 function ProblemItem({ problem }: { readonly problem: Problem }) {
   const { severity, message, changed, objects, affects = [], count } = problem;
   return (
     <li>
       <p>
-        <span class={`badge ${severity === 'error' ? 'bad' : 'warn'}`}>{severity}</span> {message}{' '}
+        <span class={`badge ${tones[severity]}`}>{severity}</span> {message}{' '}
         <span class="quiet">
           <Age since={changed} />
         </span>

@@ -2,7 +2,7 @@
 import { moment } from '../../core/moment.ts';
 import type { ApiObject } from '../../core/objects.ts';
 import { ProblemList } from './problem-list.tsx';
-import { useProblems } from './reported-problems.ts';
+import { presentOf, useProblems } from './reported-problems.ts';
 
 /** Problems are those of now: nothing is said of the past. */
 export const ProblemsOf = ({ object }: { readonly object: ApiObject }) =>
@@ -17,7 +17,7 @@ function Present({ object: { metadata } }: { readonly object: ApiObject }) {
   if (problems.length === 0) return null;
   return (
     <section class="panel">
-      <h2>What is wrong</h2>
+      <h2>{presentOf(problems).length > 0 ? 'What is wrong' : 'What was wrong'}</h2>
       <ProblemList problems={problems} />
     </section>
   );

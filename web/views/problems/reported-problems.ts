@@ -12,7 +12,8 @@ export interface ProblemObject {
 }
 
 export interface Problem {
-  readonly severity: 'error' | 'warning';
+  /** `past`: pods that have failed, whose workload has others now and is whole. */
+  readonly severity: 'error' | 'warning' | 'past';
   readonly message: string;
   readonly changed?: string;
   readonly count: number;
@@ -26,6 +27,10 @@ export interface ProblemList {
 }
 
 const everyMs = 5_000;
+
+/** Those that count now. */
+export const presentOf = (problems: readonly Problem[]): readonly Problem[] =>
+  problems.filter(({ severity }) => severity !== 'past');
 
 /** Undefined until the first answer. */
 export function useProblems(namespace: string | undefined): { list?: ProblemList; error?: Error } {
