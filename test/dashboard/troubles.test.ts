@@ -49,7 +49,8 @@ describeWith('chromium')('the page', () => {
   /** A pod that was evicted, of a replica set that has another that is ready. */
   const writeEvicted = async (name: string) => {
     const sets = '/apis/apps/v1/namespaces/default/replicasets';
-    const { metadata } = (await server.client.post(sets, { ...deployment(name, 1), kind: 'ReplicaSet' })).body;
+    const { metadata } = (await server.client.post(sets, { ...deployment(name, 1), kind: 'ReplicaSet' }))
+      .body;
     const counts = { replicas: 1, readyReplicas: 1, observedGeneration: 1 };
     expect((await server.client.patch(`${sets}/${name}/status`, { status: counts })).status).toBe(200);
     const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name, uid: metadata.uid, controller: true };
@@ -112,7 +113,10 @@ describeWith('chromium')('the page', () => {
 
   it('folds pods that were evicted and replaced, as what was wrong', async () => {
     const page = await open('/ui/problems');
-    const [told, count] = [page.getByText('failed: Evicted: low on memory'), page.locator('.titleline .quiet')];
+    const [told, count] = [
+      page.getByText('failed: Evicted: low on memory'),
+      page.locator('.titleline .quiet'),
+    ];
     const folded = page.getByText('1 failed before; their workloads have replaced them and are whole');
     await folded.waitFor();
     expect(await told.isVisible()).toBe(false);

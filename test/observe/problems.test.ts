@@ -140,7 +140,10 @@ it('tells of a service whose selector fits no pod, and no more once a pod answer
 it('counts an evicted pod until its deployment is whole again, and tells of it as past then', async () => {
   await send('POST', '/api/v1/namespaces', { metadata: { name: 'four' } });
   const apps = '/apis/apps/v1/namespaces/four';
-  const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'm', image: 'w' }] } };
+  const template = {
+    metadata: { labels: { app: 'web' } },
+    spec: { containers: [{ name: 'm', image: 'w' }] },
+  };
   const spec = { replicas: 2, selector: { matchLabels: { app: 'web' } }, template };
   const make = async (resource: string, apiVersion: string, kind: string, name: string, owner?: any) => {
     const ownerReferences = owner && [{ ...owner, controller: true }];

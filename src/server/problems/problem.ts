@@ -105,4 +105,5 @@ function pluralOf(kind: string): string {
 /** Those that do not say when they changed come last of those that count, and of those that are past. */
 const newestFirst = ({ problem: a }: Grouped, { problem: b }: Grouped): number =>
   Number(a.severity === 'past') - Number(b.severity === 'past') ||
-  (b.changed ?? '').localeCompare(a.changed ?? '') || a.message.localeCompare(b.message);
+  (b.changed ?? '').localeCompare(a.changed ?? '') ||
+  a.message.localeCompare(b.message);

@@ -28,4 +28,7 @@ export function isWhole({ metadata, spec = {}, status = {} }: Any): boolean {
   return numberReady >= (desiredNumberScheduled ?? spec.replicas ?? 1);
 }
 
-export const asPast = (found: Found): Found => ({ ...found, finding: { ...found.finding, severity: 'past' } });
+export const asPast = (found: Found): Found => ({
+  ...found,
+  finding: { ...found.finding, severity: 'past' },
+});
