@@ -51,6 +51,9 @@ beforeAll(async () => {
     metadata: { name: 'key' },
     stringData: { host: 'hidden.example' },
   });
+  await send('POST', '/api/v1/namespaces/one/endpoints', { metadata: { name: 'hull' } });
+  const spec = { selector: { a: 'b' }, ports: [{ port: 80 }] };
+  await send('POST', '/api/v1/namespaces/one/services', { metadata: { name: 'hull' }, spec });
   const roles = '/apis/rbac.authorization.k8s.io/v1';
   const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['list'] }];
   await send('POST', `${roles}/clusterroles`, { metadata: { name: 'reader' }, rules });
@@ -77,6 +80,11 @@ it('finds objects of every kind by name, the best first, and by label, image, ad
   expect(await found(uids.get('two')!)).toEqual([`Pod two/shop-1 by uid ${uids.get('two')}`]);
   expect(await found('two/shop')).toEqual(['Pod two/shop-1 by name two/shop-1']);
   expect(await found('deploy shop')).toEqual(['Deployment one/shop by name one/shop']);
+  // What controllers write comes after what people write.
+  expect(await found('hull')).toEqual([
+    'Service one/hull by name one/hull',
+    'Endpoints one/hull by name one/hull',
+  ]);
   expect((await found('viewer'))[0]).toBe('RoleBinding one/viewer by name one/viewer');
 });
 

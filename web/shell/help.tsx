@@ -1,4 +1,5 @@
 /** The keys that do something now. */
+import { Fragment } from 'preact';
 import { bindings } from '../core/keys.ts';
 import { Dialog } from '../ui/dialog.tsx';
 
@@ -6,13 +7,18 @@ const shownNames: Readonly<Record<string, string>> = { ' ': 'Space', ArrowDown: 
 
 export function Help({ onClose }: { readonly onClose: () => void }) {
   const current = new Map(bindings.value.map(({ key, does }) => [key, does]));
+  const keysOf = Map.groupBy(current, ([, does]) => does);
   return (
     <Dialog title="Keys" onClose={onClose}>
       <dl class="keys">
-        {[...current].map(([key, does]) => (
-          <div key={key}>
+        {[...keysOf].map(([does, keys]) => (
+          <div key={does}>
             <dt>
-              <kbd>{shownNames[key] ?? key}</kbd>
+              {keys.map(([key]) => (
+                <Fragment key={key}>
+                  <kbd>{shownNames[key] ?? key}</kbd>{' '}
+                </Fragment>
+              ))}
             </dt>
             <dd>{does}</dd>
           </div>

@@ -15,6 +15,9 @@ const wordsMax = 8;
 const byteSteps = 2;
 const knownSteps = 4;
 
+/** What controllers write beside an object, under its name: it comes after what people write, where both fit as well. */
+const written = new Set(['endpoints', 'endpointslices', 'controllerrevisions', 'leases', 'replicasets']);
+
 /** How well an object fits: its name is the word, begins with it, has it in it; or another part does. */
 const ranks = 4;
 /** Events have the names of their objects, and are many: they come after everything else. */
@@ -53,7 +56,9 @@ export class ObjectSearch {
 
   async all(): Promise<readonly FoundObject[]> {
     this.index.use();
-    for (const kind of this.registry.kinds) if (kind.storage === kind) await this.#searchKind(kind);
+    const kinds = [...this.registry.kinds].filter((kind) => kind.storage === kind);
+    const rank = ({ resource }: Kind): number => Number(written.has(resource));
+    for (const kind of kinds.sort((a, b) => rank(a) - rank(b))) await this.#searchKind(kind);
     return this.#found
       .flat()
       .slice(0, this.limit)

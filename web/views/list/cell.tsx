@@ -19,12 +19,17 @@ export function cellOf(name: string, text: string, row: Row, hasState: boolean):
   const tone = stateColumns.has(name)
     ? isNoneReady(name, text) && !hasState
       ? 'bad'
-      : toneOf(text)
+      : isNoneReady(name, text) && row.cells.some((cell) => isEnded.test(String(cell)))
+        ? 'quietcell'
+        : toneOf(text)
     : text === '<none>'
       ? 'quietcell'
       : undefined;
   return tone ? <span class={tone}>{text}</span> : text;
 }
+
+/** What has come to its end is not ready, as it should be. */
+const isEnded = /^(completed|succeeded)$/i;
 
 const isNoneReady = (name: string, text: string): boolean => name === 'Ready' && /^0\/[1-9]/.test(text);
 

@@ -39,8 +39,9 @@ const words = (type: string): string =>
 function sentence({ type, status }: Condition): string {
   const what = words(type);
   const not = badWhenTrue.test(type) ? 'no' : 'not';
-  // `containers ready` becomes `containers not ready`.
-  const denied = /\w+s (ready)$/.test(what) ? what.replace(/(?=ready$)/, 'not ') : `${not} ${what}`;
+  // `containers ready` becomes `containers not ready`, and `pod scheduled` `pod not scheduled`.
+  const subject = /^(?:\w+s(?= ready$)|pod(?= (?:ready|scheduled)\b))/.exec(what)?.[0];
+  const denied = subject ? `${subject} not${what.slice(subject.length)}` : `${not} ${what}`;
   const text = status === 'True' ? what : status === 'False' ? denied : `unknown whether ${what}`;
   return text[0]!.toUpperCase() + text.slice(1);
 }

@@ -41,6 +41,19 @@ const backendOf = ({ service, resource }: Json): string =>
 const ingressRules = ({ host = '*', http }: Json): string[] =>
   (http?.paths ?? []).map(({ path = '/', backend }: Json) => `${host}${path} → ${backendOf(backend)}`);
 
+/** `cpu 71% of 60%`: what an autoscaler sees beside what it wants. */
+const metrics = (wanted: Json, seen: Json): string[] =>
+  (wanted ?? []).map(({ type = '', ...rest }: Json) => {
+    const of = (metric: Json): Json => metric?.[`${type[0]?.toLowerCase()}${type.slice(1)}`];
+    const { name, metric, container, target } = of(rest) ?? {};
+    const same = (seen ?? [])
+      .map(of)
+      .find((each: Json) => each?.name === name && each?.metric?.name === metric?.name);
+    const figure = ({ averageUtilization, averageValue, value }: Json = {}): string =>
+      averageUtilization === undefined ? text(averageValue ?? value ?? '?') : `${averageUtilization}%`;
+    return `${container ? `${container} ` : ''}${name ?? metric?.name} ${figure(same?.current)} of ${figure(target)}`;
+  });
+
 /** Each webhook by its name: what it calls, for which operations, and whether requests go on without it. */
 const webhooks = (object: ApiObject): Row[] =>
   ((object as Json).webhooks ?? []).map(({ name, clientConfig, failurePolicy, rules = [] }: Json) => {
@@ -69,7 +82,7 @@ const byKind: Readonly<Record<string, (object: ApiObject) => readonly Row[]>> = 
   Pod: podFacts,
   Node: ({ spec, status }) => [
     ['Scheduling', spec?.unschedulable ? 'cordoned: no new pods' : 'takes pods'],
-    ['Addresses', (status?.addresses ?? []).map(({ address }: Json) => address)],
+    ['Addresses', [...new Set((status?.addresses ?? []).map(({ address }: Json) => address))]],
     ['Version', status?.nodeInfo?.kubeletVersion],
     ['System', status?.nodeInfo?.osImage],
     ['Kernel', status?.nodeInfo?.kernelVersion],
@@ -129,6 +142,12 @@ const byKind: Readonly<Record<string, (object: ApiObject) => readonly Row[]>> = 
     ['Otherwise', spec?.defaultBackend && backendOf(spec.defaultBackend)],
     ['TLS', (spec?.tls ?? []).map(({ hosts, secretName }: Json) => `${text(hosts)} by ${secretName}`)],
     ['Address', (status?.loadBalancer?.ingress ?? []).map(({ ip, hostname }: Json) => ip ?? hostname)],
+  ],
+  HorizontalPodAutoscaler: ({ spec, status }) => [
+    ['Replicas', share(status?.currentReplicas, status?.desiredReplicas)],
+    ['Bounds', `${spec?.minReplicas ?? 1} to ${spec?.maxReplicas}`],
+    ['Metrics', metrics(spec?.metrics, status?.currentMetrics)],
+    ['Last scaled', status?.lastScaleTime],
   ],
   ResourceQuota: ({ spec, status }) =>
     Object.entries(spec?.hard ?? {}).map(([name, hard]) => [name, share(status?.used?.[name], hard)]),

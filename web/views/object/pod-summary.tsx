@@ -29,6 +29,8 @@ interface PodProps extends TabProps {
 function Pod({ kind, object, events }: PodProps) {
   const state = stateWords(object);
   const sentence = podSentence(object);
+  // An evicted pod is `Evicted`, and the sentence begins with that reason, too.
+  const said = sentence?.startsWith(`${state}: `) ? sentence.slice(state.length + 2) : sentence;
   const { namespace, ownerReferences = [] } = object.metadata;
   const owner = ownerReferences.find(({ controller }) => controller);
   const ownerKind = owner && kindNamed(owner.apiVersion, owner.kind);
@@ -37,7 +39,7 @@ function Pod({ kind, object, events }: PodProps) {
       <div>
         <section class="panel">
           <p class="podstate">
-            <strong class={toneOf(state)}>{state}</strong> {sentence}
+            <strong class={toneOf(state)}>{state}</strong> {said}
           </p>
           <dl class="facts columns">
             <FactRows facts={factsOf(object)} />

@@ -21,14 +21,6 @@ export function RelationPanels({ kind, object }: { readonly kind: Kind; readonly
   const relations = useRelations(kind, object);
   return (
     <>
-      {relations?.family && (
-        <section class="panel">
-          <h2>Owned by, and owns</h2>
-          <ul class="tree">
-            <Branch member={relations.family} within={object.metadata.namespace} />
-          </ul>
-        </section>
-      )}
       {relations && relations.groups.length > 0 && (
         <section class="panel">
           <h2>Related</h2>
@@ -49,6 +41,14 @@ export function RelationPanels({ kind, object }: { readonly kind: Kind; readonly
               </ul>
             </div>
           ))}
+        </section>
+      )}
+      {relations?.family && (
+        <section class="panel">
+          <h2>Owned by, and owns</h2>
+          <ul class="tree">
+            <Branch member={relations.family} within={object.metadata.namespace} />
+          </ul>
         </section>
       )}
     </>

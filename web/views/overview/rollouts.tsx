@@ -24,7 +24,7 @@ export function Rollouts({ namespace }: { readonly namespace: string | undefined
     .sort((a, b) => Number(b.rollout.state === 'stuck') - Number(a.rollout.state === 'stuck'));
   const error = found.find((each) => each.error)?.error;
   return (
-    <section class="panel">
+    <section class="panel rollouts">
       <h2>Rolling out</h2>
       {error && <Refusal error={error} what="Workloads cannot be shown." />}
       {rollouts.length === 0 && !error && (

@@ -3,6 +3,7 @@ import { kindOf, pathOf } from '../../core/kinds.ts';
 import { useLiveObjects } from '../../core/live.ts';
 import type { ApiObject, Json } from '../../core/objects.ts';
 import { Age } from '../../ui/age.tsx';
+import { Breakable } from '../../ui/breakable.tsx';
 import { FullLink } from '../../ui/link.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
 import { toneOf } from '../../ui/tone.ts';
@@ -77,7 +78,11 @@ function PodLine({ pod, isLocal }: { readonly pod: ApiObject; readonly isLocal: 
         {statuses.filter(({ ready }) => ready).length}/{spec?.containers?.length ?? 0}
       </td>
       <td data-label="Restarts">{statuses.reduce((sum, { restartCount = 0 }) => sum + restartCount, 0)}</td>
-      {isLocal && <td data-label="Node">{spec?.nodeName}</td>}
+      {isLocal && (
+        <td data-label="Node" class="nodecell">
+          <Breakable text={spec?.nodeName ?? ''} />
+        </td>
+      )}
       <td data-label="Age">
         <Age since={metadata.creationTimestamp} />
       </td>

@@ -36,7 +36,7 @@ export function Tab({ kind, object }: TabProps) {
       )}
       {isOffered && <ForwardPanel forwards={forwards} target={target} />}
       {ports.length === 0 && (
-        <p class="waiting">It names no ports; a container may listen on some all the same.</p>
+        <p class="quiet whole">It names no ports; a container may listen on some all the same.</p>
       )}
       {ports.map((port) => (
         <section key={`${port.of} ${port.number} ${port.protocol}`} class="panel">
