@@ -35,7 +35,7 @@ const objects = [
   ['configmaps/default/settings', 'level'],
   ['secrets/default/login', 'word'],
   ['boats.harbour.example/default/ark', 'Not ready'],
-  ['horizontalpodautoscalers.autoscaling/default/shop-scaler', 'maxReplicas'],
+  ['horizontalpodautoscalers.autoscaling/default/shop-scaler', '1 to 5'],
   ['poddisruptionbudgets.policy/default/shop-budget', 'disruptionsAllowed'],
 ] as const;
 
