@@ -3,8 +3,9 @@
 import { isEveryAddress, machineAddress } from '../node/machine/machine-address.ts';
 import type { ApiDoor } from '../node/network/service-proxy.ts';
 import type { Advertised } from '../registry/system/kubernetes-service.ts';
+import { isLoopback } from '../server/doors/foreign-page.ts';
 import { InnerDoor } from '../server/doors/inner-door.ts';
-import { isLoopback, LocalDoor } from '../server/doors/local-door.ts';
+import { LocalDoor } from '../server/doors/local-door.ts';
 import type { Door } from '../server/http/door.ts';
 import type { Access } from './access/access.ts';
 import { type ApiAddress, doorAt } from './shared/api-address.ts';

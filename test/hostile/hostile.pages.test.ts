@@ -18,7 +18,7 @@ const target = useTarget();
 
 describe('requests of pages of other sites', () => {
   it('are refused without an origin, too', async () => {
-    const says = /serves local pages only/;
+    const says = /serves its own pages only/;
     await target.refuses(() => target.get('/healthz', image), 403, says);
     await target.refuses(() => target.get(configMaps, crossSite), 403, says);
     const body = { metadata: { name: 'smuggled' } };
@@ -57,13 +57,27 @@ describe('requests of pages of other sites', () => {
       await target.refuses(() => target.get(`/api/v1/namespaces/default/${path}`, link), 403, /other sites/);
   });
 
-  it('are told from those of pages on this machine, whatever their port, and of no page at all', async () => {
-    // A browser calls other ports of the same host the same site.
-    for (const site of ['same-site', 'same-origin', 'none'])
+  it('are told from those of its own pages, and of no page at all', async () => {
+    for (const site of ['same-origin', 'none'])
       expect((await target.get('/healthz', { ...image, 'Sec-Fetch-Site': site })).text).toBe('ok');
-    // `localhost` and `127.0.0.1` are two sites to a browser; the origin says that the page is local.
-    const local = { ...crossSite, Origin: 'http://localhost:3000' };
-    expect((await target.get('/healthz', local)).text).toBe('ok');
+  });
+
+  it('are those of other ports of this machine, too', async () => {
+    const says = /serves its own pages only/;
+    // A browser calls other ports of the same host the same site, and `localhost` and `127.0.0.1` two sites.
+    const origin = { Origin: 'http://localhost:3000' };
+    for (const more of [
+      { 'Sec-Fetch-Site': 'same-site' },
+      { ...origin, 'Sec-Fetch-Site': 'same-site' },
+      { ...origin, ...crossSite },
+      origin,
+    ]) {
+      await target.refuses(() => target.get('/healthz', more), 403, says);
+      await target.refuses(() => target.post(configMaps, { metadata: { name: 'm' } }, more), 403, says);
+    }
+    const upgrade = webSocketHead(`${configMaps}?watch=1`, `Origin: ${origin.Origin}`);
+    await target.refusesBytes(upgrade, 403, says);
+    expect((await target.get('/healthz', { ...origin, 'X-Forwarded-For': '127.0.0.1' })).text).toBe('ok');
   });
 });
 

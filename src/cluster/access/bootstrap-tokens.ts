@@ -18,7 +18,7 @@ import { wallClock } from '../../clock.ts';
 import { publicDer } from '../../pki/key-pair.ts';
 import { certificatesIn } from '../../pki/pem.ts';
 import { clusterInfo } from '../../registry/system/cluster-info.ts';
-import { isLoopback } from '../../server/doors/local-door.ts';
+import { isLoopback } from '../../server/doors/foreign-page.ts';
 import { StartError } from '../shared/start-error.ts';
 import { joiningGroup } from './joining.ts';
 import type { Kubeconfig } from './kubeconfig.ts';

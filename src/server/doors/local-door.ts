@@ -2,15 +2,15 @@
  * The local door: plain HTTP without authentication, for this machine only. Every client that is let in may do
  * everything. A web page can make a browser send requests to localhost (DNS rebinding, cross-site requests), so every
  * request must name a local host (or the API by its name in the cluster), and its origin, if it has one, must be local,
- * too. Browsers send no origin with simple requests such as those for images; for these, `Sec-Fetch-Site` says whether
- * the page is another site's.
+ * too, and this server's: other ports may be those of pods. Browsers send no origin with simple requests such as those for
+ * images; for these, `Sec-Fetch-Site` says whether the page is another site's.
  */
 import { createServer } from 'node:http';
-import { isIP } from 'node:net';
 import { forbiddenRequest } from '../../api/errors/errors.ts';
 import { allowAll } from '../../api/kind/access.ts';
 import type { User } from '../../api/values/user.ts';
 import { LastMemo } from '../../memo.ts';
+import { allowedPages } from '../http/allowed-pages.ts';
 import type { ApiRequest } from '../http/context.ts';
 import type { Door, Reception } from '../http/door.ts';
 import { isBrief } from '../http/request-info.ts';
@@ -18,6 +18,7 @@ import { Arrivals } from '../lane/arrivals.ts';
 import type { ExpressLane } from '../lane/express-lane.ts';
 import { GuardedResponse, guardLines } from '../wire/guard-headers.ts';
 import { doorLane } from './door-lane.ts';
+import { isForeignPage, isLoopback } from './foreign-page.ts';
 import { HttpListener, listenerOptions } from './http-listener.ts';
 
 const localUser: User = {
@@ -74,12 +75,14 @@ export class LocalDoor implements Door {
       );
     if (origin !== undefined && !isLocalOrigin(origin))
       throw forbiddenRequest(`this address serves local pages only, not origin ${JSON.stringify(origin)}`);
-    if (
-      origin === undefined &&
-      request.headers['sec-fetch-site'] === 'cross-site' &&
-      !(isFollowedLink(request) && !this.#reception?.isForwarded(request.url!))
-    )
-      throw forbiddenRequest('this address serves local pages only, not those of other sites');
+    if (isForeignPage(request.headers) && !allowedPages.has(request) && !this.#isFollowed(request))
+      throw forbiddenRequest(
+        `this address serves its own pages only, not those of other ${otherOf(request)}`,
+      );
+  }
+
+  #isFollowed(request: ApiRequest): boolean {
+    return isFollowedLink(request) && !this.#reception?.isForwarded(request.url!);
   }
 
   /** Whether a host is a name of the API service, as pods of this machine use it. */
@@ -100,13 +103,6 @@ export class LocalDoor implements Door {
     this.#express?.closeIdle();
     await this.#listener?.close(() => this.#express!.closeAll());
   }
-}
-
-export function isLoopback(host: string): boolean {
-  const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
-  if (name === 'localhost' || name.endsWith('.localhost') || name === '::1' || name === '0:0:0:0:0:0:0:1')
-    return true;
-  return isIP(name) === 4 && name.startsWith('127.');
 }
 
 /** Host without the port; `[::1]:8080` → `[::1]`. */
@@ -148,6 +144,9 @@ function isFollowedLink({ method, url, headers }: ApiRequest): boolean {
     isBrief(method, url!)
   );
 }
+
+const otherOf = ({ headers }: ApiRequest): string =>
+  headers['sec-fetch-site'] === 'cross-site' ? 'sites' : 'ports';
 
 function isLocalOrigin(origin: string): boolean {
   try {
