@@ -20,6 +20,7 @@ const shelved = [
   'cluster/access/user-kubeconfig',
   'cluster/config/config-command',
   'cluster/config/lifecycle-file',
+  'cluster/manifests/manifests',
   'cluster/past/change-list',
   'cluster/past/past-objects',
   'cluster/recorder',

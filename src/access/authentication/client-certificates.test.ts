@@ -1,5 +1,7 @@
 /** Client certificates name users when they are signed by a known authority, hold now, and are meant for clients. */
+import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { costlyCertificate } from '../../pki/costly-key.fixture.ts';
 import { credentials } from './authentication.fixture.ts';
 import type { PeerCertificate } from './authenticator.ts';
 import { nowMs, TestAuthority } from './certificates.fixture.ts';
@@ -59,6 +61,12 @@ describe('a client certificate', () => {
       ca.client([['CN', 'frank'], ...values.map((value) => ['UID', value] as const)]);
     expect(() => userOf(uids('1', '2'))).toThrow('one uid');
     expect(() => userOf(uids(''))).toThrow('one uid');
+  });
+
+  it('with a key that takes long to check with is refused, also where it is trusted', () => {
+    const leaf = new X509Certificate(costlyCertificate);
+    const trusting = new ClientCertificates(new ClientAuthorities(costlyCertificate, () => nowMs));
+    expect(() => userOf({ leaf, intermediates: [] }, trusting)).toThrow('exponent');
   });
 
   it('cannot smuggle groups through the text of its name', () => {

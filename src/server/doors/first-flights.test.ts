@@ -1,6 +1,7 @@
 /** Proves that TLS begins on few connections at once, fairly between addresses, and only when their ClientHello is there. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { FirstFlights } from './first-flights.ts';
 
@@ -33,6 +34,7 @@ beforeEach(async () => {
     turns.set(turn, (turns.get(turn) ?? 0) + 1);
     const bytes = (socket.read() as Buffer | null)?.toString('hex') ?? '';
     begun.push({ address: socket.remoteAddress!, bytes });
+    setImmediate(() => flights.finish(socket as TLSSocket, undefined));
   };
   const flights = new FirstFlights(begin, 1_000, () => nowMs);
   server = createServer({ allowHalfOpen: true }, (socket) => {

@@ -2,9 +2,13 @@
  * First flights: what clients send to begin TLS. To answer one takes a signature and a key exchange, about a
  * millisecond, and the event loop would answer all that arrived in one turn before anything else: a hundred connections
  * at once would hold everybody up for a tenth of a second. So TLS begins on a connection when its ClientHello is
- * complete; then addresses take turns, and few begin in one turn of the event loop.
+ * complete; then addresses take turns, few begin in one turn of the event loop, and few of an address are under way
+ * (`flight-pace.ts`).
  */
+import type { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { FlightPace } from './flight-pace.ts';
 
 /** Handshakes that begin in one turn of the event loop, and time after which no further one does. */
 const turnMax = 4;
@@ -18,12 +22,16 @@ const handshakeType = 22;
 
 interface Flight {
   readonly socket: Socket;
+  readonly helloBytes: number;
   readonly begin: () => void;
 }
 
 export class FirstFlights {
   /** Connections whose ClientHello has arrived, by address; the first address has the next turn. */
   readonly #waiting = new Map<string, Flight[]>();
+  /** The same of addresses that have to wait until a handshake of theirs has ended, or some time. */
+  readonly #held = new Map<string, { readonly flights: Flight[]; readonly timer: NodeJS.Timeout }>();
+  readonly #pace: FlightPace;
   #isAwaited = false;
 
   /**
@@ -34,7 +42,14 @@ export class FirstFlights {
     private readonly begin: (socket: Socket) => void,
     private readonly maxMs: number,
     private readonly nowMs: () => number = () => performance.now(),
-  ) {}
+  ) {
+    this.#pace = new FlightPace((address) => this.#release(address), nowMs);
+  }
+
+  /** A handshake is over. */
+  finish({ remoteAddress = '', remotePort }: TLSSocket, leaf: X509Certificate | undefined): void {
+    this.#pace.finish(remoteAddress, remotePort, leaf);
+  }
 
   take(socket: Socket): void {
     const parts: Buffer[] = [];
@@ -50,7 +65,7 @@ export class FirstFlights {
         socket.off('error', cut).unshift(bytes);
         this.begin(socket);
       };
-      this.#add({ socket, begin });
+      this.#add({ socket, helloBytes: bytes.length, begin });
     };
     socket
       .on('readable', look)
@@ -61,9 +76,23 @@ export class FirstFlights {
 
   #add(flight: Flight): void {
     const { remoteAddress = '' } = flight.socket;
-    const own = this.#waiting.get(remoteAddress);
+    const own = this.#held.get(remoteAddress)?.flights ?? this.#waiting.get(remoteAddress);
     if (own) own.push(flight);
     else this.#waiting.set(remoteAddress, [flight]);
+    this.#await();
+  }
+
+  #hold(address: string, flights: Flight[], waitMs: number): void {
+    const timer = setTimeout(() => this.#release(address), waitMs).unref();
+    this.#held.set(address, { flights, timer });
+  }
+
+  #release(address: string): void {
+    const held = this.#held.get(address);
+    if (!held) return;
+    clearTimeout(held.timer);
+    this.#held.delete(address);
+    this.#waiting.set(address, held.flights);
     this.#await();
   }
 
@@ -80,13 +109,19 @@ export class FirstFlights {
       const next = this.#waiting.entries().next();
       if (next.done) return;
       const [address, flights] = next.value;
-      const flight = flights.shift()!;
       // The next turn is another address's.
       this.#waiting.delete(address);
+      const waitMs = this.#pace.waitMs(address);
+      if (waitMs > 0) {
+        this.#hold(address, flights, waitMs);
+        continue;
+      }
+      const { socket, helloBytes, begin } = flights.shift()!;
       if (flights.length > 0) this.#waiting.set(address, flights);
-      if (flight.socket.destroyed) continue;
+      if (socket.destroyed) continue;
       begun++;
-      flight.begin();
+      this.#pace.begin(address, socket, helloBytes);
+      begin();
     }
     if (this.#waiting.size > 0) this.#await();
   };

@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { afterAll, describe, expect, it } from 'vitest';
 import { rounds } from '../../../test/support/tier.ts';
+import { costlyCertificate, costlyCertificateKey } from '../../pki/costly-key.fixture.ts';
 import { answerOf, as, http2, useSecured } from './secured.fixture.ts';
 
 /** A thousand handshakes may take long here, where clients and server share one process. */
@@ -14,13 +15,19 @@ const heldMax = 50;
 const strict = useSecured({ handshakeMs: 60_000, handshakesMax: heldMax });
 /** With a time that a test can reach, and a stalled machine, too. */
 const hasty = useSecured({ handshakeMs: 300 });
+/** With addresses that have to wait. */
+const paced = useSecured();
 const sockets: Socket[] = [];
 afterAll(() => {
   for (const socket of sockets) socket.destroy();
   secured.close();
   strict.close();
   hasty.close();
+  paced.close();
 });
+
+/** A record that begins TLS, and that is answered at once, be it by a refusal. */
+const clientHello = Buffer.concat([Buffer.from([22, 3, 1, 0, 104, 1, 0, 0, 100]), Buffer.alloc(100, 7)]);
 
 function bareConnection({ port }: { port: number } = secured): Socket {
   const socket = connect(port, '127.0.0.1');
@@ -95,6 +102,18 @@ describe('handshakes', () => {
     expect(await works(strict)).toBe(200);
     expect(await Promise.race([cut, 'open'])).toBe('open');
     for (const socket of [other, ...held]) socket.destroy();
+  });
+
+  it('with a key that takes long make their address wait, and no other', async () => {
+    const attacker = { ALPNProtocols: ['http/1.1'], localAddress: '127.0.0.2' };
+    const identity = { cert: costlyCertificate, key: costlyCertificateKey };
+    sockets.push(await paced.connection({ ...attacker, ...identity }));
+    const other = connect({ port: paced.port, host: '127.0.0.1', localAddress: '127.0.0.2' });
+    const answered = once(other, 'data').then(() => 'answered');
+    sockets.push(other);
+    other.write(clientHello);
+    for (let i = 0; i < 5; i++) expect(await works(paced)).toBe(200);
+    expect(await Promise.race([answered, 'waits'])).toBe('waits');
   });
 
   it('that are over do not count: connections beyond the bound stay open', async () => {

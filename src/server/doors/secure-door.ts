@@ -225,6 +225,7 @@ export class SecureDoor implements Door {
     server.prependListener('connection', (socket: Socket) => this.#count(socket));
     server.on('secureConnection', (socket: TLSSocket) => {
       this.#peers.add(socket);
+      flights.finish(socket, this.#peers.of(socket)?.leaf);
       if (sessions && socket.alpnProtocol === 'h2') sessions.take(socket);
       else lane.take(socket);
     });

@@ -1,0 +1,33 @@
+/**
+ * A certificate of its own and its key, RSA with 1,024 bits: the public exponent is as long as the modulus, which makes it
+ * costly to check what it has signed. OpenSSL makes no such keys.
+ */
+export const costlyCertificate: string = `-----BEGIN CERTIFICATE-----
+MIICGTCCAYKgAwIBAgIBATANBgkqhkiG9w0BAQsFADASMRAwDgYDVQQDDAdjb3N0
+bHkwMB4XDTI1MDEwMTAwMDAwMFoXDTQ5MTIzMTIzNTk1OVowEjEQMA4GA1UEAwwH
+Y29zdGx5MDCCAR8wDQYJKoZIhvcNAQEBBQADggEMADCCAQcCgYEA0OsthlIMO1Ms
+u5kVEI0/bkAA2BbgXl1NhJ4irJtltXY4PhxblmK5BPaxkZk+CM+yd+SE14CyjRsF
+EZXZLa5Mo+Js+HqQalZHtLUZJInyRvA4Rpmp2vhZjTeXnbFw4IGYIOKuwwmD3osD
+fq9pkTgDMRbbxrbncHGqh1IL09akPesCgYBeFAmEGx52+JWERQM/WNvfgeLfbC3N
+UKa/uZZTtAaxGHNrRMnZhstaeNytfBx7S0xKwRUxFjtRX4GA0cHi2EKaGXMPzcNG
+qNIbzD9J7n6vaLehp9iko/nsngxSnFFkeLNyOUYGDTqFbHrpwkgVWLpayxFKB6eD
+/PJvxSskZQQUgTANBgkqhkiG9w0BAQsFAAOBgQBpmrmLXeu5g5srcTdVRvSx7u6L
+Svo+ia1PlpoT39raPBLXr577ICR79cO22vj1s/mv0VZtUV3DbC+qf4VF5S5/DT9W
+SxXHWJI8Cel/wa3BXQW6xoeUOrGBNIc6Mi0OEreKstpOy5d8Lz06LEHbxvcrwXDE
+Z780+jP/vkjCVZsWFg==
+-----END CERTIFICATE-----
+`;
+export const costlyCertificateKey: string = `-----BEGIN PRIVATE KEY-----
+MIIB/AIBADANBgkqhkiG9w0BAQEFAASCAeYwggHiAgEAAoGBANDrLYZSDDtTLLuZ
+FRCNP25AANgW4F5dTYSeIqybZbV2OD4cW5ZiuQT2sZGZPgjPsnfkhNeAso0bBRGV
+2S2uTKPibPh6kGpWR7S1GSSJ8kbwOEaZqdr4WY03l52xcOCBmCDirsMJg96LA36v
+aZE4AzEW28a253BxqodSC9PWpD3rAoGAXhQJhBsedviVhEUDP1jb34Hi32wtzVCm
+v7mWU7QGsRhza0TJ2YbLWnjcrXwce0tMSsEVMRY7UV+BgNHB4thCmhlzD83DRqjS
+G8w/Se5+r2i3oafYpKP57J4MUpxRZHizcjlGBg06hWx66cJIFVi6WssRSgeng/zy
+b8UrJGUEFIECAwEAAQJBANg5exWQ9N58OWLBJ1IzT5FSxGuEbU52xtneRJYS7G52
+wku4qDsssax4tyHB0Hfaz1vsl7LHJucsBKi74C8Vx8kCQQD3WaV/evHKBZhX3lrI
+ONfNCRZ7pBsK+4s9yz8T+fKZaU6oPRonOy+VmsF4iwbDfcbuY+6b4XPnJp1hz0dp
+3BoTAgMBAAECAwEAAQJBAKfi8Z6NP5Fwf1BWYdzQyKhqhVKJCG33N8mNvOpgteya
+gy+2gDF8aUb1dXVlT7rlaBu9kPObOhptJnJ5hDHp+2c=
+-----END PRIVATE KEY-----
+`;

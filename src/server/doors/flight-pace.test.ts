@@ -1,0 +1,108 @@
+/** Proves that few handshakes of an address are under way, and that one that is costly makes its address wait. */
+import { X509Certificate } from 'node:crypto';
+import { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
+import { beforeEach, expect, it } from 'vitest';
+import { costlyCertificate } from '../../pki/costly-key.fixture.ts';
+import { FlightPace } from './flight-pace.ts';
+
+const helloBytes = 300;
+const here = '10.0.0.1';
+const there = '10.0.0.2';
+
+class Connection extends EventEmitter {
+  bytesRead = helloBytes;
+  isDestroyed = false;
+
+  constructor(readonly remotePort: number) {
+    super();
+  }
+
+  destroy(): void {
+    this.isDestroyed = true;
+    this.emit('close');
+  }
+}
+
+let nowMs: number;
+let freed: string[];
+let pace: FlightPace;
+let ports: number;
+
+beforeEach(() => {
+  [nowMs, freed, ports] = [0, [], 0];
+  pace = new FlightPace(
+    (address) => freed.push(address),
+    () => nowMs,
+  );
+});
+
+function begin(address: string): Connection {
+  const connection = new Connection(++ports);
+  pace.begin(address, connection as unknown as Socket, helloBytes);
+  return connection;
+}
+
+/** Sends so many bytes, and breaks off. */
+function fail(connection: Connection, bytes: number): void {
+  connection.bytesRead += bytes;
+  connection.destroy();
+}
+
+it('four of an address are under way, whatever others do', () => {
+  const open = [1, 2, 3, 4].map(() => begin(here));
+  expect(pace.waitMs(here)).toBe(2_000);
+  expect(pace.waitMs(there)).toBe(0);
+  pace.finish(here, open[2]!.remotePort, undefined);
+  expect(pace.waitMs(here)).toBe(0);
+  begin(here);
+  expect(pace.waitMs(here)).toBeGreaterThan(0);
+  fail(open[0]!, 100);
+  expect(pace.waitMs(here)).toBe(0);
+  expect(freed).toEqual([here, here]);
+});
+
+it('one that does not get on makes room for the next', () => {
+  const [first, ...others] = [1, 2, 3, 4].map(() => begin(here));
+  nowMs = 2_000;
+  expect(pace.waitMs(here)).toBe(0);
+  expect(first!.isDestroyed).toBe(true);
+  expect(others.some(({ isDestroyed }) => isDestroyed)).toBe(false);
+});
+
+it('a key that takes long makes its address wait, and no other', () => {
+  const costly = begin(here);
+  pace.finish(here, costly.remotePort, new X509Certificate(costlyCertificate));
+  expect(pace.waitMs(here)).toBe(10_000);
+  expect(pace.waitMs(there)).toBe(0);
+  nowMs = 10_000;
+  expect(pace.waitMs(here)).toBe(0);
+  begin(here);
+  // From then on one at a time.
+  expect(pace.waitMs(here)).toBeGreaterThan(0);
+});
+
+it('so do bytes of certificates before a handshake that fails', () => {
+  fail(begin(there), 1_500);
+  expect(pace.waitMs(there)).toBe(0);
+  fail(begin(here), 1_501);
+  expect(pace.waitMs(here)).toBe(10_000);
+});
+
+it('so do many certificates', () => {
+  const chain = (count: number): X509Certificate => {
+    const plain = { asymmetricKeyType: 'ed25519' };
+    const above = count > 1 ? chain(count - 1) : undefined;
+    return { publicKey: plain, issuerCertificate: above } as unknown as X509Certificate;
+  };
+  pace.finish(here, begin(here).remotePort, chain(9));
+  expect(pace.waitMs(here)).toBe(0);
+  pace.finish(here, begin(here).remotePort, chain(10));
+  expect(pace.waitMs(here)).toBe(10_000);
+});
+
+it('what is remembered is bounded', () => {
+  for (let i = 0; i <= 1_000; i++) fail(begin(`10.1.${i >> 8}.${i & 255}`), 5_000);
+  expect(pace.waitMs('10.1.0.0')).toBe(0);
+  expect(pace.waitMs('10.1.0.1')).toBe(10_000);
+});
