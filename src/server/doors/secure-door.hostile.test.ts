@@ -209,4 +209,11 @@ describe('HTTP/2', () => {
     }
     session.close();
   });
+
+  it('with methods that are names of every object in JavaScript gets plain refusals', async () => {
+    const session = secured.session();
+    for (const method of ['constructor', '__proto__', 'toString'])
+      expect((await http2(session, '/api/v1/pods', { ':method': method, ...as('admin') })).status).toBe(405);
+    session.close();
+  });
 });

@@ -11,21 +11,23 @@ const secondsBounds: readonly number[] = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 ];
 
-/** Kubernetes' metrics use HTTP methods as verbs, except for LIST, WATCH and the like. */
-const metricVerbs: Readonly<Record<string, string>> = {
-  get: 'GET',
-  head: 'GET',
-  list: 'LIST',
-  watch: 'WATCH',
-  create: 'POST',
-  post: 'POST',
-  update: 'PUT',
-  put: 'PUT',
-  patch: 'PATCH',
-  delete: 'DELETE',
-  deletecollection: 'DELETECOLLECTION',
-  proxy: 'CONNECT',
-};
+/** Kubernetes' metrics use HTTP methods as verbs, except for LIST, WATCH and the like. A map: clients send any method. */
+const metricVerbs = new Map(
+  Object.entries({
+    get: 'GET',
+    head: 'GET',
+    list: 'LIST',
+    watch: 'WATCH',
+    create: 'POST',
+    post: 'POST',
+    update: 'PUT',
+    put: 'PUT',
+    patch: 'PATCH',
+    delete: 'DELETE',
+    deletecollection: 'DELETECOLLECTION',
+    proxy: 'CONNECT',
+  }),
+);
 
 /** Non-resource paths with their own series. */
 const pages = new Set(['/api', '/apis', '/healthz', '/livez', '/metrics', '/readyz', '/version']);
@@ -173,7 +175,7 @@ function seriesOf(verb: string, scope: string, info: ResourceInfo | undefined, p
 /** Kubernetes counts connections as CONNECT, except logs, which are GET. */
 function metricVerb({ lasting, resource, verb }: RequestInfo): string {
   if (lasting === 'connection' && resource?.subresource !== 'log') return 'CONNECT';
-  return metricVerbs[verb] ?? 'other';
+  return metricVerbs.get(verb) ?? 'other';
 }
 
 /** The scope of a request: one object, a namespace, or the cluster. */
