@@ -2,8 +2,8 @@
  * First flights: what clients send to begin TLS. To answer one takes a signature and a key exchange, about a
  * millisecond, and the event loop would answer all that arrived in one turn before anything else: a hundred connections
  * at once would hold everybody up for a tenth of a second. So TLS begins on a connection when its ClientHello is
- * complete; then addresses take turns, few begin in one turn of the event loop, and few of an address are under way
- * (`flight-pace.ts`).
+ * complete; then addresses take turns, few begin in one turn of the event loop, and an address whose handshakes are costly
+ * waits (`flight-pace.ts`).
  */
 import type { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
@@ -49,6 +49,11 @@ export class FirstFlights {
   /** A handshake is over. */
   finish({ remoteAddress = '', remotePort }: TLSSocket, leaf: X509Certificate | undefined): void {
     this.#pace.finish(remoteAddress, remotePort, leaf);
+  }
+
+  /** A handshake has failed. */
+  fail({ remoteAddress = '', remotePort }: TLSSocket): void {
+    this.#pace.fail(remoteAddress, remotePort);
   }
 
   take(socket: Socket): void {

@@ -1,4 +1,4 @@
-/** Proves that few handshakes of an address are under way, and that one that is costly makes its address wait. */
+/** Proves that handshakes do not wait for others, until one is costly: then its address waits, and no other. */
 import { X509Certificate } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
@@ -49,25 +49,34 @@ function fail(connection: Connection, bytes: number): void {
   connection.destroy();
 }
 
-it('four of an address are under way, whatever others do', () => {
-  const open = [1, 2, 3, 4].map(() => begin(here));
-  expect(pace.waitMs(here)).toBe(2_000);
-  expect(pace.waitMs(there)).toBe(0);
-  pace.finish(here, open[2]!.remotePort, undefined);
+it('an address may have many that do not get on', () => {
+  const open = Array.from({ length: 100 }, () => begin(here));
+  nowMs = 60_000;
   expect(pace.waitMs(here)).toBe(0);
-  begin(here);
-  expect(pace.waitMs(here)).toBeGreaterThan(0);
-  fail(open[0]!, 100);
-  expect(pace.waitMs(here)).toBe(0);
-  expect(freed).toEqual([here, here]);
+  expect(open.some(({ isDestroyed }) => isDestroyed)).toBe(false);
 });
 
-it('one that does not get on makes room for the next', () => {
-  const [first, ...others] = [1, 2, 3, 4].map(() => begin(here));
-  nowMs = 2_000;
+it('one that is costly cuts those of its address that are under way, at once', () => {
+  const [own, others] = [[1, 2, 3].map(() => begin(here)), begin(there)];
+  own[1]!.bytesRead += 5_000;
+  pace.fail(here, own[1]!.remotePort);
+  expect(own.map(({ isDestroyed }) => isDestroyed)).toEqual([true, false, true]);
+  expect(others.isDestroyed).toBe(false);
+  expect(pace.waitMs(here)).toBe(10_000);
+  // Its end is told twice, and counts once.
+  nowMs = 5_000;
+  own[1]!.destroy();
+  expect(pace.waitMs(here)).toBe(5_000);
+});
+
+it('after one that was costly another that does not get on makes room for the next', () => {
+  fail(begin(here), 5_000);
+  nowMs = 10_000;
+  const next = begin(here);
+  expect(pace.waitMs(here)).toBe(2_000);
+  nowMs = 12_000;
   expect(pace.waitMs(here)).toBe(0);
-  expect(first!.isDestroyed).toBe(true);
-  expect(others.some(({ isDestroyed }) => isDestroyed)).toBe(false);
+  expect(next.isDestroyed).toBe(true);
 });
 
 it('a key that takes long makes its address wait, and no other', () => {
@@ -77,15 +86,18 @@ it('a key that takes long makes its address wait, and no other', () => {
   expect(pace.waitMs(there)).toBe(0);
   nowMs = 10_000;
   expect(pace.waitMs(here)).toBe(0);
-  begin(here);
+  const next = begin(here);
   // From then on one at a time.
   expect(pace.waitMs(here)).toBeGreaterThan(0);
+  pace.finish(here, next.remotePort, undefined);
+  expect(freed).toEqual([here, here]);
+  expect(pace.waitMs(here)).toBe(0);
 });
 
 it('so do bytes of certificates before a handshake that fails', () => {
-  fail(begin(there), 1_500);
+  fail(begin(there), 4_000);
   expect(pace.waitMs(there)).toBe(0);
-  fail(begin(here), 1_501);
+  fail(begin(here), 4_001);
   expect(pace.waitMs(here)).toBe(10_000);
 });
 

@@ -1,17 +1,15 @@
 /**
  * The pace of TLS handshakes, by address. OpenSSL verifies all certificates that a client sends, whoever has signed them,
  * before anybody is asked, and in one turn of the event loop all that have arrived: 100 kB of certificates with keys that are
- * made for it take half a second, forty connections at once took fourteen. So few handshakes of an address are under way
- * at a time, and an address that sent such a flight waits before its next.
+ * made for it take half a second, forty connections at once took fourteen. So when one was costly, all other handshakes of
+ * its address are cut before the event loop gets to them, and the address waits before its next. Handshakes that cost what
+ * they usually do never wait for one another, because clients behind a proxy or on one machine share an address.
  */
 import type { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { costlyKey } from '../../pki/costly-key.ts';
 
-/** Handshakes of one address under way, and of one that has sent a costly flight. */
-const underWayMax = 4;
-const offenderMax = 1;
-/** A handshake that does not get on makes room after this time for others of its address. */
+/** A handshake of an address that has sent a costly flight, and that does not get on, makes room for the next. */
 const stalledMs = 2_000;
 /** After a costly flight nothing of its address begins for this long. */
 const pauseMs = 10_000;
@@ -20,16 +18,18 @@ const offendersMax = 1_000;
 /** Certificates beside a client's own. Kubernetes' clients send none or one. */
 const intermediatesMax = 8;
 /** Bytes behind the ClientHello of a handshake that fails: those that fail for other reasons send no certificates. */
-const failedBytesMax = 1_500;
+const failedBytesMax = 4_000;
 
 interface Flight {
   readonly socket: Socket;
+  readonly port: number | undefined;
   readonly helloBytes: number;
   readonly begunMs: number;
 }
 
 export class FlightPace {
-  readonly #underWay = new Map<string, Set<Flight>>();
+  /** Flights by address and port. */
+  readonly #underWay = new Map<string, Map<number | undefined, Flight>>();
   /** Until when addresses wait; the oldest offence is the first. */
   readonly #offenders = new Map<string, number>();
 
@@ -43,42 +43,56 @@ export class FlightPace {
   waitMs(address: string): number {
     const nowMs = this.nowMs();
     const untilMs = this.#offenders.get(address);
-    if (untilMs !== undefined && untilMs > nowMs) return untilMs - nowMs;
-    const own = this.#underWay.get(address);
-    if (!own || own.size < (untilMs === undefined ? underWayMax : offenderMax)) return 0;
-    const [oldest] = own;
-    const leftMs = oldest!.begunMs + stalledMs - nowMs;
+    if (untilMs === undefined) return 0;
+    if (untilMs > nowMs) return untilMs - nowMs;
+    // From then on one at a time.
+    const [oldest] = this.#underWay.get(address)?.values() ?? [];
+    if (!oldest) return 0;
+    const leftMs = oldest.begunMs + stalledMs - nowMs;
     if (leftMs > 0) return leftMs;
-    this.#end(address, oldest!);
-    oldest!.socket.destroy();
+    this.#end(address, oldest);
+    oldest.socket.destroy();
     return 0;
   }
 
   /** @param helloBytes what was read of the connection so far */
   begin(address: string, socket: Socket, helloBytes: number): void {
-    const flight = { socket, helloBytes, begunMs: this.nowMs() };
-    const own = this.#underWay.get(address);
-    if (own) own.add(flight);
-    else this.#underWay.set(address, new Set([flight]));
-    socket.once('close', () => {
-      if (!this.#end(address, flight)) return;
-      if (socket.bytesRead - helloBytes > failedBytesMax) this.#offended(address);
-      this.free(address);
-    });
+    const port = socket.remotePort;
+    const flight = { socket, port, helloBytes, begunMs: this.nowMs() };
+    const own = this.#underWay.get(address) ?? new Map<number | undefined, Flight>();
+    this.#underWay.set(address, own.set(port, flight));
+    socket.once('close', () => this.#broke(address, flight));
   }
 
   /** A handshake is over. @param leaf the certificate of the client */
   finish(address: string, port: number | undefined, leaf: X509Certificate | undefined): void {
-    for (const flight of this.#underWay.get(address) ?? [])
-      if (flight.socket.remotePort === port) this.#end(address, flight);
+    const flight = this.#find(address, port);
+    if (flight) this.#end(address, flight);
     if (leaf && isCostly(leaf)) this.#offended(address);
     this.free(address);
+  }
+
+  /** A handshake has failed. Its connection closes later: the event loop gets to others that have sent something first. */
+  fail(address: string, port: number | undefined): void {
+    const flight = this.#find(address, port);
+    if (flight) this.#broke(address, flight);
+  }
+
+  #broke(address: string, flight: Flight): void {
+    if (!this.#end(address, flight)) return;
+    if (flight.socket.bytesRead - flight.helloBytes > failedBytesMax) this.#offended(address);
+    this.free(address);
+  }
+
+  #find(address: string, port: number | undefined): Flight | undefined {
+    return this.#underWay.get(address)?.get(port);
   }
 
   /** False when it has ended before. */
   #end(address: string, flight: Flight): boolean {
     const own = this.#underWay.get(address);
-    if (!own?.delete(flight)) return false;
+    if (own?.get(flight.port) !== flight) return false;
+    own.delete(flight.port);
     if (own.size === 0) this.#underWay.delete(address);
     return true;
   }
@@ -87,6 +101,10 @@ export class FlightPace {
     this.#offenders.delete(address);
     this.#offenders.set(address, this.nowMs() + pauseMs);
     if (this.#offenders.size > offendersMax) this.#offenders.delete(this.#offenders.keys().next().value!);
+    const others = this.#underWay.get(address);
+    this.#underWay.delete(address);
+    // What they have sent is not read any more, also when it has arrived.
+    for (const { socket } of others?.values() ?? []) socket.destroy();
   }
 }
 

@@ -221,6 +221,7 @@ export class SecureDoor implements Door {
     this.#sessions = sessions;
     const flights = this.#flights(server);
     server.removeAllListeners('connection').on('connection', (socket: Socket) => flights.take(socket));
+    server.on('tlsClientError', (_error, socket) => flights.fail(socket));
     new Handshakes(server, this.options.handshakesMax);
     server.prependListener('connection', (socket: Socket) => this.#count(socket));
     server.on('secureConnection', (socket: TLSSocket) => {

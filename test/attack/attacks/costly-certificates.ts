@@ -15,8 +15,8 @@ import type { AttackedServer } from '../attacked-server.ts';
 const primeBits = 1_024;
 /** An address that is not the neighbour's. */
 const localAddress = '127.0.0.9';
-/** Handshakes of one address that may be under way. */
-const underWayMax = 4;
+/** Connections of one address that may be answered meanwhile: after each that is costly, the address waits. */
+const answeredMax = 4;
 const dayMs = 86_400_000;
 
 function inverse(number: bigint, modulus: bigint): bigint {
@@ -75,23 +75,21 @@ export const attack: Attack = {
     const secureContext = chain(isShort ? 10 : 40);
     const count = isShort ? 8 : 40;
     const { hostname, port } = new URL(server.secureUrl);
-    let done = 0;
+    let answered = 0;
     const sockets = Array.from({ length: count }, (): Socket => {
       const local = hostname.startsWith('127.') ? { localAddress } : {};
       const raw = connectTcp({ host: hostname, port: Number(port), ...local }).on('error', () => undefined);
       const socket = connect({ socket: raw, secureContext, rejectUnauthorized: false });
       return socket
         .on('error', () => undefined)
-        .once('secureConnect', () => {
-          done++;
-          socket.write('GET /version HTTP/1.1\r\nHost: localhost\r\n\r\n');
-        });
+        .once('data', () => answered++)
+        .once('secureConnect', () => socket.write('GET /version HTTP/1.1\r\nHost: localhost\r\n\r\n'));
     });
     const codes: number[] = [];
     for (let i = 0; i < 20; i++) codes.push((await server.askAnew('admin', '/version')).status);
     for (const socket of sockets) socket.destroy();
     const gotIn = codes.filter((code) => code !== 200).map((code) => `the administrator got ${code}`);
-    if (done > underWayMax) gotIn.push(`one address had ${done} costly handshakes at once`);
-    return { gotIn, says: `${done} of ${count} handshakes, ${codesText(codes)}` };
+    if (answered > answeredMax) gotIn.push(`one address had ${answered} costly handshakes at once`);
+    return { gotIn, says: `${answered} of ${count} connections answered, ${codesText(codes)}` };
   },
 };
