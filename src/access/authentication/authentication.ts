@@ -49,8 +49,8 @@ export class Authentication implements Authenticator {
   /** The user of a token, if it is valid for one of these audiences. */
   async reviewToken(token: string, audiences: readonly string[]): Promise<TokenVerdict> {
     const failures: unknown[] = [];
-    const question = { audiences, warnings: [], annotations: {} };
-    const answer: TokenAnswer | undefined = await this.parts.tokens.ask(token, question, failures);
+    const question = { sent: { text: token }, audiences, warnings: [], annotations: {} };
+    const answer: TokenAnswer | undefined = await this.parts.tokens.ask(question, failures);
     this.#report(failures);
     if (answer) return this.#verdict(answer);
     const why = failures

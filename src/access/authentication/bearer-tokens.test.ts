@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { credentials } from './authentication.fixture.ts';
 import { BearerTokens, bearerToken } from './bearer-tokens.ts';
 import { StaticTokens } from './static-tokens.ts';
+import type { SentToken, TokenQuestion } from './token-authenticator.ts';
 
 describe('the Authorization header', () => {
   it.each([
@@ -52,9 +53,25 @@ describe('bearer tokens', () => {
     expect(authenticate('Basic x')).toBeUndefined();
   });
 
+  it('are read once from headers that many requests share, and anew from others', async () => {
+    const asked: SentToken[] = [];
+    const method = {
+      authenticateToken({ sent }: TokenQuestion) {
+        asked.push(sent);
+        return { user: alice, audiences: server };
+      },
+    };
+    const own = new BearerTokens([method], server);
+    const sent = credentials([['Authorization', 'Bearer one']]);
+    const shared = { ...sent, headers: Object.freeze({ ...sent.headers }) };
+    for (const each of [shared, shared, sent, sent]) await own.authenticate(each);
+    expect(asked.map(({ text }) => text)).toEqual(['one', 'one', 'one', 'one']);
+    expect(asked.map((token) => asked.indexOf(token))).toEqual([0, 0, 2, 3]);
+  });
+
   it('that are too long are not looked at', async () => {
     const asked: string[] = [];
-    const long = new BearerTokens([{ authenticateToken: (token) => void asked.push(token) }], server);
+    const long = new BearerTokens([{ authenticateToken: ({ sent }) => void asked.push(sent.text) }], server);
     expect(() =>
       long.authenticate(credentials([['Authorization', `Bearer ${'x'.repeat(70_000)}`]])),
     ).toThrow();

@@ -7,6 +7,7 @@ import type { Authenticator, Credentials } from './authenticator.ts';
 import { firstAnswer } from './first-answer.ts';
 import {
   CredentialError,
+  type SentToken,
   type TokenAnswer,
   type TokenAuthenticator,
   type TokenQuestion,
@@ -31,6 +32,9 @@ export function bearerToken(header: string, warnings: string[]): string | undefi
 }
 
 export class BearerTokens implements Authenticator {
+  /** Tokens by the headers they came in: requests of one connection share these as long as they stay the same. */
+  readonly #sent = new WeakMap<object, SentToken>();
+
   constructor(
     private readonly methods: readonly TokenAuthenticator[],
     private readonly serverAudiences: readonly string[],
@@ -39,24 +43,34 @@ export class BearerTokens implements Authenticator {
   authenticate(credentials: Credentials): User | undefined | Promise<User | undefined> {
     const { headers, protocolToken, warnings, annotations } = credentials;
     const header = headers.authorization;
-    const sent = header === undefined ? undefined : bearerToken(header, warnings);
+    const sent = header === undefined ? undefined : this.#sentIn(headers, header, warnings);
     if (sent === undefined && protocolToken === undefined) return undefined;
-    const question = { audiences: this.serverAudiences, warnings, annotations };
-    const tokens = [sent, protocolToken].filter((token) => token !== undefined);
+    const asked = { audiences: this.serverAudiences, warnings, annotations };
+    const tokens: SentToken[] = sent ? [sent] : [];
+    if (protocolToken !== undefined) tokens.push({ text: protocolToken });
     const failures: unknown[] = [];
-    const answer = firstAnswer(tokens, (token) => this.ask(token, question, failures), failures);
+    const answer = firstAnswer(tokens, (token) => this.ask({ ...asked, sent: token }, failures), failures);
     if (answer instanceof Promise) return answer.then((found) => userOf(found, failures));
     return userOf(answer, failures);
   }
 
   /** @param failures collects errors of methods that recognised the token and refused it */
   ask(
-    token: string,
     question: TokenQuestion,
     failures: unknown[],
   ): TokenAnswer | undefined | Promise<TokenAnswer | undefined> {
-    if (token.length > tokenCharsMax) return undefined;
-    return firstAnswer(this.methods, (method) => method.authenticateToken(token, question), failures);
+    if (question.sent.text.length > tokenCharsMax) return undefined;
+    return firstAnswer(this.methods, (method) => method.authenticateToken(question), failures);
+  }
+
+  #sentIn(headers: object, header: string, warnings: string[]): SentToken | undefined {
+    const known = this.#sent.get(headers);
+    if (known) return known;
+    const text = bearerToken(header, warnings);
+    if (text === undefined) return undefined;
+    const sent: SentToken = { text };
+    if (Object.isFrozen(headers)) this.#sent.set(headers, sent);
+    return sent;
   }
 }
 

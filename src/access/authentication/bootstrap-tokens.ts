@@ -12,7 +12,7 @@ import type { User } from '../../api/values/user.ts';
 import { Memo } from '../../memo.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Entry } from '../../registry/view/entry.ts';
-import { digestOf, ServerTokens } from './token-authenticator.ts';
+import { digestOf, type SentToken, ServerTokens } from './token-authenticator.ts';
 
 interface Known {
   readonly token: BootstrapToken;
@@ -35,7 +35,7 @@ export class BootstrapTokens extends ServerTokens {
     super(serverAudiences);
   }
 
-  protected userOf(text: string): User | undefined {
+  protected userOf({ text }: SentToken): User | undefined {
     const sent = readBootstrapToken(text);
     if (!sent) return undefined;
     const secrets = this.registry.view.collection('core/secrets');

@@ -52,11 +52,8 @@ export class BoundTokens implements TokenAuthenticator {
     private readonly signed: SignedClaims,
   ) {}
 
-  authenticateToken(
-    token: string,
-    question: TokenQuestion,
-  ): TokenAnswer | undefined | Promise<TokenAnswer | undefined> {
-    const signed = this.signed.of(token, this.settings.issuers);
+  authenticateToken(question: TokenQuestion): TokenAnswer | undefined | Promise<TokenAnswer | undefined> {
+    const signed = this.signed.of(question.sent, this.settings.issuers);
     if (signed instanceof Promise) return signed.then((found) => this.#check(found, question));
     return signed && this.#check(signed, question);
   }

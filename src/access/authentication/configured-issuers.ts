@@ -55,16 +55,9 @@ export class ConfiguredIssuers implements TokenAuthenticator {
     return this.#anonymous;
   }
 
-  authenticateToken(
-    token: string,
-    question: TokenQuestion,
-  ): TokenAnswer | undefined | Promise<TokenAnswer | undefined> {
+  authenticateToken(question: TokenQuestion): TokenAnswer | undefined | Promise<TokenAnswer | undefined> {
     const failures: unknown[] = [];
-    const answer = firstAnswer(
-      this.#issuers,
-      (issuer) => issuer.authenticateToken(token, question),
-      failures,
-    );
+    const answer = firstAnswer(this.#issuers, (issuer) => issuer.authenticateToken(question), failures);
     if (answer instanceof Promise) return answer.then((found) => orFailure(found, failures));
     return orFailure(answer, failures);
   }

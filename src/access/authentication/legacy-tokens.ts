@@ -16,6 +16,8 @@ import type { Claims, SignedClaims, SignedToken } from './signed-claims.ts';
 import {
   CredentialError,
   digestOf,
+  digestOfSent,
+  type SentToken,
   type TokenAnswer,
   type TokenAuthenticator,
   type TokenQuestion,
@@ -54,16 +56,13 @@ export class LegacyTokens implements TokenAuthenticator {
     private readonly onError: (error: Error) => void,
   ) {}
 
-  authenticateToken(
-    token: string,
-    question: TokenQuestion,
-  ): TokenAnswer | undefined | Promise<TokenAnswer | undefined> {
-    const signed = this.signed.of(token, issuers);
-    if (signed instanceof Promise) return signed.then((found) => this.#check(token, found, question));
-    return signed && this.#check(token, signed, question);
+  authenticateToken(question: TokenQuestion): TokenAnswer | undefined | Promise<TokenAnswer | undefined> {
+    const signed = this.signed.of(question.sent, issuers);
+    if (signed instanceof Promise) return signed.then((found) => this.#check(found, question));
+    return signed && this.#check(signed, question);
   }
 
-  #check(token: string, signed: SignedToken, question: TokenQuestion): TokenAnswer {
+  #check(signed: SignedToken, question: TokenQuestion): TokenAnswer {
     const { registry } = this.writing;
     // These tokens have no audience: they are for the API server.
     const audiences = meantFor(this.settings.audiences, question.audiences);
@@ -76,7 +75,7 @@ export class LegacyTokens implements TokenAuthenticator {
     if (!this.looksUp) return { user, audiences };
     const secret = findSecret(registry, namespace, secretName);
     if (!secret || secret.metadata.deletionTimestamp) throw new CredentialError('Token has been invalidated');
-    if (!holds(secret, token)) throw new CredentialError("Token does not match server's copy");
+    if (!holds(secret, question.sent)) throw new CredentialError("Token does not match server's copy");
     const account = findAccount(registry, namespace, name);
     const { deletionTimestamp, uid: current } = account.metadata;
     if (deletionTimestamp) throw new CredentialError(`ServiceAccount ${namespace}/${name} has been deleted`);
@@ -113,8 +112,8 @@ export class LegacyTokens implements TokenAuthenticator {
 }
 
 /** Whether a secret contains a token; compares hashes in constant time. */
-const holds = ({ data }: Secret, token: string): boolean =>
-  digestOf(Buffer.from(data?.token ?? '', 'base64').toString('utf8')) === digestOf(token);
+const holds = ({ data }: Secret, token: SentToken): boolean =>
+  digestOf(Buffer.from(data?.token ?? '', 'base64').toString('utf8')) === digestOfSent(token);
 
 function tellOrigin(
   { secrets }: ServiceAccount,

@@ -4,7 +4,7 @@ import type { User } from '../../api/values/user.ts';
 import { BoundedCache } from '../shared/bounded-cache.ts';
 import { OidcIssuer, type OidcIssuerOptions } from './oidc-issuer.ts';
 import { checkOidcTimes, type OidcMapping, oidcUser } from './oidc-mapping.ts';
-import { CredentialError, digestOf, ServerTokens } from './token-authenticator.ts';
+import { CredentialError, digestOfSent, type SentToken, ServerTokens } from './token-authenticator.ts';
 import { readUnverified } from './unverified-token.ts';
 
 /** Maximum number of tokens whose user is cached until they expire. */
@@ -44,8 +44,9 @@ export class OidcTokens extends ServerTokens {
     this.#issuer.close();
   }
 
-  protected userOf(token: string): User | undefined | Promise<User> {
-    const digest = digestOf(token);
+  protected userOf(sent: SentToken): User | undefined | Promise<User> {
+    const { text: token } = sent;
+    const digest = digestOfSent(sent);
     const known = this.#known.get(digest);
     if (known && known.keys === this.#issuer.current) {
       checkOidcTimes(known.claims, this.clock.nowMs() / 1000);

@@ -6,7 +6,7 @@
 import { BoundedCache } from '../shared/bounded-cache.ts';
 import type { TokenKey } from '../tokens/token-keys.ts';
 import type { Tokens } from '../tokens/tokens.ts';
-import { CredentialError, digestOf } from './token-authenticator.ts';
+import { CredentialError, digestOfSent, type SentToken } from './token-authenticator.ts';
 import { readUnverified } from './unverified-token.ts';
 
 /** Maximum number of tokens whose verification is cached. */
@@ -27,9 +27,10 @@ export class SignedClaims {
   constructor(private readonly tokens: Tokens) {}
 
   /** The claims of a token; undefined when it is from another issuer. Throws when its signature is wrong. */
-  of(token: string, issuers: readonly string[]): SignedToken | undefined | Promise<SignedToken> {
+  of(sent: SentToken, issuers: readonly string[]): SignedToken | undefined | Promise<SignedToken> {
     const keys = this.tokens.verificationKeys();
-    const digest = digestOf(token);
+    const { text: token } = sent;
+    const digest = digestOfSent(sent);
     const known = this.#remembered.get(digest);
     if (known?.keys === keys) return issuers.includes(known.claims.iss as string) ? known : undefined;
     const unverified = readUnverified(token);

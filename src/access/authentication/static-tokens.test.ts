@@ -40,8 +40,8 @@ describe('a token file', () => {
 describe('static tokens', () => {
   const alice = { name: 'alice', groups: [] };
   const tokens = new StaticTokens(['server', 'api'], [['good', alice]]);
-  const ask = (token: string, audiences: string[]) =>
-    tokens.authenticateToken(token, { audiences, warnings: [], annotations: {} });
+  const ask = (text: string, audiences: string[]) =>
+    tokens.authenticateToken({ sent: { text }, audiences, warnings: [], annotations: {} });
 
   it('are for the server', () => {
     expect(ask('good', ['api', 'other'])).toEqual({ user: alice, audiences: ['api'] });

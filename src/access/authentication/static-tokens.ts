@@ -4,7 +4,7 @@
  */
 import type { User } from '../../api/values/user.ts';
 import { readCsv } from './csv.ts';
-import { digestOf, ServerTokens } from './token-authenticator.ts';
+import { digestOf, digestOfSent, type SentToken, ServerTokens } from './token-authenticator.ts';
 
 /** A user that the embedding program knows by a token. */
 export interface StaticUser {
@@ -23,8 +23,8 @@ export class StaticTokens extends ServerTokens {
     for (const [token, user] of users) this.#users.set(digestOf(token), user);
   }
 
-  protected userOf(token: string): User | undefined {
-    return this.#users.get(digestOf(token));
+  protected userOf(token: SentToken): User | undefined {
+    return this.#users.get(digestOfSent(token));
   }
 }
 

@@ -5,7 +5,15 @@ import type { User } from '../../api/values/user.ts';
 /** Longer tokens are refused without being parsed. */
 export const tokenCharsMax = 64 * 1024;
 
+/** A token as a client has sent it. */
+export interface SentToken {
+  readonly text: string;
+  /** Its digest, when somebody has asked for it. */
+  digest?: string;
+}
+
 export interface TokenQuestion {
+  readonly sent: SentToken;
   /** Accepted audiences; the token must be for one of them. */
   readonly audiences: readonly string[];
   /** Texts for Warning headers are added here. */
@@ -25,10 +33,7 @@ export interface TokenAuthenticator {
    * Identifies the user of a token; undefined when it is of another kind. Throws a `CredentialError` when it is
    * invalid.
    */
-  authenticateToken(
-    token: string,
-    question: TokenQuestion,
-  ): TokenAnswer | undefined | Promise<TokenAnswer | undefined>;
+  authenticateToken(question: TokenQuestion): TokenAnswer | undefined | Promise<TokenAnswer | undefined>;
 }
 
 /** A credential is not valid. The message is for the log; clients get a 401 without a reason. */
@@ -46,6 +51,11 @@ export class CredentialError extends Error {
 /** The cache key of a token: a hash, so that a memory dump does not show the token. */
 export const digestOf = (token: string): string => hash('sha256', token, 'base64');
 
+export function digestOfSent(token: SentToken): string {
+  token.digest ??= digestOf(token.text);
+  return token.digest;
+}
+
 export const audiencesInCommon = (said: readonly string[], asked: readonly string[]): string[] =>
   said.filter((audience) => asked.includes(audience));
 
@@ -53,16 +63,13 @@ export const audiencesInCommon = (said: readonly string[], asked: readonly strin
 export abstract class ServerTokens implements TokenAuthenticator {
   constructor(private readonly serverAudiences: readonly string[]) {}
 
-  authenticateToken(
-    token: string,
-    question: TokenQuestion,
-  ): TokenAnswer | undefined | Promise<TokenAnswer | undefined> {
+  authenticateToken(question: TokenQuestion): TokenAnswer | undefined | Promise<TokenAnswer | undefined> {
     const audiences = audiencesInCommon(this.serverAudiences, question.audiences);
     if (audiences.length === 0) return undefined;
-    const user = this.userOf(token);
+    const user = this.userOf(question.sent);
     if (user instanceof Promise) return user.then((found) => found && { user: found, audiences });
     return user && { user, audiences };
   }
 
-  protected abstract userOf(token: string): User | undefined | Promise<User | undefined>;
+  protected abstract userOf(token: SentToken): User | undefined | Promise<User | undefined>;
 }

@@ -48,10 +48,10 @@ export class TokenWebhook implements TokenAuthenticator {
     });
   }
 
-  authenticateToken(
-    token: string,
-    { audiences }: TokenQuestion,
-  ): TokenAnswer | undefined | Promise<TokenAnswer | undefined> {
+  authenticateToken({
+    sent: { text: token },
+    audiences,
+  }: TokenQuestion): TokenAnswer | undefined | Promise<TokenAnswer | undefined> {
     const key = digestOf(JSON.stringify([token, ...audiences]));
     const verdict = this.#client.ask(key, { token, audiences }, (status) => this.#read(status, audiences));
     return verdict instanceof Promise ? verdict.then(answerIn) : answerIn(verdict);

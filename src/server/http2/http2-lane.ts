@@ -24,7 +24,7 @@ import {
   idleMaxMs,
   streamsMaxDefault,
 } from './session-settings.ts';
-import { Sheets } from './sheets.ts';
+import { Sheets } from '../lane/sheets.ts';
 import type { StreamRequest } from './stream-request.ts';
 import type { StreamResponse } from './stream-response.ts';
 

@@ -10,7 +10,7 @@
  */
 import type { Socket } from 'node:net';
 import { DEFAULT_WINDOW_BYTES, Flag, FRAME_BYTES_MAX, Frame, HEAD_BYTES } from '../../http2/frame-rules.ts';
-import type { Sheet, Sheets } from './sheets.ts';
+import type { Sheet, Sheets } from '../lane/sheets.ts';
 
 /** Bytes of bodies that a session sends before its socket has taken them: one turn of the event loop encrypts them. */
 const burstBytesMax = 256 * 1024;

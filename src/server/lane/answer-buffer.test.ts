@@ -1,6 +1,6 @@
 /** Proves that an answer has been sent, or its memory was left to the socket, before the memory is used again. */
 import type { Socket } from 'node:net';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { poisonByte } from '../../switches.ts';
 import { fitsBuffer, writeJoined } from './answer-buffer.ts';
 
@@ -37,4 +37,46 @@ it('overwrites an answer that is said to be out', () => {
 it('is for small answers', () => {
   expect(fitsBuffer('head', 'x'.repeat(10_000))).toBe(true);
   expect(fitsBuffer('head', 'x'.repeat(16 * 1024))).toBe(false);
+});
+
+describe('with TLS', () => {
+  /** It says later that it has taken what was written. */
+  class EncryptedSocket {
+    readonly encrypted = true;
+    readonly pieces: Buffer[] = [];
+    readonly taken: (() => void)[] = [];
+
+    write(piece: Buffer, written: () => void): boolean {
+      this.pieces.push(piece);
+      this.taken.push(written);
+      return true;
+    }
+  }
+
+  const body = 'x'.repeat(4_000);
+  const answer = (socket: EncryptedSocket, text: string, written = (): void => undefined): void =>
+    writeJoined(socket as unknown as Socket, 'head ', text, written);
+
+  it('leaves every answer alone until it is taken, however many there are', () => {
+    const socket = new EncryptedSocket();
+    for (let i = 0; i < 100; i++) answer(socket, `${i} ${body}`);
+    expect(socket.pieces.map(String)).toEqual(Array.from({ length: 100 }, (_, i) => `head ${i} ${body}`));
+    for (const taken of socket.taken) taken();
+  });
+
+  it('uses memory again whose answers are taken', () => {
+    const memories = new Set<ArrayBufferLike>();
+    for (let i = 0; i < 200; i++) {
+      const socket = new EncryptedSocket();
+      let isWritten = false;
+      answer(socket, body, () => {
+        isWritten = true;
+      });
+      memories.add(socket.pieces[0]!.buffer);
+      expect(isWritten).toBe(false);
+      socket.taken[0]!();
+      expect(isWritten).toBe(true);
+    }
+    expect(memories.size).toBeLessThan(10);
+  });
 });
