@@ -35,7 +35,7 @@ import { conversionProblem } from '../../api/patch/conversion-problem.ts';
 import { type ApiObject, isJsonObject, type JsonObject } from '../../api/text/object.ts';
 import { fieldPaths, isEmptySet } from '../../api/values/field-set.ts';
 import { entryOf, identity, type Managed } from '../../api/values/managed-entry.ts';
-import { givenInPasses } from '../../time-slices.ts';
+import { afterPass, givenInPasses } from '../../time-slices.ts';
 import type { Expected } from '../input.ts';
 import type { Request } from '../request.ts';
 import { collectionOf, type Target } from '../target.ts';
@@ -115,7 +115,9 @@ export async function apply(
   for (let tries = 1; ; tries++) {
     const exists = writing.registry.view.collection(kind).get(namespace, name) !== undefined;
     if (!exists && part !== 'main') throw notFound(kind, name);
+    await afterPass(patch.bytes ?? 0);
     const body = readApply(kind, patch);
+    await afterPass(patch.bytes ?? 0);
     try {
       if (exists)
         return { entry: await applyToStored(writing, request, target, patch, body), created: false };
@@ -136,12 +138,13 @@ function applyToStored(
   body: JsonObject,
 ): Promise<Entry> {
   const { kind, namespace, name } = target;
-  const change = (current: Entry): ApiObject | Promise<ApiObject> => {
+  const change = (current: Entry): ApiObject | Promise<ApiObject> =>
+    givenInPasses(changing(current), Math.max(current.length, patch.bytes ?? 0));
+  const changing = function* (current: Entry): Generator<void, ApiObject> {
     const live = current.object(kind);
-    const { managed } = current;
-    const merging = mergedObject(writing, request, target, patch, body, live, managed);
-    const merged = givenInPasses(merging, current.length);
-    return merged instanceof Promise ? merged.then((object) => checked(object, live)) : checked(merged, live);
+    yield;
+    const merged = yield* mergedObject(writing, request, target, patch, body, live, current.managed);
+    return checked(merged, live);
   };
   const checked = (object: ApiObject, live: ApiObject): ApiObject => {
     settleNamespace(kind, object, namespace);

@@ -108,6 +108,8 @@ class Attempt {
 
 const steps: readonly Step<Attempt>[] = [
   makeReadable,
+  readOld,
+  pause,
   changeAndNoteOwner,
   pause,
   letPluginsChange,
@@ -124,10 +126,13 @@ function makeReadable({ kind, current }: Attempt): void | Promise<void> {
   return converted(kind, [current]);
 }
 
+function readOld(attempt: Attempt): void {
+  const { kind, current } = attempt;
+  attempt.old = kind === current.kind ? current.peek() : current.object(kind);
+}
+
 function changeAndNoteOwner(attempt: Attempt): void | Promise<void> {
-  const { writing, request, target, kind, current, change, track } = attempt;
-  const old = kind === current.kind ? current.peek() : current.object(kind);
-  attempt.old = old;
+  const { writing, request, target, kind, current, change, track, old } = attempt;
   const tracked = (made: ApiObject): ApiObject | Promise<ApiObject> => {
     const tracking = track(writing, request, target, made, old, current);
     return tracking ? tracking.then(() => made) : made;

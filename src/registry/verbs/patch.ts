@@ -10,6 +10,7 @@ import { applyStrategicMerge } from '../../api/patch/strategic-merge.ts';
 import type { Duplicate } from '../../api/text/json.ts';
 import { jsonText } from '../../api/text/json-text.ts';
 import { type ApiObject, isJsonObject, withSortedKeys } from '../../api/text/object.ts';
+import { givenInPasses } from '../../time-slices.ts';
 import { type Expected, type ReadOptions, readPatched } from '../input.ts';
 import type { Request } from '../request.ts';
 import type { Target } from '../target.ts';
@@ -55,15 +56,25 @@ function applyPatch(patch: Patch, model: Model, document: unknown): unknown {
 }
 
 /** Applies a patch and reads the result as an object of the kind. */
-export function patched(
+export function patched(...patch: Parameters<typeof patching>): ApiObject {
+  const work = patching(...patch);
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+  }
+}
+
+/** The same; yields after each pass over the object. */
+function* patching(
   patch: Patch,
   expected: Expected,
   document: unknown,
   options: ReadOptions,
   /** The document once more, for errors that quote it; decoding changes custom objects. */
   original = () => document,
-): ApiObject {
+): Generator<void, ApiObject> {
   const value = applyPatch(patch, expected.model, document);
+  yield;
   const warnings: string[] = [];
   const { fieldValidation } = options;
   const extra = patch.operations && fieldValidation !== 'Ignore' ? extraKeys(patch.operations) : [];
@@ -109,12 +120,15 @@ export function patch(writing: Writing, request: Request, target: Target, change
   const { kind, namespace, name } = target;
   const touchesManaged = mayTouchManaged(change);
   const ofMetadata = isOfMetadata(change);
-  const edit = (current: Entry): ApiObject => {
+  const edit = (current: Entry) => givenInPasses(editing(current), current.length);
+  const editing = function* (current: Entry): Generator<void, ApiObject> {
     // No deep copy is needed: patches copy what they change, and decoding copies the rest, except of custom objects.
     const isShared = !touchesManaged && kind === current.kind && !kind.custom;
     const document = isShared ? current.peek() : touchesManaged ? current.shown(kind) : current.object(kind);
     const { uid, resourceVersion } = document.metadata;
-    const object = patched(change, kind, document, request, () => current.shown(kind));
+    yield;
+    const object = yield* patching(change, kind, document, request, () => current.shown(kind));
+    yield;
     kind.defaults?.(object);
     checkName(object, name);
     settleNamespace(kind, object, namespace);
