@@ -9,6 +9,7 @@ import type { Duplex } from 'node:stream';
 import { connect as secureConnect } from 'node:tls';
 import type { Container, GRPCAction, HTTPGetAction, Probe } from '../../api/generated/types.ts';
 import { boundInterim } from '../../interim-answers.ts';
+import { HandshakeBytes } from '../../streams/bytes/handshake-bytes.ts';
 import { dialTcp } from '../../streams/dial/dialing.ts';
 import type { RunningContainer } from '../runtime/runtime.ts';
 import { capture } from './capture.ts';
@@ -180,7 +181,7 @@ async function get(
   const port = Number(url.port || (secure ? 443 : 80));
   const socket = await reach(host, port, target, signal);
   // Certificates are not verified: a pod is reached by its address, which no certificate names.
-  const channel = secure ? secureConnect({ socket, rejectUnauthorized: false }) : socket;
+  const channel = secure ? secured(socket) : socket;
   const headers: Record<string, string | string[]> = { 'User-Agent': 'kube-probe/1.36', Accept: '*/*' };
   for (const { name = '', value = '' } of httpHeaders) {
     if (name.toLowerCase() === 'host') headers['Host'] = value;
@@ -205,6 +206,13 @@ async function get(
     });
     sent.end();
   });
+}
+
+function secured(socket: Duplex): Duplex {
+  const bytes = new HandshakeBytes(socket);
+  return secureConnect({ socket: bytes, rejectUnauthorized: false }).once('secureConnect', () =>
+    bytes.finish(),
+  );
 }
 
 async function bodyOf(response: IncomingMessage, gone: AbortSignal): Promise<string> {

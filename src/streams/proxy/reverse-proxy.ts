@@ -20,6 +20,7 @@ import { plain, StatusError, unavailable } from '../../api/errors/errors.ts';
 import { boundInterim } from '../../interim-answers.ts';
 import { TurnQueue } from '../../turn-queue.ts';
 import { bodySink } from '../bytes/body-sink.ts';
+import { HandshakeBytes } from '../bytes/handshake-bytes.ts';
 import { clientGone, departures } from '../dial/departures.ts';
 import { readError } from '../dial/net-error.ts';
 import { ClientGone, tunnel, withoutBody } from '../dial/tunnel.ts';
@@ -231,8 +232,9 @@ async function connected(target: ProxyTarget, gone: AbortSignal): Promise<Duplex
 
 function secured(connection: Duplex, gone: AbortSignal): Promise<Duplex> {
   return new Promise((resolve, reject) => {
+    const bytes = new HandshakeBytes(connection);
     const secure = tlsConnect({
-      socket: connection,
+      socket: bytes,
       rejectUnauthorized: false,
       ALPNProtocols: ['http/1.1'],
     });
@@ -247,6 +249,7 @@ function secured(connection: Duplex, gone: AbortSignal): Promise<Duplex> {
     secure.on('error', (error: NodeJS.ErrnoException) => fail(tlsError(error)));
     secure.once('secureConnect', () => {
       clearTimeout(timer);
+      bytes.finish();
       secure.on('close', () => connection.destroy());
       resolve(secure);
     });
