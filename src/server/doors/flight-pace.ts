@@ -1,5 +1,5 @@
 /**
- * The pace of TLS handshakes, by address. OpenSSL verifies all certificates that a client sends, whoever has signed them,
+ * The pace of TLS handshakes, by address. OpenSSL verifies all certificates that a client sends, also those of unknown authorities,
  * before anybody is asked, and in one turn of the event loop all that have arrived: 100 kB of certificates with keys that are
  * made for it take half a second, forty connections at once took fourteen. So when one was costly, all other handshakes of
  * its address are cut before the event loop gets to them, and the address waits before its next. Handshakes that cost what

@@ -6,7 +6,7 @@ import { connect as connectTls, createServer, type Server } from 'node:tls';
 import { afterEach, expect, it } from 'vitest';
 import { HandshakeBytes } from './handshake-bytes.ts';
 
-/** Of a server that nobody knows, valid until 2051. */
+/** The certificate of a server that nobody knows, valid until 2051. */
 const cert = `-----BEGIN CERTIFICATE-----
 MIIBejCCAR+gAwIBAgIURI86iaNdUYbJWxb3HKeGlD93md4wCgYIKoZIzj0EAwIw
 ETEPMA0GA1UEAwwGdGFyZ2V0MCAXDTI2MTExOTAwMTUzNloYDzIwNTEwNzExMDAx
@@ -49,28 +49,29 @@ it('a handshake with more than 12 kB is broken off', async () => {
   await expect(gotten(60, 'hello')).rejects.toThrow('certificates of the server are too long');
 });
 
+/** Passes on what it is given at once, whether it is paused or not: as a connection that had read it already. */
 class Source extends Duplex {
   override _read(): void {}
+
+  override pause(): this {
+    return this;
+  }
 }
 
 it('nothing overtakes what waits for its turn', async () => {
   const sources = [new Source(), new Source(), new Source()];
   const ends = sources.map((source) => new HandshakeBytes(source));
-  for (const source of sources) source.push('first ');
-  const texts = ends.map(async (end) => {
-    let text = '';
-    for await (const part of end) {
-      text += part;
-      end.finish();
-    }
-    return text;
-  });
-  await new Promise((resolve) => setImmediate(resolve));
+  for (const source of sources) source.emit('data', Buffer.from('first '));
   for (const end of ends) end.finish();
   for (const source of sources) {
-    source.push('second ');
-    source.push('third');
-    source.push(null);
+    source.emit('data', Buffer.from('second '));
+    source.emit('data', Buffer.from('third'));
+    source.emit('end');
   }
+  const texts = ends.map(async (end) => {
+    let text = '';
+    for await (const part of end) text += part;
+    return text;
+  });
   expect(await Promise.all(texts)).toEqual(Array(3).fill('first second third'));
 });
