@@ -6,6 +6,9 @@ import type { LogLine, LogOptions } from '../cluster/index.ts';
 import { escapedText } from '../cluster/shared/terminal-text.ts';
 import type { LogForm, LogLevel } from './options.ts';
 
+/** Lines that cannot be written now are written with later ones, up to this bound; others are lost. */
+const unwrittenBytesMax = 64 * 1024;
+
 type Severity = Exclude<LogLevel, 'silent'>;
 type Fields = LogLine['fields'];
 type Write = (at: Severity, message: string, fields: Fields) => void;
@@ -32,7 +35,10 @@ function jsonWriter(level: LogLevel): Write {
   let writer: Promise<Write> | undefined;
   return (at, message, fields) => {
     writer ??= import('pino').then(({ pino }) => {
-      const pinoLogger = pino({ level, base: undefined }, pino.destination({ fd: 2, sync: true }));
+      const destination = pino.destination({ fd: 2, sync: true, maxLength: unwrittenBytesMax });
+      // A log file on a full disk must not end the cluster.
+      destination.on('error', () => undefined);
+      const pinoLogger = pino({ level, base: undefined }, destination);
       return (severity, text, parts) => pinoLogger[severity](parts, text);
     });
     void writer.then((write) => write(at, message, fields));

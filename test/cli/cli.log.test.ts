@@ -1,6 +1,9 @@
-/** Proves that the built command tells what happens when it is asked to, one line each, as JSON or as text. */
-import { expect, it } from 'vitest';
-import { Child } from '../support/child.ts';
+/** Proves that the built command tells what happens when it is asked to, one line each, as JSON or as text, on any disk. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { expect, it, onTestFinished } from 'vitest';
+import { Child, command } from '../support/child.ts';
 
 async function linesOf(...args: string[]): Promise<string[]> {
   const child = new Child(['serve', '--in-memory', '--port', '0', ...args]);
@@ -23,6 +26,19 @@ it('debug tells every request, as text when that is asked for', async () => {
   expect(lines.find((line) => /request: GET \/api\/v1\/namespaces 200/.test(line))).toMatch(
     / debug request: .* method=GET url=\/api\/v1\/namespaces verb=list code=200 ms=\d+ user=system:unsecured /,
   );
+});
+
+it.each(['json', 'text'])('a log that cannot be written as %s does not end the server', async (format) => {
+  const full = openSync('/dev/full', 'w');
+  const args = ['serve', '--in-memory', '--port', '0', '--log-level', 'debug', '--log-format', format];
+  const server = spawn(process.execPath, [command, ...args], { stdio: ['ignore', 'pipe', full] });
+  closeSync(full);
+  onTestFinished(() => void server.kill('SIGKILL'));
+  const [line] = await once(server.stdout!.setEncoding('utf8'), 'data');
+  const url = /http:\S+/.exec(line)![0];
+  for (let i = 0; i < 20; i++) expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  server.kill('SIGTERM');
+  expect(await once(server, 'exit')).toEqual([0, null]);
 });
 
 it('the default tells nothing of it', async () => {
