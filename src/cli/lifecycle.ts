@@ -139,9 +139,11 @@ async function end(record: ClusterRecord, say: (text: string) => void): Promise<
 async function stop(record: ClusterRecord, { json }: LifecycleLine, version: string): Promise<void> {
   const { name } = record;
   const ended = await end(record, json ? () => undefined : print);
-  if (json) return printJson(described(await stateOf(readRecord(name) ?? record, version)));
+  const state = await stateOf(readRecord(name) ?? record, version);
+  if (json) return printJson(described(state));
   const lost = isInMemory(record) ? '; its objects were in memory, and are gone' : '';
-  print(ended ? `Stopped ${name}${lost}\n` : `${name} does not run\n`);
+  const why = state.notes.map((note) => `: ${note}`).join('');
+  print(ended ? `Stopped ${name}${lost}\n` : `${name} does not run${why}\n`);
 }
 
 async function restart(record: ClusterRecord, { json, sure }: LifecycleLine, version: string): Promise<void> {

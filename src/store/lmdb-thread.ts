@@ -19,7 +19,7 @@ export type Answer = 'ready' | number | WriteFailure;
 const { library, options } = workerData as ThreadStart;
 const lmdb = createRequire(library)(library) as typeof import('lmdb');
 const root = lmdb.open(options);
-const carryOut = carryingOut(root);
+const carryOut = carryingOut(root, options.path!);
 const answer = (word: Answer): void => parentPort!.postMessage(word);
 
 async function close(): Promise<void> {

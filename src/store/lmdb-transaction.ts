@@ -2,10 +2,14 @@
  * Carries out a transaction that is encoded on a sheet (`write-buffer.ts`): all of it, durably, or nothing of it. Used
  * by the main thread and by the writing thread (`lmdb-thread.ts`).
  */
+import { statfsSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import type { RootDatabase } from 'lmdb';
 import { poison } from '../switches.ts';
 import { APPEND, databases, HEAD_BYTES, REMOVE, USUAL_BYTES } from './write-buffer.ts';
+
+/** Beyond twice what is on a sheet: pages of the trees above the records. */
+const spareBytes = 256 * 1024;
 
 /** Why a transaction was not carried out. `refused`: LMDB's content is not as expected. */
 export interface WriteFailure {
@@ -23,7 +27,8 @@ interface Puts {
 /** Carries out the instructions in `memory` up to `end`; returns the error, if any. */
 export type CarryOut = (memory: SharedArrayBuffer, end: number) => WriteFailure | undefined;
 
-export function carryingOut(root: RootDatabase): CarryOut {
+/** @param file where the data are */
+export function carryingOut(root: RootDatabase, file: string): CarryOut {
   const opened = databases.map((name) =>
     root.openDB({ name, encoding: 'binary', keyEncoding: 'binary' }),
   ) as unknown as Puts[];
@@ -32,6 +37,7 @@ export function carryingOut(root: RootDatabase): CarryOut {
   const usual = Buffer.allocUnsafeSlow(USUAL_BYTES);
   let refused = false;
   return (memory, end) => {
+    if (isFull(file, end)) return { message: 'No space left on device', code: 'ENOSPC', refused: false };
     const own = end <= usual.length ? usual : Buffer.allocUnsafeSlow(end);
     Buffer.from(memory).copy(own, 0, 0, end);
     try {
@@ -65,4 +71,17 @@ export function carryingOut(root: RootDatabase): CarryOut {
     }
     return undefined;
   };
+}
+
+/**
+ * Whether there may be too little space for a sheet. LMDB is not asked then: when a write fails, lmdb-js 3.5.6 prints a
+ * message of more bytes than it has for it, and the process is aborted some writes later.
+ */
+function isFull(file: string, sheetBytes: number): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(file);
+    return bavail * bsize < 2 * sheetBytes + spareBytes;
+  } catch {
+    return false;
+  }
 }

@@ -46,7 +46,7 @@ export class LmdbWriter {
     private readonly transactionsHere = optimized ? TRANSACTIONS_HERE : Number.POSITIVE_INFINITY,
   ) {
     this.#start = { library, options };
-    this.#carryOutHere = carryingOut(root);
+    this.#carryOutHere = carryingOut(root, options.path!);
   }
 
   /** LMDB may wait for ever for a lost thread. */

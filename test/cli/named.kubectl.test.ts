@@ -210,6 +210,7 @@ describe('two clusters', () => {
     await expect.poll(async () => (await asked('status', 'a')).status).toBe('stopped');
     const note = `process ${pid} ended without being stopped; see wherry logs a`;
     expect((await asked('status', 'a')).notes).toEqual([note]);
+    expect((await run('stop', 'a')).stdout).toBe(`a does not run: ${note}\n`);
     // A process that has the same number by now.
     const reused = forge('a', { process: { pid: process.pid, started: '1' } });
     expect(await asked('status', 'a')).toMatchObject({ status: 'stopped', pid: null });
