@@ -1,6 +1,6 @@
 /**
  * Proves that the recipes for containers, CI and development containers are what their tools read, as far as that can be
- * said without these tools, and that they use the image as its Dockerfile makes it. recipes.release.test.ts runs them.
+ * said without these tools, and that they use the image as its Dockerfile makes it. recipes.kubectl.release.test.ts runs them.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';

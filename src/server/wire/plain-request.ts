@@ -102,7 +102,7 @@ function readFields(text: string): IncomingHttpHeaders | undefined {
     // Node strips only spaces behind a length, and refuses one with a tab there.
     fields[name] = name === 'content-length' ? withoutBlanks(value) : value.trim();
   }
-  // Without a host, or with one that is none, it is refused.
+  // Node's server hands these to the door, which refuses them.
   if (fields.host === undefined || !isHostText(fields.host)) return undefined;
   return fields;
 }

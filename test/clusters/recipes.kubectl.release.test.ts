@@ -2,8 +2,6 @@
  * Proves that the recipes of docs/containers.md run as far as their tools can be had: commands of workflows, services and
  * development containers in a shell with the built command, the recipe for Python with a stand-in for Testcontainers that
  * starts the command in the place of a container, those for Java and Go against stand-ins that have what the recipes call.
- *
- * With the newest kubectl alone: Debian's 1.20 crashes in about half of the times that it writes a user into a kubeconfig.
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -75,7 +73,8 @@ describeWith('kubectl')('commands of recipes, in a shell', () => {
     expect(printed[1]).toMatch(/deployment.*web created[\s\S]*deployment.*web condition met/);
   });
 
-  it('the service of GitLab is used with a token', async () => {
+  // Debian's 1.20 crashes in about half of the times that it writes a user into a kubeconfig.
+  it.skipIf(kubectls.at(-1)?.version === '1.20')('the service of GitLab is used with a token', async () => {
     const { home, env, securePort, run } = await machine('gitlab');
     const { test } = readYaml(recipeWith('yaml', 'alias: wherry')).value as Any;
     const [{ command: words, entrypoint, variables }] = test.services;
