@@ -131,20 +131,33 @@ export const follow = (page: Page, address: string): Promise<unknown> =>
 /** Rules whose findings depend on colours; what others find in one theme, they find in the other. */
 const colourRules = ['color-contrast', 'link-in-text-block'];
 
-/** What axe finds in a page, of any impact, in light and in dark; before a release with all rules in both. */
-export async function axeFindings(page: Page): Promise<string[]> {
+/** What is the same around every view. */
+const frame = ['.bar', '.kinds'];
+
+/**
+ * What axe finds in a page, of any impact, in light and in dark; before a release with all rules in both.
+ *
+ * @param isFrameKnown the frame around the view was looked at before, and is left out
+ */
+export async function axeFindings(page: Page, isFrameKnown = false): Promise<string[]> {
   if (!(await page.evaluate('globalThis.axe !== undefined'))) await page.evaluate(axe);
   const findings: string[] = [];
   for (const theme of ['dark', 'light'] as const) {
     const rules = theme === 'light' && !isRelease ? { runOnly: colourRules } : {};
     await page.emulateMedia({ colorScheme: theme });
     await page.locator(`[data-theme=${theme}]`).waitFor();
-    const found: string[] = await page.evaluate(async (rules) => {
-      const { violations } = await (globalThis as any).axe.run({ resultTypes: ['violations'], ...rules });
-      return violations.flatMap(({ id, nodes }: any) =>
-        nodes.map(({ html }: any) => `${id}: ${html.slice(0, 200)}`),
-      );
-    }, rules);
+    const exclude = isFrameKnown ? frame.map((part) => [part]) : [];
+    const found: string[] = await page.evaluate(
+      async ([rules, exclude]) => {
+        const { axe, document } = globalThis as any;
+        const where = { include: [document], exclude };
+        const { violations } = await axe.run(where, { resultTypes: ['violations'], ...rules });
+        return violations.flatMap(({ id, nodes }: any) =>
+          nodes.map(({ html }: any) => `${id}: ${html.slice(0, 200)}`),
+        );
+      },
+      [rules, exclude] as const,
+    );
     findings.push(...found.map((each) => `${theme} ${each}`));
   }
   return findings;
@@ -163,14 +176,16 @@ export const noteClicks = (page: Page): Promise<unknown> =>
 /**
  * What a page offers to a mouse alone, and what does not show that it has the focus. Marks of the timeline are in a list
  * beside it, options belong to their field, and lines of a log to the log, which have keys; nothing happens on charts.
+ *
+ * @param isFrameKnown the frame around the view was looked at before, and is left out
  */
-export async function keyFindings(page: Page): Promise<string[]> {
+export async function keyFindings(page: Page, isFrameKnown = false): Promise<string[]> {
   await page.keyboard.press('Tab');
   return page.evaluate(`(() => {
     const findings = [];
     const isOwn = 'a[href], button, input, select, textarea, summary, [tabindex], [contenteditable=true]';
     const isElsewhere = '.plotbox *, .mark, [role=option], .loglist tr, .cm-editor *';
-    for (const element of document.querySelectorAll('body *')) {
+    for (const element of document.querySelectorAll('${isFrameKnown ? 'main *' : 'body *'}')) {
       if (!element.checkVisibility() || element.disabled || element.matches(isElsewhere)) continue;
       const isFocusable = element.matches(isOwn) && element.tabIndex >= 0;
       if (clicked.has(element) && !isFocusable) findings.push('by mouse alone: ' + element.outerHTML.slice(0, 150));

@@ -109,6 +109,14 @@ describeWith('chromium')('the page', () => {
       .getByRole('link', { name: 'what changed before' })
       .click();
     await page.locator('.lane').filter({ hasText: 'Pod unpulled' }).waitFor();
+    // The minutes before the change, and little more.
+    const { items } = (await server.client.get('/wherry/problems')).body;
+    const { changed } = items.find(({ message }: any) => message.includes('image none'));
+    const window = new URL(page.url()).searchParams;
+    const [from, to] = ['from', 'to'].map((end) => Number(window.get(end)) - Date.parse(changed));
+    expect(from).toBeLessThanOrEqual(-60_000);
+    expect(to).toBeGreaterThan(0);
+    expect(to! - from!).toBeLessThan(10 * 60_000);
   });
 
   it('folds pods that were evicted and replaced, as what was wrong', async () => {
