@@ -57,6 +57,17 @@ const views = [
   ['object/pods/default/shop-2-c?tab=history', 'What did I change?'],
 ] as const;
 
+/** The texts of rows whose values are beside their names, not below them. */
+const rowsOnOneLine = (rows: any[]): string[] =>
+  rows
+    .filter((row) => {
+      const [name, ...others] = [...row.querySelectorAll('td:not(.pick)')].map((cell) =>
+        cell.getBoundingClientRect(),
+      );
+      return !others.some(({ top }) => top >= name.bottom - 4);
+    })
+    .map((row) => row.innerText);
+
 /** Those that are walked by Tab. */
 const walked = new Set<string>([
   '',
@@ -354,6 +365,8 @@ describeWith('chromium')('the dashboard', () => {
           cells.filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent),
         );
       findings.push(...cut.map((state) => `${path} cuts ${state}`));
+      const flat = await page.locator('.rows tr[data-name], .cards tbody tr').evaluateAll(rowsOnOneLine);
+      findings.push(...flat.map((row) => `${path} has a row that is no card: ${row}`));
       const labels = await page
         .locator('.facts dt')
         .evaluateAll((terms) =>
