@@ -14,6 +14,7 @@ import { methodNotAllowed } from '../../api/errors/errors.ts';
 import { TurnQueue } from '../../turn-queue.ts';
 import type { Door, Reception } from '../http/door.ts';
 import type { Arrivals } from '../lane/arrivals.ts';
+import { Sheets } from '../lane/sheets.ts';
 import { Session } from './session.ts';
 import type { SessionKeeper } from './session-keeper.ts';
 import {
@@ -24,7 +25,6 @@ import {
   idleMaxMs,
   streamsMaxDefault,
 } from './session-settings.ts';
-import { Sheets } from '../lane/sheets.ts';
 import type { StreamRequest } from './stream-request.ts';
 import type { StreamResponse } from './stream-response.ts';
 

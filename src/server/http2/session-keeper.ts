@@ -1,8 +1,8 @@
 /** What a session needs of the lane that it belongs to. */
 import type { FairShare } from '../../access/fairness/fair-share.ts';
 import type { TurnQueue } from '../../turn-queue.ts';
-import type { Session } from './session.ts';
 import type { Sheets } from '../lane/sheets.ts';
+import type { Session } from './session.ts';
 import type { StreamRequest } from './stream-request.ts';
 import type { StreamResponse } from './stream-response.ts';
 
