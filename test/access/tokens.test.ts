@@ -44,7 +44,9 @@ const get = (url: string, headers: Record<string, string | string[]>, server = c
       const chunks: Buffer[] = [];
       answer.on('data', (chunk: Buffer) => chunks.push(chunk));
       answer.on('end', () => {
-        const body = JSON.parse(Buffer.concat(chunks).toString());
+        const text = Buffer.concat(chunks).toString();
+        const isJson = String(answer.headers['content-type']).includes('json');
+        const body = isJson ? JSON.parse(text) : text;
         resolve({ status: answer.statusCode!, headers: answer.headers, body });
       });
     })
@@ -132,11 +134,16 @@ describe('the documents of the issuer', () => {
       ['kubernetes.default.svc:443', 'https://kubernetes.default.svc'],
       ['kubernetes.default:6443', 'https://kubernetes.default:6443'],
       ['elsewhere.example', cluster.secureUrl],
-      ['kubernetes.default.svc@elsewhere.example', cluster.secureUrl],
+      ['not-kubernetes.default.svc', cluster.secureUrl],
     ])
       expect((await get('/.well-known/openid-configuration', { ...zoe, host })).body.jwks_uri).toBe(
         `${url}/openid/v1/jwks`,
       );
+    const host = 'kubernetes.default.svc@elsewhere.example';
+    expect(await get('/.well-known/openid-configuration', { ...zoe, host })).toMatchObject({
+      status: 400,
+      body: '400 Bad Request: malformed Host header',
+    });
     const keys = await get('/openid/v1/jwks', zoe);
     expect(keys.headers['content-type']).toBe('application/jwk-set+json');
     expect(keys.body.keys[0].d).toBeUndefined();

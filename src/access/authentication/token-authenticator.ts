@@ -8,7 +8,7 @@ export const tokenCharsMax = 64 * 1024;
 /** A token as a client has sent it. */
 export interface SentToken {
   readonly text: string;
-  /** Its digest, when somebody has asked for it. */
+  /** Its digest, once an authenticator has asked for it. */
   digest?: string;
 }
 

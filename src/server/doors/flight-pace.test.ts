@@ -63,7 +63,7 @@ it('one that is costly cuts those of its address that are under way, at once', (
   expect(own.map(({ isDestroyed }) => isDestroyed)).toEqual([true, false, true]);
   expect(others.isDestroyed).toBe(false);
   expect(pace.waitMs(here)).toBe(10_000);
-  // Its end is told twice, and counts once.
+  // Its end is reported twice, and counts once.
   nowMs = 5_000;
   own[1]!.destroy();
   expect(pace.waitMs(here)).toBe(5_000);
