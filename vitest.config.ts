@@ -155,7 +155,7 @@ const project = (name: string, kubectls: Record<string, string>, files: object) 
   test: { ...shared, name, env: { ...environment, WHERRY_KUBECTLS: JSON.stringify(kubectls) }, ...files },
 });
 
-/** The same with sources that Node loads, so their exports cannot be replaced. */
+/** The same with sources and tests that Node loads, so exports cannot be replaced. */
 const compiledProject = (name: string, kubectls: Record<string, string>, files: object) => ({
   ...project(name, kubectls, files),
   plugins: [compiledSources(sources)],
