@@ -152,7 +152,16 @@ const shared = {
 const project = (name: string, kubectls: Record<string, string>, files: object) => ({
   // A copy, because vitest takes out of the object what it has read.
   define: { ...define },
-  test: { ...shared, name, env: { ...environment, WHERRY_KUBECTLS: JSON.stringify(kubectls) }, ...files },
+  test: {
+    ...shared,
+    name,
+    env: {
+      ...environment,
+      WHERRY_KUBECTLS: JSON.stringify(kubectls),
+      WHERRY_OLDER_KUBECTL: kubectls === all || kubectls === newest ? '' : '1',
+    },
+    ...files,
+  },
 });
 
 /** The same with sources and tests that Node loads, so exports cannot be replaced. */

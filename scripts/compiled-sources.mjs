@@ -18,8 +18,12 @@ const folderName = 'wherry-sources';
 export const compiledFolder = new RegExp(`/${folderName}/`);
 
 const isTest = (file) => /\.(test|fixture|suite)\.ts$/.test(file);
-/** The dashboard, which Vite builds, too, and lists of files that Vite makes (`import.meta.glob`) are left to Vite. */
-const needsVite = (text) => /\bimport\.meta as\b|from '(\.\.\/)+web\//.test(text);
+/**
+ * Left to Vite: tests of the dashboard and of examples, whose sources are in other folders, lists of files that Vite makes
+ * (`import.meta.glob`), and `using`, which needs helpers of the compiler.
+ */
+const needsVite = (text) =>
+  /\bimport\.meta as\b|from '(\.\.\/)+(web|examples)\/|^ *(await )?using /m.test(text);
 const compiledName = (file) => file.replace(/\.ts$/, '.mjs');
 
 /** A file that is imported, as the compiler prints it: at the start of a line, or by a call. */

@@ -120,7 +120,7 @@ describe('others', () => {
   });
 
   it.each([validatingAdmissionPolicy, mutatingAdmissionPolicyBinding, validatingWebhookConfiguration])(
-    'warn of names that belong to files: %o',
+    'warn of names that belong to files: $kind',
     (kind: Kind) => {
       const warnings = (name: string) => kind.warnings!(created(kind, { metadata: { name } }), undefined);
       expect(warnings('a.static.k8s.io')).toEqual([

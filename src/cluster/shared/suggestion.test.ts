@@ -28,7 +28,10 @@ it.each([
   ['x', undefined],
   ['', undefined],
   ['kubeconfig', undefined],
-  ['p'.repeat(1_000_000), undefined],
-])('%.20s means %s', (typed, meant) => {
+])('%s means %s', (typed, meant) => {
   expect(nearestName(typed, names)).toBe(meant);
+});
+
+it('a very long text means nothing', () => {
+  expect(nearestName('p'.repeat(1_000_000), names)).toBeUndefined();
 });

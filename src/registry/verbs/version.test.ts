@@ -19,7 +19,7 @@ it.each([
   ['1.0', 'invalid syntax'],
   ['18446744073709551616', 'value out of range'],
   ['9'.repeat(5_000), 'value out of range'],
-])('%.30s is no version: %s', (text, problem) => {
+])('%s is no version: %s', (text, problem) => {
   const refusal = (verb: 'get' | 'list' | 'watch'): { code: number; message: string } => {
     try {
       parseVersion(text, verb, 'kubernetes');
