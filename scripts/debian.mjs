@@ -16,18 +16,18 @@ export function onPath(name) {
 }
 
 /**
- * A program in a package of a release. `versionOf` returns the version of a program, as `1.20`, or undefined if it does
- * not run.
+ * A program, or another file, in a package of a release. `versionOf` returns the version of a program, as `1.20`, or
+ * undefined if it does not run; `file` is where the package has it.
  */
 export class DebianProgram {
-  constructor({ codename, version, package: name }, program, versionOf) {
+  constructor({ codename, version, package: name, file = undefined }, program, versionOf) {
     this.codename = codename;
     this.version = version;
     this.package = name;
     this.program = program;
     this.versionOf = versionOf;
     this.folder = path.join(cache, `wherry-${program}`, codename);
-    this.path = path.join(this.folder, 'root/usr/bin', program);
+    this.path = path.join(this.folder, 'root', file ?? `usr/bin/${program}`);
   }
 
   get isThere() {

@@ -1,5 +1,6 @@
 // A Wherry cluster for xUnit: one server for the tests of a collection, a fresh state for every test that calls Reset.
-// Needs .NET 6 and xUnit, and nothing else. The variable WHERRY names the command, default "wherry".
+// Needs .NET Core 3.1 or newer and xUnit, and nothing else. The variable WHERRY names the command, default "wherry".
+#nullable enable
 using System;
 using System.Diagnostics;
 using System.IO;
@@ -7,7 +8,6 @@ using System.Linq;
 using System.Net.Http;
 using System.Text;
 using System.Text.Json;
-using System.Text.Json.Nodes;
 using System.Threading.Tasks;
 using Xunit;
 
@@ -17,7 +17,7 @@ public sealed class Wherry : IAsyncLifetime
     private const string Options =
         "up --in-memory --testing --port 0 --secure-port off --simulated-nodes 2 --config off";
 
-    private readonly HttpClient client = new() { Timeout = TimeSpan.FromSeconds(90) };
+    private readonly HttpClient client = new HttpClient { Timeout = TimeSpan.FromSeconds(90) };
     private readonly string folder = Directory.CreateDirectory(
         Path.Combine(Path.GetTempPath(), "wherry-xunit-" + Guid.NewGuid().ToString("N"))).FullName;
     private Process? process;
@@ -52,13 +52,14 @@ public sealed class Wherry : IAsyncLifetime
         }).Replace("\"kind\"", "\"current-context\":\"test\",\"kind\""));
     }
 
-    public async Task DisposeAsync()
+    public Task DisposeAsync()
     {
         // .NET cannot send SIGTERM; nothing of a cluster in memory is left when it is killed with its children.
         process?.Kill(entireProcessTree: true);
-        if (process != null) await process.WaitForExitAsync();
+        process?.WaitForExit();
         client.Dispose();
         Directory.Delete(folder, recursive: true);
+        return Task.CompletedTask;
     }
 
     /// <summary>Sends a request to the API and returns the answer.</summary>
@@ -71,16 +72,16 @@ public sealed class Wherry : IAsyncLifetime
     }
 
     /// <summary>The same for requests that must succeed: the body of the answer.</summary>
-    public async Task<JsonNode?> Call(string method, string path, object? body = null)
+    public async Task<JsonElement> Call(string method, string path, object? body = null)
     {
         using var answer = await Send(method, path, body);
         var text = await answer.Content.ReadAsStringAsync();
         if (!answer.IsSuccessStatusCode)
             throw new InvalidOperationException($"{method} {path} was answered with {answer.StatusCode}: {text}");
-        return text == "" ? null : JsonNode.Parse(text);
+        return text == "" ? default : JsonSerializer.Deserialize<JsonElement>(text);
     }
 
-    private Task<JsonNode?> Kit(string method, string path, object? body = null) =>
+    private Task<JsonElement> Kit(string method, string path, object? body = null) =>
         Call(method, "/wherry/testing/" + path, body);
 
     /// <summary>Back to the state after the start.</summary>
@@ -96,5 +97,5 @@ public sealed class Wherry : IAsyncLifetime
     public Task Fail(object rule) => Kit("POST", "faults", rule);
 
     /// <summary>The requests so far that match: <c>verb=create</c>.</summary>
-    public Task<JsonNode?> Requests(string match) => Kit("GET", "requests?" + match);
+    public Task<JsonElement> Requests(string match) => Kit("GET", "requests?" + match);
 }

@@ -36,7 +36,7 @@ public class WherryTests : IClassFixture<Wherry>, IAsyncLifetime
         });
         await cluster.Settled();
         var web = await cluster.Call("GET", "/apis/apps/v1/namespaces/default/deployments/web");
-        Assert.Equal(3, (int)web!["status"]!["readyReplicas"]!);
+        Assert.Equal(3, web.GetProperty("status").GetProperty("readyReplicas").GetInt32());
     }
 
     [Fact]
@@ -47,7 +47,7 @@ public class WherryTests : IClassFixture<Wherry>, IAsyncLifetime
         await cluster.Call("POST", Jobs, new { metadata = new { name = "short" }, spec });
         await cluster.Settled();
         await cluster.Advance(TimeSpan.FromHours(2));
-        Assert.Empty((await cluster.Call("GET", Jobs))!["items"]!.AsArray());
+        Assert.Empty((await cluster.Call("GET", Jobs)).GetProperty("items").EnumerateArray());
     }
 
     [Fact]

@@ -1,7 +1,7 @@
 /**
  * Proves that the recipes of docs/containers.md run as far as their tools can be had: commands of workflows, services and
  * development containers in a shell with the built command, the recipe for Python with a stand-in for Testcontainers that
- * starts the command in the place of a container, those for Java and Go against stand-ins that have what the recipes call.
+ * starts the command in the place of a container, those for Java, Go and .NET against stand-ins that have what they call.
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,6 +14,7 @@ import { readYaml } from '../../src/api/text/yaml.ts';
 import { programOf } from '../../src/node/runtime/engine/engine.fixture.ts';
 import { kubectls } from '../kubectl/programs.ts';
 import { command } from '../support/child.ts';
+import { type Dotnet, findDotnet } from '../support/dotnet.ts';
 import { freePorts } from '../support/free-ports.ts';
 import { container, recipesIn, recipeWith } from '../support/recipes.ts';
 import { describeWith } from '../support/tools.ts';
@@ -262,4 +263,25 @@ describeWith('golang')('the recipe for Go', () => {
     };
     await execute('go', ['vet', './...'], { cwd: module, env });
   });
+});
+
+const found = findDotnet();
+const noDotnet = typeof found === 'string' ? ` (left out: ${found})` : '';
+
+it.skipIf(noDotnet)(`the recipe for .NET is C#, against stand-ins${noDotnet}`, async () => {
+  const module = path.join(folder, 'dotnet');
+  mkdirSync(module);
+  const spaces = [
+    ...['System', 'System.IO', 'System.Text', 'System.Threading.Tasks', 'Xunit', 'k8s'],
+    'DotNet.Testcontainers.Builders',
+  ];
+  const usings = spaces.map((name) => `using ${name};\n`).join('');
+  const text = recipeWith('csharp', 'ContainerBuilder');
+  const recipe = path.join(module, 'Recipe.cs');
+  writeFileSync(
+    recipe,
+    `${usings}public class Recipe\n{\n    public async Task Test()\n    {\n${text}    }\n}\n`,
+  );
+  const standIns = path.join(import.meta.dirname, '../support/dotnet/Testcontainers.cs');
+  await (found as Dotnet).compiled([recipe, standIns], module, 'library');
 });

@@ -1,6 +1,6 @@
 /**
- * Proves that the helpers for tests in Go, Python and Java, each one file, do what their own tests say, with the built
- * command: at a terminal, and as a user without the rights of root.
+ * Proves that the helpers for tests in Go, Python, Java and .NET, each one file, do what their own tests say, with the
+ * built command: at a terminal, and as a user without the rights of root.
  */
 import { execFile, spawnSync } from 'node:child_process';
 import {
@@ -17,6 +17,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { Terminal } from '../streams/pty.ts';
+import { type Dotnet, findDotnet } from '../support/dotnet.ts';
 import { describeWith } from '../support/tools.ts';
 
 const root = path.join(import.meta.dirname, '../..');
@@ -117,6 +118,31 @@ describe.skipIf(!hasJUnit)('the extension for JUnit', () => {
       expect(typed.screen).toMatch(/\[ +6 tests successful +\]/);
     } finally {
       rmSync(classes, { recursive: true, force: true });
+    }
+  });
+});
+
+const found = findDotnet();
+const noDotnet = typeof found === 'string' ? ` (left out: ${found})` : '';
+
+describe.skipIf(noDotnet)(`the fixture for xUnit${noDotnet}`, () => {
+  it('resets, settles, moves the clock and makes requests fail', async () => {
+    const { program, variables, compiled } = found as Dotnet;
+    const cwd = path.join(root, 'examples/dotnet');
+    const target = mkdtempSync(path.join(tmpdir(), 'wherry-dotnet-'));
+    try {
+      const shown = path.join(target, 'JobsTests.cs');
+      writeFileSync(shown, shownFile('csharp', 'JobsTests.cs'));
+      const files = readdirSync(cwd).map((file) => path.join(cwd, file));
+      const standIn = path.join(root, 'test/support/dotnet/Xunit.cs');
+      const tests = await compiled([...files, shown, standIn], target, 'exe');
+      if (nobody.uid !== undefined) chownSync(target, nobody.uid, nobody.gid);
+      const alone = { ...variables, HOME: target, WHERRY_DOCKER_SOCKET: 'off', WHERRY_CRI_SOCKET: 'off' };
+      const typed = terminal(program, [tests], alone, { cwd: target, ...nobody });
+      expect(await typed.exited, typed.screen).toBe(0);
+      expect(typed.screen.match(/^passed /gm)).toHaveLength(4);
+    } finally {
+      rmSync(target, { recursive: true, force: true });
     }
   });
 });
