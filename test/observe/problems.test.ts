@@ -100,9 +100,7 @@ it('explains by events what objects do not say', async () => {
   });
   await warn('report.1', { kind: 'Job', ...job.body }, 'exceeded quota');
   const before = await messages('?namespace=two');
-  expect(before).toContain(
-    'Job two/report: 1 of its pods have failed, 6 failures are allowed: exceeded quota',
-  );
+  expect(before).toContain('Job two/report: 1 pod has failed, 6 may: exceeded quota');
   expect(before.join()).not.toContain('nightly');
   await warn('nightly.1', { kind: 'CronJob', ...cronJob.body }, 'too many missed start times');
   expect(await messages('?namespace=two')).toContain('CronJob two/nightly: too many missed start times');
@@ -113,6 +111,93 @@ it('explains by events what objects do not say', async () => {
   await send('DELETE', `${path}/data`);
   await send('DELETE', '/apis/batch/v1/namespaces/two/jobs/report?propagationPolicy=Background');
   await send('DELETE', '/apis/batch/v1/namespaces/two/cronjobs/nightly');
+});
+
+it('says why a job fails, why a probe ends a container, where an ingress leads to nothing, and nothing of claims that wait for a pod', async () => {
+  const path = '/api/v1/namespaces/five/pods';
+  await send('POST', '/api/v1/namespaces', { metadata: { name: 'five' } });
+  const old = { creationTimestamp: '2026-01-01T00:00:00Z', namespace: 'five' };
+  const imported = (kind: string, apiVersion: string, name: string, rest: object) => ({
+    ...{ kind, apiVersion, metadata: { ...old, name, uid: `five-${name}` }, ...rest },
+  });
+  const job = (name: string) => {
+    const failed = { type: 'Failed', status: 'True', reason: 'BackoffLimitExceeded', message: 'limit' };
+    const controller = {
+      apiVersion: 'batch/v1',
+      kind: 'CronJob',
+      uid: 'five-cron',
+      name: 'cron',
+      controller: true,
+    };
+    const job = imported('Job', 'batch/v1', name, {
+      spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'x' }] } } },
+      status: { failed: 1, conditions: [{ ...failed, lastTransitionTime: old.creationTimestamp }] },
+    });
+    return { ...job, metadata: { ...job.metadata, ownerReferences: name === 'alone' ? [] : [controller] } };
+  };
+  const failedPod = async (of: string, exitCode: number) => {
+    const owner = { apiVersion: 'batch/v1', kind: 'Job', name: of, uid: `five-${of}`, controller: true };
+    const spec = { nodeName: 'silent', containers: [{ name: 'main', image: 'x' }] };
+    await send('POST', path, { metadata: { name: of, ownerReferences: [owner] }, spec });
+    const state = {
+      terminated: { exitCode, message: `bad row ${exitCode}`, finishedAt: old.creationTimestamp },
+    };
+    const main = { name: 'main', image: '', imageID: '', ready: false, restartCount: 0, state };
+    await send('PATCH', `${path}/${of}/status`, { status: { phase: 'Failed', containerStatuses: [main] } });
+  };
+  const claim = imported('PersistentVolumeClaim', 'v1', 'cache', {
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+    status: { phase: 'Pending' },
+  });
+  const backend = (name: string) => ({ service: { name, port: { number: 80 } } });
+  const door = imported('Ingress', 'networking.k8s.io/v1', 'door', {
+    spec: {
+      defaultBackend: backend('front'),
+      rules: [
+        { host: 'a.example', http: { paths: [{ path: '/', pathType: 'Prefix', backend: backend('gone') }] } },
+      ],
+    },
+  });
+  const front = imported('Service', 'v1', 'front', { spec: { ports: [{ port: 80 }] } });
+  const objects = [job('run-1'), job('run-2'), job('alone'), claim, door, front];
+  const { results } = (await send('POST', '/wherry/import', { objects })).body;
+  expect(results).toEqual(objects.map(() => ({ state: 'written' })));
+  expect(await messages('?namespace=five')).toContain(
+    'PersistentVolumeClaim five/cache: the claim has no volume',
+  );
+  for (const [of, code] of [
+    ['run-1', 2],
+    ['run-2', 2],
+    ['alone', 2],
+  ] as const)
+    await failedPod(of, code);
+  const { body: pod } = await send('POST', path, {
+    metadata: { name: 'stuck' },
+    spec: {
+      nodeName: 'silent',
+      containers: [{ name: 'main', image: 'x', livenessProbe: { exec: { command: ['check'] } } }],
+    },
+  });
+  const ended = { exitCode: 143, signal: 15, reason: 'Error', finishedAt: old.creationTimestamp };
+  const looping = { waiting: { reason: 'CrashLoopBackOff' } };
+  const main = { name: 'main', image: '', imageID: '', ready: false, restartCount: 3 };
+  const containerStatuses = [{ ...main, state: looping, lastState: { terminated: ended } }];
+  await send('PATCH', `${path}/stuck/status`, { status: { phase: 'Running', containerStatuses } });
+  const event = (name: string, { kind, metadata }: any, type: string, reason: string, message: string) =>
+    send('POST', '/api/v1/namespaces/five/events', {
+      metadata: { name },
+      involvedObject: { kind, namespace: 'five', name: metadata.name, uid: metadata.uid },
+      ...{ type, reason, message, lastTimestamp: `2026-01-01T00:00:0${name}Z` },
+    });
+  await event('1', pod, 'Warning', 'Unhealthy', 'Liveness probe failed: deadlock');
+  await event('2', pod, 'Warning', 'BackOff', 'Back-off restarting failed container');
+  await event('3', claim, 'Normal', 'WaitForFirstConsumer', 'waiting for first consumer');
+  expect((await messages('?namespace=five')).sort()).toEqual([
+    '2 jobs: the job has failed (BackoffLimitExceeded): container main ended with exit code 2, last line: bad row 2',
+    'Ingress five/door: a.example/ leads to the service gone, which does not exist',
+    'Job five/alone: the job has failed (BackoffLimitExceeded): container main ended with exit code 2, last line: bad row 2',
+    'Pod five/stuck: crash loop of container main: signal 15: Liveness probe failed: deadlock',
+  ]);
 });
 
 it('tells of a service whose selector fits no pod, and no more once a pod answers', async () => {

@@ -35,6 +35,18 @@ it('is under way while pods are missing, old or not ready, or the controller has
   expect(deployment({ paused: true }, { readyReplicas: 1 }).state).toBe('paused');
 });
 
+it('is over when its pods are not ready any more, which is no rollout', () => {
+  const over = { type: 'Progressing', status: 'True', reason: 'NewReplicaSetAvailable' };
+  const counts = { readyReplicas: 0, updatedReplicas: 2 };
+  expect(deployment({}, { ...counts, conditions: [over] })).toMatchObject({ state: 'unready', ready: 0 });
+  expect(deployment({}, { ...counts, updatedReplicas: 1, conditions: [over] }).state).toBe('progressing');
+  expect(deployment({}, { ...counts, conditions: [over] }, 2).state).toBe('progressing');
+  const set = (revision: string) =>
+    object({ replicas: 2 }, { ...counts, currentRevision: 'a', updateRevision: revision });
+  expect(rolloutOf('statefulsets.apps', set('a')).state).toBe('unready');
+  expect(rolloutOf('statefulsets.apps', set('b')).state).toBe('progressing');
+});
+
 it('is stuck when the controller has given up or cannot create pods, with its reason', () => {
   const gaveUp = {
     type: 'Progressing',

@@ -2,8 +2,11 @@
 import type { ApiObject, Json } from './objects.ts';
 
 export interface Rollout {
-  /** `complete`: all pods are new and ready. `stuck`: the controller has given up, or cannot create pods. */
-  readonly state: 'complete' | 'progressing' | 'paused' | 'stuck';
+  /**
+   * `complete`: all pods are new and ready. `stuck`: the controller has given up, or cannot create pods. `unready`: the
+   * rollout is over, and pods are not ready any more.
+   */
+  readonly state: 'complete' | 'progressing' | 'paused' | 'stuck' | 'unready';
   readonly wanted: number;
   readonly ready: number;
   /** Pods of the newest template. */
@@ -28,8 +31,16 @@ export function rolloutOf(id: string, { spec, status, metadata }: ApiObject): Ro
   if (isSeen && failure?.status === 'True') return { state: 'stuck', ...counts, reason: failure.message };
   if (isSeen && progressing?.status === 'False')
     return { state: 'stuck', ...counts, reason: progressing.message ?? progressing.reason };
-  return { state: spec?.paused ? 'paused' : 'progressing', ...counts };
+  if (spec?.paused) return { state: 'paused', ...counts };
+  const isOver = isSeen && updated >= wanted && wasRolledOut(progressing, status);
+  return { state: isOver ? 'unready' : 'progressing', ...counts };
 }
+
+/** Deployments say that a rollout is over; stateful sets have one revision then. */
+const wasRolledOut = (progressing: Json, { currentRevision, updateRevision }: Json = {}): boolean =>
+  progressing
+    ? progressing.reason === 'NewReplicaSetAvailable'
+    : currentRevision !== undefined && currentRevision === updateRevision;
 
 /** The pods of a replica set are all of one template. */
 function updatedField(id: string): string {

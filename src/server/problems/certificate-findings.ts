@@ -8,7 +8,7 @@ const soonMs = 14 * 24 * 60 * 60_000;
 const charsMax = 64 * 1024;
 
 /** The certificate of a chain in base64 of PEM that ends first. */
-function endFindings(base64: unknown, what: string): Finding[] {
+function endFindings(base64: unknown, what: string, created = ''): Finding[] {
   if (typeof base64 !== 'string' || base64.length > charsMax) return [];
   const pem = Buffer.from(base64, 'base64').toString('utf8');
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
@@ -18,7 +18,8 @@ function endFindings(base64: unknown, what: string): Finding[] {
   const soon = endMs - soonMs;
   const finding = (tense: string, sinceMs: number): Finding => {
     const text = `${what} ${tense} on ${timeOf(endMs)}`;
-    return { cause: text, text, severity: 'error', since: timeOf(sinceMs), afterMs: sinceMs };
+    const since = timeOf(Math.max(sinceMs, Date.parse(created) || 0));
+    return { cause: text, text, severity: 'error', since, afterMs: sinceMs };
   };
   return [{ ...finding('ends', soon), untilMs: endMs }, finding('has ended', endMs + 1_000)];
 }
@@ -33,8 +34,10 @@ function endOf(pem: string): number | undefined {
   }
 }
 
-export const secretFindings: Examine = ({ type, data }) =>
-  type === 'kubernetes.io/tls' ? endFindings((data as Any)?.['tls.crt'], 'the certificate') : [];
+export const secretFindings: Examine = ({ type, data, metadata }) =>
+  type === 'kubernetes.io/tls'
+    ? endFindings((data as Any)?.['tls.crt'], 'the certificate', metadata.creationTimestamp)
+    : [];
 
 /** Several webhooks of a configuration share an authority. */
 export const webhookAuthorityFindings: Examine = ({ webhooks }) =>

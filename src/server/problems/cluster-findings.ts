@@ -47,6 +47,7 @@ export const claimFindings: Examine = (claim) => {
         since,
         afterMs: (Date.parse(since) || 0) + bindMs,
         isExplainedByEvents: true,
+        events: { hasNormal: true, meant: 'WaitForFirstConsumer' },
       },
     ];
   }

@@ -17,6 +17,12 @@ export interface Finding {
   readonly untilMs?: number;
   /** The latest warning about the object says why. */
   readonly isExplainedByEvents?: boolean;
+  /** Which events may say why, where not all warnings may. */
+  readonly events?: EventChoice;
+  /** What is said instead of the text before the end of the pod of the job that failed last. */
+  readonly isExplainedByPods?: string;
+  /** It says why its job fails, and is no problem of its own. */
+  readonly explainsJob?: boolean;
   /** The object itself says nothing: a warning about it that came after `since` is the problem. */
   readonly isOnlyInEvents?: boolean;
   /** It holds while nothing with these labels answers. */
@@ -29,8 +35,19 @@ export interface Finding {
   readonly followsFromPods?: boolean;
 }
 
+export interface EventChoice {
+  /** How their messages begin. */
+  readonly begins?: RegExp;
+  /** Other events than warnings, too. */
+  readonly hasNormal?: boolean;
+  /** The reason of an event by which all is as it is meant to be. */
+  readonly meant?: string;
+}
+
 export interface LogName {
   readonly node: string;
+  /** Undefined: the object itself. */
+  readonly pod?: string;
   readonly container: string;
   /** The run before the one that waits to begin. */
   readonly isPrevious: boolean;

@@ -132,7 +132,7 @@ describe('other kinds', () => {
       'a job that tries again',
       jobFindings,
       { spec: { backoffLimit: 4 }, status: { failed: 2 } },
-      ['2 of its pods have failed, 4 failures are allowed'],
+      ['2 pods have failed, 4 may'],
     ],
     [
       'a job that made it',

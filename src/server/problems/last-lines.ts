@@ -42,7 +42,8 @@ export class LastLines {
   }
 
   /** Empty if the log is empty or gone, or the node does not answer in time. */
-  async #lineOf({ namespace = '', name }: ObjectName, log: LogName): Promise<string> {
+  async #lineOf({ namespace = '', name: own }: ObjectName, log: LogName): Promise<string> {
+    const name = log.pod ?? own;
     if (!(await this.#mayRead(namespace, name))) return '';
     const key = composedKey(log.id, namespace, name);
     const known = kept.get(key);

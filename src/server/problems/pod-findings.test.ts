@@ -150,7 +150,7 @@ describe('a pod', () => {
               'PodScheduled',
               'False',
               'Unschedulable',
-              '0/3 nodes are available: 3 Insufficient cpu.',
+              '0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: 3 No victims.',
             ),
           ],
         },
@@ -242,7 +242,8 @@ describe('a pod', () => {
     expect(texts(podFindings, { spec, status: { phase: 'Succeeded' } })).toEqual([]);
     expect(texts(podFindings, { spec, status: { phase: 'Pending' } })).toEqual([]);
     const ofJob = { ...metadata, ownerReferences: [{ kind: 'Job', controller: true, uid: 'j', name: 'j' }] };
-    expect(podFindings({ metadata: ofJob, spec, status: { phase: 'Failed', reason: 'Error' } })).toEqual([]);
+    const failed = podFindings({ metadata: ofJob, spec, status: { phase: 'Failed', reason: 'Error' } });
+    expect(failed).toMatchObject([{ explainsJob: true, text: 'Error' }]);
     expect(podFindings({ metadata, ...waiting('ContainerCreating') })[0]!.afterMs).toBe(timeMs + 60_000);
     const unready = {
       phase: 'Running',

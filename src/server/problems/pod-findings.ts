@@ -41,13 +41,19 @@ export const podFindings: Examine = (pod) => {
             severity: 'warning',
             afterMs: laterThan(scheduled.lastTransitionTime, startMs),
           })
-        : fromCondition(scheduled, 'cannot be scheduled'),
+        : fromCondition(
+            { ...scheduled, message: withoutPreemption(scheduled.message) },
+            'cannot be scheduled',
+          ),
     ];
   const containers: Any[] = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
   const found = containers.flatMap((each) => containerFindings(pod, each));
   if (found.length > 0) return found.slice(0, 1);
   return [...unready(pod, containers), ...resize(pod)];
 };
+
+/** Why pods on nodes need not give way is no answer to why the pod fits on none. */
+const withoutPreemption = (message = ''): string => message.replace(/ preemption: .*/s, '');
 
 const laterThan = (time: unknown, ms: number): number => {
   const at = Date.parse(String(time ?? ''));
@@ -62,22 +68,25 @@ const familyOf = (pod: Any, container: string): string =>
   `${pod.metadata.namespace}/${ownerOf(pod)?.uid ?? pod.metadata.name} ${container}`;
 
 function failure(pod: Any): Finding[] {
-  // Jobs try again, and say themselves when they give up.
-  if (ownerOf(pod)?.kind === 'Job') return [];
   const { status, metadata } = pod;
+  // Jobs try again, and say themselves when they give up.
+  const fate: Partial<Finding> =
+    ownerOf(pod)?.kind === 'Job' ? { explainsJob: true } : { isOverOnceReplaced: true };
   const ended = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]
     .map(({ name, state }: Any) => ({ name, ...state?.terminated }))
     .find(({ exitCode }) => exitCode > 0);
   const since =
     ended?.finishedAt ?? conditionOf(pod, 'Ready')?.lastTransitionTime ?? metadata.creationTimestamp ?? '';
   if (status.reason || !ended) {
-    const text = `failed: ${why(status.reason, status.message) || 'no reason is given'}`;
-    return [{ cause: text, text, severity: 'error', since, isOverOnceReplaced: true }];
+    const said = why(status.reason, status.message) || 'no reason is given';
+    const text = fate.explainsJob ? said : `failed: ${said}`;
+    return [{ cause: text, text, severity: 'error', since, ...fate }];
   }
-  const text = `failed: container ${ended.name} ended with ${endText(ended)}`;
+  const end = `container ${ended.name} ended with ${endText(ended)}`;
+  const text = fate.explainsJob ? end : `failed: ${end}`;
   const log = logOf(pod, ended.name, ended, false);
   const cause = `${familyOf(pod, ended.name)} ${text}`;
-  return [{ cause, text, severity: 'error', since, log, isOverOnceReplaced: true }];
+  return [{ cause, text, severity: 'error', since, log, ...fate }];
 }
 
 /** The log that says more than the container's own last words. */
@@ -108,7 +117,8 @@ function containerFindings(pod: Any, container: Any): Finding[] {
   if (reason === 'CrashLoopBackOff') {
     const text = `crash loop of container ${name}: ${endText(lastState.terminated ?? {})}`;
     const log = logOf(pod, name, lastState.terminated, true);
-    return [{ cause: `${familyOf(pod, name)} crash`, text, severity: 'error', since, log }];
+    const cause = `${familyOf(pod, name)} crash`;
+    return [{ cause, text, severity: 'error', since, log, ...killedBy(pod, container) }];
   }
   if (state.waiting && !starting.has(reason)) {
     const text = `container ${name} cannot start: ${why(reason, message)}`;
@@ -139,13 +149,28 @@ function containerFindings(pod: Any, container: Any): Finding[] {
       since: terminated.finishedAt ?? '',
       untilMs: restarted,
       log: logOf(pod, name, terminated, terminated !== state.terminated),
+      ...killedBy(pod, container),
     },
   ];
 }
 
-const imageOf = ({ spec = {} }: Any, container: string): string | undefined =>
-  [...(spec.initContainers ?? []), ...(spec.containers ?? [])].find(({ name }: Any) => name === container)
-    ?.image;
+/** How processes end that are asked to, or killed. */
+const killedCodes = new Set([137, 143]);
+
+/** A container that the node may have ended because of a probe: an event says what the probe has found. */
+function killedBy({ spec = {} }: Any, { name, state, lastState }: Any): Partial<Finding> {
+  const { livenessProbe, startupProbe } = specOf(spec, name) ?? {};
+  const { signal, exitCode, reason } = state?.terminated ?? lastState?.terminated ?? {};
+  if (!(livenessProbe ?? startupProbe) || reason === 'OOMKilled') return {};
+  return signal || killedCodes.has(exitCode)
+    ? { isExplainedByEvents: true, events: { begins: /^(Liveness|Startup) probe failed/ } }
+    : {};
+}
+
+const specOf = ({ initContainers = [], containers = [] }: Any, container: string): Any =>
+  [...initContainers, ...containers].find(({ name }: Any) => name === container);
+
+const imageOf = ({ spec = {} }: Any, container: string): string | undefined => specOf(spec, container)?.image;
 
 /** Words before the reason: about the pause between attempts, and that the image cannot be pulled, which is said already. */
 const pullWords =

@@ -9,8 +9,11 @@ import type { Registry } from '../../registry/registry.ts';
 import type { Entry } from '../../registry/view/entry.ts';
 import { everything, Filter } from '../../registry/view/filter.ts';
 import { inSlices } from '../../time-slices.ts';
+import { EventReasons } from './event-reasons.ts';
 import { examinerOf } from './examined-kinds.ts';
-import { type Any, type Finding, short } from './finding.ts';
+import { FailedJobPods } from './failed-job-pods.ts';
+import type { Any, Finding } from './finding.ts';
+import { ingressFindings } from './ingress-findings.ts';
 import type { Found, ObjectName } from './problem.ts';
 import type { ReadableScope } from './readable-scope.ts';
 import { asPast, isWhole, workloadKindOf } from './replaced-pods.ts';
@@ -44,8 +47,8 @@ const parsed = (entry: Entry): ApiObject => JSON.parse(entry.document.toString('
 
 export class ProblemSearch {
   readonly #found: Found[] = [];
-  /** Findings that events say more about, and where they are; undefined: nowhere, unless there is an event. */
-  readonly #explained: { readonly at: number | undefined; readonly found: Found }[] = [];
+  readonly #reasons = new EventReasons();
+  readonly #jobPods = new FailedJobPods();
   /** Services whose pods are looked for. */
   readonly #asked: Found[] = [];
   /** There was more than is kept. */
@@ -63,8 +66,10 @@ export class ProblemSearch {
       await this.#walk(kind, (entry) => this.#take(entry));
     }
     await this.#webhooks();
+    await this.#ingresses();
     await this.#services();
     await this.#explain();
+    this.#jobPods.addTo(this.#found);
     await this.#lift();
     await this.#settle();
     return this.#found;
@@ -98,41 +103,25 @@ export class ProblemSearch {
       if (this.nowMs < afterMs || this.nowMs > untilMs) continue;
       const found = { object, finding, owner: owner && { ...nameOf(owner), namespace: object.namespace } };
       if (finding.selects) this.#asked.push(found);
-      else if (isOnlyInEvents) this.#explained.push({ at: undefined, found });
+      else if (finding.explainsJob) this.#jobPods.take(found);
+      else if (isOnlyInEvents) this.#reasons.ask(found, undefined);
       else if (this.#found.length >= foundMax) this.isCut = true;
       else {
-        if (isExplainedByEvents) this.#explained.push({ at: this.#found.length, found });
+        if (isExplainedByEvents) this.#reasons.ask(found, this.#found.length);
         this.#found.push(found);
       }
     }
   }
 
-  /** The latest warning about an object says why. Events are read when something needs them. */
+  /** Events are read when something needs them. */
   async #explain(): Promise<void> {
     const kind = this.registry.kinds.resource('v1', 'events');
-    if (this.#explained.length === 0 || !kind) return;
-    const wanted = new Set(this.#explained.map(({ found }) => found.object.uid));
-    const latest = new Map<string, { readonly time: string; readonly text: string }>();
+    if (this.#reasons.isEmpty || !kind) return;
+    const { wantsNormal } = this.#reasons;
     await this.#walk(kind.storage, (entry) => {
-      if (!entry.document.includes('"Warning"')) return;
-      const event = parsed(entry) as Any;
-      const uid = event.involvedObject?.uid;
-      if (!wanted.has(uid)) return;
-      const time = String(event.series?.lastObservedTime ?? event.lastTimestamp ?? event.eventTime ?? '');
-      if (time >= (latest.get(uid)?.time ?? '')) latest.set(uid, { time, text: short(event.message) });
+      if (wantsNormal || entry.document.includes('"Warning"')) this.#reasons.take(parsed(entry));
     });
-    for (const { at, found } of this.#explained) {
-      const event = latest.get(found.object.uid);
-      const { finding } = found;
-      if (!event?.text || (finding.isOnlyInEvents && event.time < finding.since)) continue;
-      const text = [finding.text, event.text].filter(Boolean).join(': ');
-      // Why is the cause: what has other reasons is another problem.
-      const cause = `${finding.cause} ${withoutNames(event.text)}`;
-      this.#found[at ?? this.#found.length] = {
-        ...found,
-        finding: { ...finding, text, cause, since: event.time || finding.since },
-      };
-    }
+    this.#reasons.addTo(this.#found);
   }
 
   /** Webhooks whose service answers nobody: what they should look at cannot be written. */
@@ -165,6 +154,26 @@ export class ProblemSearch {
           this.#found.push({ object, finding });
       });
     }
+  }
+
+  /** Ingresses of namespaces whose services the user may read. */
+  async #ingresses(): Promise<void> {
+    const { kinds, view } = this.registry;
+    const kind = kinds.resource('networking.k8s.io/v1', 'ingresses');
+    const services = kinds.resource('v1', 'services');
+    if (!kind || !services) return;
+    const collection = view.findCollection(services.storage.id);
+    const namespaces = await this.scope.of(services);
+    const visit = (entry: Entry): void => {
+      // They are stored in an older version.
+      const shown = entry.object(kind);
+      const object = nameOf({ ...shown, ...shown.metadata });
+      const exists = (name: string): boolean => collection?.get(entry.namespace, name) !== undefined;
+      for (const finding of ingressFindings(shown, exists))
+        if (this.nowMs >= (finding.afterMs ?? 0))
+          this.#found.push({ object: { ...object, namespace: entry.namespace }, finding });
+    };
+    await this.#walk(kind.storage, visit, namespaces);
   }
 
   /** Services that nobody answers for. None is reported to users who may not see all that could answer. */
@@ -244,10 +253,3 @@ const answering = [
 const known = new WeakSet<Entry>();
 
 const nameOf = ({ apiVersion, kind, name, uid }: Any): ObjectName => ({ apiVersion, kind, name, uid });
-
-/** Pods of one workload have other names and addresses in the same message. */
-const withoutNames = (text: string): string =>
-  text
-    .replace(/\d+(\.\d+){3}(:\d+)?/g, '…')
-    .replace(/"[^"]*"/g, '…')
-    .replace(/[\w.-]*-[a-z\d]{5}\b/g, '…');

@@ -67,8 +67,10 @@ export const serviceFindings: Examine = ({ metadata, spec }) => {
 
 export const jobFindings: Examine = (job) => {
   const failed = conditionOf(job, 'Failed');
-  if (failed?.status === 'True')
-    return [fromCondition(failed, `the job has failed (${failed.reason ?? 'unknown'})`)];
+  if (failed?.status === 'True') {
+    const text = `the job has failed (${failed.reason ?? 'unknown'})`;
+    return [fromCondition(failed, text, { isExplainedByPods: text })];
+  }
   const { failed: count = 0, active = 0, succeeded = 0, startTime } = job.status ?? {};
   const isOver =
     conditionOf(job, 'Complete')?.status === 'True' ||
@@ -76,8 +78,17 @@ export const jobFindings: Examine = (job) => {
   if (isOver || job.spec?.suspend) return [];
   if (startTime && count + active + succeeded === 0) return missing(0, job.spec?.parallelism ?? 1, job);
   if (count === 0) return [];
-  const text = `${count} of its pods have failed, ${job.spec?.backoffLimit ?? 6} failures are allowed`;
-  return [{ cause: text, text, severity: 'warning', since: startTime ?? '', isExplainedByEvents: true }];
+  const text = `${count === 1 ? '1 pod has' : `${count} pods have`} failed, ${job.spec?.backoffLimit ?? 6} may`;
+  return [
+    {
+      cause: text,
+      text,
+      severity: 'warning',
+      since: startTime ?? '',
+      isExplainedByEvents: true,
+      isExplainedByPods: text,
+    },
+  ];
 };
 
 export const autoscalerFindings: Examine = (scaler) =>

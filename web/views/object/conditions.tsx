@@ -46,11 +46,17 @@ function sentence({ type, status }: Condition): string {
   return text[0]!.toUpperCase() + text.slice(1);
 }
 
+/** What a job does before it has ended, and its end: the end says it all. */
+const before: Readonly<Record<string, string>> = { FailureTarget: 'Failed', SuccessCriteriaMet: 'Complete' };
+
 const rankOf = (condition: Condition): number => order[toneOfCondition(condition) ?? 'good'];
 
 function conditionsOf({ status }: ApiObject): readonly Condition[] {
   const list: readonly Condition[] = Array.isArray(status?.conditions) ? status.conditions : [];
-  return list.filter((each) => typeof each?.type === 'string').toSorted((a, b) => rankOf(a) - rankOf(b));
+  const holds = new Set(list.filter((each) => each?.status === 'True').map(({ type }) => type));
+  return list
+    .filter((each) => typeof each?.type === 'string' && !holds.has(before[each.type] ?? ''))
+    .toSorted((a, b) => rankOf(a) - rankOf(b));
 }
 
 export function Conditions({ object }: { readonly object: ApiObject }) {

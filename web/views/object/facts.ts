@@ -1,6 +1,5 @@
 /** The facts of an object that a person asks for first, by kind; of other kinds, the plain values of spec and status. */
 import type { ApiObject, Json } from '../../core/objects.ts';
-import { podState } from '../../core/pod-state.ts';
 
 export interface Fact {
   readonly label: string;
@@ -63,12 +62,9 @@ const webhooks = (object: ApiObject): Row[] =>
     return [name, [where, ...what, `when it fails: ${failurePolicy}`]];
   });
 
-/** Its state is said in words above them; the phase is shown where it says something else. */
-function podFacts(pod: ApiObject): Row[] {
-  const { spec, status } = pod;
-  const state = podState(pod);
+/** Its state is said in words above them: a phase beside that would say that a pod in a crash loop is running. */
+function podFacts({ spec, status }: ApiObject): Row[] {
   return [
-    ['Phase', status?.phase === state ? undefined : status?.phase],
     ['Node', spec?.nodeName],
     ['Address', status?.podIP],
     ['Restart policy', spec?.restartPolicy],
@@ -104,12 +100,12 @@ const byKind: Readonly<Record<string, (object: ApiObject) => readonly Row[]>> = 
     ['Running', status?.active],
     ['Failed', status?.failed],
     ['Backoff limit', spec?.backoffLimit],
-    ['Suspended', spec?.suspend],
+    ['Suspended', spec?.suspend || undefined],
   ],
   CronJob: ({ spec, status }) => [
     ['Schedule', spec?.schedule],
     ['Time zone', spec?.timeZone],
-    ['Suspended', spec?.suspend],
+    ['Suspended', spec?.suspend || undefined],
     ['Last schedule', status?.lastScheduleTime],
     ['Last successful', status?.lastSuccessfulTime],
     ['Running', status?.active?.length],

@@ -28,7 +28,7 @@ interface PodProps extends TabProps {
 
 function Pod({ kind, object, events }: PodProps) {
   const state = stateWords(object);
-  const sentence = podSentence(object);
+  const sentence = podSentence(object, events?.events);
   // An evicted pod is `Evicted`, and the sentence begins with that reason, too.
   const said = sentence?.startsWith(`${state}: `) ? sentence.slice(state.length + 2) : sentence;
   const { namespace, ownerReferences = [] } = object.metadata;

@@ -207,6 +207,22 @@ function answersOf(service: string, slices: readonly ApiObject[]): string {
     : `${ready} of ${endpoints.length} endpoints ready`;
 }
 
+/** Says of services of a namespace whether they are there, and answer; of those that the user may not see, nothing. */
+async function answersIn(
+  namespace: string | undefined,
+  at: number | undefined,
+): Promise<(service: string) => string | undefined> {
+  const sliceId = 'endpointslices.discovery.k8s.io';
+  const [services, slices] = await Promise.all(['services', sliceId].map((id) => listOf(id, namespace, at)));
+  const seesAll = (id: string, list: readonly ApiObject[]): boolean =>
+    may('list', kindOf(id), { namespace }) && list.length < shownMax;
+  return (service) => {
+    if (seesAll('services', services!) && !services!.some(({ metadata }) => metadata.name === service))
+      return 'unavailable: it does not exist';
+    return seesAll(sliceId, slices!) ? answersOf(service, slices!) : undefined;
+  };
+}
+
 const backendsOf = ({ spec }: ApiObject): string[] =>
   [
     spec?.defaultBackend,
@@ -266,13 +282,16 @@ const finders: Readonly<Record<string, Finder>> = {
       { title: 'Class', members: named('storageclasses.storage.k8s.io', undefined, spec?.storageClassName) },
     ];
   },
-  Ingress: async (ingress) => {
+  Ingress: async (ingress, at) => {
     const { spec, metadata } = ingress;
     const { namespace } = metadata;
+    const answers = await answersIn(namespace, at);
     return [
       {
         title: 'Services',
-        members: backendsOf(ingress).flatMap((name) => named('services', namespace, name)),
+        members: [...new Set(backendsOf(ingress))].flatMap((name) =>
+          named('services', namespace, name).map((each) => ({ ...each, note: answers(name) })),
+        ),
       },
       {
         title: 'Secrets',

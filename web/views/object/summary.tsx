@@ -38,8 +38,10 @@ function Summary({ kind, object }: TabProps) {
         {hasEvents && kind.id === 'persistentvolumeclaims' && object.status?.phase === 'Pending' && (
           <LatestWarning object={object} otherwise="The claim waits for a volume." />
         )}
+        {/* Conditions of a job say that it failed, its pods say why. */}
+        {kind.id === 'jobs.batch' && <ProblemsOf object={object} />}
         {kind.id === 'nodes' ? <NodeState node={object} /> : <Conditions object={object} />}
-        {kind.id !== 'persistentvolumeclaims' && <ProblemsOf object={object} />}
+        {kind.id !== 'persistentvolumeclaims' && kind.id !== 'jobs.batch' && <ProblemsOf object={object} />}
         {factsOf(object).length > 0 && (
           <section class="panel">
             <h2>{kind.kind}</h2>

@@ -21,6 +21,7 @@ const words = {
   progressing: ['Rolling out', 'warn'],
   paused: ['Paused', 'warn'],
   stuck: ['The rollout gave up', 'bad'],
+  unready: ['Not all pods are ready', 'bad'],
 } as const;
 
 export function WorkloadSummary({ kind, object }: TabProps) {

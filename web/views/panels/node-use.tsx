@@ -9,6 +9,7 @@ import { bytesText, coresText, quantity } from '../../core/quantity.ts';
 import { may, maySee } from '../../core/rights.ts';
 import { ShareBar } from '../../ui/bar.tsx';
 import { usageTone } from '../../ui/tone.ts';
+import { requestOf } from './pod-requests.ts';
 
 const everyMs = 5_000;
 const imagesMax = 50;
@@ -65,13 +66,6 @@ function Asked(props: BarsProps) {
 
 const isOver = ({ status }: ApiObject): boolean => ['Succeeded', 'Failed'].includes(status?.phase);
 
-/** What the containers of a pod ask for together. */
-const askedBy = ({ spec }: ApiObject, what: string): number =>
-  (spec?.containers ?? []).reduce(
-    (sum: number, { resources: of }: Json) => sum + (quantity(of?.requests?.[what]) || 0),
-    0,
-  );
-
 function Bars({ node: { status }, used, pods }: BarsProps) {
   const active = pods?.filter((pod) => !isOver(pod));
   const able = (what: string): number =>
@@ -83,7 +77,7 @@ function Bars({ node: { status }, used, pods }: BarsProps) {
     <>
       {resources.map(([what, title, format]) => {
         const whole = able(what);
-        const asked = active?.reduce((sum, pod) => sum + askedBy(pod, what), 0);
+        const asked = active?.reduce((sum, pod) => sum + requestOf(pod, what), 0);
         const use = quantity(used?.[what]);
         return (
           <div key={what}>
@@ -117,6 +111,7 @@ const Images = ({ list }: { readonly list: readonly Json[] }) =>
           </li>
         ))}
       </ul>
+      {list.length > imagesMax && <p class="quiet">and {list.length - imagesMax} more</p>}
     </details>
   );
 

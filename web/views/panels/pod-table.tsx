@@ -2,14 +2,17 @@
 import { kindOf, pathOf } from '../../core/kinds.ts';
 import { useLiveObjects } from '../../core/live.ts';
 import type { ApiObject, Json } from '../../core/objects.ts';
+import type { Changes } from '../../core/router.ts';
 import { Age } from '../../ui/age.tsx';
 import { Breakable } from '../../ui/breakable.tsx';
-import { FullLink } from '../../ui/link.tsx';
+import { FullLink, Link, listPlace } from '../../ui/link.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
 import { toneOf } from '../../ui/tone.ts';
 import { stateWords } from '../pods/pod-words.ts';
 
 const shownMax = 50;
+/** Where all are well there is room for what stands below. */
+const wellMax = 10;
 
 interface PodTableProps {
   /** Undefined: pods of all namespaces, which are then shown. */
@@ -24,6 +27,7 @@ export function PodTable({ namespace, query, isShown = () => true, isWhole = fal
   const kind = kindOf('pods')!;
   const live = useLiveObjects(pathOf(kind, namespace), query);
   const pods = problemsFirst(live.items.value.filter(isShown), isWhole);
+  const most = isWhole ? wellMax : shownMax;
   return (
     <section class="panel">
       <h2>
@@ -46,16 +50,29 @@ export function PodTable({ namespace, query, isShown = () => true, isWhole = fal
             </tr>
           </thead>
           <tbody>
-            {pods.slice(0, shownMax).map((pod) => (
+            {pods.slice(0, most).map((pod) => (
               <PodLine key={pod.metadata.uid} pod={pod} isLocal={namespace !== undefined} />
             ))}
           </tbody>
         </table>
       )}
-      {pods.length > shownMax && <p class="quiet">and {pods.length - shownMax} more</p>}
+      {pods.length > most && (
+        <p class="quiet">
+          and{' '}
+          <Link to={listPlace(kind)} query={listQuery(namespace, query)}>
+            {pods.length - most} more
+          </Link>
+        </p>
+      )}
     </section>
   );
 }
+
+/** The same pods in the table of all pods; those of a node by its name. */
+const listQuery = (
+  namespace: string | undefined,
+  { labelSelector, fieldSelector }: PodTableProps['query'],
+): Changes => ({ ns: namespace, labels: labelSelector, q: fieldSelector?.split('=')[1] });
 
 function PodLine({ pod, isLocal }: { readonly pod: ApiObject; readonly isLocal: boolean }) {
   const { metadata, spec, status } = pod;

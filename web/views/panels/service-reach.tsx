@@ -44,6 +44,12 @@ function reachesOf({ metadata: { name, namespace }, spec, status }: ApiObject): 
     ['Cluster', clusterIP && clusterIP !== 'None' ? at(clusterIP) : []],
     ['Nodes', at('any node', 'nodePort')],
     ['Outside', outside.flatMap((host: string) => at(host))],
+    [
+      'Load balancer',
+      type === 'LoadBalancer' && !status?.loadBalancer?.ingress?.length
+        ? ['pending: none has given it an address']
+        : [],
+    ],
   ];
   return reaches.filter(([, addresses]) => addresses.length > 0);
 }
@@ -71,7 +77,7 @@ function Answers({ service }: { readonly service: ApiObject }) {
         </p>
       )}
       <ul class="plainlist">
-        {endpoints.slice(0, shownMax).map((endpoint) => (
+        {[...endpoints.filter((each) => !isReady(each)), ...ready].slice(0, shownMax).map((endpoint) => (
           <li key={endpoint.addresses?.join()}>
             <span class={`badge ${isReady(endpoint) ? 'good' : 'bad'}`}>
               {isReady(endpoint) ? 'ready' : 'not ready'}
@@ -84,6 +90,7 @@ function Answers({ service }: { readonly service: ApiObject }) {
           </li>
         ))}
       </ul>
+      {endpoints.length > shownMax && <p class="quiet">and {endpoints.length - shownMax} more</p>}
     </section>
   );
 }

@@ -7,7 +7,7 @@ import { Breakable } from '../../ui/breakable.tsx';
 import { toneOf, usageTone } from '../../ui/tone.ts';
 import { LastLines } from './last-lines.tsx';
 import { type Figures, usePodFigures } from './pod-figures.ts';
-import { endWords, podSentence, probeWords, runtimeWords } from './pod-words.ts';
+import { endWords, podSentence, probeWords, runtimeWords, waitingWords } from './pod-words.ts';
 
 interface Card {
   readonly container: Json;
@@ -69,16 +69,16 @@ interface ContainerCardProps {
 
 function ContainerCard({ pod, card: { container, status, role }, figures, events }: ContainerCardProps) {
   const { state, lastState, restartCount = 0 } = status ?? {};
-  const waiting = state?.waiting?.message;
+  const waiting = state?.waiting && waitingWords(state.waiting);
   // The sentence about the pod may have said it.
-  const isSaid = waiting !== undefined && podSentence(pod)?.includes(waiting);
+  const isSaid = waiting !== undefined && podSentence(pod)?.includes(waiting.split(': ').at(-1)!);
   return (
     <section class="panel container">
       <h2>
         {container.name} {role && <span class="quiet">{role}</span>}{' '}
         <State of={state} ready={status?.ready} />
       </h2>
-      {waiting && !isSaid && <p class="bad">{waiting}</p>}
+      {waiting && !isSaid && <p class={waiting === state.waiting.message ? 'bad' : 'quiet'}>{waiting}</p>}
       <dl class="facts">
         {lastState?.terminated && (
           <Row label="Last state">

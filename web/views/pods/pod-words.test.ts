@@ -1,16 +1,29 @@
 /** Proves what the dashboard says of pods that are not well, and of those that are. */
 import { expect, it } from 'vitest';
-import { endWords, podSentence, probeWords, runtimeWords, stateWords } from './pod-words.ts';
+import { endWords, podSentence, probeWords, runtimeWords, stateWords, waitingWords } from './pod-words.ts';
 
 const metadata = { name: 'p', uid: 'u', resourceVersion: '1' };
-const pod = (status: object, more: object = {}) => ({ metadata: { ...metadata, ...more }, spec: {}, status });
+const pod = (status: object, more: object = {}) => ({
+  metadata: { ...metadata, ...more },
+  spec: { containers: [{ name: 'main', image: 'web:1' }] },
+  status,
+});
 const one = (fields: object) => ({ phase: 'Running', containerStatuses: [{ name: 'main', ...fields }] });
 
 it.each([
   [{ phase: 'Running' }, undefined],
   [{ phase: 'Succeeded', reason: 'x' }, undefined],
   [
-    { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', message: '0/3 nodes fit.' }] },
+    {
+      phase: 'Pending',
+      conditions: [
+        {
+          type: 'PodScheduled',
+          status: 'False',
+          message: '0/3 nodes fit. preemption: 0/3 nodes: none helps.',
+        },
+      ],
+    },
     'No node takes it. 0/3 nodes fit.',
   ],
   [
@@ -22,7 +35,23 @@ it.each([
   ],
   [
     one({ state: { waiting: { reason: 'ErrImagePull', message: 'not found' } } }),
-    'Container main cannot start: not found',
+    'Image web:1 cannot be pulled: not found',
+  ],
+  [
+    one({
+      state: {
+        waiting: {
+          reason: 'ImagePullBackOff',
+          message:
+            'Back-off pulling image "web:1": ErrImagePull: image "web:1" cannot be pulled: no such host',
+        },
+      },
+    }),
+    'Image web:1 cannot be pulled: no such host',
+  ],
+  [
+    one({ state: { waiting: { reason: 'CreateContainerConfigError', message: 'no config map' } } }),
+    'Container main cannot start: no config map',
   ],
   [one({ state: { waiting: { reason: 'ContainerCreating' } } }), undefined],
   [
@@ -40,6 +69,32 @@ it.each([
   ],
 ])('says what keeps a pod from running: %j', (status, sentence) => {
   expect(podSentence(pod(status))).toBe(sentence);
+});
+
+it('says what the probe found that a container is ended for, and how long its pauses are', () => {
+  const waiting = {
+    reason: 'CrashLoopBackOff',
+    message: 'back-off 2m40s restarting failed container=main pod=p_default(u)',
+  };
+  const killed = (terminated: object) => pod(one({ state: { waiting }, lastState: { terminated } }));
+  const event = (container: string, message: string) => ({
+    metadata,
+    involvedObject: { fieldPath: `spec.containers{${container}}` },
+    message,
+  });
+  const events = [
+    event('other', 'Liveness probe failed: elsewhere'),
+    event('main', 'Readiness probe failed: slow'),
+    event('main', 'Liveness probe failed: deadlock'),
+  ];
+  expect(podSentence(killed({ exitCode: 143, signal: 15 }), events)).toBe(
+    'Container main ends again and again, last with signal 15: Liveness probe failed: deadlock',
+  );
+  expect(podSentence(killed({ exitCode: 3 }), events)).toBe(
+    'Container main ends again and again, last with exit code 3.',
+  );
+  expect(waitingWords(waiting)).toBe('It is started again after a pause of 2m40s.');
+  expect(waitingWords({ reason: 'ErrImagePull', message: 'not found' })).toBe('not found');
 });
 
 it('says that a pod is deleted, and what it waits for', () => {
