@@ -130,17 +130,16 @@ class Modules {
     return [...kept.map((node) => node.getFullText()), ...imports, named].join('\n');
   }
 
-  /** Reads the declarations alone of files in other folders, because these import less than the files themselves do. */
+  /** Files in other folders lose their imports: the types of options are declared where they are imported from, or named. */
   #optionsProgram() {
     const host = ts.createCompilerHost(this.#options);
     const { getSourceFile } = host;
     host.getSourceFile = (file, language, ...others) => {
       const isElsewhere =
         file.startsWith(sources) && !file.startsWith(optionsFolder) && !file.endsWith('.d.ts');
-      const text = isElsewhere ? this.#statedText(file) : undefined;
-      return text === undefined
-        ? getSourceFile(file, language, ...others)
-        : ts.createSourceFile(file, text, language);
+      if (!isElsewhere) return getSourceFile(file, language, ...others);
+      const text = readFileSync(file, 'utf8').replace(/^import [^;]*;$/gm, '');
+      return ts.createSourceFile(file, text, language);
     };
     return ts.createProgram([path.join(optionsFolder, 'start-options.ts'), ambient], this.#options, host);
   }

@@ -15,7 +15,8 @@ import { isRelease } from '../support/tier.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
-const unpackedBytesMax = 3_000_000;
+/** With `npm test` the build compresses quickly, which takes 80 kB more. */
+const unpackedBytesMax = isRelease ? 3_000_000 : 3_080_000;
 const buildMaxMs = 300_000;
 
 /** The inputs of the package. */
@@ -36,6 +37,7 @@ beforeAll(async () => {
   await symlink(join(root, 'node_modules'), join(copy, 'node_modules'), 'junction');
   const { stdout } = await run('npm', ['pack', '--json', '--foreground-scripts=false'], {
     cwd: copy,
+    env: { ...process.env, WHERRY_QUICK_BUILD: isRelease ? '' : '1' },
     shell: process.platform === 'win32',
   });
   const [described] = JSON.parse(stdout);
