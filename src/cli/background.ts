@@ -21,6 +21,10 @@ const tailBytesMax = 64 * 1024;
 
 const script = (): string => fileURLToPath(new URL('cli.cjs', import.meta.url));
 
+/** Says how people find a cluster again that no terminal shows. */
+export const backgroundLine = (name: string): string =>
+  `It runs in the background: wherry status, logs, stop or delete ${name}\n`;
+
 /** What the process in the background says while it starts. */
 type Message =
   | { readonly print: string /** A step that was reached. */; readonly isStep?: boolean }

@@ -13,10 +13,11 @@ import {
 import { ClusterRun, refuseRunning } from '../cluster/named/cluster-run.ts';
 import { platform } from '../platform.ts';
 import type { Ending } from '../program/ending.ts';
-import { Background, startInBackground } from './background.ts';
+import { Background, backgroundLine, startInBackground } from './background.ts';
 import { activityLog, logger } from './log.ts';
 import type { NamedUp } from './named-line.ts';
 import type { ClusterLine, LogForm } from './options.ts';
+import { withPortAdvice } from './taken-port.ts';
 import { ticked } from './terminal.ts';
 
 /** The options of a cluster, with functions that write to the log. */
@@ -40,7 +41,11 @@ export const starter = async (
 export async function runCluster(ending: Ending, line: ClusterLine, version: () => string): Promise<void> {
   const { command, start: given, testing, log: form, named, file } = line;
   if (named?.detached) return detach(named, version());
-  const begin = await starter(testing);
+  const started = await starter(testing);
+  const begin = (options: StartOptions) =>
+    started(options).catch((error: unknown) => {
+      throw withPortAdvice(error, options);
+    });
   if (command === 'up') return new UpCommand(ending, line, version()).run(begin);
   const cluster = await ending.of(
     begin({ ...logged(given, form), onFatal: (error) => ending.failRunning(error) }),
@@ -76,7 +81,7 @@ async function detach(
     throw error;
   });
   if (json) return (await import('./lifecycle.ts')).printState(choice.name, version);
-  print(`It runs in the background: wherry status, logs, stop or delete ${choice.name}\n`);
+  print(backgroundLine(choice.name));
 }
 
 /** How often ports are chosen, when other processes are faster to take them. */
@@ -101,7 +106,7 @@ class UpCommand {
   async run(begin: (options: StartOptions) => Promise<Cluster>): Promise<void> {
     const starting = this.#started(begin);
     const closable = starting.then(({ cluster, run }) => this.#closable(cluster, run));
-    this.ending.of(closable, stoppingLine(0)).catch(() => undefined);
+    this.ending.of(closable, this.#stoppingLine(0)).catch(() => undefined);
     const { cluster, options, run } = await starting.catch((error: Error) => {
       this.#background?.tell({ failed: error.message });
       throw error;
@@ -144,7 +149,7 @@ class UpCommand {
 
   #closable(cluster: Cluster, run: ClusterRun | undefined) {
     return {
-      closingLine: () => stoppingLine(cluster.podsRunning),
+      closingLine: () => this.#stoppingLine(cluster.podsRunning),
       get closingPart() {
         return cluster.closingPart;
       },
@@ -155,10 +160,16 @@ class UpCommand {
     };
   }
 
+  /** A log in the background has no keys that could be pressed. */
+  #stoppingLine(pods: number): string {
+    const what = pods === 0 ? '' : ` ${pods} ${pods === 1 ? 'pod' : 'pods'}`;
+    return `Stopping${what}${this.#background ? '' : ', Ctrl-C again to leave at once'}\n`;
+  }
+
   /** Prints what has started, in the order in which it can be used. */
   async #tell(cluster: Cluster, options: StartOptions, run: ClusterRun | undefined): Promise<void> {
     const apiTime = secondsSoFar();
-    run?.update(addressesOf(cluster));
+    run?.update({ ...addressesOf(cluster), ...run.rangesOf(options) });
     this.#printStep(`Wherry is ready at ${cluster.url}\n`);
     this.#print(fileLine(this.line.file));
     this.#print(secureLines(cluster, options));
@@ -222,11 +233,6 @@ class UpCommand {
 function secondsSoFar(): string {
   const [begun] = performance.getEntriesByName('wherry begins');
   return ((performance.now() - (begun?.startTime ?? 0)) / 1_000).toFixed(2);
-}
-
-function stoppingLine(pods: number): string {
-  const what = pods === 0 ? '' : ` ${pods} ${pods === 1 ? 'pod' : 'pods'}`;
-  return `Stopping${what}, Ctrl-C again to leave at once\n`;
 }
 
 const portOf = (url: string): number => Number(new URL(url).port || (url.startsWith('https:') ? 443 : 80));

@@ -19,7 +19,7 @@ import { type ClusterState, runningProcess, stateOf } from '../cluster/named/clu
 import { removeOwnFiles } from '../cluster/named/data-removal.ts';
 import { cleanUp } from '../cluster/node/cleanup.ts';
 import { cacheFolder } from '../program/code-cache.ts';
-import { startInBackground } from './background.ts';
+import { backgroundLine, startInBackground } from './background.ts';
 import { coloured, table } from './terminal.ts';
 
 /** How long a cluster may take to end: pods get their grace period. */
@@ -156,7 +156,8 @@ async function restart(record: ClusterRecord, { json, sure }: LifecycleLine, ver
   const words = ['up', '--name', name, ...args];
   const warn = (text: string): void => void process.stderr.write(text);
   await startInBackground(words, logFile(name), existsSync(cwd) ? cwd : recordFolder(name), say, warn);
-  if (json) await printState(name, version);
+  if (json) return printState(name, version);
+  print(backgroundLine(name));
 }
 
 /** Prints the state of a cluster as JSON. @param version of this command */

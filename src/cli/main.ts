@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { wallClock } from '../clock.ts';
 import { startNode } from '../cluster/index.ts';
+import { refuseStopped } from '../cluster/named/cluster-choice.ts';
 import type { Progress } from '../cluster/store/backup.ts';
 import type { AssetsLine } from '../envtest/assets.ts';
 import { Ending } from '../program/ending.ts';
@@ -25,6 +26,7 @@ import {
 } from './options.ts';
 import { ProgressLine } from './progress.ts';
 import type { PastLine, ProblemsLine } from './question-lines.ts';
+import { withPortAdvice } from './taken-port.ts';
 
 /** Resolves when the command has started, or is over. Never throws: errors are printed to stderr and set the exit code. */
 export async function runCommand(): Promise<void> {
@@ -185,6 +187,7 @@ async function runPast(line: PastLine): Promise<void> {
 
 async function runTokens(line: TokenLine): Promise<void> {
   const { runToken } = await import('../cluster/access/bootstrap-tokens.ts');
+  refuseStopped(line.dataDir);
   const { text, warning } = await runToken(line);
   process.stdout.write(text);
   if (warning) process.stderr.write(`wherry: ${warning}\n`);
@@ -198,6 +201,8 @@ async function runNode(ending: Ending, { server, node: options, log: form }: Nod
       join: { ...options.join, tell: (message) => void process.stderr.write(`wherry: ${message}\n`) },
       log: activityLog(form.level, log),
       onError: (error) => log('error', error.stack ?? error.message),
+    }).catch((error: unknown) => {
+      throw withPortAdvice(error, { port: 'off', node: options });
     }),
   );
   process.stdout.write(`${node.description}\nserver ${server}\n`);

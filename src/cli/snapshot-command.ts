@@ -3,7 +3,7 @@ import { administeredCluster } from '../cluster/access/bootstrap-tokens.ts';
 import { StartError } from '../cluster/index.ts';
 import { knownCluster } from '../cluster/named/cluster-choice.ts';
 import type { ClusterRecord } from '../cluster/named/cluster-record.ts';
-import { runningProcess } from '../cluster/named/cluster-state.ts';
+import { notRunning, runningProcess } from '../cluster/named/cluster-state.ts';
 import { ask } from '../cluster/named/local-request.ts';
 import { table } from './terminal.ts';
 
@@ -38,6 +38,10 @@ export async function runSnapshot(line: SnapshotLine): Promise<string> {
     record,
     { save: 'PUT', load: 'POST', list: 'GET', delete: 'DELETE' }[action],
     `${path}${action === 'load' ? '/load' : ''}${replaces ? '?replace=true' : ''}`,
+    {
+      404: `${record.name} has no snapshot ${snapshot}; wherry snapshot list --name ${record.name} shows those there are`,
+      409: `${record.name} has a snapshot ${snapshot} already; --replace saves over it`,
+    },
   );
   if (json) return `${JSON.stringify(answer, null, 2)}\n`;
   if (action === 'list') return listed((answer as { items: readonly Snapshot[] }).items, record.name);
@@ -58,10 +62,15 @@ function listed(items: readonly Snapshot[], cluster: string): string {
   return table([['NAME', 'SAVED', 'OBJECTS', 'SIZE'], ...rows]);
 }
 
-async function asked(record: ClusterRecord, method: string, path: string): Promise<unknown> {
+/** @param refusals sentences for some of the statuses */
+async function asked(
+  record: ClusterRecord,
+  method: string,
+  path: string,
+  refusals: Readonly<Record<number, string>>,
+): Promise<unknown> {
   const { name, url, dataDir } = record;
-  if (runningProcess(record) === undefined || url === undefined)
-    throw new StartError(`${name} does not run; wherry up -d --name ${name} starts it`);
+  if (runningProcess(record) === undefined || url === undefined) throw notRunning(record);
   // Without the local door, as the administrator whom the data folder knows.
   const trust = url.startsWith('https:') && dataDir !== undefined ? administeredCluster(dataDir) : undefined;
   const { status, text } = await ask(new URL(path, url), { method, maxMs: answerMaxMs, trust }).catch(
@@ -73,13 +82,19 @@ async function asked(record: ClusterRecord, method: string, path: string): Promi
   );
   const answer = parsed(text);
   if (status === 200 && answer) return answer;
-  const advice = status === 409 ? '; --replace saves over it' : '';
-  throw new StartError(`${answer?.message ?? `${name} answered ${status}`}${advice}`);
+  // A cluster that keeps no snapshots at all answers 404, too.
+  const said = answer?.details?.group === 'wherry.dev' ? refusals[status] : undefined;
+  throw new StartError(said ?? answer?.message ?? `${name} answered ${status}`);
 }
 
-function parsed(text: string): { readonly message?: string } | undefined {
+interface Answer {
+  readonly message?: string;
+  readonly details?: { readonly group?: string };
+}
+
+function parsed(text: string): Answer | undefined {
   try {
-    return JSON.parse(text) as { message?: string };
+    return JSON.parse(text) as Answer;
   } catch {
     return undefined;
   }

@@ -192,7 +192,11 @@ it('a person keeps, resets and deletes a cluster', async () => {
   for (const doubt of ['n\r', ctrlC, ctrlD])
     expect(await desk.prints('wherry delete dev', doubt)).toMatch(/\ndev stays\n$/);
   expect(await desk.prints('wherry stop dev')).toMatch(/Stopped dev\n/);
-  expect(await desk.prints(problems)).toMatch(/dev does not run; wherry up -d --name dev starts it/);
+  for (const line of [problems, 'wherry token create --name dev', 'wherry snapshot save a --name dev'])
+    expect(await desk.prints(line)).toBe('wherry: dev does not run; wherry restart dev starts it\n');
+  expect(await desk.prints('wherry restart dev')).toMatch(
+    /\nTry: kubectl .*\nIt runs in the background: wherry status, logs, stop or delete dev\n$/,
+  );
   expect(await desk.prints('wherry delete dev', 'y\r')).toMatch(/Deleted dev, and its context in /);
   expect(await desk.prints('wherry list')).toBe('There are no clusters; wherry up -d starts one\n');
   expect(readFileSync(file('kubeconfig'), 'utf8')).toBe(foreign);

@@ -90,6 +90,7 @@ describe('a port that is taken', () => {
     [address, ['node', '--server', 'http://127.0.0.1:9', '--kubelet-port', 'TAKEN']],
   ])('leaves nothing behind: %s %j', async (host, words) => {
     const port = await held(host);
+    const flag = words[words.indexOf('TAKEN') - 1];
     const folder = await children.folder();
     const child = new Child(
       words.map((word) => (word === 'TAKEN' ? port : word)),
@@ -98,7 +99,7 @@ describe('a port that is taken', () => {
     const { code } = await child.exited;
     expectSentence(
       { code, signal: null, stdout: child.stdout, stderr: child.stderr },
-      new RegExp(`port ${port} on ${host} is taken by another process`),
+      new RegExp(`port ${port} on ${host} is taken by another process; ${flag} 0 takes a free one\n$`),
     );
     expect(readdirSync(folder)).toEqual([]);
   });

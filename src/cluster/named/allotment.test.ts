@@ -39,6 +39,15 @@ describe('a cluster', () => {
     expect(await allot(given, undefined, others(1))).toEqual({});
   });
 
+  it('gets ranges that overlap with none of another, be it of services or of pods', async () => {
+    const wide = [
+      { name: 'a', serviceRange: '10.0.0.0/22,fd00::/112', podRange: '10.217.128.0/17' },
+      { name: 'b', serviceRange: '10.218.7.0/24', podRange: '10.0.4.0/24' },
+    ];
+    const { serviceRange, podRange } = await allot(open, undefined, wide);
+    expect({ serviceRange, podRange }).toEqual({ serviceRange: '10.0.5.0/24', podRange: '10.219.0.0/16' });
+  });
+
   it('shares a range with one that does not run, when none is left', async () => {
     const { serviceRange, podRange } = await allot(open, undefined, others(200));
     expect({ serviceRange, podRange }).toEqual({ serviceRange: '10.0.0.0/24', podRange: '10.217.0.0/16' });

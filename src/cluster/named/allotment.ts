@@ -2,6 +2,7 @@
  * Chooses ports and ranges for a cluster that is started without naming them: those it had before, else the first that
  * no other cluster of the user has, running or not, and that are free on this machine.
  */
+import { type AddressRange, parseCIDR } from '../../api/values/addresses.ts';
 import { checkPorts } from '../shared/ports.ts';
 import { StartError } from '../shared/start-error.ts';
 import type { ClusterRecord } from './cluster-record.ts';
@@ -58,38 +59,42 @@ async function freePort(first: number, taken: ReadonlySet<number | undefined>): 
 }
 
 /**
- * The first range that no other cluster has; when all are taken, the first that no running one has.
+ * The first range that overlaps with none of another cluster; when there is none, the first that overlaps with none of a
+ * running one.
  * @param ranges in the order in which they are chosen
  */
-function rangeBeside(ranges: readonly string[], taken: Taken, flag: string): string {
-  const range = ranges.find((one) => !taken.known.has(one)) ?? ranges.find((one) => !taken.running.has(one));
+function rangeBeside(ranges: readonly string[], others: readonly ClusterRecord[], flag: string): string {
+  const known = rangesOf(others);
+  const isFree = (taken: readonly AddressRange[]) => (text: string) => {
+    const range = parseCIDR(text)!;
+    return !taken.some((one) => overlap(range, one));
+  };
+  const range =
+    ranges.find(isFree(known)) ??
+    ranges.find(isFree(rangesOf(others.filter((one) => runningProcess(one) !== undefined))));
   if (range === undefined) throw new StartError(`no range is left; name one by --${flag}`);
   return range;
 }
 
-interface Taken {
-  readonly known: ReadonlySet<string | undefined>;
-  readonly running: ReadonlySet<string | undefined>;
-}
+/** All ranges of clusters, of services and of pods; there may be one of each family, with a comma between them. */
+const rangesOf = (clusters: readonly ClusterRecord[]): AddressRange[] =>
+  clusters
+    .flatMap(({ serviceRange = '', podRange = '' }) => [...serviceRange.split(','), podRange])
+    .flatMap((text) => parseCIDR(text.trim()) ?? []);
 
-const takenOf = (
-  others: readonly ClusterRecord[],
-  rangeOf: (record: ClusterRecord) => string | undefined,
-): Taken => ({
-  known: new Set(others.map(rangeOf)),
-  running: new Set(others.filter((one) => runningProcess(one) !== undefined).map(rangeOf)),
-});
+const overlap = (one: AddressRange, other: AddressRange): boolean =>
+  one.family === other.family && one.first <= other.last && other.first <= one.last;
 
 const serviceRangeBeside = (others: readonly ClusterRecord[]): string =>
   rangeBeside(
     Array.from({ length: rangesTried }, (_, i) => `10.0.${i}.0/24`),
-    takenOf(others, ({ serviceRange }) => serviceRange),
+    others,
     'service-cluster-ip-range',
   );
 
 const podRangeBeside = (others: readonly ClusterRecord[]): string =>
   rangeBeside(
     Array.from({ length: podRangesTried }, (_, i) => `10.${podRangeFirst + i}.0.0/16`),
-    takenOf(others, ({ podRange }) => podRange),
+    others,
     'pod-range',
   );

@@ -7,6 +7,7 @@ import path from 'node:path';
 import { isClusterName, nameRule } from '../options/named.ts';
 import { StartError } from '../shared/start-error.ts';
 import { allRecords, type ClusterRecord, isInMemory, readRecord, recordFolder } from './cluster-record.ts';
+import { notRunning, runningProcess } from './cluster-state.ts';
 
 const usualName = 'default';
 const localFolder = '.wherry';
@@ -88,6 +89,12 @@ export function knownCluster(name: string | undefined): ClusterRecord {
   const names = allRecords().map((one) => one.name);
   const there = names.length ? `there are ${names.join(', ')}` : 'wherry up -d starts one';
   throw new StartError(`there is no cluster ${chosen}; ${there}`);
+}
+
+/** Throws a `StartError` when the cluster with this data folder does not run. */
+export function refuseStopped(dataDir: string): void {
+  const known = recordIn(path.resolve(dataDir));
+  if (known && runningProcess(known) === undefined) throw notRunning(known);
 }
 
 /** The name and identity of the cluster with this data folder; undefined when it has no name. */

@@ -5,7 +5,7 @@ import { bootId } from '../../node/process/process-table.ts';
 import { currentOwner } from '../../store/owner.ts';
 import type { StartOptions } from '../options/start-options.ts';
 import { StartError } from '../shared/start-error.ts';
-import { allot, type Open } from './allotment.ts';
+import { type Allotment, allot, type Open } from './allotment.ts';
 import { type Asked, type Choice, chooseCluster } from './cluster-choice.ts';
 import {
   allRecords,
@@ -35,6 +35,8 @@ export class ClusterRun {
   private constructor(
     readonly choice: Choice,
     record: ClusterRecord,
+    /** Ports and ranges that the options leave open. */
+    private readonly chosen: Allotment,
     private readonly former: ClusterRecord | undefined,
   ) {
     this.#record = record;
@@ -57,11 +59,12 @@ export class ClusterRun {
         inMemory: _memory,
         ...kept
       } = former ?? {};
+      const chosen = await allot(asked.open, former ?? knownBefore(asked, choice), others);
       const record: ClusterRecord = {
         ...kept,
         name,
         ...(asked.inMemory ? { inMemory: true } : { dataDir }),
-        ...(await allot(asked.open, former ?? knownBefore(asked, choice), others)),
+        ...chosen,
         process: currentOwner(),
         boot: bootId(),
         startedAt: new Date(wallClock()).toISOString(),
@@ -71,7 +74,7 @@ export class ClusterRun {
         ...(asked.log === undefined ? {} : { log: asked.log }),
       };
       writeRecord(record);
-      return new ClusterRun(choice, record, former);
+      return new ClusterRun(choice, record, chosen, former);
     });
   }
 
@@ -81,7 +84,8 @@ export class ClusterRun {
 
   /** The options of the start, with what was chosen. */
   options(given: StartOptions): StartOptions {
-    const { dataDir, inMemory, port, securePort, serviceRange, podRange } = this.#record;
+    const { dataDir, inMemory } = this.#record;
+    const { port, securePort, serviceRange, podRange } = this.chosen;
     const { secure, node } = given;
     return {
       ...given,
@@ -95,6 +99,18 @@ export class ClusterRun {
       ...(podRange === undefined || podRange === defaultPodRange || typeof node !== 'object'
         ? {}
         : { node: { ...node, podRange } }),
+    };
+  }
+
+  /** Ranges that the options of a start name, for the record: other clusters keep away from them. */
+  rangesOf({ serviceClusterIPRange: named, node }: StartOptions): Partial<ClusterRecord> {
+    const { inMemory, serviceRange: known } = this.#record;
+    // Objects on disk keep the range that they have, whatever the options say.
+    const serviceRange = inMemory ? (named ?? known) : (known ?? named);
+    const podRange = typeof node === 'object' ? node.podRange : undefined;
+    return {
+      ...(serviceRange === undefined ? {} : { serviceRange }),
+      ...(podRange === undefined ? {} : { podRange }),
     };
   }
 
@@ -119,7 +135,7 @@ export class ClusterRun {
   /** Ports that were chosen for this run; those of an earlier one stay. */
   get #chosenPorts(): readonly (number | undefined)[] {
     const { former } = this;
-    const { port, securePort } = this.#record;
+    const { port, securePort } = this.chosen;
     return [
       ...(former?.port === undefined ? [port] : []),
       ...(former?.securePort === undefined ? [securePort] : []),

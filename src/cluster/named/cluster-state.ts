@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { bootId } from '../../node/process/process-table.ts';
 import { isAlive, livingOwner } from '../../store/owner.ts';
+import { StartError } from '../shared/start-error.ts';
 import type { ClusterRecord } from './cluster-record.ts';
 import { ask } from './local-request.ts';
 
@@ -24,6 +25,10 @@ export function runningProcess({ process, boot, dataDir }: ClusterRecord): numbe
   // Another command, such as wherry serve, may use the folder.
   return dataDir === undefined ? undefined : livingOwner(dataDir)?.pid;
 }
+
+/** The refusal of what only a running cluster can do. */
+export const notRunning = ({ name }: ClusterRecord): StartError =>
+  new StartError(`${name} does not run; wherry restart ${name} starts it`);
 
 const isSameBoot = (boot: string | undefined): boolean => !boot || boot === bootId();
 

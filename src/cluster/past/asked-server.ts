@@ -6,7 +6,7 @@ import { KubeconfigError, readKubeconfig, type SourceAccess } from '../../record
 import { administeredCluster } from '../access/bootstrap-tokens.ts';
 import { chooseCluster, knownCluster } from '../named/cluster-choice.ts';
 import type { ClusterRecord } from '../named/cluster-record.ts';
-import { runningProcess } from '../named/cluster-state.ts';
+import { notRunning, runningProcess } from '../named/cluster-state.ts';
 import { StartError } from '../shared/start-error.ts';
 
 const answerBytesMax = 1024 * 1024 * 1024;
@@ -108,8 +108,7 @@ function accessOf({ server, kubeconfig, context, name }: ServerChoice): SourceAc
     return record && runningProcess(record) !== undefined ? recordAccess(record) : plainAccess(usualUrl);
   }
   const record = knownCluster(name);
-  if (runningProcess(record) === undefined)
-    throw new StartError(`${name} does not run; wherry up -d --name ${name} starts it`);
+  if (runningProcess(record) === undefined) throw notRunning(record);
   return recordAccess(record);
 }
 
