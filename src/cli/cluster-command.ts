@@ -2,7 +2,7 @@
 
 import { wallClock } from '../clock.ts';
 import { type Cluster, type StartOptions, start } from '../cluster/index.ts';
-import { chooseCluster } from '../cluster/named/cluster-choice.ts';
+import { type Choice, chooseCluster } from '../cluster/named/cluster-choice.ts';
 import {
   type ClusterRecord,
   logFile,
@@ -44,7 +44,7 @@ export async function runCluster(ending: Ending, line: ClusterLine, version: () 
   const started = await starter(testing);
   const begin = (options: StartOptions) =>
     started(options).catch((error: unknown) => {
-      throw withPortAdvice(error, options);
+      throw withPortAdvice(error, command, options);
     });
   if (command === 'up') return new UpCommand(ending, line, version()).run(begin);
   const cluster = await ending.of(
@@ -75,6 +75,7 @@ async function detach(
   const folder = choice.isLocal && !inMemory ? ['--data-dir', choice.dataDir] : [];
   const words = ['up', '--name', choice.name, ...folder, ...(uses ? ['--use'] : []), ...args];
   const print = (text: string): void => void (json || process.stdout.write(text));
+  if (folder.length) print(localLine(choice));
   const warn = (text: string): void => void process.stderr.write(text);
   await startInBackground(words, logFile(choice.name), process.cwd(), print, warn).catch((error: Error) => {
     if (!readRecord(choice.name)) removeRecord(choice.name);
@@ -83,6 +84,9 @@ async function detach(
   if (json) return (await import('./lifecycle.ts')).printState(choice.name, version);
   print(backgroundLine(choice.name));
 }
+
+const localLine = ({ name, dataDir }: Choice): string =>
+  `Using the data folder ${dataDir}, as the cluster ${name}\n`;
 
 /** How often ports are chosen, when other processes are faster to take them. */
 const choicesMax = 5;
@@ -142,8 +146,7 @@ class UpCommand {
   async #taken(named: NamedUp): Promise<ClusterRun> {
     const { version } = this;
     const run = await ClusterRun.take({ ...named, cwd: process.cwd(), version, log: this.#background?.log });
-    const { name, dataDir, isLocal } = run.choice;
-    if (isLocal) this.#print(`Using the data folder ${dataDir}, as the cluster ${name}\n`);
+    if (run.choice.isLocal) this.#print(localLine(run.choice));
     return run;
   }
 

@@ -202,7 +202,7 @@ async function runNode(ending: Ending, { server, node: options, log: form }: Nod
       log: activityLog(form.level, log),
       onError: (error) => log('error', error.stack ?? error.message),
     }).catch((error: unknown) => {
-      throw withPortAdvice(error, { port: 'off', node: options });
+      throw withPortAdvice(error, 'node', { port: 'off', node: options });
     }),
   );
   process.stdout.write(`${node.description}\nserver ${server}\n`);

@@ -421,8 +421,18 @@ function cleanupLine(line: FlagLine): CleanupLine {
 
 function doctorLine(line: FlagLine): DoctorLine {
   const { port, format = 'text', dataDir: given } = readOptions(doctorFlags, line);
-  const dataDir = given ?? chooseCluster({ name: undefined, dataDir: undefined }).dataDir;
-  return { command: 'doctor', dataDir, port: port ?? 8080, isPortOpen: port === undefined, format };
+  const chosen = chooseCluster({ name: undefined, dataDir: given });
+  const { record } = chosen;
+  // A cluster that there is already keeps its ports.
+  const usual = port ?? record?.port;
+  return {
+    command: 'doctor',
+    dataDir: given ?? chosen.dataDir,
+    port: usual ?? 8080,
+    isPortOpen: usual === undefined,
+    securePort: record?.securePort,
+    format,
+  };
 }
 
 function completionLine([shell, ...rest]: readonly string[]): CompletionLine {

@@ -25,12 +25,14 @@ const clusterAt = (port: number): string | undefined =>
   )?.name;
 
 /** The error with what can be done, when it is about a port of these options; any other unchanged. */
-export function withPortAdvice(error: unknown, options: Ports): unknown {
+export function withPortAdvice(error: unknown, command: 'up' | 'serve' | 'node', options: Ports): unknown {
   const { message, cause } = error as Error;
   const { code, port } = (cause ?? {}) as { code?: string; port?: number };
   if (!(error instanceof StartError) || code !== 'EADDRINUSE' || port === undefined) return error;
   const flag = flaggedPorts(options).find(([, one]) => one === port)?.[0];
   const name = clusterAt(port);
   const who = name === undefined ? message : message.replace('another process', `the cluster ${name}`);
-  return new StartError(flag === undefined ? who : `${who}; --${flag} 0 takes a free one`, { cause });
+  return new StartError(flag === undefined ? who : `${who}; wherry ${command} --${flag} 0 takes a free one`, {
+    cause,
+  });
 }

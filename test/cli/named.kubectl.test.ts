@@ -154,7 +154,7 @@ describe('two clusters', () => {
     expectSentence(await run('stop', '../x'), /the name of a cluster is small letters/);
     expectSentence(await run('stop', 'a', 'b'), /stop takes one name, not 2/);
     const onto = await run('up', '--in-memory', '--port', String(a.port));
-    expectSentence(onto, / is taken by the cluster a; --port 0 takes a free one/);
+    expectSentence(onto, / is taken by the cluster a; wherry up --port 0 takes a free one/);
   });
 
   it('are the same after a stop and a restart', async () => {

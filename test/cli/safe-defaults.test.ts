@@ -4,7 +4,7 @@
  */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -99,9 +99,22 @@ describe('a port that is taken', () => {
     const { code } = await child.exited;
     expectSentence(
       { code, signal: null, stdout: child.stdout, stderr: child.stderr },
-      new RegExp(`port ${port} on ${host} is taken by another process; ${flag} 0 takes a free one\n$`),
+      new RegExp(
+        `port ${port} on ${host} is taken by another process; wherry ${words[0]} ${flag} 0 takes a free one\n$`,
+      ),
     );
     expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('leaves a folder from before clusters had names as it was, which a start in the background names', async () => {
+    const port = await held('127.0.0.1');
+    const folder = path.join(await children.folder(), 'site');
+    mkdirSync(path.join(folder, '.wherry'), { recursive: true });
+    const child = new Child(['up', '-d', '--port', port], folder);
+    expect(await child.exited).toMatchObject({ code: 1 });
+    expect(child.stdout).toMatch(/^Using the data folder .*\/site\/\.wherry, as the cluster site\n$/);
+    expect(child.stderr).toMatch(/is taken by another process; wherry up --port 0 takes a free one\n$/);
+    expect(readdirSync(path.join(folder, '.wherry'))).toEqual([]);
   });
 });
 

@@ -88,8 +88,9 @@ describe('a new context', () => {
       await expect(mergeContext(dev, false)).rejects.toThrow(/a cannot be used \(/);
       expect(text('a')).toBe(wrong);
     }
-    // The sentence of the parser ends with a colon, because lines of the file would follow.
-    await expect(mergeContext(dev, false)).rejects.toThrow(/ at line 2, column 1\)$/);
+    await expect(mergeContext(dev, false)).rejects.toThrow(
+      / \(line 2, column 1: the closing \] is missing\)$/,
+    );
     vi.stubEnv('KUBECONFIG', folder);
     await expect(mergeContext(dev, false)).rejects.toThrow(`${folder} cannot be used (EISDIR)`);
   });

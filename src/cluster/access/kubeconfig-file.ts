@@ -227,7 +227,7 @@ async function edited(file: string, change: (document: Document) => void | Promi
       if (before.length > fileBytesMax) throw new Error('it is too large for a kubeconfig');
       const { parseDocument } = await import('yaml');
       const document = parseDocument(before.trim() === '' ? empty : before);
-      if (document.errors.length) throw new Error(firstLine(document.errors[0]!.message));
+      if (document.errors.length) throw new Error(await faultIn(before, document));
       await change(document);
       const after = document.toString({ lineWidth: 0 });
       if (after !== before) writePrivately(real, after);
@@ -237,8 +237,12 @@ async function edited(file: string, change: (document: Document) => void | Promi
   }
 }
 
-/** The sentence of the parser, which ends with a colon because lines of the file follow. */
-const firstLine = (message: string): string => message.split('\n')[0]!.replace(/:$/, '');
+async function faultIn(text: string, { errors }: Document): Promise<string> {
+  const { tellingError, yamlFault } = await import('../../api/text/yaml-faults.ts');
+  const wrong = tellingError(errors)!;
+  const [at] = wrong.linePos ?? [];
+  return `line ${at?.line}, column ${at?.col}: ${yamlFault(wrong, text.slice(wrong.pos[0]))}`;
+}
 
 function realOf(file: string): string {
   try {
@@ -258,7 +262,7 @@ async function withLock(lock: string, work: () => Promise<void>): Promise<void> 
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       if (waitedMs >= lockMaxMs)
         throw new StartError(
-          `${lock} is there: another program changes the file, or was killed while it did`,
+          `${lock} is there: another program changes the file, or was killed while it did; remove it if none does`,
         );
     }
     await setTimeout(lockLookMs);

@@ -1,7 +1,7 @@
 /** Proves each finding of `wherry doctor` on machines that tests describe, and what the report and the start say of them. */
 import { describe, expect, it } from 'vitest';
 import { examine, startFindings } from './doctor.ts';
-import type { Finding } from './finding.ts';
+import type { Asked, Finding } from './finding.ts';
 import type { Probe } from './probe.ts';
 
 const gibibyte = 1024 ** 3;
@@ -75,7 +75,7 @@ const taken = (port: number) => async (asked: number) =>
   asked === port ? `port ${port} on 127.0.0.1 is taken by another process` : undefined;
 
 describe('finds', () => {
-  it.each<[string, Finding['state'], string, Machine, { isPortOpen: boolean }?]>([
+  it.each<[string, Finding['state'], string, Machine, Partial<Asked>?]>([
     ['Node', 'error', 'v20.18.3 is too old', { nodeVersion: 'v20.18.3' }],
     ['Node', 'error', 'v18.20.0 is too old', { nodeVersion: 'v18.20.0' }],
     ['data folder', 'error', '.wherry cannot be written', { isWritable: async () => false }],
@@ -83,6 +83,7 @@ describe('finds', () => {
     ['ports', 'error', 'port 8080 on 127.0.0.1 is taken', { portProblem: taken(8080) }],
     ['ports', 'note', 'port 8080 on 127.0.0.1 is taken', { portProblem: taken(8080) }, { isPortOpen: true }],
     ['ports', 'note', 'port 6443 on 127.0.0.1 is taken', { portProblem: taken(6443) }],
+    ['ports', 'error', 'port 77 on 127.0.0.1 is taken', { portProblem: taken(77) }, { securePort: 77 }],
     [
       'ports',
       'ok',

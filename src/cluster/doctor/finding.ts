@@ -21,6 +21,8 @@ export interface Asked {
   readonly port: number;
   /** Whether nobody has named the port, so that `wherry up` takes the next free one. Default false. */
   readonly isPortOpen?: boolean;
+  /** The port for HTTPS that the cluster had before, and keeps. Default: it gets any. */
+  readonly securePort?: number | undefined;
 }
 
 export interface Check {

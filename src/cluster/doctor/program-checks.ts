@@ -3,7 +3,7 @@ import { type Check, type Finding, ok } from './finding.ts';
 import type { EngineAnswer } from './probe.ts';
 
 const nodeNeeded = [20, 19] as const;
-const securePort = 6443;
+const usualSecurePort = 6443;
 /** The oldest minor version of kubectl that is not warned about: older ones do not know newer kinds. */
 const kubectlMinorMin = 30;
 
@@ -39,7 +39,8 @@ const folder: Check = {
 
 const ports: Check = {
   subject: 'ports',
-  async look(probe, { dataDir, port, isPortOpen = false }) {
+  async look(probe, { dataDir, port, isPortOpen = false, securePort: kept }) {
+    const securePort = kept ?? usualSecurePort;
     const [local, secure] = await Promise.all([probe.portProblem(port), probe.portProblem(securePort)]);
     if (local === undefined && secure === undefined) return ok(`${port} and ${securePort} are free`);
     if ((await probe.ownerOf(dataDir)) !== undefined)
@@ -57,6 +58,13 @@ const ports: Check = {
         says: local,
         means: 'wherry up listens there for plain HTTP unless --port names another',
         remedy: 'end what listens there, or take another port: wherry up --port 0 takes any free one',
+      };
+    if (kept !== undefined)
+      return {
+        state: 'error',
+        says: secure!,
+        means: 'the cluster listened there for HTTPS before, and keeps its port',
+        remedy: 'end what listens there, or take another port: wherry up --secure-port 0 takes any free one',
       };
     return {
       state: 'note',
