@@ -59,7 +59,7 @@ async function freePort(first: number, taken: ReadonlySet<number | undefined>): 
 }
 
 /**
- * The first range that overlaps with none of another cluster; when there is none, the first that overlaps with none of a
+ * The first range that overlaps with none of another cluster; otherwise the first that overlaps with none of a
  * running one.
  * @param ranges in the order in which they are chosen
  */
