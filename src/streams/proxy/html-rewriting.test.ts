@@ -219,7 +219,7 @@ describe('hostile pages', () => {
   ])
     it(`made of ${JSON.stringify(unit)} are read to their end`, async () => {
       // Proves linear time: quadratic time for this length would exceed the test's timeout.
-      const page = Buffer.from(unit.repeat(300_000));
+      const page = Buffer.from(unit.repeat(Math.ceil(300_000 / unit.length)));
       const out = (await rewriteHtml(page, rule))!;
       expect(out.length).toBeGreaterThanOrEqual(page.length);
     });
@@ -234,7 +234,7 @@ describe('hostile pages', () => {
     // Proves that a large page does not block the event loop.
     let turns = 0;
     const timer = setInterval(() => turns++, 1);
-    await rewriteHtml(Buffer.from('<a href=/x>'.repeat(300_000)), rule);
+    await rewriteHtml(Buffer.from('<a href=/x>'.repeat(100_000)), rule);
     clearInterval(timer);
     expect(turns).toBeGreaterThan(10);
   });
