@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { rounds } from '../../test/support/tier.ts';
 import type { OpenForTest } from './contract.suite.ts';
 import { follow, read, told } from './observer.fixture.ts';
 import { type Change, CompactedError, type Store, type Stored } from './store.ts';
@@ -173,7 +174,7 @@ export function storeModel(name: string, open: OpenForTest, runs: number, { shar
             await store.close();
           }
         }),
-        { numRuns: runs },
+        { numRuns: rounds(runs) },
       );
     });
   });
