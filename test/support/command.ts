@@ -1,8 +1,10 @@
 /** Runs the built command in tests: to its end, or as a server that is stopped after the test. */
+import { isAbsolute } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { readCommandLine } from '../../src/cli/options.ts';
-import { start } from '../../src/cluster/index.ts';
+import { StartError, start } from '../../src/cluster/index.ts';
 import { UsageError } from '../../src/program/usage-error.ts';
+import { StoreUnavailableError } from '../../src/store/store.ts';
 import { Child, type Exit, useChildren } from './child.ts';
 import { Client } from './http.ts';
 import { isRelease } from './tier.ts';
@@ -27,14 +29,25 @@ export async function stop(child: Child, signal: NodeJS.Signals = 'SIGTERM'): Pr
   expect(child.stderr).toBe('');
 }
 
-/** What the command says of a line that is wrong in itself; undefined for any other. */
-function refusal(args: readonly string[]): Run | undefined {
+/** Errors that the command tells in a sentence. */
+const refusals = [UsageError, StartError, StoreUnavailableError];
+
+/**
+ * What the command says of a line that is wrong in itself, or of a start that is refused; undefined for any other, and for
+ * a cluster that would get a record, or have its data where the command runs.
+ */
+async function refusal(args: readonly string[]): Promise<Run | undefined> {
   try {
-    readCommandLine(args, { environment: process.env });
+    const line = readCommandLine(args, { environment: process.env });
+    if (line.command !== 'up' && line.command !== 'serve') return undefined;
+    const { dataDir } = line.start;
+    if (('named' in line && line.named) || (dataDir !== undefined && !isAbsolute(dataDir))) return undefined;
+    const cluster = await start(line.start);
+    await cluster.nodesReady.finally(() => cluster.close());
     return undefined;
   } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    return { code: 1, signal: null, stdout: '', stderr: `wherry: ${error.message}\n` };
+    if (!refusals.some((kind) => error instanceof kind)) throw error;
+    return { code: 1, signal: null, stdout: '', stderr: `wherry: ${(error as Error).message}\n` };
   }
 }
 
@@ -81,9 +94,9 @@ export function useCommand() {
     children,
     /** A run that ends by itself. */
     run: runProcess,
-    /** The same, without a process for a line that is wrong in itself; before a release it has one. */
+    /** The same, without a process for a line or a start that is refused; before a release it has one. */
     refused: async (...args: string[]): Promise<Run> =>
-      (isRelease ? undefined : refusal(args)) ?? runProcess(...args),
+      (isRelease ? undefined : await refusal(args)) ?? runProcess(...args),
     /** A server with the options of `wherry serve`: in this process, and before a release in one of its own. */
     answering: isRelease ? (...args: string[]) => answeringProcess(args, children) : answeringHere,
     serving: async (...args: string[]): Promise<{ child: Child; url: string; client: Client }> => {
