@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { helpText } from '../../src/cli/help.ts';
 import { readCommandLine } from '../../src/cli/options.ts';
 import { Child } from '../support/child.ts';
@@ -202,55 +202,57 @@ it.each([[['upp']], [['up', '--prot', '1']], [['up', '--port']]])(
   },
 );
 
+describe('`wherry up`', () => {
+  let child: Child;
+  let url: string;
+  let client: Client;
+  beforeAll(async () => {
+    const flags = ['--simulated-nodes', '1', '--service-account-token-secrets'];
+    ({ child, url, client } = await serving('up', ...inMemory, ...flags));
+  });
+
+  it('says where it is, in one line, and is there', async () => {
+    await expectThere(child, url);
+  });
+
+  it('gives every account a secret with a token where it is asked to', async () => {
+    const account = async () => (await client.get('/api/v1/namespaces/default/serviceaccounts/default')).body;
+    // The first token waits for its signing key.
+    await expect.poll(async () => (await account()).secrets?.length).toBe(1);
+    const [{ name }] = (await account()).secrets;
+    expect(name).toMatch(/^default-token-[a-z0-9]{5}$/);
+    const secret = (await client.get(`/api/v1/namespaces/default/secrets/${name}`)).body;
+    expect(secret.type).toBe('kubernetes.io/service-account-token');
+    expect(Buffer.from(secret.data.token, 'base64').toString()).toMatch(/^ey[\w-]+\.[\w-]+\.[\w-]+$/);
+  });
+
+  it('runs all of the cluster: a namespace goes when it is deleted', async () => {
+    await client.post('/api/v1/namespaces', { metadata: { name: 'short' } });
+    await client.post('/api/v1/namespaces/short/configmaps', { metadata: { name: 'a' } });
+    const stream = await Stream.open(`${url}/api/v1/watch/namespaces/short`);
+    await client.delete('/api/v1/namespaces/short');
+    await stream.until((events) => events.at(-1)?.type === 'DELETED');
+    expect((await client.get('/api/v1/namespaces/short/configmaps')).body.items).toEqual([]);
+    await stop(child);
+  });
+});
+
+async function expectThere(child: Child, url: string): Promise<void> {
+  expect((await new Client(url).get('/healthz')).text).toBe('ok');
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
+  expect(child.stdout.match(/ready at http:/g)).toHaveLength(1);
+  expect(child.stdout.split('\n')[0]).toBe(`Wherry is ready at ${url}`);
+}
+
 describe('a server', () => {
-  it.each(['up', 'serve'])('of `wherry %s` says where it is, in one line, and is there', async (command) => {
-    const { child, url, client } = await serving(command, ...inMemory);
-    expect((await client.get('/healthz')).text).toBe('ok');
-    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
-    expect(child.stdout.match(/ready/g)).toHaveLength(1);
-    expect(child.stdout.split('\n')[0]).toBe(`Wherry is ready at ${url}`);
-    await stop(child);
-  });
-
   it('listens where it is told', async () => {
-    const { child, url } = await serving('serve', ...inMemory, '--host', 'localhost');
-    expect((await new Client(url).get('/healthz')).text).toBe('ok');
+    const { url, client, end } = await answering(...inMemory, '--host', 'localhost');
+    expect((await client.get('/healthz')).text).toBe('ok');
     const { port } = new URL(url);
-    await stop(child);
-    const again = await serving('serve', '--in-memory', '--port', port, '--host', '127.0.0.1');
+    await end();
+    const again = await answering('--in-memory', '--port', port, '--host', '127.0.0.1');
     expect(again.url).toBe(`http://127.0.0.1:${port}`);
-    await stop(again.child);
-  });
-
-  it('keeps objects in its folder over restarts, ended or killed', async () => {
-    const folder = join(await children.folder(), 'deep', 'down');
-    const args = ['serve', '--port', '0', '--data-dir', folder];
-    const first = await serving(...args);
-    const created = await first.client.post(configMaps, { metadata: { name: 'kept' }, data: { a: 'b' } });
-    await stop(first.child);
-    const second = await serving(...args);
-    expect((await second.client.get(`${configMaps}/kept`)).text).toBe(created.text);
-    const changed = await second.client.patch(`${configMaps}/kept`, { data: { a: 'c' } });
-    expect(Number(changed.body.metadata.resourceVersion)).toBeGreaterThan(
-      Number(created.body.metadata.resourceVersion),
-    );
-    await second.child.kill();
-    const third = await serving(...args);
-    expect((await third.client.get(`${configMaps}/kept`)).text).toBe(changed.text);
-    await stop(third.child);
-  });
-
-  it('keeps them in .wherry when not told where, and nowhere when told so', async () => {
-    const cwd = await children.folder();
-    const onDisk = new Child(['serve', '--port', '0'], cwd);
-    await onDisk.ready();
-    await stop(onDisk);
-    expect(await readdir(cwd)).toEqual(['.wherry']);
-    const elsewhere = await children.folder();
-    const nowhere = new Child(['serve', ...inMemory], elsewhere);
-    await nowhere.ready();
-    await stop(nowhere);
-    expect(await readdir(elsewhere)).toEqual([]);
+    await again.end();
   });
 
   it('answers a create with the code it is told', async () => {
@@ -317,38 +319,8 @@ describe('a server', () => {
     await end();
   });
 
-  it('of `wherry up` gives every account a secret with a token where it is asked to', async () => {
-    const { child, client } = await serving(
-      'up',
-      ...inMemory,
-      '--simulated-nodes',
-      '1',
-      '--service-account-token-secrets',
-    );
-    const account = async () => (await client.get('/api/v1/namespaces/default/serviceaccounts/default')).body;
-    // The first token waits for its signing key.
-    await expect.poll(async () => (await account()).secrets?.length).toBe(1);
-    const [{ name }] = (await account()).secrets;
-    expect(name).toMatch(/^default-token-[a-z0-9]{5}$/);
-    const secret = (await client.get(`/api/v1/namespaces/default/secrets/${name}`)).body;
-    expect(secret.type).toBe('kubernetes.io/service-account-token');
-    expect(Buffer.from(secret.data.token, 'base64').toString()).toMatch(/^ey[\w-]+\.[\w-]+\.[\w-]+$/);
-    await stop(child);
-  });
-
-  it('of `wherry up` runs all of the cluster: a namespace goes when it is deleted', async () => {
-    const { child, url, client } = await serving('up', ...inMemory);
-    await client.post('/api/v1/namespaces', { metadata: { name: 'short' } });
-    await client.post('/api/v1/namespaces/short/configmaps', { metadata: { name: 'a' } });
-    const stream = await Stream.open(`${url}/api/v1/watch/namespaces/short`);
-    await client.delete('/api/v1/namespaces/short');
-    await stream.until((events) => events.at(-1)?.type === 'DELETED');
-    expect((await client.get('/api/v1/namespaces/short/configmaps')).body.items).toEqual([]);
-    await stop(child);
-  });
-
   it('of `wherry serve` keeps house: what is deleted goes, and namespaces have their account', async () => {
-    const { child, url, client } = await serving('serve', ...inMemory);
+    const { url, client, end } = await answering(...inMemory);
     const goes = async (path: string): Promise<void> => {
       const stream = await Stream.open(`${url}${path.replace('/api/v1/', '/api/v1/watch/')}`);
       await client.delete(path);
@@ -362,7 +334,7 @@ describe('a server', () => {
     expect({ status, owners: body.metadata.ownerReferences }).toEqual({ status: 200, owners: undefined });
     const account = await Stream.open(`${url}/api/v1/watch/namespaces/kube-public/serviceaccounts/default`);
     await account.until((events) => events.some(({ type }) => type === 'ADDED'));
-    await stop(child);
+    await end();
   });
 
   it.each([
@@ -405,8 +377,12 @@ describe('a server', () => {
 const endSignals = ['SIGTERM', 'SIGINT'] as const;
 
 describe.each(isRelease ? endSignals : endSignals.slice(0, 1))('%s', (signal) => {
-  it('ends watches properly, and the process with code 0', async () => {
-    const { child, url, client } = await serving('serve', ...inMemory);
+  it('ends watches properly, and the process, which said where it is and wrote no file, with code 0', async () => {
+    const cwd = await children.folder();
+    const child = new Child(['serve', ...inMemory], cwd);
+    const url = await child.ready();
+    const client = new Client(url);
+    await expectThere(child, url);
     const streams = await Promise.all(
       Array.from({ length: 5 }, () => Stream.open(`${url}${configMaps}?watch=1&resourceVersion=0`)),
     );
@@ -415,11 +391,13 @@ describe.each(isRelease ? endSignals : endSignals.slice(0, 1))('%s', (signal) =>
     await stop(child, signal);
     for (const stream of streams) expect(await stream.ended).toBe(true);
     await expect(client.get('/healthz')).rejects.toThrow(/ECONNREFUSED/);
+    expect(await readdir(cwd)).toEqual([]);
   });
 
-  it('lets a write that has begun be answered, and keeps it', async () => {
-    const folder = await children.folder();
-    const { child, url } = await serving('serve', '--port', '0', '--data-dir', folder);
+  it('lets a write that has begun be answered, and what is written is kept over restarts, ended or killed', async () => {
+    const args = ['serve', '--port', '0', '--data-dir', join(await children.folder(), 'deep', 'down')];
+    const { child, url, client } = await serving(...args);
+    const created = await client.post(configMaps, { metadata: { name: 'kept' }, data: { a: 'b' } });
     const body = '{"metadata":{"name":"late"}}';
     const target = new Target();
     target.cluster = { url } as Target['cluster'];
@@ -436,13 +414,23 @@ describe.each(isRelease ? endSignals : endSignals.slice(0, 1))('%s', (signal) =>
     const answer = (await readToEnd(socket)).toString('latin1');
     expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*"name":"late"/);
     expect(await child.exited).toEqual({ code: 0, signal: null });
-    const again = await serving('serve', '--port', '0', '--data-dir', folder);
-    expect((await again.client.get(`${configMaps}/late`)).status).toBe(200);
-    await stop(again.child);
+    const second = await serving(...args);
+    expect((await second.client.get(`${configMaps}/late`)).status).toBe(200);
+    expect((await second.client.get(`${configMaps}/kept`)).text).toBe(created.text);
+    const changed = await second.client.patch(`${configMaps}/kept`, { data: { a: 'c' } });
+    expect(Number(changed.body.metadata.resourceVersion)).toBeGreaterThan(
+      Number(created.body.metadata.resourceVersion),
+    );
+    await second.child.kill();
+    const third = await serving(...args);
+    expect((await third.client.get(`${configMaps}/kept`)).text).toBe(changed.text);
+    await stop(third.child);
   });
 
-  it('given twice ends the process at once', async () => {
-    const { child, url } = await serving('serve', ...inMemory);
+  it('given twice ends the process at once, which has its data in .wherry when not told where', async () => {
+    const cwd = await children.folder();
+    const child = new Child(['serve', '--port', '0'], cwd);
+    const url = await child.ready();
     const target = new Target();
     target.cluster = { url } as Target['cluster'];
     // A request that does not end delays the shutdown of the first signal.
@@ -456,6 +444,7 @@ describe.each(isRelease ? endSignals : endSignals.slice(0, 1))('%s', (signal) =>
     await stream.ended;
     child.signal(signal);
     expect(await child.exited).toEqual({ code: 1, signal: null });
+    expect(await readdir(cwd)).toEqual(['.wherry']);
     socket.destroy();
   });
 });
