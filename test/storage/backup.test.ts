@@ -19,7 +19,7 @@ import { Client, type Json } from '../support/http.ts';
 import { isRelease } from '../support/tier.ts';
 import { randomFrom } from '../support/workload.ts';
 
-const { children, answering: answeringWith } = useCommand();
+const { children, answering: answeringWith, refused: refusedStart } = useCommand();
 const collection = '/api/v1/namespaces/default/configmaps';
 const secrets = '/api/v1/namespaces/default/secrets';
 
@@ -179,7 +179,7 @@ describe('a backup that cannot be taken', () => {
     await writeFile(file, 'an older one');
     await end();
     expectSentence(
-      await run('backup', file, '--server', url),
+      await refused('backup', file, '--server', url),
       /^wherry: http:\/\/127\.0\.0\.1:\d+ cannot be reached: /,
     );
     expectSentence(await refused('backup', file, '--server', 'here'), '--server must be a URL, not "here"');
@@ -252,20 +252,20 @@ describe('a restore', () => {
   it('refuses a folder that holds objects, and leaves it alone', async () => {
     const file = await smallBackup();
     const folder = join(await children.folder(), 'data');
-    const { child, client } = await serve('--data-dir', folder);
+    const { client, end } = await answeringWith('--port', '0', '--secure-port', 'off', '--data-dir', folder);
     const kept = await client.post(collection, { metadata: { name: 'kept' } });
     expectSentence(
-      await run('restore', file, '--data-dir', folder),
+      await refused('restore', file, '--data-dir', folder),
       `the data folder ${folder} is in use by process`,
     );
-    await stop(child);
+    await end();
     expectSentence(
-      await run('restore', file, '--data-dir', folder),
+      await refused('restore', file, '--data-dir', folder),
       `wherry: ${folder} holds objects already; restore into another folder`,
     );
-    const again = await serve('--data-dir', folder);
+    const again = await answeringWith('--port', '0', '--secure-port', 'off', '--data-dir', folder);
     expect((await again.client.get(`${collection}/kept`)).text).toBe(kept.text);
-    await stop(again.child);
+    await again.end();
   });
 
   it('refuses a file that is cut off, changed, or no backup, and leaves nothing behind', async () => {
@@ -286,7 +286,7 @@ describe('a restore', () => {
       expect(await readdir(folder)).toEqual([]);
     }
     expectSentence(
-      await run('restore', join(folder, 'none'), '--data-dir', folder),
+      await refused('restore', join(folder, 'none'), '--data-dir', folder),
       'cannot be used: ENOENT',
     );
   });
@@ -306,14 +306,14 @@ describe('a restore', () => {
     expect(existsSync(join(folder, 'restoring', 'data.mdb'))).toBe(true);
     expect(existsSync(join(folder, 'data.mdb'))).toBe(false);
     expectSentence(
-      await run('serve', '--port', '0', '--data-dir', folder),
+      await refusedStart('serve', '--port', '0', '--data-dir', folder),
       `wherry: a restore into ${folder} has not come to its end; run it again, or delete ${join(folder, 'restoring')}`,
     );
     expect((await run('restore', file, '--data-dir', folder)).code).toBe(0);
     expect(await readdir(folder)).toEqual(['data.mdb']);
-    const { child, client } = await serve('--data-dir', folder);
+    const { client, end } = await answeringWith('--port', '0', '--secure-port', 'off', '--data-dir', folder);
     expect((await client.get(`${collection}?limit=1`)).body.metadata.remainingItemCount).toBe(999);
-    await stop(child);
+    await end();
   });
 });
 
