@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { inMemory, useCommand } from '../support/command.ts';
 
 const script = join(import.meta.dirname, '../../scripts/corpus.mjs');
-const { children, serving } = useCommand();
+const { answering, children } = useCommand();
 
 /** Runs it to its end, which a definition that never comes and a busy machine may delay. */
 const corpus = (...args: string[]): Promise<{ code: number; text: string }> =>
@@ -188,7 +188,7 @@ describe('two servers', () => {
       'b.json': JSON.stringify(config('tide', { now: 'ebb' })),
       'c.json': JSON.stringify(config('same', { now: 'slack' })),
     });
-    const [one, other] = await Promise.all([serving('serve', ...inMemory), serving('serve', ...inMemory)]);
+    const [one, other] = await Promise.all([answering(...inMemory), answering(...inMemory)]);
     behind = other.url;
     proxy.listen(0, '127.0.0.1');
     await new Promise((resolve) => proxy.once('listening', resolve));
@@ -198,6 +198,7 @@ describe('two servers', () => {
     expect(text).toMatch(/differs \([a-z, ]+\): ConfigMap tide \S+\n {4}\.data\.now: "ebb" ≠ "flood"/);
     expect(text).not.toContain('ConfigMap same');
     expect(code).toBe(1);
+    await Promise.all([one.end(), other.end()]);
   });
 });
 
