@@ -77,13 +77,6 @@ describe.skipIf(problem !== undefined)('a cluster', () => {
     expect(leftOf(ids)).toEqual([]);
   });
 
-  it('whose terminal is closed leaves nothing behind', async () => {
-    const { child, ids } = await running('--in-memory');
-    child.signal('SIGHUP');
-    expect(await child.exited).toEqual({ code: 0, signal: null });
-    expect(leftOf(ids)).toEqual([]);
-  });
-
   it('that is ended while its node is being made leaves nothing behind', async () => {
     const child = new Child(['up', '--port', '0', '--in-memory'], await children.folder());
     const seen = new Set<string>();
@@ -103,7 +96,7 @@ describe.skipIf(problem !== undefined)('a cluster', () => {
     expect(leftOf([...seen])).toEqual([]);
   });
 
-  it('that is killed leaves no network behind, and no folder after the next start', async () => {
+  it('that is killed leaves no network behind, and no folder after the next start, which leaves nothing when its terminal is closed', async () => {
     const before = temporaryFolders();
     const { child, ids } = await running('--in-memory');
     const made = temporaryFolders().filter((name) => !before.includes(name));
@@ -111,12 +104,12 @@ describe.skipIf(problem !== undefined)('a cluster', () => {
     await expect.poll(() => leftOf(ids), { timeout: patienceMs }).toEqual([]);
     const next = await running('--in-memory');
     expect(temporaryFolders().filter((name) => made.includes(name))).toEqual([]);
-    next.child.signal('SIGTERM');
-    await next.child.exited;
+    next.child.signal('SIGHUP');
+    expect(await next.child.exited).toEqual({ code: 0, signal: null });
     expect(leftOf(next.ids)).toEqual([]);
   });
 
-  it('that is killed leaves no process behind, whatever that has done to hide, and no control group', async () => {
+  it('that is killed leaves no process behind, whatever that has done to hide, and no control group, and starts again in its folder, with a network of the same name', async () => {
     const folder = await children.folder();
     const { child, client, ids } = await running('--data-dir', folder);
     const seconds = `3600.${randomInt(1e9)}`;
@@ -132,14 +125,8 @@ describe.skipIf(problem !== undefined)('a cluster', () => {
     await expect.poll(() => commandsWith(seconds), { timeout: patienceMs }).toEqual([]);
     await expect.poll(() => groupsOf(agent), { timeout: patienceMs }).toEqual([]);
     await expect.poll(() => leftOf(ids), { timeout: patienceMs }).toEqual([]);
-  });
-
-  it('that was killed starts again in its folder, with a network of the same name', async () => {
-    const folder = await children.folder();
-    const first = await running('--data-dir', folder);
-    await first.child.kill();
     const second = await running('--data-dir', folder);
-    expect(second.ids).toEqual(first.ids);
+    expect(second.ids).toEqual(ids);
     expect((await second.client.get('/api/v1/nodes')).body.items).toHaveLength(1);
     second.child.signal('SIGTERM');
     expect(await second.child.exited).toEqual({ code: 0, signal: null });
