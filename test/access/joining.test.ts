@@ -24,6 +24,7 @@ import {
 } from '../../src/cluster/index.ts';
 import { readAuthority } from '../../src/pki/cluster-certificates.ts';
 import { issueServingCertificate } from '../../src/pki/node-certificates.ts';
+import { isRelease } from '../support/tier.ts';
 
 const waitMs = { timeout: 60_000, interval: 50 };
 /** Of this test alone: addresses of services are addresses of the machine while a node runs. */
@@ -403,7 +404,7 @@ describe('as two processes', () => {
       const tokenFile = path.join(folder, 'token');
       await writeFile(tokenFile, `${token}\n`);
       // As an argument, from standard input, and from a file; other users of the machine see it in neither case.
-      for (const given of [token, '-', tokenFile]) {
+      for (const given of [token, '-', ...(isRelease ? [tokenFile] : [])]) {
         node = nodeWith(given);
         node.stdin!.end(`${token}\n`);
         await ready(node, 'Node far at');
