@@ -19,9 +19,8 @@ import { kubectls } from '../kubectl/programs.ts';
 import { ctrlC, Terminal } from '../streams/pty.ts';
 import { Child, command, userFolders } from '../support/child.ts';
 import { expectSentence, type Run, useCommand } from '../support/command.ts';
-import { runHere } from '../support/command-here.ts';
+import { afterFirst, runHere } from '../support/command-here.ts';
 import { Client } from '../support/http.ts';
-import { isRelease } from '../support/tier.ts';
 import { describeWith } from '../support/tools.ts';
 
 const { children } = useCommand();
@@ -31,20 +30,7 @@ let kubeconfig: string;
 const simulated = ['--simulated-nodes', '1'];
 const realNode = ['--port', '0', '--secure-port', 'off', '--pod-network', 'host'];
 
-/** Commands that have had a process of their own. */
-const inProcess = new Set<string>();
-
-/** What does not start a cluster: with `npm test` the first of each command in a process, and the others in this one. */
-function isHere([command = '', ...more]: readonly string[]): boolean {
-  if (isRelease || ['restart', 'up'].includes(command)) return false;
-  // It looks whether it has a terminal.
-  if (command === 'delete' && !more.includes('--yes')) return false;
-  // Which cluster is meant depends on the folder.
-  if (command === 'status' && more.length === 0) return false;
-  if (inProcess.has(command)) return true;
-  inProcess.add(command);
-  return false;
-}
+const isHere = afterFirst();
 
 async function run(...args: string[]): Promise<Run> {
   if (isHere(args)) return runHere(args, cwd);

@@ -6,6 +6,7 @@ import { runSnapshot } from '../../src/cli/snapshot-command.ts';
 import { writeUserKubeconfig } from '../../src/cluster/access/user-kubeconfig.ts';
 import { userFolders } from './child.ts';
 import type { Run } from './command.ts';
+import { isRelease } from './tier.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -39,4 +40,20 @@ export async function runHere(args: readonly string[], folder: string): Promise<
       if (former[name] === undefined) delete process.env[name];
       else process.env[name] = former[name];
   }
+}
+
+/**
+ * Tells which lines need no process with `npm test`: those of a command that has had one, unless it starts a cluster, asks
+ * at a terminal, or means the cluster of the folder in which it runs.
+ */
+export function afterFirst(): (line: readonly string[]) => boolean {
+  const inProcess = new Set<string>();
+  return ([command = '', ...more]) => {
+    if (isRelease || ['restart', 'up'].includes(command)) return false;
+    if (command === 'delete' && !more.includes('--yes')) return false;
+    if (command === 'status' && more.length === 0) return false;
+    if (inProcess.has(command)) return true;
+    inProcess.add(command);
+    return false;
+  };
 }
