@@ -46,6 +46,8 @@ const views = [
   ['timeline?ns=default', 'Deployment shop'],
   ['snapshots', 'Save a snapshot'],
   ['list/pods?ns=default', 'shop-1-a'],
+  ['list/pods', 'unconfigured-5c584d5455-64jmx'],
+  ['list/persistentvolumeclaims', 'data'],
   ['list/events', 'BackOff'],
   ['create/deployments.apps?ns=default', 'Check'],
   ['create/boats.harbour.example?ns=default&by=form', 'length'],
@@ -67,6 +69,19 @@ const rowsOnOneLine = (rows: any[]): string[] =>
       return !others.some(({ top }) => top >= name.bottom - 4);
     })
     .map((row) => row.innerText);
+
+/** What a card has no room for: names that are cut, and what lies outside of it. */
+const spilt = (rows: any[]): string[] =>
+  rows.flatMap((row) => {
+    const { top, bottom } = row.getBoundingClientRect();
+    return [...row.querySelectorAll('td:not(.pick)')]
+      .filter((cell) => {
+        const box = cell.getBoundingClientRect();
+        const isOutside = box.top < top - 1 || box.bottom > bottom + 1;
+        return isOutside || (cell.matches('.first') && cell.scrollWidth > cell.clientWidth);
+      })
+      .map((cell) => cell.innerText);
+  });
 
 /** Those that are walked by Tab. */
 const walked = new Set<string>([
@@ -367,6 +382,8 @@ describeWith('chromium')('the dashboard', () => {
       findings.push(...cut.map((state) => `${path} cuts ${state}`));
       const flat = await page.locator('.rows tr[data-name], .cards tbody tr').evaluateAll(rowsOnOneLine);
       findings.push(...flat.map((row) => `${path} has a row that is no card: ${row}`));
+      const out = await page.locator('.rows tr[data-name]').evaluateAll(spilt);
+      findings.push(...out.map((text) => `${path} has no room on a card for ${text}`));
       const labels = await page
         .locator('.facts dt')
         .evaluateAll((terms) =>

@@ -13,8 +13,8 @@ const readers = [0, 1].map(
 
 it('makes columns as wide as their longest text so far, and cuts what is too long', () => {
   const columns = new ColumnWidths(readers, ['Name', 'Status'], ten);
-  expect(columns.widths).toEqual([56, 76]);
-  expect(columns.see([rowOf('pod', 'Running')])).toBe(false);
+  expect(columns.widths).toEqual([44, 64]);
+  expect(columns.see([rowOf('pod', 'Ready')])).toBe(false);
   expect(columns.see([rowOf('pod-with-long-name', 'ImagePullBackOff')])).toBe(true);
   expect(columns.widths).toEqual([180, 160]);
   expect(columns.see([rowOf('a', 'b'), rowOf('x'.repeat(99), 'c')])).toBe(true);
@@ -31,7 +31,7 @@ it('looks at rows once, and again when their columns say something else', () => 
   columns.readBy(usage);
   expect(columns.see([row])).toBe(true);
   expect(columns.see([row])).toBe(false);
-  expect(columns.widths).toEqual([56, 80]);
+  expect(columns.widths).toEqual([44, 80]);
 });
 
 it('lets the namespace give way where the columns do not fit beside each other', () => {

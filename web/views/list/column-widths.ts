@@ -20,8 +20,8 @@ const leastNamespacePx = 90;
 const samplesMax = 500;
 const narrowGlyph = /[ -~]/;
 const fontPx = 14;
-/** Beside the head of a column by which rows are ordered. */
-const arrowPx = 16;
+/** Beside the head of a column by which rows are ordered; heads are smaller than what they are measured in. */
+const arrowPx = 4;
 /** Texts of this length fit, whatever their letters are. */
 const shortLength = shrunkPx / fontPx;
 

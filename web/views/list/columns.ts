@@ -24,8 +24,10 @@ const wideFrom = 1_680;
 const roomyFrom = 1_200;
 /** Width from which usage fits beside namespaces, too. */
 const roomierFrom = 1_400;
-/** Below this the state stands beside the name. */
+/** Below this rows are cards: the state above the name, and a few facts below. */
 export const narrowBelow = 500;
+/** Facts beside the age for which a card has room. */
+const cardFactsMax = 3;
 
 /** The width of the window, which is another one when a telephone is turned. */
 export const windowWidth = signal(innerWidth);
@@ -107,5 +109,7 @@ export function shownColumns(
   const fitting = all.filter(({ fromWidth }) => fromWidth !== undefined && width >= fromWidth);
   if (width >= narrowBelow) return fitting;
   const rank = (column: ListColumn): number => (column === first ? 0 : states.test(column.name) ? 1 : 2);
-  return fitting.toSorted((a, b) => rank(a) - rank(b));
+  const card = fitting.toSorted((a, b) => rank(a) - rank(b));
+  const over = card.filter((column) => rank(column) === 2 && column.name !== 'Age').slice(cardFactsMax);
+  return card.filter((column) => !over.includes(column));
 }

@@ -13,7 +13,7 @@ interface Condition {
 
 /** Conditions that are bad news when they are true; all others are good news then. */
 const badWhenTrue =
-  /(Pressure|Unavailable|Failure|Failed|Degraded|Stalled|Terminating|DisruptionTarget|Problem|Deadlock|NonStructural|Deletion)/;
+  /(Pressure|Unavailable|Failure|Failed|Degraded|Stalled|Terminating|DisruptionTarget|Problem|Deadlock|NonStructural|Deletion|Remaining)/;
 
 /** Conditions that are worth a look when they are true, and no failure. */
 const doubtfulWhenTrue = /^ScalingLimited$/;

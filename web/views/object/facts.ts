@@ -149,6 +149,19 @@ const byKind: Readonly<Record<string, (object: ApiObject) => readonly Row[]>> = 
     Object.entries(spec?.hard ?? {}).map(([name, hard]) => [name, share(status?.used?.[name], hard)]),
   ValidatingWebhookConfiguration: webhooks,
   MutatingWebhookConfiguration: webhooks,
+  CustomResourceDefinition: ({ spec }) => [
+    ['Kind', spec?.names?.kind],
+    ['Group', spec?.group],
+    ['Short names', spec?.names?.shortNames],
+    ['Scope', spec?.scope],
+    [
+      'Versions',
+      (spec?.versions ?? []).map(
+        ({ name, served, storage }: Json) =>
+          `${name}${storage ? ' (stored)' : ''}${served ? '' : ' (not served)'}`,
+      ),
+    ],
+  ],
   Namespace: ({ status }) => [['Phase', status?.phase]],
   Secret: ({ type }) => [['Type', type]],
   ConfigMap: () => [],
