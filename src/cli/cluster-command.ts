@@ -1,7 +1,7 @@
 /** `wherry up` and `wherry serve`: starts a cluster, prints what it offers, and keeps its record. */
 
 import { wallClock } from '../clock.ts';
-import { type Cluster, type StartOptions, start } from '../cluster/index.ts';
+import { type Cluster, StartError, type StartOptions, start } from '../cluster/index.ts';
 import { type Choice, chooseCluster } from '../cluster/named/cluster-choice.ts';
 import {
   type ClusterRecord,
@@ -21,11 +21,16 @@ import { withPortAdvice } from './taken-port.ts';
 import { ticked } from './terminal.ts';
 
 /** The options of a cluster, with functions that write to the log. */
-export function logged(options: StartOptions, form: LogForm): StartOptions {
+export function logged(
+  options: StartOptions,
+  form: LogForm,
+): StartOptions & { readonly onWarning: (message: string) => void } {
   const log = logger(form, wallClock);
   return {
     ...options,
-    onError: (error) => log('error', error.stack ?? error.message),
+    // A sentence for people needs no stack.
+    onError: (error) =>
+      log('error', error instanceof StartError ? error.message : (error.stack ?? error.message)),
     onWarning: (message) => log('warn', message),
     log: activityLog(form.level, log),
   };
@@ -135,7 +140,12 @@ class UpCommand {
         this.ending.failRunning(error);
       };
       try {
-        return { cluster: await begin({ ...logged(options, form), onFatal }), options, run };
+        const { onWarning: log, ...rest } = logged(options, form);
+        const onWarning = (message: string): void => {
+          log(message);
+          this.#background?.tell({ warn: `wherry: ${message}\n` });
+        };
+        return { cluster: await begin({ ...rest, onWarning, onFatal }), options, run };
       } catch (error) {
         run?.fail();
         if (choices === choicesMax || !run?.isOutrun(error)) throw error;

@@ -102,7 +102,7 @@ async function runRecord(ending: Ending, { options, log: form }: RecordLine): Pr
     record({
       ...options,
       ...(onError && { onError }),
-      ...(onWarning && { onWarning }),
+      onWarning,
       progress: ({ resource, kinds, kindsTotal }) =>
         line.showText(`${resource}, ${kinds + 1} of ${kindsTotal} kinds`),
     }).finally(() => line.end()),

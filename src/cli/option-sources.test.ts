@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { printedConfig } from '../cluster/config/config-command.ts';
 import { fileForms, sourcedOptions, unknownVariables } from './option-sources.ts';
 import { type ClusterLine, readCommandLine } from './options.ts';
@@ -75,6 +75,20 @@ describe('options', () => {
 
   it('need no other sources', () => {
     expect(lineOf(['up'], undefined).start.port).toBe(8080);
+  });
+});
+
+describe('the form of the log', () => {
+  it.each([
+    [true, [], 'text'],
+    [true, ['--log-format', 'json'], 'json'],
+    [false, [], 'json'],
+    [false, ['--log-format', 'text'], 'text'],
+  ] as const)('on a terminal %s, with %j: %s', (isTerminal, flags, format) => {
+    const { isTTY } = process.stderr;
+    onTestFinished(() => void (process.stderr.isTTY = isTTY));
+    process.stderr.isTTY = isTerminal;
+    expect(lineOf(['up', ...flags]).log.format).toBe(format);
   });
 });
 

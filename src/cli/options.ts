@@ -305,7 +305,11 @@ function readLine(line: FlagLine, { rest, program, log, file, own }: Words): Com
 
 const isCommand = (word: string): word is Command => (commands as readonly string[]).includes(word);
 
-const readLog = (line: FlagLine) => readOptions(logFlags, line);
+/** People at a terminal get lines, programs JSON. */
+const readLog = (line: FlagLine): ReturnType<typeof readOptions<typeof logFlags>> => ({
+  ...readOptions(logFlags, line),
+  ...(process.stderr.isTTY && !line.flags.has('log-format') ? { format: 'text' as const } : {}),
+});
 
 function checkWords(command: Command, rest: readonly string[]): void {
   const takesFile = command === 'backup' || command === 'restore';

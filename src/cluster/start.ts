@@ -3,6 +3,7 @@
  * globals, no signal handlers, no output; dozens of clusters fit into one process.
  */
 
+import { existsSync } from 'node:fs';
 import type { Cluster, StartOptions } from './cluster.ts';
 import type { ClusterParts } from './cluster-parts.ts';
 import { makeParts } from './parts.ts';
@@ -12,7 +13,14 @@ import { Closers } from './shared/closers.ts';
 import type { Copy } from './shared/copy.ts';
 import type { Instruments } from './shared/instruments.ts';
 import { checkPorts, listenError } from './shared/ports.ts';
+import { StartError } from './shared/start-error.ts';
 import { openStorage } from './storage.ts';
+
+/** Throws a `StartError` for a manifest that is not there, before anything else is started. */
+function checkManifests({ manifests = [] }: StartOptions): void {
+  const missing = manifests.find((place) => !existsSync(place));
+  if (missing !== undefined) throw new StartError(`there is no file or folder ${missing}`);
+}
 
 /** Starts a cluster in this process. Resolves when the API answers; nodes register after that. */
 export async function start(options: StartOptions = {}): Promise<Cluster> {
@@ -28,6 +36,7 @@ export async function startWith(
   const settings = await readSettings(options, instruments, copy);
   const closers = new Closers();
   await checkPorts(fixedPorts(options));
+  checkManifests(options);
   try {
     const storage = await openStorage(settings, closers);
     const parts = await makeParts(settings, storage, closers);

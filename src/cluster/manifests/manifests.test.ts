@@ -2,7 +2,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type Cluster, type StartOptions, start } from '../index.ts';
 
 let folder = '';
@@ -73,6 +73,7 @@ const refused: readonly (readonly [string, RegExp])[] = [
   ],
   ['apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: x}', /needs a name/],
   ['apiVersion: v1\nkind: ConfigMap\ndata: {}', /an object without metadata/],
+  ['apiVersion: v1\nkid: ConfigMap\nmetadata: {name: x}', /objects\.yaml: x: .* needs apiVersion and kind$/],
   ['apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndtaa: {}', /\.dtaa: field not declared in schema/],
   [
     'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nmetadata: {name: x}',
@@ -107,9 +108,26 @@ describe('manifests', () => {
     expect((await get('/api/v1/namespaces/default/configmaps/two')).kind).toBe('ConfigMap');
   });
 
-  it('that are not there end the start', async () => {
+  it('that are not there end the start, before anything listens', async () => {
     const file = path.join(folder, 'no.yaml');
     await expect(begin({ manifests: [file] })).rejects.toThrow(`there is no file or folder ${file}`);
+    expect(cluster).toBeUndefined();
+  });
+
+  it('that wait for something are told of, and end the start after a minute', async () => {
+    await write('objects.yaml', 'apiVersion: apps/v1\nkind: Deploymnt\nmetadata: {name: web}\n');
+    const now = performance.now.bind(performance);
+    let laterMs = 0;
+    const spy = vi.spyOn(performance, 'now').mockImplementation(() => now() + laterMs);
+    onTestFinished(() => spy.mockRestore());
+    const begun = begin({ manifests: [path.join(folder, 'objects.yaml')] });
+    const says = /objects\.yaml: Deploymnt web: there is no kind apps\/v1 "Deploymnt"/;
+    const ended = expect(begun).rejects.toThrow(says);
+    await expect.poll(() => cluster).toBeDefined();
+    laterMs = 6_000;
+    expect(await heard(says)).toMatch(/; this is tried again for 60 s$/);
+    laterMs = 61_000;
+    await ended;
   });
 
   it('are applied again when they change, and errors do not end the cluster', async () => {

@@ -23,6 +23,8 @@ const kustomizeBytesMax = 64 * 1024 * 1024;
 const patienceMs = 60_000;
 const retryFirstMs = 50;
 const retryMaxMs = 2_000;
+/** When it takes longer, what is waited for is told. */
+const quietMs = 5_000;
 /** Editors change a file in several steps. */
 const settleMs = 100;
 
@@ -34,7 +36,7 @@ export interface ManifestOptions {
   readonly writing: Writing;
   /** Called with what was applied after a change. */
   readonly tell: (message: string) => void;
-  /** Called with what is wrong after a change. */
+  /** Called with what is wrong after a change, or waited for. */
   readonly warn: (message: string) => void;
 }
 
@@ -122,7 +124,9 @@ export class Manifests {
 
   /** In rounds, because an object may need another that comes later, or what the cluster does with it. */
   async #applyAll(found: readonly FoundObject[]): Promise<void> {
-    const until = performance.now() + patienceMs;
+    const begun = performance.now();
+    const until = begun + patienceMs;
+    let isTold = false;
     let pauseMs = retryFirstMs;
     for (let waiting = found; waiting.length; pauseMs = Math.min(pauseMs * 2, retryMaxMs)) {
       const refused: { readonly one: FoundObject; readonly error: Error }[] = [];
@@ -135,6 +139,12 @@ export class Manifests {
       if (isOver && refused.length) throw new Error(sentence((last ?? refused[0])!, refused.length));
       waiting = refused.map(({ one }) => one);
       const { signal } = this.#closing;
+      if (waiting.length && !isTold && performance.now() > begun + quietMs) {
+        isTold = true;
+        this.options.warn(
+          `${sentence(refused[0]!, refused.length)}; this is tried again for ${patienceMs / 1_000} s`,
+        );
+      }
       if (waiting.length) await setTimeout(pauseMs, undefined, { signal }).catch(() => undefined);
     }
   }
@@ -143,6 +153,8 @@ export class Manifests {
     const { status: _, ...value } = cleaned(object);
     if (String(object.apiVersion).startsWith('kustomize.config.k8s.io/'))
       throw new RangeError('a kustomization is named by --kustomization, not by --manifests');
+    if (!value.apiVersion || !value.kind)
+      throw new RangeError('an object of a manifest needs apiVersion and kind');
     if (value.metadata.name === undefined) throw new RangeError('an object of a manifest needs a name');
     await applyObject(this.options.writing, value as typeof value & { metadata: object } as never, manager);
   }
@@ -161,7 +173,7 @@ function sentence({ one, error }: { one: FoundObject; error: Error }, count: num
   };
   const { namespace, name = '' } = metadata ?? {};
   const more = count > 1 ? `; ${count - 1} more of the manifests were not applied` : '';
-  const object = `${kind} ${namespace ? `${namespace}/` : ''}${name}`.trim();
+  const object = `${kind ?? ''} ${namespace ? `${namespace}/` : ''}${name}`.trim();
   return `${one.file ?? 'kustomization'}: ${object}: ${error.message}${more}`;
 }
 

@@ -386,7 +386,7 @@ export const logFlags = {
   format: logged<'json' | 'text'>({
     flag: 'log-format',
     value: oneOf('FORMAT', 'json', 'text'),
-    text: 'json: a JSON object per line; text: a line for people',
+    text: 'json: a JSON object per line; text: a line for people, which terminals get',
     default: 'json',
     preset: true,
   }),
