@@ -1,8 +1,9 @@
 /** Proves that what a start names holds, also for a cluster that had something else before, and that the rest stays. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { readRecord } from './cluster-record.ts';
 import { ClusterRun } from './cluster-run.ts';
 
 const home = mkdtempSync(path.join(tmpdir(), 'wherry-run-'));
@@ -36,4 +37,18 @@ it.each([true, false])('options win over what a cluster had before (in memory: %
   const serviceClusterIPRange = inMemory ? given.serviceClusterIPRange : had.serviceClusterIPRange;
   expect(third.options({ secure: {}, node: {} })).toMatchObject({ ...given, serviceClusterIPRange });
   third.end();
+});
+
+it('a start that fails leaves nothing, or the cluster whose data it has made', async () => {
+  const asked = { ...named, name: 'failing', inMemory: false, open };
+  (await ClusterRun.take(asked)).fail();
+  expect(readRecord('failing')).toBeUndefined();
+  const run = await ClusterRun.take(asked);
+  const { dataDir, serviceRange, podRange } = run.record;
+  mkdirSync(dataDir!, { recursive: true });
+  writeFileSync(path.join(dataDir!, 'data.mdb'), '');
+  run.fail();
+  expect(readRecord('failing')).toMatchObject({ dataDir, serviceRange, podRange });
+  for (const part of ['process', 'port', 'securePort'])
+    expect(readRecord('failing')).not.toHaveProperty(part);
 });

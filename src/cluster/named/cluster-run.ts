@@ -119,10 +119,16 @@ export class ClusterRun {
     writeRecord(this.#record);
   }
 
-  /** Called when the start has failed: restores the record. */
+  /**
+   * Called when the start has failed: restores the record. A new cluster whose data were made already is kept, so that it
+   * is listed and deleted, and its services keep their addresses; its ports are chosen anew.
+   */
   fail(): void {
-    if (this.former) writeRecord(this.former);
-    else removeRecord(this.#record.name);
+    if (this.former) return writeRecord(this.former);
+    const { process: _ended, port: _port, securePort: _secure, ...record } = this.#record;
+    const { name, dataDir, inMemory } = record;
+    if (dataDir !== undefined && !inMemory && hasObjects(dataDir)) writeRecord(record);
+    else removeRecord(name);
   }
 
   /** Whether a start failed because another process took a port between its choice and its use. */
