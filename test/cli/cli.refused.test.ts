@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { expectSentence, stop, useCommand } from '../support/command.ts';
 
 const configMaps = '/api/v1/namespaces/default/configmaps';
-const { children, run, serving } = useCommand();
+const { children, refused, run, serving } = useCommand();
 
 describe('a start that cannot be', () => {
   it('says that the port is taken', async () => {
@@ -35,7 +35,7 @@ describe('a start that cannot be', () => {
     const file = join(folder, 'file');
     await writeFile(file, 'not a folder');
     for (const path of [file, join(file, 'below')])
-      expectSentence(await run('serve', '--port', '0', '--data-dir', path), /file/);
+      expectSentence(await refused('serve', '--port', '0', '--data-dir', path), /file/);
     expect(readFileSync(file, 'utf8')).toBe('not a folder');
   });
 
@@ -47,13 +47,16 @@ describe('a start that cannot be', () => {
     // Not as root, who may write everywhere.
     if (process.getuid?.() !== 0) paths.push(join(folder, 'closed'), join(folder, 'closed', 'data'));
     for (const path of paths)
-      expectSentence(await run('serve', '--port', '0', '--data-dir', path), /the data folder .* cannot be/);
+      expectSentence(
+        await refused('serve', '--port', '0', '--data-dir', path),
+        /the data folder .* cannot be/,
+      );
   });
 
   it('says that the data file was not written by Wherry, and leaves it as it is', async () => {
     const folder = await children.folder();
     await writeFile(join(folder, 'data.mdb'), 'something else entirely'.repeat(1000));
-    expectSentence(await run('serve', '--port', '0', '--data-dir', folder), /data\.mdb|data file/);
+    expectSentence(await refused('serve', '--port', '0', '--data-dir', folder), /data\.mdb|data file/);
     expect(readFileSync(join(folder, 'data.mdb'), 'utf8')).toMatch(/^something else entirely/);
   });
 
@@ -61,7 +64,7 @@ describe('a start that cannot be', () => {
     const folder = await children.folder();
     const { child, client } = await serving('serve', '--port', '0', '--data-dir', folder);
     expectSentence(
-      await run('serve', '--port', '0', '--data-dir', folder),
+      await refused('serve', '--port', '0', '--data-dir', folder),
       new RegExp(`the data folder .* is in use by process ${child.pid}`),
     );
     expect((await client.post(configMaps, { metadata: { name: 'a' } })).status).toBe(200);
