@@ -49,7 +49,7 @@ describe('the examples for Vitest of docs/testing.md', () => {
   it('pass', async () => {
     const programs = await vitestPrograms('docs/testing.md');
     expect(programs).not.toEqual([]);
-    for (const { name, text, prints } of programs) {
+    for (const { name, text, prints } of isRelease ? programs : programs.slice(-1)) {
       await writeFile(join(folder, name), text);
       const vitest = join(root, 'node_modules/vitest/vitest.mjs');
       const { stdout } = await run(process.execPath, [vitest, 'run', name], { cwd: folder, env: quiet });
