@@ -61,7 +61,7 @@ const production = {
 
 export const pageRuns: Readonly<Record<string, PageRun>> = {
   'README.md': { session: { tier: 'release' } },
-  'docs/apply.md': { session: serving },
+  'docs/apply.md': { session: { ...serving, tier: 'release' } },
   'docs/backup.md': { session: { tier: 'release', ending: 'SIGKILL' } },
   'docs/compatibility.md': { session: { ...serving, tier: 'release' } },
   'docs/config.md': {
