@@ -12,18 +12,23 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { commentOf, publicDeclarations, ts, writtenDeclarations } from './public-types.mjs';
 
 const { values: asked, positionals: named } = parseArgs({
   options: { check: { type: 'boolean' }, types: { type: 'string' } },
   allowPositionals: true,
 });
+/** The page whose reference is made from types: the others need no TypeScript, which takes a second to load. */
+const typedPage = 'docs/embedding.md';
+const isTyped = !named.length || named.includes(typedPage);
+const { commentOf, publicDeclarations, ts, writtenDeclarations } = isTyped
+  ? await import('./public-types.mjs')
+  : {};
 const root = path.dirname(import.meta.dirname);
 const runNote = 'run: node scripts/build.mjs && node scripts/generate-docs.mjs';
 
 const pages = {
   'docs/options.md': { 'help of up': () => helpText('up', '--help'), help: () => helpText('--help-all') },
-  'docs/embedding.md': { reference: referenceText },
+  [typedPage]: { reference: referenceText },
   'docs/compatibility.md': { kinds: kindsText },
 };
 
