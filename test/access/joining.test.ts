@@ -205,6 +205,14 @@ describe('a node', () => {
 });
 
 describe('both sides', () => {
+  /** Runs the pods of all these tests. */
+  let node: RunningNode;
+  beforeAll(async () => {
+    const { token, caHash } = await joining();
+    node = await startNode(cluster.secureUrl!, optionsOf('n5', { token, caHash }));
+  });
+  afterAll(() => node.close());
+
   it('a server with a foreign authority is not believed', async () => {
     const { token, caHash } = await joining();
     const { data } = (await admin.get(configMaps, 'kube-public', 'cluster-info')) as ConfigMap;
@@ -230,8 +238,6 @@ describe('both sides', () => {
   });
 
   it('the API server reaches pods of the node, and users of the cluster do not', async () => {
-    const { token, caHash } = await joining();
-    await join('n5', { token, caHash });
     await admin.create(pods, 'default', {
       metadata: { name: 'words' },
       spec: {
@@ -266,8 +272,6 @@ describe('both sides', () => {
   });
 
   it('makes volumes for claims on its own disk, and removes them', async () => {
-    const { token, caHash } = await joining();
-    await join('disk', { token, caHash });
     const storageClass = {
       metadata: { name: 'on-disk' },
       provisioner: 'wherry.dev/local-path',
@@ -290,7 +294,7 @@ describe('both sides', () => {
       spec: {
         restartPolicy: 'Never',
         automountServiceAccountToken: false,
-        nodeSelector: { 'kubernetes.io/hostname': 'disk' },
+        nodeSelector: { 'kubernetes.io/hostname': 'n5' },
         containers: [
           { name: 'c', image: 'host', command, volumeMounts: [{ name: 'data', mountPath: '/data' }] },
         ],
@@ -300,7 +304,7 @@ describe('both sides', () => {
     const phaseOf = async () => (await admin.get(pods, 'default', 'writer')).status?.phase;
     await expect.poll(phaseOf, waitMs).toBe('Succeeded');
     const { spec: bound } = await admin.get(claims, 'default', 'data');
-    const volume = path.join(folder, 'disk', 'volumes', bound!.volumeName!);
+    const volume = path.join(folder, 'n5', 'volumes', bound!.volumeName!);
     expect(await readFile(path.join(volume, 'file'), 'utf8')).toBe('written\n');
     await admin.delete(pods, 'default', 'writer', { gracePeriodSeconds: 0 });
     await admin.delete(claims, 'default', 'data');
@@ -309,8 +313,6 @@ describe('both sides', () => {
   }, 120_000);
 
   it('a program in a pod finds the API, and may do what its account may', async () => {
-    const { token, caHash } = await joining();
-    await join('n6', { token, caHash });
     const script = `
       const { readFileSync } = require('node:fs'), https = require('node:https');
       const at = (name) => readFileSync('/var/run/secrets/kubernetes.io/serviceaccount/' + name, 'utf8');
@@ -333,7 +335,7 @@ describe('both sides', () => {
     await admin.create(pods, 'default', {
       metadata: { name: 'program' },
       spec: {
-        nodeName: 'n6',
+        nodeName: 'n5',
         restartPolicy: 'Never',
         containers: [{ name: 'c', image: 'x', command: [process.execPath, '-e', script] }],
       },
