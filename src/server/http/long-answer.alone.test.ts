@@ -45,8 +45,10 @@ const forms: [form: string, headers: Headers, query: string, items: RegExp, betw
 /** Ages in tables change between two reads. */
 const withoutAges = (text: string): string => text.replaceAll(/(?<=["\s])\d+s(?=["\s])/g, 'age');
 
-describe.each(forms)('a long list, %s', (_, headers, query, items, between) => {
-  it('is, byte by byte, what its pages are', async () => {
+describe.each(forms)('a long list, %s', (form, headers, query, items, between) => {
+  const steady = (text: string): string => (form.includes('table') ? withoutAges(text) : text);
+
+  it('is, byte by byte, what its pages are, and the same compressed', async () => {
     // Proves that the streamed form agrees with short lists, which are built as a whole.
     const whole = await api.get(`${path}${query}`, headers);
     expect(whole.status).toBe(200);
@@ -55,20 +57,16 @@ describe.each(forms)('a long list, %s', (_, headers, query, items, between) => {
     const token = /"?continue"?: ?"?([\w-]+)/.exec(page.text)![1];
     const rest = await api.get(`${limited}&continue=${token}`, headers);
     expect(whole.headers['content-type']).toBe(page.headers['content-type']);
-    const [all, first, second] = [whole, page, rest].map(({ text }) => items.exec(withoutAges(text))![0]);
+    const [all, first, second] = [whole, page, rest].map(({ text }) => items.exec(steady(text))![0]);
     expect(all!.length).toBeGreaterThan(100_000);
     expect(all === `${first}${between}${second}`).toBe(true);
     // Apart from its items the last page equals the whole list: neither has a continue token.
     const around = (text: string): string => text.replace(items, '');
     expect(around(whole.text)).toBe(around(rest.text));
-  });
-
-  it('is the same compressed', async () => {
-    const plain = await api.get(`${path}${query}`, headers);
     const zipped = await api.get(`${path}${query}`, { ...headers, 'Accept-Encoding': 'gzip' });
     expect(zipped.headers['content-encoding']).toBe('gzip');
     expect(zipped.headers.vary).toBe('Accept-Encoding');
-    expect(withoutAges(gunzipSync(zipped.bytes).toString()) === withoutAges(plain.text)).toBe(true);
+    expect(steady(gunzipSync(zipped.bytes).toString()) === steady(whole.text)).toBe(true);
   });
 });
 
@@ -142,7 +140,7 @@ describe('a client that does not read', () => {
       (await metrics()).value('apiserver_current_inflight_requests', { request_kind: 'readOnly' }) - 1;
     const response = await paused(hasty);
     expect(await reads()).toBe(1);
-    while ((await reads()) > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    while ((await reads()) > 0) await new Promise((resolve) => setTimeout(resolve, 100));
     await expect(read(response)).rejects.toThrow(/aborted|reset/i);
     expect(
       (await metrics()).value('wherry_limit_reached_total', { limit: 'request-timeout' }),
