@@ -137,6 +137,11 @@ describeWith('chromium')('the dashboard', () => {
     await related.filter({ hasText: 'shop-budget' }).getByText('evictions allowed: 1').waitFor();
     const titles = await page.locator('main h2').allTextContents();
     expect(titles.indexOf('Events')).toBeLessThan(titles.indexOf('Owned by, and owns'));
+    await related.filter({ hasText: 'Ingress' }).getByRole('link', { name: 'shop-door' }).click();
+    await related.filter({ hasText: 'Services' }).getByText('1 of 2 endpoints ready').waitFor();
+    await follow(page, '/ui/object/services/default/shop');
+    const endpoints = page.locator('.plainlist .badge');
+    await expect.poll(() => endpoints.allTextContents()).toEqual(['not ready', 'ready']);
   });
 
   it('shows when a cron job runs next and how it ran, why a claim waits, and conditions of own kinds first', async () => {

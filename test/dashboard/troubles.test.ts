@@ -43,6 +43,9 @@ describeWith('chromium')('the page', () => {
     await writeDeployment('gone', 2, 0, [
       { type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', message: 'has timed out' },
     ]);
+    await writeDeployment('fallen', 2, 0, [
+      { type: 'Progressing', status: 'True', reason: 'NewReplicaSetAvailable' },
+    ]);
     await writeEvicted('replaced');
   });
 
@@ -71,6 +74,8 @@ describeWith('chromium')('the page', () => {
     const state = page.locator('.podstate strong');
     await expect.poll(() => state.textContent()).toBe('CrashLoopBackOff');
     expect(await state.getAttribute('class')).toBe('bad');
+    await page.getByText('QoS class').waitFor();
+    expect(await page.getByText('Phase', { exact: true }).count()).toBe(0);
     expect(await page.title()).toBe('crashing · Pod · default · Wherry');
     await page.keyboard.press('Escape');
     const cell = page.locator('tr[data-name=unpulled]').getByText('ErrImagePull');
@@ -88,6 +93,7 @@ describeWith('chromium')('the page', () => {
     expect(await bar('gone').getAttribute('class')).toBe('meter bad');
     await rollout('gone').getByText('gave up').waitFor();
     await rollout('gone').getByText('has timed out').waitFor();
+    await rollout('fallen').getByText('not ready').waitFor();
     expect(await page.getByText('all is well').count()).toBe(0);
     const problems = page.locator('.problems li');
     await problems.filter({ hasText: 'crash loop of container main' }).waitFor();
