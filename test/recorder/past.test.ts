@@ -319,3 +319,20 @@ it('shows a gap as a gap, and what was found after it as found in it', async () 
     'gap until now: nothing was seen of pods (no connection)',
   ]);
 });
+
+it.each([
+  ['adam', 'zoe'],
+  ['zoe', 'adam'],
+])('tells who took a field in the second in which it was set: %s, then %s', async (first, second) => {
+  const map = `/api/v1/namespaces/shop/configmaps/of-${first}`;
+  const made = { metadata: { name: `of-${first}` }, data: { a: '1', b: '1' } };
+  await call('POST', `/api/v1/namespaces/shop/configmaps?fieldManager=${first}`, made);
+  await patch(map, { data: { a: '2' } }, second);
+  await patch(map, { data: { c: '3' } }, second);
+  const { items } = await call('GET', `/wherry/changes?resource=configmaps&namespace=shop&name=of-${first}`);
+  expect(items.map(({ writer }: { writer?: { manager: string } }) => writer?.manager)).toEqual([
+    first,
+    second,
+    second,
+  ]);
+});

@@ -1,6 +1,8 @@
 /** A change as clients see it: what, when, by whom, and which fields. */
+
 import type { Kind } from '../../api/kind/kind.ts';
 import { isJsonObject, type JsonObject } from '../../api/text/object.ts';
+import { composedKey } from '../../composed-key.ts';
 import type { Entry } from '../../registry/view/entry.ts';
 import type { HistoryGap } from '../../registry/view/history-gap.ts';
 import type { WatchEvent } from '../../registry/view/watch-event.ts';
@@ -120,11 +122,16 @@ function hiddenIn({ group, resource }: Kind): (path: string) => boolean {
 
 /** The entry of managed fields that the version before does not have. */
 function writerOf(object: JsonObject, before: JsonObject | undefined): { readonly writer?: Writer } {
-  const known = new Set(managedOf(before).map((entry) => JSON.stringify(entry)));
-  const fresh = managedOf(object).filter((entry) => !known.has(JSON.stringify(entry)));
+  const former = new Map(managedOf(before).map((entry) => [ownerOf(entry), entry]));
+  const fresh = managedOf(object)
+    .map((entry) => ({ entry, share: shareIn(entry, former.get(ownerOf(entry))) }))
+    .filter(({ share }) => share > 0);
   // Without a fresh entry nobody has told who it was.
-  const [latest] = fresh.toSorted((a, b) => (String(a['time']) < String(b['time']) ? 1 : -1));
-  if (!latest) return {};
+  const [first] = fresh.toSorted(
+    (a, b) => b.share - a.share || (String(a.entry['time']) < String(b.entry['time']) ? 1 : -1),
+  );
+  if (!first) return {};
+  const { entry: latest } = first;
   const { manager, operation, subresource, time } = latest;
   return {
     writer: {
@@ -134,6 +141,20 @@ function writerOf(object: JsonObject, before: JsonObject | undefined): { readonl
       ...(time ? { time: String(time) } : {}),
     },
   };
+}
+
+const ownerOf = ({ manager, operation, subresource, apiVersion }: JsonObject): string =>
+  composedKey(...[manager, operation, subresource, apiVersion].map(String));
+
+/**
+ * How sure it is that an owner of fields has written: 3 with a new entry or a new time, 2 with more fields, 1 with less,
+ * which others may have taken, 0 when nothing has changed. Times are whole seconds, so they alone do not tell.
+ */
+function shareIn(entry: JsonObject, before: JsonObject | undefined): number {
+  if (!before || before['time'] !== entry['time']) return 3;
+  const [now, then] = [JSON.stringify(entry), JSON.stringify(before)];
+  if (now === then) return 0;
+  return now.length > then.length ? 2 : 1;
 }
 
 function managedOf(object: JsonObject | undefined): JsonObject[] {
