@@ -396,18 +396,6 @@ describe('two starts at the same time by users who do not know of each other', (
   });
 });
 
-describe('a start in the background that fails', () => {
-  it('says why, and leaves nothing behind', async () => {
-    const holder = createServer();
-    await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
-    const { port } = holder.address() as { port: number };
-    const said = await run('up', '-d', '--port', String(port));
-    expectSentence(said, new RegExp(`port ${port} on 127\\.0\\.0\\.1 is taken by another process`));
-    expect(existsSync(path.join(home, 'wherry'))).toBe(false);
-    holder.close();
-  });
-});
-
 /** Runs a pod that does not end when it should. */
 async function stubborn(url: string): Promise<void> {
   const pods = '/api/v1/namespaces/default/pods';

@@ -4,14 +4,14 @@
  */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { transform } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { machineAddress } from '../../src/node/machine/machine-address.ts';
-import { Child, command } from '../support/child.ts';
+import { Child, command, userFolders } from '../support/child.ts';
 import { expectSentence, inMemory, stop, useCommand } from '../support/command.ts';
 import { freePorts } from '../support/free-ports.ts';
 import { Client } from '../support/http.ts';
@@ -88,6 +88,7 @@ describe('a port that is taken', () => {
     [address, ['node', '--server', 'http://127.0.0.1:9', '--kubelet-port', 'TAKEN']],
   ];
   const others: typeof usual = [
+    ['127.0.0.1', ['up', '-d', '--port', 'TAKEN']],
     ['127.0.0.1', ['serve', '--port', 'TAKEN']],
     ['127.0.0.1', ['up', '--port', '0', '--secure-port', 'TAKEN']],
     ['127.0.0.1', ['up', '--port', '0', '--ingress-port', 'TAKEN']],
@@ -109,6 +110,7 @@ describe('a port that is taken', () => {
       ),
     );
     expect(readdirSync(folder)).toEqual([]);
+    expect(existsSync(path.join(userFolders(folder)['XDG_DATA_HOME']!, 'wherry'))).toBe(false);
   });
 
   it('leaves a folder from before clusters had names as it was, which a start in the background names', async () => {

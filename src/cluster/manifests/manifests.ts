@@ -23,7 +23,7 @@ const kustomizeBytesMax = 64 * 1024 * 1024;
 const patienceMs = 60_000;
 const retryFirstMs = 50;
 const retryMaxMs = 2_000;
-/** When it takes longer, what is waited for is told. */
+/** When it takes longer, a line says what is waited for. */
 const quietMs = 5_000;
 /** Editors change a file in several steps. */
 const settleMs = 100;
