@@ -59,7 +59,7 @@ export function snapshotLine(line: FlagLine, words: readonly string[]): Snapshot
 /** The name of a cluster to start. A cluster in memory has a name only on request, because nothing of it remains. */
 export function namedUp(
   line: FlagLine,
-  { store }: StartOptions,
+  { store, port, secure }: StartOptions,
   own: readonly string[],
 ): NamedUp | undefined {
   const given = readOptions(namedFlags, line);
@@ -71,12 +71,13 @@ export function namedUp(
   if (inMemory && name === undefined && !detached)
     return uses ? line.refuse('--use needs a cluster with a name: --name') : undefined;
   const isGiven = (flag: string): boolean => line.flags.has(flag);
+  const isOpen = (flag: string, given: unknown) => !isGiven(flag) || (given === 0 && 'any');
   return {
     ...{ name, dataDir, inMemory, detached, uses, json: format === 'json' },
     keepsKubeconfig: noKubeconfig,
     open: {
-      port: !isGiven('port'),
-      securePort: !isGiven('secure-port'),
+      port: isOpen('port', port),
+      securePort: isOpen('secure-port', typeof secure === 'object' ? secure.port : undefined),
       serviceRange: !isGiven('service-cluster-ip-range'),
       podRange: !isGiven('pod-range'),
     },

@@ -1,4 +1,6 @@
 /** Proves which ports and ranges a cluster gets beside others, and where each system keeps clusters. */
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { allot } from './allotment.ts';
 import type { ClusterRecord } from './cluster-record.ts';
@@ -32,6 +34,17 @@ describe('a cluster', () => {
     };
     const { name: _name, ...had } = former;
     expect(await allot(open, former, others(3))).toEqual(had);
+  });
+
+  it('that takes any port gets the one it had, if that is free', async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const any = { port: 'any', securePort: 'any', serviceRange: false, podRange: false } as const;
+    expect(await allot(any, { name: 'a', port }, [])).toEqual({});
+    server.close();
+    await once(server, 'close');
+    expect(await allot(any, { name: 'a', port }, [])).toEqual({ port });
   });
 
   it('gets nothing that its options say', async () => {

@@ -18,10 +18,10 @@ const rangesTried = 200;
 const podRangeFirst = 217;
 const podRangesTried = 38;
 
-/** Which values the command line leaves open. */
+/** Which values the command line leaves open; `any`: it asks for any free port, so that of the last start if it is free. */
 export interface Open {
-  readonly port: boolean;
-  readonly securePort: boolean;
+  readonly port: boolean | 'any';
+  readonly securePort: boolean | 'any';
   readonly serviceRange: boolean;
   readonly podRange: boolean;
 }
@@ -34,10 +34,8 @@ export async function allot(
   others: readonly ClusterRecord[],
 ): Promise<Allotment> {
   const ports = new Set(others.flatMap(({ port, securePort }) => [port, securePort]));
-  const port = open.port ? (former?.port ?? (await freePort(portFirst, ports))) : undefined;
-  const securePort = open.securePort
-    ? (former?.securePort ?? (await freePort(securePortFirst, ports)))
-    : undefined;
+  const port = await portFor(open.port, former?.port, portFirst, ports);
+  const securePort = await portFor(open.securePort, former?.securePort, securePortFirst, ports);
   const serviceRange = open.serviceRange ? (former?.serviceRange ?? serviceRangeBeside(others)) : undefined;
   const podRange = open.podRange ? (former?.podRange ?? podRangeBeside(others)) : undefined;
   return Object.fromEntries(
@@ -45,16 +43,29 @@ export async function allot(
   );
 }
 
-async function freePort(first: number, taken: ReadonlySet<number | undefined>): Promise<number> {
-  for (let port = first; port < first + portsTried; port++) {
-    if (taken.has(port)) continue;
-    try {
-      await checkPorts([{ host: loopback, port }]);
-      return port;
-    } catch (error) {
-      if (!(error instanceof StartError)) throw error;
-    }
+async function portFor(
+  open: boolean | 'any',
+  former: number | undefined,
+  first: number,
+  taken: ReadonlySet<number | undefined>,
+): Promise<number | undefined> {
+  if (open === 'any') return former !== undefined && (await isFree(former)) ? former : undefined;
+  return open ? (former ?? freePort(first, taken)) : undefined;
+}
+
+async function isFree(port: number): Promise<boolean> {
+  try {
+    await checkPorts([{ host: loopback, port }]);
+    return true;
+  } catch (error) {
+    if (error instanceof StartError) return false;
+    throw error;
   }
+}
+
+async function freePort(first: number, taken: ReadonlySet<number | undefined>): Promise<number> {
+  for (let port = first; port < first + portsTried; port++)
+    if (!taken.has(port) && (await isFree(port))) return port;
   throw new StartError(`no port from ${first} to ${first + portsTried - 1} is free`);
 }
 
@@ -65,13 +76,13 @@ async function freePort(first: number, taken: ReadonlySet<number | undefined>): 
  */
 function rangeBeside(ranges: readonly string[], others: readonly ClusterRecord[], flag: string): string {
   const known = rangesOf(others);
-  const isFree = (taken: readonly AddressRange[]) => (text: string) => {
+  const isBeside = (taken: readonly AddressRange[]) => (text: string) => {
     const range = parseCIDR(text)!;
     return !taken.some((one) => overlap(range, one));
   };
   const range =
-    ranges.find(isFree(known)) ??
-    ranges.find(isFree(rangesOf(others.filter((one) => runningProcess(one) !== undefined))));
+    ranges.find(isBeside(known)) ??
+    ranges.find(isBeside(rangesOf(others.filter((one) => runningProcess(one) !== undefined))));
   if (range === undefined) throw new StartError(`no range is left; name one by --${flag}`);
   return range;
 }
