@@ -80,7 +80,6 @@ const longTests = [
   'test/dashboard/views.',
   'test/house/docs.',
   'test/house/package.',
-  'test/kubectl/script',
   'test/streams/lifecycle',
   'test/wire/empty',
 ];

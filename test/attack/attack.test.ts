@@ -23,7 +23,7 @@ const aloneMs = 3_000;
 /** A short attack is repeated for this long where the neighbour is measured: a percentile needs many requests. */
 const measuredMs = 3_000;
 /** Between two requests of each of the neighbour's clients. The short form counts failures alone. */
-const restMs = isShort ? 100 : 20;
+const restMs = isShort ? 250 : 20;
 /** What an attack may have the server write to its log. */
 const loggedBytesMax = 50_000;
 /** Attackers are on other machines. Here they leave the processors to the server and its neighbour, where they can. */

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { Client } from '../support/http.ts';
 import { describeWith } from '../support/tools.ts';
-import { megabyte, Noise, sumUp } from './bytes.ts';
+import { much, Noise, sumUp } from './bytes.ts';
 import { unusedPort } from './port-server.ts';
 import { isReady, podOf, podsPath, shell, useRunningCluster } from './running.ts';
 import { webServer } from './web-server.ts';
@@ -52,8 +52,8 @@ describe('a pod', () => {
     expect(await cluster.client.get(`${pod}/missing`)).toMatchObject({ status: 404, text: 'not here' });
   });
 
-  it('gets 50 MB and gives them back', async () => {
-    const noise = new Noise(50 * megabyte);
+  it('gets many megabytes and gives them back', async () => {
+    const noise = new Noise(much);
     const sent = request(`${cluster.client.url}${pod}/mirror`, { method: 'POST' });
     const answered = once(sent, 'response');
     const sum = answered.then(([response]) => sumUp(response));

@@ -3,14 +3,12 @@
  * commands are in `scripts/`.
  */
 import { describe, test } from 'vitest';
-import { isRelease } from '../support/tier.ts';
 import { describeWith } from '../support/tools.ts';
 import { withKubectl } from './kubectl.ts';
 import { runScript } from './script.ts';
 
-/** What people do first; other tests with kubectl meet the rest in `npm test`. */
-const common = ['making'];
-const further = [
+const scripts = [
+  'making',
   'changing',
   'rollouts',
   'reading',
@@ -25,13 +23,12 @@ const further = [
   'budgets',
   'platform',
 ];
-const scripts = isRelease ? [...common, ...further] : common;
 
 /** A script has some forty commands; each may be slow on a busy machine. */
 const scriptMaxMs = 300_000;
 
 /** So many scripts run at once: some commands wait for seconds, and more at once would be too slow for those. */
-const lanes = Math.min(2, scripts.length);
+const lanes = 2;
 
 for (let lane = 0; lane < lanes; lane++)
   describeWith('kubectl').concurrent(`lane ${lane + 1}`, () => {
