@@ -6,12 +6,10 @@
  * Opening is measured the way the in-memory view loads: all keys at the compacted revision, in pages of 1,000,
  * and then the history since. The bar is 2,000 ms for 100,000 objects of 1.5 KB.
  */
-import { mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { build } from 'esbuild';
-import { buildThread, defineThread } from '../scripts/build/thread.mjs';
+import { bundledStore } from './store-bundle.mjs';
 
 const OBJECTS = Number(process.argv[2] ?? 100_000);
 const VALUE_BYTES = Number(process.argv[3] ?? 1500);
@@ -20,21 +18,7 @@ const PAGE_KEYS = 1000;
 const folder = mkdtempSync(join(tmpdir(), 'wherry-bench-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 
-const root = join(import.meta.dirname, '..');
-// So that the bundle finds `lmdb`.
-symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-await build({
-  entryPoints: [join(root, 'src/store/lmdb.ts')],
-  outfile: join(folder, 'lmdb.mjs'),
-  bundle: true,
-  format: 'esm',
-  platform: 'node',
-  target: 'node20',
-  packages: 'external',
-  define: defineThread,
-});
-await buildThread(folder);
-const { openLmdbStore } = await import(pathToFileURL(join(folder, 'lmdb.mjs')).href);
+const { openLmdbStore } = await bundledStore(folder);
 const dataDir = join(folder, 'data');
 const value = Buffer.alloc(VALUE_BYTES, 'x');
 

@@ -77,6 +77,10 @@ async function command(name, store, more, build = root) {
   return server;
 }
 
+/** A server on a data folder, which stays. */
+export const on = (dataDir, build = root) =>
+  launch([path.join(build, 'dist/cli.cjs'), 'serve', '--port', '0', '--data-dir', dataDir]);
+
 /** One more server on the etcd of another. */
 export function beside({ options }) {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'wherry-bench-'));

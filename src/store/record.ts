@@ -13,6 +13,7 @@
  */
 import { crc32 } from 'node:zlib';
 import type { Version, VersionOutline } from './engine.ts';
+import { Slabs } from './slab.ts';
 
 const CHECKSUM_END = 4;
 const FLAGS = 4;
@@ -23,6 +24,8 @@ const HEADER_BYTES = 19;
 
 const DELETED = 1;
 const ENDS_COMMIT = 2;
+
+const values = new Slabs();
 
 /** Bytes of a record besides key and value. */
 export const RECORD_OVERHEAD_BYTES = HEADER_BYTES;
@@ -82,8 +85,8 @@ export function decodeRecord(record: Buffer, revision: number): Version | undefi
   const keyEnd = HEADER_BYTES + record.readUInt16BE(KEY_BYTES);
   let value: Buffer | null = null;
   if ((flags & DELETED) === 0) {
-    // From the shared Buffer pool: callers that keep values for long copy them first.
-    value = Buffer.allocUnsafe(bytes - keyEnd);
+    // From shared memory: callers that keep values for long copy them first.
+    value = values.take(bytes - keyEnd);
     record.copy(value, 0, keyEnd, bytes);
   }
   return {

@@ -133,7 +133,7 @@ async function loadObjects(
 
 function entryOf(kind: Kind, { key, value, revision }: Stored): Entry {
   const { namespace, name } = parseStoreKey(key);
-  return Entry.found(kind, namespace, name, value, revision);
+  return Entry.loaded(kind, namespace, name, value, revision);
 }
 
 /** Applies one change of the store to a collection. */

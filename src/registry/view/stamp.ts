@@ -57,6 +57,8 @@ export function stamped(
   cutStart: number,
   cutEnd: number,
   stamp: string,
+  /** Gives the memory. By default not from the shared Buffer pool: a long-lived slice would keep the whole pool alive. */
+  take: (bytes: number) => Buffer = Buffer.allocUnsafeSlow,
 ): Buffer {
   if (!optimized)
     return Buffer.concat([
@@ -66,8 +68,7 @@ export function stamped(
       Buffer.from('\n'),
     ]);
   const stampEnd = cutStart + stamp.length;
-  // Not from the shared Buffer pool: a long-lived slice would keep the whole pool alive.
-  const document = Buffer.allocUnsafeSlow(length - (cutEnd - cutStart) + stamp.length + 1);
+  const document = take(length - (cutEnd - cutStart) + stamp.length + 1);
   if (text.length <= document.length) {
     document.set(text);
     document.copyWithin(stampEnd, cutEnd, length);

@@ -104,7 +104,7 @@ export class View {
         if (kind)
           this.#collections
             .get(id)!
-            .load(Entry.found(kind, namespace, name, this.#shownValue(item.value), item.revision));
+            .load(Entry.loaded(kind, namespace, name, this.#shownValue(item.value), item.revision));
       }
       more = page.more;
       const last = page.items.at(-1);
