@@ -9,7 +9,7 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bundledStore } from './store-bundle.mjs';
+import { bundledStore } from './stores/store-bundle.mjs';
 
 const OBJECTS = Number(process.argv[2] ?? 100_000);
 const VALUE_BYTES = Number(process.argv[3] ?? 1500);

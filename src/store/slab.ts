@@ -2,8 +2,9 @@
  * Slabs: small buffers are cut from larger ones, because V8 tracks and frees each buffer that has memory of its own. A slab
  * is freed when the last buffer that was cut from it is.
  *
- * It is shared memory, which V8 does not count: it goes through all objects with each 64 MB of other memory that comes, so
- * a start among a million objects of 2 KB was 45 times as long a search for garbage, of which there is none.
+ * The memory is shared (`SharedArrayBuffer`), which V8 does not count: with each 64 MB of counted memory that comes, it
+ * searches all objects for garbage. A start among a million pods of 2.2 KB went from 45 major collections to 5, and from 30.9
+ * to 19.1 s of processor time.
  *
  * Used where many buffers are made in a row that are freed together, or hardly ever: values read from disk, and the texts
  * of the objects that are there at a start.

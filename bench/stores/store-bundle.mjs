@@ -3,9 +3,9 @@ import { symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
-import { buildThread, defineThread } from '../scripts/build/thread.mjs';
+import { buildThread, defineThread } from '../../scripts/build/thread.mjs';
 
-const root = path.dirname(import.meta.dirname);
+const root = path.resolve(import.meta.dirname, '../..');
 
 /** Returns the exports of `src/store/lmdb.ts`. */
 export async function bundledStore(folder) {

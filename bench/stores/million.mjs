@@ -1,5 +1,5 @@
 /**
- * `node bench/million.mjs [OBJECTS [FOLDER]]`: a server among a million pods of 1.5 KB on `lmdb`, or so many: start to the
+ * `node bench/stores/million.mjs [OBJECTS [FOLDER]]`: a server among a million pods of 1.5 KB on `lmdb`, or so many: start to the
  * first answer, memory beyond the text of the objects, processor time of reads, creates and merge patches, of watch
  * events, and of a backup. Of the build in another checkout, when its folder is given. Needs Linux, for `/proc`.
  */
@@ -9,14 +9,14 @@ import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { fanout } from './fan-out.mjs';
-import { podNamed, send } from './objects.mjs';
-import { on, wherry } from './servers.mjs';
+import { fanout } from '../fan-out.mjs';
+import { podNamed, send } from '../objects.mjs';
+import { on, wherry } from '../servers.mjs';
 import { bundledStore } from './store-bundle.mjs';
 
 const [given = '1000000', other] = process.argv.slice(2);
 const objects = Number(given);
-const root = other ? path.resolve(other) : path.dirname(import.meta.dirname);
+const root = other ? path.resolve(other) : path.resolve(import.meta.dirname, '../..');
 const connections = 16;
 const requests = 8_000;
 const writersMax = 1000;
