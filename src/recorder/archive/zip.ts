@@ -41,10 +41,15 @@ export async function* readZip(
   if (typeof directory === 'string') return reading.problem(archive, directory);
   const total = { total: 0 };
   const seen = new Set<string>();
+  let packedLeft = size;
   for (const entry of entriesOf(directory)) {
     if (!entry) return reading.problem(archive, 'its directory is damaged');
     const path = `${archive}/${entry.name}`;
     if (entry.name.endsWith('/')) continue;
+    // Many that share their bytes would be read again and again.
+    packedLeft -= entry.packed;
+    if (packedLeft < 0 && entry.packed !== beyond32)
+      return reading.problem(archive, 'its files are longer than itself: the rest of it was not read');
     if (!reading.admits(path, entry.size)) continue;
     const why = seen.has(entry.name) ? 'the archive has two files of this name' : entryProblem(entry);
     seen.add(entry.name);

@@ -369,6 +369,44 @@ it('damaged archives are lines: sizes that lie, wrong checksums, seals, two file
   ]);
 });
 
+it('files of a zip that share their bytes are not read again and again', async () => {
+  const one = zipOf([{ name: 'a.json', content: text(pod('a')) }]);
+  const at = one.readUInt32LE(one.length - 6);
+  const [entry, end] = [one.subarray(at, -22), Buffer.from(one.subarray(-22))];
+  const entries = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => {
+    const copy = Buffer.from(entry);
+    copy.write(name, 46);
+    return copy;
+  });
+  end.writeUInt32LE(entry.length * entries.length, 12);
+  const many = Buffer.concat([one.subarray(0, at), ...entries, end]);
+  const dump = await readDump([await file('shared.zip', many)]);
+  expect(keys(dump)).toEqual(['core/pods|a|a']);
+  expect(reasons(dump)).toEqual([
+    'shared.zip: its files are longer than itself: the rest of it was not read',
+  ]);
+});
+
+it('blank lines before an object take no time that doubles with each', async () => {
+  const yaml = 'apiVersion: v1\nkind: Pod\nmetadata: {name: late, namespace: a}\n';
+  const blank = '\n'.repeat(60);
+  const dump = await readDump([
+    await file('a.yaml', `# a comment\n${blank}${yaml}---${blank}# nothing\n${blank}`),
+  ]);
+  expect(keys(dump)).toEqual(['core/pods|a|late']);
+  expect(reasons(dump)).toEqual([]);
+});
+
+it('finds the log of one of many pods that have the same name', async () => {
+  const files: Record<string, string> = { 'cluster/c/web/web.log': 'of c\n' };
+  for (const namespace of ['a', 'b', 'c'])
+    files[`${namespace}.json`] = text(pod('web', {}, { namespace, uid: namespace }));
+  const dump = await readDump([await tree(files)]);
+  expect(reasons(dump)).toEqual([]);
+  expect(dump.logs.read('c', 'web', 'web', new URLSearchParams()).toString()).toBe('of c\n');
+  expect(() => dump.logs.read('b', 'web', 'web', new URLSearchParams())).toThrow('no log of it');
+});
+
 it('a bomb is read up to a bound, and told', async () => {
   // Members of gzip stand behind each other, so the same ones can be used again.
   const one = (name: string, content: string | Buffer): Buffer =>

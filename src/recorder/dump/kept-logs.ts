@@ -10,6 +10,9 @@ import type { LogName } from './json-documents.ts';
 /** Bytes of all logs that are kept. */
 const logBytesMax = 512 * 1024 * 1024;
 
+/** Words of a path that are compared with namespaces and pods. */
+const wordsMax = 200;
+
 /** A pod, as far as logs need it. */
 export interface LoggedPod {
   readonly namespace: string;
@@ -31,7 +34,7 @@ interface KeptLog {
 export class KeptLogs implements KeptLogSource {
   readonly #logs = new Map<string, Buffer>();
   readonly #unmatched: { readonly path: string; readonly bytes: Buffer }[] = [];
-  readonly #podsByName = new Map<string, LoggedPod[]>();
+  readonly #podsByName = new Map<string, Map<string, LoggedPod>>();
   #bytes = 0;
 
   constructor(private readonly reading: DumpReading) {}
@@ -42,7 +45,8 @@ export class KeptLogs implements KeptLogSource {
   }
 
   addPod(pod: LoggedPod): void {
-    this.#podsByName.set(pod.name, [...(this.#podsByName.get(pod.name) ?? []), pod]);
+    const ofName = this.#podsByName.get(pod.name) ?? new Map<string, LoggedPod>();
+    this.#podsByName.set(pod.name, ofName.set(pod.namespace, pod));
   }
 
   /** A log whose container is named in the dump. */
@@ -77,10 +81,9 @@ export class KeptLogs implements KeptLogSource {
     const isPrevious = /(^|[-_.])previous/.test(file);
     const stem = file.replace(/[-_.]?(previous|current)(\.insecure)?$/, '');
     const parts = [...path.split('/').slice(0, -1), stem].flatMap((part) => [part, ...part.split('_')]);
-    const named = new Set(parts);
+    const named = new Set(parts.slice(-wordsMax));
     for (const part of named)
-      for (const { namespace, name, containers } of this.#podsByName.get(part) ?? []) {
-        if (!named.has(namespace)) continue;
+      for (const { namespace, name, containers } of this.#podsNamed(part, named)) {
         const container =
           containers.find((one) => named.has(one) && one !== name && one !== namespace) ??
           containers.find((one) => named.has(one) || stem.startsWith(`${one}-`)) ??
@@ -88,6 +91,16 @@ export class KeptLogs implements KeptLogSource {
         if (container !== undefined) return keyOf(namespace, name, container, isPrevious);
       }
     return undefined;
+  }
+
+  /** Pods of a name in one of the namespaces. Thousands may have the same. */
+  *#podsNamed(name: string, namespaces: ReadonlySet<string>): Generator<LoggedPod> {
+    const ofName = this.#podsByName.get(name);
+    if (!ofName) return;
+    for (const namespace of namespaces) {
+      const pod = ofName.get(namespace);
+      if (pod) yield pod;
+    }
   }
 
   read(namespace: string, pod: string, container: string, query: URLSearchParams): Buffer {

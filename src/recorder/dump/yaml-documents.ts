@@ -8,7 +8,8 @@ import { readQuickly } from './quick-yaml.ts';
 const wholeCharsMax = 64 * 1024;
 const separator = /^(?:---|\.\.\.)(?=[ \t\r\n]|$)/m;
 const cutOff = { problem: 'it is cut off: the list does not end, and its last object may not be whole' };
-const nothing = /^(?:\s*(?:#[^\n]*)?(?:\n|$))*$/;
+/** Blank lines and comments. Each character can be read in one way only: other patterns try all ways to part blank lines. */
+const nothing = /^(?:[^\S\n]*(?:#[^\n]*)?\n)*[^\S\n]*(?:#[^\n]*)?$/;
 
 export function* yamlDocuments(text: string): Generator<Found> {
   const documents = separated(text);
